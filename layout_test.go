@@ -51,6 +51,8 @@ var floors = [][]string{
 	{"upload", "operation"},
 	// The records. They refer to each other by name and do not know each other.
 	{"contact", "company", "task", "document", "batch", "webhook"},
+	// How somebody leaves: all of their records, then the person.
+	{"departure"},
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "webhook/dispatch"},
 	// What drafts the next frozen document, and what a door shows.

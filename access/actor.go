@@ -149,3 +149,17 @@ func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal strin
 	a.scopes = effectiveScopes(allScopes, a)
 	return a, nil
 }
+
+// CaretakerOf returns the actor of work on all records of an organization that an
+// admin or the operator began, and that goes on without them. It sees all records,
+// is no principal, and calls nothing. It fails with db.ErrNoRows if there is no
+// such organization.
+func CaretakerOf(ctx context.Context, tx db.Tx, organization int64) (*Actor, error) {
+	a := &Actor{role: Admin, credential: Credential{Duties: duties[""]}}
+	o := &a.organization
+	err := tx.QueryRow(ctx, selectTenant, organization).Scan(&o.Number, &o.ID, &o.Name, &o.Sandbox, &o.ModuleOn, &o.SecrecyDeclared, &o.Level, &o.State)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}

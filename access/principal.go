@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/store/db"
 )
@@ -28,6 +29,9 @@ type PrincipalInfo struct {
 	Rights    Rights       `json:"rights"`
 	Disabled  bool         `json:"disabled"`
 	CreatedAt clock.Micros `json:"createdAt"`
+	// ErasedAt is when a person was erased; such a person has no name and no
+	// address.
+	ErasedAt clock.Micros `json:"erasedAt,omitzero"`
 
 	// Home is the number of that organization.
 	Home int64 `json:"-"`
@@ -72,7 +76,7 @@ func PrincipalIn(ctx context.Context, tx db.Tx, kind PrincipalType, principalID 
 func ScanPrincipal(row db.Row) (PrincipalInfo, error) {
 	var p PrincipalInfo
 	var rights string
-	err := row.Scan(&p.ID, &p.Type, &p.Home, &p.OrganizationID, &p.Name, &p.Email, &p.Role, &rights, &p.Disabled, &p.CreatedAt, &p.Language)
+	err := row.Scan(&p.ID, &p.Type, &p.Home, &p.OrganizationID, &p.Name, &p.Email, &p.Role, &rights, &p.Disabled, &p.CreatedAt, &p.Language, &p.ErasedAt)
 	if err != nil {
 		return p, err
 	}
@@ -86,13 +90,17 @@ func ScanPrincipal(row db.Row) (PrincipalInfo, error) {
 	return p, nil
 }
 
+// ErasedName is what an erased person is called.
+var ErasedName = fault.Text{DE: "Gelöschte Person", EN: "Erased person"}
+
 // FoldEmail returns a form in which two addresses of the same mailbox are
 // equal.
 func FoldEmail(s string) string { return strings.ToLower(s) }
 
 // PrincipalExists reports whether id is a user or service account of an
 // organization. A sandbox has those of its live organization. Disabled ones
-// count too, because they still own their records.
+// count too, because they still own their records. Erased ones do not: nothing
+// may be given to them.
 func PrincipalExists(ctx context.Context, tx db.Tx, organization int64, id string) (bool, error) {
 	var one int64
 	err := tx.QueryRow(ctx, selectPrincipalExists, organization, id).Scan(&one)

@@ -30,15 +30,17 @@ const (
 
 	selectPrincipalExists = `select 1 from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
-		where o.number = $1 and p.id = $2`
+		where o.number = $1 and p.id = $2 and p.erased_at = 0`
 	selectActor = `select p.kind, p.name, p.role, p.rights, o.number, o.id, o.name, o.sandbox_of is not null,
 			o.module_on, o.secrecy_declared, o.level, o.state, p.disabled
 		from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 		where o.number = $1 and p.id = $2`
+	selectTenant       = `select number, id, name, sandbox_of is not null, module_on, secrecy_declared, level, state
+		from organizations where number = $1 and erased_at = 0`
 	selectPrincipalIDs = `select p.id from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
-		where o.number = $1`
+		where o.number = $1 and p.erased_at = 0`
 
 	selectSetting = `select value from settings where name = $1`
 	upsertSetting = `insert into settings (name, value) values ($1, $2)
@@ -71,7 +73,7 @@ const (
 
 	// PrincipalColumns begins a query for ScanPrincipal; its table is p.
 	PrincipalColumns = `select p.id, p.kind, p.organization, o.id, p.name, coalesce(p.email, ''), p.role, p.rights,
-			p.disabled, p.created_at, p.language
+			p.disabled, p.created_at, p.language, p.erased_at
 		from principals p join organizations o on o.number = p.organization`
 	selectPrincipal = PrincipalColumns + ` where p.id = $1`
 	selectAudience  = `select p.organization, p.id from principals p

@@ -156,6 +156,7 @@ func (o *Options) settings() app.Settings {
 	if len(s.Versions) == 0 {
 		s.Versions = Names(o.Versions)
 	}
+	s.Read = o.DB.Read
 	if s.Flush == nil && o.Log != nil {
 		s.Flush = o.Log.Flush
 	}

@@ -13,6 +13,7 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/audit"
+	"kartei/departure"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/settings"
@@ -39,6 +40,13 @@ var Console = []ConsoleRow{
 	row("people.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListUsers)),
 	row("people.create", administer, byAdmin|byOperator, atPeople|fresh, "person.create", ask(settings.CreateUser)),
 	row("people.set", administer, byAdmin|byOperator, atPeople|fresh, "person.set", ask(settings.SetUser)),
+	row("people.handOver", administer, byAdmin|byOperator, atPeople|fresh, "person.handOver", ask(departure.HandOver)),
+	row("people.handOverStatus", read, byAdmin|byOperator, atPeople, "", ask(departure.Status)),
+	row("people.erase", administer, byAdmin|byOperator, atPeople|fresh, "person.erase", asking(departure.Count, departure.Erase)),
+	row("people.invite", administer, byAdmin|byOperator, atPeople|fresh, "person.invite", ask(settings.Invite)),
+	row("invitations.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListInvitations)),
+	row("invitations.revoke", administer, byAdmin|byOperator, atPeople, "invitation.revoke", ask(settings.RevokeInvitation)),
+	row("invitations.accept", administer, byAnyone, atPeople, "invitation.accept", asking(settings.CheckInvitation, settings.AcceptInvitation)),
 
 	row("serviceAccounts.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListServiceAccounts)),
 	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.create", ask(settings.CreateServiceAccount)),
@@ -310,7 +318,7 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 		}
 		return c.audit(tx)
 	}
-	if !c.op.Writes() {
+	if !c.op.Writes() || c.prefetchErr != nil { // a failed prefetch is the answer: nothing is written
 		err = a.db.Read(ctx, operate)
 	} else {
 		defer a.access.Forget()

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"kartei/api"
 	"kartei/app"
 	"kartei/audit"
+	"kartei/departure"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/settings"
@@ -169,13 +171,20 @@ func TestAdminsStayAtHome(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := "Neu"
+		invitation, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: foreign, Email: "b@example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for row, in := range map[string]any{
 			"organizations.get": access.ByID{ID: foreign}, "organizations.set": settings.OrganizationChange{ID: foreign, Name: &name},
 			"people.list": access.Page{Organization: foreign}, "people.set": settings.PrincipalChange{ID: stranger, Name: &name},
 			"keys.list": access.Page{Organization: foreign}, "keys.get": access.ByID{ID: key.ID}, "keys.revoke": access.ByID{ID: key.ID},
 			"requests.list": map[string]string{"organizationId": foreign}, "audit.list": settings.AuditInput{Organization: foreign},
 			"bell.list": map[string]string{"organizationId": foreign}, "webhooks.list": map[string]string{"organizationId": foreign},
-			"names.resolve": settings.NamesInput{Organization: foreign, IDs: []string{stranger}},
+			"names.resolve":      settings.NamesInput{Organization: foreign, IDs: []string{stranger}},
+			"invitations.list":   access.Page{Organization: foreign},
+			"invitations.revoke": access.ByID{ID: invitation.ID}, "people.handOverStatus": access.ByID{ID: stranger},
+			"people.handOver": departure.HandOverInput{ID: stranger, To: admin}, "people.erase": access.ByID{ID: stranger},
 		} {
 			if got := ask(t, o, api.Web, as, row, in); got.Status != 404 {
 				t.Errorf("%s: %d %s", row, got.Status, got.Body)
@@ -250,14 +259,15 @@ func TestEveryActIsAudited(t *testing.T) {
 	})
 }
 
-// lines returns the lines of all organizations, the newest first.
+// lines returns the lines of all organizations, the newest first, without those of
+// jobs.
 func lines(t *testing.T, o *apitest.Office) []audit.Line {
 	t.Helper()
 	page, err := operator.Do(t.Context(), o.Operator, settings.ListAudit, settings.AuditInput{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return page.Data
+	return slices.DeleteFunc(page.Data, func(l audit.Line) bool { return l.Door == "job" })
 }
 
 // auditInputs returns, for each row with an audit word, an input that succeeds.
@@ -293,6 +303,13 @@ func auditInputs(t *testing.T, o *apitest.Office) map[string]any {
 		t.Fatal(err)
 	}
 	one := func(id string) access.ByID { return access.ByID{ID: id} }
+	invite := func(email string) settings.CreatedInvitation {
+		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
 	off := "off"
 	return map[string]any{
 		"organizations.create":   settings.NewOrganization{Name: name},
@@ -300,6 +317,11 @@ func auditInputs(t *testing.T, o *apitest.Office) map[string]any {
 		"organizations.erase":    one(erased),
 		"people.create":          settings.NewPrincipal{Organization: o.ID, Name: name, Email: "geheim@example.com"},
 		"people.set":             settings.PrincipalChange{ID: c.Principal, Name: &name},
+		"people.handOver":        departure.HandOverInput{ID: o.User(access.Member), To: c.Principal},
+		"people.erase":           one(o.User(access.Member)),
+		"people.invite":          settings.NewInvitation{Organization: o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
+		"invitations.revoke":     one(invite("geheim.weg@example.com").ID),
+		"invitations.accept":     settings.Acceptance{Token: invite("geheim.an@example.com").Token, Name: name},
 		"serviceAccounts.create": settings.NewPrincipal{Organization: o.ID, Name: name},
 		"serviceAccounts.set":    settings.PrincipalChange{ID: service.ID, Name: &name},
 		"keys.create":            settings.NewKey{Organization: o.ID, Principal: c.Principal, Environment: access.Test, Name: name, Scopes: []string{"contacts:read"}},
@@ -331,4 +353,48 @@ func TestActsNameTheirTarget(t *testing.T) {
 	if page, err := o.Operator.ListUsers(t.Context(), access.Page{Organization: o.ID}); err != nil || len(page.Data) != 0 {
 		t.Errorf("%v %v", page, err)
 	}
+}
+
+// writes counts transactions.
+type writes struct {
+	db.DB
+	writes atomic.Int64
+}
+
+func (w *writes) Write(ctx context.Context, f func(db.Tx) error) error {
+	w.writes.Add(1)
+	return w.DB.Write(ctx, f)
+}
+
+// Somebody who did not sign in accepts an invitation. A token that is not valid makes
+// no transaction: strangers could else hold up the writer and clear caches.
+func TestStrangersAcceptInvitations(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		counted := &writes{DB: d}
+		o := apitest.New(t, counted, apitest.Replicas(1))
+		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@example.com", Role: access.Admin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := counted.writes.Load()
+		for _, token := range []string{"", "x", made.Token[1:], made.ID} {
+			if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", settings.Acceptance{Token: token, Name: "Ida"}); got.Status != 404 {
+				t.Errorf("%q: %d %s", token, got.Status, got.Body)
+			}
+		}
+		if n := counted.writes.Load(); n != before {
+			t.Errorf("%d transactions for tokens that are not valid", n-before)
+		}
+		got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", settings.Acceptance{Token: made.Token, Name: "Ida"})
+		var p access.PrincipalInfo
+		if json.Unmarshal(got.Body, &p) != nil || got.Status != 200 && got.Status != 201 || p.Role != access.Admin || p.Name != "Ida" {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+		if l := lines(t, o)[0]; l.Word != "invitation.accept" || l.CredentialKind != "anonymous" || l.PrincipalID != "" || l.Target != p.ID || l.Door != "web" {
+			t.Errorf("%+v", l)
+		}
+		if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", settings.Acceptance{Token: made.Token, Name: "Ida"}); got.Status != 404 {
+			t.Errorf("again: %d %s", got.Status, got.Body)
+		}
+	})
 }

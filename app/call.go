@@ -82,6 +82,14 @@ type Settings struct {
 	Retention time.Duration
 	// Notices posts what people are told, and reads it.
 	Notices *notify.Center
+	// BaseURL is where people reach the instance. It is empty if that is not known,
+	// as without a server.
+	BaseURL string
+	// Mails says that emails are sent by a mail server.
+	Mails bool
+	// Read runs a function on a connection that cannot write. What is long to read
+	// is read by it before the transaction begins.
+	Read func(ctx context.Context, f func(db.Tx) error) error
 	// Flush, if set, writes the calls that wait for the request log.
 	Flush func(ctx context.Context) error
 }

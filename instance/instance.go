@@ -266,7 +266,10 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.Answers = i.keys.Vault(replay.Purpose)
 	o.Webhooks = app.Webhooks{Secrets: i.keys.Vault(webhook.SecretsPurpose), Guard: i.guard}
 	o.Files = i.Files
-	o.Settings = app.Settings{Retention: time.Duration(i.config.Store.OrganizationRetention), Notices: i.notices}
+	o.Settings = app.Settings{
+		Retention: time.Duration(i.config.Store.OrganizationRetention), Notices: i.notices,
+		BaseURL: i.BaseURL, Mails: i.config.Server.SMTPURL != "",
+	}
 	o.DocsBase = i.BaseURL
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
 	o.Observe = i.observe()

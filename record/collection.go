@@ -47,6 +47,7 @@ type Collection[T, F any, P fields[F]] struct {
 	references []reference
 	columns    []column
 	sql        statements
+	handing    handing
 	// further returns the words of a record that are not in its members; may be
 	// nil.
 	further Further
@@ -80,6 +81,7 @@ func NewCollection[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Col
 	}
 	k.columns = columnsOf(k.filters, k.references)
 	k.sql = statementsFor(f.Plural, k.columns, k.references)
+	k.handing = handingFor(f.Plural, k.references)
 	return k
 }
 

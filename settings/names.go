@@ -30,6 +30,8 @@ type Name struct {
 	Type     access.PrincipalType `json:"type"`
 	Name     string               `json:"name"`
 	Disabled bool                 `json:"disabled"`
+	// Erased says that the person was erased. The name is that of all erased ones.
+	Erased bool `json:"erased,omitempty"`
 }
 
 // ResolveNames returns the names of people and service accounts of the caller's
@@ -43,7 +45,7 @@ func ResolveNames(ctx context.Context, c *app.Call, in NamesInput) (Names, error
 	if err != nil {
 		return names, err
 	}
-	rows, err := c.Tx.Query(ctx, `select id, kind, name, disabled from principals where organization = $1 and id `+c.Tx.Dialect().In("$2")+` order by id`,
+	rows, err := c.Tx.Query(ctx, `select id, kind, name, disabled, erased_at > 0 from principals where organization = $1 and id `+c.Tx.Dialect().In("$2")+` order by id`,
 		o.Live, db.Texts(in.IDs))
 	if err != nil {
 		return names, err
@@ -51,8 +53,11 @@ func ResolveNames(ctx context.Context, c *app.Call, in NamesInput) (Names, error
 	defer rows.Close()
 	for rows.Next() {
 		var n Name
-		if err := rows.Scan(&n.ID, &n.Type, &n.Name, &n.Disabled); err != nil {
+		if err := rows.Scan(&n.ID, &n.Type, &n.Name, &n.Disabled, &n.Erased); err != nil {
 			return names, err
+		}
+		if n.Erased {
+			n.Name = access.ErasedName.In(c.Language)
 		}
 		names.Data = append(names.Data, n)
 	}

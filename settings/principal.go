@@ -62,7 +62,8 @@ func ListServiceAccounts(ctx context.Context, c *app.Call, p access.Page) (acces
 
 // GetPrincipal returns a user or a service account.
 func GetPrincipal(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
-	return principal(ctx, c, "", in.ID)
+	p, err := principal(ctx, c, "", in.ID)
+	return named(c, p), err
 }
 
 // SetUser changes a user. All keys of a user who is disabled or loses a right
@@ -138,7 +139,19 @@ func listPrincipals(ctx context.Context, c *app.Call, kind access.PrincipalType,
 	if err != nil {
 		return access.List[access.PrincipalInfo]{}, err
 	}
-	return list(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
+	page, err := list(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
+	for n := range page.Data {
+		page.Data[n] = named(c, page.Data[n])
+	}
+	return page, err
+}
+
+// named gives an erased person a name to show.
+func named(c *app.Call, p access.PrincipalInfo) access.PrincipalInfo {
+	if p.ErasedAt != 0 {
+		p.Name = access.ErasedName.In(c.Language)
+	}
+	return p
 }
 
 func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType, in PrincipalChange) (access.PrincipalInfo, error) {
@@ -146,6 +159,9 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 		return access.PrincipalInfo{}, err
 	}
 	p, err := principal(ctx, c, kind, in.ID)
+	if err == nil && p.ErasedAt != 0 {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &erased}
+	}
 	if err != nil {
 		return access.PrincipalInfo{}, err
 	}
@@ -163,14 +179,24 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	return p, emailTaken(err)
 }
 
-// principal reads a principal that the caller may administer, of either kind if
+// Principal reads a principal that the caller may administer, of either kind if
 // kind is empty. Others are NOT_FOUND.
+func Principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
+	return principal(ctx, c, kind, name)
+}
+
+// principal is Principal.
 func principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
 	if err == nil && !reaches(c, p.Home, p.Home) {
 		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for a missing one
 	}
 	return p, err
+}
+
+var erased = fault.Text{
+	DE: "Diese Person ist gelöscht. Das lässt sich nicht rückgängig machen.",
+	EN: "This person is erased. That cannot be undone.",
 }
 
 func setPrincipal(p *access.PrincipalInfo, f *faults, c PrincipalChange) {

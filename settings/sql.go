@@ -57,3 +57,22 @@ const (
 	updateKey    = `update api_keys set paused = $2, revoked_at = $3 where id = $1`
 	updateSecret = `update api_keys set previous_kid = kid, previous_hash = secret_hash, kid = $2, secret_hash = $3, expires_at = $4 where id = $1`
 )
+
+// The statements about invitations.
+const (
+	insertInvitation = `insert into invitations
+		(id, organization, token_hash, email, email_folded, language, role, rights, invited_by, created_at, expires_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+	invitationColumns = `select i.id, i.organization, o.id, i.email, i.language, i.role, i.rights, i.invited_by, i.created_at, i.expires_at`
+	invitationTables  = ` from invitations i join organizations o on o.number = i.organization`
+	selectInvitation  = invitationColumns + invitationTables + ` where i.id = $1`
+	// selectInvitationByHash also says whether the address is a person's already.
+	selectInvitationByHash = invitationColumns + `, i.token_hash, o.state, (select count(*) from principals p where p.email_folded = i.email_folded)` +
+		invitationTables + ` where i.token_hash = $1`
+	selectInvitations = invitationColumns + invitationTables + `
+		where i.id > $2 and i.expires_at > $4
+		and ($3 = '' or i.organization = (select coalesce(sandbox_of, number) from organizations where id = $3))
+		order by i.id limit $1`
+	deleteInvitation = `delete from invitations where id = $1`
+)

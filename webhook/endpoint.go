@@ -394,15 +394,48 @@ func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) 
 	if err := c.IfMatch.Require(r.Revision); err != nil {
 		return app.Nothing{}, err
 	}
-	if err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: EraseKind, Key: r.ID, Payload: erasure{r.ID}}); err != nil {
-		return app.Nothing{}, err
+	return app.Nothing{}, r.delete(ctx, c)
+}
+
+// delete removes the endpoint, and has a job remove what it leaves.
+func (r *Row) delete(ctx context.Context, c *app.Call) error {
+	if err := job.Enqueue(ctx, c.Tx, r.Organization, c.Now, job.Spec{Kind: EraseKind, Key: r.ID, Payload: erasure{r.ID}}); err != nil {
+		return err
 	}
-	tell(c)
+	c.Tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
 	if err := one(c.Tx.Exec(ctx, deleteEndpoint, r.Organization, r.ID, r.Revision)); err != nil {
-		return app.Nothing{}, err
+		return err
 	}
 	replay.Erase(c.Tx, r.Organization, r.ID)
-	return app.Nothing{}, nil
+	return nil
+}
+
+// Of returns the endpoints of a principal, the newest first.
+func Of(ctx context.Context, tx db.Tx, organization int64, principal string) (list []Row, err error) {
+	rows, err := tx.Query(ctx, listOwn, organization, principal, id.WebhookEndpoint+"~", MaxEndpoints)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+// DeleteOf removes the endpoints of a principal, and returns how many there were.
+func DeleteOf(ctx context.Context, c *app.Call, organization int64, principal string) (int, error) {
+	list, err := Of(ctx, c.Tx, organization, principal)
+	for n := range list {
+		if err == nil {
+			err = list[n].delete(ctx, c)
+		}
+	}
+	return len(list), err
 }
 
 // RotateSecret gives an endpoint of the caller a new secret. The replaced

@@ -30,6 +30,8 @@ const (
 	Notice          = "ntc_"
 	Job             = "job_"
 	AuditLine       = "aud_"
+	Invitation      = "inv_"
+	Handover        = "hov_"
 )
 
 // alphabet is Crockford's base32 in lower case: no i, l, o, u.

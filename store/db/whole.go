@@ -8,6 +8,7 @@ var Whole = map[string]string{
 	"organizations":  "the list of what the others are spread by; only operators change it",
 	"principals":     "an email address signs in one user of the whole instance",
 	"api_keys":       "a key is looked up before its organization is known",
+	"invitations":    "a token is looked up before its organization is known",
 	"generations":    "one row for all that replicas keep in memory",
 	"settings":       "what is switched for the whole instance",
 	"limit_replicas": "the replicas of the instance",

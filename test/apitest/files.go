@@ -13,6 +13,7 @@ import (
 
 	"kartei/api"
 	"kartei/app"
+	"kartei/departure"
 	"kartei/document"
 	"kartei/door/rest"
 	"kartei/extract"
@@ -116,7 +117,8 @@ func (o *Office) work() {
 	if o.options.working != nil {
 		o.options.working(w)
 	}
-	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers()), w.Options)
+	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers(),
+		(&departure.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families}}).Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

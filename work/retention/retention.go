@@ -45,6 +45,8 @@ var Rules = []Rule{
 	rule("operations", 31*24*time.Hour, "finished_at", "id", "finished_at > 0"),
 	rule("webhook_attempts", 30*24*time.Hour, "attempted_at", "id"),
 	rule("audit_lines", audit.Age, "at", "id").nobody(),
+	rule("invitations", 0, "expires_at", "id"),
+	rule("handovers", 90*24*time.Hour, "finished_at", "id", "finished_at > 0"),
 	rule("jobs", 30*24*time.Hour, "due_at", "id", "state = 'failed'").nobody(),
 }
 

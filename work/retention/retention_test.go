@@ -53,6 +53,10 @@ var tables = map[string]struct {
 		values ($1, $2, 'whe_a', 'evt_a', 'contact.created', 1, 'succeeded', 204, 1, '', $3, 0)`, 30 * 24 * time.Hour, false},
 	"audit_lines": {`insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
 		values ($1, $2, $3, '', 'operator', '', 'admin', '', 'keys.pause', 'key.pause', 'key_a', '[]', 'req_a')`, 400 * 24 * time.Hour, true},
+	"invitations": {`insert into invitations (organization, id, expires_at, token_hash, email, email_folded, language, role, rights, invited_by, created_at)
+		values ($1, $2 || cast(cast($1 as bigint) as text), $3, $2 || cast(cast($1 as bigint) as text), 'a', $2, 'de', 'member', '{}', '', 1)`, 0, false},
+	"handovers": {`insert into handovers (organization, id, from_principal, to_principal, private, progress, requested_by, kind, request_id, created_at, finished_at)
+		values ($1, $2, 'usr_a', 'usr_b', false, '{}', '', 'operator', 'req_a', 1, $3)`, 90 * 24 * time.Hour, false},
 	"jobs": {`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 		values ($1, $2, 'a', '', 'null', 'failed', 1, 1, $3, '', 1, 1)`, 30 * 24 * time.Hour, true},
 }

@@ -872,7 +872,8 @@ order by level desc;
 
 select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
-where o.number = $1;
+where o.number = $1
+	and p.erased_at = 0;
 
 insert into visibility_losses (organization, record_id, principal, family, tick)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint)

@@ -52,7 +52,10 @@ create table principals (
 	rights       text    not null,
 	disabled     boolean not null,
 	created_at   bigint  not null,
-	language     text    not null default 'de'
+	language     text    not null default 'de',
+	-- When a person was erased. The row stays without name and address, since
+	-- records name its id.
+	erased_at    bigint  not null default 0
 );
 -- The people of an organization, for lists and for what concerns all of them.
 create index principals_organization on principals (organization, kind, id);
@@ -83,6 +86,32 @@ create table api_keys (
 );
 create index api_keys_organization on api_keys (organization, id);
 create index api_keys_previous_kid on api_keys (previous_kid);
+-- The keys of somebody who is erased.
+create index api_keys_principal on api_keys (principal_id);
+
+-- Open invitations. An accepted or revoked one has no row.
+create table invitations (
+	id           text   not null primary key,
+	-- A live organization.
+	organization bigint not null,
+	-- SHA-256 of the token in hex. The token itself is stored nowhere.
+	token_hash   text   not null unique,
+	email        text   not null,
+	-- The address in lower case.
+	email_folded text   not null,
+	language     text   not null,
+	-- What the person will have, as in principals.
+	role         text   not null check (role in ('admin', 'member', 'viewer')),
+	rights       text   not null,
+	-- The admin who invited. Empty for the operator.
+	invited_by   text   not null,
+	created_at   bigint not null,
+	expires_at   bigint not null
+);
+-- One invitation for each address.
+create unique index invitations_email on invitations (organization, email_folded);
+-- The list of an organization, and retention.
+create index invitations_expires_at on invitations (organization, expires_at);
 
 
 --------------------------------------------------------------- The instance ----
@@ -708,6 +737,31 @@ create index audit_lines_age on audit_lines (organization, at);
 /*postgres:
 alter table audit_lines alter column organization set (n_distinct = 16);
 */
+
+-- The records of somebody who leaves, on their way to another principal: a row for
+-- the organization and one for its sandbox, with the same id. See package departure.
+create table handovers (
+	organization   bigint  not null,
+	id             text    not null,
+	from_principal text    not null,
+	to_principal   text    not null,
+	-- Whether private records go along.
+	private        boolean not null,
+	-- JSON that package departure alone reads: how far it came, and counts.
+	progress       text    not null,
+	-- The caller, for the line of the audit log at the end.
+	requested_by   text    not null,
+	kind           text    not null,
+	request_id     text    not null,
+	created_at     bigint  not null,
+	-- Zero until everything is handed over.
+	finished_at    bigint  not null,
+	primary key (organization, id)
+);
+-- Those that are under way, which are few.
+create index handovers_open on handovers (organization) where finished_at = 0;
+-- Retention: 90 days.
+create index handovers_finished on handovers (organization, finished_at) where finished_at > 0;
 
 -- The entries of everybody's bell, each with its email. The organization is a
 -- live one, as that of its people.

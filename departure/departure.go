@@ -1,0 +1,99 @@
+// Package departure owns how somebody leaves: records go to another principal, then the person is erased.
+package departure
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/company"
+	"kartei/contact"
+	"kartei/document"
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/store/db"
+	"kartei/task"
+)
+
+// family is a kind of record that principals have.
+type family struct {
+	plural string
+	record.Holding
+}
+
+// families are all kinds of records, in the order of a hand-over.
+var families = []family{
+	{contact.Contacts.Plural, contact.Contacts},
+	{company.Companies.Plural, company.Companies},
+	{task.Tasks.Plural, task.Tasks},
+	{document.Documents.Plural, document.Documents},
+}
+
+// Families returns the names of the families whose records are handed over.
+func Families() (names []string) {
+	for _, f := range families {
+		names = append(names, f.plural)
+	}
+	return names
+}
+
+// tenant is an organization with data: a live one or its sandbox.
+type tenant struct {
+	number int64
+	id     string
+}
+
+// tenantsOf returns the live organization of a principal and its sandbox.
+func tenantsOf(ctx context.Context, tx db.Tx, p access.PrincipalInfo) ([]tenant, error) {
+	live, err := access.OrganizationIn(ctx, tx, p.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	sandbox, err := access.OrganizationIn(ctx, tx, live.SandboxID)
+	return []tenant{{live.Number, live.ID}, {sandbox.Number, sandbox.ID}}, err
+}
+
+const selectOpen = `select count(*) from handovers where organization = $1 and finished_at = 0 and (from_principal = $2 or to_principal = $2)`
+
+// underway reports whether records of a principal are being handed over, or come
+// to it.
+func underway(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (bool, error) {
+	for _, t := range tenants {
+		var n int64
+		if err := tx.QueryRow(ctx, selectOpen, t.number, principal).Scan(&n); err != nil || n > 0 {
+			return n > 0, err
+		}
+	}
+	return false, nil
+}
+
+var isUnderway = fault.Text{
+	DE: "Datensätze dieser Person werden gerade übergeben, oder sie bekommt welche. Warten Sie das Ende ab: kartei user hand-over-status.",
+	EN: "Records of this person are being handed over, or come to it. Wait for the end: kartei user hand-over-status.",
+}
+
+// say writes counts for people: contacts 12, tasks 3.
+func say(held map[string]record.Held) string {
+	var words []string
+	for _, f := range families {
+		h := held[f.plural]
+		for _, part := range []struct {
+			n    int64
+			word string
+		}{{h.Owned, ""}, {h.Private, " (private)"}, {h.Assigned, " (assigned)"}} {
+			if part.n > 0 {
+				words = append(words, fmt.Sprintf("%s%s %d", f.plural, part.word, part.n))
+			}
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// in returns a call with another transaction.
+func in(c *app.Call, tx db.Tx) *app.Call {
+	other := *c
+	other.Tx = tx
+	return &other
+}

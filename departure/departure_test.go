@@ -1,0 +1,514 @@
+package departure_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/app"
+	"kartei/audit"
+	"kartei/departure"
+	"kartei/kit/fault"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/operator"
+)
+
+var ctx = context.Background()
+
+// TestFamilies: a family that this package forgets would keep its records with
+// somebody who is gone.
+func TestFamilies(t *testing.T) {
+	var all []string
+	for _, f := range api.Families {
+		all = append(all, f.Plural)
+	}
+	if got := departure.Families(); !slices.Equal(got, all) {
+		t.Errorf("hands over %v, the release serves %v", got, all)
+	}
+}
+
+func each(t *testing.T, f func(*testing.T, *apitest.Office)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
+}
+
+// call calls a row of the second table as the operator.
+func call[O any](t *testing.T, o *apitest.Office, row string, in any) (out O, err *fault.Fault) {
+	t.Helper()
+	body, wrong := json.Marshal(in)
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+	got := o.API.Do(ctx, &api.Request{
+		Operation: row, Door: api.Admin, Credential: api.Local(), Address: netip.MustParseAddr("192.0.2.7"),
+		HasBody: true, Body: func() ([]byte, error) { return body, nil },
+	}, nil)
+	if got.Fault == nil {
+		if wrong := json.Unmarshal(got.Body, &out); wrong != nil {
+			t.Fatalf("%s: %s", row, got.Body)
+		}
+	}
+	return out, got.Fault
+}
+
+// must is call for what succeeds.
+func must[O any](t *testing.T, o *apitest.Office, row string, in any) O {
+	t.Helper()
+	out, err := call[O](t, o, row, in)
+	if err != nil {
+		t.Fatalf("%s: %v %+v", row, err, err.Fields)
+	}
+	return out
+}
+
+// handOver hands over, and waits for the end.
+func handOver(t *testing.T, o *apitest.Office, in departure.HandOverInput) (departure.HandOverOutput, departure.Handover) {
+	t.Helper()
+	out := must[departure.HandOverOutput](t, o, "people.handOver", in)
+	o.Rest()
+	list := must[access.List[departure.Handover]](t, o, "people.handOverStatus", access.ByID{ID: in.ID})
+	if list.Data[0].ID != out.ID || list.Data[0].FinishedAt == 0 || len(list.Data[0].Parts) != 2 {
+		t.Fatalf("the hand-over %s has not ended: %+v", out.ID, list.Data)
+	}
+	return out, list.Data[0]
+}
+
+// create makes a record with members and returns its id.
+func create(c *apitest.Client, family, members string) string {
+	c.Helper()
+	return c.Do("POST", "/"+family, members).Want(201).Text("id")
+}
+
+// leaver is a member with a shared and a private record of each family, tasks that
+// are assigned, and tasks of others.
+type leaver struct {
+	*apitest.Client
+	contact, company, task, secret, assigned, hidden string
+	document                                         string
+}
+
+func newLeaver(o *apitest.Office, other *apitest.Client) *leaver {
+	l := &leaver{Client: o.As(access.Member)}
+	l.contact = create(l.Client, "contacts", `{"lastName":"Berg"}`)
+	l.secret = create(l.Client, "contacts", `{"lastName":"Geheim","visibility":"private"}`)
+	l.company = create(l.Client, "companies", `{"name":"Rheinbau"}`)
+	l.task = create(l.Client, "tasks", `{"title":"Akte","assigneeId":"`+l.Principal+`"}`)
+	l.assigned = create(other, "tasks", `{"title":"Frist","assigneeId":"`+l.Principal+`"}`)
+	l.hidden = create(l.Client, "tasks", `{"title":"Still","visibility":"private","assigneeId":"`+l.Principal+`"}`)
+	l.document = l.Document("akte.txt", "text/plain", []byte("Klageerwiderung"))
+	return l
+}
+
+func TestHandOver(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		admin, successor := o.As(access.Admin), o.As(access.Member)
+		l := newLeaver(o, admin)
+		l.Do("POST", "/webhook_endpoints", map[string]any{"name": "Mirror", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+		before := admin.Do("GET", "/contacts/"+l.contact, nil).Want(200).JSON()
+		events := len(feed(admin))
+		out, done := handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal})
+
+		if len(out.Endpoints) != 1 || out.Endpoints[0].Name != "Mirror" || out.PrivateRecords["contacts"] != 1 || out.PrivateRecords["tasks"] != 1 {
+			t.Errorf("%+v", out)
+		}
+		after := admin.Do("GET", "/contacts/"+l.contact, nil).Want(200).JSON()
+		if after["ownerId"] != successor.Principal || after["revision"].(float64) != before["revision"].(float64)+1 || after["updatedAt"] == before["updatedAt"] || after["lastName"] != "Berg" {
+			t.Errorf("%v", after)
+		}
+		for path, want := range map[string][2]string{
+			"/companies/" + l.company: {successor.Principal, ""}, "/documents/" + l.document: {successor.Principal, ""},
+			"/tasks/" + l.task: {successor.Principal, successor.Principal}, "/tasks/" + l.assigned: {admin.Principal, successor.Principal},
+			"/tasks/" + l.hidden: {l.Principal, l.Principal}, "/contacts/" + l.secret: {l.Principal, ""},
+		} {
+			got := admin.Do("GET", path, nil).Want(200).JSON()
+			if assignee, _ := got["assigneeId"].(string); got["ownerId"] != want[0] || assignee != want[1] {
+				t.Errorf("%s belongs to %v, and is assigned to %q; want %v", path, got["ownerId"], assignee, want)
+			}
+		}
+		// contact, company and two tasks; documents have no event of an update.
+		if all := feed(admin); len(all) != events+4 {
+			t.Errorf("%d new events: %v", len(all)-events, all)
+		}
+		counts := map[string]string{}
+		for _, p := range done.Parts {
+			for name, n := range p.Families {
+				counts[name] = fmt.Sprint(n)
+			}
+		}
+		want := map[string]string{"contacts": "{{1 0 0} 1}", "companies": "{{1 0 0} 0}", "tasks": "{{1 0 2} 1}", "documents": "{{1 0 0} 0}"}
+		if fmt.Sprint(counts) != fmt.Sprint(want) {
+			t.Errorf("counts %v, want %v", counts, want)
+		}
+		audited(t, o, l.Principal, successor.Principal)
+		// Again: nothing is left to do, and nothing changes.
+		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal})
+		if again := admin.Do("GET", "/contacts/"+l.contact, nil).Want(200).JSON(); again["revision"] != after["revision"] {
+			t.Errorf("handed over twice: %v", again)
+		}
+	})
+}
+
+// audited looks for the line of the act and those of its end.
+func audited(t *testing.T, o *apitest.Office, from, to string) {
+	t.Helper()
+	page := must[access.List[audit.Line]](t, o, "audit.list", settings.AuditInput{Target: from})
+	words := map[string]int{}
+	text := ""
+	for _, l := range page.Data {
+		words[l.Word]++
+		if l.Word == departure.DoneWord {
+			b, _ := json.Marshal(l)
+			text += string(b)
+		}
+	}
+	if words["person.handOver"] != 1 || words[departure.DoneWord] != 2 || !strings.Contains(text, to) || !strings.Contains(text, `{"member":"tasks.assigned","from":0,"to":2}`) || strings.Contains(text, "Berg") {
+		t.Errorf("audit log: %v %s", words, text)
+	}
+}
+
+func feed(c *apitest.Client) (types []string) {
+	c.Helper()
+	for _, e := range c.Do("GET", "/events?limit=100", nil).Want(200).Data() {
+		types = append(types, e["type"].(string))
+	}
+	return types
+}
+
+// Private records go along with a yes of their own. The successor sees them then; the
+// former owner does not, and sync tells it so.
+func TestHandOverPrivate(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		admin, successor := o.As(access.Admin), o.As(access.Member)
+		l := newLeaver(o, admin)
+		successor.Do("GET", "/contacts/"+l.secret, nil).Want(404)
+		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal, Private: true})
+		got := successor.Do("GET", "/contacts/"+l.secret, nil).Want(200).JSON()
+		if got["ownerId"] != successor.Principal || got["visibility"] != "private" {
+			t.Errorf("%v", got)
+		}
+		l.Do("GET", "/contacts/"+l.secret, nil).Want(404)
+		if found := successor.Do("GET", "/contacts?q=geheim", nil).Want(200).Data(); len(found) != 1 {
+			t.Errorf("the successor finds %d", len(found))
+		}
+		if found := l.Do("GET", "/contacts?q=geheim", nil).Want(200).Data(); len(found) != 0 {
+			t.Errorf("the former owner finds %d", len(found))
+		}
+		marked := false
+		for _, r := range l.Do("GET", "/contacts?updatedSince=2026-01-01T00:00:00Z&includeDeleted=true&sort=updatedAt", nil).Want(200).Data() {
+			marked = marked || r["id"] == l.secret && r["deleted"] == true
+		}
+		if !marked {
+			t.Error("sync does not tell the former owner of the loss")
+		}
+	})
+}
+
+func TestHandOverRefused(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		from, to := o.User(access.Member), o.User(access.Member)
+		away, _ := o.Organization("Andere")
+		stranger, off := o.User(access.Member, away), o.User(access.Member)
+		yes := true
+		must[access.PrincipalInfo](t, o, "people.set", settings.PrincipalChange{ID: off, Disabled: &yes})
+		for name, in := range map[string]departure.HandOverInput{
+			"to REQUIRED": {ID: from}, "to NOT_FOUND": {ID: from, To: stranger}, "to FORBIDDEN_COMBINATION": {ID: from, To: from},
+			"to  FORBIDDEN_COMBINATION": {ID: from, To: off},
+		} {
+			_, err := call[any](t, o, "people.handOver", in)
+			if err == nil || len(err.Fields) != 1 || err.Fields[0].Name+" "+string(err.Fields[0].Code) != strings.Replace(name, "  ", " ", 1) {
+				t.Errorf("%s: %+v", name, err)
+			}
+		}
+		if _, err := call[any](t, o, "people.handOver", departure.HandOverInput{ID: "usr_x", To: to}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("%v", err)
+		}
+		// While one is under way, there is no other one of the same person, and no way back.
+		begun := func(ctx context.Context, c *app.Call, in departure.HandOverInput) (struct{}, error) {
+			if _, err := departure.HandOver(ctx, c, in); err != nil {
+				return struct{}{}, err
+			}
+			for _, in := range []departure.HandOverInput{{ID: from, To: stranger}, {ID: from, To: to}, {ID: to, To: from}} {
+				if _, err := departure.HandOver(ctx, c, in); !fault.Is(err, fault.ValidationFailed) {
+					return struct{}{}, fmt.Errorf("meanwhile %+v: %w", in, err)
+				}
+			}
+			return struct{}{}, nil
+		}
+		if _, err := operator.Do(ctx, o.Operator, begun, departure.HandOverInput{ID: from, To: to}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// dying is a database whose pieces of a hand-over fail in turn: before the commit,
+// after it, and not at all. To the worker that is the death of its process.
+type dying struct {
+	db.DB
+	mu     sync.Mutex
+	pieces int
+}
+
+// seen is a transaction that tells whether it stored the progress of a hand-over.
+type seen struct {
+	db.Tx
+	piece bool
+}
+
+func (s *seen) Queue(query string, args ...any) {
+	s.piece = s.piece || strings.HasPrefix(query, "update handovers set progress = $3 where")
+	s.Tx.Queue(query, args...)
+}
+
+var errDied = errors.New("the process died")
+
+func (d *dying) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	piece := false
+	err := d.DB.WriteIn(ctx, organization, func(tx db.Tx) error {
+		s := &seen{Tx: tx}
+		err := f(s)
+		if piece = s.piece; piece && err == nil && d.turn() == 0 {
+			return errDied
+		}
+		return err
+	})
+	if !piece {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pieces++
+	if err == nil && d.pieces%3 == 2 {
+		return errDied
+	}
+	return err
+}
+
+func (d *dying) turn() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pieces % 3
+}
+
+// A worker that dies in the middle is followed by one that goes on. Each record is
+// changed once, and counted once.
+func TestHandOverGoesOn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		broken := &dying{}
+		o := apitest.New(t, d, apitest.Working(func(w *apitest.Workshop) {
+			broken.DB, w.DB = w.DB, broken
+		}))
+		c, successor := o.As(access.Member), o.As(access.Member)
+		const records = 230
+		admin := o.As(access.Admin)
+		late := create(admin, "contacts", `{"lastName":"Später"}`)
+		var ids []string
+		for n := range records {
+			ids = append(ids, create(c, "contacts", fmt.Sprintf(`{"lastName":"Berg %d"}`, n)))
+		}
+		must[departure.HandOverOutput](t, o, "people.handOver", departure.HandOverInput{ID: c.Principal, To: successor.Principal})
+		var list access.List[departure.Handover]
+		for tries := 0; tries == 0 || list.Data[0].FinishedAt == 0; tries++ {
+			if tries == 100 {
+				t.Fatalf("does not end: %+v", list.Data)
+			}
+			o.Clock.Advance(20 * time.Minute) // the backoff of a job that failed
+			o.Rest()
+			if tries == 1 { // the walk has passed it
+				admin.Do("PATCH", "/contacts/"+late, `{"ownerId":"`+c.Principal+`"}`, "If-Match", "*").Want(200)
+			}
+			list = must[access.List[departure.Handover]](t, o, "people.handOverStatus", access.ByID{ID: c.Principal})
+		}
+		if broken.pieces < 6 {
+			t.Errorf("only %d pieces were disturbed", broken.pieces)
+		}
+		if got := admin.Do("GET", "/contacts/"+late, nil).Want(200).JSON(); got["ownerId"] != successor.Principal {
+			t.Errorf("what came to the person meanwhile: %v", got)
+		}
+		for _, id := range ids {
+			if got := c.Do("GET", "/contacts/"+id, nil).Want(200).JSON(); got["ownerId"] != successor.Principal || got["revision"] != 2.0 {
+				t.Fatalf("%v", got)
+			}
+		}
+		total := int64(0)
+		for _, p := range list.Data[0].Parts {
+			total += p.Families["contacts"].Handed.Owned
+		}
+		if total != records+1 {
+			t.Errorf("%d are counted, want %d", total, records+1)
+		}
+	})
+}
+
+func TestErase(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		admin, successor := o.As(access.Admin), o.As(access.Member)
+		l := newLeaver(o, admin)
+		info := must[access.List[access.PrincipalInfo]](t, o, "people.list", access.Page{Organization: o.ID})
+		n := slices.IndexFunc(info.Data, func(p access.PrincipalInfo) bool { return p.ID == l.Principal })
+		email := info.Data[n].Email
+		l.Do("POST", "/webhook_endpoints", map[string]any{"name": "Mirror", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+
+		name := "Xaver Unikat"
+		must[access.PrincipalInfo](t, o, "people.set", settings.PrincipalChange{ID: l.Principal, Name: &name})
+		must[settings.KeyInfo](t, o, "keys.update", settings.KeyChange{ID: keyOf(t, o, l.Principal), Name: &name})
+		leaveTraces(t, o, l.Principal)
+		erase := func() *fault.Fault {
+			_, err := call[access.PrincipalInfo](t, o, "people.erase", access.ByID{ID: l.Principal})
+			return err
+		}
+		if err := erase(); err == nil || err.Code != fault.Forbidden || !strings.Contains(err.Detail.EN, "contacts 1, contacts (private) 1, companies 1, tasks 1, tasks (private) 1, tasks (assigned) 3, documents 1") {
+			t.Fatalf("with records: %+v", err)
+		}
+		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal})
+		if err := erase(); err == nil || !strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1 ") && !strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1.") {
+			t.Fatalf("with private records: %+v", err)
+		}
+		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal, Private: true})
+		if err := erase(); err != nil {
+			t.Fatalf("%v %+v", err, err.Detail)
+		}
+		l.Do("GET", "/me", nil).Want(401)
+		names := must[settings.Names](t, o, "names.resolve", settings.NamesInput{Organization: o.ID, IDs: []string{l.Principal}})
+		if len(names.Data) != 1 || names.Data[0].Name != "Gelöschte Person" && names.Data[0].Name != "Erased person" || !names.Data[0].Erased {
+			t.Errorf("%+v", names)
+		}
+		if got := must[settings.KeyInfo](t, o, "keys.get", access.ByID{ID: keyOf(t, o, l.Principal)}); got.Status != settings.KeyRevoked || got.Name != "" {
+			t.Errorf("%+v", got)
+		}
+		if found := mentions(t, o, "xaver", strings.ToLower(email)); len(found) > 0 {
+			t.Errorf("the person is still in %v", found)
+		}
+		// The address is free, and nothing brings the person back.
+		must[access.PrincipalInfo](t, o, "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: email})
+		no := false
+		for row, in := range map[string]any{
+			"people.set": settings.PrincipalChange{ID: l.Principal, Disabled: &no}, "people.erase": access.ByID{ID: l.Principal},
+		} {
+			if _, err := call[any](t, o, row, in); !fault.Is(err, fault.Forbidden) {
+				t.Errorf("%s of an erased person: %v", row, err)
+			}
+		}
+		admin.Do("PATCH", "/contacts/"+l.contact, `{"ownerId":"`+l.Principal+`"}`, "If-Match", "*").Want(422)
+		o.Clock.Advance(2 * time.Minute)
+		o.Rest()
+		if n := count(t, o, `select count(*) from audit_lines where principal = $1 and address <> ''`, l.Principal); n > 0 {
+			t.Errorf("%d lines of the audit log have an address", n)
+		}
+		if n := count(t, o, `select count(*) from audit_lines where principal = $1`, l.Principal); n != 1 {
+			t.Errorf("%d lines of the audit log", n)
+		}
+		for _, table := range []string{"webhook_endpoints", "notices"} {
+			if n := count(t, o, `select count(*) from `+table+` where principal = $1`, l.Principal); n > 0 {
+				t.Errorf("%d rows of %s", n, table)
+			}
+		}
+		if n := count(t, o, `select count(*) from request_log where principal_id = $1 and address <> ''`, l.Principal); n > 0 {
+			t.Errorf("%d lines of the request log have an address", n)
+		}
+		if n := count(t, o, `select count(*) from request_log where principal_id = $1`, l.Principal); n == 0 {
+			t.Error("the lines of the request log are gone")
+		}
+	})
+}
+
+// leaveTraces puts a bell entry and a line of the audit log.
+func leaveTraces(t *testing.T, o *apitest.Office, person string) {
+	t.Helper()
+	err := o.DB.Write(ctx, func(tx db.Tx) error {
+		tx.Queue(`insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at) values (1, $1, 'ntc_a', 1, 'quota.low', '{}', 0, false, 0, 0)`, person)
+		tx.Queue(`insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
+			values (1, 'aud_a', 1, $1, 'session', '', 'web', '192.0.2.9', 'keys.pause', 'key.pause', 'key_a', '[]', 'req_a')`, person)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mentions returns the columns of all tables that hold one of some words.
+func mentions(t *testing.T, o *apitest.Office, words ...string) (found []string) {
+	t.Helper()
+	tables, err := db.Tables(ctx, o.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		for _, c := range table.Columns {
+			for _, word := range words {
+				if c.Type == "text" && count(t, o, `select count(*) from `+table.Name+` where lower(`+c.Name+`) like $1`, "%"+word+"%") > 0 {
+					found = append(found, table.Name+"."+c.Name)
+				}
+			}
+		}
+	}
+	return found
+}
+
+func keyOf(t *testing.T, o *apitest.Office, principal string) (id string) {
+	t.Helper()
+	if err := o.DB.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select id from api_keys where principal_id = $1`, principal).Scan(&id)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func count(t *testing.T, o *apitest.Office, query string, args ...any) (n int64) {
+	t.Helper()
+	if err := o.Log.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.DB.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(&n) }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// The last admin stays. A record that comes to the person between the counting and
+// the erasure stops it.
+func TestEraseRefused(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		only := o.User(access.Admin)
+		if _, err := call[any](t, o, "people.erase", access.ByID{ID: only}); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("the last admin: %v", err)
+		}
+		c, other := o.As(access.Member), o.As(access.Admin)
+		services := app.Services{Settings: app.Settings{Read: o.DB.Read}}
+		seen, err := departure.Count(ctx, &app.Call{Actor: operatorOf(t, o), Services: &services}, access.ByID{ID: c.Principal})
+		if err != nil {
+			t.Fatal(err)
+		}
+		create(other, "tasks", `{"title":"Frist","assigneeId":"`+c.Principal+`"}`)
+		_, err = operator.Do(ctx, o.Operator, func(ctx context.Context, call *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+			return departure.Erase(ctx, call, in, seen)
+		}, access.ByID{ID: c.Principal})
+		if !fault.Is(err, fault.Forbidden) || !strings.Contains(fault.From(err).Detail.EN, "tasks (assigned) 1") {
+			t.Errorf("with a task of meanwhile: %v", err)
+		}
+		if _, err := call[any](t, o, "people.erase", access.ByID{ID: only}); err != nil {
+			t.Errorf("with another admin: %v", err)
+		}
+	})
+}
+
+func operatorOf(t *testing.T, o *apitest.Office) *access.Actor {
+	t.Helper()
+	a, _, err := o.Directory.Resolve(ctx, access.Presented{Scheme: access.Local}, netip.Addr{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

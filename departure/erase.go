@@ -1,0 +1,226 @@
+package departure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/webhook"
+	"kartei/work/job"
+)
+
+// EraseKind is the kind of job that takes the addresses of an erased person's calls
+// and acts from the logs.
+const EraseKind = "people.erase"
+
+// counted is what a person had before the transaction that erases it.
+type counted struct {
+	// ticks are those of the organizations when the counting began, by their numbers.
+	ticks map[int64]clock.Micros
+	held  map[string]record.Held
+}
+
+// Count counts what a person owns or is assigned. It reads all records, so it is
+// done before the transaction, which looks only at what changed since.
+func Count(ctx context.Context, c *app.Call, by access.ByID) (seen counted, err error) {
+	seen = counted{map[int64]clock.Micros{}, map[string]record.Held{}}
+	var tenants []tenant
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		p, err := settings.Principal(ctx, in(c, tx), access.UserPrincipal, by.ID)
+		if err != nil {
+			return err
+		}
+		if tenants, err = tenantsOf(ctx, tx, p); err != nil {
+			return err
+		}
+		for _, t := range tenants {
+			var tick clock.Micros
+			if err := tx.QueryRow(ctx, `select tick from clocks where organization = $1`, t.number).Scan(&tick); err != nil {
+				return err
+			}
+			seen.ticks[t.number] = tick
+		}
+		return nil
+	})
+	for _, t := range tenants {
+		for _, f := range families {
+			if err == nil {
+				err = seen.add(ctx, c, t, f, by.ID)
+			}
+		}
+	}
+	return seen, err
+}
+
+// add counts a family window by window.
+func (s *counted) add(ctx context.Context, c *app.Call, t tenant, f family, principal string) error {
+	sum := s.held[f.plural]
+	for after, end := "", "-"; end != ""; after = end {
+		err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+			if end, err = f.Window(ctx, tx, t.number, after, window); err != nil || end == "" {
+				return err
+			}
+			h, err := f.CountIn(ctx, tx, t.number, principal, after, end)
+			sum.Add(h)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s.held[f.plural] = sum
+	return nil
+}
+
+// since adds what was changed since the counting.
+func (s *counted) since(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]record.Held, error) {
+	all := map[string]record.Held{}
+	for _, f := range families {
+		sum := s.held[f.plural]
+		for _, t := range tenants {
+			h, err := f.CountSince(ctx, tx, t.number, principal, s.ticks[t.number])
+			if err != nil {
+				return nil, err
+			}
+			sum.Add(h)
+		}
+		if sum.Any() {
+			all[f.plural] = sum
+		}
+	}
+	return all, nil
+}
+
+// Erase erases a person. Nothing may belong to the person any more: see HandOver.
+// The id stays, and records that name it show a name that all erased people share.
+func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (access.PrincipalInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	if err != nil {
+		return p, err
+	}
+	tenants, err := tenantsOf(ctx, c.Tx, p)
+	if err != nil {
+		return p, err
+	}
+	if err := seen.mayErase(ctx, c.Tx, tenants, p.ID); err != nil {
+		return p, err
+	}
+	if p, err = settings.ErasePerson(ctx, c, p); err != nil {
+		return p, err
+	}
+	endpoints := 0
+	for _, t := range tenants {
+		n, err := webhook.DeleteOf(ctx, c, t.number, p.ID)
+		if err != nil {
+			return p, err
+		}
+		endpoints += n
+		// Calls that are answered at this time reach the log a little later.
+		if err := job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: EraseKind, Key: p.ID, Payload: named{p.ID}, Due: c.Now.Add(time.Minute)}); err != nil {
+			return p, err
+		}
+	}
+	c.Audit.Changed("endpoints", endpoints, 0)
+	p.Name = access.ErasedName.In(c.Language)
+	return p, nil
+}
+
+// mayErase refuses a person who has records, or whose records are under way.
+func (s *counted) mayErase(ctx context.Context, tx db.Tx, tenants []tenant, person string) error {
+	busy, err := underway(ctx, tx, tenants, person)
+	if err == nil && busy {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &isUnderway}
+	}
+	if err != nil {
+		return err
+	}
+	held, err := s.since(ctx, tx, tenants, person)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	return &fault.Fault{Code: fault.Forbidden, Extra: map[string]any{"held": held}, Detail: &fault.Text{
+		DE: fmt.Sprintf("Der Person gehören noch Datensätze, oder Aufgaben sind ihr zugewiesen: %s. Übergeben Sie sie zuerst (kartei user hand-over).", say(held)),
+		EN: fmt.Sprintf("Records still belong to the person, or tasks are assigned to it: %s. Hand them over first (kartei user hand-over).", say(held)),
+	}}
+}
+
+const (
+	selectShorts = `select substr(kid, 1, 8) from api_keys where principal_id = $1
+		union select substr(previous_kid, 1, 8) from api_keys where principal_id = $1 and previous_kid is not null`
+	// The lines of a key, in pieces along an index.
+	selectLine = `select at, request_id from request_log where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
+		order by at, request_id limit 1 offset $5`
+	clearLines = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
+		and (at, request_id) <= ($5, $6) and principal_id = $7`
+	clearRest = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4) and principal_id = $5`
+	clearActs = `update audit_lines set address = '' where organization = $1 and id in (
+		select id from audit_lines where organization = $1 and principal = $2 and address <> '' limit $3)`
+)
+
+// erasePiece is how many lines one transaction changes.
+const erasePiece = 500
+
+// erase takes the addresses of an erased person from the logs. The lines keep the id.
+func (w *Worker) erase(ctx context.Context, j *job.Job) error {
+	var of named
+	if err := j.Decode(&of); err != nil {
+		return err
+	}
+	for n := int64(erasePiece); n == erasePiece; {
+		err := j.Update(ctx, func(tx db.Tx) (err error) {
+			n, err = tx.Exec(ctx, clearActs, j.Organization, of.ID, erasePiece)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var shorts []string
+	err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
+		shorts, err = db.Values[string](ctx, tx, selectShorts, of.ID)
+		return err
+	})
+	for _, short := range shorts {
+		if err == nil {
+			err = w.clear(ctx, j, of.ID, short)
+		}
+	}
+	return err
+}
+
+// clear takes the addresses from the lines of one key.
+func (w *Worker) clear(ctx context.Context, j *job.Job, person, short string) error {
+	at, request := clock.Micros(0), ""
+	for more := true; more; {
+		var next clock.Micros
+		var last string
+		err := j.Update(ctx, func(tx db.Tx) error {
+			err := tx.QueryRow(ctx, selectLine, j.Organization, short, at, request, erasePiece-1).Scan(&next, &last)
+			switch {
+			case err == nil:
+				more = true
+				_, err = tx.Exec(ctx, clearLines, j.Organization, short, at, request, next, last, person)
+			case errors.Is(err, db.ErrNoRows):
+				more = false
+				_, err = tx.Exec(ctx, clearRest, j.Organization, short, at, request, person)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		at, request = next, last
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package record
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"kartei/store/db"
+	"kartei/test/dbtest"
+)
+
+// A hand-over reads windows along the primary key, and what changed since a tick along
+// the index of sync: at ten million records neither sorts nor reads more.
+func TestHandoverPlans(t *testing.T) {
+	type fields struct {
+		AssigneeID *string `json:"assigneeId" ref:"principals"`
+	}
+	s := handingFor("tasks", referencesOf(reflect.TypeFor[fields]()))
+	for name, c := range map[string]struct{ statement, want string }{
+		"window":  {s.window, "(organization=? AND id>?)"},
+		"held":    {s.held, "(organization=? AND id>? AND id<?)"},
+		"count":   {s.count, "(organization=? AND id>? AND id<?)"},
+		"since":   {s.since, "USING INDEX tasks_live (organization=? AND updated_at>?)"},
+		"private": {s.private, "tasks_live_audience (organization=? AND audience=?)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := dbtest.SQLite(t).Read(t.Context(), func(tx db.Tx) error {
+				args := []any{int64(1), "tsk_a", "tsk_b", "usr_a"}
+				switch name {
+				case "window":
+					args = []any{int64(1), "tsk_a", 5000}
+				case "since":
+					args[1] = int64(1)
+				case "private":
+					args = []any{int64(1), "usr_a", 10}
+				}
+				plan, err := dbtest.SQLitePlan(t.Context(), tx, c.statement, args...)
+				if !strings.Contains(plan, c.want) || strings.Contains(plan, "TEMP B-TREE") {
+					t.Errorf("%s\n%s", c.statement, plan)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package settings
+
+import (
+	"context"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+)
+
+// The statements that erase a person. The row stays, so that the id means somebody
+// in records and logs.
+const (
+	countOtherAdmins = `select count(*) from principals
+		where organization = $1 and kind = 'user' and role = 'admin' and disabled = false and id <> $2`
+	erasePrincipal = `update principals set name = '', email = null, email_folded = null, role = 'viewer', rights = '{}',
+		disabled = true, language = 'de', erased_at = $2 where id = $1`
+	// The name of a key and its networks may tell who the person is, and where.
+	eraseKeys = `update api_keys set name = '', networks = '[]', revoked_at = case when revoked_at = 0 then $2 else revoked_at end
+		where principal_id = $1`
+	eraseBell        = `delete from notices where organization = $1 and principal = $2`
+	eraseInvitations = `delete from invitations where organization = $1 and email_folded = $2`
+)
+
+// ErasePerson erases what this package has of a person that the caller administers:
+// name, address, rights, bell; and revokes the keys. The address can be used again.
+// The last admin is refused. The caller has begun with access.Changed.
+func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {
+	if err := mayErase(ctx, c, p); err != nil {
+		return p, err
+	}
+	c.Audit.About(p.Home, p.ID)
+	c.Audit.Hidden("name", true)
+	c.Audit.Hidden("email", true)
+	c.Audit.Changed("role", string(p.Role), string(access.Viewer))
+	c.Audit.Changed("disabled", p.Disabled, true)
+	for _, s := range []struct {
+		statement string
+		args      []any
+	}{
+		{eraseInvitations, []any{p.Home, access.FoldEmail(p.Email)}},
+		{eraseBell, []any{p.Home, p.ID}},
+		{eraseKeys, []any{p.ID, c.Now}},
+		{erasePrincipal, []any{p.ID, c.Now}},
+	} {
+		if _, err := c.Tx.Exec(ctx, s.statement, s.args...); err != nil {
+			return p, err
+		}
+	}
+	return principal(ctx, c, access.UserPrincipal, p.ID)
+}
+
+// mayErase refuses a person who is erased already, and the last admin.
+func mayErase(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
+	if p.ErasedAt != 0 {
+		return &fault.Fault{Code: fault.Forbidden, Detail: &erased}
+	}
+	if p.Role != access.Admin {
+		return nil
+	}
+	var others int64
+	err := c.Tx.QueryRow(ctx, countOtherAdmins, p.Home, p.ID).Scan(&others)
+	if err == nil && others == 0 {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &lastAdmin}
+	}
+	return err
+}
+
+var lastAdmin = fault.Text{
+	DE: "Das ist die letzte Administratorin oder der letzte Administrator der Organisation. Geben Sie zuerst jemand anderem diese Rolle.",
+	EN: "This is the last admin of the organization. Give this role to somebody else first.",
+}

@@ -1,0 +1,332 @@
+package settings
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/notify"
+	"kartei/store/db"
+)
+
+const (
+	// InvitationLifetime is how long a link works. A week covers an absence.
+	InvitationLifetime = 7 * 24 * time.Hour
+	// maxInvitations is how many open invitations an organization may have. An
+	// office of that many new colleagues in a week is none, and each is an email
+	// that somebody did not ask for.
+	maxInvitations = 100
+	// tokenBytes is the size of a token: 256 random bits.
+	tokenBytes = 32
+	// InvitationPath is the page of an invitation. The token follows as a fragment,
+	// which browsers do not send: no log of a server or a proxy has it.
+	InvitationPath = "/invitation#"
+)
+
+// NewInvitation is what Invite takes.
+type NewInvitation struct {
+	Organization string `json:"organizationId,omitempty"`
+	Email        string `json:"email"`
+	// Language is that of messages, de where it is empty.
+	Language string `json:"language,omitempty"`
+	// Role is member where it is empty.
+	Role   access.Role   `json:"role,omitempty"`
+	Rights access.Rights `json:"rights,omitempty"`
+	// Mail has the link sent to the address.
+	Mail bool `json:"mail,omitempty"`
+}
+
+// Invitation is an open invitation as administration shows it, without its token.
+type Invitation struct {
+	ID string `json:"id"`
+	// OrganizationID is always that of a live organization.
+	OrganizationID string        `json:"organizationId"`
+	Email          string        `json:"email"`
+	Language       string        `json:"language"`
+	Role           access.Role   `json:"role"`
+	Rights         access.Rights `json:"rights"`
+	// InvitedBy is the admin who invited, empty for the operator.
+	InvitedBy string       `json:"invitedBy"`
+	CreatedAt clock.Micros `json:"createdAt"`
+	ExpiresAt clock.Micros `json:"expiresAt"`
+
+	organization int64
+}
+
+// CreatedInvitation is an invitation on the one occasion on which its token is
+// shown.
+type CreatedInvitation struct {
+	Invitation
+	Token string `json:"token"`
+	// Link is where the invitation is accepted. It is empty if the address of the
+	// instance is not known.
+	Link string `json:"link"`
+	// Mailed says that the link is sent to the address.
+	Mailed bool `json:"mailed"`
+}
+
+// Secret says that the answer holds one.
+func (CreatedInvitation) Secret() {}
+
+// Acceptance is what AcceptInvitation takes.
+type Acceptance struct {
+	// Token is the credential: whoever has it is the person who was invited.
+	Token string `json:"token"`
+	// Name is that of the person.
+	Name string `json:"name"`
+}
+
+// Invite makes an invitation to the caller's organization. An older one to the
+// same address ends. That the address signs in a person elsewhere is told to
+// nobody.
+func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitation, error) {
+	var f faults
+	o, err := organizationField(ctx, c, &f, in.Organization)
+	if err != nil {
+		return CreatedInvitation{}, err
+	}
+	made := newInvitation(c, &f, in)
+	if in.Mail && !c.Services.Settings.Mails {
+		f.say("mail", fault.ForbiddenCombination, "Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
+			"No mail server is configured (--smtp-url), or the server does not run.")
+	}
+	if err := f.err(); err != nil {
+		return CreatedInvitation{}, err
+	}
+	made.organization, made.OrganizationID = o.Live, o.ID
+	if o.SandboxOf != "" {
+		made.OrganizationID = o.SandboxOf
+	}
+	// Invitations of an organization come one after the other, so that their bound
+	// holds.
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return CreatedInvitation{}, err
+	}
+	if err := mayInvite(ctx, c, &made); err != nil {
+		return CreatedInvitation{}, err
+	}
+	return storeInvitation(ctx, c, made, in.Mail)
+}
+
+// newInvitation checks what an invitation is made of: what its person will be.
+func newInvitation(c *app.Call, f *faults, in NewInvitation) CreatedInvitation {
+	p := newPrincipal(c, f, access.UserPrincipal, NewPrincipal{
+		Name: placeholder, Email: in.Email, Language: in.Language, Role: in.Role, Rights: in.Rights,
+	})
+	return CreatedInvitation{Invitation: Invitation{
+		ID: id.New(id.Invitation), Email: p.Email, Language: p.Language, Role: p.Role, Rights: p.Rights,
+		InvitedBy: c.Actor.PrincipalID(), CreatedAt: c.Now, ExpiresAt: c.Now.Add(InvitationLifetime),
+	}}
+}
+
+// placeholder stands for the name, which the person gives.
+const placeholder = "?"
+
+// mayInvite refuses an address that is a person's of the organization already, and
+// one invitation too many.
+func mayInvite(ctx context.Context, c *app.Call, i *CreatedInvitation) error {
+	var known, open int64
+	err := c.Tx.QueryRow(ctx, `select count(*) from principals where organization = $1 and email_folded = $2`,
+		i.organization, access.FoldEmail(i.Email)).Scan(&known)
+	if err == nil && known > 0 {
+		return fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate, Text: &isMember})
+	}
+	if err == nil {
+		err = c.Tx.QueryRow(ctx, `select count(*) from invitations where organization = $1 and expires_at > $2 and email_folded <> $3`,
+			i.organization, c.Now, access.FoldEmail(i.Email)).Scan(&open)
+	}
+	if err == nil && open >= maxInvitations {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &tooManyInvitations}
+	}
+	return err
+}
+
+var (
+	isMember = fault.Text{
+		DE: "Diese Adresse gehört schon einer Person der Organisation. Ist sie gesperrt, heben Sie die Sperre auf.",
+		EN: "This address belongs to a person of the organization already. If that person is disabled, enable them.",
+	}
+	tooManyInvitations = fault.Text{
+		DE: fmt.Sprintf("Die Organisation hat schon %d offene Einladungen. Ziehen Sie eine zurück, oder warten Sie, bis eine angenommen wird oder abläuft.", maxInvitations),
+		EN: fmt.Sprintf("The organization has %d open invitations already. Revoke one, or wait until one is accepted or expires.", maxInvitations),
+	}
+)
+
+// storeInvitation puts an invitation in place of an older one to the same address,
+// and has it sent.
+func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail bool) (CreatedInvitation, error) {
+	raw := make([]byte, tokenBytes)
+	rand.Read(raw)
+	i.Token = base64.RawURLEncoding.EncodeToString(raw)
+	if base := c.Services.Settings.BaseURL; base != "" {
+		i.Link = base + InvitationPath + i.Token
+	}
+	c.Audit.About(i.organization, i.ID)
+	c.Audit.Hidden("email", true)
+	c.Audit.Changed("role", nil, string(i.Role))
+	if len(i.Rights) > 0 {
+		c.Audit.Changed("rights", nil, i.Rights)
+	}
+	if _, err := c.Tx.Exec(ctx, `delete from invitations where organization = $1 and email_folded = $2`, i.organization, access.FoldEmail(i.Email)); err != nil {
+		return i, err
+	}
+	if _, err := c.Tx.Exec(ctx, insertInvitation, i.ID, i.organization, hashToken(i.Token), i.Email, access.FoldEmail(i.Email), i.Language,
+		string(i.Role), mustJSON(i.Rights), i.InvitedBy, i.CreatedAt, i.ExpiresAt); err != nil {
+		return i, err
+	}
+	if i.Mailed = mail; !mail {
+		return i, nil
+	}
+	return i, c.Services.Settings.Notices.Send(ctx, c.Tx, i.organization, i.message())
+}
+
+// message is the email with the link. It names neither the organization nor whoever
+// invited: no text that people chose goes to strangers in the instance's name.
+func (i *CreatedInvitation) message() notify.Message {
+	in := fault.Language(i.Language)
+	return notify.Message{
+		To: i.Email, Language: in, Until: i.ExpiresAt,
+		Title: invitationTitle.In(in), Text: fmt.Sprintf(invitationText.In(in), i.Link),
+	}
+}
+
+var (
+	invitationTitle = fault.Text{DE: "Einladung", EN: "Invitation"}
+	invitationText  = fault.Text{
+		DE: "Sie sind eingeladen, mit Kartei zu arbeiten. Unter diesem Link nehmen Sie die Einladung an:\n\n%s\n\nDer Link gilt sieben Tage und nur einmal. Geben Sie ihn nicht weiter. Haben Sie keine Einladung erwartet, dann löschen Sie diese Nachricht.",
+		EN: "You are invited to work with Kartei. This link accepts the invitation:\n\n%s\n\nThe link works for seven days, and once. Do not pass it on. If you did not expect an invitation, delete this message.",
+	}
+)
+
+func hashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// ListInvitations lists open invitations, the oldest first.
+func ListInvitations(ctx context.Context, c *app.Call, p access.Page) (access.List[Invitation], error) {
+	organization, err := within(ctx, c, p.Organization)
+	if err != nil {
+		return access.List[Invitation]{}, err
+	}
+	return list(ctx, c.Tx, p, scanInvitation, selectInvitations, p.After, organization, c.Now)
+}
+
+// RevokeInvitation ends an invitation.
+func RevokeInvitation(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
+	i, err := scanInvitation(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
+	if errors.Is(err, db.ErrNoRows) || err == nil && (!reaches(c, i.organization, i.organization) || i.ExpiresAt <= c.Now) {
+		err = unknown("Eine offene Einladung", "open invitation")
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(i.organization, i.ID)
+	return app.Nothing{}, endInvitation(ctx, c, i.ID)
+}
+
+// endInvitation deletes an invitation. If another call did so meanwhile, the
+// operation runs again and finds that.
+func endInvitation(ctx context.Context, c *app.Call, name string) error {
+	n, err := c.Tx.Exec(ctx, deleteInvitation, name)
+	if err == nil && n == 0 {
+		err = db.ErrConflict
+	}
+	return err
+}
+
+// CheckInvitation refuses a token that is not valid before a transaction begins:
+// strangers must not make the database write, or clear caches.
+func CheckInvitation(ctx context.Context, c *app.Call, in Acceptance) (nothing struct{}, err error) {
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		reading := *c
+		reading.Tx = tx
+		_, err := invitationOf(ctx, &reading, in.Token)
+		return err
+	})
+	return nothing, err
+}
+
+// AcceptInvitation makes the person that an invitation is for, and ends the
+// invitation. Anyone may call it: the token is the credential. A token that is
+// unknown, used, expired or revoked has one answer, and so has one whose address
+// signs in a person of another organization by now.
+func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance, _ struct{}) (access.PrincipalInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	i, err := invitationOf(ctx, c, in.Token)
+	if err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	// The name is looked at last: its faults would tell that the token is good.
+	var f faults
+	p := newPrincipal(c, &f, access.UserPrincipal, NewPrincipal{
+		Name: in.Name, Email: i.Email, Language: i.Language, Role: i.Role, Rights: maps.Clone(i.Rights),
+	})
+	if err := f.err(); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	if err := endInvitation(ctx, c, i.ID); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	p, err = insertNew(ctx, c, access.OrganizationInfo{ID: i.OrganizationID, Live: i.organization}, p)
+	// The first password or passkey belongs here: with the web application it comes
+	// with the same input, is stored in this transaction, and signs the person in.
+	return p, err
+}
+
+// invitationOf returns the open invitation of a token. The token is found by its
+// hash, whose time of look-up tells nothing of the token; it is compared in
+// constant time all the same.
+func invitationOf(ctx context.Context, c *app.Call, token string) (Invitation, error) {
+	hash := hashToken(token)
+	var stored, state string
+	var taken int64
+	i, err := scanInvitationAnd(c.Tx.QueryRow(ctx, selectInvitationByHash, hash), &stored, &state, &taken)
+	if err != nil && !errors.Is(err, db.ErrNoRows) {
+		return i, err
+	}
+	if subtle.ConstantTimeCompare([]byte(stored), []byte(hash)) != 1 || i.ExpiresAt <= c.Now || access.State(state) != access.Open || taken > 0 {
+		if taken > 0 && c.Services.Logger != nil {
+			c.Services.Logger.Info("an invitation cannot be accepted: its address belongs to a person already", slog.String("invitation", i.ID))
+		}
+		return i, &fault.Fault{Code: fault.NotFound, Detail: &noInvitation}
+	}
+	return i, nil
+}
+
+var noInvitation = fault.Text{
+	DE: "Diese Einladung gilt nicht oder nicht mehr. Bitten Sie um eine neue.",
+	EN: "This invitation is not valid, or not any more. Ask for a new one.",
+}
+
+func scanInvitation(row db.Row) (Invitation, error) { return scanInvitationAnd(row) }
+
+// scanInvitationAnd reads a row of invitationColumns, and what follows in it.
+func scanInvitationAnd(row db.Row, more ...any) (i Invitation, err error) {
+	var rights string
+	err = row.Scan(append([]any{&i.ID, &i.organization, &i.OrganizationID, &i.Email, &i.Language, &i.Role, &rights, &i.InvitedBy, &i.CreatedAt, &i.ExpiresAt}, more...)...)
+	if err != nil {
+		return i, err
+	}
+	i.Rights = access.Rights{}
+	if err := json.Unmarshal([]byte(rights), &i.Rights); err != nil {
+		return i, fmt.Errorf("settings: invitation %s: rights: %w", i.ID, err)
+	}
+	return i, nil
+}
