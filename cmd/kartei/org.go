@@ -103,10 +103,8 @@ be interrupted: the next run erases the rest, or the server within ten minutes.`
 // Run erases an organization in steps, and shows its progress.
 func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 	if !c.Yes {
-		fmt.Fprintf(g.Err, "This erases all records, files, people, keys and logs of %s and its sandbox, for good.\nType the organization's id to go on: ", c.ID)
-		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of the input is no id
-		if strings.TrimSpace(line) != c.ID {
-			return usageError{errors.New("nothing was erased: that is not the organization's id; for scripts there is --yes")}
+		if err := g.confirm("organization", c.ID, "all records, files, people, keys and logs of "+c.ID+" and its sandbox"); err != nil {
+			return err
 		}
 	}
 	caller, done, err := g.connect(ctx, c.open)
@@ -146,6 +144,16 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	_, err = fmt.Fprintf(g.Out, "Nothing is left of %s.\n", c.ID)
 	return err
+}
+
+// confirm has the id of what is erased typed.
+func (g *Globals) confirm(what, id, erased string) error {
+	fmt.Fprintf(g.Err, "This erases %s, for good.\nType the %s's id to go on: ", erased, what)
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of the input is no id
+	if strings.TrimSpace(line) != id {
+		return usageError{fmt.Errorf("nothing was erased: that is not the %s's id; for scripts there is --yes", what)}
+	}
+	return nil
 }
 
 // heldPause is the pause between two tries to erase files that a backup copies.
@@ -189,6 +197,7 @@ var flagNames = map[string]string{
 	"organizationId": "--org", "principalId": "--principal", "environment": "--env", "networks": "--ip",
 	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
 	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
+	"to": "--to", "mail": "--mail", "language": "--language",
 	"state": "--state", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 

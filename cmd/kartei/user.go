@@ -14,6 +14,11 @@ type userCmd struct {
 	Create userCreateCmd `cmd:"" help:"Make a user."`
 	List   userListCmd   `cmd:"" help:"List users."`
 	Set    userSetCmd    `cmd:"" help:"Change a user: name, email, role, rights, or disable them."`
+	Invite userInviteCmd `cmd:"" help:"Invite somebody to an organization. The link is shown this once."`
+
+	HandOver       userHandOverCmd       `cmd:"" name:"hand-over" help:"Hand the records and tasks of somebody who leaves to another one."`
+	HandOverStatus userHandOverStatusCmd `cmd:"" name:"hand-over-status" help:"Show how far hand-overs are."`
+	Erase          userEraseCmd          `cmd:"" help:"Erase a user who has no records any more."`
 }
 
 type userCreateCmd struct {
@@ -111,6 +116,9 @@ func principalRow(p access.PrincipalInfo) []string {
 	status := "active"
 	if p.Disabled {
 		status = "disabled"
+	}
+	if p.ErasedAt != 0 {
+		status = "erased"
 	}
 	return []string{p.ID, p.Name, p.Email, string(p.Role), strings.Join(rights, ","), status, p.OrganizationID}
 }

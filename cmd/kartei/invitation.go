@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/settings"
+)
+
+type userInviteCmd struct {
+	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The user's organization, org_..."`
+	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with. An older invitation to it ends."`
+	Lang   string                  `name:"language" default:"de" placeholder:"de|en" help:"Language of messages to the user."`
+	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"Role in the organization."`
+	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role, for example contacts=read,documents=none."`
+	Mail   bool                    `name:"mail" help:"Send the link to the address. This takes a running server with --smtp-url."`
+	JSON
+}
+
+// Help returns the text below the command's summary.
+func (*userInviteCmd) Help() string {
+	return `The link works for seven days, and once. It is shown this once: whoever has it is the person invited.`
+}
+
+// Run invites somebody and prints the link.
+func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
+	var made settings.CreatedInvitation
+	if err := g.act(ctx, "people.invite", settings.NewInvitation{
+		Organization: c.Org, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights, Mail: c.Mail,
+	}, &made); err != nil {
+		return err
+	}
+	if made.Link == "" { // without a server, only the command knows the setting
+		base, _, known := g.settings.sources.Look("base-url")
+		if !known {
+			base = "http://localhost"
+			fmt.Fprintln(g.Err, "The address of the instance is not known here: set KARTEI_BASE_URL, or put it in place of http://localhost.")
+		}
+		made.Link = strings.TrimSuffix(base, "/") + settings.InvitationPath + made.Token
+	}
+	if c.JSON.JSON {
+		return g.print(made)
+	}
+	fmt.Fprintln(g.Out, made.Link)
+	fmt.Fprintf(g.Err, "The link is for %s, works once, and ends %s (%s).\n", made.Email, made.ExpiresAt, made.ID)
+	if made.Mailed {
+		fmt.Fprintln(g.Err, "It is sent to the address.")
+	}
+	return nil
+}
+
+type invitationCmd struct {
+	List   invitationListCmd   `cmd:"" help:"List open invitations."`
+	Revoke invitationRevokeCmd `cmd:"" help:"End an invitation."`
+}
+
+type invitationListCmd struct {
+	Org string `name:"org" placeholder:"ORG" help:"Only invitations to this organization."`
+	pageFlags
+	JSON
+}
+
+// Run lists open invitations.
+func (c *invitationListCmd) Run(ctx context.Context, g *Globals) error {
+	var page access.List[settings.Invitation]
+	if err := g.act(ctx, "invitations.list", c.page(c.Org), &page); err != nil {
+		return err
+	}
+	return printList(g, c.JSON, page, []string{"ID", "EMAIL", "ROLE", "INVITED BY", "ENDS", "ORGANIZATION"}, func(i settings.Invitation) []string {
+		by := i.InvitedBy
+		if by == "" {
+			by = "operator"
+		}
+		return []string{i.ID, i.Email, string(i.Role), by, i.ExpiresAt.String(), i.OrganizationID}
+	})
+}
+
+type invitationRevokeCmd struct {
+	ID string `arg:"" help:"The invitation, inv_..."`
+	JSON
+}
+
+// Run ends an invitation.
+func (c *invitationRevokeCmd) Run(ctx context.Context, g *Globals) error {
+	if err := g.act(ctx, "invitations.revoke", access.ByID{ID: c.ID}, nil); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(app.Nothing{})
+	}
+	_, err := fmt.Fprintf(g.Out, "%s is revoked.\n", c.ID)
+	return err
+}
