@@ -35,8 +35,8 @@ const maxInstance = 600
 // settles the charge. If the answer is a file, this happens once it is sent:
 // until then the call counts as running.
 func (a *API) finish(c *call, err error) *Response {
-	if err == nil {
-		err = c.notModified()
+	if err == nil && c.isCurrent() {
+		err = errNotModified
 	}
 	r := &Response{Header: c.header}
 	var f *fault.Fault
@@ -213,18 +213,10 @@ func (c *call) operation() string {
 // errNotModified ends a read whose client has the current record.
 var errNotModified = fault.New("")
 
-// notModified ends a read whose client has the current record.
-func (c *call) notModified() error {
-	if c.isCurrent() {
-		return errNotModified
-	}
-	return nil
-}
-
 // isCurrent compares If-None-Match with the tag of the answer, weakly (RFC
 // 9110, section 13.1.2).
 func (c *call) isCurrent() bool {
-	if c.result.etag == "" || c.op.Writes() {
+	if c.result.etag == "" || c.op.Run.facts.writes {
 		return false
 	}
 	return c.ifNoneMatchAny || slices.Contains(c.ifNoneMatch, c.result.etag)

@@ -34,7 +34,12 @@ var Families = []app.Family{contact.Contacts.Family, company.Companies.Family, t
 // table equals Operations, for functions that are used in its rows.
 var table []Operation
 
-func init() { table = Operations }
+func init() {
+	table = Operations
+	for i := range table {
+		table[i].prepare()
+	}
+}
 
 // Authenticator accepts or refuses credentials; see access.Directory.
 type Authenticator interface {

@@ -125,7 +125,7 @@ func authorize(_ *API, _ context.Context, c *call) error {
 // Otherwise an empty change would read any record with a known id. A creation
 // returns only what the caller sent.
 func show(_ *API, _ context.Context, c *call) error {
-	if c.op.ShowsRecord() && !c.actor.May(c.op.ReadScope()) {
+	if c.op.Run.facts.shows && !c.actor.May(c.op.ReadScope()) {
 		c.result.status, c.result.body = http.StatusNoContent, nil
 	}
 	return nil

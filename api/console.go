@@ -168,6 +168,7 @@ const (
 func row(id string, act Act, who Who, where places, audit string, run handler) ConsoleRow {
 	family, _, _ := strings.Cut(id, ".")
 	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Audit: audit}
+	r.prepare()
 	if where&atSocket != 0 {
 		r.Doors = append(r.Doors, Admin)
 	}
@@ -318,7 +319,7 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 		}
 		return c.audit(tx)
 	}
-	if !c.op.Writes() || c.prefetchErr != nil { // a failed prefetch is the answer: nothing is written
+	if !c.op.Run.facts.writes || c.prefetchErr != nil { // a failed prefetch is the answer: nothing is written
 		err = a.db.Read(ctx, operate)
 	} else {
 		defer a.access.Forget()

@@ -59,10 +59,10 @@ func (c *call) decodeHeaders() error {
 	fail := func(name string, code fault.FieldCode, text *fault.Text) {
 		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: text})
 	}
-	if !c.op.AnswersFile() && !acceptsJSON(c.Header["Accept"]) {
+	if !c.op.Run.facts.file && !acceptsJSON(c.Header["Accept"]) {
 		return fault.New(fault.NotAcceptable)
 	}
-	if c.op.Writes() {
+	if c.op.Run.facts.writes {
 		var ok bool
 		if c.ifMatch, ok = precondition(c.Header["If-Match"]); !ok {
 			fail("If-Match", fault.InvalidFormat, &tagExpected)

@@ -36,12 +36,9 @@ func (o *Operation) AnswersFile() bool {
 	return o.Run.Output == reflect.TypeFor[app.File]()
 }
 
-// openFile opens the file of the answer, unless the client has it.
+// openFile opens the file of the answer.
 func (a *API) openFile(ctx context.Context, c *call) error {
 	f := c.result.file
-	if f == nil || c.isCurrent() {
-		return nil
-	}
 	t, err := a.Transfer(c.actor.Org(), Down)
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answ
 	if stored.Erased {
 		return fault.New(fault.NotFound)
 	}
-	if c.op.ShowsRecord() {
+	if c.op.Run.facts.shows {
 		if seen, err := record.Seen(ctx, a.callOf(c, tx), c.op.Family, c.record); err != nil {
 			return err
 		} else if !seen {
@@ -100,7 +100,7 @@ func (h handler) secret() bool { return h.Output.Implements(reflect.TypeFor[app.
 
 // store stores the answer in the transaction of the change.
 func (a *API) store(c *call, tx db.Tx) {
-	if c.op.ShowsRecord() { // it may be answered without a change
+	if c.op.Run.facts.shows { // it may be answered without a change
 		record.Hold(tx, c.actor.Org(), c.op.Family, c.record)
 	}
 	a.answers.Store(tx, c.replayKey(), c.now, &replay.Answer{

@@ -58,7 +58,7 @@ func (c *call) charge() limit.Charge {
 	return limit.Charge{
 		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Credential().ID,
 		// The changes of a batch are charged to its parts.
-		Points: points, Write: c.op.Writes() && c.op.Cost > 0, Nested: c.of != nil, Delete: c.op.Deletes(), Reads: c.discloses(),
+		Points: points, Write: c.op.Run.facts.writes && c.op.Cost > 0, Nested: c.of != nil, Delete: c.op.Run.facts.deletes, Reads: c.discloses(),
 		Into: c.statuses[:0], At: c.begun,
 	}
 }
@@ -67,7 +67,7 @@ func (c *call) charge() limit.Charge {
 // caller; the limit on data outflow counts those. Changes count as well,
 // because an empty change returns any record with a known id.
 func (c *call) discloses() bool {
-	return c.op.Discloses() && (!c.op.Writes() || c.actor.May(c.op.ReadScope()))
+	return c.op.Run.facts.discloses && (!c.op.Run.facts.writes || c.actor.May(c.op.ReadScope()))
 }
 
 // Discloses reports whether the operation returns existing records: lists,

@@ -159,6 +159,23 @@ type handler struct {
 	// bind builds the input from path, query and body. It is prepared once for
 	// each row.
 	bind *binding
+	// facts are prepared once for each row too.
+	facts facts
+}
+
+// facts are what the path asks about a row during a call.
+type facts struct {
+	writes, deletes bool
+	// shows is ShowsRecord, discloses is Discloses, file is AnswersFile.
+	shows, discloses, file bool
+}
+
+// prepare works out the facts of a row.
+func (o *Operation) prepare() {
+	o.Run.facts = facts{
+		writes: o.Writes(), deletes: o.Deletes(),
+		shows: o.ShowsRecord(), discloses: o.Discloses(), file: o.AnswersFile(),
+	}
 }
 
 // do turns a typed function into the handler of a row.

@@ -198,7 +198,10 @@ func (a *API) walk(ctx context.Context, c *call) (err error) {
 		a.restart(c)
 		err = a.pass(ctx, c)
 	}
-	return explain(err)
+	if err != nil {
+		return explain(err)
+	}
+	return nil
 }
 
 // pass runs the stages once.

@@ -38,7 +38,7 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 	if c.console != nil {
 		return a.administer(ctx, c)
 	}
-	if !c.op.Writes() {
+	if !c.op.Run.facts.writes {
 		err = a.db.Read(ctx, func(tx db.Tx) (err error) {
 			if err := a.confirm(ctx, c, tx); err != nil {
 				return err
@@ -46,7 +46,7 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 			c.result, err = a.operate(ctx, c, tx)
 			return err
 		})
-		if err == nil {
+		if err == nil && c.result.file != nil && !c.isCurrent() {
 			err = a.openFile(ctx, c)
 		}
 	} else {
@@ -63,7 +63,10 @@ func run(a *API, ctx context.Context, c *call) (err error) {
 		err = a.change(ctx, c)
 	}
 	a.confirmedBy(c, err)
-	return c.sortFields(err)
+	if err != nil {
+		return c.sortFields(err)
+	}
+	return nil
 }
 
 // sortFields sorts the invalid fields by their position in the body.
