@@ -36,7 +36,7 @@ const (
 		from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 		where o.number = $1 and p.id = $2`
-	selectTenant       = `select number, id, name, sandbox_of is not null, module_on, secrecy_declared, level, state
+	selectTenant = `select number, id, name, sandbox_of is not null, module_on, secrecy_declared, level, state
 		from organizations where number = $1 and erased_at = 0`
 	selectPrincipalIDs = `select p.id from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
