@@ -158,9 +158,9 @@ func (e *erasable) set(state access.State) access.OrganizationInfo {
 func (e *erasable) look() {
 	e.Helper()
 	ended := make(chan error, 1)
+	next := e.now.Waited()
 	go func() { ended <- e.due(context.Background()) }()
 	for {
-		next := e.now.Waited()
 		select {
 		case err := <-ended:
 			if err != nil {
@@ -168,6 +168,7 @@ func (e *erasable) look() {
 			}
 			return
 		case <-next:
+			next = e.now.Waited() // before the step that waits again
 			e.now.Advance(erasePause)
 		}
 	}
