@@ -161,7 +161,9 @@ func (o *Options) settings() app.Settings {
 	if len(s.Versions) == 0 {
 		s.Versions = Names(o.Versions)
 	}
-	s.Read = o.DB.Read
+	if o.DB != nil { // an API that is pending for good has none
+		s.Read = o.DB.Read
+	}
 	if s.Flush == nil && o.Log != nil {
 		s.Flush = o.Log.Flush
 	}
