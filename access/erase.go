@@ -27,23 +27,15 @@ const remains = 48 * clock.Hour
 func (d *Directory) Erasables(ctx context.Context) (list []Erasable, err error) {
 	now := d.now()
 	err = d.db.Write(ctx, func(tx db.Tx) error {
-		list = nil
 		if _, err := tx.Exec(ctx, dateErasable, now.Add(d.options.Retention)); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, selectErasable, now, now-remains)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var e Erasable
-			if err := rows.Scan(&e.Number, &e.ID, &e.ErasedAt); err != nil {
-				return err
-			}
-			list = append(list, e)
-		}
-		return rows.Err()
+		var err error
+		list, err = db.List(ctx, tx, func(row db.Row) (e Erasable, err error) {
+			err = row.Scan(&e.Number, &e.ID, &e.ErasedAt)
+			return e, err
+		}, selectErasable, now, now-remains)
+		return err
 	})
 	for i := range list {
 		if err == nil {

@@ -180,27 +180,21 @@ func Query(ctx context.Context, tx db.Tx, organizations map[int64]string, f Filt
 	return lines, nil
 }
 
-func query(ctx context.Context, tx db.Tx, number int64, name string, f Filter) (lines []Line, err error) {
+func query(ctx context.Context, tx db.Tx, number int64, name string, f Filter) ([]Line, error) {
 	text, args := f.statement(number)
-	rows, err := tx.Query(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return db.List(ctx, tx, func(row db.Row) (Line, error) {
 		l := Line{OrganizationID: name}
 		var changes string
-		if err := rows.Scan(&number, &l.ID, &l.Time, &l.PrincipalID, &l.CredentialKind, &l.CredentialID, &l.Door, &l.Address, &l.Operation,
+		if err := row.Scan(&number, &l.ID, &l.Time, &l.PrincipalID, &l.CredentialKind, &l.CredentialID, &l.Door, &l.Address, &l.Operation,
 			&l.Word, &l.Target, &changes, &l.RequestID); err != nil {
-			return nil, err
+			return l, err
 		}
 		if err := json.Unmarshal([]byte(changes), &l.Changes); err != nil {
-			return nil, fmt.Errorf("audit: line %s: %w", l.ID, err)
+			return l, fmt.Errorf("audit: line %s: %w", l.ID, err)
 		}
 		if l.Changes == nil {
 			l.Changes = []Change{}
 		}
-		lines = append(lines, l)
-	}
-	return lines, rows.Err()
+		return l, nil
+	}, text, args...)
 }

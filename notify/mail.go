@@ -159,20 +159,9 @@ func (c *Center) opens(ctx context.Context, tx db.Tx, l *letter) (clock.Micros, 
 }
 
 // readFacts reads the facts of the first notices of a letter.
-func (l *letter) readFacts(ctx context.Context, tx db.Tx) error {
-	rows, err := tx.Query(ctx, selectFacts, l.organization, l.Principal, l.Kind, titled+1)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var data []byte
-		if err := rows.Scan(&data); err != nil {
-			return err
-		}
-		l.facts = append(l.facts, data)
-	}
-	return rows.Err()
+func (l *letter) readFacts(ctx context.Context, tx db.Tx) (err error) {
+	l.facts, err = db.Values[[]byte](ctx, tx, selectFacts, l.organization, l.Principal, l.Kind, titled+1)
+	return err
 }
 
 // finish ends the job of a letter and records when it was sent, or never. It

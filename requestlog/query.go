@@ -105,18 +105,5 @@ func Organizations(ctx context.Context, tx db.Tx) (map[int64]string, error) {
 
 func query(ctx context.Context, tx db.Tx, f Filter, limit int) ([]Entry, error) {
 	text, args := f.statement(limit)
-	rows, err := tx.Query(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []Entry
-	for rows.Next() {
-		e, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, rows.Err()
+	return db.List(ctx, tx, scan, text, args...)
 }

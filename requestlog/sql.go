@@ -97,7 +97,7 @@ func (e *Entry) appendTo(args []any) []any {
 		e.Method, int64(e.Status), e.Code, e.Duration.Microseconds(), address, e.Reason, e.Version, e.Batch)
 }
 
-func scan(rows db.Rows) (Entry, error) {
+func scan(rows db.Row) (Entry, error) {
 	var e Entry
 	var at, duration int64
 	var address string

@@ -55,19 +55,10 @@ func (in *VersionsInput) Find(ctx context.Context, tx db.Tx, ids map[int64]strin
 }
 
 func versionsOf(ctx context.Context, tx db.Tx, number int64, id string) ([]VersionUse, error) {
-	rows, err := tx.Query(ctx, `select version, key_id, kid_short, count(*), max(at) from request_log
-		where organization = $1 and version <> '' group by version, key_id, kid_short`, number)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var uses []VersionUse
-	for rows.Next() {
+	return db.List(ctx, tx, func(row db.Row) (VersionUse, error) {
 		u := VersionUse{OrganizationID: id}
-		if err := rows.Scan(&u.Version, &u.KeyID, &u.KidShort, &u.Calls, &u.LastUsedAt); err != nil {
-			return nil, err
-		}
-		uses = append(uses, u)
-	}
-	return uses, rows.Err()
+		err := row.Scan(&u.Version, &u.KeyID, &u.KidShort, &u.Calls, &u.LastUsedAt)
+		return u, err
+	}, `select version, key_id, kid_short, count(*), max(at) from request_log
+		where organization = $1 and version <> '' group by version, key_id, kid_short`, number)
 }

@@ -427,22 +427,10 @@ func keyByID(ctx context.Context, c *app.Call, name string) (KeyInfo, error) {
 }
 
 // keysByKid returns the keys with a short form, two at most.
-func keysByKid(ctx context.Context, c *app.Call, short string) (found []KeyInfo, err error) {
-	rows, err := c.Tx.Query(ctx, selectKeysByKid, short, access.KidShortLength)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		k, err := scanKey(rows, c.Now)
-		if err != nil {
-			return nil, err
-		}
-		if k.of(c) {
-			found = append(found, k)
-		}
-	}
-	return found, rows.Err()
+func keysByKid(ctx context.Context, c *app.Call, short string) ([]KeyInfo, error) {
+	scan := func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }
+	found, err := db.List(ctx, c.Tx, scan, selectKeysByKid, short, access.KidShortLength)
+	return slices.DeleteFunc(found, func(k KeyInfo) bool { return !k.of(c) }), err
 }
 
 // of reports whether the caller may administer the key.

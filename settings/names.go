@@ -45,21 +45,14 @@ func ResolveNames(ctx context.Context, c *app.Call, in NamesInput) (Names, error
 	if err != nil {
 		return names, err
 	}
-	rows, err := c.Tx.Query(ctx, `select id, kind, name, disabled, erased_at > 0 from principals where organization = $1 and id `+c.Tx.Dialect().In("$2")+` order by id`,
-		o.Live, db.Texts(in.IDs))
-	if err != nil {
-		return names, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n Name
-		if err := rows.Scan(&n.ID, &n.Type, &n.Name, &n.Disabled, &n.Erased); err != nil {
-			return names, err
-		}
+	found, err := db.List(ctx, c.Tx, func(row db.Row) (n Name, err error) {
+		err = row.Scan(&n.ID, &n.Type, &n.Name, &n.Disabled, &n.Erased)
 		if n.Erased {
 			n.Name = access.ErasedName.In(c.Language)
 		}
-		names.Data = append(names.Data, n)
-	}
-	return names, rows.Err()
+		return n, err
+	}, `select id, kind, name, disabled, erased_at > 0 from principals where organization = $1 and id `+c.Tx.Dialect().In("$2")+` order by id`,
+		o.Live, db.Texts(in.IDs))
+	names.Data = append(names.Data, found...)
+	return names, err
 }

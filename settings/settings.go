@@ -93,22 +93,12 @@ func list[T any](ctx context.Context, tx db.Tx, p access.Page, scan func(db.Row)
 	if limit < 1 || limit > maxPage {
 		return page, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxPage}})
 	}
-	rows, err := tx.Query(ctx, query, append([]any{int64(limit) + 1}, args...)...)
-	if err != nil {
-		return page, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		entry, err := scan(rows)
-		if err != nil {
-			return page, err
-		}
-		page.Data = append(page.Data, entry)
-	}
+	found, err := db.List(ctx, tx, scan, query, append([]any{int64(limit) + 1}, args...)...)
+	page.Data = append(page.Data, found...)
 	if len(page.Data) > limit {
 		page.Data, page.HasMore = page.Data[:limit], true
 	}
-	return page, rows.Err()
+	return page, err
 }
 
 // unknown returns NOT_FOUND for an id in the input.

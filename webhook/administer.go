@@ -239,19 +239,7 @@ func (in FindInput) read(ctx context.Context, c *app.Call, n int) (list []Row, e
 // readOf reads up to n endpoints of an organization.
 func (in *FindInput) readOf(ctx context.Context, c *app.Call, organization int64, n int) (list []Row, err error) {
 	q := in.page(c, organization, n)
-	rows, err := c.Tx.Query(ctx, q.text, q.args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, rows.Err()
+	return db.List(ctx, c.Tx, scan, q.text, q.args...)
 }
 
 func inform(ctx context.Context, tx db.Tx, r *Row) (info Info, err error) {
@@ -299,23 +287,16 @@ func ListAttempts(ctx context.Context, c *app.Call, in LogInput) (page access.Li
 		return page, err
 	}
 	q := in.page(r.Organization, limit+1)
-	rows, err := c.Tx.Query(ctx, q.text, q.args...)
-	if err != nil {
-		return page, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var a Attempt
-		if err := rows.Scan(&a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus, &a.ResponseTimeMs, &a.ErrorCode,
-			&a.AttemptedAt, &a.NextAttemptAt); err != nil {
-			return page, err
-		}
-		page.Data = append(page.Data, a)
-	}
+	found, err := db.List(ctx, c.Tx, func(row db.Row) (a Attempt, err error) {
+		err = row.Scan(&a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus, &a.ResponseTimeMs, &a.ErrorCode,
+			&a.AttemptedAt, &a.NextAttemptAt)
+		return a, err
+	}, q.text, q.args...)
+	page.Data = append(page.Data, found...)
 	if len(page.Data) > limit {
 		page.Data, page.HasMore = page.Data[:limit], true
 	}
-	return page, rows.Err()
+	return page, err
 }
 
 // Enable makes a disabled endpoint receive events again, beginning with the

@@ -292,7 +292,7 @@ func List(ctx context.Context, c *app.Call, in ListInput) (EndpointPage, error) 
 // list reads a page of a list, newest first. It returns the rows and the cursor
 // of the next page, nil on the last. The query takes the id before the page and
 // the number of rows as its last two arguments.
-func list[T any](ctx context.Context, c *app.Call, name string, in ListInput, scan func(scanner) (T, error), key func(T) string,
+func list[T any](ctx context.Context, c *app.Call, name string, in ListInput, scan func(db.Row) (T, error), key func(T) string,
 	query string, args ...any) (page []T, next *string, err error) {
 	scope := fmt.Sprintf("%d|%s|%s|%s", c.Actor.Org(), c.Actor.PrincipalID(), name, c.Version)
 	from := lastID
@@ -411,20 +411,8 @@ func (r *Row) delete(ctx context.Context, c *app.Call) error {
 }
 
 // Of returns the endpoints of a principal, the newest first.
-func Of(ctx context.Context, tx db.Tx, organization int64, principal string) (list []Row, err error) {
-	rows, err := tx.Query(ctx, listOwn, organization, principal, id.WebhookEndpoint+"~", MaxEndpoints)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, rows.Err()
+func Of(ctx context.Context, tx db.Tx, organization int64, principal string) ([]Row, error) {
+	return db.List(ctx, tx, scan, listOwn, organization, principal, id.WebhookEndpoint+"~", MaxEndpoints)
 }
 
 // DeleteOf removes the endpoints of a principal, and returns how many there were.

@@ -59,21 +59,9 @@ func Reseal(ctx context.Context, d db.DB, v masterkey.Vault, now clock.Micros) (
 
 // piece reads the next endpoints of an organization.
 func piece(ctx context.Context, d db.DB, organization int64, after string) (list []Row, err error) {
-	err = d.Read(ctx, func(tx db.Tx) error {
-		list = nil
-		rows, err := tx.Query(ctx, listAll, organization, after, resealPiece)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			r, err := scan(rows)
-			if err != nil {
-				return err
-			}
-			list = append(list, r)
-		}
-		return rows.Err()
+	err = d.Read(ctx, func(tx db.Tx) (err error) {
+		list, err = db.List(ctx, tx, scan, listAll, organization, after, resealPiece)
+		return err
 	})
 	return list, err
 }

@@ -64,18 +64,10 @@ func (r *Row) ReadEvents(ctx context.Context, tx db.Tx, visible string, after, t
 	return events, last, last < through, nil
 }
 
-func readEvents(ctx context.Context, tx db.Tx, query string, args ...any) (events []event.Event, err error) {
-	rows, err := tx.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+func readEvents(ctx context.Context, tx db.Tx, query string, args ...any) ([]event.Event, error) {
+	return db.List(ctx, tx, func(row db.Row) (event.Event, error) {
 		e := event.Event{Object: "event"}
-		if err := rows.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Trace); err != nil {
-			return nil, err
-		}
-		events = append(events, e)
-	}
-	return events, rows.Err()
+		err := row.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Trace)
+		return e, err
+	}, query, args...)
 }

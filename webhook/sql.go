@@ -46,10 +46,8 @@ const (
 		select id from webhook_attempts where organization = $1 and endpoint = $2 limit $3)`
 )
 
-type scanner interface{ Scan(...any) error }
-
 // scan reads a row with columns.
-func scan(s scanner) (r Row, err error) {
+func scan(s db.Row) (r Row, err error) {
 	var types string
 	var reason Reason
 	var success, failure clock.Micros
@@ -84,7 +82,7 @@ func Find(ctx context.Context, tx db.Tx, organization int64, endpoint string) (R
 }
 
 // scanAttempt reads an attempt of the log.
-func scanAttempt(s scanner) (d Delivery, err error) {
+func scanAttempt(s db.Row) (d Delivery, err error) {
 	var status int64
 	var code Code
 	var next clock.Micros

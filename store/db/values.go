@@ -2,21 +2,29 @@ package db
 
 import "context"
 
-// Values returns the values of a query's only column.
-func Values[T any](ctx context.Context, tx Tx, query string, args ...any) (list []T, err error) {
+// List returns what scan makes of each row of a query, in their order.
+func List[T any](ctx context.Context, tx Tx, scan func(Row) (T, error), query string, args ...any) (list []T, err error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var v T
-		if err := rows.Scan(&v); err != nil {
+		v, err := scan(rows)
+		if err != nil {
 			return nil, err
 		}
 		list = append(list, v)
 	}
 	return list, rows.Err()
+}
+
+// Values returns the values of a query's only column.
+func Values[T any](ctx context.Context, tx Tx, query string, args ...any) ([]T, error) {
+	return List(ctx, tx, func(row Row) (v T, err error) {
+		err = row.Scan(&v)
+		return v, err
+	}, query, args...)
 }
 
 // Organizations returns the sorted numbers of all organizations.

@@ -167,21 +167,13 @@ func (v Vault) resealPage(ctx context.Context, d db.DB, after Key) (changed int,
 
 // next reads the page of answers behind a key.
 func next(ctx context.Context, d db.DB, after Key) (list []stored, err error) {
-	err = d.Read(ctx, func(tx db.Tx) error {
-		list = nil
-		rows, err := tx.Query(ctx, page, after.Organization, after.Principal, after.Name, resealPiece)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
+	err = d.Read(ctx, func(tx db.Tx) (err error) {
+		list, err = db.List(ctx, tx, func(row db.Row) (stored, error) {
 			s := stored{Key: Key{Organization: after.Organization}}
-			if err := rows.Scan(&s.Principal, &s.Name, &s.body); err != nil {
-				return err
-			}
-			list = append(list, s)
-		}
-		return rows.Err()
+			err := row.Scan(&s.Principal, &s.Name, &s.body)
+			return s, err
+		}, page, after.Organization, after.Principal, after.Name, resealPiece)
+		return err
 	})
 	return list, err
 }

@@ -37,38 +37,20 @@ type FailedJob struct {
 
 // Counts counts the jobs of all organizations.
 func Counts(ctx context.Context, tx db.Tx) ([]Count, error) {
-	counts := []Count{}
-	rows, err := tx.Query(ctx, countJobs)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var c Count
-		if err := rows.Scan(&c.Kind, &c.State, &c.Count, &c.Oldest, &c.Created, &c.Error); err != nil {
-			return nil, err
-		}
-		counts = append(counts, c)
-	}
-	return counts, rows.Err()
+	counts, err := db.List(ctx, tx, func(row db.Row) (c Count, err error) {
+		err = row.Scan(&c.Kind, &c.State, &c.Count, &c.Oldest, &c.Created, &c.Error)
+		return c, err
+	}, countJobs)
+	return append([]Count{}, counts...), err
 }
 
 // FailedJobs returns jobs that were given up, latest first.
 func FailedJobs(ctx context.Context, tx db.Tx, limit int) ([]FailedJob, error) {
-	list := []FailedJob{}
-	rows, err := tx.Query(ctx, selectFailed, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var f FailedJob
-		if err := rows.Scan(&f.Organization, &f.ID, &f.Kind, &f.Attempts, &f.Error, &f.CreatedAt, &f.FailedAt); err != nil {
-			return nil, err
-		}
-		list = append(list, f)
-	}
-	return list, rows.Err()
+	list, err := db.List(ctx, tx, func(row db.Row) (f FailedJob, err error) {
+		err = row.Scan(&f.Organization, &f.ID, &f.Kind, &f.Attempts, &f.Error, &f.CreatedAt, &f.FailedAt)
+		return f, err
+	}, selectFailed, limit)
+	return append([]FailedJob{}, list...), err
 }
 
 // Retry makes a failed job run again with all its attempts, and returns its

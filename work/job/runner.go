@@ -279,21 +279,12 @@ func (r *Runner) share(ctx context.Context) error {
 
 // turns returns the first turns.
 func (r *Runner) turns(ctx context.Context, most int) (turns []turn, err error) {
-	err = r.db.Read(ctx, func(tx db.Tx) error {
-		turns = turns[:0]
-		rows, err := tx.Query(ctx, selectTurns, most)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var t turn
-			if err := rows.Scan(&t.organization, &t.due); err != nil {
-				return err
-			}
-			turns = append(turns, t)
-		}
-		return rows.Err()
+	err = r.db.Read(ctx, func(tx db.Tx) (err error) {
+		turns, err = db.List(ctx, tx, func(row db.Row) (t turn, err error) {
+			err = row.Scan(&t.organization, &t.due)
+			return t, err
+		}, selectTurns, most)
+		return err
 	})
 	return turns, err
 }
