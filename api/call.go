@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
+	stdjson "encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -38,20 +40,17 @@ type Arguments struct {
 	ID string
 	// Query holds the query parameters.
 	Query url.Values
-	// Body becomes the JSON body; nil sends none.
+	// Body becomes the JSON body: []byte as it is, other values encoded. Nil sends
+	// none.
 	Body any
 }
 
-// Call runs the operation with an id, along the same path as every other call,
-// and decodes its answer. Without an answer it returns the zero value. If the
+// Call runs the operation of either table with an id, along the same path as
+// every other call, and decodes its answer. Without an answer it returns the zero value. If the
 // call is refused or fails, the error is the *fault.Fault that a client would
 // get as a problem document.
 func Call[Out any](ctx context.Context, a *API, by Caller, operation string, args Arguments) (out Out, err error) {
-	op := operationByID(operation)
-	if op == nil {
-		return out, fmt.Errorf("api: there is no operation %q", operation)
-	}
-	r, err := args.request(op, by)
+	r, err := args.request(operation, by)
 	if err != nil {
 		return out, err
 	}
@@ -62,6 +61,8 @@ func Call[Out any](ctx context.Context, a *API, by Caller, operation string, arg
 	case response.File != nil:
 		response.File.Sent(response.Status, false)
 		return out, fmt.Errorf("api: %s answers with a file: use Do", operation)
+	case len(response.Body) > 0 && r.Operation != "":
+		err = stdjson.Unmarshal(response.Body, &out) // see fillWhole
 	case len(response.Body) > 0:
 		err = json.Unmarshal(response.Body, &out)
 	}
@@ -69,20 +70,27 @@ func Call[Out any](ctx context.Context, a *API, by Caller, operation string, arg
 }
 
 // request returns the request of a call.
-func (args *Arguments) request(op *Operation, by Caller) (*Request, error) {
-	r := &Request{
-		Method: op.Method, Path: strings.Replace(op.Path, "{id}", url.PathEscape(args.ID), 1), Query: args.Query.Encode(),
-		Header: map[string][]string{}, Door: by.Door, Credential: by.Credential, Address: by.Address,
+func (args *Arguments) request(operation string, by Caller) (*Request, error) {
+	r := &Request{Header: map[string][]string{}, Door: by.Door, Credential: by.Credential, Address: by.Address}
+	encode := stdjson.Marshal
+	if InConsole(operation) {
+		r.Operation = operation
+	} else if op := operationByID(operation); op != nil {
+		r.Method, r.Path, r.Query = op.Method, strings.Replace(op.Path, "{id}", url.PathEscape(args.ID), 1), args.Query.Encode()
+		encode = func(v any) ([]byte, error) { return json.Marshal(v) }
+	} else {
+		return nil, fmt.Errorf("api: there is no operation %q", operation)
 	}
-	for name, values := range by.Header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, by.Header)
 	if args.Body == nil {
 		return r, nil
 	}
-	body, err := json.Marshal(args.Body)
-	if err != nil {
-		return nil, fmt.Errorf("api: %s: %w", op.ID, err)
+	body, ready := args.Body.([]byte)
+	if !ready {
+		var err error
+		if body, err = encode(args.Body); err != nil {
+			return nil, fmt.Errorf("api: %s: %w", operation, err)
+		}
 	}
 	if len(body) > MaxBody {
 		return nil, fault.New(fault.PayloadTooLarge)

@@ -1,23 +1,15 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"reflect"
 	"strings"
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/audit"
 	"kartei/departure"
-	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/settings"
-	"kartei/store/db"
 	"kartei/webhook"
 )
 
@@ -194,158 +186,4 @@ func asking[I, L, O any](prefetch func(context.Context, *app.Call, I) (L, error)
 	h := ask(func(ctx context.Context, c *app.Call, in I) (O, error) { return f(ctx, c, in, c.Prefetched.(L)) })
 	h.prefetch = func(ctx context.Context, c *app.Call, in any) (any, error) { return prefetch(ctx, c, *in.(*I)) }
 	return h
-}
-
-// console finds the rows of the second table by id.
-var console = map[string]*ConsoleRow{}
-
-func init() {
-	for i := range Console {
-		console[Console[i].ID] = &Console[i]
-	}
-}
-
-// InConsole reports whether the second table has a row with an id.
-func InConsole(id string) bool { return console[id] != nil }
-
-// routeByID finds the row with the given id. It is NOT_FOUND at doors that do
-// not offer it.
-func (c *call) routeByID() error {
-	r := console[c.Operation]
-	if r == nil {
-		return fault.New(fault.NotFound)
-	}
-	for _, d := range r.Doors {
-		if d == c.Door {
-			c.console, c.op = r, &r.Operation
-			return nil
-		}
-	}
-	return fault.New(fault.NotFound)
-}
-
-// decodeWhole reads and decodes a body that is the whole input.
-func (c *call) decodeWhole() (err error) {
-	if c.Body != nil {
-		if c.body, err = c.read(); err != nil {
-			return err
-		}
-	}
-	return c.fillWhole()
-}
-
-// fillWhole decodes the body into the input. It uses encoding/json, as the
-// command line does for the answers of the second table.
-func (c *call) fillWhole() error {
-	if len(bytes.TrimSpace(c.body)) == 0 {
-		return nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(c.body))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(c.input.Interface())
-	if err == nil {
-		if _, more := decoder.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("more than one value")
-		}
-	}
-	return wrongInput(err)
-}
-
-// encodeWhole encodes the answer of a row of the second table.
-func encodeWhole(op *Operation, answer any) (r result, err error) {
-	r.status = op.Run.status
-	_, r.secret = answer.(app.Secret)
-	if _, nothing := answer.(app.Nothing); !nothing {
-		r.body, err = json.Marshal(answer)
-	}
-	return r, err
-}
-
-// wrongInput maps an error of the decoder to a fault.
-func wrongInput(err error) error {
-	if err == nil {
-		return nil
-	}
-	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is && wrong.Field != "" {
-		return fault.BadRequest(fault.Field{Name: wrong.Field, Code: fault.InvalidType})
-	}
-	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
-		return fault.BadRequest(fault.Field{Name: strings.Trim(name, `"`), Code: fault.UnknownField})
-	}
-	return &fault.Fault{Code: fault.InvalidRequest, Cause: err}
-}
-
-// authorize checks whether a caller may call the row. A key is for programs and
-// never opens the second table, whoever owns it.
-func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
-	if a.Credential().Kind == access.Key && !r.Who.Has(byAnyone) || !r.Who.allows(a) {
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
-	}
-	if r.Fresh && a.Credential().Kind != access.Operator && now >= a.Credential().FreshUntil {
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: &signInAgain}
-	}
-	return nil
-}
-
-var signInAgain = fault.Text{
-	DE: "Dafür muss die Anmeldung frisch sein. Bitte melden Sie sich noch einmal an.",
-	EN: "This takes a fresh sign-in. Please sign in once more.",
-}
-
-var notAdministered = fault.Text{
-	DE: "Dazu haben Sie nicht das Recht. Eine Administratorin oder ein Administrator Ihrer Organisation kann helfen.",
-	EN: "You do not have the right to do this. An admin of your organization can help.",
-}
-
-// administer runs a row of the second table: a read on a reading connection, a
-// change in one transaction together with its line of the audit log. After a
-// change it clears the cache of callers, even if the outcome of the commit is
-// unknown.
-func (a *API) administer(ctx context.Context, c *call) (err error) {
-	if c.op.Run.prefetch != nil {
-		c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())
-	}
-	operate := func(tx db.Tx) (err error) {
-		if err := a.confirm(ctx, c, tx); err != nil {
-			return err
-		}
-		c.input = c.newInput() // an earlier run may have changed it
-		if err := c.fillWhole(); err != nil {
-			return err
-		}
-		c.audited = new(audit.Act)
-		if c.result, err = a.operate(ctx, c, tx); err != nil {
-			return err
-		}
-		return c.audit(tx)
-	}
-	if !c.op.Run.facts.writes || c.prefetchErr != nil { // a failed prefetch is the answer: nothing is written
-		err = a.db.Read(ctx, operate)
-	} else {
-		defer a.access.Forget()
-		if err = a.db.Write(ctx, operate); errors.Is(err, db.ErrDuplicate) {
-			err = a.db.Write(ctx, operate) // the value that another call took is found now
-		}
-	}
-	a.confirmedBy(c, err)
-	return c.sortFields(err)
-}
-
-// audit appends the line of an act to the audit log.
-func (c *call) audit(tx db.Tx) error {
-	if c.console.Audit == "" {
-		return nil
-	}
-	if c.audited.Target() == "" {
-		return fmt.Errorf("api: %s did not tell the audit log what it was about", c.op.ID)
-	}
-	credential := c.actor.Credential()
-	l := audit.Line{
-		Time: c.now, PrincipalID: c.actor.PrincipalID(), CredentialKind: string(credential.Kind), CredentialID: credential.ID,
-		Door: string(c.Door), Operation: c.op.ID, Word: c.console.Audit, RequestID: c.id,
-	}
-	if c.Address.IsValid() {
-		l.Address = c.Address.Unmap().String()
-	}
-	return audit.Append(tx, c.audited, l)
 }

@@ -4,6 +4,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"kartei/api"
 	"kartei/door/admin/socket"
@@ -29,18 +30,12 @@ func (d *Door) Carry(ctx context.Context, name string, body []byte) (any, error)
 	if d.API == nil || !api.InConsole(name) {
 		return d.Acts.Carry(ctx, name, body)
 	}
-	r := d.API.Do(ctx, &api.Request{
-		Operation: name, Door: api.Admin, Credential: api.Local(), HasBody: true,
-		Header: map[string][]string{"Content-Type": {"application/json"}},
-		Body:   func() ([]byte, error) { return body, nil },
-	}, nil)
-	switch {
-	case r.Fault != nil && r.Fault.Code == fault.Internal && r.Fault.Cause != nil:
-		return nil, r.Fault.Cause // the operator is told what failed
-	case r.Fault != nil:
-		return nil, r.Fault
-	case len(r.Body) == 0:
+	out, err := api.Call[json.RawMessage](ctx, d.API, api.Caller{Door: api.Admin, Credential: api.Local()}, name, api.Arguments{Body: body})
+	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Internal && f.Cause != nil {
+		return nil, f.Cause // the operator sees what failed
+	}
+	if err == nil && len(out) == 0 {
 		return struct{}{}, nil
 	}
-	return json.RawMessage(r.Body), nil
+	return out, err
 }
