@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs what needs a data base on a Citus cluster, with every table spread over
+# Runs what needs a database on a Citus cluster, with every table spread over
 # two workers: ci/citus.sh. The cluster is made of the installed PostgreSQL, where
 # that has the extension, or is the one that KARTEI_TEST_CITUS names. Elsewhere it
 # says what is left out and succeeds: no distribution of Linux has a package, see

@@ -57,8 +57,7 @@ func tenantsOf(ctx context.Context, tx db.Tx, p access.PrincipalInfo) ([]tenant,
 
 const selectOpen = `select count(*) from handovers where organization = $1 and finished_at = 0 and (from_principal = $2 or to_principal = $2)`
 
-// underway reports whether records of a principal are being handed over, or come
-// to it.
+// underway reports whether a hand-over from or to a principal is in progress.
 func underway(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (bool, error) {
 	for _, t := range tenants {
 		var n int64
@@ -70,8 +69,8 @@ func underway(ctx context.Context, tx db.Tx, tenants []tenant, principal string)
 }
 
 var isUnderway = fault.Text{
-	DE: "Datensätze dieser Person werden gerade übergeben, oder sie bekommt welche. Warten Sie das Ende ab: kartei user hand-over-status.",
-	EN: "Records of this person are being handed over, or come to it. Wait for the end: kartei user hand-over-status.",
+	DE: "Eine Übergabe von dieser oder an diese Person läuft noch. Warten Sie das Ende ab: kartei user hand-over-status.",
+	EN: "A hand-over from or to this person is still in progress. Wait for its end: kartei user hand-over-status.",
 }
 
 // say writes counts for people: contacts 12, tasks 3.

@@ -116,7 +116,7 @@ func (i *Instance) follow(ctx context.Context) {
 			_ = i.Directory.Refresh(ctx) // an error meets the next call too
 		case <-i.clock.After(pausePoll):
 		}
-		// Where the data base does not answer, /readyz tells, and the state stays.
+		// Where the database does not answer, /readyz tells, and the state stays.
 		if paused, err := isPaused(ctx, i.DB); err == nil {
 			i.API.Pause(paused)
 		}
@@ -200,7 +200,7 @@ func CheckData(store *config.Store) error {
 	return err
 }
 
-// openData opens a data base that exists, and returns how to close it.
+// openData opens a database that exists, and returns how to close it.
 func openData(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error) (db.DB, func(), error) {
 	if err := CheckData(store); err != nil {
 		return nil, nil, err

@@ -82,6 +82,6 @@ func TestAStartDoesNotWaitUnasked(t *testing.T) {
 	c.Store.DatabaseURL = config.DatabaseURL(own.URL())
 	if i, err := Start(context.Background(), c); err == nil {
 		i.Close(context.Background())
-		t.Error("it started without a data base")
+		t.Error("it started without a database")
 	}
 }

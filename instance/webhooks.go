@@ -37,7 +37,7 @@ func (i *Instance) deliver(ctx context.Context) {
 	i.sender.Close()
 }
 
-// measureWebhooks shows how deliveries stand in the whole data base.
+// measureWebhooks shows how deliveries stand in the whole database.
 func (i *Instance) measureWebhooks() {
 	look := lately(i, func(ctx context.Context) (dispatch.Figures, error) { return dispatch.Measure(ctx, i.DB) })
 	age := func(since clock.Micros) float64 {

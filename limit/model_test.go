@@ -433,7 +433,7 @@ func compare(t *rapid.T, policies []Policy) {
 			}
 			end(asking, 0)
 		},
-		// The account goes through the data base and back, as between replicas
+		// The account goes through the database and back, as between replicas
 		// and over a restart.
 		"store": func(t *rapid.T) {
 			for i := range l.memory.shards {

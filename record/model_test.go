@@ -21,7 +21,7 @@ import (
 // TestModel leads the contacts of an office through random lives, by two
 // members and an admin, and holds every answer to a model in plain Go. At the
 // end all that each of them can see equals the model. Each life is that of a
-// new organization, so the data base holds the others beside it.
+// new organization, so the database holds the others beside it.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -25,7 +25,7 @@ import (
 //
 //	KARTEI_BENCH_CONTACTS=1000000 KARTEI_BENCH_DIR=/var/tmp/kartei go test ./search -run '^$' -bench Big -v
 //
-// KARTEI_BENCH_DIR keeps the data base between runs. KARTEI_BENCH_URL takes
+// KARTEI_BENCH_DIR keeps the database between runs. KARTEI_BENCH_URL takes
 // another engine than SQLite.
 var bigCorpus = sync.OnceValue(newCorpus)
 

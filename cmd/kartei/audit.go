@@ -63,8 +63,16 @@ func changes(list []audit.Change) string {
 	words := make([]string, len(list))
 	for i, c := range list {
 		if words[i] = c.Member; c.From != nil || c.To != nil {
-			words[i] += fmt.Sprintf(": %v -> %v", c.From, c.To)
+			words[i] += ": " + shown(c.From) + " -> " + shown(c.To)
 		}
 	}
 	return strings.Join(words, "; ")
+}
+
+// shown writes a value, and a dash if there is none.
+func shown(v any) string {
+	if v == nil || v == "" {
+		return "-"
+	}
+	return fmt.Sprint(v)
 }

@@ -18,7 +18,7 @@ import (
 func TestFilesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{true, false} {
-		t.Run(fmt.Sprintf("with the data base %t", shared), func(t *testing.T) {
+		t.Run(fmt.Sprintf("with the database %t", shared), func(t *testing.T) {
 			disk, dir := smallDisk(t, 48<<20), t.TempDir()
 			if shared {
 				dir = filepath.Join(disk, "kartei")

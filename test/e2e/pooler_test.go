@@ -31,7 +31,7 @@ func TestThroughPgbouncer(t *testing.T) {
 	}
 	pooler += "&default_query_exec_mode=exec"
 	if _, errs, status := try(t, "serve", "--data-dir", dir, "--database-url", pooler, "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"); status == 0 || !strings.Contains(errs, "server itself") {
-		t.Errorf("an empty data base through the pooler: exit %d, %s", status, errs)
+		t.Errorf("an empty database through the pooler: exit %d, %s", status, errs)
 	}
 	kartei(t, "migrate", "--data-dir", dir, "--database-url", own.URL())
 	h := newCluster(t, 2, pooler, "--data-dir", dir, "--database-url", pooler)

@@ -117,7 +117,7 @@ type Config struct {
 	// DataDir is the folder in which a server's socket would be; empty where
 	// there is none to ask.
 	DataDir string
-	// Open opens the data base in this process and returns the door to it, and
+	// Open opens the database in this process and returns the door to it, and
 	// how to close it. On SQLite it takes the single-process lock and fails
 	// where somebody has it.
 	Open func(ctx context.Context) (Caller, func(), error)
