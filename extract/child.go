@@ -151,8 +151,16 @@ func ended(state *os.ProcessState, errs []byte, most time.Duration) int {
 	switch {
 	case state.Exited() && reasons[state.ExitCode()] != "" || state.ExitCode() == exitDone || state.ExitCode() == exitCut:
 		return state.ExitCode()
-	case bytes.Contains(errs, []byte("out of memory")), bytes.Contains(errs, []byte("cannot allocate memory")):
+	case bytes.Contains(errs, []byte("out of memory")), bytes.Contains(errs, []byte("cannot allocate memory")), hitRuntime(errs):
 		return exitMemory
 	}
 	return signalled(state, most)
+}
+
+// hitRuntime reports whether a fault ended Go's own runtime. A reader's nil
+// pointer is a panic instead, whose report begins otherwise. The garbage
+// collector of Go 1.26 does not check whether it got memory for a queue of
+// spans, so it faults in about one of ten children that run out of memory.
+func hitRuntime(errs []byte) bool {
+	return bytes.HasPrefix(errs, []byte("SIGSEGV: segmentation violation\nPC="))
 }
