@@ -17,6 +17,19 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
+// decoded is what a client sent, as values.
+type decoded struct {
+	sent        func() ([]byte, error) // returns the body, read at most once
+	parameters  []schema.Parameter
+	input       reflect.Value
+	body        []byte
+	ifMatch     app.Precondition
+	ifNoneMatch []string
+	// ifNoneMatchAny is If-None-Match: *.
+	ifNoneMatchAny bool
+	idempotency    string // the key
+}
+
 // checked is an input with rules about combinations of parameters.
 type checked interface {
 	Check(given func(parameter string) bool) []fault.Field

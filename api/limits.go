@@ -13,6 +13,15 @@ import (
 // searchCost is the extra cost of a search (contract, 'Cost per operation').
 const searchCost = 5
 
+// metered is what a call costs, and what limits say about it.
+type metered struct {
+	charged  limit.Charge
+	decision limit.Decision
+	paid     bool
+	returned int // number of records, known at the end
+	statuses [8]limit.Status
+}
+
 // limits charges the call before it runs.
 func limits(a *API, ctx context.Context, c *call) error {
 	if !c.duties.Limits {

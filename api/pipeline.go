@@ -5,19 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"reflect"
 	"runtime/debug"
 	"time"
 
-	"kartei/access"
-	"kartei/api/schema"
-	"kartei/app"
-	"kartei/audit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/trace"
-	"kartei/limit"
 	"kartei/store/db"
 )
 
@@ -96,52 +90,23 @@ type Response struct {
 	File *File
 }
 
-// call is a request on the path. The stages fill it.
+// call is a request on the path. What a stage finds out is declared in the file
+// of the stage.
 type call struct {
 	*Request
 	id       string // req_...
 	now      clock.Micros
+	begun    time.Time
 	language fault.Language
+	header   map[string][]string // of the answer
+	span     *trace.Span         // usually nil
 
-	op      *Operation  // route
-	console *ConsoleRow // route: if the row is of the second table
-	record  string      // route: the {id} segment
-	family  string      // route: the blocked family of the path, or empty
-	actor   *access.Actor
-	duties  access.Duties   // authenticate: the duties of the kind of credential
-	refusal *access.Refusal // authenticate: for the request log
-	// assumed is true while the actor comes from the cache; again, after that
-	// turned out to be stale.
-	assumed, again bool
-	version        string
-	rules          *schema.Document
-	charged        limit.Charge // limits
-	decision       limit.Decision
-	paid           bool
-	returned       int // finish: number of records
-	statuses       [8]limit.Status
-
-	sent        func() ([]byte, error) // returns the body, read at most once
-	parameters  []schema.Parameter     // decode
-	input       reflect.Value
-	body        []byte
-	ifMatch     app.Precondition
-	ifNoneMatch []string
-	// ifNoneMatchAny is If-None-Match: *.
-	ifNoneMatchAny bool
-	idempotency    string
-	fingerprint    string // run: of the content, if there is an idempotency key
-
-	prefetched  any        // run
-	prefetchErr error      // run: the error of the prefetch
-	audited     *audit.Act // run: the description of an administrative act
-	result      result     // run
-	file        *File      // run
-	replayed    bool
-
-	header map[string][]string
-	begun  time.Time
-	span   *trace.Span // usually nil
+	routed  // route
+	caller  // authenticate
+	pinned  // version
+	metered // limits
+	decoded // decode
+	outcome // run
 }
 
 // Do runs a request along the path and returns its answer: a problem document
@@ -175,7 +140,7 @@ func (a *API) newCall(r *Request, header map[string][]string) *call {
 	now := a.clock.Now()
 	return &call{
 		Request: r, id: id.New(id.Request), now: clock.FromTime(now), begun: now,
-		language: languageOf(r.Header["Accept-Language"]), version: a.current, header: header,
+		language: languageOf(r.Header["Accept-Language"]), header: header, pinned: pinned{version: a.current},
 	}
 }
 

@@ -19,6 +19,14 @@ type node struct {
 	children map[string]*node // fixed words; "{id}" stands for any segment
 }
 
+// routed is what a call asks for.
+type routed struct {
+	op      *Operation
+	console *ConsoleRow // if the row is of the second table
+	record  string      // the {id} segment
+	family  string      // the blocked family of the path, or empty
+}
+
 // blockedFamilies are paths that never become operations for API keys: money,
 // secrets and identity (open points, 'Order of the checks').
 var blockedFamilies = []string{"invoices", "secrets", "users", "api_keys"}

@@ -7,11 +7,23 @@ import (
 
 	"kartei/api/schema"
 	"kartei/app"
+	"kartei/audit"
 	"kartei/kit/fault"
 	"kartei/store/db"
 
 	"github.com/go-json-experiment/json"
 )
+
+// outcome is what became of a call.
+type outcome struct {
+	fingerprint string // of the content, if there is an idempotency key
+	prefetched  any
+	prefetchErr error
+	audited     *audit.Act // the description of an administrative act
+	result      result
+	replayed    bool
+	file        *File
+}
 
 // result is the answer of an operation in the form in which it is sent and
 // stored.

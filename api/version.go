@@ -11,6 +11,12 @@ import (
 	"kartei/kit/fault"
 )
 
+// pinned is the version in which a call is served.
+type pinned struct {
+	version string
+	rules   *schema.Document
+}
+
 // served is one version as the path serves it.
 type served struct {
 	Version
