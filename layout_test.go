@@ -35,14 +35,16 @@ var floors = [][]string{
 	{"limit/replicas"},
 	// The points, the queue, the answers that are repeated.
 	{"limit", "work/job", "store/replay"},
+	// How long rows are kept.
+	{"work/retention"},
 	// The caller, the index of words, the log of calls, the settings.
 	{"access", "search", "requestlog", "config"},
 	// Whom Kartei tells, and what it remembers of who did what.
 	{"notify", "audit"},
 	// What an operation is handed.
 	{"app"},
-	// The change log, which records append to; how long rows are kept.
-	{"event", "work/", "settings"},
+	// The change log, which records append to.
+	{"event", "settings"},
 	// What all records have in common.
 	{"record"},
 	// What a frozen document says, enforced.

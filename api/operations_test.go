@@ -8,13 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"kartei/access"
-	"kartei/event"
-	"kartei/store/replay"
-	"kartei/webhook"
-	"kartei/work/retention"
 )
 
 // contractRows are the rows of the contract's operation table: method, path,
@@ -87,21 +82,6 @@ func TestTableIsTheContracts(t *testing.T) {
 		if row := fmt.Sprintf("%s %s %s %s %d", op.Method, op.Path, channel, scope, op.Cost); row != want[i] {
 			t.Errorf("row %d is %s, the contract says %s", i, row, want[i])
 		}
-	}
-}
-
-// TestKeptAsLongAsUsed: the retention of rows equals the time for which they
-// are read.
-func TestKeptAsLongAsUsed(t *testing.T) {
-	ages := map[string]time.Duration{"idempotency": replay.Lifetime, "events": event.Retention.Sub(0), "webhook_attempts": webhook.LogAge.Sub(0)}
-	for _, rule := range retention.Rules {
-		if age, is := ages[rule.Name]; is && age != rule.Age {
-			t.Errorf("%s is kept for %v and used for %v", rule.Name, rule.Age, age)
-		}
-		delete(ages, rule.Name)
-	}
-	if len(ages) > 0 {
-		t.Errorf("nothing erases %v", ages)
 	}
 }
 

@@ -18,7 +18,7 @@ func (i *Instance) runner() (*job.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	handlers := slices.Concat(retention.New(i.DB, i.clock, retention.Rules).Handlers(), maker.Handlers(), i.receiver.Handlers(),
+	handlers := slices.Concat(retention.New(i.DB, i.clock, Retention).Handlers(), maker.Handlers(), i.receiver.Handlers(),
 		(&webhook.Resender{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(), webhook.Eraser{Clock: i.clock}.Handlers(),
 		(&departure.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(), i.eraser().handlers(), i.notices.Handlers())
 	return job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger, Observe: i.metrics.Jobs(), Tracer: i.tracer}), nil

@@ -1,4 +1,4 @@
-// Package retention owns how long rows are kept: one table of rules, and jobs that delete older rows in pieces.
+// Package retention owns the deletion of old rows: rules for tables, and jobs that apply them in pieces.
 package retention
 
 import (
@@ -9,12 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/audit"
 	"kartei/kit/clock"
-	"kartei/notify"
-	"kartei/requestlog"
 	"kartei/store/db"
-	"kartei/store/replay"
 	"kartei/work/job"
 )
 
@@ -32,28 +28,10 @@ type Rule struct {
 	Nobody bool
 }
 
-// Rules say how long each table keeps its rows (contract, 'Other constants';
-// open points, 'Preconditions and idempotency').
-var Rules = []Rule{
-	rule("request_log", requestlog.Age, "at", "at, request_id").nobody(),
-	rule("events", 30*24*time.Hour, "tick", "tick"),
-	rule("limits", 48*time.Hour, "updated_at", "subject"), // twice the longest window
-	rule("notices", notify.Age, "created_at", "principal, id"),
-	rule("idempotency", replay.Lifetime, "created_at", "principal, key"),
-	// An operation.completed event is visible through its operation, so
-	// operations are kept a day longer than events.
-	rule("operations", 31*24*time.Hour, "finished_at", "id", "finished_at > 0"),
-	rule("webhook_attempts", 30*24*time.Hour, "attempted_at", "id"),
-	rule("audit_lines", audit.Age, "at", "id").nobody(),
-	rule("invitations", 0, "expires_at", "id"),
-	rule("handovers", 90*24*time.Hour, "finished_at", "id", "finished_at > 0"),
-	rule("jobs", 30*24*time.Hour, "due_at", "id", "state = 'failed'").nobody(),
-}
-
-// rule builds the statements for a table. time is the column with the time of a
-// row. key has the columns of the primary key without the organization. A row
-// is deleted only if it meets all conditions.
-func rule(table string, age time.Duration, time, key string, only ...string) Rule {
+// Keep returns the rule of a table. time is the column with the time of a row.
+// key has the columns of the primary key without the organization. A row is
+// deleted only if it meets all conditions.
+func Keep(table string, age time.Duration, time, key string, only ...string) Rule {
 	conditions := strings.Join(append([]string{"organization = $1"}, only...), " and ")
 	due := fmt.Sprintf("from %s where %s and %s < $2 order by %s limit ", table, conditions, time, time)
 	return Rule{
@@ -64,10 +42,15 @@ func rule(table string, age time.Duration, time, key string, only ...string) Rul
 	}
 }
 
-func (r Rule) nobody() Rule {
+// OrNobodys returns the rule for a table in which organization 0 has rows too.
+func (r Rule) OrNobodys() Rule {
 	r.Nobody = true
 	return r
 }
+
+// nobody is the number of the organization to which the rows of no
+// organization belong, for example of calls without a valid credential.
+const nobody int64 = 0
 
 const (
 	// Interval is the interval of the search for old rows.
@@ -90,7 +73,7 @@ type Keeper struct {
 	rules []Rule
 }
 
-// New returns a keeper with rules, usually Rules.
+// New returns a keeper of rules.
 func New(d db.DB, c clock.Clock, rules []Rule) *Keeper { return &Keeper{d, c, rules} }
 
 // tidy is the kind of job for one organization.
@@ -134,7 +117,7 @@ func (k *Keeper) look(ctx context.Context) error {
 // due reports whether an organization has old rows.
 func (k *Keeper) due(ctx context.Context, organization int64, now clock.Micros) (due bool, err error) {
 	for _, rule := range k.rules {
-		if organization == requestlog.Nobody && !rule.Nobody {
+		if organization == nobody && !rule.Nobody {
 			continue
 		}
 		due, err = k.anyDue(ctx, rule, organization, now.Add(-rule.Age))
@@ -151,7 +134,7 @@ func (k *Keeper) Tidy(ctx context.Context, organization int64) error {
 	now := clock.Now(k.clock)
 	var errs []error
 	for _, rule := range k.rules {
-		if organization == requestlog.Nobody && !rule.Nobody {
+		if organization == nobody && !rule.Nobody {
 			continue
 		}
 		deleted, err := k.apply(ctx, rule, organization, now.Add(-rule.Age))
@@ -214,5 +197,5 @@ func (k *Keeper) organizations(ctx context.Context) (numbers []int64, err error)
 		numbers, err = db.Organizations(ctx, tx)
 		return err
 	})
-	return append([]int64{requestlog.Nobody}, numbers...), err
+	return append([]int64{nobody}, numbers...), err
 }

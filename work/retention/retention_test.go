@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/instance"
 	"kartei/kit/clock"
 	"kartei/notify"
 	"kartei/store/db"
@@ -108,8 +109,8 @@ func count(t *testing.T, d db.DB, table string, organization int64) (n int) {
 func TestRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed(t, d, 3)
-		if len(retention.Rules) != len(tables) {
-			t.Fatalf("%d rules, %d tables in the test", len(retention.Rules), len(tables))
+		if len(instance.Retention) != len(tables) {
+			t.Fatalf("%d rules, %d tables in the test", len(instance.Retention), len(tables))
 		}
 		const before, after = 2*retention.Piece + 7, 5
 		for name, table := range tables {
@@ -123,7 +124,7 @@ func TestRules(t *testing.T) {
 			return job.Enqueue(ctx, tx, 2, 1, job.Spec{Kind: "a"})
 		})
 		for organization := range int64(3) {
-			if err := retention.New(d, hasty{clock.NewFake(start)}, retention.Rules).Tidy(ctx, organization); err != nil {
+			if err := retention.New(d, hasty{clock.NewFake(start)}, instance.Retention).Tidy(ctx, organization); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -183,7 +184,7 @@ func TestPieces(t *testing.T) {
 	d := &watched{DB: dbtest.SQLite(t)}
 	seed(t, d.DB, 2)
 	fill(t, d.DB, "events", 1, 1, 3*retention.Piece)
-	k := retention.New(d, hasty{clock.NewFake(start)}, retention.Rules)
+	k := retention.New(d, hasty{clock.NewFake(start)}, instance.Retention)
 	for range 2 {
 		if err := k.Tidy(ctx, 1); err != nil {
 			t.Fatal(err)
@@ -201,7 +202,7 @@ func TestFailureOfOneRule(t *testing.T) {
 	seed(t, d, 1)
 	fill(t, d, "events", 1, 1, 3)
 	broken := retention.Rule{Name: "broken", Due: "select 1 from no_such_table where organization = $1 and at < $2", Delete: ""}
-	err := retention.New(d, hasty{clock.NewFake(start)}, append([]retention.Rule{broken}, retention.Rules...)).Tidy(ctx, 1)
+	err := retention.New(d, hasty{clock.NewFake(start)}, append([]retention.Rule{broken}, instance.Retention...)).Tidy(ctx, 1)
 	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("error is %v", err)
 	}
@@ -210,7 +211,7 @@ func TestFailureOfOneRule(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	fill(t, d, "events", 1, 1, 3)
-	if err := retention.New(&watched{DB: d, fail: refused}, clock.NewFake(start), retention.Rules).Tidy(ctx, 1); !errors.Is(err, refused) {
+	if err := retention.New(&watched{DB: d, fail: refused}, clock.NewFake(start), instance.Retention).Tidy(ctx, 1); !errors.Is(err, refused) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -233,7 +234,7 @@ func TestJobs(t *testing.T) {
 		for range 2 {
 			running, stop := context.WithCancel(ctx)
 			ended := make(chan struct{})
-			handlers := retention.New(d, hasty{c}, retention.Rules).Handlers()
+			handlers := retention.New(d, hasty{c}, instance.Retention).Handlers()
 			for i, h := range handlers {
 				handlers[i].Run = func(ctx context.Context, j *job.Job) error {
 					begun.Add(1)
@@ -299,7 +300,7 @@ func TestEndsInTheMiddle(t *testing.T) {
 	running, stop := context.WithCancel(ctx)
 	w := &watched{DB: d}
 	c := stopping{clock.NewFake(start), stop}
-	_ = retention.New(w, c, retention.Rules).Tidy(running, 1) // its clock stands still, so only the end of ctx makes it return
+	_ = retention.New(w, c, instance.Retention).Tidy(running, 1) // its clock stands still, so only the end of ctx makes it return
 	if n := count(t, d, "events", 1); n != retention.Piece*2 || w.writes != 1 {
 		t.Errorf("%d events are left after %d writes", n, w.writes)
 	}
@@ -319,7 +320,7 @@ func (s stopping) After(d time.Duration) <-chan time.Time {
 // TestPlans checks that both statements of every rule use an index.
 func TestPlans(t *testing.T) {
 	d := dbtest.SQLite(t)
-	for _, r := range retention.Rules {
+	for _, r := range instance.Retention {
 		for _, statement := range []string{r.Due, r.Delete} {
 			args := []any{int64(1), int64(2), int64(3)}[:strings.Count(statement, "$3")+2]
 			if err := d.Read(ctx, func(tx db.Tx) error {
@@ -351,7 +352,7 @@ func BenchmarkPiece(b *testing.B) {
 		}
 		b.StartTimer()
 		if err := d.Write(ctx, func(tx db.Tx) error {
-			n, err := tx.Exec(ctx, retention.Rules[0].Delete, int64(1), int64(1<<40), int64(retention.Piece))
+			n, err := tx.Exec(ctx, instance.Retention[0].Delete, int64(1), int64(1<<40), int64(retention.Piece))
 			if n != retention.Piece {
 				b.Fatal(n)
 			}

@@ -1,0 +1,33 @@
+package instance
+
+import (
+	"time"
+
+	"kartei/audit"
+	"kartei/event"
+	"kartei/notify"
+	"kartei/requestlog"
+	"kartei/store/replay"
+	"kartei/webhook"
+	"kartei/work/retention"
+)
+
+const day = 24 * time.Hour
+
+// Retention says how long each table keeps its rows (contract, 'Other
+// constants'; open points, 'Preconditions and idempotency').
+var Retention = []retention.Rule{
+	retention.Keep("request_log", requestlog.Age, "at", "at, request_id").OrNobodys(),
+	retention.Keep("events", event.Retention.Sub(0), "tick", "tick"),
+	retention.Keep("limits", 2*day, "updated_at", "subject"), // twice the longest window
+	retention.Keep("notices", notify.Age, "created_at", "principal, id"),
+	retention.Keep("idempotency", replay.Lifetime, "created_at", "principal, key"),
+	// An operation.completed event is visible through its operation, so
+	// operations are kept a day longer than events.
+	retention.Keep("operations", 31*day, "finished_at", "id", "finished_at > 0"),
+	retention.Keep("webhook_attempts", webhook.LogAge.Sub(0), "attempted_at", "id"),
+	retention.Keep("audit_lines", audit.Age, "at", "id").OrNobodys(),
+	retention.Keep("invitations", 0, "expires_at", "id"),
+	retention.Keep("handovers", 90*day, "finished_at", "id", "finished_at > 0"),
+	retention.Keep("jobs", 30*day, "due_at", "id", "state = 'failed'").OrNobodys(),
+}
