@@ -26,8 +26,8 @@ const (
 
 // What a child does if the system cannot confine it.
 const (
-	required  = "require" // read nothing
-	preferred = "prefer"  // read all the same
+	required  = "require" // read no texts
+	preferred = "prefer"  // read texts nevertheless
 )
 
 // Exit codes of a child. Go itself ends programs with 1 and 2.
@@ -66,7 +66,7 @@ type order struct {
 	read   textio.ReadFunc
 	limits Limits
 	cache  string
-	// require makes it end if it is not confined.
+	// require makes the child exit if it is not confined.
 	require bool
 }
 
@@ -115,12 +115,13 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 		fmt.Fprintln(errs, strings.Join(words, "; "))
 		return exitOpen
 	}
-	// The garbage collector works harder long before the limit of the kernel.
+	// The garbage collector works harder long before the kernel's limit is
+	// reached.
 	debug.SetMemoryLimit(o.limits.Memory / 2)
 	runtime.GOMAXPROCS(1)
 	s := textio.NewSink(out, o.limits.Text)
 	err = o.read(&textio.Input{Reader: in, Memory: o.limits.Memory, Cache: o.cache}, s)
-	if err != nil && o.name == warming { // nothing of a file gets into a log
+	if err != nil && o.name == warming { // the log must contain nothing of a file
 		fmt.Fprintln(errs, "kartei extract:", err)
 	}
 	if s.Close() != nil {
@@ -145,8 +146,8 @@ func exit(s *textio.Sink, err error) int {
 	return exitCrash
 }
 
-// ended returns how a child ended that was not stopped. Go reports on standard
-// error that memory ran out; the kernel just kills.
+// ended returns the reason for the end of a child that was not stopped. Go
+// reports on standard error that memory ran out; the kernel just kills.
 func ended(state *os.ProcessState, errs []byte, most time.Duration) int {
 	switch {
 	case state.Exited() && reasons[state.ExitCode()] != "" || state.ExitCode() == exitDone || state.ExitCode() == exitCut:
@@ -160,7 +161,7 @@ func ended(state *os.ProcessState, errs []byte, most time.Duration) int {
 // hitRuntime reports whether a fault ended Go's own runtime. A reader's nil
 // pointer is a panic instead, whose report begins otherwise. The garbage
 // collector of Go 1.26 does not check whether it got memory for a queue of
-// spans, so it faults in about one of ten children that run out of memory.
+// spans. So it faults in about one of ten children that run out of memory.
 func hitRuntime(errs []byte) bool {
 	return bytes.HasPrefix(errs, []byte("SIGSEGV: segmentation violation\nPC="))
 }

@@ -16,8 +16,9 @@ import (
 const (
 	// root is a child's working directory.
 	root = "/"
-	// wallTimes is how many times Limits.Time a child may take in real time. It
-	// has low priority, and it waits for the sender of the file.
+	// wallTimes is the limit on the real time of a child, as a multiple of
+	// Limits.Time. The child has low priority, and it waits for the sender of
+	// the file.
 	wallTimes = 5
 )
 
@@ -32,10 +33,10 @@ func attributes() *syscall.SysProcAttr {
 // than most texts.
 func giveWay(child *os.Process) { _ = unix.Setpriority(unix.PRIO_PGRP, child.Pid, 10) }
 
-// confine drops everything that reading text does not need, before this process
-// reads a byte. Memory is bounded by RLIMIT_DATA, which counts what can be
-// written; RLIMIT_AS would count what Go only reserves. Processor time is
-// counted in whole seconds. missing names what the system does not support.
+// confine drops all rights that reading text does not need, before this process
+// reads a byte. Memory is bounded by RLIMIT_DATA, which counts writable memory;
+// RLIMIT_AS would include what Go only reserves. Processor time is counted in
+// whole seconds. missing names what the system does not support.
 func confine(o order) (missing []error, err error) {
 	// The kernel kills children first if memory runs out. An error is ignored.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
@@ -81,9 +82,9 @@ func confine(o order) (missing []error, err error) {
 	return missing, nil
 }
 
-// closeFiles leaves this process only the allowed files and those that are
-// open. Each version of Landlock refuses more. The first one, of Linux 5.13,
-// has what matters here, since refuseCalls has the rest.
+// closeFiles allows this process only the named files and those that are open.
+// Each version of Landlock refuses more. The first one, of Linux 5.13, suffices
+// here, since refuseCalls refuses the rest.
 func closeFiles(allowed []landlock.Rule) error {
 	if version, err := lsys.LandlockGetABIVersion(); err != nil || version < 1 {
 		return errors.New("no Landlock in this kernel, or it is not allowed here")
@@ -91,9 +92,10 @@ func closeFiles(allowed []landlock.Rule) error {
 	return landlock.V11.BestEffort().Restrict(allowed...)
 }
 
-// signalled returns how a child ended that was ended by a signal. Only the
-// kernel kills one: for its memory, or because it used more processor time than
-// allowed, since Go ignores the SIGXCPU before.
+// signalled returns the reason for the end of a child that a signal killed.
+// Only the kernel kills one: for its memory, or because it used more processor
+// time than allowed. The earlier signal SIGXCPU has no effect, since Go ignores
+// it.
 func signalled(state *os.ProcessState, most time.Duration) int {
 	status, is := state.Sys().(syscall.WaitStatus)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A child has its standard input and output, and nothing else.
+// A child has its standard input and output, and no access to anything else.
 func TestSurroundings(t *testing.T) {
 	t.Setenv("KARTEI_SECRET", "geheim")
 	text := textOf(t, Limits{}, "", "test/surroundings")
@@ -32,8 +32,9 @@ func landlocked() bool {
 	return version >= 4 && version < 100
 }
 
-// A child's time is that of a processor: while nobody sends the file, or others
-// need the processors, it may go on; but not for ever.
+// The time limit of a child counts processor time. A child may take longer in
+// real time if the sender is slow or the processors are busy, but that is
+// bounded too.
 func TestTimeIsOfAProcessor(t *testing.T) {
 	late := Limits{Time: 4 * time.Second}
 	file, sender := io.Pipe()
@@ -50,7 +51,7 @@ func TestTimeIsOfAProcessor(t *testing.T) {
 	}
 }
 
-// A child does not outlive the server, however that dies.
+// A child ends with its server, even if the server is killed.
 func TestChildDiesWithTheServer(t *testing.T) {
 	if os.Getenv("KARTEI_TEST_SERVER") == "1" {
 		in, _ := io.Pipe()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// ClamdURL is where a clamd listens: unix:PATH or tcp://HOST:PORT.
+// ClamdURL is the address of a clamd: unix:PATH or tcp://HOST:PORT.
 type ClamdURL string
 
 // UnmarshalText refuses other addresses.
@@ -37,12 +37,12 @@ func (u ClamdURL) address() (network, address string, err error) {
 	return "", "", fmt.Errorf("%q is not the address of a clamd; accepted are unix:/PATH and tcp://HOST:PORT", string(u))
 }
 
-// ErrScanSize says that clamd does not take files of this size (its
+// ErrScanSize means that clamd does not accept files of this size (its
 // StreamMaxLength). Trying again does not help.
 var ErrScanSize = errors.New("extract: clamd does not take files of this size")
 
-// ErrScannerAway says that clamd did not answer: nothing listens, or there was
-// no answer in time, or the connection was closed without one. It says nothing
+// ErrScannerAway means that clamd did not answer: nothing listens, there was no
+// answer in time, or the connection was closed without one. It means nothing
 // about the file.
 var ErrScannerAway = errors.New("extract: clamd is away")
 
@@ -79,8 +79,8 @@ func (s *Scanner) Ping(ctx context.Context) error {
 
 // Scan streams a file to clamd and returns the name of the malware; "" if there
 // is none. After an error it is unknown whether the file is clean. The error is
-// ErrScanSize, ErrScannerAway or one of reading the file. Any other says that
-// clamd had trouble with this file, or that the listener is no clamd.
+// ErrScanSize, ErrScannerAway or an error of reading the file. Any other error
+// means that clamd failed on this file, or that another program listens.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
 	c, err := s.dial(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 		return "", got.err
 	}
 	found, err = verdict(got.answer)
-	if err == nil && found == "" && sent != nil { // nobody says so of what was not sent
+	if err == nil && found == "" && sent != nil { // an answer before the whole file was sent
 		return "", fmt.Errorf("extract: clamd answered %.80q before it had the whole file: %v", got.answer, sent)
 	}
 	return found, err
@@ -180,12 +180,12 @@ func (c *session) readReply() (string, error) {
 		if answer == "" || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 			return "", fmt.Errorf("%w: %w", ErrScannerAway, err)
 		}
-		return "", fmt.Errorf("extract: clamd answered %.80q and no more: %w", answer, err) // it ends what it says
+		return "", fmt.Errorf("extract: clamd answered %.80q and no more: %w", answer, err) // the zero byte ends the answer
 	}
 	return strings.TrimSpace(strings.TrimSuffix(answer, "\x00")), nil
 }
 
-// errHungUp says that clamd stopped reading a file; its answer has the reason.
+// errHungUp means that clamd stopped reading a file. Its answer has the reason.
 var errHungUp = errors.New("extract: clamd hung up")
 
 // stream sends a file in chunks, each after its length.
@@ -210,9 +210,8 @@ func (c *session) stream(r io.Reader) error {
 	}
 }
 
-// fill reads as much as fits, and less at the end of the file.
-// io.ErrUnexpectedEOF of a reader means that the file was cut, and is returned
-// as an error.
+// fill reads as much as fits, and less at the end of the file. If a reader
+// returns io.ErrUnexpectedEOF, the file was cut, and fill returns that error.
 func fill(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var more int

@@ -105,8 +105,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// While clamd is away, a file is neither clean nor infected; when it is back,
-// the same scanner works.
+// While clamd is away, a scan returns an error and no verdict. Once clamd is
+// back, the same scanner works.
 func TestScanWhileAway(t *testing.T) {
 	d := clamdtest.Start(t)
 	s := scanner(t, d.URL)
@@ -121,14 +121,14 @@ func TestScanWhileAway(t *testing.T) {
 	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); found != "" || err != nil {
 		t.Errorf("with clamd again: %q, %v", found, err)
 	}
-	// It dies while the file is sent.
+	// clamd dies while the file is being sent.
 	dying := io.MultiReader(strings.NewReader("Guten Tag"), stops{d}, io.LimitReader(zeros{}, 8<<20))
 	if found, err := s.Scan(t.Context(), dying); !errors.Is(err, extract.ErrScannerAway) {
 		t.Errorf("clamd died in between: %q, %v", found, err)
 	}
 }
 
-// stops is an offset in a file at which clamd dies.
+// stops is a reader that stops clamd when it is reached.
 type stops struct{ d *clamdtest.Daemon }
 
 func (s stops) Read([]byte) (int, error) {
@@ -146,7 +146,8 @@ func TestScanTellsOfReading(t *testing.T) {
 	}
 }
 
-// Any program may listen there: only the words of clamd make a file clean.
+// Another program may listen at the address. Only the answer of clamd makes a
+// file clean.
 func TestScanBelievesClamdOnly(t *testing.T) {
 	for _, answer := range []string{"", "\x00", "OK\x00", "stream: \x00", "stream: OK", "stream: OK and more\x00", "stream:  FOUND\x00", "stream: FOUND\x00",
 		"stream: Can't allocate memory ERROR\x00", "HTTP/1.1 200 OK\r\n\r\n\x00", strings.Repeat("x", 10_000) + "\x00"} {
@@ -162,8 +163,8 @@ func TestScanBelievesClamdOnly(t *testing.T) {
 	}
 }
 
-// A file that clamd did not read to its end is not clean; malware in its
-// beginning counts.
+// A file that clamd did not read to its end is not clean. Malware found before
+// the interruption is still reported.
 func TestScanOfAPart(t *testing.T) {
 	for answer, want := range map[string]struct {
 		found string
@@ -207,7 +208,7 @@ func answering(t *testing.T, answer string) extract.ClamdURL {
 	return extract.ClamdURL("unix:" + path)
 }
 
-// A cancelled scan returns, although clamd is silent.
+// A cancelled scan returns, even if clamd sends nothing.
 func TestScanIsGivenUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)

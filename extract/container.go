@@ -13,7 +13,7 @@ import (
 	"kartei/extract/legacy"
 )
 
-// Bounds of looking into an archive.
+// The bounds of reading an archive.
 const (
 	tailSize      = 22 + 65535 // of the end record, with the longest comment
 	directorySize = 4 << 20    // some 40,000 entries; no office document has more
@@ -68,7 +68,7 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	return b.ReaderAt.ReadAt(p, off)
 }
 
-// archive returns what a file that begins as a ZIP archive is.
+// archive returns the type of a file that begins as a ZIP archive.
 func (c *content) archive(head []byte) string {
 	end, found := c.directory()
 	if !found || !c.whole(end) {
@@ -78,7 +78,7 @@ func (c *content) archive(head []byte) string {
 	z, err := zip.NewReader(bounded, c.size)
 	switch {
 	case errors.Is(err, errDirectory):
-		return "application/zip" // whatever is in it
+		return "application/zip" // whatever it contains
 	case err != nil:
 		return Unknown
 	case len(z.File) == 0:
@@ -90,8 +90,8 @@ func (c *content) archive(head []byte) string {
 	return pack(z)
 }
 
-// namesakes is how many entries with the first entry's name are read. An
-// archive has one entry of each name, and each costs a read.
+// namesakes bounds the entries with the first entry's name that are read. A
+// proper archive has one entry of each name, and each read may be a request.
 const namesakes = 16
 
 // begins reports whether the first bytes are the header of an entry.
@@ -139,7 +139,7 @@ var mains = map[string]string{
 	"application/vnd.ms-excel.addin.macroenabled.main+xml":             "application/vnd.ms-excel.addin.macroenabled.12",
 }
 
-// pack returns what an archive is by its entries.
+// pack returns the type of an archive by its entries.
 func pack(z *zip.Reader) string {
 	var macros, manifest, program bool
 	var list *zip.File
@@ -167,7 +167,7 @@ func pack(z *zip.Reader) string {
 	case list != nil:
 		found := office(inflate(list, typesSize))
 		if macros && strings.HasPrefix(found, ooxml) {
-			return Unknown // a type without macros has macros
+			return Unknown // the declared type has no macros, but the file does
 		}
 		return found
 	case program:
@@ -187,8 +187,8 @@ func inflate(f *zip.File, most int64) []byte {
 	return b
 }
 
-// office returns the type of a document by its list of parts. A list with two
-// main parts is unknown.
+// office returns the type of an office document by its list of parts. It is
+// unknown if there are two main parts.
 func office(list []byte) string {
 	found := ""
 	d := xml.NewDecoder(bytes.NewReader(list))
@@ -228,7 +228,7 @@ var streams = map[string]string{
 	"encryptedpackage":        encrypted,
 }
 
-// compound returns what a compound file is by the entries of its root.
+// compound returns the type of a compound file by the entries of its root.
 func (c *content) compound() string {
 	names := legacy.RootEntries(c, c.size)
 	if names == nil {

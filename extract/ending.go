@@ -59,9 +59,8 @@ var endings = map[string][]string{
 	"application/zip": {"zip"},
 }
 
-// FileName returns the name under which a file of a content type may be saved:
-// name if its extension fits the type, otherwise name with an extension that
-// does.
+// FileName returns the name under which a file of a content type may be saved.
+// If the extension of name does not fit the type, a fitting one is added.
 func FileName(name, contentType string) string {
 	fit := endings[contentType]
 	if len(fit) == 0 || slices.Contains(fit, strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))) {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestEveryKindHasAnEnding: no kind of file is saved under any name.
+// TestEveryKindHasAnEnding checks that each kind of file has at least one
+// extension, since a file is only saved under an extension of its kind.
 func TestEveryKindHasAnEnding(t *testing.T) {
 	known := 0
 	for _, k := range kinds {

@@ -21,27 +21,27 @@ import (
 	"kartei/extract/textio"
 )
 
-// Text is what was read of a file.
+// Text is the result of reading a file.
 type Text struct {
 	Body   string // valid UTF-8 without control characters but tab and line feed; what was read until Reason
 	Cut    bool   // the file has more text than the limit
 	Reason Reason // why text is missing; "" if the file was read to its end or to the limit
 }
 
-// Reason says why a file's text was not read, or not to its end. The file
-// becomes a document all the same; it is found by its name only.
+// Reason is the reason why a text was not read, or not to its end. The file
+// becomes a document nevertheless, but only its name finds it.
 type Reason string
 
 // The reasons.
 const (
 	Complete    Reason = ""
-	Unsupported Reason = "unsupported" // no text is read of files of this type
+	Unsupported Reason = "unsupported" // files of this type have no text
 	Encrypted   Reason = "encrypted"   // the file has a password
 	Broken      Reason = "broken"      // the file is incomplete or violates its format
-	Inflated    Reason = "inflated"    // the file unpacks to more than is read
+	Inflated    Reason = "inflated"    // the unpacked content exceeds the limit
 	OutOfTime   Reason = "time"
 	OutOfMemory Reason = "memory"
-	Unconfined  Reason = "unconfined" // the system cannot confine the child, and Options.Require asks for it
+	Unconfined  Reason = "unconfined" // the system cannot confine the child, and Options.Require is set
 	Crashed     Reason = "crashed"    // the child ended in another way
 )
 
@@ -66,7 +66,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Options say how texts are read.
+// Options define how texts are read.
 type Options struct {
 	Limits
 	// Program is a program that calls Child; "" is this program.
@@ -78,12 +78,12 @@ type Options struct {
 	// Require makes Extract read no text if the system cannot confine the
 	// child. Text.Reason is Unconfined then.
 	Require bool
-	// Cold is called with the reason if the cache could not be filled; may be
-	// nil.
+	// Cold is called with the reason if the cache could not be filled. It may
+	// be nil.
 	Cold func(why error)
-	// Parallel is how many children of one organization run at the same time; 0
-	// is the number of processors. All organizations together have one more,
-	// and one child fills the cache.
+	// Parallel is the number of concurrent children of one organization; 0 is
+	// the number of processors. All organizations together have one more, and
+	// one child fills the cache.
 	Parallel int
 }
 
@@ -112,8 +112,9 @@ var ErrFilling = errors.New("extract: the reader of PDF is being made")
 // processor.
 const coldTime = 15 * time.Second
 
-// retryCacheAfter is how many PDFs are read without the cache before another attempt
-// to fill it: the disk may have been full, or the time too short.
+// retryCacheAfter is the number of PDFs that are read without the cache before
+// another attempt to fill it. The disk may have been full, or the time too
+// short.
 const retryCacheAfter = 20
 
 // New returns an extractor. It starts no process.
@@ -161,30 +162,31 @@ const (
 	timePerMiB = 5 * time.Second
 )
 
-// Allowance returns how much processor time a file of a type and size may take,
-// in whole seconds; zero if no text is read of the type.
+// Allowance returns the processor time that a file of a type and size may use,
+// in whole seconds. It is zero if files of the type have no text.
 func (x *Extractor) Allowance(contentType string, size int64) time.Duration {
 	k := find(contentType)
 	if k == nil || k.text == nil {
 		return 0
 	}
-	const far = 1 << 30 // beyond any limit; no product overflows
+	const far = 1 << 30 // larger than any limit, and no product overflows
 	most := baseTime + time.Duration(min(max(size, 0), far))*timePerMiB>>20
 	return min(x.options.Time, most.Round(time.Second))
 }
 
-// Extract is Within with Limits.Time.
+// Extract is like Within, with Limits.Time.
 func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader, contentType string) (Text, error) {
 	text, _, err := x.Within(ctx, x.options.Time, organization, r, contentType)
 	return text, err
 }
 
-// Within reads the text of an organization's file of one of the types of
-// Verdict.Type, with a limit on processor time, and returns how much it took.
-// It returns ErrFilling before it reads r. It waits while too many children
-// run. Whatever the file does to its reader ends in Text.Reason. An error comes
-// from ctx, from reading r or from starting a process, and says nothing about
-// the file. A Read of r that does not return cannot be interrupted.
+// Within reads the text of an organization's file, whose type must be one of
+// Verdict.Type. It uses at most the given processor time, and returns how much
+// it used. Within returns ErrFilling before it reads r. It waits while too many
+// children run. If the file makes its reader fail in any way, the result is a
+// Text.Reason. An error comes from ctx, from reading r or from starting a
+// process, and means nothing about the file. A Read of r that does not return
+// cannot be interrupted.
 func (x *Extractor) Within(ctx context.Context, most time.Duration, organization int64, r io.Reader, contentType string) (Text, time.Duration, error) {
 	k := find(contentType)
 	if k == nil || k.text == nil {
@@ -219,10 +221,10 @@ func (x *Extractor) Within(ctx context.Context, most time.Duration, organization
 	return tidied(e.wrote, x.options.Text, e.code), e.took, nil
 }
 
-// fill starts a child that writes the reader of PDF into the cache, once for
-// each run of the program, and again if the cache was emptied. Other callers
-// get ErrFilling meanwhile. If it fails, PDFs are read without the cache for a
-// while.
+// fill starts a child that writes the reader of PDF into the cache. That
+// happens once in a run of the program, and again if the cache was emptied.
+// Other callers get ErrFilling meanwhile. If it fails, PDFs are read without
+// the cache for a while.
 func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	if warm, ours, err := x.beginFilling(); !ours {
 		return warm, err
@@ -329,9 +331,9 @@ type end struct {
 	took        time.Duration // processor time
 }
 
-// why returns the first line of a child's standard error, or at least the
-// reason. It is only for a child that has read no file, since nothing of a file
-// may get into a log.
+// why returns the first line of a child's standard error, or else the reason.
+// It must be used only if the child has read no file, since the log must
+// contain nothing of a file.
 func (e end) why() error {
 	if line, _, _ := bytes.Cut(e.said, []byte("\n")); len(line) > 0 {
 		return errors.New(string(line))
@@ -366,7 +368,7 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, m
 		return end{}, fmt.Errorf("extract: %w", err)
 	}
 	giveWay(cmd.Process)
-	_ = cmd.Wait() // the state says how it ended
+	_ = cmd.Wait() // the process state has the reason for the end
 	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if limited.Err() != nil {
 		return end{out.kept, nil, exitTime, took}, nil
@@ -374,8 +376,8 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, m
 	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, most), took}, nil
 }
 
-// tidied returns the output of a child as a text. The child tidies it too, but
-// its output is not trusted.
+// tidied returns the output of a child as a text. The child cleans its text
+// too, but a child is not trusted.
 func tidied(body []byte, most, code int) Text {
 	var tidy bytes.Buffer
 	s := textio.NewSink(&tidy, most)

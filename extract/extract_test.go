@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// cache has the compiled PDF reader of all tests and runs.
+// cache is the folder of the compiled PDF reader. All tests and all runs share
+// it.
 const cache = "../.cache/extract"
 
 func extractor(t testing.TB, l Limits) *Extractor {
@@ -158,7 +159,8 @@ func TestExtractCuts(t *testing.T) {
 			}
 		})
 	}
-	// A reader stops when the text is full: this file has no end.
+	// A reader stops once the limit on its text is reached, even if the file
+	// never ends.
 	file := io.MultiReader(strings.NewReader("a "), repeat("b "))
 	text, err := extractor(t, Limits{Text: 1000}).Extract(t.Context(), 1, file, "text/plain")
 	if err != nil || !text.Cut || text.Reason != Complete || !strings.HasPrefix(text.Body, "a b b b") || len(text.Body) > 1000 {
@@ -166,7 +168,7 @@ func TestExtractCuts(t *testing.T) {
 	}
 }
 
-// endless is a file without end.
+// endless is a file that never ends.
 type endless struct {
 	text string
 	at   int
@@ -183,7 +185,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An error of reading the file is returned. A broken file is no error.
+// An error of reading the file is returned as an error. A broken file is not an
+// error.
 func TestExtractErrors(t *testing.T) {
 	x := extractor(t, Limits{})
 	if _, err := x.Extract(t.Context(), 1, io.MultiReader(strings.NewReader("a"), iotest.ErrReader(iotest.ErrTimeout)), "text/plain"); err != iotest.ErrTimeout {
@@ -203,7 +206,8 @@ func TestExtractErrors(t *testing.T) {
 	}
 }
 
-// The number of children is bounded; a caller whose context ends stops waiting.
+// The number of concurrent children is bounded. A caller that waits for one
+// returns when its context ends.
 func TestExtractWaitsItsTurn(t *testing.T) {
 	x, err := New(Options{Parallel: 1, Limits: Limits{Time: time.Hour}})
 	if err != nil {
@@ -215,7 +219,7 @@ func TestExtractWaitsItsTurn(t *testing.T) {
 		text, _ := x.Extract(context.Background(), 1, in, "text/plain")
 		done <- text
 	}()
-	feed.Write([]byte("erster")) // is taken when the child runs
+	feed.Write([]byte("erster")) // filled while the child runs
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, err := x.Extract(ctx, 1, strings.NewReader("zweiter"), "text/plain"); err != context.DeadlineExceeded {
@@ -230,8 +234,9 @@ func TestExtractWaitsItsTurn(t *testing.T) {
 	}
 }
 
-// The PDF reader is compiled once, into the given folder. If that fails, PDFs
-// are read all the same. A damaged file there is compiled again.
+// The PDF reader is compiled once, into the given folder. If the folder cannot
+// be written, PDFs are read without it. A damaged file in the folder is
+// compiled again.
 func TestCache(t *testing.T) {
 	t.Chdir(t.TempDir())
 	read := func(folder string) {
@@ -267,8 +272,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// A failure to fill the cache is reported, and may pass: the cache is tried
-// again after a while, and after it was deleted.
+// A failure to fill the cache is reported once. The cache is filled later,
+// after some PDFs, and again if it was deleted.
 func TestCacheComesBack(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("file", nil, 0o600); err != nil {
@@ -298,7 +303,7 @@ func TestCacheComesBack(t *testing.T) {
 	if err := os.Remove("file"); err != nil {
 		t.Fatal(err)
 	}
-	read(1, false) // not each time
+	read(1, false) // not reported for each file
 	x.cold = 0
 	read(1, true)
 	if err := os.RemoveAll("file"); err != nil {
@@ -307,7 +312,7 @@ func TestCacheComesBack(t *testing.T) {
 	read(1, true)
 }
 
-// Wherever a text is cut, it does not end with white space.
+// A text that is cut, at whichever byte, does not end with white space.
 func TestCutText(t *testing.T) {
 	const text = "a ü\t€\n\n𝄞 é\nb"
 	for most := range len(text) + 1 {
@@ -321,7 +326,7 @@ func TestCutText(t *testing.T) {
 	}
 }
 
-// The allowance of a file follows from its size, up to the limit.
+// The allowance of a file grows with its size, up to the limit.
 func TestAllowance(t *testing.T) {
 	x := extractor(t, Limits{})
 	for _, c := range []struct {

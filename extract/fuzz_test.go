@@ -14,7 +14,7 @@ import (
 	"kartei/test/readtest"
 )
 
-// seed adds the files of the world whose names end so.
+// seed adds the files of testdata with one of these extensions.
 func seed(f *testing.F, endings ...string) {
 	f.Helper()
 	files, err := filepath.Glob("testdata/*.*")
@@ -29,13 +29,13 @@ func seed(f *testing.F, endings ...string) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if len(content) < 10_000 { // larger ones take the whole time to be made small again
+		if len(content) < 10_000 { // minimizing larger inputs would take the whole fuzzing time
 			f.Add(content)
 		}
 	}
 }
 
-// Whatever the bytes are, they are of few types, and of no two families.
+// Any bytes are accepted as few types, and never as types of two families.
 func FuzzSniff(f *testing.F) {
 	seed(f)
 	for _, content := range []string{letter, png, gif, jpeg, exe, "", "<svg/>", `{"a":1}`, utf16Of("<html>"), string(compoundOf("WordDocument", "a", "b", "c", "d")),
@@ -55,7 +55,8 @@ func FuzzSniff(f *testing.F) {
 			case "text/plain", "text/csv", "application/xml", "application/json", "message/rfc822":
 				return true
 			}
-			// An encrypted office document may be any of them, and each is an archive.
+			// Any of these types may be an encrypted office document, and all
+			// are archives.
 			return name == "application/zip" || bytes.HasPrefix(content, []byte(legacy.Signature)) && strings.HasPrefix(name, ooxml)
 		})
 		if len(binary) > 1 || len(binary) == 1 && len(taken) > 2 {
@@ -68,7 +69,7 @@ func FuzzReadText(f *testing.F) {
 	seed(f, ".csv", ".html", ".ms")
 	f.Add([]byte(utf16Of("Guten Tag\r\n")))
 	f.Add([]byte("M\xfcller \u00ad\ufeff\x00"))
-	f.Add([]byte(strings.Repeat("x", 4095) + " ü")) // for the gap there is room, for what follows not
+	f.Add([]byte(strings.Repeat("x", 4095) + " ü")) // the limit has room for the blank, but not for the letter after it
 	readtest.Fuzz(f, readPlain, readHTML)
 }
 
@@ -93,8 +94,8 @@ func FuzzReadOffice(f *testing.F) {
 	readtest.Fuzz(f, readWord, readSheets, readSlides, readODF, readNames)
 }
 
-// The parts of office documents without the archive around them, which
-// mutations hardly ever leave whole.
+// FuzzReadOfficeParts mutates the parts of office documents and packs them into
+// an archive afterwards. Mutated archives are hardly ever valid.
 func FuzzReadOfficeParts(f *testing.F) {
 	f.Add(`<w:p><w:r><w:t>a</w:t><w:tab/></w:r></w:p><mc:Fallback><w:t>b</w:t></mc:Fallback>`)
 	f.Add(`<sst><si><t>a</t><rPh><t>b</t></rPh></si></sst>`)
@@ -112,7 +113,7 @@ func FuzzReadOfficeParts(f *testing.F) {
 	})
 }
 
-// PDFs are read by a child, as ever: whatever they are, that is no error.
+// PDFs are read in a child. No content is an error or crashes the child.
 func FuzzReadPDF(f *testing.F) {
 	f.Add(pdfOf("a"))
 	f.Add(pdfOf("a", "b", "c"))

@@ -75,7 +75,8 @@ func TestFilesOfTheWorld(t *testing.T) {
 	}
 }
 
-// Whatever a reader does to its process is a reason, and nothing else.
+// A reader that harms its process ends with a reason. The server and later
+// files are not affected.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		kind string
@@ -102,7 +103,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// bombs are files that are small or endless, and take much time or memory.
+// TestBombs reads files that are small or endless, and that would take much
+// time or memory without limits.
 func TestBombs(t *testing.T) {
 	small := Limits{Memory: 256 << 20, Time: 20 * time.Second}
 	for _, c := range []struct {
@@ -143,7 +145,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// zippedOf returns an archive with an entry of one text repeated.
+// zippedOf returns an archive with one entry that repeats a text.
 func zippedOf(t *testing.T, name, text string, size int) io.Reader {
 	t.Helper()
 	var b bytes.Buffer
@@ -161,12 +163,12 @@ func zippedOf(t *testing.T, name, text string, size int) io.Reader {
 	return &b
 }
 
-// overlapping returns an archive of n sheets at the same offset.
+// overlapping returns an archive with n sheets that all lie at the same offset.
 func overlapping(t *testing.T, n int) []byte {
 	t.Helper()
 	var sheet strings.Builder
 	for i := range 40_000 {
-		fmt.Fprintf(&sheet, "%d ", i*7919) // folds threefold, so no rule but that of the sum is broken
+		fmt.Fprintf(&sheet, "%d ", i*7919) // compresses to a third, so only the bound on the sum is exceeded
 	}
 	one := zipped(t, entry{"xl/worksheets/sheet00001.xml", sheet.String()})
 	z, err := zip.NewReader(bytes.NewReader(one), int64(len(one)))

@@ -14,8 +14,8 @@ import (
 	"kartei/extract/textio"
 )
 
-// The tests' own program is also the child whose limits are tested; it has
-// readers that do what a broken one would.
+// The test program also serves as the child. It has additional readers that
+// misbehave.
 func TestMain(m *testing.M) {
 	for name, read := range map[string]textio.ReadFunc{
 		"test/memory": eat, "test/loop": loop, "test/panic": panicking, "test/output": flood, "test/surroundings": lookAround,
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// eat takes memory, and keeps it.
+// eat allocates memory until it is stopped.
 func eat(_ *textio.Input, out *textio.Sink) error {
 	out.Text("vorher")
 	out.Close()
@@ -53,7 +53,7 @@ func loop(*textio.Input, *textio.Sink) error {
 	}
 }
 
-// idle never ends, and needs no processor for it.
+// idle never ends, and uses no processor time.
 func idle(*textio.Input, *textio.Sink) error {
 	time.Sleep(time.Hour)
 	return nil
@@ -61,7 +61,7 @@ func idle(*textio.Input, *textio.Sink) error {
 
 func panicking(*textio.Input, *textio.Sink) error { panic("a defect in a reader") }
 
-// flood writes past the sink, which would have stopped it.
+// flood writes to the standard output directly, past the limit of the sink.
 func flood(*textio.Input, *textio.Sink) error {
 	for {
 		if _, err := os.Stdout.WriteString(strings.Repeat("x", 64<<10)); err != nil {
@@ -70,7 +70,7 @@ func flood(*textio.Input, *textio.Sink) error {
 	}
 }
 
-// lookAround tries what a child must not be able to.
+// tryForbidden tries what a child must not be able to do.
 func lookAround(_ *textio.Input, out *textio.Sink) error {
 	try := func(what string, do func() error) {
 		if err := do(); err != nil {
@@ -85,7 +85,7 @@ func lookAround(_ *textio.Input, out *textio.Sink) error {
 	try("connect", func() error { _, err := net.Dial("tcp", "127.0.0.1:1"); return permission(err) })
 	try("listen", func() error {
 		c := net.ListenConfig{}
-		c.SetMultipathTCP(false) // which Landlock knows nothing of
+		c.SetMultipathTCP(false) // Landlock does not cover it
 		_, err := c.Listen(context.Background(), "tcp", "127.0.0.1:0")
 		return permission(err)
 	})
@@ -94,7 +94,7 @@ func lookAround(_ *textio.Input, out *textio.Sink) error {
 	return out.Text(fmt.Sprintf("environment: %d\nfolder: %s\n", len(os.Environ()), dir))
 }
 
-// permission returns the error only where something was forbidden.
+// permission returns the error only if something was forbidden.
 func permission(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return err
@@ -102,7 +102,7 @@ func permission(err error) error {
 	return nil
 }
 
-// family says who it is and waits.
+// showProcess writes the id of its process and never ends.
 func family(in *textio.Input, out *textio.Sink) error {
 	fmt.Fprintf(os.Stdout, "%d\n", os.Getpid())
 	return loop(in, out)

@@ -11,8 +11,8 @@ import (
 // entry is a file of an archive.
 type entry struct{ name, content string }
 
-// zipped returns an archive of the entries, in their order. One named mimetype
-// is stored as it is, as OpenDocument has it.
+// zipped returns an archive of the entries, in their order. An entry named
+// mimetype is stored uncompressed, as in OpenDocument.
 func zipped(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -36,7 +36,8 @@ func zipped(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// partList returns the list of an office document's parts with that main type.
+// partList returns the list of an office document's parts. The main part has
+// the given type.
 func partList(main string) entry {
 	return entry{"[Content_Types].xml", `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 		`<Default Extension="xml" ContentType="application/xml"/><Override PartName="/main.xml" ContentType="` + main + `"/></Types>`}
@@ -59,7 +60,7 @@ func openDocument(t testing.TB, kind, content string, more ...entry) []byte {
 	}, more...)...)
 }
 
-// pdfOf returns a PDF of which each page shows one line.
+// pdfOf returns a PDF with one line on each page.
 func pdfOf(pages ...string) []byte {
 	var kids strings.Builder
 	objects := []string{"<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"}
@@ -75,8 +76,8 @@ func pdfOf(pages ...string) []byte {
 	return pdfObjects("", objects...)
 }
 
-// pdfObjects returns a PDF of these objects, numbered from 1, the first of
-// which is the catalogue.
+// pdfObjects returns a PDF of these objects, numbered from 1. The first one is
+// the catalogue.
 func pdfObjects(trailer string, objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -94,8 +95,8 @@ func pdfObjects(trailer string, objects ...string) []byte {
 	return b.Bytes()
 }
 
-// compoundOf returns a compound file (MS-CFB) whose root holds empty streams
-// of the given names.
+// compoundOf returns a compound file (MS-CFB) with empty streams of the given
+// names in its root.
 func compoundOf(names ...string) []byte {
 	const sector = 512
 	b := make([]byte, sector*(2+1+len(names)/4+1))
@@ -106,8 +107,8 @@ func compoundOf(names ...string) []byte {
 		}
 	}
 	b[26], b[28], b[29], b[30], b[32] = 3, 0xfe, 0xff, 9, 6
-	put(44, 1) // one sector of the table, the first
-	put(48, 1) // the directory begins in the second
+	put(44, 1) // the table has one sector, the first one
+	put(48, 1) // the directory begins in the second sector
 	put(60, 0xfffffffe)
 	put(68, 0xfffffffe)
 	put(76, 0)
@@ -144,7 +145,7 @@ func compoundOf(names ...string) []byte {
 	return b
 }
 
-// utf16Of returns ASCII as UTF-16 with the mark of its byte order.
+// utf16Of returns ASCII text as UTF-16 with a byte order mark.
 func utf16Of(s string) string {
 	b := []byte("\xff\xfe")
 	for _, c := range []byte(s) {

@@ -20,7 +20,7 @@ import (
 // Bounds of reading an archive.
 const (
 	maxEntries = 20_000
-	maxRatio   = 250 // of one entry once freeRatio bytes are out; deflate's own limit is 1032
+	maxRatio   = 250 // per entry, after freeRatio bytes of output; deflate itself allows 1032
 	freeRatio  = 1 << 20
 	maxShared  = 32 << 20 // of shared strings
 )
@@ -381,7 +381,7 @@ func readODF(in *textio.Input, out *textio.Sink) error {
 	if content == nil {
 		return textio.ErrBroken
 	}
-	s, depth := skipper{names: []string{"tracked-changes", "forms"}}, 0 // of paragraphs: a note is inside one
+	s, depth := skipper{names: []string{"tracked-changes", "forms"}}, 0 // depth of paragraphs: a note is inside one
 	return a.each(content, func(token xml.Token) error {
 		if s.skip(token) {
 			return out.Err()
@@ -435,7 +435,7 @@ func readNames(in *textio.Input, out *textio.Sink) error {
 	for _, f := range a.File {
 		name := f.Name
 		if !utf8.ValidString(name) {
-			name, _ = charmap.CodePage437.NewDecoder().String(name) // what the format says; Windows does the same in German
+			name, _ = charmap.CodePage437.NewDecoder().String(name) // as in the specification; Windows does the same in German
 		}
 		out.Line()
 		if err := out.Text(name); err != nil {

@@ -8,7 +8,7 @@ import (
 	"kartei/extract/textio"
 )
 
-// readPlain reads text, and tables of which each line is one.
+// readPlain reads plain text, and tables with one row on each line.
 func readPlain(in *textio.Input, out *textio.Sink) error {
 	return textio.CopyText(textio.Decoded(in), out)
 }

@@ -21,22 +21,22 @@ type refusal struct {
 	unless *argument // nil refuses it always
 }
 
-// argument allows a call if the argument of this number, masked, has this
-// value. The lower 32 bits are compared: the kernel uses no more of a process
-// id or an option, and all flags that matter are there.
+// argument allows a call if the masked argument number has the given value.
+// Only the lower 32 bits are compared: the kernel uses no more of a process id
+// or an option, and all relevant flags are there.
 type argument struct {
 	number      int
 	mask, value uint32
 }
 
-// always are calls that are refused with any arguments. A filter cannot follow
-// a pointer, so a call that sends to an address is refused whole: a child has
-// pipes and no sockets.
+// always has the calls that are refused with any arguments. A filter cannot
+// follow a pointer, so it cannot see to which address a call sends. A child has
+// pipes and needs no sockets.
 var always = []uint32{
 	// The network, the administration socket, sockets of any other kind.
 	unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4,
 	unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG,
-	// io_uring carries out calls that no filter sees.
+	// io_uring makes calls that no filter sees.
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	// Other processes of the same user, above all the server.
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE,
@@ -44,12 +44,13 @@ var always = []uint32{
 	unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET, unix.SYS_SCHED_SETPARAM,
 	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
 	unix.SYS_SETPGID, unix.SYS_SETSID,
-	// Other programs. A process that a child started would outlive it.
+	// Other programs. A process started by a child would outlive it.
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET,
 	// Memory and queues that processes share by a number.
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-	// What Landlock leaves open of files: their modes, owners, times and attributes.
+	// Landlock does not cover these changes of files: modes, owners, times and
+	// attributes.
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_TRUNCATE,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
 	unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK,
@@ -70,15 +71,16 @@ func refusals(pid int) []refusal {
 	list := []refusal{
 		// The Go runtime starts threads; new processes are refused.
 		{unix.SYS_CLONE, unix.EPERM, &argument{0, unix.CLONE_THREAD, unix.CLONE_THREAD}},
-		// The flags are behind a pointer. ENOSYS is what a C library
-		// understands: it then calls clone.
+		// The flags are behind a pointer. ENOSYS makes a C library call clone
+		// instead.
 		{unix.SYS_CLONE3, unix.ENOSYS, nil},
 		// The Go runtime sends signals to its own threads.
 		{unix.SYS_KILL, unix.EPERM, itself},
 		{unix.SYS_TGKILL, unix.EPERM, itself},
 		{unix.SYS_PRLIMIT64, unix.EPERM, &argument{0, ^uint32(0), 0}},
-		// The Go runtime names its memory. All else is refused: a child that
-		// cancelled the signal at the death of the server would outlive it.
+		// The Go runtime names its memory. All other operations are refused.
+		// One of them cancels the signal at the death of the server, and the
+		// child would outlive it.
 		{unix.SYS_PRCTL, unix.EPERM, &argument{0, ^uint32(0), unix.PR_SET_VMA}},
 	}
 	for _, call := range slices.Concat(always, ancient) {
@@ -94,9 +96,9 @@ const (
 	argumentsOffset = 16
 )
 
-// filter returns the program that decides on each system call. Calls with
-// another table of numbers, such as those of 32-bit programs, end the process:
-// there the numbers mean something else.
+// filter returns the program that decides on each system call. Calls by another
+// table of numbers, such as those of 32-bit programs, end the process, because
+// the numbers mean other calls there.
 func filter(list []refusal) []bpf.Instruction {
 	kill := bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS}
 	program := []bpf.Instruction{
@@ -127,7 +129,7 @@ func filter(list []refusal) []bpf.Instruction {
 // refuseCalls installs the filter for this process. It cannot be removed.
 func refuseCalls() error { return install(refusals(os.Getpid())) }
 
-// install makes the kernel run a filter on each call of all threads.
+// install makes the kernel apply a filter to each call of all threads.
 func install(list []refusal) error {
 	raw, err := bpf.Assemble(filter(list))
 	if err != nil {

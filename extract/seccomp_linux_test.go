@@ -12,14 +12,14 @@ import (
 
 const own = 4711 // the id of a process
 
-// decided returns what the filter of a process decides on a call.
+// decided returns the result of the filter for a system call.
 func decided(t *testing.T, machine, call uint32, arguments ...uint64) uint32 {
 	t.Helper()
 	vm, err := bpf.NewVM(filter(refusals(own)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var data [64]byte // struct seccomp_data; the machine of package bpf reads words in the order of networks
+	var data [64]byte // struct seccomp_data; package bpf reads big-endian words
 	binary.BigEndian.PutUint32(data[callOffset:], call)
 	binary.BigEndian.PutUint32(data[archOffset:], machine)
 	for i, a := range arguments {
@@ -70,7 +70,7 @@ func TestFilterRefuses(t *testing.T) {
 	}
 }
 
-// Of some calls a child needs a part.
+// Some calls are allowed only with certain arguments.
 func TestFilterLooksAtArguments(t *testing.T) {
 	const thread = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_SYSVSEM | unix.CLONE_THREAD // runtime.newosproc
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestFilterLooksAtArguments(t *testing.T) {
 	}
 }
 
-// What the Go runtime and the readers need goes through.
+// The calls that the Go runtime and the readers need are allowed.
 func TestFilterAllows(t *testing.T) {
 	for name, call := range map[string]uint32{
 		"read": unix.SYS_READ, "write": unix.SYS_WRITE, "openat": unix.SYS_OPENAT, "close": unix.SYS_CLOSE, "fstat": unix.SYS_FSTAT, "mmap": unix.SYS_MMAP,
@@ -116,7 +116,8 @@ func TestFilterAllows(t *testing.T) {
 	}
 }
 
-// Another table of numbers ends the process: there 'read' is another call.
+// A call by another table of numbers ends the process, because the numbers mean
+// other calls there.
 func TestFilterKnowsItsTable(t *testing.T) {
 	for name, machine := range map[string]uint32{
 		"i386": unix.AUDIT_ARCH_I386, "arm": unix.AUDIT_ARCH_ARM, "none": 0, "the other one": unix.AUDIT_ARCH_X86_64 ^ unix.AUDIT_ARCH_AARCH64 ^ arch,

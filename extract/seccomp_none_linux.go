@@ -4,5 +4,5 @@ package extract
 
 import "errors"
 
-// refuseCalls says that there is no filter for this machine.
+// refuseCalls reports that there is no filter for this machine.
 func refuseCalls() error { return errors.New("seccomp: no filter for this kind of processor") }

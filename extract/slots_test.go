@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// One organization has a bounded number of slots. Another one never waits for
-// all of them, and the one with the fewest comes first.
+// The slots of one organization are bounded, so that another one never waits
+// for all of them. A free slot goes to the organization with the fewest.
 func TestSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
@@ -38,14 +38,14 @@ func TestSlots(t *testing.T) {
 		enter(t.Context(), 2)
 		enter(t.Context(), 4)
 		has(1, 1, 2)
-		leave() // 3 goes away
+		leave() // organization 3 stops waiting
 		synctest.Wait()
 		s.leave(1)
 		synctest.Wait()
-		has(1, 1, 2, 4) // it has none
+		has(1, 1, 2, 4) // 4 has no slot yet, so it comes first
 		s.leave(4)
 		synctest.Wait()
-		has(1, 1, 2, 4) // the last slot is for an organization without one, and 1 and 2 have one
+		has(1, 1, 2, 4) // the last slot is for an organization without any; 1 and 2 have one
 		s.leave(2)
 		synctest.Wait()
 		has(1, 1, 2, 4, 2)

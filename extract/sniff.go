@@ -16,30 +16,31 @@ import (
 	"kartei/extract/textio"
 )
 
-// Refusal says why a file may not become a document.
+// Refusal is the reason why a file may not become a document.
 type Refusal string
 
 // The two refusals. Either is UPLOAD_REJECTED.
 const (
 	Allowed    Refusal = ""
-	NotAllowed Refusal = "type_not_allowed" // files of the declared type are not taken
-	NotAsSaid  Refusal = "type_mismatch"    // the bytes are not of the declared type, or of another one as well
+	NotAllowed Refusal = "type_not_allowed" // files of the declared type are not accepted
+	NotAsSaid  Refusal = "type_mismatch"    // the content is not of the declared type, or is also of another one
 )
 
-// Verdict is what Sniff found out.
+// Verdict is the result of Sniff.
 type Verdict struct {
-	Type    string // media type under which the file is kept; "" where the declared one is not known
-	Found   string // what the bytes look like; a word for the log, not for deciding
+	Type    string // stored media type; "" if the declared one is unknown
+	Found   string // the detected type; a word for the log, not for decisions
 	Refusal Refusal
 }
 
-// headSize is how much of the beginning of a file is read. Readers of PDF
-// accept its header within the first 1024 bytes.
+// headSize is the size of the part at the beginning of a file that is read.
+// Readers of PDF accept its header within the first 1024 bytes.
 const headSize = 4096
 
-// Sniff says whether a file's bytes have the declared type, and whether that
-// type is allowed. It reads a bounded amount, whatever the bytes are: the head,
-// the tail and 4 MiB of an archive's directory. An error is one of reading.
+// Sniff checks whether a file's content has the declared type, and whether that
+// type is allowed. It reads a bounded amount, whatever the content is: the
+// head, the tail and 4 MiB of an archive's directory. Its errors are those of
+// reading.
 func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, error) {
 	k := find(declared)
 	if k == nil {
@@ -61,8 +62,7 @@ func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, err
 	return v, nil
 }
 
-// isPackage reports whether the word names a format that is a ZIP archive and a
-// document.
+// isPackage reports whether a type is a ZIP archive and a document.
 func isPackage(found string) bool {
 	return strings.HasPrefix(found, ooxml) || strings.HasPrefix(found, odf) || strings.Contains(found, ".macroenabled.")
 }
@@ -71,7 +71,7 @@ func isPackage(found string) bool {
 type content struct {
 	r    io.ReadSeeker
 	size int64
-	err  error // the first of reading
+	err  error // the first error of reading
 }
 
 // ReadAt uses Seek if the file has no ReadAt of its own.
@@ -99,7 +99,7 @@ func (c *content) part(off, n int64) []byte {
 	return b[:n2]
 }
 
-// detect returns what the bytes are, in the words of the kinds.
+// detect returns the type of the content, in the words of the kinds.
 func (c *content) detect(declared *kind) string {
 	if c.size == 0 {
 		return empty
@@ -111,7 +111,7 @@ func (c *content) detect(declared *kind) string {
 	}
 	switch _, ends := c.directory(); {
 	case ends:
-		return Polyglot // an archive follows what the head says
+		return Polyglot // an archive follows after another content
 	case found == "application/x-ole-storage":
 		return c.compound()
 	case found == "application/pdf":
@@ -120,7 +120,7 @@ func (c *content) detect(declared *kind) string {
 	return asText(found, head, declared)
 }
 
-// recognise returns what the head alone says.
+// recognise returns the type that the head alone shows.
 func recognise(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
@@ -150,9 +150,9 @@ func recognise(head []byte) string {
 // isBinary reports whether a character does not occur in text.
 func isBinary(r rune) bool { return r < '\t' || r == '\v' || r > '\r' && r < ' ' && r != 0x1b }
 
-// asText checks again what may be text. The library recognises HTML, SVG and
-// JSON by their first bytes only, XML by its declaration, and e-mail by the
-// usual spelling of its fields.
+// asText checks the type of content that may be text. The library recognises
+// HTML, SVG and JSON by their first bytes only, XML by its declaration, and
+// email by the usual spelling of its fields.
 func asText(found string, head []byte, declared *kind) string {
 	if !strings.HasPrefix(found, "text/") && found != "image/svg+xml" && found != "application/xhtml+xml" && found != "application/json" {
 		return found

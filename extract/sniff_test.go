@@ -19,7 +19,7 @@ const (
 	ods  = odf + "spreadsheet"
 )
 
-// Signatures of files that need no more to be recognised.
+// Signatures that suffice to recognise a file.
 const (
 	png    = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00"
 	gif    = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x00\x00\x00\x00\x00,"
@@ -177,8 +177,8 @@ func TestSniffRefuses(t *testing.T) {
 	}
 }
 
-// moved returns the second archive behind the first, with a directory that
-// counts from the first byte of both.
+// moved returns two archives in one file. The directory of the second one
+// counts from the start of the file.
 func moved(first, second string) string {
 	b := []byte(second)
 	at := bytes.Index(b, []byte("PK\x01\x02"))
@@ -189,7 +189,7 @@ func moved(first, second string) string {
 	return first + string(b)
 }
 
-// commented returns a and the archive with a comment at its end.
+// commented returns a, followed by the archive with a comment at its end.
 func commented(a, archive, comment string) string {
 	return a + archive[:len(archive)-2] + string([]byte{byte(len(comment)), 0}) + comment
 }
@@ -218,7 +218,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// What an archive's directory is made of costs no more than its bound.
+// The cost of reading an archive's directory is bounded for any content.
 func TestSniffIsBounded(t *testing.T) {
 	var many []entry
 	for range 60_000 {
@@ -240,7 +240,7 @@ func TestSniffIsBounded(t *testing.T) {
 	if v := sniff(t, Allow(), bomb, docx); v.Refusal != NotAsSaid {
 		t.Errorf("a list of parts without end: %+v", v)
 	}
-	// A directory whose sectors follow each other in a circle.
+	// The sectors of this directory form a cycle.
 	loop := compoundOf("a", "b", "c", "d")
 	loop[512+4] = 1
 	loop[512+5], loop[512+6], loop[512+7] = 0, 0, 0
@@ -260,7 +260,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failing cannot be read from an offset on.
+// failing is a file whose reads fail from an offset on.
 type failing struct {
 	*bytes.Reader
 	from int64
@@ -274,7 +274,7 @@ func (f failing) ReadAt(p []byte, off int64) (int, error) {
 	return f.Reader.ReadAt(p, off)
 }
 
-// A file that cannot be read is no file of another type.
+// A failure to read a file is an error, not a verdict about its type.
 func TestSniffTellsOfReading(t *testing.T) {
 	content := word(t, "<w:p/>")
 	for _, from := range []int64{0, 100} {
@@ -285,7 +285,7 @@ func TestSniffTellsOfReading(t *testing.T) {
 	}
 }
 
-// counted counts how often a file is read from.
+// counted counts the reads of a file.
 type counted struct {
 	*bytes.Reader
 	reads int
@@ -296,8 +296,9 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 	return c.Reader.ReadAt(p, off)
 }
 
-// An archive whose first bytes are the header of none of its entries, which all have
-// that header's name, is not read once for each: in a bucket each is a request.
+// In this archive, the header at the start belongs to no entry, but all entries
+// have its name. Sniff must not read each of them, because each read is a
+// request if the file is in a bucket.
 func TestSniffNamesakes(t *testing.T) {
 	var b bytes.Buffer
 	stray := "PK\x03\x04" + strings.Repeat("\x00", 22) + "\x01\x00\x00\x00a"

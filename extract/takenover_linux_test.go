@@ -24,11 +24,11 @@ import (
 	"kartei/extract/textio"
 )
 
-// systemReaders are readers that know the system.
+// systemReaders are test readers that use system calls.
 var systemReaders = map[string]textio.ReadFunc{"test/takenover": takenOver, "test/foreign": foreign}
 
-// takenOver is a reader that does the bidding of the file: each line names a
-// way out and where it leads.
+// takenOver acts like a reader that an attacker controls. Each line of the file
+// names an attempt to escape, and its target.
 func takenOver(in *textio.Input, out *textio.Sink) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -72,7 +72,7 @@ func wayOut(way, where string) error {
 	case "listen":
 		_, err := net.Listen("tcp", "127.0.0.1:0")
 		return err
-	case "inherited": // sendmsg on what it was given
+	case "inherited": // sendmsg on the inherited standard output
 		return unix.Sendmsg(1, []byte("x"), unix.UnixRights(0), &unix.SockaddrUnix{Name: where}, 0)
 	case "read", "secret":
 		_, err := os.ReadFile(where)
@@ -103,7 +103,7 @@ func wayOut(way, where string) error {
 		return errno
 	case "orphan":
 		return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0)
-	case "thread": // the filter holds in a thread that was there before it, and in a new one
+	case "thread": // the filter must apply to threads older than it, and to new ones
 		done := make(chan error)
 		for range 8 {
 			go func() {
@@ -124,8 +124,9 @@ func wayOut(way, where string) error {
 	return errors.New("unknown way")
 }
 
-// Whoever takes over a reader reaches neither the administration socket nor the
-// network nor another process, not even those that Landlock leaves open.
+// An attacker who controls a reader reaches no administration socket, no
+// network and no other process. That includes those that Landlock does not
+// cover.
 func TestTakenOverReaderReachesNothing(t *testing.T) {
 	dir, err := os.MkdirTemp("", "kartei") // t.TempDir's path can be too long for a socket
 	if err != nil {
@@ -133,7 +134,7 @@ func TestTakenOverReaderReachesNothing(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	var reached atomic.Int64
-	// The administration of a server, as it is.
+	// The administration socket of a real server.
 	acts := socket.Acts{"key.create": socket.Do(func(context.Context, struct{}) (string, error) { reached.Add(1); return "", nil })}
 	l, err := socket.Listen(dir)
 	if err != nil {
@@ -148,7 +149,7 @@ func TestTakenOverReaderReachesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// Others that the same user could reach.
+	// Other listeners that the same user could reach.
 	listen := func(network, address string) string {
 		other, err := net.Listen(network, address)
 		if err != nil {
@@ -194,7 +195,8 @@ func TestTakenOverReaderReachesNothing(t *testing.T) {
 	if n := reached.Load(); n > 0 {
 		t.Errorf("%d calls and packets arrived", n)
 	}
-	// That the ways are open to this process is what makes their end worth telling.
+	// The parent can reach the socket, so the refusals above are due to the
+	// confinement.
 	for _, w := range ways[:1] {
 		if err := wayOut(w[0], w[1]); err != nil {
 			t.Errorf("%s, from the server: %v", w[0], err)
@@ -205,21 +207,21 @@ func TestTakenOverReaderReachesNothing(t *testing.T) {
 	}
 }
 
-// foreign makes a call by the table of 32-bit programs.
+// foreign makes a call by the number of another table, that of x32 programs.
 func foreign(_ *textio.Input, out *textio.Sink) error {
 	unix.Syscall(0x40000000|unix.SYS_GETPID, 0, 0, 0)
 	return out.Text("it goes on")
 }
 
-// A call by another table ends the child.
+// A call by another table of numbers ends the child.
 func TestForeignCallsEndTheChild(t *testing.T) {
 	if text := textOf(t, Limits{}, "", "test/foreign"); text.Reason != Crashed || text.Body != "" {
 		t.Errorf("%+v", text)
 	}
 }
 
-// A system that cannot confine a child says so, and has it read or not as the
-// options say.
+// On a system that cannot confine a child, Confined returns an error. Texts are
+// then read or not, as Options.Require says.
 func TestUnconfined(t *testing.T) {
 	for _, c := range []struct{ without, want string }{
 		{"", ""}, {"landlock", "Landlock"}, {"seccomp", "seccomp"}, {"landlock,seccomp", "Landlock"},
@@ -246,8 +248,8 @@ func TestUnconfined(t *testing.T) {
 	}
 }
 
-// without returns a program that is this one on a kernel, or in a container,
-// that lacks something.
+// without returns a program that behaves like this one on a kernel without some
+// features.
 func without(t *testing.T, what string) string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "kartei")
@@ -258,8 +260,8 @@ func without(t *testing.T, what string) string {
 	return script
 }
 
-// runWithout goes on with a command line under a filter that hides calls from it
-// as a kernel does that has none.
+// runWithout runs the rest of a command line under a filter. The filter refuses
+// calls like a kernel that lacks them.
 func runWithout(args []string) {
 	if len(args) < 4 || args[1] != "without" {
 		return

@@ -16,7 +16,7 @@ type kind struct {
 	also       []string        // other media types that clients declare
 	standard   bool            // allowed unless configured otherwise
 	detectedAs []string        // the results of detect that fit its content
-	text       textio.ReadFunc // nil: no text is read of it
+	text       textio.ReadFunc // nil if files of this kind have no text
 }
 
 // Prefixes of media types that are long and come often.
@@ -25,7 +25,7 @@ const (
 	odf   = "application/vnd.oasis.opendocument."
 )
 
-// The words for content that is no format.
+// The words for content that is not a format.
 const (
 	Unknown   = "application/octet-stream"
 	Polyglot  = "polyglot"  // two formats at once
@@ -33,9 +33,9 @@ const (
 	encrypted = "encrypted" // an office document with a password: a compound file around an encrypted package
 )
 
-// texts are the formats of content that may be declared as plain text: notes
-// that happen to be JSON are plain text too. HTML, SVG and programs are not:
-// they act when opened.
+// texts are the formats of content that may be declared as plain text. For
+// example, a note that happens to be valid JSON is plain text too. HTML, SVG
+// and programs are excluded, because they act when opened.
 var texts = []string{
 	empty, "text/plain", "text/csv", "text/tab-separated-values", "text/xml", "application/json", "application/x-ndjson",
 	"application/geo+json", "application/json; har", "text/vcard", "text/calendar", "application/x-subrip", "text/vtt",

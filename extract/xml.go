@@ -11,9 +11,9 @@ import (
 	"kartei/extract/textio"
 )
 
-// newXML returns a decoder for hostile XML. It knows only the five entities of
-// XML, whatever a document declares, and opens nothing. Raw tokens need no
-// stack, so depth costs nothing.
+// newXML returns a decoder for hostile XML. It opens nothing, and knows only
+// the five entities of XML, even if a document declares others. Raw tokens need
+// no stack, so depth costs nothing.
 func newXML(r io.Reader) *xml.Decoder {
 	buffered := bufio.NewReader(r)
 	head, _ := buffered.Peek(2)
@@ -27,7 +27,7 @@ func newXML(r io.Reader) *xml.Decoder {
 	d.Strict = false // an unknown entity is text
 	d.CharsetReader = textio.Named
 	if wide {
-		d.CharsetReader = asIs // it was converted to UTF-8, whatever its declaration says
+		d.CharsetReader = asIs // it is UTF-8 already, also if it declares another encoding
 	}
 	return d
 }

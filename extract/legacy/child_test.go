@@ -12,7 +12,7 @@ import (
 	"kartei/extract/textio"
 )
 
-// The tests' own program is also the child.
+// The test program also serves as the child.
 func TestMain(m *testing.M) {
 	extract.Child(os.Args)
 	os.Exit(m.Run())
@@ -52,7 +52,8 @@ func TestHostileFilesInAChild(t *testing.T) {
 	}
 }
 
-// A large file is held once, and is read within the memory of a small child.
+// A large file is held in memory only once, so a child with little memory can
+// read it.
 func TestCompoundThatIsLarge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes a file of 100 MiB")

@@ -11,7 +11,8 @@ import (
 	"kartei/test/readtest"
 )
 
-// compoundReaders are those of compound files, with a file for each.
+// compoundReaders are the readers of compound files, each with a file from
+// testdata.
 var compoundReaders = []struct {
 	name string
 	read textio.ReadFunc
@@ -23,8 +24,8 @@ var compoundReaders = []struct {
 	{"slides.ppt", PowerPoint},
 }
 
-// A file that was cut is broken and no more, wherever it was cut, and of what
-// is there nothing is read that the whole file does not say.
+// A file that was cut, at whichever byte, is at most reported as broken. Its
+// text is never longer than that of the whole file.
 func TestCompoundThatIsCut(t *testing.T) {
 	for _, c := range compoundReaders {
 		content, err := os.ReadFile("../testdata/" + c.name)
@@ -49,15 +50,15 @@ func TestCompoundThatIsCut(t *testing.T) {
 	}
 }
 
-// Each number of the tables and the directory may be any: that ends, and takes
-// no more than the file's size.
+// No number in the tables and the directory makes a reader run forever or take
+// more memory than the file's size.
 func TestCompoundThatIsTurned(t *testing.T) {
 	content := filed(outlookItem("", 32, nil, entry{"0037001F", wide16("a")}, entry{"1000001F", wide16(strings.Repeat("b", 9000))})...)
 	fat := (int(binary.LittleEndian.Uint32(content[76:])) + 1) * 512
 	directory := (int(binary.LittleEndian.Uint32(content[48:])) + 1) * 512
 	for at := 24; at < fat+256; at += 4 {
 		switch at {
-		case 100: // of the table's own sectors there is one
+		case 100: // the table has only one sector
 			at = directory
 		case directory + 512:
 			at = fat
@@ -97,13 +98,12 @@ func hostileCompounds() []HostileFile {
 	}
 }
 
-// linkedEntries returns a compound file of that many storages. Each but the last
-// names the next one in the field at that offset: 76 is its child, 68 and 72 are
-// its siblings.
+// linkedEntries returns a compound file with count storages. Each names the
+// next one in the field at offset: 76 is the child, 68 and 72 are the siblings.
 func linkedEntries(count, offset int) []byte {
 	const sector, free, end, inFAT = 4096, 0xffffffff, 0xfffffffe, 0xfffffffd
 	le := binary.LittleEndian
-	directory := (count + sector/128) / (sector / 128) // with the root
+	directory := (count + sector/128) / (sector / 128) // count and the root entry
 	fats := directory/(sector/4) + 1
 	b := make([]byte, sector*(1+fats+directory))
 	copy(b, Signature)

@@ -10,13 +10,13 @@ import (
 	"kartei/test/readtest"
 )
 
-// xlsRecord returns a record.
+// xlsRecord returns a record of a workbook.
 func xlsRecord(kind uint16, content string) string {
 	b := binary.LittleEndian.AppendUint16(nil, kind)
 	return string(binary.LittleEndian.AppendUint16(b, uint16(len(content)))) + content
 }
 
-// xlsCell returns a record of a cell in a row's first column.
+// xlsCell returns the record of a cell in the first column.
 func xlsCell(kind uint16, row byte, content string) string {
 	if kind == xlsManyRK {
 		return xlsRecord(kind, string([]byte{row, 0, 0, 0})+content)
@@ -28,7 +28,7 @@ func xlsBeginOf(kind byte) string {
 	return xlsRecord(xlsBegin, "\x00\x06"+string([]byte{kind, 0})+strings.Repeat("\x00", 12))
 }
 
-// sharedTexts returns the texts that cells name by number, of one byte for each
+// sharedTexts returns the record of the shared strings, with one byte for each
 // character.
 func sharedTexts(texts ...string) string {
 	b := string([]byte{0, 0, 0, 0, byte(len(texts)), 0, 0, 0})
@@ -38,7 +38,7 @@ func sharedTexts(texts ...string) string {
 	return xlsRecord(xlsShared, b)
 }
 
-// book returns a workbook of one sheet.
+// book returns a workbook with one sheet.
 func book(globals string, cells ...string) []byte {
 	return filed(entry{"Workbook", xlsBeginOf(xlsGlobals) + xlsRecord(xlsSheet, "\x00\x00\x00\x00\x00\x00\x01\x00A") + globals + xlsRecord(xlsEnd, "") +
 		xlsBeginOf(xlsWorksheet) + strings.Join(cells, "") + xlsRecord(xlsEnd, "")})

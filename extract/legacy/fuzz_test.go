@@ -20,7 +20,7 @@ func FuzzRTF(f *testing.F) {
 	readtest.Fuzz(f, RTF)
 }
 
-// Messages are larger than other seeds, but their tables stand at the front.
+// Messages are larger than other seeds, but their tables are at the beginning.
 func FuzzOutlook(f *testing.F) {
 	f.Add(filed(outlookItem("", 32, map[uint32]uint64{propMessageCodepage<<16 | typeNumber: 1251, propSubmitted<<16 | typeTime: 1},
 		entry{"0037001E", "a"}, entry{"1000001E", "b"})...))
@@ -41,7 +41,8 @@ func FuzzExcel(f *testing.F) {
 	readtest.Fuzz(f, Excel)
 }
 
-// The records of a workbook without the file around them.
+// The input is the records of a workbook, which are wrapped in a file
+// afterwards.
 func FuzzExcelRecords(f *testing.F) {
 	f.Add([]byte(xlsRecord(xlsShared, "\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00a") + xlsRecord(xlsContinue, "\x01b\x00")))
 	f.Add([]byte(xlsRecord(xlsLabel, "\x00\x00\x00\x00\x00\x00\x01\x00\x0dx")))
@@ -56,8 +57,8 @@ func FuzzPowerPoint(f *testing.F) {
 	readtest.Fuzz(f, PowerPoint)
 }
 
-// Compressed RTF without the file around it, which mutations hardly ever leave
-// whole.
+// The input is compressed RTF, which is wrapped in a message afterwards.
+// Mutated messages are hardly ever valid.
 func FuzzDecompressRTF(f *testing.F) {
 	f.Add([]byte(literal(`{\rtf1\fromhtml1{\*\htmltag4 <b>}c}`)))
 	f.Add([]byte(rtfExample))

@@ -2,19 +2,20 @@ package legacy
 
 import "strings"
 
-// textLimit is how much text the tests read of a file.
+// textLimit bounds the text that the tests read from a file, in bytes.
 const textLimit = 1 << 20
 
-// HostileFile is a file that wants more than it should, or is not what it says.
+// HostileFile is a file that is malformed, or that would take much time or
+// memory.
 type HostileFile struct {
 	Name    string
 	Content []byte
-	Text    string // what is read of it, if not nothing
+	Text    string // the expected text, usually none
 	Err     error
 }
 
-// HostileFiles are the files that a child process has to survive, by the name of
-// their reader. The external test of this package hands them to one.
+// HostileFiles are files that a child process must survive, by content type.
+// The external test of this package passes them to a child.
 var HostileFiles = map[string]func() []HostileFile{
 	"application/msword":            hostileWord,
 	"application/vnd.ms-excel":      hostileExcel,
@@ -24,7 +25,8 @@ var HostileFiles = map[string]func() []HostileFile{
 	},
 }
 
-// LargeFile returns a message of 96 MiB, whose tables go beyond the header.
+// LargeFile returns a message of 96 MiB. Its tables need more sectors than the
+// header can name.
 func LargeFile() []byte {
 	return filed(outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")}, entry{"37010102", strings.Repeat("x", 96<<20)},
 		entry{"1000001F", wide16(strings.Repeat("Wort ", 2000))})...)

@@ -9,11 +9,11 @@ import (
 // entry is a stream of a compound file.
 type entry struct{ name, content string }
 
-// filed returns a compound file (MS-CFB) of streams whose names are paths.
+// filed returns a compound file (MS-CFB) with streams whose names are paths.
 func filed(entries ...entry) []byte { return filedIn(512, entries...) }
 
-// filedIn returns one of sectors of that size, which is 512 or 4096. What it
-// writes, a message within a message included, extract-msg 0.57 reads too.
+// filedIn is filed with sectors of a size, 512 or 4096 bytes. The program
+// extract-msg 0.57 reads its messages too, nested ones included.
 func filedIn(sector int, entries ...entry) []byte {
 	const free, end, inFAT, inDIFAT = 0xffffffff, 0xfffffffe, 0xfffffffd, 0xfffffffc
 	per := sector / 4

@@ -10,8 +10,8 @@ import (
 	"kartei/test/readtest"
 )
 
-// outlookItem returns the streams of a message: its properties by the ends of their
-// names, below a folder.
+// outlookItem returns the streams of a message in a folder. The names of
+// properties are the ends of the streams' names.
 func outlookItem(folder string, head int, fixed map[uint32]uint64, properties ...entry) []entry {
 	item := []entry{{folder + propertyStream, outlookProperties(head, fixed)}}
 	for _, p := range properties {
@@ -20,7 +20,7 @@ func outlookItem(folder string, head int, fixed map[uint32]uint64, properties ..
 	return item
 }
 
-// literal returns compressed RTF of bytes that are stored one by one.
+// literal returns compressed RTF that stores each byte as a literal.
 func literal(rtf string) string {
 	b := append(make([]byte, 8), "LZFu\x00\x00\x00\x00"...)
 	for len(rtf) >= 8 {
@@ -30,7 +30,7 @@ func literal(rtf string) string {
 	return string(append(append(b, 0), rtf...))
 }
 
-// rtfExample is the first of MS-OXRTFCP, section 3.1.
+// rtfExample is the first example of MS-OXRTFCP, section 3.1.
 const rtfExample = "\x2d\x00\x00\x00\x2b\x00\x00\x00LZFu\xf1\xc5\xc7\xa7\x03\x00\x0a\x00rcpg125\x42\x32\x0a\xf3\x20hel\x09\x00\x20bw\x05\xb0ld}\x0a\x80\x0f\xa0"
 
 func TestOutlook(t *testing.T) {
@@ -91,7 +91,7 @@ func TestOutlook(t *testing.T) {
 	}
 }
 
-// nested returns a message within a message, so many deep.
+// nested returns a message with other messages nested in it, to a depth.
 func nested(depth int) []byte {
 	var all []entry
 	folder, head := "", 32
@@ -107,7 +107,7 @@ func hostileOutlook() []HostileFile {
 	for i := range maxParts + 1 {
 		many = append(many, outlookItem(fmt.Sprintf("__attach_version1.0_#%08X/", i), 8, nil, entry{"3704001F", "a\x00"})...)
 	}
-	// Each token is a reference to the byte before: 2 bytes become 17.
+	// Each token refers to the byte before it, so 2 bytes become 17.
 	const before = `{\rtf1 {\pict   `
 	bomb := []byte(literal(before))
 	bomb = bomb[:len(bomb)-1]

@@ -9,7 +9,7 @@ import (
 	"kartei/test/readtest"
 )
 
-// pptRecordOf returns a record; one whose version ends in f is a container.
+// pptRecordOf returns a record. It is a container if its version ends in f.
 func pptRecordOf(version, kind uint16, content string) string {
 	b := binary.LittleEndian.AppendUint16(nil, version)
 	b = binary.LittleEndian.AppendUint16(b, kind)
@@ -18,14 +18,14 @@ func pptRecordOf(version, kind uint16, content string) string {
 
 func pptTextOf(s string) string { return pptRecordOf(0, pptUnicode, wide16(s)) }
 
-// pptSlideOf returns what names a slide in a list.
+// pptSlideOf returns the entry of a slide in a list.
 func pptSlideOf(id byte) string {
 	return pptRecordOf(0, pptSlide, string([]byte{id, 0, 0, 0})+strings.Repeat("\x00", 16))
 }
 
-// slidesOf returns a presentation of these lists, which is kept as 1, and of
-// things that are kept as 2 and on. It was saved once before, with the given
-// text where the number is, if there is one.
+// slidesOf returns a presentation. The document with the given lists has the
+// persist id 1, and the other objects follow from 2 on. If before is set, the
+// file was saved once before, with that object under the id old.
 func slidesOf(mark uint32, lists string, old int, before string, things ...string) []byte {
 	le := binary.LittleEndian
 	stream := ""
@@ -37,7 +37,7 @@ func slidesOf(mark uint32, lists string, old int, before string, things ...strin
 		}
 		edit := make([]byte, 28)
 		if before != "" && first == 1 {
-			le.PutUint32(edit[8:], uint32(strings.LastIndex(stream, string([]byte{0, 0, 0xf5, 0x0f})))) // the one before
+			le.PutUint32(edit[8:], uint32(strings.LastIndex(stream, string([]byte{0, 0, 0xf5, 0x0f})))) // the previous edit
 		}
 		le.PutUint32(edit[12:], uint32(len(stream)))
 		le.PutUint32(edit[16:], 1)
@@ -108,8 +108,8 @@ func hostilePowerPoint() []HostileFile {
 	}
 }
 
-// slidesWithin returns a presentation of 2,000 slides, each of which holds all
-// that come after it and a text that nobody sees.
+// slidesWithin returns a presentation of 2,000 slides. Each contains all later
+// ones and a hidden text.
 func slidesWithin() []byte {
 	const count, own = 2000, 8 + 8 + 900
 	le := binary.LittleEndian

@@ -36,7 +36,7 @@ type rtfReader struct {
 	page    bool     // it has embedded HTML (MS-OXRTFEX)
 }
 
-// maxGroups is how deep groups may be nested.
+// maxGroups bounds the nesting of groups.
 const maxGroups = 10_000
 
 // RTF reads the text of RTF. Characters beyond ASCII are Windows-1252 or

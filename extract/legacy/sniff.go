@@ -10,14 +10,14 @@ import (
 // Signature is what a compound file (MS-CFB) begins with.
 const Signature = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-// maxSniffed is how many bytes of a directory RootEntries reads.
+// maxSniffed is the number of bytes of a directory that RootEntries reads.
 const maxSniffed = 4 << 20
 
 // RootEntries returns the names of the entries in the root of a compound file,
-// in lower case. By them the kind of document is told. It returns nil if the
-// file is no compound file.
+// in lower case. They identify the kind of document. RootEntries returns nil if
+// the file is no compound file.
 //
-// It runs in the server, so it holds nothing of the file and follows the chain
+// It runs in the server. So it keeps nothing of the file, and follows the chain
 // of the directory for 4 MiB at most.
 func RootEntries(file io.ReaderAt, size int64) []string {
 	read := func(off, n int64) []byte {

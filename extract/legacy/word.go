@@ -21,13 +21,13 @@ const (
 	wordTable1    = 0x0200
 )
 
-// maxPieceTable is how many bytes of the piece table are read: 1.4 million
-// pieces.
+// maxPieceTable is the number of bytes of the piece table that are read: 1.4
+// million pieces.
 const maxPieceTable = 16 << 20
 
-// wordOrder has the parts of the text in the order of the output: main text,
-// its text boxes, footnotes, endnotes, comments, headers and footers, their
-// text boxes. The number of a part is its index in the file.
+// wordOrder has the parts of the text in the order of the output. They are the
+// main text, its text boxes, footnotes, endnotes, comments, headers and
+// footers, and their text boxes. The number of a part is its index in the file.
 var wordOrder = []int{0, 6, 1, 5, 4, 2, 7}
 
 // Word reads a text document of Word 97 and later. Files of Word 95 and before

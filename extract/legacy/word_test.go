@@ -10,8 +10,8 @@ import (
 	"kartei/test/readtest"
 )
 
-// wordOf returns a document of Word 97 whose parts have so many characters. Of
-// its pieces those with a NUL are UTF-16, the others Windows-1252.
+// wordOf returns a Word 97 document whose parts have the given numbers of
+// characters. Pieces that contain a NUL are UTF-16, others Windows-1252.
 func wordOf(flags uint16, lengths []int, pieces ...string) []byte {
 	le := binary.LittleEndian
 	head := make([]byte, 1024)
@@ -82,7 +82,7 @@ func TestWord(t *testing.T) {
 }
 
 func hostileWord() []HostileFile {
-	turned := func(at int, v uint32) []byte { // of the head, which is the first sector
+	turned := func(at int, v uint32) []byte { // in the header, which is the first sector
 		b := wordOf(0, []int{3}, strings.Repeat("a", 5000))
 		binary.LittleEndian.PutUint32(b[512+at:], v)
 		return b
@@ -101,8 +101,8 @@ func hostileWord() []HostileFile {
 	}
 }
 
-// overlappingPieces returns a document of which each piece is the same 10,000
-// characters that nobody sees.
+// overlappingPieces returns a document whose pieces are all the same 10,000
+// hidden characters.
 func overlappingPieces() []byte {
 	const count, length = 20_000, 10_000
 	le := binary.LittleEndian

@@ -12,8 +12,8 @@ import (
 )
 
 // ReadFunc writes the text of a file to a sink. It runs in the child process,
-// under its limits. Its error says what is wrong with the file; ErrFull says
-// that the sink takes no more.
+// under its limits. Its error tells what is wrong with the file. ErrFull means
+// that the sink accepts no more.
 type ReadFunc func(in *Input, out *Sink) error
 
 // The errors of readers. Every other error counts as a crash.
@@ -24,8 +24,8 @@ var (
 	ErrFull      = errors.New("extract: the text is long enough")
 )
 
-// MaxUnpacked is how many bytes are read at most out of one file that stores
-// its content packed, or more than once.
+// MaxUnpacked bounds the bytes that are read from one file whose content is
+// packed, or occurs more than once.
 const MaxUnpacked = 128 << 20
 
 // Input is a file whose text is read: as a stream, or held in memory if the

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Sink takes text and writes it tidied: valid UTF-8 without control characters,
-// one blank or tab instead of several, and at most one empty line. It stops at a
-// number of bytes.
+// Sink accepts text and writes it in a clean form: valid UTF-8 without control
+// characters. Several blanks or tabs become one, and several empty lines become
+// one. It stops after a number of bytes.
 type Sink struct {
 	w    *bufio.Writer
 	left int
@@ -22,19 +22,19 @@ type Sink struct {
 	err     error
 }
 
-// NewSink returns a sink that writes at most so many bytes to w.
+// NewSink returns a sink that writes a limited number of bytes to w.
 func NewSink(w io.Writer, most int) *Sink { return &Sink{w: bufio.NewWriter(w), left: most} }
 
-// Full reports whether the sink takes no more text.
+// Full reports whether the sink accepts no more text.
 func (s *Sink) Full() bool { return s.err != nil }
 
 // Err returns the error that ended the sink: ErrFull, or one of writing.
 func (s *Sink) Err() error { return s.err }
 
-// Left returns how many bytes the sink still takes.
+// Left returns the number of bytes that the sink still accepts.
 func (s *Sink) Left() int { return s.left }
 
-// Text writes characters. Lines of the text stay lines.
+// Text writes characters. Line breaks stay.
 func (s *Sink) Text(t string) error {
 	for len(t) > 0 && s.err == nil {
 		r, n := utf8.DecodeRuneInString(t)
@@ -59,7 +59,7 @@ func (s *Sink) rune(r rune, size int) {
 	}
 }
 
-// gap returns what stands between two words.
+// gap returns the space between two words.
 func (s *Sink) gap() (gap string) {
 	switch {
 	case !s.started:
@@ -98,8 +98,8 @@ func (s *Sink) Paragraph() error {
 	return s.err
 }
 
-// Join takes back the lines that were begun since the last character: a cell of
-// one paragraph stands on the line of its row.
+// Join removes the line breaks since the last character, so that a cell of one
+// paragraph stays on the line of its row.
 func (s *Sink) Join() { s.lines = 0 }
 
 // Close flushes the text. A full sink is no error.
