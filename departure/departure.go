@@ -17,13 +17,14 @@ import (
 	"kartei/task"
 )
 
-// family is a kind of record that principals have.
+// family is a family of records. A principal can own them or, for tasks, be
+// their assignee.
 type family struct {
 	plural string
 	record.Holding
 }
 
-// families are all kinds of records, in the order of a hand-over.
+// families are all families of records, in the order of a hand-over.
 var families = []family{
 	{contact.Contacts.Plural, contact.Contacts},
 	{company.Companies.Plural, company.Companies},
@@ -73,7 +74,7 @@ var isUnderway = fault.Text{
 	EN: "A hand-over from or to this person is still in progress. Wait for its end: kartei user hand-over-status.",
 }
 
-// say writes counts for people: contacts 12, tasks 3.
+// say formats counts for people: contacts 12, tasks 3.
 func say(held map[string]record.Held) string {
 	var words []string
 	for _, f := range families {
@@ -90,7 +91,7 @@ func say(held map[string]record.Held) string {
 	return strings.Join(words, ", ")
 }
 
-// in returns a call with another transaction.
+// in returns a copy of c with another transaction.
 func in(c *app.Call, tx db.Tx) *app.Call {
 	other := *c
 	other.Tx = tx

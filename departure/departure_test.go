@@ -27,8 +27,8 @@ import (
 
 var ctx = context.Background()
 
-// TestFamilies: a family that this package forgets would keep its records with
-// somebody who is gone.
+// TestFamilies checks that all families are handed over. Records of a missing
+// one would stay with a principal who has left.
 func TestFamilies(t *testing.T) {
 	var all []string
 	for _, f := range api.Families {
@@ -44,7 +44,7 @@ func each(t *testing.T, f func(*testing.T, *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
 }
 
-// call calls a row of the second table as the operator.
+// call calls a console row as the operator.
 func call[O any](t *testing.T, o *apitest.Office, row string, in any) (out O, err *fault.Fault) {
 	t.Helper()
 	body, wrong := json.Marshal(in)
@@ -63,7 +63,7 @@ func call[O any](t *testing.T, o *apitest.Office, row string, in any) (out O, er
 	return out, got.Fault
 }
 
-// must is call for what succeeds.
+// must is like call, but the test fails if the call does.
 func must[O any](t *testing.T, o *apitest.Office, row string, in any) O {
 	t.Helper()
 	out, err := call[O](t, o, row, in)
@@ -73,7 +73,7 @@ func must[O any](t *testing.T, o *apitest.Office, row string, in any) O {
 	return out
 }
 
-// handOver hands over, and waits for the end.
+// handOver begins a hand-over and waits for its end.
 func handOver(t *testing.T, o *apitest.Office, in departure.HandOverInput) (departure.HandOverOutput, departure.Handover) {
 	t.Helper()
 	out := must[departure.HandOverOutput](t, o, "people.handOver", in)
@@ -85,14 +85,14 @@ func handOver(t *testing.T, o *apitest.Office, in departure.HandOverInput) (depa
 	return out, list.Data[0]
 }
 
-// create makes a record with members and returns its id.
+// create creates a record and returns its id.
 func create(c *apitest.Client, family, members string) string {
 	c.Helper()
 	return c.Do("POST", "/"+family, members).Want(201).Text("id")
 }
 
-// leaver is a member with a shared and a private record of each family, tasks that
-// are assigned, and tasks of others.
+// leaver is a member with shared and private records, and with own and other
+// tasks that are assigned to it.
 type leaver struct {
 	*apitest.Client
 	contact, company, task, secret, assigned, hidden string
@@ -137,7 +137,8 @@ func TestHandOver(t *testing.T) {
 				t.Errorf("%s belongs to %v, and is assigned to %q; want %v", path, got["ownerId"], assignee, want)
 			}
 		}
-		// contact, company and two tasks; documents have no event of an update.
+		// The contact, the company and two tasks have one each. Documents have
+		// no event of an update.
 		if all := feed(admin); len(all) != events+4 {
 			t.Errorf("%d new events: %v", len(all)-events, all)
 		}
@@ -152,7 +153,7 @@ func TestHandOver(t *testing.T) {
 			t.Errorf("counts %v, want %v", counts, want)
 		}
 		audited(t, o, l.Principal, successor.Principal)
-		// Again: nothing is left to do, and nothing changes.
+		// A second hand-over finds nothing and changes nothing.
 		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal})
 		if again := admin.Do("GET", "/contacts/"+l.contact, nil).Want(200).JSON(); again["revision"] != after["revision"] {
 			t.Errorf("handed over twice: %v", again)
@@ -160,7 +161,8 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// audited looks for the line of the act and those of its end.
+// audited checks the line of the act in the audit log, and those of the end of
+// its parts.
 func audited(t *testing.T, o *apitest.Office, from, to string) {
 	t.Helper()
 	page := must[access.List[audit.Line]](t, o, "audit.list", settings.AuditInput{Target: from})
@@ -186,8 +188,8 @@ func feed(c *apitest.Client) (types []string) {
 	return types
 }
 
-// Private records go along with a yes of their own. The successor sees them then; the
-// former owner does not, and sync tells it so.
+// Private records are handed over only if that was asked for. The successor
+// then sees them, and the former owner does not: sync shows it tombstones.
 func TestHandOverPrivate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin, successor := o.As(access.Admin), o.As(access.Member)
@@ -234,7 +236,8 @@ func TestHandOverRefused(t *testing.T) {
 		if _, err := call[any](t, o, "people.handOver", departure.HandOverInput{ID: "usr_x", To: to}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%v", err)
 		}
-		// While one is under way, there is no other one of the same person, and no way back.
+		// During a hand-over, both principals are refused for another one, in
+		// either direction.
 		begun := func(ctx context.Context, c *app.Call, in departure.HandOverInput) (struct{}, error) {
 			if _, err := departure.HandOver(ctx, c, in); err != nil {
 				return struct{}{}, err
@@ -252,15 +255,17 @@ func TestHandOverRefused(t *testing.T) {
 	})
 }
 
-// dying is a database whose pieces of a hand-over fail in turn: before the commit,
-// after it, and not at all. To the worker that is the death of its process.
+// crashingDB is a database on which pieces of a hand-over fail in turn: before
+// the commit, after it, and not at all. To the worker that looks like the death
+// of its process.
 type dying struct {
 	db.DB
 	mu     sync.Mutex
 	pieces int
 }
 
-// seen is a transaction that tells whether it stored the progress of a hand-over.
+// pieceTx is a transaction that notes whether it stores the progress of a
+// hand-over.
 type seen struct {
 	db.Tx
 	piece bool
@@ -301,8 +306,8 @@ func (d *dying) turn() int {
 	return d.pieces % 3
 }
 
-// A worker that dies in the middle is followed by one that goes on. Each record is
-// changed once, and counted once.
+// If a worker dies during a hand-over, the next one continues. Each record is
+// changed once and counted once.
 func TestHandOverGoesOn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		broken := &dying{}
@@ -323,9 +328,9 @@ func TestHandOverGoesOn(t *testing.T) {
 			if tries == 100 {
 				t.Fatalf("does not end: %+v", list.Data)
 			}
-			o.Clock.Advance(20 * time.Minute) // the backoff of a job that failed
+			o.Clock.Advance(20 * time.Minute) // longer than the backoff of a failed job
 			o.Rest()
-			if tries == 1 { // the walk has passed it
+			if tries == 1 { // after the worker has read this contact
 				admin.Do("PATCH", "/contacts/"+late, `{"ownerId":"`+c.Principal+`"}`, "If-Match", "*").Want(200)
 			}
 			list = must[access.List[departure.Handover]](t, o, "people.handOverStatus", access.ByID{ID: c.Principal})
@@ -390,7 +395,7 @@ func TestErase(t *testing.T) {
 		if found := mentions(t, o, "xaver", strings.ToLower(email)); len(found) > 0 {
 			t.Errorf("the person is still in %v", found)
 		}
-		// The address is free, and nothing brings the person back.
+		// The address may be used again. The erased person cannot be restored.
 		must[access.PrincipalInfo](t, o, "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: email})
 		no := false
 		for row, in := range map[string]any{
@@ -423,7 +428,8 @@ func TestErase(t *testing.T) {
 	})
 }
 
-// leaveTraces puts a bell entry and a line of the audit log.
+// leaveTraces writes a notice for a person and a line of the person in the
+// audit log.
 func leaveTraces(t *testing.T, o *apitest.Office, person string) {
 	t.Helper()
 	err := o.DB.Write(ctx, func(tx db.Tx) error {
@@ -437,7 +443,7 @@ func leaveTraces(t *testing.T, o *apitest.Office, person string) {
 	}
 }
 
-// mentions returns the columns of all tables that hold one of some words.
+// mentions returns the columns of all tables that contain one of the words.
 func mentions(t *testing.T, o *apitest.Office, words ...string) (found []string) {
 	t.Helper()
 	tables, err := db.Tables(ctx, o.DB)
@@ -477,8 +483,8 @@ func count(t *testing.T, o *apitest.Office, query string, args ...any) (n int64)
 	return n
 }
 
-// The last admin stays. A record that comes to the person between the counting and
-// the erasure stops it.
+// The last admin cannot be erased. Nor can a person who is given a record
+// between the count and the erasure.
 func TestEraseRefused(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		only := o.User(access.Admin)

@@ -17,19 +17,22 @@ import (
 	"kartei/work/job"
 )
 
-// EraseKind is the kind of job that takes the addresses of an erased person's calls
-// and acts from the logs.
+// EraseKind is the kind of job that removes the addresses of an erased person
+// from the request log and the audit log.
 const EraseKind = "people.erase"
 
-// counted is what a person had before the transaction that erases it.
+// counted is what a person had shortly before the transaction that erases the
+// person.
 type counted struct {
-	// ticks are those of the organizations when the counting began, by their numbers.
+	// ticks are the change clocks of the organizations at the beginning of the
+	// count, by organization number.
 	ticks map[int64]clock.Micros
 	held  map[string]record.Held
 }
 
-// Count counts what a person owns or is assigned. It reads all records, so it is
-// done before the transaction, which looks only at what changed since.
+// Count counts the records that a person owns or is assigned. It reads all
+// records, so it runs before the transaction. The transaction then counts only
+// later changes.
 func Count(ctx context.Context, c *app.Call, by access.ByID) (seen counted, err error) {
 	seen = counted{map[int64]clock.Micros{}, map[string]record.Held{}}
 	var tenants []tenant
@@ -60,7 +63,7 @@ func Count(ctx context.Context, c *app.Call, by access.ByID) (seen counted, err 
 	return seen, err
 }
 
-// add counts a family window by window.
+// add counts the records of a family, one window after the other.
 func (s *counted) add(ctx context.Context, c *app.Call, t tenant, f family, principal string) error {
 	sum := s.held[f.plural]
 	for after, end := "", "-"; end != ""; after = end {
@@ -80,7 +83,7 @@ func (s *counted) add(ctx context.Context, c *app.Call, t tenant, f family, prin
 	return nil
 }
 
-// since adds what was changed since the counting.
+// since returns the counts, with the records changed since the count.
 func (s *counted) since(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]record.Held, error) {
 	all := map[string]record.Held{}
 	for _, f := range families {
@@ -99,8 +102,9 @@ func (s *counted) since(ctx context.Context, tx db.Tx, tenants []tenant, princip
 	return all, nil
 }
 
-// Erase erases a person. Nothing may belong to the person any more: see HandOver.
-// The id stays, and records that name it show a name that all erased people share.
+// Erase erases a person. The person must have no records; HandOver gives them
+// to somebody else. The id stays, and records that name it show one name for
+// all erased people.
 func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
@@ -126,7 +130,8 @@ func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (acce
 			return p, err
 		}
 		endpoints += n
-		// Calls that are answered at this time reach the log a little later.
+		// The job runs a minute later, because calls in progress reach the log
+		// after their answer.
 		if err := job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: EraseKind, Key: p.ID, Payload: named{p.ID}, Due: c.Now.Add(time.Minute)}); err != nil {
 			return p, err
 		}
@@ -136,7 +141,8 @@ func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (acce
 	return p, nil
 }
 
-// mayErase refuses a person who has records, or whose records are under way.
+// mayErase refuses a person who has records, or takes part in an unfinished
+// hand-over.
 func (s *counted) mayErase(ctx context.Context, tx db.Tx, tenants []tenant, person string) error {
 	busy, err := underway(ctx, tx, tenants, person)
 	if err == nil && busy {
@@ -158,7 +164,7 @@ func (s *counted) mayErase(ctx context.Context, tx db.Tx, tenants []tenant, pers
 const (
 	selectShorts = `select substr(kid, 1, 8) from api_keys where principal_id = $1
 		union select substr(previous_kid, 1, 8) from api_keys where principal_id = $1 and previous_kid is not null`
-	// The lines of a key, in pieces along an index.
+	// The lines of one key are changed in pieces along an index.
 	selectLine = `select at, request_id from request_log where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
 		order by at, request_id limit 1 offset $5`
 	clearLines = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
@@ -171,7 +177,8 @@ const (
 // erasePiece is how many lines one transaction changes.
 const erasePiece = 500
 
-// erase takes the addresses of an erased person from the logs. The lines keep the id.
+// erase removes the addresses of an erased person from the logs. The lines keep
+// the person's id.
 func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 	var of named
 	if err := j.Decode(&of); err != nil {
@@ -199,7 +206,7 @@ func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 	return err
 }
 
-// clear takes the addresses from the lines of one key.
+// clear removes the addresses from the lines of one key.
 func (w *Worker) clear(ctx context.Context, j *job.Job, person, short string) error {
 	at, request := clock.Micros(0), ""
 	for more := true; more; {

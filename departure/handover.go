@@ -19,28 +19,28 @@ import (
 	"kartei/work/job"
 )
 
-// countMost is where private records are no longer counted before a hand-over. The
+// countMost bounds the count of private records before a hand-over. The
 // hand-over itself counts all of them.
 const countMost = 10_000
 
-// HandOverInput is what HandOver takes.
+// HandOverInput is the input of HandOver.
 type HandOverInput struct {
 	// ID is the user or service account that leaves.
 	ID string `json:"id"`
 	// To is a user or a service account of the same organization.
 	To string `json:"to"`
-	// Private is the yes to private records: To sees them from then on. Without it
+	// Private includes private records: To sees them from then on. Without it
 	// they are counted and stay.
 	Private bool `json:"private,omitempty"`
 }
 
-// HandOverOutput is what HandOver answers. The work goes on in jobs.
+// HandOverOutput is the output of HandOver. Jobs do the work afterwards.
 type HandOverOutput struct {
 	Handover
 	// PrivateRecords counts private records, up to 10,000 of a family in each
 	// organization.
 	PrivateRecords map[string]int64 `json:"privateRecords"`
-	// Endpoints are those of the principal. They belong to it and stay.
+	// Endpoints are the webhook endpoints of the principal, which it keeps.
 	Endpoints []Endpoint `json:"endpoints"`
 }
 
@@ -55,17 +55,17 @@ type Endpoint struct {
 // Handover is a hand-over as administration shows it.
 type Handover struct {
 	ID string `json:"id"`
-	// From and To are principals.
+	// From is the principal who leaves, To the successor.
 	From string `json:"fromId"`
 	To   string `json:"toId"`
-	// WithPrivate says that private records go along.
+	// WithPrivate is true if private records are handed over too.
 	WithPrivate bool         `json:"withPrivate"`
 	CreatedAt   clock.Micros `json:"createdAt"`
-	// FinishedAt is null until both parts have ended.
+	// FinishedAt is null until both parts have finished.
 	FinishedAt clock.Micros `json:"finishedAt"`
 	// Job is the kind of the jobs that do the work, as kartei jobs shows it.
 	Job string `json:"job"`
-	// Parts are that of the organization and that of its sandbox.
+	// Parts are the part of the organization and that of its sandbox.
 	Parts []Part `json:"parts"`
 }
 
@@ -73,7 +73,7 @@ type Handover struct {
 type Part struct {
 	OrganizationID string       `json:"organizationId"`
 	FinishedAt     clock.Micros `json:"finishedAt"`
-	// Families counts what was done so far.
+	// Families has the counts so far, by family.
 	Families map[string]Tally `json:"families"`
 }
 
@@ -86,11 +86,13 @@ type Tally struct {
 	Stayed int64 `json:"stayed"`
 }
 
-// progress is how far a part came. Families are walked in passes, until a pass finds
-// nothing to hand over: meanwhile somebody may have given records to the principal.
+// progress is the state of a part. A pass walks over all families. Passes are
+// repeated until one finds nothing, because others may give the principal new
+// records during a pass.
 type progress struct {
 	Pass int `json:"pass"`
-	// Family is the index in families, After the last id that was looked at.
+	// Family is the index in families. After is the last id that the pass has
+	// read.
 	Family int    `json:"family"`
 	After  string `json:"after"`
 	// Handed counts the records of this pass.
@@ -98,7 +100,7 @@ type progress struct {
 	Families map[string]Tally `json:"families"`
 }
 
-// add counts what was done to a record.
+// add counts a record that was handed over, or that stayed.
 func (p *progress) add(family string, handed, stayed record.Held) {
 	t := p.Families[family]
 	t.Handed.Add(handed)
@@ -124,8 +126,8 @@ const (
 		from handovers where organization = $1 and from_principal = $2 order by id desc limit $3`
 )
 
-// HandOver has the records and tasks of a principal handed over to another one of
-// the organization, in the organization and in its sandbox.
+// HandOver begins to give the records and tasks of a principal to another one,
+// in the organization and in its sandbox.
 func HandOver(ctx context.Context, c *app.Call, in HandOverInput) (out HandOverOutput, err error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
@@ -199,8 +201,9 @@ var (
 	}
 )
 
-// free refuses a principal whose records are under way already, and a successor who
-// hands over its own: two of these could pass records to and fro.
+// free refuses a principal who takes part in an unfinished hand-over. It also
+// refuses a successor who hands over its own records: two hand-overs could pass
+// records to and fro.
 func free(ctx context.Context, tx db.Tx, tenants []tenant, from, to string) error {
 	for _, t := range tenants {
 		var busy, leaving int64
@@ -239,7 +242,7 @@ func (o *HandOverOutput) inspect(ctx context.Context, tx db.Tx, tenants []tenant
 	return nil
 }
 
-// begin stores a part, and enqueues its job.
+// begin stores a part and enqueues its job.
 func (o *HandOverOutput) begin(ctx context.Context, c *app.Call, t tenant) error {
 	p, err := json.Marshal(progress{Pass: 1, Families: map[string]Tally{}})
 	if err != nil {
@@ -256,7 +259,7 @@ func (o *HandOverOutput) begin(ctx context.Context, c *app.Call, t tenant) error
 // maxShown is how many hand-overs of a principal are shown.
 const maxShown = 20
 
-// Status returns the last hand-overs of a principal, the newest first.
+// Status returns the latest hand-overs of a principal, the newest first.
 func Status(ctx context.Context, c *app.Call, in access.ByID) (list access.List[Handover], err error) {
 	list.Data = []Handover{}
 	p, err := settings.Principal(ctx, c, "", in.ID)
@@ -275,8 +278,8 @@ func Status(ctx context.Context, c *app.Call, in access.ByID) (list access.List[
 	return list, nil
 }
 
-// withParts adds the parts in one organization to a list. The live one comes first,
-// and makes the entries.
+// withParts adds the parts of one organization to a list. The live organization
+// must come first, because its parts create the entries.
 func withParts(ctx context.Context, tx db.Tx, list []Handover, t tenant, from string) ([]Handover, error) {
 	rows, err := tx.Query(ctx, selectOf, t.number, from, maxShown)
 	if err != nil {

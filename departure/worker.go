@@ -20,20 +20,24 @@ import (
 // JobKind is the kind of job that hands records over.
 const JobKind = "people.handOver"
 
-// DoneWord is the word of the audit line at the end of a part.
+// DoneWord is the word in the audit log for the end of a part.
 const DoneWord = "person.handedOver"
 
 const (
-	// window is how many records are looked at in one read: some milliseconds.
+	// window is the number of records in one read, which takes some
+	// milliseconds.
 	window = 5_000
-	// piece is how many records one transaction changes. It holds the organization's
-	// change clock, on SQLite the writer, for 3 to 15 milliseconds: docs/decisions/0034.
+	// piece is the number of records in one transaction. The transaction holds
+	// the organization's change clock (on SQLite the writer) for 3 to 15
+	// milliseconds: docs/decisions/0034.
 	piece = 50
-	// noteEvery is after how many windows without a change the progress is stored.
+	// noteEvery is the number of windows without a change after which the
+	// progress is stored.
 	noteEvery = 20
-	// turn is how long one taking of the job lasts. Then other jobs have a turn.
+	// turn is the longest time of one run, after which other jobs have a turn.
 	turn = 5 * time.Minute
-	// maxPasses bounds the passes while others give the principal new records.
+	// maxPasses bounds the passes, in case others keep giving records to the
+	// principal.
 	maxPasses = 10
 )
 
@@ -52,7 +56,7 @@ type named struct {
 type Worker struct {
 	DB    db.DB
 	Clock clock.Clock
-	// Services are those of calls.
+	// Services are the services of calls.
 	Services *app.Services
 }
 
@@ -61,7 +65,7 @@ func (w *Worker) Handlers() []job.Handler {
 	return []job.Handler{{Kind: JobKind, Run: w.handOver}, {Kind: EraseKind, Run: w.erase}}
 }
 
-// walk is one part of a hand-over under way.
+// walk is one run of a part.
 type walk struct {
 	*Worker
 	job *job.Job
@@ -69,13 +73,13 @@ type walk struct {
 	record.Handover
 	requestedBy, kind, requestID string
 	progress
-	// quiet counts windows since the progress was stored.
+	// quiet is the number of windows since the progress was stored.
 	quiet int
 }
 
-// handOver hands over records piece by piece. The progress is stored with each
-// piece, in the transaction of its changes: after the death of the process the next
-// one goes on behind it.
+// handOver hands over records in pieces. The transaction of each piece also
+// stores the progress. If the process is killed, the next run continues after
+// that piece.
 func (w *Worker) handOver(ctx context.Context, j *job.Job) error {
 	var of named
 	if err := j.Decode(&of); err != nil {
@@ -116,7 +120,8 @@ func (h *walk) load(ctx context.Context, tx db.Tx) error {
 	return nil
 }
 
-// step looks at the next window of records, and reports whether all is done.
+// step reads the next window of records and hands them over. It reports whether
+// the part is done.
 func (h *walk) step(ctx context.Context) (done bool, err error) {
 	if h.Family == len(families) {
 		return h.nextPass(), nil
@@ -147,21 +152,22 @@ func (h *walk) step(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// nextPass begins another pass, unless the last one found nothing.
+// nextPass begins another pass, or reports that the part is done because the
+// last pass found nothing.
 func (h *walk) nextPass() (done bool) {
 	if h.Handed == 0 || h.Pass >= maxPasses {
 		return true
 	}
 	h.progress = progress{Pass: h.Pass + 1, Families: h.Families}
-	for name, t := range h.Families { // this pass counts them again
+	for name, t := range h.Families { // the next pass counts them again
 		t.Stayed = 0
 		h.Families[name] = t
 	}
 	return false
 }
 
-// change hands over some records in one transaction, and leaves as much time to
-// others as it took.
+// change hands over some records in one transaction. Then it pauses for as long
+// as that took, to leave time to others.
 func (h *walk) change(ctx context.Context, f family, ids []string) error {
 	begun := clock.Now(h.Clock)
 	var next progress
@@ -210,7 +216,7 @@ func (h *walk) note(ctx context.Context) error {
 	return h.job.Update(ctx, func(tx db.Tx) error { return h.store(tx, updateProgress, h.job.Organization, h.id) })
 }
 
-// finish ends a part, with a line in the audit log that has the counts.
+// finish ends a part, and writes its counts to the audit log.
 func (h *walk) finish(ctx context.Context) error {
 	now := clock.Now(h.Clock)
 	act := new(audit.Act)
