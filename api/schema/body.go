@@ -25,31 +25,31 @@ import (
 )
 
 const (
-	// maxDepth is how deep a body may nest; the deepest that the document
-	// knows has five levels.
+	// maxDepth is the deepest nesting of a body. The document needs five
+	// levels.
 	maxDepth = 100
-	// maxElements is how many elements of one array, or members of one object,
-	// are looked at. Nothing of the document may have so many, so such a body
-	// is never valid, and what comes after would only be more of the same.
+	// maxElements is the number of elements of an array, or members of an
+	// object, that are checked. The document allows fewer everywhere, so a
+	// larger body is invalid anyway.
 	maxElements = 1_000
 )
 
-// rawTaker is a body that is kept as it came: a merge patch.
+// rawTaker is a body that keeps its JSON text: a merge patch.
 type rawTaker interface{ SetRaw(raw []byte) }
 
-// bounded is a body with a fault of its own for being too large. That fault comes
+// bounded is a body that has a fault of its own for its size. That fault comes
 // before any other.
 type bounded interface {
 	Bound(body map[string]any) error
 }
 
-// Body checks a JSON body for the operation op and decodes it into target, a
-// pointer to the body's struct or to an app.Patch; the latter keeps raw. The
-// fault is INVALID_REQUEST if raw is not one JSON object. Otherwise it is
-// VALIDATION_FAILED with everything that is wrong, in the order of raw. If the
-// schema refuses a value, the target's own rules are applied to the others at
-// once. If it refuses none, the operation applies them, together with those that
-// need the database.
+// Body checks a JSON body for the operation op and decodes it into target.
+// target is a pointer to the body's struct or to an app.Patch, which keeps raw.
+// The fault is INVALID_REQUEST if raw is not one JSON object. Otherwise it is
+// VALIDATION_FAILED with all errors, in the order of raw. If the schema refuses
+// a value, Body applies the target's own rules to the other values too. If the
+// schema refuses none, the operation applies these rules, together with those
+// that need the database.
 func (r *Document) Body(op string, raw []byte, target any, services *app.Services) error {
 	o := r.operations[op]
 	if o == nil || o.body == nil {
@@ -99,7 +99,8 @@ func malformed(detail fault.Text, err error) error {
 	return &fault.Fault{Code: fault.InvalidRequest, Detail: &detail, Cause: err}
 }
 
-// parseBody reads raw as one JSON object. Numbers become int64, else float64.
+// parseBody parses raw as one JSON object. Numbers become int64 if possible,
+// otherwise float64.
 func parseBody(raw []byte) (map[string]any, error) {
 	if len(bytes.TrimLeft(raw, " \t\r\n")) == 0 {
 		return nil, malformed(emptyBody, nil)
@@ -124,8 +125,8 @@ func parseBody(raw []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// syntax says what is wrong with a body that cannot be read. It names the
-// place and repeats nothing of what was sent.
+// syntax returns the fault for a body that cannot be parsed. It names the place
+// and does not repeat what was sent.
 func syntax(raw []byte, err error) error {
 	if errors.Is(err, errTooDeep) {
 		return malformed(tooDeep, nil)
@@ -147,7 +148,7 @@ func syntax(raw []byte, err error) error {
 	}, nil)
 }
 
-// position names the end of what was read, as editors count it.
+// position returns the line and column after before, as editors count them.
 func position(before []byte) (de, en string) {
 	line := 1 + bytes.Count(before, []byte{'\n'})
 	column := 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
@@ -226,10 +227,10 @@ func parseArray(d *jsontext.Decoder, depth int) (any, error) {
 	return array, err
 }
 
-// parseNumber never fails on what JSON takes for a number: beyond float64 it
-// is the largest there is, which is out of every range, and no exponent makes
-// it costly. -0 is read as the number next to it, because no integer is
-// written so.
+// parseNumber never fails for a JSON number. A number beyond float64 becomes
+// the largest one, which is out of every range, so no exponent is costly. -0
+// becomes the negative number next to it, because no integer is written like
+// that.
 func parseNumber(s string) any {
 	if s == "-0" {
 		return -math.SmallestNonzeroFloat64
@@ -244,8 +245,7 @@ func parseNumber(s string) any {
 	return f
 }
 
-// SortByPosition has the members of a body that a fault names stand in the order
-// of the body.
+// SortByPosition sorts the fields of a fault by their position in the body.
 func SortByPosition(raw []byte, fields []fault.Field) []fault.Field {
 	if len(fields) < 2 || len(raw) == 0 {
 		return fields
@@ -257,8 +257,8 @@ func SortByPosition(raw []byte, fields []fault.Field) []fault.Field {
 	return sortByPosition(raw, fields, &body)
 }
 
-// sortByPosition sorts fields as the places of body that they name stand in raw,
-// and cuts the list.
+// sortByPosition sorts fields by the position of their places in raw, and cuts
+// the list at MaxErrors.
 func sortByPosition(raw []byte, fields []fault.Field, body *place) []fault.Field {
 	if len(fields) < 2 {
 		return fields
@@ -269,7 +269,7 @@ func sortByPosition(raw []byte, fields []fault.Field, body *place) []fault.Field
 			if n, found := at[name]; found {
 				return n
 			}
-			// A missing member stands at the end of the object that lacks it.
+			// A missing member counts as being at the end of its object.
 			dot := strings.LastIndexAny(name, ".[")
 			if dot < 0 {
 				return math.MaxInt
@@ -281,20 +281,20 @@ func sortByPosition(raw []byte, fields []fault.Field, body *place) []fault.Field
 	return fields[:min(len(fields), MaxErrors)]
 }
 
-// collector turns a tree of schema errors into what the client reads: at most
-// one entry a member.
+// collector turns a tree of schema errors into the list for the client, with at
+// most one entry for each member.
 type collector struct {
-	// listed says that the names that an object may have were listed once.
+	// listed is set once the list of known members was sent, which is long.
 	listed    bool
 	document  *Document
 	operation *operation
 	fields    []fault.Field
 	named     map[string]bool
-	body      place // with the same names
+	body      place // the places of named
 }
 
-// add notes what is wrong with a member, and reports whether nothing was
-// noted of it before: one entry is enough.
+// add adds an error about a member. It reports false, and adds nothing, if the
+// member has one already.
 func (c *collector) add(path []string, code fault.FieldCode, limit any) bool {
 	name := dotted(path)
 	if c.named[name] {
@@ -306,9 +306,8 @@ func (c *collector) add(path []string, code fault.FieldCode, limit any) bool {
 	return true
 }
 
-// decode decodes the values of a body in which nothing was found to be wrong,
-// and notes those that the schema lets through and Go does not: numbers such as
-// 1.0 or 1e2 for an integer.
+// decode decodes all values without errors. It adds an error for values that
+// the schema accepts and Go does not, such as 1.0 or 1e2 for an integer.
 func (c *collector) decode(raw []byte, target any) error {
 	for {
 		rest := raw
@@ -330,8 +329,8 @@ func (c *collector) decode(raw []byte, target any) error {
 	}
 }
 
-// judge applies the rules of a body's own to the members of which nothing was
-// noted: of one that is wrong already they would only tell what follows from it.
+// judge applies the target's own rules to members without errors. For a wrong
+// member they would only report consequences of its error.
 func (c *collector) judge(body map[string]any, target any, services *app.Services) {
 	ruled, is := target.(app.Ruled)
 	if !is || c.body.named {
@@ -350,7 +349,7 @@ func (c *collector) judge(body map[string]any, target any, services *app.Service
 	}
 }
 
-// say gives the field that was added last words of its own.
+// say sets the words of the error that was added last.
 func (c *collector) say(words *fault.Text) { c.fields[len(c.fields)-1].Text = words }
 
 var emptyIsNull = fault.Text{
@@ -358,7 +357,7 @@ var emptyIsNull = fault.Text{
 	EN: "At least 1 character is needed; null leaves it empty.",
 }
 
-// knownMembers names what an object may hold.
+// knownMembers lists the members that an object may have.
 func (c *collector) knownMembers(e *jsonschema.ValidationError) *fault.Text {
 	names := slices.Sorted(maps.Keys(c.document.object(c.schema(e)["properties"])))
 	if len(names) == 0 {
@@ -394,7 +393,7 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 				code = fault.ReadOnly
 			}
 			if c.add(member(path, name), code, nil) && code == fault.UnknownField && !c.listed {
-				c.listed = true // once is enough
+				c.listed = true // the list is long
 				c.say(c.knownMembers(e))
 			}
 		}
@@ -419,12 +418,12 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 	case *kind.Pattern:
 		code := fault.InvalidFormat
 		if pattern.Prefixes(k.Want) != nil {
-			code = fault.FieldNotFound // an id of the wrong shape is one of nothing, as in a path
+			code = fault.FieldNotFound // a malformed id is treated like an unknown one, as in a path
 		}
 		c.add(path, code, form(k.Want))
 	case *kind.UniqueItems:
 		c.add(member(path, strconv.Itoa(k.Duplicates[1])), fault.Duplicate, nil)
-	case *kind.AnyOf: // a form, or null: what is wrong is wrong with the form
+	case *kind.AnyOf: // one schema or null: the error is about the schema
 		c.collect(e.Causes[0])
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
 		for _, cause := range e.Causes {
@@ -468,7 +467,7 @@ var countryCode = fault.Text{
 	EN: "a country code of two capital letters from ISO 3166-1 alpha-2, for example DE",
 }
 
-// choice names the allowed values.
+// choice returns the allowed values as texts.
 func choice(values []any) any {
 	var names []string
 	for _, v := range values {
@@ -481,7 +480,8 @@ func choice(values []any) any {
 	return names
 }
 
-// typeNames leaves out null, which hardly anyone means to send.
+// typeNames returns the names of types without null, which clients hardly ever
+// mean to send.
 func typeNames(want []string) any {
 	var names []string
 	for _, name := range want {
@@ -508,7 +508,7 @@ func form(name string) any {
 	return nil
 }
 
-// wantsID says what an id looks like.
+// wantsID describes the form of an id.
 func wantsID(prefixes []string) fault.Text {
 	return fault.Text{
 		DE: "eine Kennung, die mit " + strings.Join(prefixes, " oder ") + " beginnt und dahinter 26 Zeichen hat",
@@ -520,7 +520,7 @@ func member(path []string, name string) []string {
 	return append(path[:len(path):len(path)], name)
 }
 
-// dotted writes a path as the contract does: address.country, tags[3].
+// dotted returns a path in the form of the contract: address.country, tags[3].
 func dotted(path []string) string {
 	var b strings.Builder
 	for i, token := range path {
@@ -536,12 +536,12 @@ func dotted(path []string) string {
 	return b.String()
 }
 
-// pathOf is the inverse of dotted, for names of the document.
+// pathOf is the inverse of dotted.
 func pathOf(name string) []string {
 	return strings.FieldsFunc(name, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
 }
 
-// index reports whether a path's token is an array's index. Members of the
+// index reports whether a token of a path is an array index. Members of the
 // document's objects have no such names.
 func index(token string) bool {
 	for i := range len(token) {

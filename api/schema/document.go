@@ -19,34 +19,34 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Document is what one version's frozen document says of each operation. It
-// is compiled once, at start, from the bytes that are also served, so that
-// contract and behaviour cannot drift apart.
+// Document holds the rules of one version's frozen document for each operation.
+// It is compiled once, at the start, from the bytes that are also served. So
+// the contract and the behaviour cannot drift apart.
 type Document struct {
 	document   map[string]any
 	operations map[string]*operation
 	later      Later
 }
 
-// Later returns the first version that has a query parameter of an operation,
+// Later returns the first version in which an operation has a query parameter,
 // or "".
 type Later func(operation, parameter string) (version string)
 
 type operation struct {
 	query []parameterRule
-	// body checks the JSON body; nil takes none.
+	// body is the schema of the JSON body; nil if the operation has none.
 	body *jsonschema.Schema
-	// answer holds the members of the answer: one of these in a body is
-	// READ_ONLY if the body does not have it, not unknown.
+	// answer holds the members of the answer. If a body must not contain one of
+	// these, the error is READ_ONLY and not that it is unknown.
 	answer map[string]bool
 }
 
-// MaxErrors is how many errors of a request are listed at most; the rest would
-// only be more of the same.
+// MaxErrors is the largest number of errors in one answer. More would not help
+// a client.
 const MaxErrors = 100
 
-// Compile reads an OpenAPI document. Its errors are mistakes in the
-// document, found at start.
+// Compile compiles an OpenAPI document. An error is a mistake in the document,
+// found at the start.
 func Compile(document []byte, later Later) (*Document, error) {
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 	if err != nil {
@@ -72,12 +72,14 @@ func Compile(document []byte, later Later) (*Document, error) {
 	return r, nil
 }
 
-// documentURL names the document to the compiler; nothing is fetched from it.
+// documentURL is the name of the document for the compiler. Nothing is fetched
+// from it.
 const documentURL = "kartei:///openapi.json"
 
-// plainPattern is a pattern that every text of visible ASCII characters and
-// spaces matches which begins with a visible one. Most texts are such, and the
-// expressions took a quarter of what checking a new contact takes.
+// plainPattern is a pattern that matches each text of visible ASCII characters
+// and spaces that begins with a visible one. Most texts are of this kind.
+// Matching them with the expression took a quarter of the time to check a new
+// contact.
 type plainPattern struct{ *regexp.Regexp }
 
 // MatchString reports whether the pattern matches.
@@ -124,7 +126,7 @@ func newCompiler() *jsonschema.Compiler {
 	return c
 }
 
-// noLoader keeps a document from pointing anywhere but into itself.
+// noLoader refuses references from a document to anything outside of it.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
@@ -160,7 +162,7 @@ func (r *Document) compile(compiler *jsonschema.Compiler, path, method string, o
 
 const jsonMediaType = "application/json"
 
-// answerMembers returns the names of the members of the answer of success.
+// answerMembers returns the names of the members of a successful answer.
 func (r *Document) answerMembers(o map[string]any) map[string]bool {
 	members := map[string]bool{}
 	for status, response := range r.object(o["responses"]) {
@@ -175,11 +177,11 @@ func (r *Document) answerMembers(o map[string]any) map[string]bool {
 	return members
 }
 
-// object returns v as an object, following a reference; anything else is an
-// empty one.
+// object returns v as an object, after following references. It returns an
+// empty object for any other value.
 func (r *Document) object(v any) map[string]any {
 	o, _ := v.(map[string]any)
-	for range 8 { // references of references of ...: no document needs more
+	for range 8 { // the document has shorter chains of references
 		ref, is := o["$ref"].(string)
 		if !is {
 			return o
@@ -225,7 +227,8 @@ func pointer(tokens ...string) string {
 	return b.String()
 }
 
-// Bounds that a number or a length has, absent ones being the widest.
+// bounds returns the bounds of a number or a length. A missing one is the
+// widest possible.
 func bounds(schema map[string]any, low, high string) (int64, int64) {
 	lowest, highest := int64(math.MinInt64), int64(math.MaxInt64)
 	if n, ok := whole(schema[low]); ok {
@@ -254,7 +257,8 @@ func texts(values []any) []string {
 	return out
 }
 
-// Formats, stricter than the library's own: what passes here the records take.
+// formats are stricter than those of the library, since records must be able to
+// store what passes.
 var formats = map[string]func(string) bool{
 	"email":     isEmail,
 	"date":      isDate,
@@ -262,7 +266,7 @@ var formats = map[string]func(string) bool{
 	"uri":       isWebAddress,
 }
 
-// expected names a format or pattern to someone who missed it.
+// expected describes a format or pattern in an error message.
 var expected = map[string]fault.Text{
 	"email":     {DE: "eine E-Mail-Adresse", EN: "an email address"},
 	"date":      {DE: "ein Datum in der Form JJJJ-MM-TT", EN: "a date in the form YYYY-MM-DD"},
@@ -277,9 +281,9 @@ var expected = map[string]fault.Text{
 	pattern.Version:  {DE: "eine Version in der Form JJJJ-MM-TT", EN: "a version in the form YYYY-MM-DD"},
 }
 
-// isEmail takes the addresses that mail systems in fact deliver to: an
-// unquoted local part (RFC 5321, Dot-string, and RFC 6531 beyond ASCII) of at
-// most 64 bytes, and a domain name of two labels or more.
+// isEmail accepts the addresses to which mail systems actually deliver. The
+// local part is unquoted (RFC 5321, Dot-string, and RFC 6531 beyond ASCII), of
+// at most 64 bytes. The domain name has two labels or more.
 func isEmail(s string) bool {
 	i := strings.LastIndexByte(s, '@')
 	if i < 1 || i > 64 || len(s) > 254 {
@@ -299,12 +303,12 @@ func isEmail(s string) bool {
 	return strings.IndexByte(domain, '.') > 0
 }
 
-// notAtom reports whether c may not stand in the local part of an address.
+// notAtom reports whether c is not allowed in the local part of an address.
 func notAtom(c rune) bool {
 	return notLabel(c) && !strings.ContainsRune("!#$%&'*+/=?^_`{|}~", c)
 }
 
-// notLabel reports whether c may not stand in a label of a domain name.
+// notLabel reports whether c is not allowed in a label of a domain name.
 func notLabel(c rune) bool {
 	switch {
 	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-':
@@ -313,7 +317,8 @@ func notLabel(c rune) bool {
 	return c < utf8.RuneSelf || !unicode.In(c, unicode.L, unicode.M, unicode.N)
 }
 
-// isDate takes YYYY-MM-DD of a day that the calendar has, years 1 to 9999.
+// isDate accepts an existing day in the form YYYY-MM-DD, in the years 1 to
+// 9999.
 func isDate(s string) bool {
 	if len(s) != 10 {
 		return false
@@ -322,14 +327,14 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-// isWebAddress takes an absolute http or https URL.
+// isWebAddress accepts an absolute http or https URL.
 func isWebAddress(s string) bool {
 	return webAddress.MatchString(s)
 }
 
 var webAddress = regexp.MustCompile(`^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\]+([/?#][^\s\\]*)?$`)
 
-// shown cuts a name that a client made up to what a reader can use; control
+// shown shortens a name that a client made up to a readable length. Control
 // characters become U+FFFD.
 func shown(name string) string {
 	const most = 100

@@ -42,7 +42,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestOpenAPI reads the document with a library that knows the specification.
+// TestOpenAPI parses the document with a library that checks the specification.
 func TestOpenAPI(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		document, _ := openapi.Document(version)
@@ -50,14 +50,15 @@ func TestOpenAPI(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Its dialect of patterns is not ECMA 262; TestPatterns has them.
+		// The library does not know ECMA 262 patterns; TestPatterns checks
+		// them.
 		if err := read.Validate(t.Context(), openapi3.DisableSchemaPatternValidation()); err != nil {
 			t.Errorf("%s: %v", version, err)
 		}
 	}
 }
 
-// frozen reads a document as a tree.
+// frozen returns a document as a tree.
 func frozen(t *testing.T, version string) (*schema.Document, *jsonschema.Compiler) {
 	t.Helper()
 	document, _ := openapi.Document(version)
@@ -82,7 +83,7 @@ func eachDocument(t *testing.T, f func(t *testing.T, r *schema.Document, compile
 	}
 }
 
-// TestRowsInDocument finds every row in the document, in its place.
+// TestRowsInDocument checks that the document has every row at its place.
 func TestRowsInDocument(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		for i := range api.Operations {
@@ -151,7 +152,7 @@ func TestExamples(t *testing.T) {
 	})
 }
 
-// TestBodyExamples sends every example of a body through the rules.
+// TestBodyExamples checks every example of a body against the rules.
 func TestBodyExamples(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		for i := range api.Operations {
@@ -161,7 +162,7 @@ func TestBodyExamples(t *testing.T) {
 			}
 			o := r.Object(r.Object(r.Object(r.Root()["paths"])[op.Path])[strings.ToLower(op.Method)])
 			content := r.Object(r.Object(o["requestBody"])["content"])
-			if len(content) != 1 { // clients are generated with a function for each, or none
+			if len(content) != 1 { // generated clients have a function for each, or for none
 				t.Errorf("%s takes %v", op.ID, slices.Sorted(maps.Keys(content)))
 			}
 			for _, e := range r.Object(r.Object(content["application/json"])["examples"]) {
@@ -195,8 +196,8 @@ func walk(v any, place string, visit func(place string, o map[string]any)) {
 	}
 }
 
-// TestClosedAndOpen: what a client sends is closed, so that typing errors are
-// found; what it gets is open, so that a version can grow.
+// TestClosedAndOpen checks that request schemas are closed, so that typing
+// errors are found. Answer schemas are open, so that a version can grow.
 func TestClosedAndOpen(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		inputs := map[string]bool{}
@@ -235,9 +236,9 @@ func TestClosedAndOpen(t *testing.T) {
 	})
 }
 
-// TestPatterns: what a pattern says must be the same to RE2, ECMA 262 and
-// Python, so it may hold nothing that one of them reads differently: classes
-// such as \s and \d, Unicode escapes, look-around, possessive or lazy ones.
+// TestPatterns checks that each pattern means the same to RE2, ECMA 262 and
+// Python. It must not contain classes such as \s and \d, Unicode escapes,
+// look-around, or possessive or lazy quantifiers.
 func TestPatterns(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		foreign := regexp.MustCompile(`\\[sSdDwWbBAzZpPuUkQE]|\(\?|[*+?}][+?]|\[:|&&|--|~~`)
@@ -261,8 +262,8 @@ func TestPatterns(t *testing.T) {
 	})
 }
 
-// TestLogsHideMembers: what a person, a company, a task or a document says of itself is
-// removed from the log should anybody write it there under its name.
+// TestLogsHideMembers checks that the log removes the values of all members of
+// records, in case somebody logs one under its name.
 func TestLogsHideMembers(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		harmless := strings.Fields("address object id revision createdAt updatedAt companyId contactId documentId assigneeId ownerId visibility language externalId " +
@@ -285,8 +286,9 @@ func TestLogsHideMembers(t *testing.T) {
 	})
 }
 
-// TestPatchesHaveNoDefaults keeps clients that fill defaults in from opening a
-// completed task, or sharing a private record, with a patch of its title.
+// TestPatchesHaveNoDefaults checks that the schemas of patches have no
+// defaults. A client that fills in defaults would otherwise reopen a completed
+// task when it changes the title.
 func TestPatchesHaveNoDefaults(t *testing.T) {
 	for _, version := range openapi.Versions() {
 		r, _ := frozen(t, version)

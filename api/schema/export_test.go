@@ -1,6 +1,6 @@
 package schema
 
-// What tests of the documents need beside what the path does.
+// This file exports what tests of the documents need.
 const DocumentURL = documentURL
 
 var (
@@ -14,5 +14,5 @@ func (r *Document) Root() map[string]any { return r.document }
 // Object returns v as an object, following references.
 func (r *Document) Object(v any) map[string]any { return r.object(v) }
 
-// Operations returns how many operations the document has.
+// Operations returns the number of operations in the document.
 func (r *Document) Operations() int { return len(r.operations) }

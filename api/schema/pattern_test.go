@@ -7,7 +7,8 @@ import (
 	"kartei/api/schema/pattern"
 )
 
-// TestPlainPattern: what is said of visible ASCII without looking is true.
+// TestPlainPattern checks that the shortcut for visible ASCII gives the same
+// results as the expression.
 func TestPlainPattern(t *testing.T) {
 	for _, text := range []string{pattern.Line, pattern.Text, pattern.Parameter} {
 		quick, err := compilePattern(text)

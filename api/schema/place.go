@@ -7,14 +7,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// place is a value of a body that a problem names, or that holds one.
+// place is a value in a body that a problem names, or that contains such a
+// value.
 type place struct {
-	named  bool   // and not only on the way to one that is
-	as     string // the name, as the problem writes it
+	named  bool   // false for a value that only contains a named one
+	as     string // the name in the problem
 	within map[string]*place
 }
 
-// at returns the place of a path below p.
+// at returns the place with a path below p, and creates it if necessary.
 func (p *place) at(path []string) *place {
 	for _, token := range path {
 		next := p.within[token]
@@ -32,8 +33,8 @@ func (p *place) at(path []string) *place {
 
 func (p *place) name(as string) { p.named, p.as = true, as }
 
-// touches reports whether a named place is at a path below p, on the way to it,
-// or below it.
+// touches reports whether the value with a path below p is named, contains a
+// named one, or is inside one.
 func (p *place) touches(path []string) bool {
 	for _, token := range path {
 		if p = p.within[token]; p == nil {
@@ -46,8 +47,9 @@ func (p *place) touches(path []string) bool {
 	return true
 }
 
-// without returns a body that is valid JSON without the values that are named;
-// in an array null stands for them, so that the others keep their places.
+// without returns the body, which must be valid JSON, without the named values.
+// In arrays null replaces them, so that the other elements keep their
+// positions.
 func without(raw []byte, body *place) []byte {
 	var out bytes.Buffer
 	d, e := jsontext.NewDecoder(bytes.NewBuffer(raw)), jsontext.NewEncoder(&out)
@@ -93,9 +95,9 @@ func without(raw []byte, body *place) []byte {
 	return out.Bytes()
 }
 
-// positions returns where the named places stand in a body that is valid JSON,
-// as numbers that grow along it. It looks at each byte once, and into values
-// only that hold a named one.
+// positions returns the named places of a body, which must be valid JSON, with
+// numbers in their order. It reads each byte once, and parses only values that
+// contain a named one.
 func positions(raw []byte, body *place) map[string]int {
 	at := map[string]int{}
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw))

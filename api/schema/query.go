@@ -12,16 +12,17 @@ import (
 	"kartei/kit/fault"
 )
 
-// parameterRule is what the document says of one query parameter.
+// parameterRule holds the document's rules for one query parameter.
 type parameterRule struct {
 	name     string
 	required bool
 	parse    func(rule *parameterRule, text string) (any, *fault.Field)
-	// min and max bound a number's value or a text's length in characters.
+	// min and max bound the value of a number, or the length of a text in
+	// characters.
 	min, max int64
 	enum     []string
 	pattern  *regexp.Regexp
-	// missing is the value if the client gives none, or nil.
+	// missing is the default value, or nil.
 	missing any
 }
 
@@ -64,14 +65,14 @@ func (r *Document) parameter(p map[string]any) (parameterRule, error) {
 type Parameter struct {
 	Name  string
 	Value any // string, int64, bool or clock.Micros
-	// Given tells what the client sent from what a default filled in.
+	// Given is false for a default value.
 	Given bool
 }
 
-// Query checks and parses a raw query for the operation op. The fault is
-// UNKNOWN_PARAMETER if there are parameters that the operation does not have, and
-// names all of these. Otherwise it is INVALID_REQUEST and names everything that is
-// wrong. Absent parameters with a default come last.
+// Query checks and parses a raw query for the operation op. If there are
+// parameters that the operation does not have, the fault is UNKNOWN_PARAMETER
+// and names all of them. Otherwise it is INVALID_REQUEST and names all errors.
+// Missing parameters with a default come last in the result.
 func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 	o := r.operations[op]
 	if o == nil {
@@ -80,7 +81,7 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 	var (
 		parsed         = make([]Parameter, 0, len(o.query))
 		unknown, wrong []fault.Field
-		seen           uint64 // one bit a rule: no operation has 64 parameters
+		seen           uint64 // one bit for each rule: no operation has 64 parameters
 		pair           string
 	)
 	for rest := rawQuery; rest != ""; {
@@ -135,7 +136,7 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 	return parsed, nil
 }
 
-// knownParameters says which parameters the operation takes.
+// knownParameters lists the parameters of the operation.
 func (o *operation) knownParameters() *fault.Text {
 	if len(o.query) == 0 {
 		return &fault.Text{DE: "Diese Operation hat keine Parameter.", EN: "This operation takes no parameters."}
@@ -151,7 +152,8 @@ func (o *operation) knownParameters() *fault.Text {
 	}
 }
 
-// unknown adds to the words for an unknown parameter that a later version has it.
+// unknown returns the words for an unknown parameter. They name the later
+// version that has it, if there is one.
 func (r *Document) unknown(op, name string, words *fault.Text) *fault.Text {
 	version := r.later(op, name)
 	if version == "" {
@@ -163,7 +165,7 @@ func (r *Document) unknown(op, name string, words *fault.Text) *fault.Text {
 	}
 }
 
-// note adds a field unless it is listed already or the list is full.
+// note appends a field unless the list has it already or is full.
 func note(fields []fault.Field, f fault.Field) []fault.Field {
 	if len(fields) == MaxErrors || slices.ContainsFunc(fields, func(o fault.Field) bool { return o.Name == f.Name }) {
 		return fields
@@ -241,7 +243,7 @@ func unhex(c byte) (byte, bool) {
 	return 0, false
 }
 
-// parseInteger takes what JSON writes for an integer, without -0.
+// parseInteger accepts an integer in the form of JSON, except -0.
 func parseInteger(rule *parameterRule, text string) (any, *fault.Field) {
 	if !integerText(text) {
 		return nil, &fault.Field{Code: fault.InvalidFormat, Limit: "integer"}
@@ -276,8 +278,9 @@ func parseBoolean(_ *parameterRule, text string) (any, *fault.Field) {
 	return nil, &fault.Field{Code: fault.InvalidFormat, Limit: "boolean"}
 }
 
-// parseTime reads a point in time to compare with. Zero is 'none' elsewhere,
-// so 1970-01-01T00:00:00Z is the microsecond before: nothing lies between.
+// parseTime parses a time to compare with. The zero value means 'none'
+// elsewhere. So 1970-01-01T00:00:00Z becomes the microsecond before it, which
+// is equivalent here.
 func parseTime(_ *parameterRule, text string) (any, *fault.Field) {
 	if t, err := clock.Parse(text); err == nil {
 		if t == 0 {

@@ -21,7 +21,7 @@ import (
 // current is the current version.
 const current = "2026-11-01"
 
-// never is of a document without later versions.
+// never is the Later of a document without later versions.
 func never(operation, parameter string) string { return "" }
 
 func currentRules(t testing.TB) *Document {
@@ -37,7 +37,7 @@ func currentRules(t testing.TB) *Document {
 	return r
 }
 
-// said writes a fault as CODE field CODE, field CODE.
+// said formats a fault as CODE field CODE, field CODE.
 func said(err error) string {
 	if err == nil {
 		return "ok"
@@ -142,8 +142,8 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
-// TestPlus: an offset whose plus sign was not encoded arrives as a space, and
-// the answer says so.
+// TestPlus checks an offset whose plus sign was not encoded. It arrives as a
+// space, and the error mentions that.
 func TestPlus(t *testing.T) {
 	_, err := currentRules(t).Query("contacts.list", "updatedSince=2026-11-01T00:00:00+01:00")
 	f := fault.From(err).Fields[0]
@@ -189,7 +189,7 @@ func TestBody(t *testing.T) {
 		`{"firstName":"a","\u0066irstName":"b"}`: "INVALID_REQUEST",
 		`{"lastName":"B","address":{"city":"a","city":"b"}}`: "INVALID_REQUEST",
 
-		`{}`:                              "ok", // to the document; that a name is needed is a rule of contacts
+		`{}`:                              "ok", // valid for the document; contacts have a rule about names
 		`{"x":1}`:                         "VALIDATION_FAILED x UNKNOWN_FIELD, firstName REQUIRED, lastName REQUIRED, email REQUIRED",
 		`{"email":"x"}`:                   "VALIDATION_FAILED email INVALID_FORMAT",
 		`{"firstName":5}`:                 "VALIDATION_FAILED firstName INVALID_TYPE",
@@ -227,7 +227,7 @@ func TestBody(t *testing.T) {
 		`{"firstName":-0}`:                                                 "VALIDATION_FAILED firstName INVALID_TYPE",
 		`{"firstName":"` + strings.Repeat("a", 201) + `"}`:                 "VALIDATION_FAILED firstName TOO_LONG",
 		"{\"firstName\":\"a\",\"x\\n\\u0085\":1}":                          "VALIDATION_FAILED x\ufffd\ufffd UNKNOWN_FIELD",
-		// All at once, in the order of the body.
+		// All errors are listed, in the order of the body.
 		`{"zip":1,"tags":["",2],"email":"x","address":{"country":5,"zip":1},"id":1,"firstName":""}`: "VALIDATION_FAILED zip UNKNOWN_FIELD, tags[0] TOO_SHORT, tags[1] INVALID_TYPE, email INVALID_FORMAT, address.country INVALID_TYPE, address.zip UNKNOWN_FIELD, id READ_ONLY, firstName TOO_SHORT",
 	} {
 		if got := said(r.Body("contacts.create", []byte(body), new(contact.Fields), nil)); got != want {
@@ -257,7 +257,7 @@ func TestPatchBody(t *testing.T) {
 	}
 }
 
-// TestBodyDecodes: what passes is in the struct.
+// TestBodyDecodes checks that an accepted body is in the struct.
 func TestBodyDecodes(t *testing.T) {
 	var f contact.Fields
 	if err := currentRules(t).Body("contacts.create", []byte(`{"firstName":"Anna","address":{"city":"Köln"},"tags":["a"]}`), &f, nil); err != nil {
@@ -268,8 +268,8 @@ func TestBodyDecodes(t *testing.T) {
 	}
 }
 
-// TestMessages: every entry says in both languages what was expected, and
-// repeats nothing of what was sent.
+// TestMessages checks that every entry describes the expected value in both
+// languages, and repeats no input.
 func TestMessages(t *testing.T) {
 	err := currentRules(t).Body("contacts.create", []byte(`{"email":"geheim","address":{"country":"geheim"},"salutation":"geheim","birthday":"geheim","tags":"geheim","firstName":" \u0000geheim"}`), new(contact.Fields), nil)
 	f := fault.From(err)
@@ -288,8 +288,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestCostlyBodies: what a megabyte of nonsense costs is bounded, and so is
-// the answer.
+// TestCostlyBodies checks that the cost of a megabyte of invalid input is
+// bounded, and so is the answer.
 func TestCostlyBodies(t *testing.T) {
 	r := currentRules(t)
 	var members strings.Builder
@@ -307,7 +307,8 @@ func TestCostlyBodies(t *testing.T) {
 		"a small exponent":       `{"firstName":1e-999999999}`,
 		"a long name":            `{"firstName":"a","` + strings.Repeat("ü", 500_000) + `":1}`,
 		"a long text":            `{"firstName":"` + strings.Repeat(" ", 1_000_000) + `"}`,
-		// Neither the name nor one that only looks like a path is written out for each element.
+		// Names, also those that only look like paths, are not repeated for
+		// each element.
 		"a long name of many":  `{"` + strings.Repeat("k", 500_000) + `":[` + strings.Repeat("1,", 250_000) + `1],"b":1}`,
 		"a long name, dotted":  `{"` + strings.Repeat("k", 300_000) + `":[` + strings.Repeat("1,", 200_000) + `1],"` + strings.Repeat("k", 300_000) + `[7]":1}`,
 		"a name of many parts": `{"a":1,"` + strings.Repeat("a.", 500_000) + `":1}`,
@@ -333,7 +334,8 @@ func TestCostlyBodies(t *testing.T) {
 	}
 }
 
-// numberRules has what no operation of the first version has: numbers.
+// numberRules is a document with number rules, which the first version does not
+// have.
 const numberRules = `{"openapi":"3.1.1","paths":{"/x":{"post":{"operationId":"x.make","requestBody":{"content":{"application/json":{"schema":{
 	"type":"object","additionalProperties":false,"required":["size"],"properties":{
 		"size":{"type":"integer","minimum":1,"maximum":100},"low":{"type":"integer","minimum":0},"names":{"type":"array","uniqueItems":true},
@@ -471,7 +473,8 @@ func BenchmarkBody(b *testing.B) {
 	}
 }
 
-// TestManyMembers holds that a body of a hundred thousand members is not built.
+// TestManyMembers checks that a body with a hundred thousand members is not
+// stored in memory.
 func TestManyMembers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"lastName":"Berg"`)

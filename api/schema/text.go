@@ -9,9 +9,9 @@ import (
 	"kartei/kit/fault"
 )
 
-// plain refuses texts of one line that are not what they look like: those that
-// change the direction of writing, and those that consist of invisible
-// characters. No schema can say so without a pattern that nobody can read.
+// plain refuses texts of one line that look like other texts: those that change
+// the direction of writing, and those of invisible characters only. A schema
+// could express that only with an unreadable pattern.
 func (c *collector) plain(raw []byte, body map[string]any, target any) {
 	if ordinary(raw) {
 		return
@@ -23,8 +23,8 @@ func (c *collector) plain(raw []byte, body map[string]any, target any) {
 	c.plainIn(t, body, nil)
 }
 
-// ordinary reports whether a body consists of printable ASCII. Most do, and
-// then no text in it needs a look.
+// ordinary reports whether a body consists of ASCII without escaped characters.
+// Most bodies do, and their texts need no check.
 func ordinary(raw []byte) bool {
 	for i, b := range raw {
 		if b >= 0x80 || b == '\\' && i+1 < len(raw) && raw[i+1] == 'u' {
@@ -61,10 +61,10 @@ func (c *collector) plainIn(t reflect.Type, value any, path []string) {
 	}
 }
 
-// members are the types of a struct's members by their JSON names, without
-// those whose text may have several lines: in running text a change of
-// direction is what languages need. Members with the tag verbatim hold what
-// programs read, such as the headers of a batch's parts.
+// members holds the types of a struct's members by JSON name. Members with
+// texts of several lines are left out, because running text in some languages
+// needs changes of direction. So are members with the tag verbatim, which hold
+// texts for programs, such as the headers of a batch's parts.
 var members sync.Map // reflect.Type to map[string]reflect.Type
 
 func membersOf(t reflect.Type) map[string]reflect.Type {
