@@ -97,7 +97,7 @@ func wrongInput(err error) error {
 }
 
 // authorize checks whether a caller may call the row. A key is for programs and
-// never opens the second table, whoever owns it.
+// never opens the second table, even an admin's.
 func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
 	if a.Credential().Kind == access.Key && !r.Who.Has(byAnyone) || !r.Who.allows(a) {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
@@ -119,9 +119,8 @@ var notAdministered = fault.Text{
 }
 
 // administer runs a row of the second table: a read on a reading connection, a
-// change in one transaction together with its line of the audit log. After a
-// change it clears the cache of callers, even if the outcome of the commit is
-// unknown.
+// change in one transaction with its line of the audit log. After a change it
+// clears the cache of callers, even if the outcome of the commit is unknown.
 func (a *API) administer(ctx context.Context, c *call) (err error) {
 	if c.op.Run.prefetch != nil {
 		c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())

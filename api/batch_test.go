@@ -26,8 +26,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestBatch: every part has its own answer and headers, in the order of the
-// calls.
+// TestBatch checks that every part has its own answer and headers, in the order
+// of the calls.
 func TestBatch(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -83,7 +83,7 @@ func TestBatch(t *testing.T) {
 	})
 }
 
-// TestBatchBody: if the batch is refused as a whole, no part runs.
+// TestBatchBody checks that no part runs if the batch is refused as a whole.
 func TestBatchBody(t *testing.T) {
 	c := office(t).As(access.Member)
 	create := `{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"k"},"body":{"lastName":"Berg"}}`
@@ -210,7 +210,7 @@ var ownHeaders = map[string]bool{
 	"Www-Authenticate": true, "Ratelimit": true, "Ratelimit-Policy": true, "Request-Id": true,
 }
 
-// spelled returns the name of a header as results spell it.
+// spelled returns the name of a header in the spelling of results.
 func spelled(name string) string {
 	for _, own := range []string{"ETag", "RateLimit", "RateLimit-Policy", "WWW-Authenticate"} {
 		if strings.EqualFold(own, name) {
@@ -248,8 +248,8 @@ func TestWalksInBatch(t *testing.T) {
 	}
 }
 
-// TestBatchCosts: a batch costs the sum of its parts, on every level. Its own
-// headers show the rest afterwards.
+// TestBatchCosts checks that a batch costs the sum of its parts, on every
+// level. Its own headers show the rest afterwards.
 func TestBatchCosts(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -297,9 +297,9 @@ func parts(n int, p apitest.Part) (list []apitest.Part) {
 
 var me = apitest.Part{Method: "GET", Path: "/me"}
 
-// TestBatchOverTheLimit: parts over a limit are refused one by one, and their
-// refusals count for the lock. The batch itself is refused once the key is
-// locked.
+// TestBatchOverTheLimit checks that parts over a limit are refused one by one,
+// and that their refusals count for the lock. The batch itself is refused once
+// the key is locked.
 func TestBatchOverTheLimit(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -337,7 +337,7 @@ func TestBatchOverTheLimit(t *testing.T) {
 			t.Errorf("a batch of a locked key: %d %s", a.Status, a.Body)
 		}
 		o.Clock.Advance(10 * time.Minute)
-		// 60 writes a minute, whether in batches or not.
+		// The limit is 60 writes a minute, whether in batches or not.
 		create := apitest.Part{Method: "POST", Path: "/contacts", Body: []byte(`{"lastName":"Berg"}`)}
 		made := 0
 		for range 4 {
@@ -360,8 +360,8 @@ func TestBatchOverTheLimit(t *testing.T) {
 	})
 }
 
-// TestBatchIsOneCall: a batch is one of the six concurrent calls of a key, and
-// its parts are none.
+// TestBatchIsOneCall checks that a batch is one of the six concurrent calls of
+// a key, and that its parts do not count.
 func TestBatchIsOneCall(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		o = apitest.New(t, o.DB, apitest.Metered())
@@ -400,8 +400,8 @@ func (d readHook) Read(ctx context.Context, f func(db.Tx) error) error {
 	return d.DB.Read(ctx, f)
 }
 
-// TestBatchOfARevokedKey: if the key is revoked during a batch, the parts that
-// have not started are refused.
+// TestBatchOfARevokedKey checks that a key revoked during a batch makes the
+// parts fail that have not started.
 func TestBatchOfARevokedKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, readHook{d})
@@ -428,8 +428,8 @@ func TestBatchOfARevokedKey(t *testing.T) {
 	})
 }
 
-// TestBatchIsLogged: the request log has an entry for the batch and one for
-// each part, which names the batch.
+// TestBatchIsLogged checks that the request log has an entry for the batch and
+// one for each part, which names the batch.
 func TestBatchIsLogged(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -452,8 +452,8 @@ func TestBatchIsLogged(t *testing.T) {
 	}
 }
 
-// TestBatchOnOneRecord: of several parts that change the same revision one
-// succeeds, and one key creates one record, in any order.
+// TestBatchOnOneRecord checks that one of several parts that change the same
+// revision succeeds. One idempotency key creates one record, in any order.
 func TestBatchOnOneRecord(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -478,8 +478,9 @@ func TestBatchOnOneRecord(t *testing.T) {
 	})
 }
 
-// TestBatchPaths: no spelling of a path reaches more than the same path alone.
-// In particular none reaches a batch, leaves /v1, or names another host.
+// TestBatchPaths checks that no spelling of a path reaches more than the same
+// path alone. In particular none reaches a batch, leaves /v1, or names another
+// host.
 func TestBatchPaths(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -509,8 +510,8 @@ func TestBatchPaths(t *testing.T) {
 	}
 }
 
-// TestBatchForeign: a part cannot distinguish another organization's record
-// from one that never existed.
+// TestBatchForeign checks that a part cannot distinguish another organization's
+// record from one that never existed.
 func TestBatchForeign(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -535,8 +536,8 @@ func TestBatchForeign(t *testing.T) {
 	})
 }
 
-// TestBatchOfLargeAnswers: the memory of a batch is bounded. Parts beyond the
-// bound are refused before they run, and cost nothing.
+// TestBatchOfLargeAnswers checks that the memory of a batch is bounded. Parts
+// beyond the bound are refused before they run, and cost nothing.
 func TestBatchOfLargeAnswers(t *testing.T) {
 	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 1000, Capacity: 1000}, limit.Override{Name: "key", Quota: 10_000, Capacity: 10_000}))
 	c := o.As(access.Member)
@@ -722,8 +723,8 @@ func (s *batchSide) made(record int) apitest.Part {
 	return s.keys[record]
 }
 
-// told records what a call created, and returns its answer without the parts
-// that differ between two offices.
+// told stores what a call created. It returns the answer without the parts that
+// differ between two offices.
 func (s *batchSide) told(c randomCall, status int, tag string, body []byte) string {
 	if status == 201 && c.kind != "replay" {
 		var made struct {
@@ -803,8 +804,8 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// TestBatchMethods: a part with a method that its path lacks is answered in its
-// place, and HEAD works like GET.
+// TestBatchMethods checks that a part with a method that its path lacks gets
+// its own error, and that HEAD works like GET.
 func TestBatchMethods(t *testing.T) {
 	c := office(t).As(access.Member)
 	parts := []string{"HEAD /me", "PUT /me", "get /me", "TRACE /contacts", "GET /me", "HEAD /nothing", "PUT /nothing", "PUT /contacts/count"}

@@ -52,7 +52,7 @@ func rising(t *testing.T, what string, ticks []string) {
 }
 
 // TestClockJumpsBack sets the machine's clock back by an hour. The change clock
-// still advances, and nothing that depends on time is lost or ends early.
+// still advances. Nothing that depends on time is lost or ends early.
 func TestClockJumpsBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -97,7 +97,7 @@ func TestClockJumpsBack(t *testing.T) {
 			t.Errorf("retention left %d events", n)
 		}
 
-		// The clock is right again: a day after it was stored, the answer
+		// The clock is right again. A day after it was stored, the answer
 		// expires.
 		o.Clock.Advance(time.Hour)
 		rising(t, "afterwards", append(ticks, changes(c, "See")...))

@@ -16,9 +16,9 @@ import (
 // Console is the second table: operations for people and operators, but not for
 // programs with an API key. A row is called by its id and never by a path, so
 // it has no address below /v1. Everything else is as in Operations: the same
-// path, the same transaction, one check of rights.
+// path, the same transaction, the same check of rights.
 //
-// No table has what concerns the process or its machine: pause, resume, backup,
+// Acts about the process or its machine are in no table: pause, resume, backup,
 // files, the master key (see instance/acts.go). Such an act takes hours, needs
 // a folder, or must work on a database of another release. No other door will
 // ever offer it.
@@ -131,7 +131,8 @@ func (w Who) allows(a *access.Actor) bool {
 	return w.Has(byMember | bySelf)
 }
 
-// places holds the doors of a row, and whether it requires a fresh sign-in.
+// places is the set of doors of a row, and whether the row requires a fresh
+// sign-in.
 type places uint8
 
 const (

@@ -80,8 +80,8 @@ func TestTablesAreDisjoint(t *testing.T) {
 	}
 }
 
-// Every row for every caller: a caller outside the row's set is refused before
-// anything is read, and at other doors the row does not exist.
+// Every row is called by every caller. A caller outside the row's set is
+// refused before anything is read. At other doors the row does not exist.
 func TestWhoMayAdminister(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	acceptSessions(o)
@@ -355,7 +355,7 @@ func TestActsNameTheirTarget(t *testing.T) {
 	}
 }
 
-// writes counts transactions.
+// writes is a database that counts writing transactions.
 type writes struct {
 	db.DB
 	writes atomic.Int64
@@ -366,8 +366,9 @@ func (w *writes) Write(ctx context.Context, f func(db.Tx) error) error {
 	return w.DB.Write(ctx, f)
 }
 
-// Somebody who did not sign in accepts an invitation. A token that is not valid makes
-// no transaction: strangers could else hold up the writer and clear caches.
+// Somebody who did not sign in can accept an invitation. An invalid token
+// causes no transaction, because strangers could otherwise hold up the writer
+// and clear caches.
 func TestStrangersAcceptInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counted := &writes{DB: d}

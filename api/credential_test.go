@@ -158,8 +158,8 @@ func TestUnknownScheme(t *testing.T) {
 	}
 }
 
-// TestOperatorIsNoMember: the operator's credential, which is no secret, cannot
-// call rows of the contract that require a scope.
+// TestOperatorIsNoMember checks that the operator's credential, which is no
+// secret, cannot call rows of the contract that require a scope.
 func TestOperatorIsNoMember(t *testing.T) {
 	o := office(t)
 	for op := range rows() {
@@ -172,8 +172,8 @@ func TestOperatorIsNoMember(t *testing.T) {
 	}
 }
 
-// TestCall calls from inside the process: the answer is typed, and a problem
-// document is an error.
+// TestCall checks calls from inside the process: the answer is typed, and a
+// problem document is an error.
 func TestCall(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

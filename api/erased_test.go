@@ -19,8 +19,8 @@ import (
 )
 
 // TestErasedIsNowhere creates a record of each family, deletes it, and searches
-// every row and every file for its words. The call that created it is neither
-// repeated nor answered as before.
+// every row and every file for its words. The call that created it does not run
+// again, and its stored answer is gone.
 func TestErasedIsNowhere(t *testing.T) {
 	const word = "Geheimwort"
 	dbtest.EachURL(t, func(t *testing.T, url string) {
@@ -89,7 +89,7 @@ func TestErasedIsNowhere(t *testing.T) {
 			if a.Header.Get("Idempotent-Replayed") != "true" {
 				t.Errorf("POST %s of a deleted record is no replay", r.path)
 			}
-			words, _, _ := strings.Cut(a.Text("detail"), " Kennungen") // the form of the path's ids
+			words, _, _ := strings.Cut(a.Text("detail"), " Kennungen") // the form of ids in the path
 			if a.Text("title") != hidden.Text("title") || !strings.HasPrefix(hidden.Text("detail"), words) {
 				t.Errorf("POST %s: %s; of a hidden record: %s", r.path, a.Body, hidden.Body)
 			}
@@ -115,7 +115,7 @@ func TestErasedIsNowhere(t *testing.T) {
 }
 
 // hiddenSince returns the answer to a repeated call about a record that was
-// hidden from the caller since.
+// hidden from the caller after the first one.
 func hiddenSince(t *testing.T, o *apitest.Office) *apitest.Answer {
 	t.Helper()
 	owner, other := o.As(access.Member), o.As(access.Member)
@@ -182,8 +182,8 @@ func filesHolding(t *testing.T, dir, text string) (names []string) {
 	return names
 }
 
-// wantLogEmptied fails the test unless a text vanishes from all files of a
-// SQLite database within a minute without any write.
+// wantLogEmptied fails the test unless all files of a SQLite database lose a
+// text within a minute, without any write.
 func wantLogEmptied(t *testing.T, now *clock.Fake, path, text string) {
 	t.Helper()
 	left := func() []string { return filesHolding(t, filepath.Dir(path), text) }

@@ -22,7 +22,7 @@ type filtered struct {
 	values               map[string]string
 }
 
-// filing is an office with families of records, as far as they were created.
+// filing is an office with the families of records that were created so far.
 type filing struct {
 	*testing.T
 	*apitest.Office
@@ -100,8 +100,8 @@ func (f *filing) make(family string, parameters []string, taken map[string]bool)
 	return r
 }
 
-// hide makes the records that a family refers to private and then deletes them.
-// A caller who does not see a record finds nothing by it.
+// hide makes the records private that a family refers to, and then deletes
+// them. A caller who does not see a record finds nothing by it.
 func (f *filing) hide(family string, parameters []string, records []*filtered) {
 	f.T.Helper()
 	for _, p := range parameters {
@@ -169,8 +169,8 @@ func got(t testing.TB, c *apitest.Client, path string, query url.Values) (ids []
 	}
 }
 
-// TestFilters compares filtered lists and counts of every family with a model:
-// all pairs of filters, for members and an admin, in both orders, with
+// TestFilters compares filtered lists and counts of every family with a model.
+// It tries all pairs of filters, for members and an admin, in both orders, with
 // updatedSince.
 func TestFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {

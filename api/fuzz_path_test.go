@@ -81,7 +81,7 @@ func FuzzPath(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string) {
 		at, err := url.ParseRequestURI("/v1" + path)
 		if err != nil || !strings.HasPrefix(at.Path, "/v1") {
-			return // no server passes it, or not to this handler
+			return // a server does not pass it, or not to this handler
 		}
 		r := httptest.NewRequest("GET", "/", nil)
 		r.URL, r.Header = at, http.Header{"Authorization": {"Bearer " + c.Key}}

@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// FuzzIfMatch: an accepted precondition has content, and a refused one has
-// none.
+// FuzzIfMatch checks that an accepted precondition has content, and a refused
+// one has none.
 func FuzzIfMatch(f *testing.F) {
 	for _, seed := range []string{`*`, `"r1"`, `W/"r1"`, `"r1", "r2"`, `"r1",W/"r2" ,"r3"`, `r1`, `"r1`, `"r1" "r2"`, `*, "r1"`, `,`, `""`, ` "r1" `, "\"a\xffb\"", `W/`, `"r9223372036854775808"`} {
 		f.Add(seed)
@@ -49,8 +49,8 @@ func FuzzIfMatch(f *testing.F) {
 	})
 }
 
-// FuzzIdempotencyKey: an accepted key is 1 to 255 printable ASCII characters,
-// and its quoted form names the same key.
+// FuzzIdempotencyKey checks that an accepted key is 1 to 255 printable ASCII
+// characters, and that its quoted form names the same key.
 func FuzzIdempotencyKey(f *testing.F) {
 	for _, seed := range []string{"k", `"k"`, `"a \"b\" \\ c"`, `"open`, `""`, "", "a\tb", "schlüssel", strings.Repeat("k", 255), strings.Repeat("k", 256), `"k";a=1`, `"a", "b"`, `:aGVsbG8=:`, `"a`, "\x7f", ` `} {
 		f.Add(seed)
@@ -73,8 +73,8 @@ func FuzzIdempotencyKey(f *testing.F) {
 	})
 }
 
-// FuzzAcceptLanguage: the result is one of two languages, and German is the
-// default.
+// FuzzAcceptLanguage checks that the result is one of two languages, and that
+// German is the default.
 func FuzzAcceptLanguage(f *testing.F) {
 	for _, seed := range []string{"", "en", "de", "fr", "en-GB", "de;q=0.5,en;q=0.6", "en;q=0", "*", "en;q=NaN", "en;q=1e-300", ";q=1", ",,,", "en;q=-1, de;q=2", "EN;Q=1", "e\u0144"} {
 		f.Add(seed)
@@ -94,7 +94,8 @@ func FuzzAcceptLanguage(f *testing.F) {
 	})
 }
 
-// FuzzAccept: a range that is accepted alone is accepted among others.
+// FuzzAccept checks that a range that is accepted alone is accepted among
+// others.
 func FuzzAccept(f *testing.F) {
 	for _, seed := range []string{"", "*/*", "application/json", "text/html", "application/json;q=0", "application/json;q=0.000", "*/*;q=0.1,text/html", ";;;", "a/b;q=", "application/json; charset=utf-8; q=1"} {
 		f.Add(seed)
@@ -109,7 +110,8 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
-// FuzzCursor: only sealed cursors can be opened, and only for their own list.
+// FuzzCursor checks that only sealed cursors can be opened, and only for their
+// own list.
 func FuzzCursor(f *testing.F) {
 	cursors, err := app.NewCursors([]byte("0123456789abcdef0123456789abcdef"))
 	if err != nil {

@@ -155,8 +155,9 @@ func TestGate(t *testing.T) {
 	})
 }
 
-// TestGateIsOneOrganizations: a switch of one organization affects neither its
-// sandbox nor other organizations. Only the state applies to its sandbox too.
+// TestGateIsOneOrganizations checks that a switch of one organization affects
+// neither its sandbox nor other organizations. Only the state applies to its
+// sandbox too.
 func TestGateIsOneOrganizations(t *testing.T) {
 	o := office(t)
 	live, test := liveKey(t, o), o.As(access.Member)
@@ -184,8 +185,8 @@ func TestGateIsOneOrganizations(t *testing.T) {
 	}
 }
 
-// TestModuleOff: while the module is off, internal changes, like those of the
-// web application, write no events, neither then nor later. A later sync by
+// TestModuleOff checks internal changes while the module is off, like those of
+// the web application. They never get an event, but a later sync by
 // updatedSince finds every one of them.
 func TestModuleOff(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {

@@ -100,7 +100,7 @@ func (h handler) secret() bool { return h.Output.Implements(reflect.TypeFor[app.
 
 // store stores the answer in the transaction of the change.
 func (a *API) store(c *call, tx db.Tx) {
-	if c.op.Run.facts.shows { // it may be answered without a change
+	if c.op.Run.facts.shows { // a replay or an empty change does not touch the record itself
 		record.Hold(tx, c.actor.Org(), c.op.Family, c.record)
 	}
 	a.answers.Store(tx, c.replayKey(), c.now, &replay.Answer{

@@ -80,8 +80,8 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// TestReplayEndsWithTheRecord: a stored answer is replayed, however the record
-// has changed, until the record is deleted.
+// TestReplayEndsWithTheRecord checks that a stored answer is replayed, however
+// the record has changed, until the record is deleted.
 func TestReplayEndsWithTheRecord(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -103,7 +103,8 @@ func TestReplayEndsWithTheRecord(t *testing.T) {
 	})
 }
 
-// TestKeyScope: a key belongs to one principal in one organization.
+// TestKeyScope checks that an idempotency key belongs to one principal in one
+// organization.
 func TestKeyScope(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		away, _ := o.Organization("Kanzlei Abendroth")
@@ -132,8 +133,8 @@ func TestKeyScope(t *testing.T) {
 	})
 }
 
-// TestRefusedIsNotStored: after a refusal the same key may be used again, even
-// for another call.
+// TestRefusedIsNotStored checks that the same key may be used again after a
+// refusal, even for another call.
 func TestRefusedIsNotStored(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -207,7 +208,7 @@ func hooked(c *apitest.Client, hook func() error, body, key string) *apitest.Ans
 	return c.Send(r.WithContext(context.WithValue(r.Context(), hookKey{}, hook)))
 }
 
-// TestInProgress holds the first call in its transaction while the second
+// TestInProgress keeps the first call in its transaction while the second one
 // arrives.
 func TestInProgress(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -240,7 +241,7 @@ func TestInProgress(t *testing.T) {
 	})
 }
 
-// TestInProgressElsewhere does the same with two replicas of the API, which
+// TestInProgressElsewhere is TestInProgress with two replicas of the API, which
 // share only the database. SQLite has one writer and so no second replica.
 func TestInProgressElsewhere(t *testing.T) {
 	d := dbtest.Postgres(t)
@@ -272,7 +273,7 @@ func TestInProgressElsewhere(t *testing.T) {
 	wantContacts(t, &there, 1, 1)
 }
 
-// TestCrashLeavesNeither fails the transaction right before the commit.
+// TestCrashLeavesNeither makes the transaction fail right before the commit.
 func TestCrashLeavesNeither(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, hookedDB{d})
@@ -298,8 +299,8 @@ func TestCrashLeavesNeither(t *testing.T) {
 	})
 }
 
-// TestRetriedTransaction: a transaction that lost a race runs again from its
-// input, and leaves one record, one event and one answer.
+// TestRetriedTransaction checks that a transaction that lost a race runs again
+// from its input. It leaves one record, one event and one answer.
 func TestRetriedTransaction(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, hookedDB{d})
@@ -320,7 +321,7 @@ func TestRetriedTransaction(t *testing.T) {
 	})
 }
 
-// TestReplayCosts: a replay costs the same as the call.
+// TestReplayCosts checks that a replay costs the same as the call.
 func TestReplayCosts(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)

@@ -128,9 +128,9 @@ func allLeft(t testing.TB, c *apitest.Client) map[string]int {
 	return all
 }
 
-// TestWalkLevels checks the charge of each row on every level: its cost to the
-// key, the principal and the organization, one write, one delete, the records
-// that it returned.
+// TestWalkLevels checks the charge of each row on every level. A call has a
+// cost for the key, the principal and the organization. It may count as a
+// write, as a delete, and for the records that it returned.
 func TestWalkLevels(t *testing.T) {
 	o := office(t, apitest.Metered())
 	for op := range rows() {
@@ -187,8 +187,8 @@ func TestWalkLevels(t *testing.T) {
 	}
 }
 
-// TestNotModifiedReturnsNothing: a client with the current record is sent no
-// record, so none is counted.
+// TestNotModifiedReturnsNothing checks that 304 Not Modified counts no record,
+// because none is sent.
 func TestNotModifiedReturnsNothing(t *testing.T) {
 	c := office(t, apitest.Metered()).As(access.Member)
 	at := "/contacts/" + c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
@@ -242,8 +242,8 @@ func (s *slow) Read(b []byte) (int, error) {
 	return s.PipeReader.Read(b)
 }
 
-// TestConcurrencyOfCallsThatHang: six calls of a key may run at the same time.
-// A seventh is refused until one of them ends.
+// TestConcurrencyOfCallsThatHang checks that six calls of a key may run at the
+// same time. A seventh is refused until one of them ends.
 func TestConcurrencyOfCallsThatHang(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered())
@@ -271,8 +271,8 @@ func TestConcurrencyOfCallsThatHang(t *testing.T) {
 	})
 }
 
-// TestOverloaded: a full instance answers every caller at once, and accepts
-// calls again when one ends.
+// TestOverloaded checks that a full instance refuses every caller at once, and
+// accepts calls again when one ends.
 func TestOverloaded(t *testing.T) {
 	apitest.Alone(t)
 	o := office(t, apitest.Metered(), apitest.MaxCalls(3), apitest.Replicas(1))
@@ -296,7 +296,7 @@ func TestOverloaded(t *testing.T) {
 	ends[2]()
 }
 
-// TestLockOfAKey: the 51st refusal within a minute locks the key.
+// TestLockOfAKey checks that the 51st refusal within a minute locks the key.
 func TestLockOfAKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "writes", Quota: 1, Capacity: 1}))
@@ -318,8 +318,8 @@ func TestLockOfAKey(t *testing.T) {
 	})
 }
 
-// TestQuotaExhausted: limits by the day or the hour are QUOTA_EXHAUSTED, and
-// refuse only the calls that they count.
+// TestQuotaExhausted checks that limits by the day or the hour refuse with
+// QUOTA_EXHAUSTED, and only the calls that they count.
 func TestQuotaExhausted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "deletes-day", Quota: 1, Capacity: 1}, limit.Override{Name: "outflow", Quota: 2, Capacity: 2}))
@@ -412,7 +412,8 @@ func TestRateLimited(t *testing.T) {
 	}
 }
 
-// TestRefill: 300 points a minute are refilled one by one, up to 600.
+// TestRefill checks that 300 points a minute are refilled one by one, up to
+// 600.
 func TestRefill(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)
@@ -440,7 +441,8 @@ func TestRefill(t *testing.T) {
 	c.Do("GET", "/me", nil).Want(200)
 }
 
-// TestRateLimitTells: GET /rate_limit and the headers agree, and are right.
+// TestRateLimitAgreesWithHeaders checks that GET /rate_limit and the headers
+// agree, and are right.
 func TestRateLimitTells(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)
@@ -472,8 +474,8 @@ func TestRateLimitTells(t *testing.T) {
 	}
 }
 
-// Calls that are refused before the charge do not fill the log; charged calls
-// are all logged.
+// Calls that are refused before the charge do not all reach the log; charged
+// calls do.
 func TestWhoDoesNotPayIsLoggedLess(t *testing.T) {
 	apitest.Alone(t)
 	o := apitest.New(t, dbtest.SQLite(t))

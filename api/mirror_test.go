@@ -73,7 +73,7 @@ func (m *mirror) follow() error {
 	}
 }
 
-// sees returns a client's list in the form of a mirror.
+// visibleTo returns a client's list in the form of a mirror.
 func sees(t testing.TB, c *apitest.Client, path string) map[string]any {
 	t.Helper()
 	records, cursor := map[string]any{}, ""
@@ -89,9 +89,9 @@ func sees(t testing.TB, c *apitest.Client, path string) map[string]any {
 	}
 }
 
-// TestMirrorsOfSight: several clients create, change, hide, transfer, share and
-// delete records at the same time, while many mirrors follow. At the end each
-// mirror equals what its principal sees.
+// TestMirrorsFollowVisibility lets several clients create, change, hide,
+// transfer, share and delete records at the same time, while many mirrors
+// follow. At the end each mirror equals what its principal sees.
 func TestMirrorsOfSight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		people := map[string]*apitest.Client{
@@ -213,9 +213,9 @@ func TestMirrorsOfSight(t *testing.T) {
 	})
 }
 
-// TestMarkerOfSight: a caller who loses sight of a record gets one deletion
-// marker, with the tick of that change, and no later ones. Callers who still
-// see it, or never saw it, get none.
+// TestTombstoneOfVisibilityLoss checks that a caller who can no longer see a
+// record gets one tombstone, with the tick of that change, and no later ones.
+// Callers who still see it, or never saw it, get none.
 func TestMarkerOfSight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, heir, other := o.As(access.Member), o.As(access.Member), o.As(access.Member)
@@ -229,8 +229,8 @@ func TestMarkerOfSight(t *testing.T) {
 				t.Helper()
 				return c.Do("PATCH", at, body, "If-Match", "*").Want(200).Text("updatedAt")
 			}
-			// told checks the answer of sync about the record: nothing, its
-			// updatedAt, or the deletedAt of a marker.
+			// checkSync checks the answer of sync about the record: nothing,
+			// its updatedAt, or the deletedAt of a tombstone.
 			told := func(step string, c *apitest.Client, name, want string) {
 				t.Helper()
 				got := ""
@@ -280,8 +280,8 @@ func TestMarkerOfSight(t *testing.T) {
 				told("shared again", c, name, "there "+shared)
 			}
 
-			// Hidden and transferred at once: the former owner loses sight of
-			// it too.
+			// If the record is hidden and transferred at once, the former owner
+			// can no longer see it either.
 			hidden = change(owner, map[string]any{"visibility": "private", "ownerId": heir.Principal})
 			told("hidden and given away", owner, "former owner", "gone "+hidden)
 			told("hidden and given away", heir, "heir", "there "+hidden)
@@ -297,8 +297,8 @@ func TestMarkerOfSight(t *testing.T) {
 	})
 }
 
-// TestWhoMayShare: only the owner and admins may change the owner and the
-// visibility of a shared record. All writers may change the rest.
+// TestWhoMayShare checks that only the owner and admins may change the owner
+// and the visibility of a shared record. All writers may change the rest.
 func TestWhoMayShare(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -338,9 +338,9 @@ func TestWhoMayShare(t *testing.T) {
 	})
 }
 
-// TestCursorBehindTheLastPage: in a sync, oldest changes first, the last page
-// has a cursor too. It leads to later changes, each once, and is valid for a
-// day.
+// TestCursorAfterTheLastPage checks that the last page of a sync, oldest
+// changes first, has a cursor too. It leads to later changes, each once, and is
+// valid for a day.
 func TestCursorBehindTheLastPage(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -88,10 +88,10 @@ const (
 	// remove deletes the record that the call names. It requires If-Match.
 	remove Act = "delete"
 	// act is any other change of the record that the call names. It accepts an
-	// Idempotency-Key, and If-Match if it creates a revision, but requires
-	// neither.
+	// Idempotency-Key, but requires none. If it creates a revision, it also
+	// accepts If-Match.
 	act Act = "act"
-	// bundle contains other calls. Keys and conditions belong to them.
+	// bundle contains other calls, which have their own keys and preconditions.
 	bundle Act = "bundle"
 )
 

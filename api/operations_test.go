@@ -88,7 +88,7 @@ func TestTableIsTheContracts(t *testing.T) {
 // methods are the methods of the table's acts.
 var methods = map[Act]string{read: "GET", get: "GET", create: "POST", update: "PATCH", remove: "DELETE", act: "POST", bundle: "POST"}
 
-// TestColumnsAgree: the columns of a row agree with its path.
+// TestColumnsAgree checks that the columns of a row agree with its path.
 func TestColumnsAgree(t *testing.T) {
 	families := map[string]string{"me": "meta", "rateLimit": "meta", "openapi": "meta", "webhookEndpoints": "webhook_endpoints"}
 	for i := range Operations {

@@ -24,8 +24,8 @@ import (
 )
 
 // recorded is a call of testdata/recorded-VERSION.json with its answer. Ids and
-// cursors are replaced by names, which the replay assigns anew (con_#2,
-// cursor_#1).
+// cursors are replaced by names (con_#2, cursor_#1), because they are new in
+// each run.
 type recorded struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
@@ -274,7 +274,8 @@ func firstDifference(was, is *answer) string {
 	return fmt.Sprintf("from byte %d on: was ...%s...\nand is ...%s...\nWhere it only has more members, go test ./api -run Recorded -record takes it over.", same, around(a), around(b))
 }
 
-// TestGained: -record accepts only differences that clients do not notice.
+// TestGained checks that -record accepts only differences that clients do not
+// notice.
 func TestGained(t *testing.T) {
 	of := func(body string) *answer {
 		return &answer{200, map[string]string{"ETag": "x"}, body}

@@ -40,8 +40,8 @@ type result struct {
 	file   *app.File
 }
 
-// run runs the operation: a read on a reading connection, a write in one
-// transaction together with its event, its search entry and its idempotency
+// run runs the operation. A read has a reading connection. A write has one
+// transaction, which includes its event, its search entry and its idempotency
 // record. An operation that lost a race runs again from its input.
 func run(a *API, ctx context.Context, c *call) (err error) {
 	if c.op.Run.outsideTx != nil {

@@ -158,7 +158,7 @@ func TestInvisibleIsUnknown(t *testing.T) {
 			for who, c := range strangers {
 				ask(who, c, op, "another organization's", shared[op.Family])
 			}
-			// The premise of the walk: others do see the shared record.
+			// The walk assumes that others do see the shared record.
 			at := strings.Replace(op.Path, "{id}", shared[op.Family], 1)
 			if a := colleagues["member"].Do(op.Method, at, example(t, op), "If-Match", `"r9"`); a.Status == 404 {
 				t.Errorf("%s of a shared record: %s", op.ID, a.Body)
@@ -170,7 +170,7 @@ func TestInvisibleIsUnknown(t *testing.T) {
 	})
 }
 
-// requestID replaces the request id in body by that of another answer.
+// withRequestID replaces the request id in body by that of another answer.
 func requestID(body string, of, to *apitest.Answer) string {
 	return strings.ReplaceAll(body, of.Header.Get("Request-Id"), to.Header.Get("Request-Id"))
 }
@@ -199,7 +199,7 @@ func queries(op *api.Operation) []string {
 }
 
 // seen returns the answers to a client from all rows without a record. Of a
-// cursor it records only the presence.
+// cursor it notes only the presence.
 func seen(t testing.TB, c *apitest.Client) map[string]string {
 	t.Helper()
 	answers := map[string]string{}
@@ -224,8 +224,9 @@ func cursors(body string) string {
 	return before + `"nextCursor":"..."` + rest
 }
 
-// TestInvisibleLeavesNoTrace: acts on a private record change no list, count,
-// search, sync or feed of callers who do not see it. An admin sees each step.
+// TestInvisibleLeavesNoTrace checks that acts on a private record change no
+// list, count, search, sync or feed of callers who do not see it. An admin sees
+// each step.
 func TestInvisibleLeavesNoTrace(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, admin := o.As(access.Member), o.As(access.Admin)
@@ -270,9 +271,9 @@ func TestInvisibleLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// TestChangesOfSight: records can be hidden from callers or transferred to
-// them, and callers can become admins. Each change applies from the next call
-// on, and to past events.
+// TestVisibilityChanges hides records from callers, transfers records, and
+// makes callers admins. Each change applies from the next call on, and to past
+// events.
 func TestChangesOfSight(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -326,15 +327,15 @@ func TestChangesOfSight(t *testing.T) {
 			sees(owner, "shared again", true)
 			change(other, map[string]any{"visibility": "private"})
 			other.Do("DELETE", at, nil, "If-Match", "*").Want(204)
-			// The marker and the events remain visible to those who could see
-			// the record.
+			// The tombstone and the events remain visible to those who could
+			// see the record.
 			for who, c := range map[string]*apitest.Client{"owner": other, "admin": admin, "former owner": owner} {
 				want := who != "former owner"
 				if a := c.Do("GET", "/events?limit=100", nil).Want(200); strings.Contains(string(a.Body), record) != want {
 					t.Errorf("deleted: the feed tells the %s %t", who, !want)
 				}
-				// The former owner has a marker too, with the time at which it
-				// was hidden.
+				// The former owner has a tombstone too, with the time at which
+				// the record was hidden.
 				q := op.Path + "?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100"
 				if a := c.Do("GET", q, nil).Want(200); !strings.Contains(string(a.Body), record) {
 					t.Errorf("deleted: no marker for the %s", who)

@@ -7,9 +7,10 @@ import (
 	"kartei/access"
 )
 
-// TestTextsShowWhatTheyAre: no single-line text changes the direction of
-// writing or consists of invisible characters, in any family, whether created
-// or patched. Multi-line texts and other scripts are not restricted.
+// TestTextsShowWhatTheyAre checks that no single-line text changes the
+// direction of writing or consists of invisible characters. That holds in any
+// family, for created and patched records. Multi-line texts and other scripts
+// are not restricted.
 func TestTextsShowWhatTheyAre(t *testing.T) {
 	c := office(t).As(access.Member)
 	contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
@@ -42,7 +43,7 @@ func TestTextsShowWhatTheyAre(t *testing.T) {
 	}
 	// Escaped characters count the same.
 	wantFields(t, c.Do("POST", "/contacts", `{"lastName":"\u202Eabc"}`).Want(422, "VALIDATION_FAILED"), "lastName INVALID_FORMAT")
-	// All errors at once, together with those of the schema.
+	// All errors come in one answer, together with those of the schema.
 	wantFields(t, c.Do("POST", "/contacts", `{"firstName":"\u200b","lastName":"\u202Eabc","email":"no"}`).Want(422),
 		"firstName INVALID_FORMAT", "lastName INVALID_FORMAT", "email INVALID_FORMAT")
 	for _, body := range []string{
@@ -53,8 +54,8 @@ func TestTextsShowWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestWebsites: a web address has only characters of URIs (RFC 3986), so that
-// no page can show markup in it.
+// TestWebsites checks that a web address has only characters of URIs (RFC
+// 3986), so that no page can show markup in it.
 func TestWebsites(t *testing.T) {
 	c := office(t).As(access.Member)
 	for _, end := range []string{`"><script>`, "<", ">", "`", "{", "}", "|", "^", `\\`, "ä", "%zz"} {

@@ -15,14 +15,14 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestInvisibleTakesAsLong compares, for every row that names a record, the
-// time of NOT_FOUND for a hidden record and for one that never existed. An
-// attacker who compares two calls must hardly do better than by chance.
-// Otherwise the difference must be less than the time of a statement. Both
-// engines find a row before they compare its owner, which takes one or two
-// microseconds on SQLite, and an event is two rows. The jitter of a network is
-// hundreds of microseconds. Successful reads prove that the measure can detect
-// a difference: most of them must be detected.
+// TestInvisibleTakesAsLong compares the time of two NOT_FOUND answers: for a
+// hidden record and for one that never existed. It does so for every row that
+// names a record. An attacker who compares two calls must hardly do better than
+// by chance. Otherwise the difference must be less than the time of a
+// statement. Both engines find a row before they compare its owner. That takes
+// one or two microseconds on SQLite, and an event is two rows. The jitter of a
+// network is hundreds of microseconds. Successful reads show that the test can
+// detect a difference: most of them must be detected.
 func TestInvisibleTakesAsLong(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))

@@ -46,7 +46,7 @@ var brokenBodies = map[string]broken{
 		body:  map[string]any{"title": "Klage", "status": "completed"},
 		rules: []brokenRule{{"status", "READ_ONLY", nil}},
 	},
-	"tasks.update": {body: map[string]any{"status": "completed"}}, // this may be the present value
+	"tasks.update": {body: map[string]any{"status": "completed"}}, // the task may have this status already
 	"documents.create": {
 		body:  map[string]any{"uploadId": id.New(id.Upload), "name": " .. "},
 		rules: []brokenRule{{"name", "INVALID_FORMAT", nil}},
@@ -86,9 +86,9 @@ var brokenBodies = map[string]broken{
 	},
 }
 
-// TestWalkAllErrorsAtOnce: the errors of the schema and of the rules come in
-// one answer, for every row with a body. Each member has one error, in the
-// order of the body. No rule applies to a member that the schema refuses.
+// TestWalkAllErrorsAtOnce checks that the errors of the schema and of the rules
+// come in one answer, for every row with a body. Each member has one error, in
+// the order of the body. No rule applies to a member that the schema refuses.
 func TestWalkAllErrorsAtOnce(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
@@ -161,9 +161,9 @@ func bodyMembers(op *api.Operation) []string {
 	return slices.Sorted(maps.Keys(resolve(media.Schema).Properties))
 }
 
-// TestErrorsStandTogether: missing required members, numbers that Go does not
-// accept and broken rules come in one answer. The operation's own errors join
-// them if every value has the right form.
+// TestAllErrorsInOneAnswer checks that missing required members, numbers that
+// Go does not accept and broken rules come in one answer. The operation's own
+// errors join them if every value has the right form.
 func TestErrorsStandTogether(t *testing.T) { each(t, errorsStandTogether) }
 
 func errorsStandTogether(t *testing.T, o *apitest.Office) {

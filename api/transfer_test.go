@@ -66,7 +66,7 @@ func send(c *apitest.Client) (end func(), answer *httptest.ResponseRecorder) {
 	return func() { out.CloseWithError(io.ErrUnexpectedEOF); <-done }, answer
 }
 
-// readTold signals the first read.
+// readTold signals its first read.
 type readTold struct {
 	io.Reader
 	told chan struct{}
@@ -81,9 +81,9 @@ func (r readTold) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// TestTransfersHoldNothing: files in transit occupy no concurrent call of the
-// instance, no connection to the database and not its writer. A download is one
-// of the key's six calls, an upload is not.
+// TestTransfersHoldNothing checks that files in transit occupy no concurrent
+// call of the instance, no connection to the database and not its writer. A
+// download is one of the key's six calls, an upload is not.
 func TestTransfersHoldNothing(t *testing.T) {
 	apitest.Alone(t)
 	o := apitest.New(t, dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Readers: 1, Writers: 1}), apitest.Metered(), apitest.MaxCalls(1))
@@ -113,9 +113,9 @@ func TestTransfersHoldNothing(t *testing.T) {
 	}
 }
 
-// TestTransfersAreBounded: the transfers of one organization are bounded, and
-// so are all together. A refusal says in both languages when to retry, and a
-// retry succeeds after a transfer has ended.
+// TestTransfersAreBounded checks that the transfers of one organization are
+// bounded, and so are all together. A refusal tells in both languages when to
+// retry, and a retry succeeds after a transfer has ended.
 func TestTransfersAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Transfers(3, 2))

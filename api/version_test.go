@@ -66,8 +66,8 @@ func candidates() (names []string) {
 	return names
 }
 
-// TestDocument: the frozen file of every served version is served byte for
-// byte.
+// TestDocument checks that the frozen file of every served version is served
+// byte for byte.
 func TestDocument(t *testing.T) {
 	for _, environment := range []string{"production", "rc"} {
 		c := office(t, apitest.Versions(api.VersionsIn(environment)...)).As(access.Member)
@@ -95,7 +95,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestDeclaredVersions: there is one frozen file for each declared version.
+// TestDeclaredVersions checks that there is one frozen file for each declared
+// version.
 func TestDeclaredVersions(t *testing.T) {
 	var names []string
 	for _, v := range api.Versions {
@@ -126,7 +127,8 @@ func TestDeclaredVersions(t *testing.T) {
 	}
 }
 
-// TestStanding: the announcements about a version also exist in words.
+// TestStanding checks that the announcements about a version also exist in
+// words.
 func TestStanding(t *testing.T) {
 	at := time.Date(2027, 11, 1, 1, 0, 0, 0, time.FixedZone("", 3600))
 	for _, test := range []struct {
@@ -145,7 +147,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestDeclaredParameters: lists accept the parameters that a version declares.
+// TestDeclaredParameters checks that lists accept the parameters that a version
+// declares.
 func TestDeclaredParameters(t *testing.T) {
 	for _, v := range api.Versions {
 		for op := range rows() {
@@ -164,8 +167,9 @@ func rc(t testing.TB) *apitest.Office {
 	return office(t, apitest.Versions(api.VersionsIn("rc")...))
 }
 
-// TestCandidate: in the environment rc, the header or the key's pin selects a
-// version, even an unreleased one. The default is the current version.
+// TestCandidate checks that in the environment rc the header or the key's pin
+// selects a version, even an unreleased one. The default is the current
+// version.
 func TestCandidate(t *testing.T) {
 	o := rc(t)
 	first, last, current := api.Versions[0].Name, api.Versions[len(api.Versions)-1].Name, apitest.Current()
@@ -191,7 +195,7 @@ func TestCandidate(t *testing.T) {
 			if got := a.Header["Link"]; !slices.Equal(got, []string{want}) {
 				t.Errorf("%s in %s: Link %q", op.ID, test.want, got)
 			}
-			// It is stable there and a preview here.
+			// The row is stable there and a preview here.
 			a = call(t, test.Client, op, "Svc-Version", test.asked, "Svc-Preview", "")
 			if op.Channel.Preview(test.want) {
 				a.Want(404, "OPERATION_NOT_IN_VERSION")
@@ -217,8 +221,8 @@ func successor(version string, served []api.Version) string {
 	return ""
 }
 
-// TestPinOfProduction: a key cannot pin a version that is not served. A key
-// with such a pin from another environment gets an error.
+// TestPinOfProduction checks that a key cannot pin a version that is not
+// served. A key with such a pin from another environment gets an error.
 func TestPinOfProduction(t *testing.T) {
 	const unserved = "2099-01-01"
 	o := office(t)
@@ -286,8 +290,8 @@ func TestRetirement(t *testing.T) {
 	c.Do("GET", "/openapi.json?version="+old, nil).Want(200)
 }
 
-// TestVersionsInUse: the log knows the version of each key's calls, including
-// ended versions. It omits calls that named an unknown version.
+// TestVersionsInUse checks that the log has the version of each key's calls,
+// including ended versions. It omits calls that named an unknown version.
 func TestVersionsInUse(t *testing.T) {
 	apitest.Alone(t)
 	each(t, func(t *testing.T, o *apitest.Office) {

@@ -26,7 +26,7 @@ type Version struct {
 }
 
 // Standing returns the announcements about the version in words, for the page
-// that the header Link names. It is empty if there are none.
+// to which the header Link refers. It is empty if there are none.
 func (v Version) Standing() fault.Text {
 	var s fault.Text
 	say := func(de, en string) {

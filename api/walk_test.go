@@ -929,7 +929,7 @@ func TestAccept(t *testing.T) {
 	c := office(t).As(access.Member)
 	for op := range rows() {
 		if op.AnswersFile() {
-			continue // a file is sent whatever Accept says
+			continue // files ignore Accept
 		}
 		for _, accept := range []string{"text/html", "application/xml;q=1, text/*", "application/json;q=0", "application/json;q=0.0", "*/*; q=0.000", "json", "application/jsonp"} {
 			checkHeaders(t, op.ID, call(t, c, op, "Accept", accept).Want(406, "NOT_ACCEPTABLE"))

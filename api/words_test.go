@@ -40,8 +40,8 @@ func says(t *testing.T, text string, words ...string) {
 	}
 }
 
-// TestReferencesSayWhatIsExpected: the texts never reveal which records exist.
-// They depend only on the input and on the caller's scopes.
+// TestReferencesSayWhatIsExpected checks that the texts never reveal which
+// records exist. They depend only on the input and on the caller's scopes.
 func TestReferencesSayWhatIsExpected(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -82,7 +82,7 @@ func TestFilterSaysWhatIsExpected(t *testing.T) {
 		"de: assigneeId INVALID_FORMAT", "en: assigneeId INVALID_FORMAT", "Expected: an id that begins with usr_ or svc_")
 }
 
-// TestWhoIsRefusedLearnsTheReason: the texts distinguish the causes of one
+// TestRefusalsSayTheReason checks that the texts distinguish the causes of one
 // code.
 func TestWhoIsRefusedLearnsTheReason(t *testing.T) {
 	o := office(t)
@@ -110,8 +110,8 @@ func TestWhoIsRefusedLearnsTheReason(t *testing.T) {
 	c.Do("GET", "/contacts", nil).Want(200)
 }
 
-// TestRefusalsNameTheLimit: the text names the limit and its number, and for a
-// lock its end.
+// TestRefusalsNameTheLimit checks that the text names the limit and its number,
+// and for a lock its end.
 func TestRefusalsNameTheLimit(t *testing.T) {
 	o := office(t, apitest.Metered(limit.Override{Name: "writes", Quota: 2, Capacity: 2}))
 	c := o.As(access.Member)
@@ -151,7 +151,8 @@ func TestFieldsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestDuplicateNamesTheRecord only to callers who see it.
+// TestDuplicateNamesTheRecord checks that the record is named only to callers
+// who see it.
 func TestDuplicateNamesTheRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

@@ -61,7 +61,7 @@ func TestPublished(t *testing.T) {
 }
 
 // TestTakenBack changes the document in ways that break a client, and in ways
-// that do not. It expects a sentence for each of the former.
+// that do not. Only the former must give a sentence each.
 func TestTakenBack(t *testing.T) {
 	document := withWebhooks(t, "2026-11-01")
 	type object = map[string]any
@@ -420,8 +420,8 @@ func (p *promiser) operation(name string, op map[string]any, problems map[string
 	}
 }
 
-// webhook adds the promises to receivers of an event type: the body, and the
-// headers of every delivery.
+// webhook adds the promises about deliveries of an event type: the body, and
+// the headers of every delivery.
 func (p *promiser) webhook(name string, op map[string]any) {
 	for _, v := range op["parameters"].([]any) {
 		parameter := p.follow(v)

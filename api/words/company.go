@@ -1,6 +1,6 @@
 package words
 
-// companyWords are those of companies.
+// companyWords are the words of companies.
 var companyWords = map[string]text{
 	"companies.list.summary": {"Firmen auflisten", "List companies"},
 	"companies.list.description": {

@@ -1,6 +1,7 @@
 package words
 
-// metaWords are those of the caller, the limits and the description.
+// metaWords are the words of the operations about the caller, the limits and
+// the OpenAPI document.
 var metaWords = map[string]text{
 	"me.get.summary": {"Eigene Zugangsdaten anzeigen", "Show one's own credentials"},
 	"me.get.description": {

@@ -1,6 +1,6 @@
 package words
 
-// operationWords are those of operations.
+// operationWords are the words of operations.
 var operationWords = map[string]text{
 	"operations.get.summary": {"Vorgang abfragen", "Poll an operation"},
 	"operations.get.description": {

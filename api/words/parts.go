@@ -1,6 +1,6 @@
 package words
 
-// partsWords are those of what the table and the types do not have.
+// partsWords are the words that belong to no row and no type.
 var partsWords = map[string]text{
 	"info.title": {"Kartei API", "Kartei API"},
 	"info.summary": {

@@ -1,6 +1,6 @@
 package words
 
-// taskWords are those of tasks.
+// taskWords are the words of tasks.
 var taskWords = map[string]text{
 	"tasks.list.summary": {"Aufgaben auflisten", "List tasks"},
 	"tasks.list.description": {

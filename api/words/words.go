@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// text is what one key says in each language.
+// text is the text of one key in each language.
 type text struct{ german, english string }
 
-// files are the files of this package, and what each has.
+// files are the files of this package, with the texts of each.
 var files = []struct {
 	name  string
 	words map[string]text
@@ -65,8 +65,8 @@ func Keys() []string {
 	return keys
 }
 
-// File returns the path of the file in which a key stands, or would: the one
-// that has other keys with its first word, else parts.go.
+// File returns the path of the file that has a key, or should have it. That is
+// the file with the other keys of its first word, else parts.go.
 func File(key string) string {
 	first, _, _ := strings.Cut(key, ".")
 	for _, f := range files {

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// headed are the keys of operations and types of events.
+// headed are the keys of operations and event types.
 var headed = regexp.MustCompile(`^[a-zA-Z]+\.[a-z]\w+\.(summary|description)$`)
 
-// TestTexts: each key stands once and says something in both languages. What is
-// the same in German is the same in English, since documents are translated
+// TestTexts checks that each key occurs once and has words in both languages.
+// Equal German texts have equal English ones, since documents are translated
 // text by text.
 func TestTexts(t *testing.T) {
 	seen, english := map[string]string{}, map[string]string{}
