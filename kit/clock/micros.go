@@ -24,16 +24,16 @@ const (
 // the texts sort like the times.
 const layout = "2006-01-02T15:04:05.000000Z"
 
-// FromTime cuts t to whole microseconds.
+// FromTime returns t, cut to whole microseconds.
 func FromTime(t time.Time) Micros { return Micros(t.UnixMicro()) }
 
-// Now reads c.
+// Now returns the present time of c.
 func Now(c Clock) Micros { return FromTime(c.Now()) }
 
 // Time returns m in UTC.
 func (m Micros) Time() time.Time { return time.UnixMicro(int64(m)).UTC() }
 
-// Add moves m by d, cut to whole microseconds.
+// Add returns m plus d, cut to whole microseconds.
 func (m Micros) Add(d time.Duration) Micros { return m + Micros(d/time.Microsecond) }
 
 // Sub returns the time between two points.
@@ -98,14 +98,15 @@ func (m *Micros) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Parse reads an RFC 3339 date-time with any offset. Finer parts than a
-// microsecond are cut. Package time also takes an hour of one digit, a comma
-// and an offset of +24:60; these are refused, and years outside 1 to 9999, here
-// or in UTC, which no engine keeps. Three further forms are read, because
-// common clients write them: t and z in lower case, which RFC 3339 allows
-// (section 5.6); an offset without a colon, as strftime writes it; and second
-// 60. It becomes the first second of the next minute, because no engine keeps
-// leap seconds.
+// Parse parses an RFC 3339 date-time with any offset. Digits beyond
+// microseconds are cut. Package time also accepts an hour of one digit, a comma
+// and an offset of +24:60. Parse refuses these, and years outside 1 to 9999
+// (here or in UTC), which no engine stores.
+//
+// Parse accepts three further forms that common clients write. RFC 3339 allows
+// t and z in lower case (section 5.6). strftime writes an offset without a
+// colon. Second 60 becomes the first second of the next minute, because no
+// engine stores leap seconds.
 func Parse(s string) (Micros, error) {
 	text, leap := regular(s)
 	t, err := time.Parse(time.RFC3339Nano, text)
@@ -127,7 +128,7 @@ const (
 	longest = 64
 )
 
-// regular turns the further forms into the regular one. Second 60 becomes 59,
+// regular converts the further forms to the regular one. Second 60 becomes 59,
 // and leap is true.
 func regular(s string) (text string, leap bool) {
 	if len(s) <= len(dateAndTime) || len(s) > longest {

@@ -31,8 +31,8 @@ func check(t *testing.T, m Micros) {
 	}
 }
 
-// TestReadLeniently: what common clients write is read, and nothing else that
-// RFC 3339 does not have.
+// TestReadLeniently checks that the forms of common clients are read, and no
+// other form outside RFC 3339.
 func TestReadLeniently(t *testing.T) {
 	for text, want := range map[string]string{
 		"2026-11-01t09:30:00z":           "2026-11-01T09:30:00.000000Z",

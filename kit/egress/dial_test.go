@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameserver is a DNS server on loopback. Each look-up of a name takes the
-// next of its answers, and the last one again and again.
+// nameserver is a DNS server on loopback. Each look-up of a name gets the next
+// of its answers, and the last one from then on.
 type nameserver struct {
 	conn    net.PacketConn
 	mu      sync.Mutex
@@ -99,7 +99,7 @@ func (n *nameserver) resolver() *net.Resolver {
 	}}
 }
 
-// door counts who comes in at one address.
+// door counts the connections to an address.
 type door struct {
 	net.Listener
 	came atomic.Int32
@@ -135,8 +135,8 @@ func addrs(texts ...string) (list []netip.Addr) {
 	return list
 }
 
-// TestNamesThatChange has a receiver at 127.0.0.2, the only address that may
-// be dialled, and doors at the same port of addresses that may not be.
+// TestNamesThatChange has a receiver at 127.0.0.2, the only permitted address.
+// Refused addresses have listeners at the same port.
 func TestNamesThatChange(t *testing.T) {
 	names := newNameserver(t, map[string][][]netip.Addr{
 		"rebinds.test":  {addrs("127.0.0.2"), addrs("127.0.0.3")},
@@ -177,7 +177,7 @@ func TestNamesThatChange(t *testing.T) {
 			if err != nil {
 				return
 			}
-			io.ReadAll(conn) // the receiver has come to it
+			io.ReadAll(conn) // waits until the receiver has counted it
 			conn.Close()
 			if came := receiver.came.Load() - before; came != 1 {
 				t.Errorf("%d connections came to the receiver", came)
@@ -189,7 +189,7 @@ func TestNamesThatChange(t *testing.T) {
 			t.Errorf("%d connections came to %s", came, d.Addr())
 		}
 	}
-	// A dial is one look-up: there is no second that could answer otherwise.
+	// A dial makes one look-up. A second one could return another address.
 	names.mu.Lock()
 	asked := names.asked["rebinds.test"+dnsmessage.TypeA.String()]
 	names.mu.Unlock()
@@ -200,7 +200,8 @@ func TestNamesThatChange(t *testing.T) {
 
 func (d *door) port() uint16 { return uint16(d.Addr().(*net.TCPAddr).Port) }
 
-// TestNotations has loopback written in every way that some resolver reads.
+// TestNotations checks loopback addresses in every notation that some resolver
+// accepts.
 func TestNotations(t *testing.T) {
 	inside := listen(t, "127.0.0.1:0")
 	names := newNameserver(t, nil)
@@ -213,7 +214,7 @@ func TestNotations(t *testing.T) {
 			"0:0:0:0:0:0:0:1", "::1%lo", "localhost", "LOCALHOST",
 		} {
 			if resolver == nil && strings.HasSuffix(host, ".") {
-				continue // would leave the machine for a DNS server
+				continue // it would be sent to a DNS server outside this machine
 			}
 			conn, err := g.DialContext(t.Context(), "tcp", net.JoinHostPort(host, strconv.Itoa(int(inside.port()))))
 			if err == nil {
@@ -264,7 +265,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// TestTransport is about what the transport does not do.
+// TestTransport checks that the transport uses no proxy, no redirect, no
+// cookie, no HTTP/2 and no plain HTTP.
 func TestTransport(t *testing.T) {
 	var inside atomic.Int32
 	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { inside.Add(1) }))
@@ -275,7 +277,7 @@ func TestTransport(t *testing.T) {
 		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
 		http.Redirect(w, r, private.URL, http.StatusTemporaryRedirect)
 	}))
-	receiver.EnableHTTP2 = true // which it is not asked for
+	receiver.EnableHTTP2 = true // the transport must not use it
 	receiver.StartTLS()
 	defer receiver.Close()
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "ALL_PROXY"} {

@@ -20,13 +20,14 @@ import (
 
 // Errors before a request could be sent; errors.Is tells them apart.
 var (
-	// ErrBlocked is an address or a port that is not permitted.
+	// ErrBlocked means that the address or the port is not permitted.
 	ErrBlocked = errors.New("the address is not public")
-	// ErrName is a host name without an address.
+	// ErrName means that the host name has no address.
 	ErrName = errors.New("the host name has no address")
-	// ErrConnect is an address that takes no connections.
+	// ErrConnect means that the address accepts no connection.
 	ErrConnect = errors.New("no connection")
-	// ErrTLS is a handshake that failed: certificate, version, or no TLS at all.
+	// ErrTLS means that the TLS handshake failed: a wrong certificate, an old
+	// version, or no TLS at all.
 	ErrTLS = errors.New("no TLS")
 )
 
@@ -43,17 +44,17 @@ type Options struct {
 	Deny []netip.Prefix
 	// Roots are the trusted authorities; nil means the system's.
 	Roots *x509.CertPool
-	// Dial maps host names that are not looked up.
+	// Dial has addresses for host names, which are not looked up then.
 	Dial []Mapping
 	// Resolver looks host names up; nil is the system's.
 	Resolver *net.Resolver
 }
 
-// Guard dials and refuses. It is safe for concurrent use. A nil Guard permits
-// what the zero Options permit.
+// Guard dials permitted addresses and refuses others. It is safe for concurrent
+// use. A nil Guard permits what the zero Options permit.
 type Guard struct {
 	options Options
-	ports   []uint16 // 443; tests add theirs
+	ports   []uint16 // 443, and further ones in tests
 	mapped  map[string]netip.AddrPort
 	dialer  net.Dialer
 	tls     *tls.Config
@@ -73,7 +74,7 @@ func New(o Options) *Guard {
 	return g
 }
 
-// Maps reports whether a mapping says where a host name leads.
+// Maps reports whether Options.Dial has an address for a host name.
 func (g *Guard) Maps(host string) bool {
 	if g == nil {
 		return false
@@ -85,17 +86,18 @@ func (g *Guard) Maps(host string) bool {
 var (
 	public = ssrf.New()
 	// nat64 is the well-known prefix of RFC 6052. Its addresses lead to the
-	// IPv4 address in their last 32 bits, so that address decides. A machine
-	// without IPv4 reaches receivers that have only IPv4 through it.
+	// IPv4 address in their last 32 bits, so Permit checks that address. A
+	// machine without IPv4 needs the prefix to reach receivers that have only
+	// IPv4.
 	nat64 = ssrf.IPv6NAT64Prefix
 )
 
 // Permit returns an error that is ErrBlocked unless a may be dialled. An
-// address is public if no registry of special-purpose addresses (RFC 6890)
-// names it and it is not multicast; an IPv6 address must also be within
-// 2000::/3. For IPv4-mapped and NAT64 addresses the IPv4 address in them
-// decides. The other forms with an IPv4 address (6to4, Teredo, ISATAP,
-// IPv4-compatible) are refused.
+// address is public if no registry of special-purpose addresses (RFC 6890) has
+// it and it is not multicast. An IPv6 address must also be within 2000::/3. If
+// a is an IPv4-mapped or NAT64 address, Permit checks the IPv4 address in it.
+// The other forms with an IPv4 address (6to4, Teredo, ISATAP, IPv4-compatible)
+// are refused.
 func (g *Guard) Permit(a netip.Addr) error {
 	a = a.Unmap()
 	within := a
@@ -119,8 +121,8 @@ func (g *Guard) Permit(a netip.Addr) error {
 	return nil
 }
 
-// isatap reports whether a is of the form of RFC 5214, section 6.1: an IPv4
-// address behind 00-00-5E-FE or 02-00-5E-FE, under any prefix.
+// isatap reports whether a has the form of RFC 5214, section 6.1: an IPv4
+// address after 00-00-5E-FE or 02-00-5E-FE, under any prefix.
 func isatap(a netip.Addr) bool {
 	b := a.As16()
 	return a.Is6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
@@ -152,7 +154,7 @@ func (g *Guard) target(to netip.AddrPort) bool {
 }
 
 // DialContext connects to a host and port. It tries the permitted addresses of
-// a name in the way of RFC 8305.
+// a name as in RFC 8305.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -177,8 +179,8 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, fmt.Errorf("%w: %w", ErrConnect, err)
 }
 
-// dialTLS connects and shakes hands. http.Transport continues a dial after its
-// request was cancelled, so the time is bounded here as well.
+// dialTLS connects and makes the TLS handshake. http.Transport continues a dial
+// after its request was cancelled, so the time is bounded here too.
 func (g *Guard) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -200,21 +202,22 @@ func (g *Guard) dialTLS(ctx context.Context, network, address string) (net.Conn,
 const (
 	dialTime  = 10 * time.Second
 	maxHeader = 64 << 10
-	// Idle connections, of all receivers and of one.
+	// Idle connections, to all receivers and to one.
 	maxIdle, maxIdleEach = 1024, 128
 	idleTime             = 90 * time.Second
 )
 
-// Transport returns a transport whose connections the guard dials: HTTP/1.1 over
-// TLS 1.2 or later, fully verified, without proxy, redirects, cookies or
-// compression; an http.Client around it would follow redirects. The caller bounds
-// the time of a request and what is read of an answer's body; its head is bounded
-// at 64 KiB. An answer below 200 may be 101, whose connection is the caller's:
-// its body has to be closed unread.
+// Transport returns a transport whose connections the guard dials. It speaks
+// HTTP/1.1 over TLS 1.2 or later, fully verified, without proxy, redirects,
+// cookies or compression. An http.Client around it would follow redirects. The
+// transport bounds the head of an answer at 64 KiB. The caller bounds the time
+// of a request and the bytes that it reads of a body. An answer below 200 may
+// be 101, which hands the connection to the caller: its body must be closed
+// unread.
 //
-// HTTP/2 would give the other end ways to cost us something that no bound of
-// net/http ends: with GOAWAY for each stream one request took thousands of
-// connections in its 10 seconds, and PING frames go on after the request.
+// There is no HTTP/2, because net/http does not bound some costs that a
+// receiver could cause. With GOAWAY for each stream, one request took thousands
+// of connections in its 10 seconds. PING frames continue after the request.
 func (g *Guard) Transport() *http.Transport {
 	return &http.Transport{
 		DialContext:            refusePlain,
@@ -228,7 +231,7 @@ func (g *Guard) Transport() *http.Transport {
 	}
 }
 
-// refusePlain refuses http://.
+// refusePlain refuses requests to http://.
 func refusePlain(context.Context, string, string) (net.Conn, error) {
 	return nil, fmt.Errorf("%w: without TLS", ErrBlocked)
 }

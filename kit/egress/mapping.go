@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// Mapping says where a host name leads, in place of DNS. The address is
-// checked like any other; a port other than 443 is dialled only here.
+// Mapping has the address for a host name, in place of DNS. The address is
+// checked like any other. A mapping is the only way to dial a port other than
+// 443.
 type Mapping struct {
 	// Host is a host name in lower case or an IP address.
 	Host string
-	// To is the address, and the port that is dialled; 0 leaves that of the URL.
+	// To is the address, and the port to dial; port 0 keeps that of the URL.
 	To netip.AddrPort
 }
 
-// UnmarshalText reads HOST=ADDRESS or HOST=ADDRESS:PORT.
+// UnmarshalText parses HOST=ADDRESS or HOST=ADDRESS:PORT.
 func (m *Mapping) UnmarshalText(b []byte) error {
 	host, to, is := strings.Cut(strings.TrimSpace(string(b)), "=")
 	target, err := netip.ParseAddrPort(to)

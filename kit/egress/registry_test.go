@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// special is what the IANA IPv4 and IPv6 Special-Purpose Address Registries
-// name (RFC 6890 and its successors), and multicast (RFC 5771, RFC 4291). The
-// addresses that they call globally reachable are services of networks, not
-// machines that receive webhooks. The exception is NAT64, where the address
-// within decides.
+// special has the entries of the IANA IPv4 and IPv6 Special-Purpose Address
+// Registries (RFC 6890 and its successors), and multicast (RFC 5771, RFC 4291).
+// Entries that the registries call globally reachable are services of networks,
+// not machines that receive webhooks. NAT64 is missing, because the IPv4
+// address in it decides.
 var special = []struct {
 	prefix, name string
 	reachable    bool
@@ -72,7 +72,7 @@ var special = []struct {
 	{"ff00::/8", "multicast", false},
 }
 
-// specialPrefix returns the row's prefix that a is in.
+// specialPrefix returns the first prefix of special that contains a.
 func specialPrefix(a netip.Addr) (netip.Prefix, bool) {
 	for _, row := range special {
 		if p := netip.MustParsePrefix(row.prefix); p.Contains(a) {
@@ -92,7 +92,7 @@ func last(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// forms are the IPv6 addresses that an IPv4 address can hide in.
+// forms are the IPv6 addresses that contain the IPv4 address a.
 func forms(a netip.Addr) map[string]netip.Addr {
 	v4 := a.As4()
 	at := func(base string, from int) netip.Addr {
@@ -148,7 +148,8 @@ func TestRegistries(t *testing.T) {
 				blocked(in, row.name+" as "+form)
 			}
 		}
-		// The neighbours are public, unless another row says otherwise.
+		// The addresses next to a prefix are public, unless another row
+		// contains them.
 		for _, a := range []netip.Addr{p.Addr().Prev(), last(p).Next()} {
 			if _, is := specialPrefix(a); !a.IsValid() || is || a.Is6() && !netip.MustParsePrefix("2000::/3").Contains(a) {
 				continue
@@ -201,8 +202,8 @@ func TestOperatorsNetworks(t *testing.T) {
 	}
 }
 
-// With both families denied nobody is dialled, whatever is allowed or mapped:
-// so docs/operating/backup.md has a copy of an instance started.
+// If both families are denied, no address is dialled, even if it is allowed or
+// mapped. docs/operating/backup.md starts a copy of an instance in this way.
 func TestNobody(t *testing.T) {
 	receiver := listen(t, "127.0.0.1:0")
 	to := netip.MustParseAddrPort(receiver.Addr().String())
@@ -221,7 +222,7 @@ func TestNobody(t *testing.T) {
 	}
 }
 
-// FuzzPermit holds the judgement to the table above, for any 4 or 16 bytes.
+// FuzzPermit compares Permit with the table above, for any 4 or 16 bytes.
 func FuzzPermit(f *testing.F) {
 	for _, row := range special {
 		f.Add(netip.MustParsePrefix(row.prefix).Addr().AsSlice())

@@ -2,7 +2,7 @@ package fault
 
 import "time"
 
-// Entry is the catalogue's entry of a code: the words of its problems, then
+// Entry is the catalogue's entry of a code: the words of its problems, and
 // those of its page.
 type Entry struct {
 	Code   Code
@@ -12,7 +12,7 @@ type Entry struct {
 	// Detail is the sentence for a fault without one of its own; empty for
 	// UNAUTHENTICATED.
 	Detail Text
-	// What happened, Why it happens, and what to Do about it.
+	// What happened, Why it happens, and what clients can Do.
 	What, Why, Do Text
 	Example       Example
 }
@@ -20,17 +20,17 @@ type Entry struct {
 // Example is a request whose answer has the code. The answer is made from the
 // fault by AppendProblem, as on the wire.
 type Example struct {
-	// Request is the request line, the headers that matter and the body.
+	// Request is the request line, the relevant headers and the body.
 	Request string
 	// Instance is the request's path.
 	Instance string
-	// InOperation says that the request reads an operation that failed with the
-	// problem: it is answered 200.
+	// InOperation is true if the problem is inside an operation that failed.
+	// The example reads that operation, and its status is 200.
 	InOperation bool
 	Fault       Fault
 }
 
-// Ids that stand in examples.
+// The ids in the examples.
 const (
 	exampleContact   = "con_01m7q5p4xkeq58z2c7n4r6t9bd"
 	exampleUpload    = "upl_01m7q5p4xmf3s9a4d8p5v7w2ce"
@@ -466,8 +466,8 @@ func Codes() []Code {
 	return codes
 }
 
-// entry returns the catalogue's entry; a code that it does not know is
-// INTERNAL, so that a client never sees one that the contract lacks.
+// entry returns the catalogue's entry. An unknown code becomes INTERNAL, so
+// that a client never sees a code that the contract lacks.
 func (c Code) entry() *Entry {
 	if e := byCode[c]; e != nil {
 		return e
@@ -487,8 +487,8 @@ func (c Code) Known() bool { return byCode[c] != nil }
 // Title returns the title of f's code in language l.
 func (f *Fault) Title(l Language) string { return f.Code.entry().Title.In(l) }
 
-// DetailIn returns the sentence about this occurrence in language l. It is
-// empty for UNAUTHENTICATED, whatever f says: a refused credential learns
+// DetailIn returns the sentence about this occurrence in language l. For
+// UNAUTHENTICATED it is always empty, so that a refused credential learns
 // nothing.
 func (f *Fault) DetailIn(l Language) string {
 	switch {

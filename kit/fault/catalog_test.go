@@ -13,7 +13,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// declared returns the values of the string constants of the named type in fault.go.
+// declared returns the values of the string constants of a type in fault.go.
 func declared(t *testing.T, typeName string) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "fault.go", nil, 0)
@@ -64,7 +64,8 @@ func TestEveryFieldCodeHasAnEntry(t *testing.T) {
 	}
 }
 
-// contractStatus is the contract's table and the additive codes of the settled points.
+// contractStatus is the contract's table of statuses, with the codes that were
+// added later.
 var contractStatus = map[fault.Code]int{
 	"INVALID_REQUEST": 400, "VALIDATION_FAILED": 422, "UNAUTHENTICATED": 401, "FORBIDDEN": 403,
 	"ORGANIZATION_MISMATCH": 403, "API_MODULE_DISABLED": 403, "RISK_FAMILY_BLOCKED": 403,
@@ -97,7 +98,7 @@ func TestUnknownCodeIsInternal(t *testing.T) {
 	}
 }
 
-// checkText holds a sentence to what every reader may expect.
+// checkText checks the form of a sentence, which is the same for all texts.
 func checkText(t *testing.T, name string, text fault.Text, sentence bool) {
 	t.Helper()
 	if text.DE == "" || text.EN == "" {

@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// Deceptive says why a text of one line, such as a name, looks like another
-// one; nil if it does not.
+// Deceptive returns why a text of one line, such as a name, looks like another
+// text. It returns nil if it does not.
 func Deceptive(s string) *Text {
 	switch visible := strings.ContainsFunc(s, visible); {
 	case strings.ContainsAny(s, "\u2028\u2029"):
 		return &twoLines
 	case strings.ContainsFunc(s, disguises):
 		return &disguised
-	case !visible && strings.TrimSpace(s) != "": // blank texts have a rule of their own
+	case !visible && strings.TrimSpace(s) != "": // another rule refuses blank texts
 		return &invisible
 	}
 	return nil
@@ -41,10 +41,10 @@ func disguises(r rune) bool {
 	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x200E || r == 0x200F || r == 0x061C
 }
 
-// visible reports whether a character leaves ink. Characters with the property
-// Default_Ignorable_Code_Point do not (Unicode Standard Annex 44). Neither does
-// the blank of Braille, which is no space. The look of a private character is
-// unknown, and a combining character alone is no name.
+// visible reports whether a character can be seen. Characters with the property
+// Default_Ignorable_Code_Point cannot (Unicode Standard Annex 44). Nor can the
+// Braille blank, which Unicode does not count as a space. The look of a private
+// character is unknown, and a combining character alone is no name.
 func visible(r rune) bool {
 	return !unicode.IsSpace(r) && r != 0x2800 &&
 		!unicode.In(r, unicode.Cf, unicode.Co, unicode.Mn, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, unicode.Zs, unicode.Zl, unicode.Zp)

@@ -10,7 +10,7 @@ import (
 // Code is a problem code of the contract. Within a version codes never change.
 type Code string
 
-// The codes of the contract's table, then the additive ones.
+// The codes of the contract's table, followed by those that were added later.
 const (
 	InvalidRequest             Code = "INVALID_REQUEST"
 	ValidationFailed           Code = "VALIDATION_FAILED"
@@ -50,7 +50,7 @@ const (
 	RangeNotSatisfiable  Code = "RANGE_NOT_SATISFIABLE"
 )
 
-// FieldCode says what is wrong with one field, parameter or header.
+// FieldCode is the kind of error of one field, parameter or header.
 type FieldCode string
 
 // The field codes.
@@ -95,17 +95,18 @@ type Field struct {
 	// a parameter or header.
 	Name string
 	Code FieldCode
-	// Limit is the bound that was missed, if there is one: a number of
+	// Limit is the bound that the value violates, if there is one: a number of
 	// characters, a range, the allowed values.
 	Limit any
-	// Text, if set, replaces the catalogue's sentence and says more.
+	// Text, if set, replaces the catalogue's sentence with a more precise one.
 	Text *Text
 }
 
 // Fault is an error that a client sees.
 type Fault struct {
 	Code Code
-	// Detail, if set, replaces the catalogue's sentence and says more.
+	// Detail, if set, replaces the catalogue's sentence with a more precise
+	// one.
 	Detail *Text
 	// Fields are the problem's errors, in the order in which they stand in the input.
 	Fields []Field
@@ -115,7 +116,8 @@ type Fault struct {
 	Extra map[string]any
 	// Header holds further response headers, such as Allow.
 	Header map[string]string
-	// Reason is for the request log and never sent: why a credential was refused.
+	// Reason is why a credential was refused. It is for the request log, and is
+	// never sent.
 	Reason string
 	// Cause is for the operator's log and never sent.
 	Cause error
@@ -140,13 +142,13 @@ func (f *Fault) Unwrap() error { return f.Cause }
 // New returns a fault with the catalogue's words.
 func New(code Code) *Fault { return &Fault{Code: code} }
 
-// Invalid is 422 VALIDATION_FAILED, naming the fields.
+// Invalid returns 422 VALIDATION_FAILED with the fields.
 func Invalid(fields ...Field) *Fault { return &Fault{Code: ValidationFailed, Fields: fields} }
 
-// BadRequest is 400 INVALID_REQUEST, naming the parameters or headers.
+// BadRequest returns 400 INVALID_REQUEST with the parameters or headers.
 func BadRequest(fields ...Field) *Fault { return &Fault{Code: InvalidRequest, Fields: fields} }
 
-// Wrap is 500 INTERNAL with a cause for the operator's log.
+// Wrap returns 500 INTERNAL with a cause for the operator's log.
 func Wrap(err error) *Fault { return &Fault{Code: Internal, Cause: err} }
 
 // From returns the fault inside err; any other error is INTERNAL.

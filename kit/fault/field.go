@@ -17,7 +17,7 @@ type FieldEntry struct {
 	Code FieldCode
 	// Message is the sentence without a limit.
 	Message Text
-	// Meaning is for the documentation: when the code is sent.
+	// Meaning is the documentation of the code: when it is sent.
 	Meaning Text
 }
 
@@ -89,10 +89,10 @@ func (c FieldCode) Entry() FieldEntry {
 }
 
 // Message returns the field's sentence in language l: its own Text, else the
-// catalogue's, with the limit if there is one. Limit may be an integer (a
-// number of characters, or the highest value), Items, Range, a string or Text
-// that names the expected form, or the allowed values as []string. The sentence
-// never repeats the client's input.
+// catalogue's, with the limit if there is one. As a number, Limit is a number
+// of characters or the highest value. It may also be Items, a Range, a string
+// or Text that names the expected form, or the allowed values as []string. The
+// sentence never repeats the client's input.
 func (f Field) Message(l Language) string {
 	if f.Text != nil {
 		return f.Text.In(l)
@@ -103,8 +103,8 @@ func (f Field) Message(l Language) string {
 	return f.Code.Entry().Message.In(l)
 }
 
-// limited returns the sentence that names the limit, or "" if code and limit
-// make none.
+// limited returns the sentence with the limit, or "" if there is no such
+// sentence for the code and the limit.
 func (f Field) limited(l Language) string {
 	switch f.Code {
 	case TooLong:
@@ -133,7 +133,8 @@ func (f Field) limited(l Language) string {
 	return ""
 }
 
-// amount is the sentence of a length: "Höchstens 200 Zeichen sind erlaubt."
+// amount returns the sentence about a length: "Höchstens 200 Zeichen sind
+// erlaubt."
 func (f Field) amount(l Language, start Text) string {
 	unit, units := Text{"Zeichen", "character"}, Text{"Zeichen", "characters"}
 	n, ok := integer(f.Limit)
@@ -154,8 +155,8 @@ func (f Field) amount(l Language, start Text) string {
 	return start.In(l) + number(n, l) + " " + units.In(l) + be.In(l) + end.In(l)
 }
 
-// largest is the largest integer of the documents, which JSON carries exactly
-// (RFC 8259, section 6): as a bound it is none.
+// largest is the largest integer that every JSON reader represents exactly (RFC
+// 8259, section 6). As a bound it means that there is none.
 const largest = 1<<53 - 1
 
 func (f Field) rangeOf(l Language) string {
@@ -228,7 +229,7 @@ func integer(v any) (int64, bool) {
 	return 0, false
 }
 
-// Bytes is a number of bytes in words: "1 Byte", "104.857.600 Bytes".
+// Bytes returns a number of bytes in words: "1 Byte", "104.857.600 Bytes".
 func Bytes(n int64) Text {
 	unit := Text{" Bytes", " bytes"}
 	if n == 1 {
@@ -237,8 +238,8 @@ func Bytes(n int64) Text {
 	return Text{number(n, German) + unit.DE, number(n, English) + unit.EN}
 }
 
-// number writes n with the language's thousands separator from 10,000 on, so
-// that years and ports stay as they are.
+// number formats n. From 10,000 on it has the language's thousands separator,
+// so years and ports have none.
 func number(n int64, l Language) string {
 	s := strconv.FormatInt(n, 10)
 	if n > -10_000 && n < 10_000 {

@@ -12,7 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Problem holds the members of a problem document that come from the request.
+// Problem holds the members of a problem document that do not come from the
+// fault.
 type Problem struct {
 	// TypeBase is the address under which /problems/{CODE} is found, without
 	// a slash at the end.
@@ -23,12 +24,12 @@ type Problem struct {
 	Language  Language
 }
 
-// minWait is the wait of a 429 without one, so that header and body of a
-// throttled call always name a wait.
+// minWait is the wait of a 429 that names none. So the header and the body of a
+// throttled call always name one.
 const minWait = time.Second
 
 // Wait returns how long the client should wait: RetryAfter, or a second for a
-// 429 without one. Zero means that no wait is named.
+// 429 without one. Zero means that the answer names no wait.
 func (f *Fault) Wait() time.Duration {
 	if f.RetryAfter <= 0 && f.Code.Status() == http.StatusTooManyRequests {
 		return minWait
@@ -40,9 +41,9 @@ func (f *Fault) Wait() time.Duration {
 func (c Code) TypeURI(base string) string { return base + "/problems/" + string(c) }
 
 // AppendProblem appends the problem document (RFC 9457) of f to b. The members
-// stand in the contract's order, then f.Extra by name; an extra with the name
-// of a member of the contract, or one that cannot be written as JSON, is left
-// out.
+// are in the contract's order, followed by f.Extra by name. An extra member is
+// left out if the contract has a member of its name, or if JSON cannot
+// represent it.
 func (f *Fault) AppendProblem(b []byte, p Problem) []byte {
 	e := f.Code.entry()
 	b = append(b, `{"type":`...)
@@ -108,7 +109,7 @@ func appendExtra(b []byte, extra map[string]any) []byte {
 	return b
 }
 
-// reserved reports whether the contract gives the member a meaning.
+// reserved reports whether the contract has a member of this name.
 func reserved(name string) bool {
 	switch name {
 	case "type", "title", "status", "detail", "instance", "code", "requestId", "errors", "retryAfterMs":
@@ -126,9 +127,9 @@ func appendString(b []byte, s string) []byte {
 	return quoted
 }
 
-// appendPath appends path as a URI reference (RFC 3986 section 3.3), whatever
-// bytes a client sent. Bytes that are not allowed in a path are
-// percent-encoded; encoded ones stay. The result needs no JSON escaping.
+// appendPath appends path as a URI reference (RFC 3986 section 3.3). Bytes that
+// are not allowed in a path are percent-encoded; encoded ones stay. The result
+// needs no JSON escaping.
 func appendPath(b []byte, path string) []byte {
 	for i := 0; i < len(path); i++ {
 		c := path[i]

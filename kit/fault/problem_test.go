@@ -14,7 +14,8 @@ import (
 
 const base = "https://kartei.example"
 
-// decode reads a problem document strictly: valid UTF-8, no member twice.
+// decode parses a problem document strictly: valid UTF-8, and no duplicate
+// members.
 func decode(t *testing.T, document []byte) map[string]any {
 	t.Helper()
 	var m map[string]any
@@ -103,8 +104,9 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A path is a stranger's bytes: whatever they are, the document is valid JSON,
-// instance is a URI reference without query and fragment, and no other member changes.
+// A path may contain any bytes. The document is valid JSON all the same, and
+// instance is a URI reference without query and fragment. No other member
+// changes.
 func FuzzProblemInstance(f *testing.F) {
 	for _, s := range []string{"/v1/contacts", "", "/v1/%2e%2e/%", "/v1/\"\\\x00\xff", "//host/x", "/ä?b#c", "/%zz%4", "</script>", "a:b"} {
 		f.Add(s, "email")

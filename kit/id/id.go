@@ -40,12 +40,12 @@ const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 // suffixLength is 26: 128 bits in groups of five, the first group of three.
 const suffixLength = 26
 
-// generator draws UUIDs of version 7 (RFC 9562, section 5.7) from the
-// system's clock and its cryptographic randomness.
+// generator makes UUIDs of version 7 (RFC 9562, section 5.7) from the system's
+// clock and its cryptographic random numbers.
 var generator = uuid.NewGen()
 
-// New returns a fresh identifier with the given prefix. Identifiers made by
-// one process sort in the order in which they were made.
+// New returns a new identifier with the given prefix. Identifiers of one
+// process sort in the order of their creation.
 func New(prefix string) string {
 	u, err := generator.NewV7()
 	if err != nil {
@@ -54,7 +54,7 @@ func New(prefix string) string {
 	return Encode(prefix, u)
 }
 
-// Encode writes 128 bits behind a prefix.
+// Encode returns 128 bits as an identifier with a prefix.
 func Encode(prefix string, u [16]byte) string {
 	hi, lo := binary.BigEndian.Uint64(u[:8]), binary.BigEndian.Uint64(u[8:])
 	b := make([]byte, len(prefix)+suffixLength)
@@ -67,19 +67,19 @@ func Encode(prefix string, u [16]byte) string {
 	return string(b)
 }
 
-// Time returns when an identifier that New made was made, to the millisecond. s
-// must be valid. For an identifier of another generator the result means
+// Time returns the time at which New created an identifier, to the millisecond.
+// s must be valid. For an identifier of another generator the result means
 // nothing.
 func Time(s string) time.Time {
 	var ms int64
-	for _, c := range []byte(s[len(s)-suffixLength:][:10]) { // 3 bits and 9 times 5: the 48 of the time
+	for _, c := range []byte(s[len(s)-suffixLength:][:10]) { // 3 bits and 9 times 5: the 48 bits of the time
 		ms = ms<<5 | int64(strings.IndexByte(alphabet, c))
 	}
 	return time.UnixMilli(ms)
 }
 
-// Valid reports whether s has the prefix and the shape of an identifier. It
-// does not say that such a thing exists.
+// Valid reports whether s has the prefix and the form of an identifier. It does
+// not check that the record exists.
 func Valid(prefix, s string) bool {
 	if len(s) != len(prefix)+suffixLength || !strings.HasPrefix(s, prefix) {
 		return false

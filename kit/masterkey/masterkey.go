@@ -26,8 +26,7 @@ func New() *Key {
 	return k
 }
 
-// ErrOpen is returned, wrapped, if others may read a key or put another in its
-// place.
+// ErrOpen is returned, wrapped, if others may read or replace a key.
 var ErrOpen = errors.New("others may read or replace the master key")
 
 // Load reads the key at path. It returns ErrOpen if others may read or replace
@@ -51,9 +50,10 @@ func Load(path string) (*Key, error) {
 	return &Key{[Size]byte(b)}, nil
 }
 
-// LoadOrCreate reads the key at path, or makes one there that only the owner of
-// the process can read. created tells which. If several processes start at the
-// same time, one makes the key and all read it.
+// LoadOrCreate reads the key at path. If there is none, it creates one that
+// only the owner of the process can read, and created is true. If several
+// processes start at the same time, one of them creates the key and all read
+// it.
 func LoadOrCreate(path string) (k *Key, created bool, err error) {
 	if k, err = Load(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return k, false, err
@@ -69,7 +69,8 @@ func LoadOrCreate(path string) (k *Key, created bool, err error) {
 	return made, true, nil
 }
 
-// write puts b at path whole or not at all, and only if path does not exist.
+// write creates a file with the content b, as a whole or not at all. It fails
+// if path exists.
 func write(path string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".master-*") // mode 0600
 	if err != nil {
@@ -86,8 +87,9 @@ func write(path string, b []byte) error {
 	return os.Link(f.Name(), path) // fails if path exists
 }
 
-// Derive returns 32 bytes for one purpose: HKDF with SHA-256 (RFC 5869). Each
-// purpose gets a key of its own, and none reveals anything of the master key.
+// Derive returns 32 bytes for one purpose, by HKDF with SHA-256 (RFC 5869).
+// Each purpose gets a key of its own, and none reveals anything about the
+// master key.
 func (k *Key) Derive(purpose string) []byte {
 	b, err := hkdf.Key(sha256.New, k.bytes[:], nil, "kartei "+purpose, Size)
 	if err != nil {

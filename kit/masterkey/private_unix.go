@@ -12,8 +12,8 @@ import (
 
 // private refuses a key that anyone but the server's user may read or replace.
 // The rules are those of PostgreSQL for the key of its certificate. A group may
-// also read a file that belongs to root, because systemd, Docker and Kubernetes
-// hand a secret in this way to a user that is not root.
+// also read a file that belongs to root. In this way systemd, Docker and
+// Kubernetes hand a secret to a user other than root.
 func private(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {

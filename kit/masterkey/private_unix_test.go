@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A key that others may read or replace is not taken; a file of root's may be
-// readable for a group.
+// A key that others may read or replace is refused. If the file belongs to
+// root, a group may read it.
 func TestLoadRefusesAKeyThatIsOpen(t *testing.T) {
 	const nobody = 65534
 	owners := []int{os.Geteuid()}
@@ -51,7 +51,8 @@ func TestLoadRefusesAKeyThatIsOpen(t *testing.T) {
 	}
 }
 
-// link returns a link to a file, as Kubernetes has for each secret.
+// link returns a symbolic link to a file, as Kubernetes creates for each
+// secret.
 func link(t *testing.T, path string) string {
 	t.Helper()
 	link := filepath.Join(t.TempDir(), "link")

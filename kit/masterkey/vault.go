@@ -9,13 +9,13 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// Vault encrypts small secrets that are kept in the database:
-// XChaCha20-Poly1305, under a random nonce each, bound to their place. The
-// first key seals; every key opens, so that the master key can be replaced. It
-// is safe for use by several goroutines.
+// Vault encrypts small secrets that are kept in the database. It uses
+// XChaCha20-Poly1305 with random nonces, and binds each secret to its place.
+// The first key encrypts; all keys decrypt, so that the master key can be
+// replaced. A Vault is safe for use by several goroutines.
 type Vault struct{ keys []cipher.AEAD }
 
-// NewVault makes a vault of keys of 32 bytes.
+// NewVault returns a vault with keys of 32 bytes.
 func NewVault(keys ...[]byte) (v Vault, err error) {
 	if len(keys) == 0 {
 		return v, errors.New("masterkey: a vault needs a key")
@@ -30,7 +30,7 @@ func NewVault(keys ...[]byte) (v Vault, err error) {
 	return v, nil
 }
 
-// Vault returns the vault for one purpose, of keys that are derived for it.
+// Vault returns the vault for one purpose, with keys derived for it.
 func (r Ring) Vault(purpose string) Vault {
 	var keys [][]byte
 	for _, k := range r.All() {
@@ -38,13 +38,13 @@ func (r Ring) Vault(purpose string) Vault {
 	}
 	v, err := NewVault(keys...)
 	if err != nil {
-		panic(err) // only for keys of another length than Derive's
+		panic(err) // only for keys of a length that Derive does not return
 	}
 	return v
 }
 
-// Seal encrypts a secret into a text. where names its place; it opens nowhere
-// else.
+// Seal encrypts a secret as text. where names its place, and Open needs the
+// same place.
 func (v Vault) Seal(secret []byte, where string) string {
 	first := v.keys[0]
 	nonce := make([]byte, first.NonceSize(), first.NonceSize()+len(secret)+first.Overhead())
@@ -52,8 +52,8 @@ func (v Vault) Seal(secret []byte, where string) string {
 	return base64.RawStdEncoding.EncodeToString(first.Seal(nonce, nonce, secret, []byte(where)))
 }
 
-// Open returns a secret that was sealed for the same place, and whether the
-// first key sealed it.
+// Open decrypts a secret that was sealed for the same place. It reports whether
+// the first key had encrypted it.
 func (v Vault) Open(sealed, where string) (secret []byte, first bool, err error) {
 	box, err := base64.RawStdEncoding.DecodeString(sealed)
 	if err != nil {

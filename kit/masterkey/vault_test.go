@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVault: what was sealed is opened in its place only, with any key of the
-// ring; and nobody reads it meanwhile.
+// TestVault checks that a sealed secret is opened only in its own place, with
+// any key of the ring. The sealed text does not contain the secret.
 func TestVault(t *testing.T) {
 	before, now, other := New(), New(), New()
 	old := Ring{Current: before}.Vault("secrets")

@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// redrawn is how often the bar is drawn on a terminal, logged how often a
-	// line is written elsewhere.
+	// redrawn is the interval between two drawings on a terminal, logged the
+	// interval between two lines elsewhere.
 	redrawn, logged = 200 * time.Millisecond, 10 * time.Second
-	// window is the memory of the rate, which is taken over the last one to two
-	// windows.
+	// window is a time over which the rate is measured: the rate is that of the
+	// last one to two windows.
 	window = 30 * time.Second
 	width  = 40
 )
 
-// Bar draws how far a command is. A nil one draws nothing. It is not safe for
-// concurrent use.
+// Bar draws the progress of a command. A nil Bar draws nothing. It is not safe
+// for concurrent use.
 type Bar struct {
 	out      io.Writer
 	terminal bool
 	now      func() time.Time
 	drawn    time.Time
-	// The rate is taken between older and newer.
+	// The rate is measured between older and newer.
 	older, newer mark
 	total        int64
 }
@@ -37,8 +37,8 @@ type mark struct {
 	done int64
 }
 
-// New returns a bar. On a terminal it is drawn over and over in one line; in
-// other places it writes a line every ten seconds.
+// New returns a bar. On a terminal it redraws one line; elsewhere it writes a
+// line every ten seconds.
 func New(out io.Writer) *Bar {
 	b := &Bar{out: out, now: time.Now}
 	if file, ok := out.(*os.File); ok {
@@ -48,9 +48,9 @@ func New(out io.Writer) *Bar {
 	return b
 }
 
-// Tell draws the progress, in units of the caller's, unless the last drawing is
-// recent. Progress at the first call counts as done before: the rate, and with
-// it the estimate, leave it out.
+// Tell draws the progress, in any unit, unless the last drawing is recent.
+// Progress at the first call was made before, so it counts neither for the rate
+// nor for the estimate.
 func (b *Bar) Tell(done, total int64) {
 	if b == nil || total <= 0 {
 		return
@@ -83,8 +83,8 @@ func (b *Bar) draw(at mark) {
 	}
 }
 
-// estimate is the rate and the time left at that rate; empty while both are
-// unknown.
+// estimate returns the rate and the remaining time, or an empty text while both
+// are unknown.
 func (b *Bar) estimate(at mark) string {
 	took, did := at.at.Sub(b.older.at), at.done-b.older.done
 	if took <= 0 || did <= 0 {
@@ -95,7 +95,7 @@ func (b *Bar) estimate(at mark) string {
 	return fmt.Sprintf(", %.0f/s, about %s left", rate, left)
 }
 
-// End leaves the line.
+// End ends the line of the bar.
 func (b *Bar) End() {
 	if b != nil && b.terminal && b.total > 0 {
 		fmt.Fprintln(b.out)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// run tells a bar a schedule and returns what it wrote.
+// run shows a schedule with a bar, and returns its output.
 func run(terminal bool, total int64, steps ...mark) string {
 	var out strings.Builder
 	begin := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -22,7 +22,7 @@ func run(terminal bool, total int64, steps ...mark) string {
 
 func after(d time.Duration, done int64) mark { return mark{time.Time{}.Add(d), done} }
 
-// Progress from before the command does not make it look faster than it is.
+// Progress from before the command does not raise the rate.
 func TestTheEstimateLeavesOutWhatWasDoneBefore(t *testing.T) {
 	got := run(false, 1000, after(0, 500), after(10*time.Second, 600))
 	if want := "[########################................]  60 %, 10/s, about 40s left\n"; got != want {
@@ -30,7 +30,7 @@ func TestTheEstimateLeavesOutWhatWasDoneBefore(t *testing.T) {
 	}
 }
 
-// A command that grows slower is estimated by what it does now.
+// The estimate of a command that gets slower follows the recent rate.
 func TestTheEstimateForgets(t *testing.T) {
 	got := run(false, 10_000, after(0, 0), after(30*time.Second, 3000), after(60*time.Second, 3300), after(90*time.Second, 3600))
 	lines := strings.Split(strings.TrimSpace(got), "\n")

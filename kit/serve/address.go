@@ -8,14 +8,14 @@ import (
 )
 
 // ClientAddress returns a function that finds the address of a client. It is
-// that of the connection. If the connection comes from a trusted proxy, it is
-// taken from X-Forwarded-For or Forwarded (RFC 7239). Read from the right, the
-// first address that is no trusted proxy is the client's.
+// the address of the connection, unless the connection comes from a trusted
+// proxy. Then it comes from X-Forwarded-For or Forwarded (RFC 7239): the last
+// address that is not a trusted proxy.
 //
 // A proxy sets one of the two headers and may pass on the other as the client
-// wrote it. So if both are there and disagree, or if one cannot be read, the
-// client has no address. The result is then the zero Addr, and no key is bound
-// to it.
+// wrote it. If both are there and disagree, or if one is malformed, the client
+// has no address. The result is then the zero Addr, which no key bound to
+// networks accepts.
 func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	trusts := func(a netip.Addr) bool {
 		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
@@ -43,8 +43,8 @@ func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	}
 }
 
-// FromTrusted reports of a request whether its connection comes from a trusted
-// network.
+// FromTrusted returns a function that reports whether the connection of a
+// request comes from a trusted network.
 func FromTrusted(trusted []netip.Prefix) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		peer := hostAddress(r.RemoteAddr)
@@ -63,7 +63,7 @@ func client(hops []string, trusts func(netip.Addr) bool) netip.Addr {
 	return a
 }
 
-// elements splits header lines at their commas; several lines are one list.
+// elements splits header lines at their commas. Several lines form one list.
 func elements(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -74,7 +74,7 @@ func elements(lines []string) []string {
 	return out
 }
 
-// hostAddress reads an address with or without a port; IPv6 may stand in
+// hostAddress parses an address with or without a port. IPv6 may be in
 // brackets.
 func hostAddress(s string) netip.Addr {
 	if withPort, err := netip.ParseAddrPort(s); err == nil {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// bound limits how many connections a listener gives out at the same time.
+// bound limits the number of concurrent connections of a listener.
 func bound(l net.Listener, o Options) *boundListener {
 	b := &boundListener{Listener: l, perAddress: o.PerAddress, trusted: o.Trusted, held: map[netip.Addr]int{}}
 	if o.Connections > 0 {
@@ -30,7 +30,7 @@ type boundListener struct {
 	held map[netip.Addr]int
 }
 
-// Accept waits until there is room and a connection.
+// Accept waits for room and then for a connection.
 func (b *boundListener) Accept() (net.Conn, error) {
 	for {
 		if b.free != nil {
@@ -67,7 +67,8 @@ func (b *boundListener) release() {
 	}
 }
 
-// take counts a connection of an address, or reports that it has too many.
+// take counts a connection of an address. It reports false if the address has
+// too many.
 func (b *boundListener) take(from netip.Addr) bool {
 	if b.perAddress <= 0 || !from.IsValid() {
 		return true
@@ -102,7 +103,7 @@ func (b *boundListener) trusts(from netip.Addr) bool {
 }
 
 // source returns the unit that counts as one address: an IPv4 address, or the
-// /64 of an IPv6 address, because one customer can use all of it at will.
+// /64 of an IPv6 address. One customer can use all of a /64.
 func source(a net.Addr) netip.Addr {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {

@@ -15,8 +15,8 @@ import (
 // checkInterval is the shortest time between two checks of the files.
 const checkInterval = time.Second
 
-// Certificate is a certificate and its key from two files. It is read again
-// when one of the files has changed, so that a renewal needs no restart.
+// Certificate is a certificate and its key from two files. They are read again
+// when one of the files has changed, so a renewal needs no restart.
 type Certificate struct {
 	certFile, keyFile string
 	clock             clock.Clock
@@ -29,13 +29,13 @@ type Certificate struct {
 	seen [2]stamp
 }
 
-// stamp tells a changed file from an unchanged one.
+// stamp identifies the state of a file.
 type stamp struct {
 	at   time.Time
 	size int64
 }
 
-// LoadCertificate reads the pair, which must be whole and fit together.
+// LoadCertificate reads both files, which must be complete and fit together.
 func LoadCertificate(certFile, keyFile string, c clock.Clock, l *slog.Logger) (*Certificate, error) {
 	cert := &Certificate{certFile: certFile, keyFile: keyFile, clock: c, logger: l}
 	seen, err := cert.stamps()
@@ -60,9 +60,9 @@ func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil
 }
 
-// reload reads the pair when a file has changed. A pair that does not fit
-// together, as happens while the two files are replaced one after the other,
-// leaves the old one in use and is logged once.
+// reload reads both files if one has changed. While the files are replaced one
+// after the other, they do not fit together. Then the old certificate stays in
+// use, and that is logged once.
 func (c *Certificate) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

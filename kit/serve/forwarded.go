@@ -7,9 +7,9 @@ import (
 )
 
 // forwardedFor returns the for parameter of each element of Forwarded (RFC
-// 7239), empty if an element has none. If anything is malformed, there is one
-// hop that is no address: a client can open a quoted string that ends within
-// the proxy's part, and then the two cannot be told apart.
+// 7239), empty if an element has none. If anything is malformed, it returns one
+// hop that is no address. A client can open a quoted string that ends within
+// the proxy's part, and then the two parts cannot be told apart.
 func forwardedFor(lines []string) []string {
 	var hops []string
 	for _, line := range lines {
@@ -33,8 +33,8 @@ func forwardedFor(lines []string) []string {
 // forwardedParser reads a line of Forwarded from left to right.
 type forwardedParser struct{ rest string }
 
-// element reads the pairs up to a comma or the end. there is false for empty
-// elements, which a list may have (RFC 9110, section 5.6.1.2).
+// element parses the pairs up to a comma or the end. there is false for an
+// empty element, which a list may have (RFC 9110, section 5.6.1.2).
 func (p *forwardedParser) element() (hop string, there, ok bool) {
 	seen := map[string]bool{}
 	for first := true; first || p.take(';'); first = false {
@@ -58,7 +58,7 @@ func (p *forwardedParser) element() (hop string, there, ok bool) {
 	return hop, len(seen) > 0, true
 }
 
-// pair reads token "=" ( token / quoted-string ).
+// pair parses token "=" ( token / quoted-string ).
 func (p *forwardedParser) pair() (name, value string, ok bool) {
 	name = p.token()
 	if name == "" || !p.take('=') {
@@ -72,7 +72,7 @@ func (p *forwardedParser) pair() (name, value string, ok bool) {
 	return name, value, value != ""
 }
 
-// token reads a token (RFC 9110, section 5.6.2).
+// token parses a token (RFC 9110, section 5.6.2).
 func (p *forwardedParser) token() string {
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return !httpguts.IsTokenRune(r) })
 	if end < 0 {
@@ -83,7 +83,8 @@ func (p *forwardedParser) token() string {
 	return token
 }
 
-// quoted reads a quoted string behind its first quote (RFC 9110, section 5.6.4).
+// quoted parses a quoted string after its first quote (RFC 9110, section
+// 5.6.4).
 func (p *forwardedParser) quoted() (string, bool) {
 	var text strings.Builder
 	for i := 0; i < len(p.rest); i++ {
@@ -106,7 +107,7 @@ func (p *forwardedParser) quoted() (string, bool) {
 	return "", false
 }
 
-// take reads c, if it is next.
+// take skips c and reports whether it was next.
 func (p *forwardedParser) take(c byte) bool {
 	if p.rest == "" || p.rest[0] != c {
 		return false
@@ -115,5 +116,5 @@ func (p *forwardedParser) take(c byte) bool {
 	return true
 }
 
-// space reads optional white space.
+// space skips optional white space.
 func (p *forwardedParser) space() { p.rest = strings.TrimLeft(p.rest, " \t") }

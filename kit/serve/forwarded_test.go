@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzForwarded has a stranger send any Forwarded and any Host, and a proxy that
-// follows RFC 7239 add its own entry: the client has the address that the proxy
-// saw, or none, and never one that the stranger wrote.
+// FuzzForwarded sends any Forwarded and any Host through a proxy that appends
+// its own element as in RFC 7239. The result is the address that the proxy saw,
+// or none, but never one from the client's text.
 func FuzzForwarded(f *testing.F) {
 	for _, s := range []string{"", `for=203.0.113.7`, `for=203.0.113.7;host="a`, `a,for=203.0.113.7`, `a",for=203.0.113.7;x="`, `for="203.0.113.7\`, "for=10.0.0.1,", `;;=,"`} {
 		f.Add(s)

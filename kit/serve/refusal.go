@@ -8,20 +8,21 @@ import (
 	"strconv"
 )
 
-// Refuse has f write the answer to a request that net/http refuses before any
-// handler sees it: a malformed head, a wrong Host, an unknown transfer coding,
-// a head over MaxHeaderBytes, an unknown Expect. f gets the status that
-// net/http would send and returns a whole answer in HTTP/1.1; the connection is
-// closed behind it. On a connection with TLS, and so with HTTP/2, only net/http
-// sees the plain text, so its own words are sent.
+// Refuse makes f answer requests that net/http refuses before any handler sees
+// them. These have a malformed head, a wrong Host, an unknown transfer coding
+// or Expect, or a head over MaxHeaderBytes. f gets the status of net/http and
+// returns a whole HTTP/1.1 answer, after which the connection is closed. With
+// TLS, and so with HTTP/2, only net/http sees the plain text, so its own
+// answers are sent.
 func (s *Server) Refuse(f func(status int) []byte) { s.bound.refusal.Store(&f) }
 
-// refusalHead ends the head of each refusal of net/http (server.go, func
-// serve). No answer of a handler ends so, because those have a Date.
+// refusalHead is the end of the head of each refusal of net/http (server.go,
+// func serve). Answers of handlers do not end like that, because they have a
+// Date.
 const refusalHead = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-// refusedWith returns the status of an answer that is net/http's own refusal,
-// and 0 for any other bytes.
+// refusedWith returns the status of a refusal of net/http, and 0 for any other
+// bytes.
 func refusedWith(answer []byte) int {
 	const version = "HTTP/1.1 "
 	if len(answer) < len(version)+3 || answer[len(version)] != '4' && answer[len(version)] != '5' || string(answer[:len(version)]) != version {
@@ -29,8 +30,8 @@ func refusedWith(answer []byte) int {
 	}
 	status, err := strconv.Atoi(string(answer[len(version) : len(version)+3]))
 	end := bytes.IndexByte(answer, '\r')
-	// 417 is written like an answer of a handler, and no handler sends that
-	// status.
+	// net/http writes 417 like an answer of a handler, but no handler sends
+	// that status.
 	if err != nil || end < 0 || status != 417 && !bytes.HasPrefix(answer[end:], []byte(refusalHead)) {
 		return 0
 	}
@@ -40,9 +41,9 @@ func refusedWith(answer []byte) int {
 // answering is the key of a request's connection in its context.
 type answering struct{}
 
-// watch makes the server note when a handler answers. Bytes from then on until
-// the connection is idle are the answer of a handler, whatever they look like.
-// A refusal of net/http comes outside of that.
+// watch makes the server note when a handler answers. Until the connection is
+// idle again, all bytes belong to that answer. Refusals of net/http are written
+// at other times.
 func watch(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, answering{}, c)
@@ -54,14 +55,15 @@ func watch(s *http.Server) {
 	}
 }
 
-// answers notes that a handler answers r from now on.
+// answers notes that a handler begins its answer to r.
 func answers(r *http.Request) {
 	if b, is := r.Context().Value(answering{}).(*boundConn); is {
 		b.answered.Store(true)
 	}
 }
 
-// Write sends p, or the instance's own words in place of a refusal of net/http.
+// Write sends p, or the answer of Refuse's function instead of a refusal of
+// net/http.
 func (c *boundConn) Write(p []byte) (int, error) {
 	if f := c.refusal.Load(); f != nil && !c.answered.Load() {
 		if status := refusedWith(p); status != 0 {

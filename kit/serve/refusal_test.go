@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAnswersAreNoRefusals: the bytes of a handler are sent unchanged, even if
-// a write begins like a refusal of net/http.
+// TestAnswersAreNoRefusals checks that the bytes of a handler are sent
+// unchanged, even if a write begins like a refusal of net/http.
 func TestAnswersAreNoRefusals(t *testing.T) {
 	like := "HTTP/1.1 417" + refusalHead
 	body := bytes.Repeat([]byte(like), 200_000/len(like))

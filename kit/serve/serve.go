@@ -20,27 +20,28 @@ import (
 )
 
 // Options bound the resources that clients can hold. A zero duration or number
-// means no bound; production sets all of them (see package config).
+// means no bound. Package config sets all of them.
 type Options struct {
-	// ReadHeader is the time for the head of a request, Body that for the
-	// whole request, Write the time from the first byte of a request until its
-	// answer has been taken, Idle the time between two requests.
+	// ReadHeader is the time for the head of a request, and Body that for the
+	// whole request. Write is the time from the first byte of a request until
+	// the client has read the answer. Idle is the time between two requests.
 	ReadHeader, Body, Write, Idle time.Duration
 	// MaxHeaderBytes bounds the head of a request. Beyond it net/http sends 431
 	// and closes the connection.
 	MaxHeaderBytes int
-	// Connections is how many are served at the same time; more wait in the
-	// kernel's queue. PerAddress is how many of them one address (for IPv6: one
-	// /64) may hold; more are closed at once. Trusted networks, the proxies,
-	// are exempt, because many clients share their address.
+	// Connections is the number of connections that are served at the same
+	// time; more wait in the kernel's queue. PerAddress is how many of them one
+	// address (for IPv6: one /64) may hold; more are closed at once. Trusted
+	// networks, the proxies, have no such bound, because many clients share
+	// their address.
 	Connections, PerAddress int
 	Trusted                 []netip.Prefix
 	// Certificate serves TLS with HTTP/2; nil serves plain HTTP.
 	Certificate *Certificate
-	// StrictTransport is how long browsers that came over TLS use TLS only (RFC
-	// 6797). Zero does not ask them to.
+	// StrictTransport is the time for which browsers use only TLS after a call
+	// over TLS (RFC 6797). Zero does not ask for that.
 	StrictTransport time.Duration
-	// Logger gets the errors of connections.
+	// Logger receives the errors of connections.
 	Logger *slog.Logger
 }
 
@@ -90,10 +91,10 @@ func Listen(address string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Addr returns the address that it listens on.
+// Addr returns the address of the listener.
 func (s *Server) Addr() net.Addr { return s.bound.Addr() }
 
-// URL returns the address as a program on this machine can use it.
+// URL returns the address of the server for programs on this machine.
 func (s *Server) URL() string {
 	scheme := "http://"
 	if s.secure {
@@ -106,8 +107,8 @@ func (s *Server) URL() string {
 	return scheme + a.String()
 }
 
-// Serve has h answer calls in the background until Shutdown, or until it is
-// called again with another one.
+// Serve answers calls with h, in the background, until Shutdown. A second Serve
+// replaces the handler.
 func (s *Server) Serve(h http.Handler) {
 	if s.handler.Swap(&h) != nil {
 		return
@@ -116,8 +117,8 @@ func (s *Server) Serve(h http.Handler) {
 		if s.draining.Load() {
 			w.Header().Set("Connection", "close") // HTTP/2: GOAWAY
 		}
-		// A browser applies it to all ports of a name. On localhost that would
-		// cut off other programs.
+		// A browser applies the header to all ports of a name. On localhost
+		// that would cut off other programs.
 		if s.strict != "" && !localhost(r.Host) {
 			w.Header().Set("Strict-Transport-Security", s.strict)
 		}
@@ -138,7 +139,7 @@ func (s *Server) Serve(h http.Handler) {
 	}()
 }
 
-// localhost reports whether a Host names this machine itself (RFC 6761).
+// localhost reports whether a Host is a name of this machine itself (RFC 6761).
 func localhost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -147,8 +148,8 @@ func localhost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// Wait returns when serving has ended, with the reason if that was not
-// Shutdown, or when ctx ends.
+// Wait returns when serving has ended, or when ctx ends. Its error is the
+// reason, or nil after Shutdown.
 func (s *Server) Wait(ctx context.Context) error {
 	select {
 	case <-s.done:
@@ -158,11 +159,12 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// Drain goes on taking calls and ends each connection with its next answer.
+// Drain continues to accept calls, and closes each connection after its next
+// answer.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Shutdown takes no more calls and returns when those in flight are answered.
-// When ctx ends first it cuts them off and returns the context's error.
+// Shutdown accepts no more calls and waits for those in flight. If ctx ends
+// first, it cuts them off and returns the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {
@@ -172,8 +174,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// errorLog makes net/http's lines structured. They hold addresses of callers,
-// which do not belong in the log (see package telemetry), so these are cut out.
+// errorLog logs the lines of net/http in structured form. They contain
+// addresses of callers, which must not be in the log (see package telemetry),
+// so the addresses are removed.
 func errorLog(l *slog.Logger) *log.Logger {
 	if l == nil {
 		l = slog.Default()
@@ -183,12 +186,12 @@ func errorLog(l *slog.Logger) *log.Logger {
 
 type lines struct{ logger *slog.Logger }
 
-// address matches an IP address with its port, as net prints it.
+// address matches an IP address with its port in the form of package net.
 var address = regexp.MustCompile(`(?:\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.%a-z]*\]):\d+`)
 
 func (w lines) Write(line []byte) (int, error) {
 	text := address.ReplaceAllLiteralString(strings.TrimSpace(string(line)), "a client")
-	// Strangers can cause most of these at will, so they are no warnings.
+	// Anyone can cause most of these, so they are no warnings.
 	level := slog.LevelDebug
 	if strings.Contains(text, "panic") {
 		level = slog.LevelError

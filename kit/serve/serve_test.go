@@ -28,8 +28,8 @@ import (
 	"kartei/kit/clock"
 )
 
-// limits are met by nobody, however busy the machine; a test makes the one short
-// that it is about.
+// limits are never reached, even on a busy machine. Each test lowers the one
+// that it tests.
 var limits = Options{
 	ReadHeader: time.Hour, Body: time.Hour, Write: time.Hour, Idle: time.Hour,
 	MaxHeaderBytes: 8 << 10, Connections: 8, PerAddress: 8, Logger: slog.New(slog.DiscardHandler),
@@ -57,12 +57,13 @@ func dial(t *testing.T, s *Server) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	// Longer than any bound under test: a server that keeps to none fails here.
+	// This is longer than any bound under test, so a server without the bound
+	// fails the test.
 	c.SetDeadline(time.Now().Add(time.Minute))
 	return c
 }
 
-// closed waits until the server closes the connection, whatever it says before.
+// closed waits until the server closes the connection, and discards its bytes.
 func closed(t *testing.T, c net.Conn) {
 	t.Helper()
 	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -211,7 +212,7 @@ func TestShutdownFinishesCallsInFlight(t *testing.T) {
 	<-entered
 	ended := make(chan error, 1)
 	go func() { ended <- s.Shutdown(context.Background()) }()
-	<-s.done // no new connections are taken
+	<-s.done // the listener is closed
 	close(leave)
 	if got := <-answer; got != "done" {
 		t.Fatalf("the call in flight got %q", got)
@@ -239,7 +240,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	}
 }
 
-// pair writes a certificate with a serial number and its key.
+// pair writes a certificate with a serial number, and its key.
 func pair(t *testing.T, dir string, serial int64) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -265,7 +266,8 @@ func pair(t *testing.T, dir string, serial int64) (certFile, keyFile string) {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// File systems keep times coarsely; the tests do not wait for them.
+		// Some file systems store times coarsely. Setting the time avoids
+		// waiting for that.
 		at := time.Unix(1_700_000_000+serial*10, 0)
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)
@@ -371,8 +373,8 @@ func TestLogNamesNoClient(t *testing.T) {
 	}
 }
 
-// Over TLS each answer asks browsers to come back over TLS; over plain HTTP, on
-// localhost and without the setting none does.
+// Over TLS, each answer has Strict-Transport-Security. Over plain HTTP, on
+// localhost and without the setting, none has.
 func TestStrictTransport(t *testing.T) {
 	certFile, keyFile := pair(t, t.TempDir(), 1)
 	cert, err := LoadCertificate(certFile, keyFile, clock.System, slog.Default())

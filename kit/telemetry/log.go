@@ -10,15 +10,16 @@ import (
 
 // NewLogger returns a structured logger in the given format, json or text.
 //
-// What may be logged: operation ids, record, key, request and organization
-// ids, kidShort, statuses, problem codes, numbers, durations, versions,
-// addresses of listeners, names of files that the operator configured, and
-// errors. What may not: names of people, e-mail addresses, the address of a
-// caller (the request log alone has it), paths and queries of requests, bodies,
-// and secrets of any kind. The logger is the second line of defence behind
-// whoever writes the line: attributes with a forbidden name lose their value,
-// and so does every part of a text that has the form of a secret or an
-// e-mail address, wherever it stands.
+// These may be logged: opaque ids, kidShort, statuses, problem codes, numbers,
+// durations, versions, addresses of listeners, names of files that the operator
+// configured, and errors. These must not: names of people, email addresses,
+// paths and queries of requests, bodies, secrets, and addresses of callers,
+// which only the request log has.
+//
+// The author of a line is the first line of defence, and the logger is the
+// second. It removes the values of attributes with a forbidden name. It also
+// removes every part of a text that has the form of a secret or an email
+// address.
 func NewLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: redact}
 	switch format {
@@ -30,7 +31,7 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) (*slog.Logger, er
 	return nil, fmt.Errorf("telemetry: the log format is json or text, not %q", format)
 }
 
-// removed replaces a value.
+// removed replaces values that must not be logged.
 const removed = "[removed]"
 
 // forbidden are the names of attributes that lose their value, in lower case
@@ -49,7 +50,7 @@ var forbidden = map[string]bool{
 // the user part of a URL, and email addresses.
 var suspicious = regexp.MustCompile(`(?i)\bkart_(?:test|live)_[0-9a-z_]+|\bwhsec_[0-9a-z+/=]+|\bbearer\s+\S+|\bbasic\s+[0-9a-z+/=]{8,}|://[^\s/@]+@|[^\s"'<>(),;:=]+@[^\s"'<>(),;:=]+`)
 
-// hints are substrings without which the expression cannot match.
+// hints are substrings: a text without any of them cannot match the expression.
 var hints = []string{"@", "kart_", "whsec_", "bearer", "basic"}
 
 func redact(_ []string, a slog.Attr) slog.Attr {
@@ -85,8 +86,8 @@ func suspect(s string) bool {
 	return false
 }
 
-// Clean removes from a text everything in the form of a secret or an email
-// address.
+// Clean removes everything from a text that has the form of a secret or an
+// email address.
 func Clean(s string) string {
 	if !suspect(s) {
 		return s

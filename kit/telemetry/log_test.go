@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestLogsHoldNoPersonalData logs what careless code might, in every way that
-// slog has, and looks for it in what comes out.
+// TestLogsHoldNoPersonalData logs secrets and personal data in every way that
+// slog offers. None of them may appear in the output.
 func TestLogsHoldNoPersonalData(t *testing.T) {
 	secrets := []string{
 		"kart_live_0123456789_abcdefghij", "kart_test_k1d_s3cr3t", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLw==",
@@ -52,7 +52,7 @@ func TestLogsHoldNoPersonalData(t *testing.T) {
 	}
 }
 
-// TestLogsKeepWhatHelps holds that the filter takes nothing from an ordinary line.
+// TestLogsKeepWhatHelps checks that the filter leaves ordinary lines unchanged.
 func TestLogsKeepWhatHelps(t *testing.T) {
 	var out bytes.Buffer
 	log, err := NewLogger(&out, "json", slog.LevelInfo)

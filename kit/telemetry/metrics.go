@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics is the registry of an instance. No label ever holds an
-// organization, a key or a principal: labels are few and the same everywhere.
+// Metrics is the registry of an instance. No label ever holds an organization,
+// a key or a principal: there are few labels, and the same ones everywhere.
 type Metrics struct {
 	Registry *prometheus.Registry
 
@@ -27,8 +27,8 @@ type Metrics struct {
 // millisecond (a read from memory) to ten seconds.
 var seconds = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
 
-// NewMetrics returns a registry that holds the process, the Go runtime, the
-// build and the API's own metrics.
+// NewMetrics returns a registry with the metrics of the process, the Go
+// runtime, the build and the API.
 func NewMetrics(version, commit string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
@@ -61,20 +61,20 @@ func NewMetrics(version, commit string) *Metrics {
 	return m
 }
 
-// Counter shows a growing number that another package counts, for example the
-// dropped entries of the request log.
+// Counter registers a growing number that another package counts, for example
+// the dropped entries of the request log.
 func (m *Metrics) Counter(name, help string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
 }
 
-// Gauge shows a number that another package keeps, for example the length of
-// the writer's queue.
+// Gauge registers a number that another package keeps, for example the length
+// of the writer's queue.
 func (m *Metrics) Gauge(name, help string, value func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 }
 
-// Gauges shows numbers that another package keeps, one for each combination of
-// labels that collect sets. collect is called for each scrape.
+// Gauges registers numbers that another package keeps, one for each combination
+// of labels that collect sets. collect is called for each scrape.
 func (m *Metrics) Gauges(name, help string, labels []string, collect func(set func(value float64, labels ...string))) {
 	m.Registry.MustRegister(&gauges{prometheus.NewDesc(name, help, labels, nil), collect})
 }
@@ -84,18 +84,18 @@ type gauges struct {
 	collect func(set func(value float64, labels ...string))
 }
 
-// Describe sends the description.
+// Describe implements prometheus.Collector.
 func (g *gauges) Describe(c chan<- *prometheus.Desc) { c <- g.desc }
 
-// Collect sends the present values.
+// Collect implements prometheus.Collector.
 func (g *gauges) Collect(c chan<- prometheus.Metric) {
 	g.collect(func(value float64, labels ...string) {
 		c <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, value, labels...)
 	})
 }
 
-// Jobs returns a function that counts the ends of this process's jobs: how they
-// ended, and after how long.
+// Jobs returns a function that counts finished jobs of this process, by outcome
+// and duration.
 func (m *Metrics) Jobs() func(kind, outcome string, took time.Duration) {
 	ends := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_job_runs_total",
@@ -113,11 +113,11 @@ func (m *Metrics) Jobs() func(kind, outcome string, took time.Duration) {
 	}
 }
 
-// ages are the bounds of durations from milliseconds to hours.
+// ages are the bounds of histograms for durations from milliseconds to hours.
 var ages = []float64{.005, .025, .1, .5, 1, 5, 10, 30, 60, 300, 1800, 7200}
 
-// Operations returns a function that counts the ends of long-running operations
-// in this process: their outcome, and the time since the call.
+// Operations returns a function that counts finished long-running operations of
+// this process, by outcome and by the time since the call.
 func (m *Metrics) Operations() func(kind, outcome string, age time.Duration) {
 	ends := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_operations_total",
@@ -135,14 +135,14 @@ func (m *Metrics) Operations() func(kind, outcome string, age time.Duration) {
 	}
 }
 
-// Transfers counts files on their way between clients and this process.
+// Transfers counts files in transit between clients and this process.
 type Transfers struct {
 	bytes    map[string]prometheus.Counter
 	ends     *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 }
 
-// Transfers returns a counter of files on their way, in the given directions.
+// Transfers returns a counter of files in transit, with the given directions.
 func (m *Metrics) Transfers(directions ...string) *Transfers {
 	bytes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_transfer_bytes_total",
@@ -170,15 +170,15 @@ func (m *Metrics) Transfers(directions ...string) *Transfers {
 // Moved counts bytes as they flow.
 func (t *Transfers) Moved(direction string, bytes int) { t.bytes[direction].Add(float64(bytes)) }
 
-// Ended counts a transfer.
+// Ended counts the end of a transfer.
 func (t *Transfers) Ended(direction, outcome string, took time.Duration) {
 	t.ends.WithLabelValues(direction, outcome).Inc()
 	t.duration.WithLabelValues(direction).Observe(took.Seconds())
 }
 
-// Webhooks returns what counts attempts that this process made at deliveries, by
-// how they ended, and what observes how long after the commit of its event the
-// first attempt at a delivery began.
+// Webhooks returns two functions. One counts delivery attempts of this process
+// by outcome. The other one observes the time from the commit of an event to
+// the first attempt of its delivery.
 func (m *Metrics) Webhooks() (attempted func(result string), waited func(time.Duration)) {
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "kartei_webhook_attempts_total",
@@ -206,7 +206,7 @@ func (m *Metrics) GroupSizes() prometheus.Observer {
 	return h
 }
 
-// Rejected counts a call that policy refused.
+// Rejected counts a call that a policy refused.
 func (m *Metrics) Rejected(policy string) { m.rejections.WithLabelValues(policy).Inc() }
 
 // Operation counts the calls of one operation.
@@ -214,8 +214,8 @@ type Operation struct {
 	name     string
 	metrics  *Metrics
 	duration prometheus.Observer
-	// succeeded has a counter for each status below 400 that has occurred, so
-	// that counting a success is one atomic load and one atomic add.
+	// succeeded has a counter for each status below 400 that has occurred. So
+	// counting a success takes one atomic load and one atomic add.
 	succeeded [400]atomic.Pointer[prometheus.Counter]
 	failed    sync.Map // outcome -> prometheus.Counter
 }
@@ -225,9 +225,9 @@ type outcome struct {
 	code   string
 }
 
-// Operation returns the metrics of the operation with the given operationId,
-// or, for the empty one, of all calls that reach no operation. Call it once for
-// each row, not for each call.
+// Operation returns the metrics of the operation with the given operationId.
+// With an empty id, they are those of all calls that reach no operation. It is
+// called once for each row, not for each call.
 func (m *Metrics) Operation(name string) *Operation {
 	if name == "" {
 		name = "none"
@@ -238,8 +238,8 @@ func (m *Metrics) Operation(name string) *Operation {
 // Start counts a call as in flight, until Done.
 func (o *Operation) Start() { o.metrics.inFlight.Inc() }
 
-// Answering adds one to the calls that are being answered; the function that
-// it returns takes it away again.
+// Answering counts a call that is being answered, until the returned function
+// is called.
 func (m *Metrics) Answering() func() {
 	m.inFlight.Inc()
 	return m.inFlight.Dec
@@ -251,8 +251,8 @@ func (o *Operation) Done(status int, code string, d time.Duration) {
 	o.Count(status, code, d)
 }
 
-// Count counts an answer: its status, the problem's code (empty where the call
-// succeeded) and how long it took.
+// Count counts an answer: its status, the problem's code (empty for a success)
+// and its duration.
 func (o *Operation) Count(status int, code string, d time.Duration) {
 	o.duration.Observe(d.Seconds())
 	o.counter(status, code).Inc()

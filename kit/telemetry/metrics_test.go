@@ -43,7 +43,7 @@ func TestMetrics(t *testing.T) {
 	}
 	list.Start()
 	list.Done(401, "UNAUTHENTICATED", time.Millisecond)
-	list.Start() // still being answered
+	list.Start() // stays in flight
 	none.Start()
 	none.Done(404, "NOT_FOUND", time.Microsecond)
 

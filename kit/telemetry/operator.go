@@ -11,11 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// checkTimeout bounds all checks of one readiness request together.
+// checkTimeout bounds the time of all checks of one readiness request together.
 const checkTimeout = 2 * time.Second
 
-// Readiness says whether the instance can take calls, and if not, why. The
-// zero value has no checks and is ready. It is safe for use by several goroutines.
+// Readiness reports whether the instance can accept calls, and if not, why. The
+// zero value has no checks and is ready. It is safe for use by several
+// goroutines.
 type Readiness struct {
 	mu       sync.RWMutex
 	checks   []check
@@ -25,7 +26,7 @@ type Readiness struct {
 type check struct {
 	name string
 	ask  func(context.Context) error
-	// only warns: the instance is ready all the same.
+	// only warns: the instance is ready all the same
 	warns bool
 }
 
@@ -37,17 +38,17 @@ func (r *Readiness) Add(name string, ask func(context.Context) error) {
 	r.checks = append(r.checks, check{name: name, ask: ask})
 }
 
-// Warn adds a check whose failure is shown and leaves the instance ready.
-// Otherwise a load balancer would take away every replica with the same
-// trouble, and with them everything that still works.
+// Warn adds a check whose failure is shown but leaves the instance ready.
+// Otherwise a load balancer would remove every replica with the same trouble,
+// and with them all that still works.
 func (r *Readiness) Warn(name string, ask func(context.Context) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.checks = append(r.checks, check{name: name, ask: ask, warns: true})
 }
 
-// Stop makes the instance unready for good: it is shutting down, and load
-// balancers should send no more calls.
+// Stop makes the instance unready for good: it shuts down, and load balancers
+// should send no more calls.
 func (r *Readiness) Stop() { r.stopping.Store(true) }
 
 // Result is the outcome of one check.
@@ -57,7 +58,7 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Ask runs all checks, one after the other.
+// Ask runs all checks one after the other.
 func (r *Readiness) Ask(ctx context.Context) (ready bool, results []Result) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -80,10 +81,10 @@ func (r *Readiness) Ask(ctx context.Context) (ready bool, results []Result) {
 	return ready, results
 }
 
-// OperatorHandler serves the operator's own listener, which is on loopback
-// unless configured otherwise and never the public one: /healthz (200 while
-// the process lives), /readyz (200 or 503, with the result of every check),
-// /metrics (Prometheus text or OpenMetrics).
+// OperatorHandler serves the operator's own listener. By default the listener
+// is on loopback, and it is never the public one. The paths are /healthz (200
+// while the process lives), /readyz (200 or 503, with the result of every
+// check) and /metrics (Prometheus text or OpenMetrics).
 func OperatorHandler(m *Metrics, r *Readiness) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -109,5 +110,5 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the reader has gone
+	_ = json.NewEncoder(w).Encode(body) // the client has disconnected
 }

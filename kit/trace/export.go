@@ -15,15 +15,18 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// sayAgain is the pause between two lines of the log that spans cannot be sent.
+// sayAgain is the interval between two log entries about spans that cannot be
+// sent.
 const sayAgain = 10 * time.Minute
 
-// maxReason bounds the reason in the log, which may quote a collector's answer.
+// maxReason bounds the reason in the log, which may contain a collector's
+// answer.
 const maxReason = 300
 
-// New returns a tracer that sends spans as the settings say, or nil, which
-// traces nothing, if they name no endpoint. Spans wait in a bounded queue
-// (2,048, OTEL_BSP_MAX_QUEUE_SIZE); further ones are dropped and nobody waits.
+// New returns a tracer for the settings. It returns nil, which traces nothing,
+// if they name no endpoint. Spans wait in a bounded queue (2,048,
+// OTEL_BSP_MAX_QUEUE_SIZE). If it is full, further spans are dropped, and no
+// call waits.
 func New(ctx context.Context, s Settings, version string, now func() time.Time, log *slog.Logger) (*Tracer, error) {
 	if s.Endpoint == "" {
 		return nil, nil
@@ -44,8 +47,8 @@ func New(ctx context.Context, s Settings, version string, now func() time.Time, 
 	return &Tracer{tracer: provider.Tracer("kartei"), sampler: sampler, exporter: e, stop: provider.Shutdown}, nil
 }
 
-// resource describes the sender of the spans. It has no name of a machine, a
-// user or a command line, which the library would add by itself.
+// resource describes the sender of the spans. It omits the machine's name, the
+// user and the command line, which the library would add by itself.
 func (s *Settings) resource(version string) *resource.Resource {
 	list := []attribute.KeyValue{
 		attribute.String("service.name", cmp.Or(s.Service, s.Resource["service.name"], defaultService)),
@@ -65,13 +68,13 @@ func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	if err := t.stop(ctx); err != nil { // only spans are lost: no reason to end with an error
+	if err := t.stop(ctx); err != nil { // only spans are lost, so the program does not end with an error
 		t.exporter.log.Warn("spans were not sent before the end", "error", reason(err))
 	}
 	return nil
 }
 
-// Sent returns how many spans were sent, and how many could not be.
+// Sent returns the number of sent spans, and of spans that could not be sent.
 func (t *Tracer) Sent() (sent, lost int64) {
 	if t == nil {
 		return 0, 0
@@ -79,7 +82,7 @@ func (t *Tracer) Sent() (sent, lost int64) {
 	return t.exporter.sent.Load(), t.exporter.lost.Load()
 }
 
-// exporter logs once that spans cannot be sent, and not for each batch.
+// exporter logs once that spans cannot be sent, not for each batch.
 type exporter struct {
 	sdk.SpanExporter
 	now        func() time.Time
@@ -91,7 +94,8 @@ type exporter struct {
 	told    time.Time
 }
 
-// ExportSpans never fails: the library would write to standard error.
+// ExportSpans never fails, because the library would write an error to standard
+// error.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The standard variables that are read here. The library reads further ones
-// itself: timeout, certificates and compression of the exporter
+// The standard variables that this package reads. The library reads further
+// ones itself: timeout, certificates and compression of the exporter
 // (OTEL_EXPORTER_OTLP_*), and the queue (OTEL_BSP_*).
 const (
 	disabledVariable       = "OTEL_SDK_DISABLED"
@@ -48,8 +48,8 @@ const (
 	overHTTP       = "http/protobuf"
 )
 
-// Settings say where spans are sent, and for how many calls. The zero value
-// sends none.
+// Settings name the collector, and the share of calls to trace. The zero value
+// traces none.
 type Settings struct {
 	// Endpoint is the URL of the collector. Nothing is traced without one.
 	Endpoint string
@@ -60,13 +60,13 @@ type Settings struct {
 	Sampler, SamplerArg string
 	// Service is the name of the service; empty is kartei.
 	Service string
-	// Resource are further attributes of the service.
+	// Resource has further attributes of the service.
 	Resource map[string]string
 }
 
-// FromEnvironment reads the standard variables. Unlike the standard, which asks
-// for a warning, it refuses values that it does not know: an operator who
-// misspells a sampler would otherwise send a hundred times as many spans.
+// FromEnvironment reads the standard variables. The standard asks for a warning
+// about unknown values; this function refuses them. An operator who misspells a
+// sampler would otherwise send a hundred times as many spans.
 func FromEnvironment(look func(name string) (string, bool)) (s Settings, err error) {
 	value := func(names ...string) string {
 		for _, name := range names {
@@ -116,7 +116,7 @@ func (s *Settings) check() error {
 	return err
 }
 
-// pairs reads name=value,name=value, with values in percent-encoding. An error
+// pairs parses name=value,name=value, with percent-encoded values. An error
 // does not repeat the text, which may be a secret.
 func pairs(text string) (map[string]string, error) {
 	list := map[string]string{}
@@ -144,7 +144,7 @@ var samplers = map[string]func(ratio float64) sdk.Sampler{
 	"parentbased_traceidratio": func(r float64) sdk.Sampler { return sdk.ParentBased(sdk.TraceIDRatioBased(r)) },
 }
 
-// Sampling names the sampler in force, with its share.
+// Sampling returns the name of the sampler, with its share.
 func (s *Settings) Sampling() string {
 	name := cmp.Or(s.Sampler, defaultSampler)
 	if strings.HasSuffix(name, "ratio") {

@@ -2,13 +2,12 @@ package trace
 
 import "strings"
 
-// summed is how many words of a statement are read: a search's query may be
-// long.
+// summed is the number of words that Summary reads, because the query of a
+// search may be long.
 const summed = 64
 
-// Summary returns the first word of a statement and the first table that it
-// names. Both consist of letters and underscores only, so no value in a
-// statement can be part of them.
+// Summary returns the first word of a statement and the first table in it. Both
+// consist of letters and underscores only, so they contain no values.
 func Summary(query string) (operation, table string) {
 	words := 0
 	previous := ""
@@ -36,7 +35,8 @@ func Summary(query string) (operation, table string) {
 	return operation, ""
 }
 
-// plain returns a word of letters and underscores, and nothing of others.
+// plain returns the word if it consists of letters and underscores, and
+// otherwise nothing.
 func plain(word string) string {
 	for _, c := range word {
 		if (c < 'a' || c > 'z') && c != '_' {

@@ -1,13 +1,13 @@
 // Package trace owns the spans of calls, statements, jobs and deliveries, for operators with a collector.
 //
 // A nil Tracer traces nothing, and a nil Span notes nothing, so callers need no
-// conditions. A call that is not sampled has no span in its context: whatever it
-// begins finds none and costs one look.
+// conditions. A call that is not sampled has no span in its context. Code below
+// it finds no span, which costs one look-up.
 //
-// A span never holds what a client sent or a record says: no names, no
-// addresses, no queries, no bodies, no parameters of statements, no texts of
-// errors. It holds names from the source code (operations, tables, kinds of
-// jobs, codes), numbers, and opaque ids of requests, jobs, events and endpoints.
+// A span never holds data of clients or records: no names, addresses, queries,
+// bodies, parameters of statements or texts of errors. It holds names from the
+// source code (operations, tables, kinds of jobs, codes), numbers, and opaque
+// ids of requests, jobs, events and endpoints.
 package trace
 
 import (
@@ -36,7 +36,7 @@ type Tracer struct {
 	stop     func(context.Context) error
 }
 
-// Kind says which side of a call a span is.
+// Kind is the side of a call that a span belongs to.
 type Kind = otel.SpanKind
 
 // The kinds of spans.
@@ -51,23 +51,24 @@ const (
 type Span struct {
 	tracer *Tracer
 	otel   otel.Span
-	ctx    context.Context // of its children, for the library
-	// A coarse span and those below it count statements, without a span for
-	// each.
+	ctx    context.Context // parent of its children, for the library
+	// A coarse span and its children count statements and make no spans for
+	// them.
 	coarse     bool
 	statements atomic.Int64
 }
 
-// The options of starting spans are made once: each would be two allocations.
+// The options of starting spans are made once, because each would cost two
+// allocations.
 var kinds = map[Kind][]otel.SpanStartOption{
 	Internal: {otel.WithSpanKind(Internal)}, Server: {otel.WithSpanKind(Server)},
 	Client: {otel.WithSpanKind(Client)}, Consumer: {otel.WithSpanKind(Consumer)},
 }
 
-// Begin begins a span without a parent in this process. Parent is what
-// Span.Parent returned, or a traceparent header of a trusted caller (W3C Trace
-// Context); an empty or malformed one begins a trace. It returns nil if the
-// trace is not sampled.
+// Begin begins a span without a parent in this process. parent is a result of
+// Span.Parent, or the traceparent header of a trusted caller (W3C Trace
+// Context). If it is empty or malformed, a new trace begins. Begin returns nil
+// if the trace is not sampled.
 func (t *Tracer) Begin(name string, kind Kind, parent string) *Span {
 	if t == nil {
 		return nil
@@ -86,8 +87,8 @@ func (t *Tracer) Begin(name string, kind Kind, parent string) *Span {
 	return t.start(context.WithValue(ctx, decided{}, parameters.TraceID), name, kind)
 }
 
-// Continue is Begin for work that a call asked for. It returns nil if that call
-// was not traced.
+// Continue is like Begin for work that a call asked for. It returns nil if that
+// call was not traced.
 func (t *Tracer) Continue(name string, kind Kind, parent string) *Span {
 	if t == nil || parent == "" {
 		return nil
@@ -103,7 +104,7 @@ func (t *Tracer) start(ctx context.Context, name string, kind Kind) *Span {
 	return &Span{tracer: t, otel: span, ctx: ctx}
 }
 
-// parse reads a traceparent. A malformed one gives no parent.
+// parse parses a traceparent. A malformed one gives no parent.
 func parse(parent string) otel.SpanContext {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent})
 	return otel.SpanContextFromContext(ctx)
@@ -137,8 +138,8 @@ func (s *Span) Child(name string, kind Kind) *Span {
 	return child
 }
 
-// Statement begins the span of a statement and keeps its first word and table.
-// Several statements may travel together; count is their number.
+// Statement begins the span of a statement, with its first word and table.
+// count is the number of statements that are sent together.
 func (s *Span) Statement(query string, count int) *Span {
 	if s == nil {
 		return nil
@@ -155,7 +156,7 @@ func (s *Span) Statement(query string, count int) *Span {
 	return child
 }
 
-// Statements returns how many statements were begun.
+// Statements returns the number of statements below the span.
 func (s *Span) Statements() int64 {
 	if s == nil {
 		return 0
@@ -170,15 +171,15 @@ func (s *Span) Coarse() {
 	}
 }
 
-// Rename gives the span another name.
+// Rename sets the name of the span.
 func (s *Span) Rename(name string) {
 	if s != nil {
 		s.otel.SetName(name)
 	}
 }
 
-// Texts notes several texts, in pairs of name and value; empty values are left
-// out.
+// Texts sets several text attributes, in pairs of name and value. Empty values
+// are left out.
 func (s *Span) Texts(pairs ...string) {
 	if s == nil {
 		return
@@ -192,21 +193,22 @@ func (s *Span) Texts(pairs ...string) {
 	s.otel.SetAttributes(list...)
 }
 
-// Text notes a text, which must be a name from the source code or an opaque id.
+// Text sets a text attribute. It must be a name from the source code or an
+// opaque id.
 func (s *Span) Text(name, value string) {
 	if s != nil {
 		s.otel.SetAttributes(attribute.String(name, value))
 	}
 }
 
-// Number notes a number.
+// Number sets a number attribute.
 func (s *Span) Number(name string, value int64) {
 	if s != nil {
 		s.otel.SetAttributes(attribute.Int64(name, value))
 	}
 }
 
-// Event notes that something happened now.
+// Event adds an event at the present time.
 func (s *Span) Event(name string) {
 	if s != nil {
 		s.otel.AddEvent(name)
@@ -239,7 +241,7 @@ func (s *Span) Parent() string {
 	return "00-" + c.TraceID().String() + "-" + c.SpanID().String() + "-" + c.TraceFlags().String()
 }
 
-// Stored is Parent as a parameter of a statement: nil without a span.
+// Stored is Parent as a parameter of a statement: NULL without a span.
 func (s *Span) Stored() any {
 	if s == nil {
 		return nil
@@ -255,11 +257,11 @@ func (s *Span) ID() string {
 	return s.otel.SpanContext().TraceID().String()
 }
 
-// decided is the key of the trace id that the sampler was asked about.
+// decided is the context key of the trace id for which the sampler decided.
 type decided struct{}
 
-// generator names spans. A trace keeps the id that the sampler accepted,
-// because other services may decide by the same id.
+// generator makes the ids of spans. A trace keeps the id for which the sampler
+// decided, because other services may decide by the same id.
 type generator struct{}
 
 func (generator) NewIDs(ctx context.Context) (otel.TraceID, otel.SpanID) {
@@ -287,7 +289,7 @@ func newSpanID() (id otel.SpanID) {
 	return id
 }
 
-// instanceID returns a random name of this run, which tells replicas apart
+// instanceID returns a random name for this run. It distinguishes replicas
 // without the names of machines.
 func instanceID() string {
 	var b [16]byte

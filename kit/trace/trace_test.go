@@ -93,8 +93,7 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestOffCostsNothing: without a tracer, and in a call that is not sampled,
-// nothing is allocated.
+// TestOffCostsNothing checks that nothing is allocated without a tracer.
 func TestOffCostsNothing(t *testing.T) {
 	ctx := t.Context()
 	var off *Tracer
@@ -116,7 +115,7 @@ func TestOffCostsNothing(t *testing.T) {
 	}
 }
 
-// failing is a collector that is away until told otherwise.
+// failing is a collector whose sends fail while err is set.
 type failing struct {
 	sdk.SpanExporter
 	err error
@@ -124,8 +123,8 @@ type failing struct {
 
 func (f *failing) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return f.err }
 
-// TestOneWarning: a collector that is away is one line of the log in ten minutes,
-// and one more when it is back.
+// TestOneWarning checks that an unreachable collector is logged once in ten
+// minutes, and once when it is back.
 func TestOneWarning(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
@@ -157,9 +156,9 @@ func TestOneWarning(t *testing.T) {
 	}
 }
 
-// TestUnsampledCostsNothing: a call that the sampler refuses allocates nothing, a
-// trusted caller's decision is followed, and a trace keeps the id that the
-// sampler said yes to.
+// TestUnsampledCostsNothing checks that a call that is not sampled allocates
+// nothing. The decision of a trusted caller is followed, and a trace keeps the
+// id for which the sampler decided.
 func TestUnsampledCostsNothing(t *testing.T) {
 	of := func(sampler, arg string) *Tracer {
 		tracer, err := New(t.Context(), Settings{Endpoint: "http://127.0.0.1:1/v1/traces", Sampler: sampler, SamplerArg: arg}, "test", time.Now, slog.New(slog.DiscardHandler))
