@@ -52,32 +52,33 @@ type account struct {
 	// taken of its organization's quota.
 	lockedUntil     int64
 	refusals, share counter
-	// running is how many calls run in this replica, and reading how many of them
-	// may return records.
+	// running is the number of running calls in this replica. reading is the
+	// number of those that may return records.
 	running, reading int64
 	alerts           []Alert
 
-	// holdings are those of the other replicas, by incarnation. mine is that of this
-	// one as stored. Until cooldown no leases are granted. recalls numbers the
-	// recalls of leases; only the organization's account has them.
+	// holdings are those of the other replicas, by incarnation. mine is the
+	// stored holding of this replica. Until cooldown ends, no leases are
+	// granted. recalls numbers the recalls of leases; only the organization's
+	// account has them.
 	holdings          map[string]holding
 	mine              *holding
 	cooldown, recalls int64
-	// used is when it was last charged here. touched is set if something here is not
-	// reported yet.
+	// used is the time of the last charge here. touched is set while something
+	// here is not reported.
 	used    int64
 	touched bool
 	held    bool // the stored account has a holding of this replica
 
-	// dirty is set while something is unsaved. unsaved is how much of the day and
-	// hour quotas that is, in thousandths of the quota. saved is the time of the last
-	// save.
+	// dirty is set while something is unsaved. unsaved is the unsaved usage of
+	// the day and hour quotas, in thousandths of the quota. saved is the time
+	// of the last save.
 	dirty   bool
 	unsaved int64
 	saved   int64
 }
 
-// inFlight returns how many calls run in all replicas.
+// inFlight returns the number of running calls in all replicas.
 func (a *account) inFlight() int64 {
 	n := a.running
 	for _, other := range a.holdings {
@@ -86,8 +87,8 @@ func (a *account) inFlight() int64 {
 	return n
 }
 
-// inUseElsewhere returns how much other replicas need of a counter for running
-// calls. That cannot be recalled before the calls end.
+// inUseElsewhere returns how much of a counter the running calls of other
+// replicas need. It cannot be recalled before the calls end.
 func (r *rule) inUseElsewhere(a *account) (n int64) {
 	for _, h := range a.holdings {
 		switch r.Unit {
@@ -100,18 +101,20 @@ func (r *rule) inUseElsewhere(a *account) (n int64) {
 	return n
 }
 
-// holding is what one replica holds of an account.
+// holding is one replica's share of an account.
 type holding struct {
-	// Seq is the number of the transaction that wrote this. Usage with a later number
-	// is not in the account yet.
+	// Seq is the number of the transaction that wrote this holding. The account
+	// does not include usage with a later number.
 	Seq int64 `json:"seq"`
-	// Leases are what it may take of each policy without a transaction.
+	// Leases are the amounts of each policy that it may use without a
+	// transaction.
 	Leases map[string]int64 `json:"leases,omitempty"`
-	// Running is how many of its calls ran, and Slots how many more may.
+	// Running is the number of its running calls, and Slots the number of calls
+	// that it may start in addition.
 	Running int64 `json:"running,omitempty"`
 	Slots   int64 `json:"slots,omitempty"`
-	// Reading is how many of its calls may have returned records that are not
-	// reported.
+	// Reading is the number of its calls that may have returned unreported
+	// records.
 	Reading int64 `json:"reading,omitempty"`
 	// Reported is the time up to which its usage is reported.
 	Reported int64 `json:"reported,omitempty"`
@@ -197,9 +200,10 @@ func (t *table) encode(l level, a *account) string {
 	return string(b)
 }
 
-// backward is how far a stored time may be ahead of the clock, in microseconds. A
-// larger difference means that the clock was set back: then the account goes on
-// as if no time had passed. A smaller one is the skew between two replicas.
+// backward is how far a stored time may be ahead of the clock, in microseconds.
+// A smaller difference is the skew between two replicas. A larger one means
+// that the clock was set back. Then the account continues as if no time had
+// passed.
 const backward = 5_000_000
 
 // decode reads an account at the time now. Leases of dead replicas count as taken,

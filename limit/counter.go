@@ -7,15 +7,15 @@ import (
 
 // rule is a compiled policy. All its times are microseconds.
 //
-// A policy with a capacity is a token bucket with continuous refill. Its level is
-// counted in units of 1/window of a point. So each microsecond adds exactly quota
-// units, a point is exactly window units, and nothing is ever rounded.
+// A policy with a capacity is a token bucket with continuous refill. Its level
+// is counted in units of 1/window of a point. So each microsecond adds exactly
+// quota units, a point is exactly window units, and nothing is ever rounded.
 //
 // Any other policy is a sliding window log: no interval of the window's length
-// has more usage than the quota. Each entry is kept until the window has passed.
-// For quotas above wholeLog that would cost memory. There, entries within a
-// granule, a sixtieth of the window, become one with the time of the last: they
-// expire up to a granule late and never early.
+// has more usage than the quota. Each entry is kept until the window has
+// passed. For quotas above wholeLog that would cost memory. There, the entries
+// of one granule, a sixtieth of the window, become one entry with the last
+// time. They expire up to a granule late and never early.
 type rule struct {
 	Policy
 	bucket  bool
@@ -40,24 +40,25 @@ func newRule(p Policy) rule {
 
 // counter is the state of one policy for one subject.
 type counter struct {
-	// level and at are those of a bucket. If replicas report late, base is the level
-	// at the time since, and log holds the usage from then on.
+	// level is the level of a bucket at the time at. If replicas report late,
+	// base is the level at the time since, and log has the usage after it.
 	level, at   int64
 	base, since int64
-	// log and sum are those of a sliding window. The first entry is log[gone].
+	// log is the log of a sliding window, and sum the usage in it. The first
+	// entry is log[gone].
 	log  []taking
 	gone int
 	sum  int64
 	// alerted is the time until which no further alert is raised. exhausted is the
 	// same for the alert about a refusal.
 	alerted, exhausted int64
-	// reserved is the sum of all leases: replicas may take it without a transaction,
-	// so a transaction leaves it alone. lease is what remains of this replica's own,
-	// granted what it was at first.
+	// reserved is the sum of all leases. Replicas may use it without a
+	// transaction, so a transaction leaves it untouched. lease is the rest of
+	// this replica's own lease, and granted its original size.
 	reserved, lease, granted int64
 }
 
-// taking is an entry of the log: what was taken between the times first and last.
+// taking is an entry of the log: the usage between the times first and last.
 type taking struct{ first, last, amount int64 }
 
 func (r *rule) fresh(now int64) counter { return counter{level: r.full, at: now} }
@@ -93,12 +94,12 @@ func (r *rule) refill(level, at, now int64) (int64, int64) {
 	return level + elapsed*r.Quota, now
 }
 
-// late is how many entries a bucket keeps for late reports to be sorted in. Only
-// quotas far above those of the contract need more.
+// late is the number of entries that a bucket keeps so that late reports can be
+// inserted. Only quotas far above those of the contract need more.
 const late = 300
 
-// fold moves the base of a bucket up to the time until. No report of usage before
-// that is due any more.
+// fold moves the base of a bucket up to the time until, before which no more
+// reports are due.
 func (r *rule) fold(c *counter, until int64) {
 	n := 0
 	for ; n < len(c.log) && (c.log[n].last <= until || len(c.log)-n > late); n++ {
@@ -120,9 +121,9 @@ func (r *rule) replay(c *counter) {
 	r.advance(c, now)
 }
 
-// amount returns what a call takes before it runs. A call that costs more than the
-// capacity takes all of it: small quotas make callers slow, but no operation
-// impossible.
+// amount returns the charge before the call runs. A call that costs more than
+// the capacity is charged the whole capacity. So small quotas make callers
+// slow, but no operation impossible.
 func (r *rule) amount(c *Charge) int64 {
 	switch r.Unit {
 	case Points:
@@ -137,13 +138,13 @@ func (r *rule) amount(c *Charge) int64 {
 	return 1
 }
 
-// page is the most records that a call returns.
+// page is the largest number of records that a call returns.
 const page = 100
 
 // least returns how much must be left for a call that takes amount. Records are
-// charged when they are returned, so such a call passes while any are left. If
-// beside is set, leases of others must stay untouched: then there must be room for
-// a page of this call and of each running one.
+// charged when they are returned, so a call that returns some passes while any
+// are left. If beside is set, the leases of other replicas must stay untouched.
+// Then a page for this call and one for each running call must be left.
 func (r *rule) least(amount, running int64, beside bool) int64 {
 	switch {
 	case r.Unit != Records:
@@ -162,9 +163,10 @@ func (r *rule) left(c *counter) int64 {
 	return r.Quota - c.sum
 }
 
-// leaseSize returns how much of what is free one replica gets as a lease. It is
-// small, so what a killed replica forfeits comes back soon and others find
-// something. Deletes are rare, and each is charged in a transaction.
+// leaseSize returns how much of the free rest one replica gets as a lease.
+// Leases are small: a killed replica forfeits little, and others find
+// something. Deletes are rare, so each is charged in a transaction without a
+// lease.
 func (r *rule) leaseSize(free int64) int64 {
 	switch r.Unit {
 	case Deletes:
@@ -181,8 +183,8 @@ func (r *rule) leaseSize(free int64) int64 {
 }
 
 // take charges amount at the time now. The counter must be advanced. A bucket
-// never falls below empty; a window may exceed its quota (records). now may be
-// before the counter's time if a report comes late.
+// never falls below empty, but a window may exceed its quota (records). now may
+// be before the counter's time if a report is late.
 func (r *rule) take(c *counter, now, amount int64) {
 	switch {
 	case amount == 0:
@@ -227,7 +229,7 @@ func (r *rule) read(c *counter, now int64, s *Status) {
 	}
 }
 
-// used returns how much is taken.
+// used returns the present usage.
 func (r *rule) used(c *counter) int64 {
 	if r.bucket {
 		return r.Capacity - c.level/r.window

@@ -3,20 +3,19 @@ package limit
 import "strconv"
 
 // Headers returns the values of the RateLimit and RateLimit-Policy headers
-// for the policies that apply to a call, the tightest first, in the syntax of
-// draft-ietf-httpapi-ratelimit-headers-11: lists of quoted strings with
-// parameters (RFC 9651). Where the draft changes, this file changes and
-// nothing else.
+// for the policies that apply to a call, the tightest first. The syntax is that
+// of draft-ietf-httpapi-ratelimit-headers-11: lists of quoted strings with
+// parameters (RFC 9651). If the draft changes, only this file needs a change.
 //
 //	RateLimit: "key";r=412;t=38
 //	RateLimit-Policy: "key";q=300;w=60, "writes";q=60;w=60
 //
-// The draft's parameter qu names the unit and means requests when it is left
-// out; it knows content-bytes and concurrent-requests besides. Points, writes,
-// deletes and records are none of these, and the draft gives no names to
-// private units, so they carry no qu: the name of the policy says what it
-// counts, and GET /rate_limit has its unit. Only concurrency carries
-// qu="concurrent-requests", because six in a second would be wrong.
+// The draft's parameter qu is the unit: requests (the default), content-bytes or
+// concurrent-requests. Points, writes, deletes and records are none of these,
+// and the draft has no private units, so their policies carry no qu. The name of
+// a policy tells what it counts, and GET /rate_limit has its unit. Only
+// concurrency carries qu="concurrent-requests", because six in a second would be
+// wrong.
 func Headers(statuses []Status) (rateLimit, policy string) {
 	if len(statuses) == 0 {
 		return "", ""
@@ -31,8 +30,8 @@ func Headers(statuses []Status) (rateLimit, policy string) {
 	return string(AppendRateLimit(nil, statuses)), string(b)
 }
 
-// AppendRateLimit appends the value of the RateLimit header alone, for calls
-// whose RateLimit-Policy is at hand in Decision.PolicyHeader.
+// AppendRateLimit appends the value of the RateLimit header. For
+// RateLimit-Policy, callers have Decision.PolicyHeader.
 func AppendRateLimit(b []byte, statuses []Status) []byte {
 	if len(statuses) == 0 {
 		return b

@@ -9,8 +9,8 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// TestHeadersAreStructuredFields reads what Headers writes with a parser that
-// others wrote, and holds it against the statuses.
+// TestHeadersAreStructuredFields parses the headers with a library for
+// structured fields, and compares them with the statuses.
 func TestHeadersAreStructuredFields(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)

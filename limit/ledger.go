@@ -13,22 +13,23 @@ import (
 	"kartei/store/db"
 )
 
-// Options are what a Ledger needs besides its Config. The zero value counts in
-// this process alone and forgets everything when the process ends.
+// Options are the dependencies of a Ledger. The zero value counts in this
+// process alone, and the counts end with the process.
 type Options struct {
-	// DB is where the accounts are kept. On SQLite an account is read when its
-	// subject first calls, and saved in the background. On PostgreSQL accounts are
-	// shared with the other replicas.
+	// DB keeps the accounts. On SQLite an account is read at the first call of
+	// its subject, and saved in the background. On PostgreSQL the replicas
+	// share the accounts.
 	DB db.DB
-	// Replica is the name of this process among those that share DB, the same
-	// after a restart.
+	// Replica is the name of this process among those that share DB. It stays
+	// the same after a restart.
 	Replica string
-	// ServerTime takes the time from the database's clock, so replicas whose clocks
-	// differ count alike.
+	// ServerTime makes the ledger follow the database's clock, so replicas
+	// whose clocks differ count alike.
 	ServerTime bool
-	// Lease is how long a replica counts as alive after its last heartbeat, the same
-	// for all that share DB; 0 is 5 s. A replica that is only slow does no harm: its
-	// leases count as taken, and its next transaction finds them gone.
+	// Lease is the time for which a replica counts as alive after its last
+	// heartbeat; 0 is 5 s. It is the same for all that share DB. A replica that
+	// is only slow does no harm: its leases count as used, and its next
+	// transaction notices their loss.
 	Lease time.Duration
 	// Alert is called in the transaction that saves an account whose day or hour
 	// quota is almost used up. It may run more than once.
@@ -55,8 +56,9 @@ type Ledger struct {
 	// fallback is charged while the database cannot be reached.
 	fallback *memory
 
-	// incarnation is the name under which this process's holdings are stored. It is
-	// new with every start, since the holdings of the process before are forfeited.
+	// incarnation is the name under which this process's holdings are stored.
+	// It is new with every start, because the holdings of the previous process
+	// are forfeited.
 	incarnation string
 
 	start time.Time
@@ -69,7 +71,7 @@ type Ledger struct {
 	// others replicas is nil.
 	tenants  tenants
 	replicas *replicas.Membership
-	// listening is set once notifications of others come through.
+	// listening is set once notifications of other replicas arrive.
 	listening atomic.Bool
 
 	incidents atomic.Uint64
@@ -104,14 +106,14 @@ func Open(config Config, c clock.Clock, opts Options) *Ledger {
 // Metered reports whether limits are enforced.
 func (l *Ledger) Metered() bool { return l.table.config.Metered }
 
-// Declared returns the decision for a caller that has taken nothing yet.
+// Declared returns the decision for a caller without usage.
 func (l *Ledger) Declared(c Charge) Decision {
 	_, d := l.table.begin(&c)
 	return d
 }
 
-// Incidents returns how many calls were charged in the memory of this process
-// alone because the database could not be reached.
+// Incidents returns the number of calls that were charged in this process's
+// memory alone, because the database could not be reached.
 func (l *Ledger) Incidents() uint64 { return l.incidents.Load() }
 
 // now returns the time of a call in microseconds since 1970. It follows the
@@ -124,8 +126,8 @@ func (l *Ledger) now(at time.Time) int64 {
 	return l.base + at.Sub(l.start).Microseconds() + l.offset.Load()
 }
 
-// followClock follows the database's clock if Options ask for that. The clock
-// showed now at some point within the last took.
+// followClock follows the database's clock if Options ask for that. now is the
+// time that the clock showed at some point within the last took.
 func (l *Ledger) followClock(now int64, took time.Duration) {
 	if !l.opts.ServerTime {
 		return

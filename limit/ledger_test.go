@@ -60,7 +60,8 @@ func launch(t testing.TB, d db.DB, c clock.Clock, s settings) *process {
 	return p
 }
 
-// call makes a call that ends at once, and returns which policies refused it.
+// call makes a call that ends at once, and returns the names of the policies
+// that refused it.
 func (p *process) call(c limit.Charge, records ...int) []string {
 	p.Helper()
 	d, err := p.Take(context.Background(), c)
@@ -90,7 +91,7 @@ var (
 	remove = limit.Charge{Organization: 7, Principal: "usr_a", Key: "key_a", Points: 10, Write: true, Delete: true}
 )
 
-// launchReplicas opens the database n times more.
+// launchReplicas opens n replicas on one database.
 func launchReplicas(t *testing.T, d db.DB, n int, c clock.Clock, config limit.Config) (all []*process) {
 	t.Helper()
 	for i := range n {
@@ -99,8 +100,8 @@ func launchReplicas(t *testing.T, d db.DB, n int, c clock.Clock, config limit.Co
 	return all
 }
 
-// TestBurstOverReplicas: of a burst from 100 clients over three replicas
-// exactly as many calls pass as the quota allows, for every policy.
+// TestBurstOverReplicas checks a burst from 100 clients over three replicas.
+// For every policy, exactly as many calls pass as the quota allows.
 func TestBurstOverReplicas(t *testing.T) {
 	d := dbtest.Postgres(t)
 	for _, test := range []struct {
@@ -164,8 +165,8 @@ func TestBurstOverReplicas(t *testing.T) {
 	}
 }
 
-// TestConcurrencyOverReplicas: as many calls run at the same time as the quota
-// allows, in any of the replicas.
+// TestConcurrencyOverReplicas checks that as many calls run at the same time as
+// the quota allows, in all replicas together.
 func TestConcurrencyOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
 	type held struct {
@@ -204,8 +205,8 @@ func TestConcurrencyOverReplicas(t *testing.T) {
 	}
 }
 
-// TestNestedOverReplicas: nested calls take no slots, in whichever replica the
-// outer call runs.
+// TestNestedOverReplicas checks that nested calls take no slots, whichever
+// replica runs the outer call.
 func TestNestedOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 3, clock.NewFake(begin), limit.Config{LockAfter: 1 << 40})
 	around := get
@@ -240,8 +241,8 @@ func TestNestedOverReplicas(t *testing.T) {
 	}
 }
 
-// TestLockOverReplicas: refusals of all replicas count, and the 51st locks the
-// key everywhere.
+// TestLockOverReplicas checks that the refusals of all replicas count, and that
+// the 51st locks the key everywhere.
 func TestLockOverReplicas(t *testing.T) {
 	c := clock.NewFake(begin)
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
@@ -264,8 +265,8 @@ func TestLockOverReplicas(t *testing.T) {
 	}
 }
 
-// TestModelOverReplicas: two replicas in turn decide like one process that
-// counts in memory.
+// TestModelOverReplicas checks that two replicas in turn decide like one
+// process that counts in memory.
 func TestModelOverReplicas(t *testing.T) {
 	c := clock.NewFake(begin)
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
@@ -294,8 +295,8 @@ func TestModelOverReplicas(t *testing.T) {
 	}
 }
 
-// TestJoinAndLeave: a replica that joins does not wait, and knows the usage of
-// the other one. The usage of both is known to the one that stays.
+// TestJoinAndLeave checks that a replica joins without waiting, and knows the
+// usage of the other one. The remaining one knows the usage of both.
 func TestJoinAndLeave(t *testing.T) {
 	d, c := dbtest.Postgres(t), clock.NewFake(begin)
 	first := launch(t, dbtest.Again(t, d), c, settings{replica: "a"})
@@ -328,8 +329,8 @@ func TestJoinAndLeave(t *testing.T) {
 	}
 }
 
-// TestRestart: everything is known after an orderly stop. After a kill, day and
-// hour quotas are known except for the last moment.
+// TestRestart checks that all usage is known after an orderly stop. After a
+// kill, usage of the day and hour quotas is known except for the last moment.
 func TestRestart(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(begin)
@@ -350,8 +351,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestKill ends a process without a stop: usage that was unsaved for longer
-// than a round of saving is not lost.
+// TestKill ends a process without a stop. Usage that was unsaved for longer
+// than one round of saving is not lost.
 func TestKill(t *testing.T) {
 	d := dbtest.SQLite(t)
 	c := clock.NewFake(begin)
@@ -383,8 +384,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestClockPutBack: after a start with a clock that was set back by an hour,
-// usage counts for its window and no longer.
+// TestClockPutBack checks a start with a clock that was set back by an hour.
+// Usage counts for its window and no longer.
 func TestClockPutBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		p := launch(t, d, clock.NewFake(begin), settings{})
@@ -409,8 +410,9 @@ func TestClockPutBack(t *testing.T) {
 	})
 }
 
-// TestAlertOnceAWindow: at 80 percent the alert comes in the transaction that
-// saves the account, once a window, also after a restart.
+// TestAlertOnceAWindow checks that the alert at 80 percent is raised once in
+// each window, also after a restart. It comes in the transaction that saves the
+// account.
 func TestAlertOnceAWindow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(begin)
@@ -468,7 +470,7 @@ func (b *broken) Write(ctx context.Context, f func(db.Tx) error) error {
 	return b.DB.Write(ctx, f)
 }
 
-// TestBroken: while the database is away a replica charges its leases, then
+// TestBroken checks a replica without its database. It charges its leases, then
 // counts for itself, and refuses deletes (docs/decisions/0006).
 func TestBroken(t *testing.T) {
 	d, c := dbtest.Postgres(t), clock.NewFake(begin)
@@ -499,8 +501,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// BenchmarkCall measures one call, charged and ended: counted in memory above
-// each database, and shared by two replicas.
+// BenchmarkCall measures a call from its charge to its end: counted in memory
+// above each database, and shared by two replicas.
 func BenchmarkCall(b *testing.B) {
 	raised := make([]limit.Override, 0, 8)
 	for _, p := range limit.Policies() {

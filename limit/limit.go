@@ -42,7 +42,8 @@ type Policy struct {
 	Level string
 	Unit  Unit
 	Quota int64
-	// Capacity is how much may be saved up. It equals Quota if none is given.
+	// Capacity is the largest amount that a caller can save up. The default is
+	// Quota.
 	Capacity int64
 	Window   time.Duration
 }
@@ -60,7 +61,7 @@ type Status struct {
 // RateLimit header and the resetSeconds of GET /rate_limit.
 func (s *Status) ResetSeconds() int64 { return int64((s.Reset + time.Second - 1) / time.Second) }
 
-// Charge is what one call takes, and from whom.
+// Charge describes one call: its cost and its caller.
 type Charge struct {
 	Organization int64
 	Principal    string
@@ -77,11 +78,11 @@ type Charge struct {
 	// Nested is set for a call that runs within another call of the same key. The
 	// two count as one running call.
 	Nested bool
-	// At is when the call arrived, by the limiter's clock. If it is zero Take reads
-	// the clock, which is a third of its cost.
+	// At is the arrival of the call, by the limiter's clock. If it is zero,
+	// Take reads the clock, which is a third of its cost.
 	At time.Time
-	// Into is an optional buffer for Decision.Statuses. If its capacity suffices,
-	// Take allocates nothing. Eight are always enough.
+	// Into is an optional buffer for Decision.Statuses. If its capacity is at
+	// least eight, Take allocates nothing.
 	Into []Status
 }
 
@@ -96,22 +97,24 @@ type Decision struct {
 	// Violated names the policies that refused the call. If it is empty the call
 	// passes.
 	Violated []string
-	// Locked reports that the key is locked, for as long as RetryAfter says.
+	// Locked is true if the key is locked, for as long as RetryAfter says.
 	Locked bool
-	// Quota reports that a day or hour quota refused: QUOTA_EXHAUSTED.
+	// Quota is true if a day or hour quota refused: QUOTA_EXHAUSTED.
 	Quota bool
-	// RetryAfter is how long a refused caller must wait, in whole seconds: until
-	// its policies are back at their capacity, never earlier than the t of the
-	// RateLimit header. A bucket refills meanwhile, so this costs no throughput. A
-	// caller that obeys is refused so rarely that it never comes near the lock.
-	// During the lock it is what remains of the lock.
+	// RetryAfter is the time that a refused caller must wait, in whole seconds.
+	// It lasts until the refusing policies are back at their capacity, and at
+	// least as long as the t of the RateLimit header. A bucket refills
+	// meanwhile, so waiting costs no throughput. A caller that obeys is refused
+	// so rarely that it never comes near the lock. During the lock, RetryAfter
+	// is the rest of the lock.
 	RetryAfter time.Duration
 
-	// countedIn is where the call counts as running. Done ends it there.
+	// countedIn is the count of running calls that has the call. Done ends it
+	// there.
 	countedIn countedIn
 }
 
-// countedIn says which counts a call was charged to.
+// countedIn names the counts to which a call was charged.
 type countedIn uint8
 
 const (
@@ -143,7 +146,7 @@ type Alert struct {
 	Principal    string `json:"principal"`
 	Key          string `json:"-"`
 	Policy       string `json:"policy"`
-	// Used of Quota was taken at the time At, in microseconds since 1970.
+	// Used is the usage at the time At, in microseconds since 1970.
 	Used  int64 `json:"used"`
 	Quota int64 `json:"quota"`
 	At    int64 `json:"at"`

@@ -18,7 +18,7 @@ var start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 // New returns a limiter that counts in this process's memory and saves nothing.
 func New(config Config, c clock.Clock) *Ledger { return Open(config, c, Options{}) }
 
-// only returns the contract's policies of these names.
+// only returns the policies of the contract with these names.
 func only(names ...string) (list []Policy) {
 	for _, p := range Policies() {
 		if slices.Contains(names, p.Name) {
@@ -36,7 +36,7 @@ func take(t testing.TB, l Limiter, c Charge) Decision {
 	return d
 }
 
-// begin makes a call that goes on.
+// begin makes a call that keeps running.
 func begin(t testing.TB, l Limiter, c Charge) Decision {
 	t.Helper()
 	d, err := l.Take(context.Background(), c)
@@ -149,8 +149,8 @@ func TestRejectionTakesNothing(t *testing.T) {
 }
 
 // TestObedientCallerIsRefusedRarely shows why RetryAfter waits for a full
-// bucket: a caller that always calls at once and always obeys gets its whole
-// rate, and stays far below the 50 rejections a minute that lock a key.
+// bucket. A caller that calls without pauses and obeys each RetryAfter gets its
+// whole rate. It stays far below the 50 refusals a minute that lock a key.
 func TestObedientCallerIsRefusedRarely(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)
@@ -184,7 +184,7 @@ func TestAllOrNothing(t *testing.T) {
 		running = append(running, begin(t, l, del))
 	}
 	before := rest()
-	d := take(t, l, del) // six of six concurrent calls are taken
+	d := take(t, l, del) // all six concurrent calls are running
 	if !slices.Equal(d.Violated, []string{"concurrency"}) || d.Statuses[0].Name != "concurrency" || d.RetryAfter != time.Second {
 		t.Errorf("%v, %+v, %v", d.Violated, d.Statuses[0], d.RetryAfter)
 	}
@@ -210,8 +210,8 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestConcurrency: a call that hangs holds its place until it ends, however
-// long that takes.
+// TestConcurrency checks that a call holds its slot until it ends, even if that
+// takes long.
 func TestConcurrency(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)
@@ -238,10 +238,9 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// TestLock: 50 refusals within 60 s are borne, one more locks the key for five
-// minutes, which further calls do not prolong.
-// TestParts: a call that costs nothing passes with no points left, takes one
-// place, and those within it take none; everything else counts for them.
+// TestParts checks a call that costs nothing and has nested calls. It passes
+// without any points left, and takes one slot; the nested calls take none. All
+// other limits count for them.
 func TestParts(t *testing.T) {
 	l := New(Config{Metered: true}, clock.NewFake(start))
 	key := Charge{Key: "key_a"}
@@ -289,6 +288,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestLock checks that 50 refusals within 60 s do not lock a key, and that one
+// more locks it for five minutes. Further calls do not prolong the lock.
 func TestLock(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true}, c)
@@ -309,7 +310,7 @@ func TestLock(t *testing.T) {
 	if d := refuse(25); d.RetryAfter > time.Minute || d.Violated[0] != "deletes" {
 		t.Fatalf("locked after 50: %+v", d)
 	}
-	c.Advance(time.Microsecond) // 25 are forgotten, the deletes come back
+	c.Advance(time.Microsecond) // 25 refusals have expired; the deletes come back
 	for range 10 {
 		take(t, l, del)
 	}
@@ -336,7 +337,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestShareOfOneKey: one key may take half of what the organization has.
+// TestShareOfOneKey checks that one key may use half of the organization's
+// quota.
 func TestShareOfOneKey(t *testing.T) {
 	c := clock.NewFake(start)
 	policies, err := With(Override{"key", 100_000, 100_000}, Override{"principal", 100_000, 100_000})
@@ -369,8 +371,8 @@ func TestShareOfOneKey(t *testing.T) {
 	}
 }
 
-// TestOutflow: what was returned is counted after the call, so the last call
-// may go over the quota, and no other after it.
+// TestOutflow checks that returned records are counted after the call. So the
+// last call may exceed the quota, and no other one after it.
 func TestOutflow(t *testing.T) {
 	c := clock.NewFake(start)
 	policies, _ := With(Override{"outflow", 250, 250})
@@ -401,8 +403,8 @@ func TestOutflow(t *testing.T) {
 	}
 }
 
-// TestConcurrentCallersPassExactly lets many callers ask at the same time
-// while the clock moves: exactly the capacity and what came in may pass.
+// TestConcurrentCallersPassExactly lets many callers ask at the same time while
+// the clock moves. Exactly the capacity and the refilled points pass.
 func TestConcurrentCallersPassExactly(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true, LockAfter: 1 << 40, Policies: only("key", "principal", "organization")}, c)
@@ -461,8 +463,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestTimesOutOfOrder hands over times in another order than they were read
-// in, as concurrent calls do: nothing comes in twice.
+// TestTimesOutOfOrder charges calls in another order than that of their times,
+// as concurrent calls do. Nothing is counted twice.
 func TestTimesOutOfOrder(t *testing.T) {
 	c := clock.NewFake(start)
 	l := New(Config{Metered: true, Policies: only("key")}, c)
@@ -528,8 +530,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestTakeAllocatesNothing holds the path's promise for a call that passes
-// and hands over a buffer.
+// TestTakeAllocatesNothing checks a call that passes and brings a buffer.
 func TestTakeAllocatesNothing(t *testing.T) {
 	l := New(Config{Metered: true}, clock.System)
 	into, header := make([]Status, 0, 8), make([]byte, 0, 64)

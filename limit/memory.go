@@ -15,8 +15,9 @@ type memory struct {
 	urgent chan struct{}
 }
 
-// shards is how many locks share the subjects: enough that a few hundred
-// connections seldom meet, few enough that an idle process pays nothing.
+// shards is the number of locks that share the subjects. A few hundred
+// connections seldom meet at one of them, and an idle process pays nothing for
+// them.
 const shards = 64
 
 // sweepFrom is how many accounts a shard holds before it is swept.
@@ -76,8 +77,8 @@ func (m *memory) add(s *subject, now int64, read *account) *account {
 }
 
 // sweep drops the accounts that rest. The next sweep comes when the shard has
-// doubled, so its cost is amortized over the insertions between. Memory holds at
-// most twice the subjects that are active within their longest window.
+// doubled, so each insertion pays a bounded share. Memory holds at most twice
+// the subjects that are active within their longest window.
 func (m *memory) sweep(sh *shard, now int64) {
 	for s, a := range sh.accounts {
 		if !a.mu.TryLock() {
@@ -95,8 +96,8 @@ func (m *memory) sweep(sh *shard, now int64) {
 // reader reads accounts that are not in memory.
 type reader func(ctx context.Context, who *[levels]subject, into *accounts) error
 
-// lock returns the accounts of a charge, locked. Accounts that are not in memory
-// are read; if read is nil they begin anew.
+// lock returns the accounts of a charge, locked. It reads accounts that are not
+// in memory. If read is nil, they are new.
 func (m *memory) lock(ctx context.Context, c *Charge, now int64, read reader) (a accounts, err error) {
 	who := subjects(c)
 	for {
@@ -108,7 +109,7 @@ func (m *memory) lock(ctx context.Context, c *Charge, now int64, read reader) (a
 		if !complete {
 			var stored accounts
 			if read != nil {
-				recalled, found := who, new(accounts) // only here on the heap
+				recalled, found := who, new(accounts) // allocates only in this rare case
 				if err := read(ctx, &recalled, found); err != nil {
 					return a, err
 				}

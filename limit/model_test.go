@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The reference: the contract's table of levels as one would write it down,
-// with fractions, lists and no thought of cost.
+// The reference is the contract's table of levels in its simplest form: with
+// fractions and lists, and without regard to cost.
 
 type refBucket struct {
 	level, capacity, perMicro *big.Rat
@@ -47,15 +47,16 @@ func (r *refBucket) reset() time.Duration {
 	return time.Duration(n.Quo(n, micros.Denom()).Int64()) * time.Microsecond
 }
 
-// refWindow keeps every taking for ever. back is when each comes back, by the
-// documented rule for large quotas: together with the others of its granule.
+// refWindow keeps every entry forever. back is the time at which an entry
+// expires. By the documented rule for large quotas, entries of one granule
+// expire together.
 type refWindow struct {
 	window, granule time.Duration
 	takings         []refTaking
 }
 
 type refTaking struct {
-	at, first, last time.Time // first and last of its granule
+	at, first, last time.Time // first and last time of the granule
 	amount          int64
 }
 
@@ -76,8 +77,8 @@ func (w *refWindow) take(now time.Time, amount int64) {
 	w.takings = append(w.takings, refTaking{now, first, now, amount})
 }
 
-// sum is what counts at a time; exactly is what was taken in the window
-// before it, whatever the granule.
+// sum is the usage that counts at a time. exactly is the true usage in the
+// window before it, without granules.
 func (w *refWindow) sum(now time.Time) (n int64, reset time.Duration) {
 	for _, t := range w.takings {
 		if t.last.Add(w.window).After(now) {
@@ -161,8 +162,8 @@ func share(p Policy) Policy {
 	return p
 }
 
-// left returns what remains of a policy and when all is back. over is set for
-// a call that is over when its answer is read.
+// left returns the rest of a policy, and the time until all of it is back. over
+// is set for a call that has ended when its answer is read.
 func (o *office) left(p Policy, c Charge, over, refused bool) (int64, time.Duration) {
 	switch {
 	case p.Unit == Calls:
@@ -248,9 +249,9 @@ func (o *office) take(c Charge) (violated []string) {
 	return nil
 }
 
-// sane holds the reference's windows to what the contract says: in no window
-// was more taken than the quota (records: than the quota and one page for each
-// call that may run at the same time).
+// sane compares the reference's windows with the contract: no window has more
+// usage than the quota. For records, one page may be added for each concurrent
+// call.
 func (o *office) sane(t *rapid.T, p Policy, c Charge) {
 	if p.Unit == Calls || p.Name == "key" {
 		return
@@ -269,7 +270,7 @@ func (o *office) sane(t *rapid.T, p Policy, c Charge) {
 	}
 }
 
-// checkDecision holds a decision to the reference after the call.
+// checkDecision compares a decision with the reference after the call.
 func (o *office) checkDecision(t *rapid.T, d Decision, c Charge, violated []string) {
 	if !slices.Equal(d.Violated, violated) {
 		t.Fatalf("%+v: violated %v, want %v", c, d.Violated, violated)
@@ -321,11 +322,12 @@ type runningCall struct {
 	decision Decision
 }
 
-// TestModel drives the limiter and the reference through the same long random
-// schedules and compares every answer: what passes, what remains of each
-// policy and until when, what the headers say, the lock.
+// TestModel sends the same long random schedules to the limiter and the
+// reference. It compares every answer: passed or refused, the rest and reset of
+// each policy, the headers, the lock.
 func TestModel(t *testing.T) {
-	// The contract's numbers, and small ones that meet each other more often.
+	// The policies are those of the contract, and small ones that collide more
+	// often.
 	small, err := With(Override{"key", 40, 60}, Override{"writes", 8, 8}, Override{"principal", 90, 90},
 		Override{"organization", 120, 120}, Override{"deletes", 3, 3}, Override{"deletes-day", 9, 9}, Override{"outflow", 600, 600})
 	if err != nil {
@@ -365,7 +367,7 @@ func compare(t *rapid.T, policies []Policy) {
 		case "batch": // costs nothing by itself
 			return ch
 		}
-		// Calls within another take no place of their own.
+		// Nested calls take no slot of their own.
 		ch.Nested = slices.ContainsFunc(running, func(r runningCall) bool {
 			return r.charge.Key == ch.Key && r.charge.Points == 0 && r.decision.Violated == nil
 		})
@@ -433,8 +435,8 @@ func compare(t *rapid.T, policies []Policy) {
 			}
 			end(asking, 0)
 		},
-		// The account goes through the database and back, as between replicas
-		// and over a restart.
+		// The account is written and read again, as between replicas and over a
+		// restart.
 		"store": func(t *rapid.T) {
 			for i := range l.memory.shards {
 				for s, a := range l.memory.shards[i].accounts {

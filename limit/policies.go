@@ -10,22 +10,23 @@ import (
 	"time"
 )
 
-// Config is what an operator may change. A zero number means the default of the
-// contract.
+// Config has the limits that an operator may change. A zero number means the
+// default of the contract.
 type Config struct {
 	// Metered enforces the limits. Without it every policy is declared and shows its
 	// full quota.
 	Metered bool
 	// Policies replaces the table of the contract; nil means Policies().
 	Policies []Policy
-	// Share is how many percent of the organization's quota one key may take; 0 is
-	// 50.
+	// Share is the percentage of the organization's quota that one key may use;
+	// 0 is 50.
 	Share int64
-	// LockAfter is how many 429 responses a key may get in LockWindow. One more
-	// locks it for LockTime.
+	// LockAfter is the number of 429 responses that a key may get in
+	// LockWindow. One more locks it for LockTime.
 	LockAfter            int64
 	LockWindow, LockTime time.Duration
-	// AlertAt is at how many percent of a day or hour quota an alert is raised.
+	// AlertAt is the percentage of a day or hour quota at which an alert is
+	// raised.
 	AlertAt int64
 	// Exhausted asks for an alert also when deletes-day refuses a call.
 	Exhausted bool

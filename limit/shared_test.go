@@ -18,7 +18,7 @@ import (
 	"kartei/test/seed"
 )
 
-// silent starts a replica without background work: it sends no heartbeats and
+// silent starts a replica without background work. It sends no heartbeats and
 // gets no notifications, as if it had been killed after its last call.
 func silent(t *testing.T, d db.DB, replica string) *process {
 	t.Helper()
@@ -29,7 +29,7 @@ func silent(t *testing.T, d db.DB, replica string) *process {
 	return &process{TB: t, Ledger: l}
 }
 
-// passes counts the calls that pass until one is refused.
+// passes returns the number of calls that pass until one is refused.
 func (p *process) passes(c limit.Charge) (n int) {
 	p.Helper()
 	for p.call(c) == nil {
@@ -58,8 +58,8 @@ func TestNoRoundTripsFarFromTheLimit(t *testing.T) {
 	}
 }
 
-// TestLeasesComeBack: another replica gets unused leases, to the last unit,
-// before one of its calls is refused.
+// TestLeasesComeBack checks that another replica gets unused leases, to the
+// last unit, before one of its calls is refused.
 func TestLeasesComeBack(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -81,8 +81,9 @@ func TestLeasesComeBack(t *testing.T) {
 	}
 }
 
-// TestLeasesComeBackWithoutNotifications: behind a pooler that loses
-// notifications, replicas find a recall by themselves, or return unused leases.
+// TestLeasesComeBackWithoutNotifications checks replicas behind a pooler that
+// loses notifications. They notice a recall by themselves, or return unused
+// leases.
 func TestLeasesComeBackWithoutNotifications(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	mark := "?"
@@ -103,9 +104,9 @@ func TestLeasesComeBackWithoutNotifications(t *testing.T) {
 	}
 }
 
-// TestKilledWithLeases: the leases of a killed replica count as taken, since
-// they may have been used; its calls no longer run. A replica that was only
-// slow finds out. All together never pass more than the quota.
+// TestKilledWithLeases checks that the leases of a killed replica count as
+// used, and that its calls no longer run. A replica that was only slow notices
+// the loss. All together never exceed the quota.
 func TestKilledWithLeases(t *testing.T) {
 	d := dbtest.Postgres(t)
 	killed := silent(t, dbtest.Again(t, d), "a")
@@ -134,7 +135,7 @@ func TestKilledWithLeases(t *testing.T) {
 	if left := other.left(get, "concurrency"); left != 6 {
 		t.Errorf("%d calls left", left)
 	}
-	// It charges its leases until it finds out.
+	// The slow replica charges its leases until it notices the loss.
 	if passed += n + killed.passes(write); passed > 60 {
 		t.Errorf("%d passed, want 60 at most", passed)
 	}
@@ -144,8 +145,8 @@ func TestKilledWithLeases(t *testing.T) {
 	}
 }
 
-// TestRestartAfterAKill: the next process of the same name ends the holdings of
-// the one before at once.
+// TestRestartAfterAKill checks that the next process of the same name ends the
+// old one's holdings at once.
 func TestRestartAfterAKill(t *testing.T) {
 	d := dbtest.Postgres(t)
 	silent(t, dbtest.Again(t, d), "a").call(write)
@@ -168,8 +169,8 @@ func (f *forgetful) Write(ctx context.Context, do func(db.Tx) error) error {
 	return fmt.Errorf("%w: test", db.ErrUnavailable)
 }
 
-// TestReportedOnce: if it is unknown whether a transaction was committed, its
-// usage counts once.
+// TestReportedOnce checks that usage counts once, even if it is unknown whether
+// its transaction was committed.
 func TestReportedOnce(t *testing.T) {
 	d := dbtest.Postgres(t)
 	f, b := &forgetful{DB: dbtest.Again(t, d)}, &broken{}
@@ -179,7 +180,7 @@ func TestReportedOnce(t *testing.T) {
 	for n, lost := range []*atomic.Bool{&f.now, &b.now, &f.now} {
 		p.call(get, 10)
 		lost.Store(true)
-		p.left(get, "key") // reports, or not
+		p.left(get, "key") // commits, or not
 		lost.Store(false)
 		p.call(get, 10)
 		want := int64(600 - 1 - 2*(n+1))
@@ -195,8 +196,8 @@ type shifted time.Duration
 func (s shifted) Now() time.Time                         { return time.Now().Add(time.Duration(s)) }
 func (s shifted) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// TestReplicasWhoseClocksDiffer: replicas whose clocks differ by minutes count
-// alike.
+// TestReplicasWhoseClocksDiffer checks that replicas whose clocks differ by
+// minutes count alike.
 func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	d := dbtest.Postgres(t)
 	var replicas []*process
@@ -237,7 +238,7 @@ func TestReplicasWhoseClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestReportedLate: usage that is reported a second late comes back as if it
+// TestReportedLate checks that usage reported a second late expires as if it
 // had been reported at once.
 func TestReportedLate(t *testing.T) {
 	d := dbtest.Postgres(t)
@@ -251,8 +252,8 @@ func TestReportedLate(t *testing.T) {
 	}
 }
 
-// TestRecordsOfOthersLeases: a call that may return more records than the lease
-// of its replica does not pass at the cost of another lease.
+// TestRecordsOfOthersLeases checks a call that may return more records than its
+// replica's lease. It does not pass at the cost of another replica's lease.
 func TestRecordsOfOthersLeases(t *testing.T) {
 	policies, err := limit.With(limit.Override{Name: "outflow", Quota: 2100, Capacity: 2100})
 	if err != nil {
@@ -273,11 +274,11 @@ func TestRecordsOfOthersLeases(t *testing.T) {
 	}
 }
 
-// TestDecisionsOverReplicas: three replicas in turn make the same decisions as
-// one process that counts in memory.
+// TestDecisionsOverReplicas checks that three replicas in turn decide like one
+// process that counts in memory.
 func TestDecisionsOverReplicas(t *testing.T) {
-	// Small numbers collide often, and all entries are kept whole, so both
-	// sides forget alike.
+	// Small numbers collide often. All entries are kept whole, so both sides
+	// expire them alike.
 	all := []limit.Override{{Name: "key", Quota: 40, Capacity: 60}, {Name: "writes", Quota: 8, Capacity: 8}, {Name: "principal", Quota: 90, Capacity: 90},
 		{Name: "organization", Quota: 120, Capacity: 120}, {Name: "deletes", Quota: 3, Capacity: 3}, {Name: "outflow", Quota: 290, Capacity: 290}}
 	wide := func(name string) limit.Override { return limit.Override{Name: name, Quota: 300, Capacity: 300} }
@@ -290,8 +291,8 @@ func TestDecisionsOverReplicas(t *testing.T) {
 	})
 }
 
-// decide sends random calls, some of which stay running, and compares the
-// decisions. One write in deletes is a delete.
+// decide sends random calls, some of which keep running, and compares the
+// decisions. One of deletes writes is a delete.
 func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...limit.Override) {
 	t.Helper()
 	var err error

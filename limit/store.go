@@ -180,8 +180,8 @@ func (l *Ledger) savePiece(ctx context.Context, piece []saving) error {
 	return err
 }
 
-// unknownReplicaError says that a replica holds something of an account that was
-// never heard of.
+// unknownReplicaError means that a replica that this one has never seen holds
+// something of an account.
 type unknownReplicaError struct{ incarnation string }
 
 func (e *unknownReplicaError) Error() string { return "limit: an unknown replica" }

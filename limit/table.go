@@ -72,8 +72,8 @@ func (t *table) newClass(c Charge) class {
 	return k
 }
 
-// atRest returns the status of a policy of which nothing is taken. If limits are
-// not enforced, the contract wants the quota as the remainder, not the capacity.
+// atRest returns the status of a policy without usage. If limits are not
+// enforced, the contract wants the quota as the remainder, not the capacity.
 func (t *table) atRest(r *rule) Status {
 	s := Status{Policy: r.Policy, Remaining: r.Quota}
 	if t.config.Metered {
@@ -115,7 +115,7 @@ const urgent = 100
 // accounts are the three to which one call is charged.
 type accounts [levels]*account
 
-// knowledge is how much is known of the holdings of other replicas.
+// knowledge is the state of knowledge about the holdings of other replicas.
 type knowledge uint8
 
 const (
@@ -128,9 +128,9 @@ const (
 )
 
 // take checks every policy that applies, and charges all or none. The caller
-// holds the accounts' locks. If only leases of other replicas stand in the way, the
-// call is neither allowed nor refused: it is disputed, and the accounts are in
-// cooldown until the leases were recalled.
+// holds the accounts' locks. If only leases of other replicas stand in the way,
+// the call is neither allowed nor refused. It is disputed, and the accounts are
+// in cooldown until the leases were recalled.
 func (t *table) take(a *accounts, c *Charge, now int64, known knowledge) (d Decision, disputed bool) {
 	k, d := t.begin(c)
 	key := a[byKey]
@@ -190,8 +190,8 @@ func (t *table) permits(a *account, u *use, counter *counter, r *rule, c *Charge
 	need := r.least(amount, a.beside(), false)
 	ok = need == 0 || left >= need && (counter.reserved == 0 || left >= r.least(amount, a.beside(), true)+counter.reserved)
 	if known == reported && counter.reserved == r.inUseElsewhere(a) {
-		// Everything that others hold is in use by running calls. Those calls count
-		// now. The records that they return count when they end.
+		// Running calls use everything that others hold. Those calls count now.
+		// The records that they return count when they end.
 		ok, known = ok || r.Unit == Records && left >= need, final
 	}
 	if !ok && left >= need && known != final {
@@ -277,9 +277,9 @@ func (t *table) low(a *accounts, c *Charge) bool {
 	return 2*a[byKey].share.lease < a[byKey].share.granted
 }
 
-// grant gives this replica a lease on what no other replica holds of an account,
-// and returns its new holding. It keeps what it had, and gets more only if more is
-// set.
+// grant gives this replica a lease on the free part of an account, and returns
+// its new holding. The replica keeps its old leases, and gets larger ones only
+// if more is set.
 func (t *table) grant(l level, a *account, h holding, more bool) holding {
 	h.Leases = map[string]int64{}
 	t.each(l, a, func(name string, r *rule, c *counter) {
@@ -320,10 +320,10 @@ func (t *table) alert(key *account, r *rule, c *Charge, used int64, exhausted bo
 	key.dirty, key.unsaved = true, key.unsaved+urgent
 }
 
-// read writes what is left of a policy into s. If over is set, one running call
-// does not count: it is over when its caller reads this. For the organization the
-// remainder is that of all its keys. The key's own share counts instead once it
-// leaves less than a tenth of the quota.
+// read writes the rest of a policy into s. If over is set, one running call
+// does not count, because it is over when its caller reads this. For the
+// organization the rest is that of all its keys. If the key's own share leaves
+// less than a tenth of the quota, that share counts instead.
 func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 	key := a[byKey]
 	if u.rule.Unit == Calls {
@@ -534,8 +534,8 @@ func (t *table) status(a *accounts, now int64, out []Status) []Status {
 }
 
 // tightestFirst moves the status with the smallest share of its capacity
-// remaining to the front and keeps the order of the others; of equals the
-// first in the table wins.
+// remaining to the front. The others keep their order. Of equal ones, the first
+// in the table wins.
 func tightestFirst(s []Status) {
 	t := 0
 	for i := 1; i < len(s); i++ {

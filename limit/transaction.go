@@ -31,18 +31,19 @@ type transaction struct {
 	unanswered bool  // that recall is not answered by this transaction
 }
 
-// localState is what this replica has of an account when a transaction begins.
+// localState is this replica's state of an account at the beginning of a
+// transaction.
 type localState struct {
 	running int64
 	reading int64
 	leases  []int64
-	granted []int64 // by the transaction, in addition
+	granted []int64 // additions by the transaction
 	idle    bool
 	frozen  bool // its leases are returned
 	held    bool // the replica holds something of it afterwards
 }
 
-// prepare makes a transaction of what is waiting.
+// prepare returns a transaction for everything that waits.
 func (l *Ledger) prepare(o *tenant) *transaction {
 	j := &transaction{tenant: o, seq: l.tenants.sent.Add(1), full: o.full, requests: append(o.waiting, o.disputed...), usages: o.unreported, own: map[string]*localState{}}
 	o.waiting, o.disputed, o.due, o.full = nil, nil, false, false
@@ -82,7 +83,7 @@ func (l *Ledger) prepare(o *tenant) *transaction {
 		local.running, local.reading = a.running, a.reading
 		a.touched, local.idle = false, l.idle(o, a, now)
 		local.frozen = j.full || local.idle || a.cooldown > now
-		a.at = max(a.at, now) // later usage is not before this
+		a.at = max(a.at, now) // later usage has no earlier time
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
 			if c.lease < 0 || local.frozen {
 				c.lease = 0
@@ -151,8 +152,8 @@ func (l *Ledger) transact(tx db.Tx, j *transaction) error {
 	return nil
 }
 
-// refresh takes in what happened here while the transaction waited for the row
-// locks: a replica that started a recall meanwhile must see it.
+// refresh includes what happened here while the transaction waited for the row
+// locks. A replica that started a recall meanwhile must see it.
 func (j *transaction) refresh(t *table) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -233,7 +234,8 @@ func (l *Ledger) try(r *request, j *transaction) {
 	} else {
 		r.decision, r.disputed = l.table.take(&a, &r.charge, r.now, known)
 	}
-	// What came back for one account may show that leases on another are in the way.
+	// A lease that came back on one account may show that leases on another one
+	// are in the way.
 	if r.startsRecall = r.disputed && (r.recall == 0 || known == reported); r.startsRecall {
 		j.recall = org.recalls + 1
 	}
@@ -324,7 +326,7 @@ func (j *transaction) apply(l *Ledger) {
 			l.table.each(levelOfName(name), old, func(_ string, _ *rule, c *counter) { parts = append(parts, c.lease) })
 		}
 		l.table.each(levelOfName(name), a, func(_ string, _ *rule, c *counter) {
-			c.granted, c.lease, c.since = c.lease, local.granted[k], 0 // this copy gets no late usage
+			c.granted, c.lease, c.since = c.lease, local.granted[k], 0 // this copy receives no later usage
 			if parts != nil {
 				c.lease += parts[k]
 			}
@@ -358,13 +360,13 @@ func (j *transaction) apply(l *Ledger) {
 	}
 }
 
-// failed keeps the usage for the next transaction. Whether this one was committed
-// may be unknown.
+// failed keeps the usage for the next transaction. It may be unknown whether
+// this one was committed.
 func (j *transaction) failed(l *Ledger, err error) {
 	j.tenant.unreported = append(j.usages, j.tenant.unreported...)
 	j.alone = false
 	for _, name := range j.names {
-		if j.accounts[name] == nil { // it may be held all the same, if the transaction was committed
+		if j.accounts[name] == nil { // the lease exists if the transaction was committed
 			j.accounts[name] = l.table.newAccount(levelOfName(name), l.now(time.Time{}))
 			j.accounts[name].used = j.accounts[name].at
 		}

@@ -2,14 +2,14 @@
 //
 // Each replica has a row in limit_replicas and renews it with a heartbeat every
 // half second. A row that is not renewed for a lease counts as dead. The row
-// names an incarnation, which is new with every start, so what a process held
-// before a restart is not taken for what it holds afterwards.
+// names an incarnation, which is new with every start. So the holdings of a
+// process before a restart are not taken for those after it.
 //
-// A replica whose heartbeats fail stops using what it holds after three fifths of
-// the lease, well before the others take it for dead. That margin is the fencing
-// of this scheme: no two replicas ever use the same thing. Ages of rows go by the
-// database's clock and a replica's own waiting by monotonic time, so no rule
-// depends on clocks that agree.
+// A replica whose heartbeats fail stops using what it holds after three fifths
+// of the lease, well before the others take it for dead. That margin is the
+// fencing of this scheme: no two replicas ever use the same holding. The
+// database's clock measures the ages of rows, and monotonic time a replica's
+// own waits. So no rule depends on clocks that agree.
 package replicas
 
 import (
@@ -26,39 +26,41 @@ import (
 // heartbeatEvery is how often a replica renews its row.
 const heartbeatEvery = 500 * time.Millisecond
 
-// Options say who joins, and what it is told. All fields but the functions are
+// Options describe the replica that joins. All fields but the functions are
 // required.
 type Options struct {
 	DB db.DB
-	// Name is the replica's, the same after a restart. Incarnation is new with every
-	// start.
+	// Name is the name of the replica, the same after a restart. Incarnation is
+	// new with every start.
 	Name, Incarnation string
-	// Lease is how long a row counts as alive after its last heartbeat, the same for
-	// all that share DB.
+	// Lease is the time for which a row counts as alive after its last
+	// heartbeat. It is the same for all that share DB.
 	Lease  time.Duration
 	Logger *slog.Logger
-	// Heartbeat is called after each heartbeat with the time that the database's
-	// clock showed, in microseconds since 1970, and how long the round trips took.
+	// Heartbeat is called after each heartbeat. It gets the time of the
+	// database's clock, in microseconds since 1970, and the duration of the
+	// round trips.
 	Heartbeat func(now int64, took time.Duration)
 	// Died is called when another incarnation has died.
 	Died func()
 }
 
-// Membership is this process among the replicas on one database. It is safe for
-// use by several goroutines.
+// Membership is the membership of this process among the replicas on one
+// database. It is safe for use by several goroutines.
 type Membership struct {
 	opts  Options
 	began time.Time
-	// heartbeat is when the row was last renewed, in microseconds of Elapsed.
+	// heartbeat is the time of the last renewal of the row, in microseconds of
+	// Elapsed.
 	heartbeat atomic.Int64
 
 	mu sync.Mutex
-	// alive says of each incarnation that was ever heard of whether it is alive.
+	// alive has an entry for each known incarnation: whether it is alive.
 	alive  map[string]bool
 	joined bool
 }
 
-// New returns a membership. Join makes it known to the others, and Run keeps it.
+// New returns a membership. Join announces it to the others, and Run keeps it.
 func New(o Options) *Membership {
 	return &Membership{opts: o, began: time.Now(), alive: map[string]bool{}}
 }
@@ -114,8 +116,8 @@ func (m *Membership) Leave(ctx context.Context) error {
 	return err
 }
 
-// leaseMargin is how long after its last heartbeat a replica may use what it
-// holds.
+// leaseMargin is the time after its last heartbeat for which a replica may use
+// what it holds.
 func (m *Membership) leaseMargin() time.Duration { return m.opts.Lease * 3 / 5 }
 
 // Elapsed returns the monotonic time since New.
@@ -128,7 +130,7 @@ func (m *Membership) Fresh() bool {
 }
 
 // Alive reports whether an incarnation of another replica is alive. If known is
-// false it was never heard of: Resolve finds out.
+// false, this replica has never seen it, and Resolve asks the database.
 func (m *Membership) Alive(incarnation string) (alive, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,8 +138,8 @@ func (m *Membership) Alive(incarnation string) (alive, known bool) {
 	return alive, known
 }
 
-// Resolve finds out whether an unknown incarnation is alive. One without a row is
-// dead.
+// Resolve asks the database whether an unknown incarnation is alive. One
+// without a row is dead.
 func (m *Membership) Resolve(ctx context.Context, incarnation string) error {
 	err := m.renew(ctx)
 	m.mu.Lock()
@@ -209,7 +211,7 @@ func (m *Membership) readOthers(ctx context.Context, tx db.Tx, now int64) (map[s
 	return alive, rows.Err()
 }
 
-// note remembers which incarnations are alive. It reports whether one died. An
+// note stores which incarnations are alive, and reports whether one died. An
 // incarnation without a row is dead.
 func (m *Membership) note(found map[string]bool) (died bool) {
 	m.mu.Lock()
