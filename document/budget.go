@@ -18,16 +18,17 @@ const (
 	// budget.
 	slice  = 5 * time.Minute
 	window = time.Hour + slice
-	// longestWait is how long a document waits for the budget at most. Then it
-	// is made without its text: an office that sends more than can be read has
-	// its documents the same day.
+	// longestWait is the longest time that a document waits for the budget.
+	// Then it is created without its text. So an office that sends too many
+	// files has its documents on the same day.
 	longestWait = 6 * time.Hour
 )
 
-// overdrawn is the reason in the log if no text was read.
+// overdrawn is the reason in the log for a text that was not read within
+// longestWait.
 const overdrawn extract.Reason = "budget"
 
-// reading is what an attempt has reserved of the organization's budget.
+// reading is the reservation of an attempt in the organization's budget.
 type reading struct {
 	at       clock.Micros  // the slice; 0 for none
 	reserved time.Duration // the most that reading may take
@@ -42,11 +43,11 @@ func (m *Maker) Spent() time.Duration { return time.Duration(m.spent.Load()) }
 // organization.
 func (m *Maker) Waits() int64 { return m.waits.Load() }
 
-// room returns the processor time that the file may take; zero for none. If the
-// budget of its hour has no room, it returns job.Later before any other work.
-// The count is in the database, so it covers all replicas and survives them.
-// The transactions of an organization's jobs do not overlap (see job.Update),
-// so no two take the same room.
+// room returns the processor time that reading the file may take; zero if its
+// text is not read. If the budget is used up, room returns job.Later before any
+// other work. The count is in the database, so it covers all replicas and
+// restarts. The transactions of an organization's jobs do not overlap (see
+// job.Update), so no two reserve the same time.
 func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err error) {
 	need = w.Extractor.Allowance(w.Fields.ContentType, w.Fields.Size)
 	if w.Budget == 0 || need == 0 {
@@ -67,7 +68,7 @@ func (w *work) room(ctx context.Context, tx db.Tx) (need time.Duration, err erro
 	return 0, job.Later(min(wait, left))
 }
 
-// wait returns the time until the budget has room; zero if it has.
+// wait returns the time until the budget suffices; zero if it does.
 func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.Duration) (time.Duration, error) {
 	rows, err := tx.Query(ctx, `select at, spent from reading_time where organization = $1 and at > $2 order by at`, w.job.Organization, now.Add(-window))
 	if err != nil {
@@ -104,7 +105,7 @@ func (w *work) wait(ctx context.Context, tx db.Tx, now clock.Micros, need time.D
 	return wait, nil
 }
 
-// logWait logs that the documents of an organization wait, once for each such
+// logWait logs that the documents of an organization wait, once in each such
 // period.
 func (w *work) logWait(now, until clock.Micros) {
 	if last, known := w.loggedUntil.Load(w.job.Organization); known && last.(clock.Micros) > now {
@@ -114,8 +115,8 @@ func (w *work) logWait(now, until clock.Micros) {
 	w.Logger.Warn("documents wait: the reading time of their organization's hour is used up", "organization", w.job.Organization, "budget", w.Budget.String())
 }
 
-// reserve reserves the most that the file may take, and stores the progress of
-// the operation. A process that dies has spent all of it.
+// reserve reserves the longest time that the file may take, and stores the
+// progress of the operation. If the process dies, all of it counts as spent.
 func (w *work) reserve(ctx context.Context, percent int64) error {
 	return w.job.Update(ctx, func(tx db.Tx) error {
 		w.reading = reading{}
@@ -156,7 +157,7 @@ func (w *work) text(ctx context.Context, file blob.Reader) (extract.Text, error)
 	if err == nil || ctx.Err() != nil || w.reading.at == 0 {
 		return text, err
 	}
-	// The file is not the cause, so the job tries again.
+	// The file is not the cause, so the job is retried.
 	if again := w.job.Update(ctx, func(tx db.Tx) error { w.releaseBudget(tx); return nil }); again == nil {
 		w.reading.at = 0
 	}

@@ -14,15 +14,16 @@ import (
 	"kartei/test/dbtest"
 )
 
-// budget is the allowance of a small file: it fits while nothing is spent.
+// budget is the allowance of one small file, so it suffices only while nothing
+// is spent.
 const budget = 5 * time.Second
 
-// budgeted returns an office whose texts may take a time in an hour.
+// budgeted returns an office with a budget for reading texts.
 func budgeted(t *testing.T, d db.DB) *apitest.Office {
 	return apitest.New(t, d, apitest.Working(func(w *apitest.Workshop) { w.Maker.Budget = budget }))
 }
 
-// spent returns how much of an office's budget is spent.
+// spent returns the spent part of an office's budget.
 func spent(o *apitest.Office) (total time.Duration) {
 	o.Helper()
 	err := o.DB.Read(context.Background(), func(tx db.Tx) error {
@@ -37,8 +38,8 @@ func spent(o *apitest.Office) (total time.Duration) {
 	return total
 }
 
-// A file is read once the budget of its organization has room for it, by any
-// process, and no file is lost.
+// A file is read as soon as its organization's budget suffices, by any process.
+// No file is lost.
 func TestReadingHasABudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
@@ -48,7 +49,7 @@ func TestReadingHasABudget(t *testing.T) {
 		if took <= 0 || took >= budget {
 			t.Fatalf("the first file took %s", took)
 		}
-		c.Document("bild.png", "image/png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")) // which has no text
+		c.Document("bild.png", "image/png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")) // a picture has no text
 		second := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("zwei.txt", "text/plain", []byte("Räumung"))}).Want(202)
 		waiting := func() {
 			t.Helper()
@@ -80,8 +81,8 @@ func TestReadingHasABudget(t *testing.T) {
 	})
 }
 
-// A document that would wait for hours is made without its text, and the log
-// says so.
+// A document that would wait for hours is created without its text, which is
+// logged.
 func TestReadingWaitsForHoursAtMost(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
@@ -135,7 +136,7 @@ func TestReadingBudgetIsOfOneOrganization(t *testing.T) {
 	})
 }
 
-// Of many files at the same time no more are read than the budget has room for.
+// If many files arrive at the same time, the budget is not exceeded.
 func TestReadingTogetherKeepsTheBudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)

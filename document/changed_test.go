@@ -20,7 +20,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// unhashed is a store without hashes, as buckets may be.
+// unhashed is a store that reports no hashes, as some buckets do.
 type unhashed struct{ blob.Store }
 
 func (s unhashed) Stat(ctx context.Context, name string) (blob.Info, error) {
@@ -29,8 +29,9 @@ func (s unhashed) Stat(ctx context.Context, name string) (blob.Info, error) {
 	return info, err
 }
 
-// Bytes other than the announced ones become no document. The call refuses them
-// if the store knows their hash, otherwise the operation that reads them does.
+// No document is created from bytes other than the announced ones. If the store
+// knows their hash, the call is refused. Otherwise the operation reads the
+// bytes and fails.
 func TestChangedInStore(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -66,8 +67,8 @@ func TestChangedInStore(t *testing.T) {
 	}
 }
 
-// Unreadable staged bytes count as missing: the client sends them again, and
-// the log tells the operator.
+// Unreadable staged bytes count as missing. The client sends them again, and
+// the operator finds an error in the log.
 func TestDamagedBeforeItsDocument(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, file := o.As(access.Member), []byte("Guten Tag\n")
@@ -102,7 +103,7 @@ func TestDamagedBeforeItsDocument(t *testing.T) {
 	})
 }
 
-// opened counts how often a file is opened.
+// opened is a store that counts the opened files.
 type opened struct {
 	unhashed
 	times *atomic.Int64
@@ -113,7 +114,7 @@ func (s opened) Open(ctx context.Context, name string) (blob.Reader, error) {
 	return s.Store.Open(ctx, name)
 }
 
-// While the scanner is away no file is read in vain.
+// While the scanner is away, no file is read.
 func TestAwayScannerIsAskedFirst(t *testing.T) {
 	scanner, err := extract.NewScanner(extract.ClamdURL("unix:" + filepath.Join(t.TempDir(), "nobody")))
 	if err != nil {

@@ -21,36 +21,38 @@ import (
 	"pgregory.net/rapid"
 )
 
-// faults ends an attempt at one of its steps: a call of the store or of the
-// database, before or after its effect.
+// faults ends an attempt at one of its steps. A step is a call of the store or
+// of the database.
 type faults struct {
 	mu   sync.Mutex
-	step int // until the one that ends the attempt; 0 is none
+	step int // steps until the one that ends the attempt; 0 means none
 	how  string
 	hit  bool
-	dead int // ends of jobs that could not be stored, of which rested knows
+	dead int // ends of jobs that could not be stored and that rested has counted
 }
 
-// The ways in which an attempt ends at a step.
+// The ways to end an attempt at a step: before its effect, after it, or with a
+// panic.
 var ways = []string{"before", "after", "panic"}
 
 var errStep = errors.New("test: the attempt ends here")
 
-// arm ends the attempt at a step that is so many steps away; 0 disarms.
+// arm ends the attempt at the step with this number, counted from now. 0 ends
+// none.
 func (f *faults) arm(step int, how string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.step, f.how, f.hit = step, how, false
 }
 
-// was reports whether the step has come.
+// reached reports whether the armed step was reached.
 func (f *faults) was() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hit
 }
 
-// through runs a step.
+// through runs a step, or ends the attempt there.
 func (f *faults) through(do func() error) error {
 	f.mu.Lock()
 	how := ""
@@ -72,8 +74,8 @@ func (f *faults) through(do func() error) error {
 	return errStep
 }
 
-// calmly is through for failures without panics, or outside the stack of the
-// worker.
+// calmly is through with an error in place of a panic. Outside of the worker's
+// stack, nothing would recover from the panic.
 func (f *faults) calmly(do func() error) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -127,8 +129,8 @@ func (r faultyReader) ReadAt(p []byte, off int64) (n int, err error) {
 
 var _ io.ReaderAt = faultyReader{}
 
-// faultyDB is the database of the workers: a transaction fails, or its commit
-// is not reported.
+// faultyDB is the database of the workers. Transactions fail, or their commit
+// is reported as failed.
 type faultyDB struct {
 	db.DB
 	*faults
@@ -141,19 +143,19 @@ func (d faultyDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	return d.calmly(func() error { return d.DB.WriteIn(ctx, organization, f) })
 }
 
-// faulty is an office whose workers meet faults.
+// faulty returns an office whose workers get faults.
 func faulty(t testing.TB, d db.DB) (*apitest.Office, *faults) {
 	f := new(faults)
 	return apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
 		w.DB, w.Maker.Store = faultyDB{w.DB, f}, faultyStore{w.Maker.Store, f}
 		w.Receiver.Store = faultyStore{w.Receiver.Store, f}
-		w.Options.Rand = func(int64) int64 { return 0 } // again at once
+		w.Options.Rand = func(int64) int64 { return 0 } // jobs are retried at once
 	})), f
 }
 
-// rested waits until only jobs for the ends of sessions are left. The clock
-// advances to the next due job, and to the end of the lease of a job whose end
-// could not be stored.
+// rested waits until all jobs are done, except those at the end of upload
+// sessions. It moves the clock to the next due job. If the end of a job could
+// not be stored, it moves the clock to the end of that job's lease.
 func (f *faults) rested(o *apitest.Office) {
 	o.Helper()
 	for overdue := time.After(time.Minute); ; {
@@ -183,8 +185,8 @@ func (f *faults) rested(o *apitest.Office) {
 }
 
 // TestEveryStep ends an attempt at each step of an operation and of its
-// aftermath, in each way. The next attempt always brings it to the same end,
-// which is reported once.
+// cleanup, in each way. The next attempt always leads to the same result, which
+// is reported once.
 func TestEveryStep(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -253,8 +255,9 @@ func TestEveryStep(t *testing.T) {
 }
 
 // TestEveryStepOfTheEnd ends an attempt at each step of the end of an unused
-// session, and of the check three hours later, in each way. Nothing of the
-// session stays, and until then no bytes are without their session.
+// session, and of the check three hours later, in each way. In the end nothing
+// is left of the session. Before that, there are never bytes without their
+// session.
 func TestEveryStepOfTheEnd(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -262,7 +265,7 @@ func TestEveryStepOfTheEnd(t *testing.T) {
 		steps := 0
 		for _, how := range ways {
 			for step := 1; ; step++ {
-				c.Key = o.Key(c.Principal) // keys end after 30 days
+				c.Key = o.Key(c.Principal) // keys expire after 30 days
 				c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
 				met := 0
 				for _, later := range []time.Duration{25 * time.Hour, 4 * time.Hour} {
@@ -305,9 +308,9 @@ func sessionsOf(o *apitest.Office) (n int64) {
 	return n
 }
 
-// TestModel does random things in any order, with faults anywhere. In the end
-// there are as many files as documents, each with its bytes, and no work is
-// left.
+// TestModel does random things in any order, with faults at any step. In the
+// end there are as many files as documents, each with its bytes, and no open
+// jobs.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -319,9 +322,9 @@ func TestModel(t *testing.T) {
 				file   []byte
 				sent   bool
 			}
-			var sessions []*opened // not used up
+			var sessions []*opened // without a document
 			documents := map[string]string{}
-			operations := map[string]string{} // to the content, empty for one that must fail
+			operations := map[string]string{} // operation id to content; empty for one that must fail
 			settle := func() {
 				f.rested(o)
 				for id, content := range operations {
@@ -428,11 +431,11 @@ func TestModel(t *testing.T) {
 			if files != len(documents) || staged != 0 {
 				t.Fatalf("%d files of %d documents, %d staged too few", files, len(documents), staged)
 			}
-			for id := range documents { // the next run begins with nothing
+			for id := range documents { // the next run begins without sessions
 				c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
 			}
 			f.rested(o)
-			for _, later := range []time.Duration{25 * time.Hour, 4 * time.Hour} { // sessions end, and what came after their end is removed
+			for _, later := range []time.Duration{25 * time.Hour, 4 * time.Hour} { // sessions end, and bytes that arrive later are removed
 				f.arm(rapid.IntRange(0, 8).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
 				o.Clock.Advance(later)
 				f.rested(o)
@@ -441,7 +444,7 @@ func TestModel(t *testing.T) {
 				}
 			}
 			f.arm(0, "")
-			c.Key = o.Key(c.Principal) // keys end after 30 days
+			c.Key = o.Key(c.Principal) // keys expire after 30 days
 			if left, rows := o.Stored(), sessionsOf(o); len(left) > 0 || rows > 0 {
 				t.Fatalf("%q and %d sessions are left", left, rows)
 			}

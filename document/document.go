@@ -97,10 +97,10 @@ func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error
 	return Documents.Count(ctx, c, in.CountInput, &in.Filters)
 }
 
-// Prefetch asks the store for the bytes of the upload, which may be on another
-// machine: before the transaction, so that nobody waits for it but the caller.
-// Zero bytes are none, and those that nobody can read are none either: the
-// client sends them again, while to wait would not help.
+// Prefetch asks the store for the bytes of the upload. The store may be on
+// another machine, so this happens before the transaction, and only the caller
+// waits. Zero bytes mean that none are there. Unreadable bytes count as none
+// too: waiting would not help, so the client must send them again.
 func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, err error) {
 	if !id.Valid(id.Upload, in.Fields.UploadID) {
 		return blob.Info{}, nil
@@ -118,8 +118,8 @@ func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Inf
 	return staged, nil
 }
 
-// Create begins an operation that makes a document of an upload. It checks at
-// once that the members are valid, and that the file is there as announced.
+// Create begins an operation that makes a document from an upload. It checks at
+// once that the members are valid, and that the file has arrived as announced.
 func Create(ctx context.Context, c *app.Call, in CreateInput, staged blob.Info) (operation.Accepted, error) {
 	f, err := accept(ctx, c, &in.Fields, staged)
 	if err != nil {
@@ -182,8 +182,8 @@ var noUpload = fault.Text{
 	EN: "You have begun no such upload, or its time is over. Begin a new one with POST /v1/uploads.",
 }
 
-// consumed names the operation, for a client that lost the response that began
-// it.
+// consumed returns words that name the operation, for a client that lost its
+// response.
 func consumed(operation string) *fault.Text {
 	return &fault.Text{
 		DE: "Dieser Upload ist schon verwendet; was aus ihm wird oder wurde, sagt GET /v1/operations/" + operation + ". Für ein weiteres Dokument beginnen Sie einen neuen mit POST /v1/uploads.",

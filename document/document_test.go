@@ -21,7 +21,7 @@ func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
 }
 
-// want compares members of a record.
+// want checks members of a record.
 func want(t *testing.T, a *apitest.Answer, members map[string]any) {
 	t.Helper()
 	record := a.JSON()
@@ -32,7 +32,7 @@ func want(t *testing.T, a *apitest.Answer, members map[string]any) {
 	}
 }
 
-// types returns the types of the events that a client sees, the oldest first.
+// types returns the types of the client's events, the oldest first.
 func types(c *apitest.Client) (list []string) {
 	for _, e := range c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data() {
 		list = append(list, e["type"].(string))
@@ -110,7 +110,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// Parts of a file, and the whole file for a client without any part of it.
+// A client can request parts of a file, or the whole file without any part of
+// it.
 func TestRanges(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -31,9 +31,9 @@ func (w *work) identify(file blob.Reader) error {
 	return nil
 }
 
-// notAsSaid says that a file is not of the type that was declared, and what it
-// was found to be where that has a name: to begin anew with that is no advice where
-// it is not taken.
+// notAsSaid returns the words for a file whose content is not of the declared
+// type. They name the actual type if it is known. If that type is not accepted
+// either, they do not advise another upload.
 func notAsSaid(types extract.Types, declared, found string) *fault.Text {
 	if found == extract.Polyglot {
 		return &fault.Text{
@@ -52,10 +52,10 @@ func notAsSaid(types extract.Types, declared, found string) *fault.Text {
 	return &fault.Text{DE: t.DE + ". " + next.DE, EN: t.EN + ". " + next.EN}
 }
 
-// measure compares the hash of the bytes with the announced one, and stores it:
-// clients send to a bucket without passing Kartei. If the store knows no hash,
-// measure reads all bytes. So it comes after the scanner, which may be away and
-// make the job start again.
+// measure compares the hash of the bytes with the announced one, and stores it.
+// It is needed because clients send to a bucket directly. If the store knows no
+// hash, measure reads all bytes. So it runs after the scanner: while the
+// scanner is away, the job starts again.
 func (w *work) measure(ctx context.Context) error {
 	info, err := w.Store.Stat(ctx, w.name())
 	if err == nil && info.SHA256 == "" {
@@ -72,8 +72,8 @@ func (w *work) measure(ctx context.Context) error {
 }
 
 // scan checks the bytes for malware, if a scanner is configured. No file passes
-// unscanned. Only a scanner that is away is waited for: trouble with this file,
-// or with what listens there, does not go away.
+// unscanned. The job waits only while the scanner is away. Other failures, of
+// this file or of the program that answered, are not a reason to wait.
 func (w *work) scan(ctx context.Context, file blob.Reader) error {
 	if w.Scanner == nil {
 		return nil
@@ -100,7 +100,7 @@ func (w *work) scan(ctx context.Context, file blob.Reader) error {
 }
 
 // words returns the words of the content. A file whose text cannot be read has
-// none; it becomes a document all the same.
+// none, and still becomes a document.
 func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, error) {
 	if err := again(file); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 	return d, nil
 }
 
-// fillPause is how long a job waits before it asks again for the PDF reader.
+// fillPause is the time after which a job asks for the PDF reader again.
 const fillPause = 500 * time.Millisecond
 
 // orLater releases the worker of a job that got extract.ErrFilling. An

@@ -13,7 +13,7 @@ import (
 	"kartei/test/apitest"
 )
 
-// session is the body of POST /uploads for a text.
+// session returns the body of POST /uploads for a text file.
 func session(name string, file []byte, members ...map[string]any) map[string]any {
 	body := map[string]any{"fileName": name, "contentType": "text/plain", "size": len(file)}
 	for _, more := range members {
@@ -24,8 +24,8 @@ func session(name string, file []byte, members ...map[string]any) map[string]any
 	return body
 }
 
-// A name comes back exactly as given in the record. With a fitting extension it
-// is also in the header for saving files. Other names are refused.
+// The record has exactly the given name. If the extension fits the type, the
+// header for saving files has it too. Names that are dangerous are refused.
 func TestNames(t *testing.T) {
 	taken := []string{
 		"Klage.pdf", "Über Öl & Äpfel.pdf", "契約書.pdf", "عقد.pdf", "Договір.docx", "สัญญา.pdf", "חוזה.pdf", "אב 12 cd.pdf", "📎 Anlage 👩‍⚖️.pdf", "e\u0301.txt",
@@ -87,12 +87,12 @@ func TestNames(t *testing.T) {
 				t.Errorf("%q as name of a new one: %q", name, got)
 			}
 		}
-		// The whole way once, from the session to the header.
+		// A document is uploaded, created and downloaded under its name.
 		name := "Klage_契約書 “100%” (2).txt"
 		id = c.Document(name, "text/plain", file)
 		shown(name, name)
 		want(t, c.Do("GET", "/documents/"+id, nil).Want(200), map[string]any{"name": name})
-		// No text is saved under an extension that a system runs.
+		// No text is offered under an extension that a system runs.
 		for _, ending := range []string{"bat", "hta", "vbs", "js", "exe", "EXE"} {
 			c.Do("PATCH", "/documents/"+id, map[string]any{"name": "lauf." + ending}, "If-Match", "*").Want(200)
 			shown("lauf."+ending, "lauf."+ending+".txt")
@@ -100,8 +100,9 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// A file of another type than declared ends its operation, with the reason for
-// its principal. Nothing of it stays, and no other principal learns of it.
+// A file of another type than declared ends its operation, and the principal is
+// told the reason. Nothing of the file stays, and no other principal learns of
+// it.
 func TestRejected(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
@@ -175,7 +176,8 @@ func TestRejected(t *testing.T) {
 				t.Errorf("%s: %s", declared, got.Body)
 			}
 		}
-		// For a used one the next call says so at once, on both engines.
+		// For a used session the next call reports that at once, on both
+		// engines.
 		c.Document("a.txt", "text/plain", []byte("a\n"), map[string]any{"externalId": "d-1"})
 		again := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("b.txt", "text/plain", []byte("b\n")), "externalId": "d-1"})
 		if got := again.Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{"externalId DUPLICATE"}) {

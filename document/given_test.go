@@ -14,8 +14,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// members returns the JSON names of a struct, with embedded ones, without those
-// of responses only.
+// members returns the JSON names of a struct, including embedded ones, but
+// without members that only responses have.
 func members(t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -26,8 +26,7 @@ func members(t reflect.Type) []string {
 	return names
 }
 
-// Every member that can be changed can also be given at the creation of a
-// document.
+// Every member that can be changed can also be set when a document is created.
 func TestGiven(t *testing.T) {
 	want := slices.Sorted(slices.Values(members(reflect.TypeFor[document.Fields]())))
 	got := slices.DeleteFunc(members(reflect.TypeFor[document.New]()), func(name string) bool { return name == "uploadId" })

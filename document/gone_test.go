@@ -13,8 +13,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// vanishing is a store that runs a function before a file is opened, and whose
-// bytes are gone then.
+// vanishing is a store that runs a function before a file is opened, and then
+// has no such file.
 type vanishing struct {
 	blob.Store
 	before *atomic.Pointer[func()]
@@ -29,8 +29,8 @@ func (s vanishing) Open(ctx context.Context, name string) (blob.Reader, error) {
 	return nil, blob.ErrNotExist
 }
 
-// A document that is deleted between its row and its file is not found, which
-// is no internal error. A document without its file is one.
+// If a document is deleted after its row is read and before its file is opened,
+// the call gets 404. If a document has no file, the call gets 500.
 func TestDeletedMeanwhile(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		before := new(atomic.Pointer[func()])

@@ -144,8 +144,8 @@ func (m *Maker) Make(ctx context.Context, j *job.Job) error {
 	return err
 }
 
-// GaveUp ends an operation that failed too often for reasons of the instance,
-// or whose bytes cannot be read any more.
+// GaveUp ends an operation that failed too often because of the instance, or
+// whose bytes can no longer be read.
 func (m *Maker) GaveUp(ctx context.Context, tx db.Tx, j *job.Job, cause error) error {
 	var b begun
 	if err := j.Decode(&b); err != nil {
@@ -241,7 +241,7 @@ func (w *work) examine(ctx context.Context) (*search.Document, error) {
 	if err := w.identify(file); err != nil {
 		return nil, err
 	}
-	if err := w.Extractor.Ready(w.Fields.ContentType); err != nil { // before the scanner reads it in vain
+	if err := w.Extractor.Ready(w.Fields.ContentType); err != nil { // so that the scanner does not read it for nothing
 		return nil, orLater(err)
 	}
 	if err := w.progress(ctx, 30); err != nil {
@@ -323,7 +323,7 @@ func (w *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), Span: trace.Of(ctx), Services: &app.Services{Families: w.Families}}, nil
 }
 
-// scannerBackoff is how long a job waits before it asks a scanner again that is away.
+// scannerBackoff is the pause of a job while the scanner is away.
 const scannerBackoff = 30 * time.Second
 
 // Handlers returns the handlers of the jobs of documents.
@@ -335,11 +335,11 @@ func (m *Maker) Handlers() []job.Handler {
 	}
 }
 
-// lease is how long the client of an operation waits at most after its process
-// has died, until another one continues.
+// lease is the longest time that an operation waits for another process after
+// its own has died.
 const lease = 20 * time.Second
 
-// attempts is how often an operation is tried before it ends with an internal
-// error: over an hour on average (see package job), which is longer than a
+// attempts is the number of tries before an operation ends with an internal
+// error. They take over an hour on average (see package job), longer than a
 // store is usually away.
 const attempts = 16

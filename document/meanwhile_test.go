@@ -38,7 +38,7 @@ func (s held) Keep(ctx context.Context, from, to string) error {
 	return s.Store.Keep(ctx, from, to)
 }
 
-// Accepted work is done, whatever happens between the call and its end. Work
+// Accepted work is done, even if rights or switches change before its end. Work
 // that became impossible ends with a reason.
 func TestMeanwhile(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -66,7 +66,8 @@ func TestMeanwhile(t *testing.T) {
 		free <- struct{}{}
 		want(t, c.Do("GET", "/documents/"+made(c.Await(accepted)), nil).Want(200), map[string]any{"contactId": nil})
 
-		// Of two with the same external id, the first one that is done has it.
+		// Of two operations with the same external id, the first one to finish
+		// has it.
 		first, second := begin(c, map[string]any{"externalId": "d-1"}), begin(c, map[string]any{"externalId": "d-1"})
 		free <- struct{}{}
 		free <- struct{}{}
@@ -94,8 +95,8 @@ func TestMeanwhile(t *testing.T) {
 		disable(false)
 		want(t, c.Do("GET", "/documents/"+made(c.Await(accepted)), nil).Want(200), map[string]any{"ownerId": c.Principal, "visibility": "private"})
 
-		// The module is off and the organization closed: the work is done,
-		// without events for the time in which the module is off.
+		// While the module is off and the organization is closed, the work is
+		// done all the same. No events are written while the module is off.
 		c = o.As(access.Member)
 		before := len(types(admin))
 		set := func(organization string, change settings.OrganizationChange) {
@@ -129,8 +130,8 @@ func TestMeanwhile(t *testing.T) {
 	})
 }
 
-// Malware ends the operation. A file that cannot be scanned waits, or is
-// refused; it never becomes a document.
+// Malware ends the operation. While a file cannot be scanned, the operation
+// waits or fails; the file never becomes a document.
 func TestMalware(t *testing.T) {
 	daemon := clamdtest.Start(t)
 	scanner, err := extract.NewScanner(daemon.URL)

@@ -18,9 +18,8 @@ import (
 )
 
 // TestNoQueueBehindTheReader begins as many PDFs as an organization has
-// workers, on an instance without a compiled PDF reader. While that is
-// compiled, which takes many seconds on a busy machine, the operations behind
-// them are carried out.
+// workers, on an instance without a compiled PDF reader. Compiling takes many
+// seconds on a busy machine. The other operations are carried out meanwhile.
 func TestNoQueueBehindTheReader(t *testing.T) {
 	pdf := []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n")
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -31,8 +30,8 @@ func TestNoQueueBehindTheReader(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// The program that fills the cache waits for the test. It reads no
-		// words.
+		// The program that fills the cache waits for the test. It returns no
+		// text.
 		program := filepath.Join(dir, "reader")
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n[ \"$2\" = warm ] && { echo > "+begun+"; read x < "+free+"; mkdir "+cache+"; echo > "+cache+"/pdf; }\ncat > /dev/null\nexit 0\n"), 0o700); err != nil {
 			t.Fatal(err)
@@ -49,7 +48,7 @@ func TestNoQueueBehindTheReader(t *testing.T) {
 		for i := range 3 {
 			pdfs = append(pdfs, c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload(strconv.Itoa(i)+".pdf", "application/pdf", pdf)}).Want(202))
 		}
-		if _, err := os.ReadFile(begun); err != nil { // now one of them has it made
+		if _, err := os.ReadFile(begun); err != nil { // now one of them fills the cache
 			t.Fatal(err)
 		}
 		c.Document("a.txt", "text/plain", []byte("Guten Tag\n"))
@@ -63,7 +62,7 @@ func TestNoQueueBehindTheReader(t *testing.T) {
 		}
 		for overdue := time.After(time.Minute); ; {
 			ended := o.Ended()
-			o.Clock.Advance(time.Second) // those that were put off ask again
+			o.Clock.Advance(time.Second) // the postponed ones ask again
 			left := 0
 			for _, accepted := range pdfs {
 				if c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200).Text("status") != "succeeded" {

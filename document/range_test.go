@@ -23,7 +23,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// numbered returns bytes in which every position can be recognised.
+// numbered returns bytes that differ in any two parts of a file.
 func numbered(size int) []byte {
 	b := make([]byte, 0, size+8)
 	for i := 0; len(b) < size; i += 8 {
@@ -32,7 +32,7 @@ func numbered(size int) []byte {
 	return b[:size]
 }
 
-// judge compares a response to a range request with the file.
+// checkRange compares a response to a range request with the file.
 func judge(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -93,7 +93,7 @@ func TestAnyRange(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		c := o.As(access.Member)
-		file := numbered(200_000) // three segments and a bit
+		file := numbered(200_000) // a little more than three segments
 		id := c.Document("zahlen.txt", "text/plain", file)
 		rapid.Check(t, func(t *rapid.T) {
 			place := rapid.OneOf(rapid.IntRange(0, len(file)+10), rapid.SampledFrom([]int{0, 1, 65535, 65536, 65537, 131072, len(file) - 1, len(file)}))
@@ -111,7 +111,7 @@ func TestAnyRange(t *testing.T) {
 			asked := "bytes=" + strings.Join(ranges, rapid.SampledFrom([]string{",", ", ", " , "}).Draw(t, "comma"))
 			a := download(c, id, "Range", asked)
 			judge(t, asked, a, file)
-			if len(ranges) == 1 { // what exactly is asked for is known
+			if len(ranges) == 1 { // for a single range the expected part is known
 				start, end, found := strings.Cut(ranges[0], "-")
 				from, _ := strconv.Atoi(start)
 				to := len(file) - 1
@@ -134,7 +134,8 @@ func TestAnyRange(t *testing.T) {
 	})
 }
 
-// Many small ranges cost no more than the file: the response is the whole file.
+// Many small ranges do not cost more than the file, because the response is the
+// whole file.
 func TestManyRanges(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -158,20 +159,20 @@ func TestManyRanges(t *testing.T) {
 	})
 }
 
-// Other forms of the headers of RFC 9110.
+// Unusual forms of the headers in RFC 9110.
 func TestRangeForms(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		file := numbered(100)
 		id := c.Document("zahlen.txt", "text/plain", file)
 		for asked, want := range map[string]string{
-			"items=0-1":                    "200 100", // section 14.2: another unit is ignored
+			"items=0-1":                    "200 100", // section 14.2: other units are ignored
 			"garbage":                      "200 100",
 			"bytes=":                       "200 100",
 			"bytes=,":                      "200 100",
-			"BYTES=0-3":                    "206 4", // section 14.1: units have no case
+			"BYTES=0-3":                    "206 4", // section 14.1: units are not case-sensitive
 			"bytes=0-3,":                   "206 4",
-			"bytes=0-99999999999999999999": "206 100", // section 14.1.2: large numbers are numbers
+			"bytes=0-99999999999999999999": "206 100", // section 14.1.2: numbers may be large
 			"bytes=-99999999999999999999":  "206 100",
 			"bytes=00000000000000000000009-0000000010":  "206 2",
 			"bytes=99999999999999999999-":               "416",
@@ -186,7 +187,7 @@ func TestRangeForms(t *testing.T) {
 			"bytes=1--2":    "416",
 			"bytes=0x1-2":   "416",
 			"bytes=1":       "416",
-			"bytes =1-2":    "200 100", // no unit is called so
+			"bytes =1-2":    "200 100", // not the name of a unit
 		} {
 			a := download(c, id, "Range", asked)
 			got := strconv.Itoa(a.Status)
@@ -201,7 +202,7 @@ func TestRangeForms(t *testing.T) {
 	})
 }
 
-// FuzzRange: no header leads to a wrong response.
+// FuzzRange checks that no header leads to a wrong response.
 func FuzzRange(f *testing.F) {
 	for _, seed := range []string{"bytes=0-0", "bytes=-1", "bytes=5-1", "bytes=0-,0-", "bytes=,", "bytes= 1 - 2 ", "bytes=18446744073709551616-", "bytes=-9223372036854775808", "bytes=--1", "x=0-1", "bytes", "bytes=0-0,,1-1", "bytes=0x0-1", "bytes=+1-2", "Bytes=0-1"} {
 		f.Add(seed, "")
@@ -230,8 +231,8 @@ func FuzzRange(f *testing.F) {
 	})
 }
 
-// A file that was changed on the disk is never sent: the response breaks off
-// before the first wrong byte, and the log tells the operator.
+// A file that was changed on the disk is never sent. The response ends before
+// the first wrong byte, and the operator finds an error in the log.
 func TestDamagedContent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1)) // each has a log of its own
@@ -271,7 +272,7 @@ func TestDamagedContent(t *testing.T) {
 			}
 			status, body, broke := get()
 			switch {
-			case status == 200 && broke == nil && bytes.Equal(body, file) && at < 1024: // in a part of the head that is not needed
+			case status == 200 && broke == nil && bytes.Equal(body, file) && at < 1024: // in an unused part of the file's head
 				continue
 			case status == 200 && (broke == nil || !bytes.HasPrefix(file, body) || len(body) >= len(file)):
 				t.Errorf("byte %d: %d bytes came, then %v", at, len(body), broke)
@@ -305,7 +306,7 @@ func TestDamagedContent(t *testing.T) {
 	})
 }
 
-// The request log has the status that was finally sent.
+// The request log has the final status of the response.
 func TestContentInRequestLog(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -21,18 +21,17 @@ import (
 	"kartei/test/dbtest"
 )
 
-// broken is a store whose files fail: when they are opened, or after so many
-// bytes.
+// broken is a store whose files fail when they are opened, or after some bytes.
 type broken struct {
 	blob.Store
 	opening error
 	reading *brokenReading
 }
 
-// brokenReading fails when the file is read after its type is known.
+// brokenReading makes reads fail after the type of the file is known.
 type brokenReading struct {
 	err   error
-	whole int64 // how many bytes are read well
+	whole int64 // number of bytes before the failure
 }
 
 func (s broken) Open(ctx context.Context, name string) (blob.Reader, error) {
@@ -70,7 +69,7 @@ func (r *brokenReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// failed waits for the end of an operation, and compares its error with a code
+// failed waits for the end of an operation. It checks the code of its error,
 // and words in the log.
 func failed(t *testing.T, c *apitest.Client, accepted *apitest.Answer, code, words string) {
 	t.Helper()
@@ -84,9 +83,9 @@ func failed(t *testing.T, c *apitest.Client, accepted *apitest.Answer, code, wor
 // onceEach is the Rand of jobs that are retried at once.
 func onceEach(int64) int64 { return 0 }
 
-// Bytes that are unreadable for good end the operation at once with the reason,
-// at whichever step. Other failures are retried, and in the end the operation
-// ends with them. None of them counts as a scanner that is away.
+// Bytes that will never be readable end the operation at once with the reason,
+// at whichever step. Other failures are retried, and finally end the operation.
+// None of them counts as an absent scanner.
 func TestUnreadable(t *testing.T) {
 	clean := []byte("Guten Tag\n")
 	daemon := clamdtest.Start(t)
@@ -143,7 +142,8 @@ func (s counted) Keep(ctx context.Context, from, to string) error {
 	return s.Store.Keep(ctx, from, to)
 }
 
-// listener answers each file in its way.
+// listener returns a scanner for a program that answers each file with the same
+// text.
 func listener(t *testing.T, answer string) *extract.Scanner {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
@@ -172,9 +172,9 @@ func listener(t *testing.T, answer string) *extract.Scanner {
 	return scanner
 }
 
-// A clamd with an error on a file, and another program in its place, are
-// retried like any failure. Only a scanner that is away is waited for, or the
-// file refused.
+// An error of clamd about a file, and an answer of another program in its
+// place, are retried like any failure. Only if the scanner is away, the file
+// waits or is refused.
 func TestScannerAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer string
@@ -199,7 +199,7 @@ func TestScannerAnswers(t *testing.T) {
 					case c.away && refuse:
 						failed(t, m, accepted, "UPSTREAM", "Schadsoftware")
 					case c.away:
-						for range 20 { // more often than anything is tried
+						for range 20 { // more often than the attempts of any other failure
 							o.Rest()
 							o.Clock.Advance(31 * time.Second)
 						}
@@ -224,7 +224,7 @@ func TestScannerAnswers(t *testing.T) {
 	}
 }
 
-// stopping is a scanner that is scanning its first file when the process stops.
+// stopping is a scanner that blocks on its first file until the process stops.
 type stopping struct {
 	came chan struct{}
 	once sync.Once
@@ -241,8 +241,8 @@ func (s *stopping) Scan(ctx context.Context, _ io.Reader) (string, error) {
 	return "", fmt.Errorf("%w: the connection was closed", extract.ErrScannerAway)
 }
 
-// A process that stops during a scan releases the operation: the next one
-// continues it at once.
+// A process that stops during a scan releases the operation, and the next
+// process continues it at once.
 func TestStopInScan(t *testing.T) {
 	for _, refuse := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
