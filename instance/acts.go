@@ -28,19 +28,19 @@ import (
 // Nothing is the input of an act that takes none.
 type Nothing struct{}
 
-// PauseState is what the acts pause and resume answer.
+// PauseState is the output of the acts pause and resume.
 type PauseState struct {
 	Paused bool `json:"paused"`
 }
 
-// pauseSetting is the instance's setting behind kartei pause.
+// pauseSetting is the setting of the instance that kartei pause sets.
 const pauseSetting = "paused"
 
-// pausePoll is how soon a replica follows a pause that another one was told
-// of, where no notification came.
+// pausePoll is the interval at which a replica looks for a pause by another
+// replica, in case a notification was lost.
 const pausePoll = time.Second
 
-// door is that of a running instance.
+// door returns the door of a running instance.
 func (i *Instance) door() *admin.Door {
 	a := acts(i.DB, i.API.Pause)
 	a["address"] = socket.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
@@ -49,17 +49,18 @@ func (i *Instance) door() *admin.Door {
 	return &admin.Door{API: i.API, Acts: a}
 }
 
-// Address is what the act address answers; only a running instance has it.
+// Address is the output of the act address. Only a running instance has this
+// act.
 type Address struct {
 	// BaseURL is where clients reach the instance, without /v1.
 	BaseURL string `json:"baseUrl"`
 }
 
-// acts are what concerns the process or its machine, and so stands in no table of
-// operations: no other door than the administration socket will ever offer it. A
-// backup must work on a database of another release, takes hours and writes into a
-// folder; pause and resume switch the path itself; the rest is about files and
-// keys that an organization knows nothing of.
+// acts returns the acts about the process or its machine. They have no row in a
+// table of operations, because no other door than the administration socket
+// will ever offer them. A backup must work on a database of another release,
+// takes hours and writes into a folder. pause and resume switch the path
+// itself. The others are about files and keys, which no organization knows of.
 func acts(d db.DB, pause func(bool)) socket.Acts {
 	return socket.Acts{
 		"pause":              socket.Do(pauseAct(d, pause, true)),
@@ -70,8 +71,8 @@ func acts(d db.DB, pause func(bool)) socket.Acts {
 	}
 }
 
-// pauseAct remembers the pause, so that it outlives a restart and reaches
-// other replicas, and then makes it true here.
+// pauseAct stores the pause, so that it survives a restart and reaches other
+// replicas. Then it applies the pause here.
 func pauseAct(d db.DB, pause func(bool), paused bool) func(context.Context, Nothing) (PauseState, error) {
 	return func(ctx context.Context, _ Nothing) (PauseState, error) {
 		err := d.Write(ctx, func(tx db.Tx) error {
@@ -95,16 +96,16 @@ func isPaused(ctx context.Context, d db.DB) (paused bool, err error) {
 	return paused, err
 }
 
-// follow makes what other replicas were told this one's too: at once where a
-// notification comes, and a pause after pausePoll where none does. Keys and
-// rights do not rely on it (see access.Directory).
+// follow applies changes by other replicas: at once after a notification, and a
+// pause after pausePoll without one. Keys and rights do not rely on it (see
+// access.Directory).
 func (i *Instance) follow(ctx context.Context) {
 	told := make(chan struct{}, 1)
 	i.ground.Go(func() {
 		i.DB.Listen(ctx, access.Topic, func(string) {
 			select {
 			case told <- struct{}{}:
-			default: // it is going to look anyway
+			default: // a look is due already
 			}
 		})
 	})
@@ -113,23 +114,25 @@ func (i *Instance) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-told:
-			_ = i.Directory.Refresh(ctx) // an error meets the next call too
+			_ = i.Directory.Refresh(ctx) // the next call gets the same error
 		case <-i.clock.After(pausePoll):
 		}
-		// Where the database does not answer, /readyz tells, and the state stays.
+		// If the database does not answer, /readyz reports that, and the state
+		// stays.
 		if paused, err := isPaused(ctx, i.DB); err == nil {
 			i.API.Pause(paused)
 		}
 	}
 }
 
-// ErrNoData is returned where a store holds no data of Kartei's: there is no
-// file, or nothing was ever migrated in it.
+// ErrNoData is returned for a store without data of Kartei: the file is
+// missing, or no migration was ever applied.
 var ErrNoData = errors.New("there is no Kartei data")
 
-// OpenDoor opens the data without serving it and returns the door to it, and how
-// to close it. It migrates where that is due, but makes no new database: who
-// mistypes a folder must not find an empty one. That is ErrNoData.
+// OpenDoor opens the data without serving it. It returns the door to it, and a
+// function that closes it. It migrates an old database. It creates no new one
+// and returns ErrNoData instead, so that a mistyped folder is not an empty
+// database.
 func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
 	d, closeAll, err := openData(ctx, store, migrated)
 	if err != nil {
@@ -143,22 +146,22 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 	return &admin.Door{API: a, Acts: acts(d, func(bool) {})}, closeAll, nil
 }
 
-// offline makes the API of data that no server serves, for the operator's calls.
+// offline returns an API on data without a server, for the operator's calls.
 func offline(d db.DB, store *config.Store) (*api.API, error) {
 	return api.New(api.Options{
 		DB: d, Clock: clock.System, Logger: slog.Default(), Versions: api.Versions,
 		Access:    access.NewDirectory(d, clock.System, access.Options{}),
 		Limiter:   limit.Open(limit.Config{}, clock.System, limit.Options{DB: d}),
-		CursorKey: bytes.Repeat([]byte{0}, 32), // no operation of the operator's makes cursors
+		CursorKey: bytes.Repeat([]byte{0}, 32), // the operator's operations make no cursors
 		Settings: app.Settings{
-			// Nobody knows the environment here, so any version may be pinned.
+			// The environment is unknown here, so any version may be pinned.
 			Versions: api.Names(api.Versions), Retention: time.Duration(store.OrganizationRetention),
 			Notices: notify.New(notify.Options{DB: d, Clock: clock.System, Forms: webhook.Forms}),
 		},
 	})
 }
 
-// migrated brings data that there are to this release's version.
+// migrated migrates a database that exists to the schema of this release.
 func migrated(ctx context.Context, d db.DB) error {
 	if err := begun(ctx, d); err != nil {
 		return err
@@ -167,8 +170,8 @@ func migrated(ctx context.Context, d db.DB) error {
 	return err
 }
 
-// OpenUnmigrated is like OpenDoor but leaves the database as it is, so that only acts that
-// do not depend on its version may be called.
+// OpenUnmigrated is like OpenDoor but leaves the database as it is. Only acts
+// that do not depend on its version may be called.
 func OpenUnmigrated(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
 	d, closeAll, err := openData(ctx, store, begun)
 	if err != nil {
@@ -177,7 +180,7 @@ func OpenUnmigrated(ctx context.Context, store *config.Store) (*admin.Door, func
 	return &admin.Door{Acts: acts(d, func(bool) {})}, closeAll, nil
 }
 
-// begun is ErrNoData where no migration was ever applied.
+// begun returns ErrNoData if no migration was ever applied.
 func begun(ctx context.Context, d db.DB) error {
 	schema, err := db.Status(ctx, d)
 	if err == nil && schema.Version == 0 {
@@ -186,8 +189,8 @@ func begun(ctx context.Context, d db.DB) error {
 	return err
 }
 
-// CheckData returns ErrNoData where the store is an SQLite file that does not
-// exist, which opening it would make.
+// CheckData returns ErrNoData if the store is an SQLite file that does not
+// exist. Opening it would create the file.
 func CheckData(store *config.Store) error {
 	path, isFile := strings.CutPrefix(store.Database(), "sqlite:")
 	if !isFile {
@@ -200,7 +203,8 @@ func CheckData(store *config.Store) error {
 	return err
 }
 
-// openData opens a database that exists, and returns how to close it.
+// openData opens an existing database and prepares it. It returns the database,
+// and a function that closes it.
 func openData(ctx context.Context, store *config.Store, prepare func(context.Context, db.DB) error) (db.DB, func(), error) {
 	if err := CheckData(store); err != nil {
 		return nil, nil, err

@@ -158,8 +158,8 @@ func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func() erro
 var errLapsed = errors.New("the database could not be told for " + holdTime.String() +
 	" that files are being copied, so those of documents that were deleted meanwhile may be missing; make another backup, which takes only what is new into the same folder")
 
-// OpenBackup opens a database as it is, and its files, and returns the door to
-// the act backup on them, and how to close them.
+// OpenBackup opens a database as it is, and its files. It returns the door to
+// the act backup on them, and a function that closes them.
 func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ *admin.Door, done func(), err error) {
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	var closeData, closeBlobs func()

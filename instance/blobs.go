@@ -151,8 +151,8 @@ func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func
 	}
 }
 
-// OpenBlobDoor opens where the bytes of documents are, and the database, and
-// returns the door to them, and how to close them.
+// OpenBlobDoor opens the store of files and the database. It returns the door
+// to the acts on them, and a function that closes them.
 func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_ *admin.Door, done func(), err error) {
 	i := &Instance{config: Config{Store: *store, Server: *s}, clock: clock.System}
 	if i.keys.Current, err = masterkey.Load(s.MasterKey(store)); err != nil {

@@ -42,7 +42,7 @@ func (i *Instance) doors() (http.Handler, error) {
 	}), nil
 }
 
-// standing returns the announcements for the pages of versions.
+// standing returns the announcements about versions, for their pages.
 func standing(versions []api.Version) map[string]fault.Text {
 	words := map[string]fault.Text{}
 	for _, v := range versions {

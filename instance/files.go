@@ -16,7 +16,7 @@ import (
 	"kartei/upload"
 )
 
-// takeFiles sets which files are accepted and which parts handle them.
+// takeFiles sets the accepted types of files, and the parts that handle files.
 func (i *Instance) takeFiles() {
 	s := &i.config.Server
 	i.types = extract.Allow(s.UploadTypes...)

@@ -50,7 +50,7 @@ func end(t *testing.T, i *Instance) {
 	}
 }
 
-// get returns the status and the body.
+// get returns the status and the body of an answer.
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
 	r, err := http.Get(url)

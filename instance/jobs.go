@@ -11,8 +11,8 @@ import (
 	"kartei/work/retention"
 )
 
-// runner makes what runs the jobs; whoever has jobs adds its handlers here. An
-// instance has one runner: it takes jobs of every kind.
+// runner returns the runner of the jobs. Parts that have jobs add their
+// handlers here. An instance has one runner, which takes jobs of every kind.
 func (i *Instance) runner() (*job.Runner, error) {
 	maker, err := i.newMaker()
 	if err != nil {

@@ -53,7 +53,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	await(t, func() bool { // the look for what is old is enqueued a little after the start
+	await(t, func() bool { // the retention job is enqueued a little after the start
 		if err := call("jobs.list", settings.JobsInput{}, &out); err != nil {
 			t.Fatal(err)
 		}

@@ -22,9 +22,9 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m, s3test.Stop) }
 
-// TestQuotaIsToldAndSurvives runs a whole instance. At 80 percent of the day's
-// deletes there is a notice and an email, and the last delete pauses the key.
-// The next instance still has all of that.
+// TestQuotaAlertSurvivesRestart runs a whole instance. At 80 percent of the
+// day's deletes there is a notice and an email, and the last delete pauses the
+// key. The next instance still has all of that.
 func TestQuotaIsToldAndSurvives(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		c := configOf(t.TempDir())
@@ -107,7 +107,7 @@ func await(t *testing.T, happened func() bool) {
 	}
 }
 
-// TestALockIsShown shows a lock to the operator, even after the server that
+// TestOperatorSeesLock shows a lock to the operator, even after the server that
 // locked the key has stopped.
 func TestALockIsShown(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {

@@ -76,7 +76,7 @@ func (i *Instance) checkMasterKey(ctx context.Context) error {
 
 // checkLost warns if the data folder has an older master key but a new database
 // file. The database of this instance may have been deleted then. There is no
-// warning for a named key file or PostgreSQL: the key may have been provided
+// warning for a named key file or PostgreSQL. The key may have been provided
 // for a first start, or another replica may have created it.
 func (i *Instance) checkLost(ctx context.Context) error {
 	path, isFile := strings.CutPrefix(i.config.Store.Database(), "sqlite:")

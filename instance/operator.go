@@ -8,11 +8,11 @@ import (
 	"kartei/settings"
 )
 
-// Operator administers a running instance from within its process, by the same
-// calls as the command line.
+// Operator administers a running instance from within its process. It makes the
+// same calls as the command line.
 type Operator struct{ caller socket.Caller }
 
-// Operator returns who administers the instance.
+// Operator returns the Operator of the instance.
 func (i *Instance) Operator() Operator { return Operator{i.door()} }
 
 func call[Out any](ctx context.Context, o Operator, name string, in any) (out Out, err error) {

@@ -10,7 +10,7 @@ import (
 	"kartei/webhook/dispatch"
 )
 
-// takeDispatcher makes what delivers to webhook endpoints.
+// takeDispatcher creates the dispatcher of webhook deliveries.
 func (i *Instance) takeDispatcher() error {
 	options, err := i.config.Server.Egress()
 	if err != nil {
@@ -31,13 +31,14 @@ func (i *Instance) takeDispatcher() error {
 	return nil
 }
 
-// deliver delivers until ctx ends.
+// deliver runs the dispatcher until ctx ends.
 func (i *Instance) deliver(ctx context.Context) {
 	i.dispatcher.Run(ctx)
 	i.sender.Close()
 }
 
-// measureWebhooks shows how deliveries stand in the whole database.
+// measureWebhooks registers the numbers of deliveries by state in the whole
+// database.
 func (i *Instance) measureWebhooks() {
 	look := lately(i, func(ctx context.Context) (dispatch.Figures, error) { return dispatch.Measure(ctx, i.DB) })
 	age := func(since clock.Micros) float64 {
