@@ -72,7 +72,7 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 		name   string
 		reason access.Reason
 		known  bool // whether the refusal names the key
-		// breaks makes the key fail and returns the presented text.
+		// breaks makes the key invalid and returns the presented text.
 		breaks func(o *office, k settings.CreatedKey) (string, netip.Addr)
 	}{
 		{"nothing presented", access.Missing, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
@@ -172,8 +172,8 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 	})
 }
 
-// A guesser learns nothing about the state of a key: a wrong secret is 'wrong
-// secret' whatever else is wrong.
+// A guesser learns nothing about the state of a key: a wrong secret is reported
+// as such, even if the key has other faults.
 func TestWrongSecretComesFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)

@@ -317,13 +317,13 @@ func (d *Directory) vouched(kid string, cred *cachedKey, from netip.Addr, now cl
 	return last != 0 && now-last < sightingLasts
 }
 
-// succeeded records the time and the address of a key's use, once a minute at
-// most.
+// succeeded records the time and the address of a key's use, at most once a
+// minute.
 func (d *Directory) succeeded(cred *cachedKey, from netip.Addr, now clock.Micros) {
 	seen := cred.seen.Load()
 	if last := seen.last(from); last == 0 || now-last >= sightingFresh || now < last {
 		next := seen.with(from, now)
-		cred.seen.CompareAndSwap(seen, &next) // the other call records itself a call later
+		cred.seen.CompareAndSwap(seen, &next) // a concurrent call of the key is recorded with the next one
 	}
 	if last := cred.used.Load(); now-clock.Micros(last) >= useResolution && cred.used.CompareAndSwap(last, int64(now)) {
 		d.uses.mark(cred.kid, now)

@@ -23,8 +23,8 @@ func PutSetting(ctx context.Context, tx db.Tx, name, value string) error {
 	return err
 }
 
-// ClaimSetting sets a setting that is empty or missing, and returns its value
-// from now on. Concurrent claims all return the value of the first.
+// ClaimSetting sets a setting that is empty or missing, and returns the value
+// that it then has. Concurrent claims all return the value of the first.
 func ClaimSetting(ctx context.Context, tx db.Tx, name, value string) (string, error) {
 	err := tx.QueryRow(ctx, claimSetting, name, value).Scan(&value)
 	return value, err

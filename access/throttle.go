@@ -30,8 +30,8 @@ func newThrottle(limit int, window time.Duration, max int) *throttle {
 }
 
 // source returns the unit of counting for an address: an IPv4 address, or the
-// /64 of an IPv6 address, since one customer can use all of a /64. Callers
-// without an address share the zero one.
+// /64 of an IPv6 address. One customer can use all of a /64. Callers without an
+// address share the zero one.
 func source(from netip.Addr) netip.Addr {
 	if from.Is4() || !from.IsValid() {
 		return from

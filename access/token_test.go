@@ -23,8 +23,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// The checksum equals the library's CRC-32. A known text must keep its checksum
-// forever, because issued keys would be refused otherwise.
+// The checksum equals the library's CRC-32. The checksum of a known text must
+// never change, because issued keys would be refused.
 func TestChecksumIsCRC32(t *testing.T) {
 	for _, s := range []string{"", "123456789", "kart_test_0123456789abcdef_0123456789abcdefghijklmnopqr"} {
 		want, digits := crc32.ChecksumIEEE([]byte(s)), checksum(s)

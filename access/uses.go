@@ -43,8 +43,8 @@ func (u *uses) take() map[string]clock.Micros {
 	return taken
 }
 
-// Flush writes the waiting last uses. A failed write loses them; the next use
-// records itself again.
+// Flush writes the waiting last uses. A failed write loses them until the next
+// use of each key.
 func (d *Directory) Flush(ctx context.Context) error {
 	marks := d.uses.take()
 	if len(marks) == 0 {

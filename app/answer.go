@@ -8,8 +8,8 @@ import (
 	"kartei/store/blob"
 )
 
-// Encoder is an answer that writes its own JSON. An answer that the database
-// has as JSON is not decoded only to be encoded again.
+// Encoder is an answer that writes its own JSON. So JSON from the database need
+// not be decoded and encoded again.
 type Encoder interface {
 	// AppendJSON appends the answer's JSON.
 	AppendJSON(b []byte) []byte
@@ -73,7 +73,7 @@ type Counted interface {
 // Nothing is the answer of an operation that returns nothing: 204.
 type Nothing struct{}
 
-// None is the input of an operation that takes none.
+// None is the input of an operation without input.
 type None struct{}
 
 // ByID is the input of an operation on one named record.

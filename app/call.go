@@ -40,8 +40,8 @@ type Call struct {
 	Prefetched any
 	// IfMatch is the precondition that the client sent.
 	IfMatch Precondition
-	// Audit takes what an administrative operation says of itself for the audit
-	// log. It is nil for others.
+	// Audit receives the description of an administrative operation for the
+	// audit log. It is nil for other operations.
 	Audit *audit.Act
 	// Services holds what operations need beyond a single call.
 	Services *Services
@@ -67,7 +67,7 @@ type Services struct {
 	Files Files
 	// Webhooks is what operations on webhook endpoints need.
 	Webhooks Webhooks
-	// Logger takes messages for the operator.
+	// Logger receives messages for the operator.
 	Logger *slog.Logger
 	// Settings is what administrative operations need.
 	Settings Settings
@@ -75,20 +75,20 @@ type Services struct {
 
 // Settings is what administrative operations need.
 type Settings struct {
-	// Versions are those of the API that a key may pin, the current one first.
+	// Versions are the API versions that a key may pin, the current one first.
 	Versions []string
-	// Retention is after what time an organization that was put into the state
-	// deleting is erased. Zero is 30 days.
+	// Retention is the time between the state deleting and the erasure of an
+	// organization. Zero is 30 days.
 	Retention time.Duration
-	// Notices posts what people are told, and reads it.
+	// Notices posts and reads notices for people.
 	Notices *notify.Center
-	// BaseURL is where people reach the instance. It is empty if that is not known,
-	// as without a server.
+	// BaseURL is the address of the instance for people. It is empty if it is
+	// unknown, as without a server.
 	BaseURL string
-	// Mails says that emails are sent by a mail server.
+	// Mails is true if a mail server sends emails.
 	Mails bool
-	// Read runs a function on a connection that cannot write. What is long to read
-	// is read by it before the transaction begins.
+	// Read runs a function on a connection that cannot write. Long reads use it
+	// before the transaction begins.
 	Read func(ctx context.Context, f func(db.Tx) error) error
 	// Flush, if set, writes the calls that wait for the request log.
 	Flush func(ctx context.Context) error
@@ -107,8 +107,8 @@ type Files struct {
 	Store blob.Store
 	// MaxSize is the largest size of a file, in bytes.
 	MaxSize int64
-	// MaxStaged bounds the bytes that the open uploads of an organization
-	// announce together.
+	// MaxStaged bounds the sum of the announced sizes of an organization's open
+	// uploads.
 	MaxStaged int64
 	// Declared returns the media type under which a file of a declared type is
 	// stored, and whether such files are accepted.
@@ -121,7 +121,7 @@ type Files struct {
 // sent.
 type Precondition struct {
 	Sent bool
-	// Waived permits a call without the header, since its kind of credential
+	// Waived permits a call without the header, because its kind of credential
 	// need not send one.
 	Waived bool
 	// Any is If-Match: *.

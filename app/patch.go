@@ -8,16 +8,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Patch is a JSON merge patch (RFC 7396) for a T: an absent member stays, null
-// clears, objects merge, everything else replaces. The path has checked it
-// against the frozen schema.
+// Patch is a JSON merge patch (RFC 7396) for a T: a missing member stays, null
+// clears, objects merge, other values replace. The path has checked it against
+// the frozen schema.
 type Patch[T any] struct{ raw []byte }
 
 // SetRaw sets the JSON text. The path calls it.
 func (p *Patch[T]) SetRaw(raw []byte) { p.raw = raw }
 
 // Apply merges the patch into v, whose nullable members must be pointers.
-// Decoding into a filled value does just that: null sets a pointer to nil, a
+// Decoding into an existing value does that: null sets a pointer to nil, a
 // missing member stays, a nested struct merges, a slice is replaced.
 func (p Patch[T]) Apply(v *T) error { return json.Unmarshal(p.raw, v) }
 

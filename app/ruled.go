@@ -9,12 +9,12 @@ import (
 // Ruled is a body with rules that a schema cannot express.
 type Ruled interface {
 	// Wrong returns the faults of the members that may be judged, as far as
-	// they show without the database. It changes nothing.
+	// they can be found without the database. It changes nothing.
 	Wrong(s *Services, sent Sent) []fault.Field
 }
 
-// Sent says which members rules may judge. The zero value is a whole record,
-// with every member.
+// Sent describes which members rules may judge. The zero value is a whole
+// record, with every member.
 type Sent struct {
 	// New is true for a creation: a member that was not sent is empty.
 	// Otherwise it keeps its value.

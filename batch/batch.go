@@ -36,7 +36,7 @@ type Call struct {
 	Body    jsontext.Value `json:"body" example:"{\"lastName\":\"Berg\"}"`
 }
 
-// Headers are the headers that a call may have of its own.
+// Headers are the headers that a single call may have.
 type Headers struct {
 	IfMatch        *string `json:"If-Match" max:"8192" example:"null"`
 	IfNoneMatch    *string `json:"If-None-Match" max:"8192" example:"null"`
@@ -48,7 +48,7 @@ type Results struct {
 	Results []Result `json:"results" maxItems:"20" example:"[{\"id\":\"neu\",\"status\":201,\"headers\":{\"Content-Type\":\"application/json\",\"ETag\":\"\\\"r1\\\"\",\"Location\":\"/v1/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y3\"},\"body\":{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}},{\"id\":\"1\",\"status\":403,\"headers\":{\"Content-Type\":\"application/problem+json\",\"Content-Language\":\"de\",\"Request-Id\":\"req_01jb2z5k3xf0q8r9s7t6v5w4y4\"},\"body\":{\"code\":\"FORBIDDEN\",\"status\":403}}]"`
 }
 
-// Result is the response of one call: what it would have got alone.
+// Result is the response to one call, the same as it would have got alone.
 type Result struct {
 	ID      string            `json:"id" max:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" example:"neu"`
 	Status  int               `json:"status" min:"200" max:"599" example:"201"`
@@ -56,7 +56,7 @@ type Result struct {
 	Body    jsontext.Value    `json:"body" example:"{\"object\":\"contact\",\"id\":\"con_01jb2z5k3xf0q8r9s7t6v5w4y3\",\"lastName\":\"Berg\"}"`
 }
 
-// shown are the response headers of each call.
+// shown lists the headers in the response to a call.
 var shown = [...]string{
 	"Content-Type", "Content-Language", "Location", "ETag", "Idempotent-Replayed", "Retry-After", "Allow",
 	"WWW-Authenticate", "RateLimit", "RateLimit-Policy", "Request-Id",
@@ -71,9 +71,9 @@ func (*Calls) Bound(body map[string]any) error {
 	return nil
 }
 
-// Check refuses calls with what Wrong returns: 422 BATCH_FAMILY_NOT_ALLOWED
-// where they are not open to a batch, and 422 VALIDATION_FAILED where more is
-// wrong.
+// Check refuses calls with the errors of Wrong. If all errors are calls that a
+// batch may not contain, the code is BATCH_FAMILY_NOT_ALLOWED, otherwise
+// VALIDATION_FAILED. Both are 422.
 func (c *Calls) Check(s *app.Services) error {
 	malformed, outside := c.malformed(app.Sent{}), c.outside(s, app.Sent{})
 	switch {
@@ -85,12 +85,13 @@ func (c *Calls) Check(s *app.Services) error {
 	return nil
 }
 
-// Wrong returns the violations that no schema states.
+// Wrong returns the violations of rules that the schema does not express.
 func (c *Calls) Wrong(s *app.Services, sent app.Sent) []fault.Field {
 	return append(c.malformed(sent), c.outside(s, sent)...)
 }
 
-// malformed returns calls with the same id, and paths that no URL has.
+// malformed returns calls with the same id, and paths that are not valid in a
+// URL.
 func (c *Calls) malformed(sent app.Sent) (wrong []fault.Field) {
 	first := map[string]int{}
 	for i, name := range c.Names() {
@@ -101,7 +102,7 @@ func (c *Calls) malformed(sent app.Sent) (wrong []fault.Field) {
 				first[name] = i
 			case c.Calls[i].ID != nil:
 				wrong = append(wrong, fault.Field{Name: id, Code: fault.Duplicate})
-			default: // the other has the place of this one for a name
+			default: // the id of the other call equals the index of this one
 				wrong = append(wrong, fault.Field{Name: member(j, "id"), Code: fault.Duplicate})
 			}
 		}
@@ -109,7 +110,7 @@ func (c *Calls) malformed(sent app.Sent) (wrong []fault.Field) {
 			switch target, _, err := c.Calls[i].Target(); {
 			case err != nil:
 				wrong = append(wrong, fault.Field{Name: path, Code: fault.InvalidFormat, Limit: escaped})
-			case strings.HasPrefix(target, "/v1/"): // as Location has it
+			case strings.HasPrefix(target, "/v1/"): // a path from a Location header
 				wrong = append(wrong, fault.Field{Name: path, Code: fault.InvalidFormat, Limit: behindVersion})
 			}
 		}

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// partPath is the pattern that the document has for paths.
+// partPath is the document's pattern for paths.
 var partPath = regexp.MustCompile(`^/[^\x00-\x20\x7f#]*$`)
 
-// FuzzTarget: a path of a batch leads to the same operation as in a request of
-// its own.
+// FuzzTarget checks that a path leads to the same operation in a batch as in a
+// request of its own.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{"/me", "/contacts?q=a%20b", "/contacts/%2e%2e/batch", "//x", "/%", "/%zz", "/ä?ö=ü", "/a?b?c", "/?%zz", "/;a", "/x%2F", `/\`, "/:80", "/[::1]", "/http://a@b/", "/\u0085", "/\xff"} {
 		f.Add(seed)
@@ -33,7 +33,8 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// TestAnswer: whatever a call returned, the whole is JSON that contains it.
+// TestAnswer checks that the answer is valid JSON with the answer of each call,
+// whatever the calls returned.
 func TestAnswer(t *testing.T) {
 	header := map[string][]string{
 		"ETag": {`"r1"`}, "RateLimit": {`"key";r=1;t=2`}, "WWW-Authenticate": {"Bearer"}, "Svc-Version": {"2026-11-01"}, "Location": {"/v1/contacts/con_x"},

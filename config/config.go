@@ -232,11 +232,11 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// HSTS is how long Strict-Transport-Security holds. Zero, written as off, sends
-// no header.
+// HSTS is the time for which browsers use TLS only (Strict-Transport-Security).
+// Zero, written as off, sends no header.
 type HSTS Duration
 
-// UnmarshalText reads off, or a length of time of at least a second.
+// UnmarshalText accepts off, or a length of time of at least a second.
 func (h *HSTS) UnmarshalText(b []byte) error {
 	if string(b) == "off" {
 		*h = 0

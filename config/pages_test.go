@@ -16,8 +16,8 @@ var write = flag.Bool("write", false, "write the tables of settings into docs/op
 // operating is the folder of the pages for operators.
 const operating = "../docs/operating"
 
-// tables is the start of the generated part of settings.md, which extends to
-// its end.
+// tables is the first line of the generated part of settings.md, which extends
+// to its end.
 const tables = "<!-- The tables are written from config/config.go: make docs -->\n"
 
 // TestSettingsPage compares docs/operating/settings.md with the settings. Each
@@ -94,8 +94,8 @@ func title(t *testing.T, page string) string {
 	return name
 }
 
-// TestOperatingPages holds each page for operators to its form: README.md leads
-// to it, and it opens with a sentence on what it is for.
+// TestOperatingPages checks each page for operators: README.md links it, and
+// its first sentence says what the page is for.
 func TestOperatingPages(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(operating, "README.md"))
 	if err != nil {

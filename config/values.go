@@ -41,7 +41,7 @@ var sizes = []struct {
 	bytes int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}, {"", 1}}
 
-// UnmarshalText takes a whole number of bytes, KiB, MiB or GiB.
+// UnmarshalText accepts a whole number of bytes, KiB, MiB or GiB.
 func (s *Size) UnmarshalText(b []byte) error {
 	for _, unit := range sizes {
 		digits, is := strings.CutSuffix(string(b), unit.name)
@@ -53,7 +53,7 @@ func (s *Size) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%q is not a size; accepted is a number with B, KiB, MiB or GiB, such as 100MiB", b)
 }
 
-// MarshalText writes the size in its largest unit that leaves it whole.
+// MarshalText writes the size in the largest unit that needs no fraction.
 func (s Size) MarshalText() ([]byte, error) {
 	for _, unit := range []int{2, 1, 0} {
 		if int64(s)%sizes[unit].bytes == 0 {
@@ -63,10 +63,10 @@ func (s Size) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%dB", int64(s)), nil
 }
 
-// Retention is how long something is kept.
+// Retention is the time for which something is kept.
 type Retention time.Duration
 
-// UnmarshalText takes a duration of an hour to ten years.
+// UnmarshalText accepts a duration of an hour to ten years.
 func (r *Retention) UnmarshalText(b []byte) error {
 	d, err := time.ParseDuration(string(b))
 	if err != nil || d < time.Hour || d > 10*365*24*time.Hour {
@@ -150,7 +150,7 @@ func (e *Encryption) UnmarshalText(b []byte) error {
 	return setWord((*string)(e), b, string(blob.Auto), string(blob.Always), string(blob.Never))
 }
 
-// SMTPURL is the address of a server that takes emails.
+// SMTPURL is the address of a mail server.
 type SMTPURL string
 
 // UnmarshalText refuses other addresses. The error never repeats the value,
@@ -219,7 +219,7 @@ func (a *ClamdAway) UnmarshalText(b []byte) error { return setWord((*string)(a),
 // Confinement is prefer or require.
 type Confinement string
 
-// Require lets no process read texts that is not confined.
+// Require refuses to read texts in a process that is not confined.
 const Require Confinement = "require"
 
 // UnmarshalText refuses other words.

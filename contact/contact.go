@@ -131,9 +131,9 @@ func displayName(f *Fields) *string {
 }
 
 // Words returns the words of a contact. Names have the lowest rank; then come
-// email, telephone and address; then notes. Street and region are left out:
-// hardly anyone searches a client by them, and a word that few records share
-// costs a page of the write-ahead log for each contact.
+// email, telephone and address; then notes. Street and region are left out,
+// because hardly anyone searches a client by them. A word that few records
+// share costs a page of the write-ahead log for each contact.
 func (f *Fields) Words() *search.Document {
 	d := new(search.Document)
 	d.AddAll(search.Name, f.FirstName, f.LastName)

@@ -214,7 +214,8 @@ func TestVisibility(t *testing.T) {
 				t.Errorf("%s counts %v hits, want %d", test.name, got, test.sees-1)
 			}
 		}
-		// Responses do not distinguish invisible, unknown and foreign records.
+		// Responses do not distinguish records that are invisible, unknown or
+		// of another organization.
 		unknown := other.Do("GET", "/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3", nil).Want(404)
 		invisible := other.Do("GET", "/contacts/"+id, nil).Want(404)
 		if a, b := same(unknown), same(invisible); a != b {
@@ -223,8 +224,8 @@ func TestVisibility(t *testing.T) {
 		other.Do("PATCH", "/contacts/"+id, `{}`, "If-Match", "*").Want(404)
 		other.Do("DELETE", "/contacts/"+id, nil, "If-Match", "*").Want(404)
 
-		// A reader who sees it now sees its events too, and markers reach
-		// exactly those who saw it.
+		// A reader who sees the record now sees its events too. Tombstones
+		// reach exactly the readers who saw it before.
 		owner.Do("PATCH", "/contacts/"+id, `{"visibility":"organization"}`, "If-Match", "*").Want(200)
 		if got := len(other.Do("GET", "/events", nil).Data()); got != 3 {
 			t.Errorf("after opening: %d events, want 3", got)
@@ -308,7 +309,7 @@ func TestSearch(t *testing.T) {
 
 func escape(q string) string { return strings.ReplaceAll(q, " ", "%20") }
 
-// TestExternalIDRace lets several calls use the same external id at the same
+// TestExternalIDRace sends several calls with the same external id at the same
 // time: one succeeds, the others are refused.
 func TestExternalIDRace(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {

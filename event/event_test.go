@@ -31,7 +31,7 @@ func create(t testing.TB, c *apitest.Client, n int) (ids []string) {
 	return ids
 }
 
-// told returns the type and the record of each event of a page.
+// eventsOf returns the type and the record of each event of a page.
 func told(a *apitest.Answer) (events []string) {
 	for _, e := range a.Data() {
 		data := e["data"].(map[string]any)
