@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAuthenticateTellsWhoIsCalling(t *testing.T) {
+func TestAuthenticate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		in := o.newKey()
@@ -190,7 +190,7 @@ func flip(b byte) string {
 	return "x"
 }
 
-func TestActsAreInEffectOnTheNextCall(t *testing.T) {
+func TestChangesApplyToTheNextCall(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		key := o.key()
@@ -228,7 +228,7 @@ func TestActsAreInEffectOnTheNextCall(t *testing.T) {
 
 // If several replicas share a database, an act on one of them applies to the
 // next call on the others.
-func TestActsAreInEffectOnOtherReplicas(t *testing.T) {
+func TestChangesApplyOnOtherReplicas(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		if d.Dialect().Name == "sqlite" {
 			t.Skip("SQLite belongs to one process")

@@ -15,7 +15,7 @@ import (
 
 // While many callers authenticate, a completed act applies to every call that
 // starts afterwards.
-func TestActsAmongManyCalls(t *testing.T) {
+func TestChangesDuringManyCalls(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		key := o.key()
@@ -50,7 +50,7 @@ func TestActsAmongManyCalls(t *testing.T) {
 
 // Organizations created at the same time get different numbers. Of several
 // users with one address one is created.
-func TestActsAtTheSameTime(t *testing.T) {
+func TestConcurrentCreations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		var makers sync.WaitGroup

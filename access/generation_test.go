@@ -9,7 +9,7 @@ import (
 
 // A call during a query waits for the next query, which begins after the call.
 // All that wait share it.
-func TestGenerationsShareALook(t *testing.T) {
+func TestGenerationsShareQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers, looks := make(chan int64), 0
 		g := generations{read: func(context.Context) (int64, error) {

@@ -85,7 +85,7 @@ func TestOldSuccessesDoNotVouch(t *testing.T) {
 }
 
 // All addresses of an IPv6 /64 count as one; IPv4 in IPv6 counts as IPv4.
-func TestWhatIsOneAddress(t *testing.T) {
+func TestIPv6PrefixIsOneAddress(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		for _, c := range []struct {
 			first, second string

@@ -223,7 +223,7 @@ func TestBadContentTypes(t *testing.T) {
 	}
 }
 
-func TestBodiesWhereNoneBelongs(t *testing.T) {
+func TestUnexpectedBodies(t *testing.T) {
 	o := office(t)
 	c, s := o.As(access.Member), o.Listen()
 	made := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")

@@ -146,10 +146,10 @@ func TestBatchBody(t *testing.T) {
 	}
 }
 
-// TestWalkSameAnswer calls each row that a batch may contain alone and as a
+// TestWalkBatchGivesSameAnswer calls each row that a batch may contain alone and as a
 // part, on similar records. Apart from ids, times and cursors the answers are
 // equal.
-func TestWalkSameAnswer(t *testing.T) {
+func TestWalkBatchGivesSameAnswer(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		same := 0
@@ -235,8 +235,8 @@ func TestWalksInBatch(t *testing.T) {
 		"not modified": TestNotModified, "paused": TestPausedAndPending, "times": TestTimestamps, "unknown paths": TestUnknownPaths,
 		"events": TestWalkEvents, "costs": TestWalkCost, "levels": TestWalkLevels, "lock": TestLockOfAKey, "quota": TestQuotaExhausted,
 		"replay": TestReplay, "key scope": TestKeyScope, "stored": TestRefusedIsNotStored, "in progress": TestInProgress,
-		"crash": TestCrashLeavesNeither, "module off": TestModuleOff, "gate": TestGate, "sight": TestInvisibleIsUnknown, "rights": TestRights,
-		"confirmed": TestWhatIsRememberedIsConfirmed, "bodies": TestBadBodies, "queries": TestBadQueries, "ids": TestBadIds,
+		"crash": TestCrashStoresNothing, "module off": TestModuleOff, "gate": TestGate, "sight": TestInvisibleIsUnknown, "rights": TestRights,
+		"confirmed": TestCachedCallerIsConfirmed, "bodies": TestBadBodies, "queries": TestBadQueries, "ids": TestBadIds,
 		"versions": TestVersionOfTheRequest, "candidate": TestCandidate, "retirement": TestRetirement,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -597,7 +597,7 @@ func TestRandomBatches(t *testing.T) {
 			_, results := sides[0].Batch(sides[0].parts(calls))
 			for i, r := range results {
 				statuses[r.Status]++
-				answers[0] = append(answers[0], sides[0].told(calls[i], r.Status, r.Headers["ETag"], r.Body))
+				answers[0] = append(answers[0], sides[0].record(calls[i], r.Status, r.Headers["ETag"], r.Body))
 			}
 			for i, p := range sides[1].parts(calls) {
 				headers := []string{"Idempotency-Key", ""}
@@ -609,7 +609,7 @@ func TestRandomBatches(t *testing.T) {
 					body = []byte(p.Body)
 				}
 				a := sides[1].Do(p.Method, p.Path, body, headers...)
-				answers[1] = append(answers[1], sides[1].told(calls[i], a.Status, a.Header.Get("ETag"), a.Body))
+				answers[1] = append(answers[1], sides[1].record(calls[i], a.Status, a.Header.Get("ETag"), a.Body))
 			}
 			for i := range calls {
 				if answers[0][i] != answers[1][i] {
@@ -625,7 +625,7 @@ func TestRandomBatches(t *testing.T) {
 		var there [2][]string
 		for i, s := range sides {
 			for _, path := range []string{"/contacts", "/tasks"} {
-				for id, revision := range sees(t, s.Client, path) {
+				for id, revision := range visibleTo(t, s.Client, path) {
 					there[i] = append(there[i], fmt.Sprint(s.names[id], " ", revision))
 				}
 			}
@@ -723,9 +723,9 @@ func (s *batchSide) made(record int) apitest.Part {
 	return s.keys[record]
 }
 
-// told stores what a call created. It returns the answer without the parts that
+// record stores what a call created. It returns the answer without the parts that
 // differ between two offices.
-func (s *batchSide) told(c randomCall, status int, tag string, body []byte) string {
+func (s *batchSide) record(c randomCall, status int, tag string, body []byte) string {
 	if status == 201 && c.kind != "replay" {
 		var made struct {
 			ID     string `json:"id"`

@@ -159,7 +159,7 @@ func TestFreshSignIn(t *testing.T) {
 
 // An admin reaches their own organization and its sandbox. Any other one does
 // not exist for them.
-func TestAdminsStayAtHome(t *testing.T) {
+func TestAdminsStayInTheirOrganization(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
 		foreign, _ := o.Organization("Andere")

@@ -59,10 +59,10 @@ func withBadge(t *testing.T, c *apitest.Client, op *api.Operation, path string, 
 	return answer
 }
 
-// TestKindOfItsOwn adds a kind of credential without a change of the path. It
+// TestNewCredentialKind adds a kind of credential without a change of the path. It
 // calls every row with it, once for each possible duty: only the rule of that
 // duty applies.
-func TestKindOfItsOwn(t *testing.T) {
+func TestNewCredentialKind(t *testing.T) {
 	always := func(*api.Operation) bool { return true }
 	for _, test := range []struct {
 		name   string

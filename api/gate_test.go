@@ -155,10 +155,10 @@ func TestGate(t *testing.T) {
 	})
 }
 
-// TestGateIsOneOrganizations checks that a switch of one organization affects
+// TestGateIsPerOrganization checks that a switch of one organization affects
 // neither its sandbox nor other organizations. Only the state applies to its
 // sandbox too.
-func TestGateIsOneOrganizations(t *testing.T) {
+func TestGateIsPerOrganization(t *testing.T) {
 	o := office(t)
 	live, test := liveKey(t, o), o.As(access.Member)
 	other, _ := o.Organization("Kanzlei Abendroth")

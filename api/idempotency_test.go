@@ -273,8 +273,8 @@ func TestInProgressElsewhere(t *testing.T) {
 	wantContacts(t, &there, 1, 1)
 }
 
-// TestCrashLeavesNeither makes the transaction fail right before the commit.
-func TestCrashLeavesNeither(t *testing.T) {
+// TestCrashStoresNothing makes the transaction fail right before the commit.
+func TestCrashStoresNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, hookedDB{d})
 		c := o.As(access.Member)

@@ -242,9 +242,9 @@ func (s *slow) Read(b []byte) (int, error) {
 	return s.PipeReader.Read(b)
 }
 
-// TestConcurrencyOfCallsThatHang checks that six calls of a key may run at the
+// TestConcurrencyLimit checks that six calls of a key may run at the
 // same time. A seventh is refused until one of them ends.
-func TestConcurrencyOfCallsThatHang(t *testing.T) {
+func TestConcurrencyLimit(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Metered())
 		c, other := o.As(access.Member), o.As(access.Member)
@@ -443,7 +443,7 @@ func TestRefill(t *testing.T) {
 
 // TestRateLimitAgreesWithHeaders checks that GET /rate_limit and the headers
 // agree, and are right.
-func TestRateLimitTells(t *testing.T) {
+func TestRateLimitAgreesWithHeaders(t *testing.T) {
 	o := office(t, apitest.Metered())
 	c := o.As(access.Member)
 	for range 7 {
@@ -476,7 +476,7 @@ func TestRateLimitTells(t *testing.T) {
 
 // Calls that are refused before the charge do not all reach the log; charged
 // calls do.
-func TestWhoDoesNotPayIsLoggedLess(t *testing.T) {
+func TestUnchargedCallsAreLoggedLess(t *testing.T) {
 	apitest.Alone(t)
 	o := apitest.New(t, dbtest.SQLite(t))
 	stranger := &apitest.Client{Office: o}

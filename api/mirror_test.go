@@ -74,7 +74,7 @@ func (m *mirror) follow() error {
 }
 
 // visibleTo returns a client's list in the form of a mirror.
-func sees(t testing.TB, c *apitest.Client, path string) map[string]any {
+func visibleTo(t testing.TB, c *apitest.Client, path string) map[string]any {
 	t.Helper()
 	records, cursor := map[string]any{}, ""
 	for {
@@ -92,7 +92,7 @@ func sees(t testing.TB, c *apitest.Client, path string) map[string]any {
 // TestMirrorsFollowVisibility lets several clients create, change, hide,
 // transfer, share and delete records at the same time, while many mirrors
 // follow. At the end each mirror equals what its principal sees.
-func TestMirrorsOfSight(t *testing.T) {
+func TestMirrorsFollowVisibility(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		people := map[string]*apitest.Client{
 			"one": o.As(access.Member), "two": o.As(access.Member), "admin": o.As(access.Admin),
@@ -181,9 +181,9 @@ func TestMirrorsOfSight(t *testing.T) {
 			close(done)
 			following.Wait()
 
-			all, hidden := sees(t, people["admin"], op.Path), 0
+			all, hidden := visibleTo(t, people["admin"], op.Path), 0
 			for _, m := range mirrors {
-				want := sees(t, m.Client, op.Path)
+				want := visibleTo(t, m.Client, op.Path)
 				if !maps.Equal(m.records, want) {
 					t.Errorf("%s holds %v, the list %v", m.who, m.records, want)
 				}
@@ -216,7 +216,7 @@ func TestMirrorsOfSight(t *testing.T) {
 // TestTombstoneOfVisibilityLoss checks that a caller who can no longer see a
 // record gets one tombstone, with the tick of that change, and no later ones.
 // Callers who still see it, or never saw it, get none.
-func TestMarkerOfSight(t *testing.T) {
+func TestTombstoneOfVisibilityLoss(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, heir, other := o.As(access.Member), o.As(access.Member), o.As(access.Member)
 		admin, viewer := o.As(access.Admin), o.As(access.Viewer)
@@ -231,7 +231,7 @@ func TestMarkerOfSight(t *testing.T) {
 			}
 			// checkSync checks the answer of sync about the record: nothing,
 			// its updatedAt, or the deletedAt of a tombstone.
-			told := func(step string, c *apitest.Client, name, want string) {
+			checkSync := func(step string, c *apitest.Client, name, want string) {
 				t.Helper()
 				got := ""
 				for _, r := range c.Do("GET", op.Path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100", nil).Want(200).Data() {
@@ -239,7 +239,7 @@ func TestMarkerOfSight(t *testing.T) {
 						continue
 					}
 					if got != "" {
-						t.Errorf("%s, %s: %s is told twice", f.Object, step, name)
+						t.Errorf("%s, %s: %s is sent twice", f.Object, step, name)
 					}
 					if r["deleted"] == true {
 						got = fmt.Sprint("gone ", r["deletedAt"])
@@ -251,47 +251,47 @@ func TestMarkerOfSight(t *testing.T) {
 					}
 				}
 				if got != want {
-					t.Errorf("%s, %s: %s is told %q, want %q", f.Object, step, name, got, want)
+					t.Errorf("%s, %s: %s gets %q, want %q", f.Object, step, name, got, want)
 				}
 			}
 
 			hidden := change(owner, map[string]any{"visibility": "private"})
 			late := o.As(access.Member) // joined after it was hidden
 			for name, c := range map[string]*apitest.Client{"colleague": other, "heir": heir, "viewer": viewer} {
-				told("hidden", c, name, "gone "+hidden)
+				checkSync("hidden", c, name, "gone "+hidden)
 			}
-			told("hidden", owner, "owner", "there "+hidden)
-			told("hidden", admin, "admin", "there "+hidden)
-			told("hidden", late, "newcomer", "")
-			told("hidden", &apitest.Client{Office: o, Key: o.Key(stranger)}, "stranger", "")
+			checkSync("hidden", owner, "owner", "there "+hidden)
+			checkSync("hidden", admin, "admin", "there "+hidden)
+			checkSync("hidden", late, "newcomer", "")
+			checkSync("hidden", &apitest.Client{Office: o, Key: o.Key(stranger)}, "stranger", "")
 
 			given := change(owner, map[string]any{"tags": []string{"neu"}, "ownerId": heir.Principal})
-			told("given away", owner, "former owner", "gone "+given)
-			told("given away", heir, "heir", "there "+given)
-			told("given away", other, "colleague", "gone "+hidden)
-			told("given away", admin, "admin", "there "+given)
+			checkSync("given away", owner, "former owner", "gone "+given)
+			checkSync("given away", heir, "heir", "there "+given)
+			checkSync("given away", other, "colleague", "gone "+hidden)
+			checkSync("given away", admin, "admin", "there "+given)
 
 			back := change(admin, map[string]any{"ownerId": owner.Principal})
-			told("given back", owner, "owner", "there "+back)
-			told("given back", heir, "heir", "gone "+back)
+			checkSync("given back", owner, "owner", "there "+back)
+			checkSync("given back", heir, "heir", "gone "+back)
 
 			shared := change(owner, map[string]any{"visibility": "organization"})
 			for name, c := range map[string]*apitest.Client{"owner": owner, "colleague": other, "heir": heir, "viewer": viewer, "admin": admin, "newcomer": late} {
-				told("shared again", c, name, "there "+shared)
+				checkSync("shared again", c, name, "there "+shared)
 			}
 
 			// If the record is hidden and transferred at once, the former owner
 			// can no longer see it either.
 			hidden = change(owner, map[string]any{"visibility": "private", "ownerId": heir.Principal})
-			told("hidden and given away", owner, "former owner", "gone "+hidden)
-			told("hidden and given away", heir, "heir", "there "+hidden)
+			checkSync("hidden and given away", owner, "former owner", "gone "+hidden)
+			checkSync("hidden and given away", heir, "heir", "there "+hidden)
 
 			heir.Do("DELETE", at, nil, "If-Match", "*").Want(204)
-			told("deleted", owner, "former owner", "gone "+hidden)
-			told("deleted", other, "colleague", "gone "+hidden)
+			checkSync("deleted", owner, "former owner", "gone "+hidden)
+			checkSync("deleted", other, "colleague", "gone "+hidden)
 			for _, r := range admin.Do("GET", op.Path+"?includeDeleted=true&updatedSince="+hidden, nil).Want(200).Data() {
-				told("deleted", heir, "heir", fmt.Sprint("gone ", r["deletedAt"]))
-				told("deleted", admin, "admin", fmt.Sprint("gone ", r["deletedAt"]))
+				checkSync("deleted", heir, "heir", fmt.Sprint("gone ", r["deletedAt"]))
+				checkSync("deleted", admin, "admin", fmt.Sprint("gone ", r["deletedAt"]))
 			}
 		}
 	})
@@ -341,7 +341,7 @@ func TestWhoMayShare(t *testing.T) {
 // TestCursorAfterTheLastPage checks that the last page of a sync, oldest
 // changes first, has a cursor too. It leads to later changes, each once, and is
 // valid for a day.
-func TestCursorBehindTheLastPage(t *testing.T) {
+func TestCursorAfterTheLastPage(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		for f, op := range families() {

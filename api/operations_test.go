@@ -60,7 +60,7 @@ GET /events stable none 1
 GET /events/{id} stable none 1
 `
 
-func TestTableIsTheContracts(t *testing.T) {
+func TestTableMatchesContract(t *testing.T) {
 	want := strings.Split(strings.TrimSpace(contractRows), "\n")
 	if len(want) != len(Operations) {
 		t.Fatalf("%d rows, the contract has %d", len(Operations), len(want))

@@ -27,9 +27,9 @@ var searched = map[string][2]string{
 	"description": {"Beschreibung", "description"},
 }
 
-// TestWhatIsSearched compares the descriptions of q in lists and the guide with
+// TestSearchedMembers compares the descriptions of q in lists and the guide with
 // the members that the families index.
-func TestWhatIsSearched(t *testing.T) {
+func TestSearchedMembers(t *testing.T) {
 	guide := strings.ReplaceAll(strings.Join(strings.Fields(string(docs.Guide)), " "), "`", "")
 	and := regexp.MustCompile(", | und | and ")
 	for id, fields := range map[string]func() (any, func() *search.Document){

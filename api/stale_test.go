@@ -28,7 +28,7 @@ func keyID(c *apitest.Client) string {
 // row, even if it refuses before any query, answers by the state at the
 // beginning of the call. If the change concerns something else, the answer is
 // not affected.
-func TestWhatIsRememberedIsConfirmed(t *testing.T) {
+func TestCachedCallerIsConfirmed(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))
 	again := dbtest.Again(t, d)
@@ -92,7 +92,7 @@ func TestWhatIsRememberedIsConfirmed(t *testing.T) {
 
 // A key that lost its right on another replica changes nothing, even together
 // with other writes in its transaction.
-func TestWhoLostTheRightStoresNothing(t *testing.T) {
+func TestLostRightStoresNothing(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))
 	again := dbtest.Again(t, d)

@@ -7,11 +7,11 @@ import (
 	"kartei/access"
 )
 
-// TestTextsShowWhatTheyAre checks that no single-line text changes the
+// TestDeceptiveTexts checks that no single-line text changes the
 // direction of writing or consists of invisible characters. That holds in any
 // family, for created and patched records. Multi-line texts and other scripts
 // are not restricted.
-func TestTextsShowWhatTheyAre(t *testing.T) {
+func TestDeceptiveTexts(t *testing.T) {
 	c := office(t).As(access.Member)
 	contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 	document := c.Document("a.txt", "text/plain", []byte("Text"))

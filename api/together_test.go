@@ -164,9 +164,9 @@ func bodyMembers(op *api.Operation) []string {
 // TestAllErrorsInOneAnswer checks that missing required members, numbers that
 // Go does not accept and broken rules come in one answer. The operation's own
 // errors join them if every value has the right form.
-func TestErrorsStandTogether(t *testing.T) { each(t, errorsStandTogether) }
+func TestAllErrorsInOneAnswer(t *testing.T) { each(t, allErrorsInOneAnswer) }
 
-func errorsStandTogether(t *testing.T, o *apitest.Office) {
+func allErrorsInOneAnswer(t *testing.T, o *apitest.Office) {
 	c := o.As(access.Member)
 	task := c.Do("POST", "/tasks", `{"title":"Klage"}`).Want(201).Text("id")
 	nobody, nothing, none := id.New(id.User), id.New(id.Contact), id.New(id.Upload)

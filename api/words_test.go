@@ -84,7 +84,7 @@ func TestFilterSaysWhatIsExpected(t *testing.T) {
 
 // TestRefusalsSayTheReason checks that the texts distinguish the causes of one
 // code.
-func TestWhoIsRefusedLearnsTheReason(t *testing.T) {
+func TestRefusalsSayTheReason(t *testing.T) {
 	o := office(t)
 	c := o.As(access.Member)
 	on, off, declared, undeclared, reading, open := "on", "off", "declared", "undeclared", access.Read, access.On
@@ -127,7 +127,7 @@ func TestRefusalsNameTheLimit(t *testing.T) {
 	says(t, inBoth(c, "GET", "/me", nil, 429), "Dieser Schlüssel ist bis "+until+" gesperrt", "This key is locked until "+until)
 }
 
-func TestAnEmptyObjectIsNoBody(t *testing.T) {
+func TestEmptyObjectIsNoBody(t *testing.T) {
 	c := office(t).As(access.Member)
 	task := c.Do("POST", "/tasks", map[string]any{"title": "x"}).Want(201).Text("id")
 	for body, status := range map[string]int{"{}": 200, " {\r\n} ": 200, "": 200, "{": 400, "}": 400, "null": 400, "[]": 400, "{}{}": 400, `{"status":"open"}`: 400} {

@@ -61,7 +61,7 @@ func TestFileRefuses(t *testing.T) {
 	}
 }
 
-func TestEnvironmentGoesBeforeFile(t *testing.T) {
+func TestEnvironmentOverridesFile(t *testing.T) {
 	s, err := open(t, "listen = ':9'\nmetered = true\n")
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestCheck(t *testing.T) {
 
 // Settings for development are accepted only with --webhook-development, or for
 // a release candidate.
-func TestDevelopmentIsTold(t *testing.T) {
+func TestDevelopmentSettings(t *testing.T) {
 	s := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
 	s.WebhookDial = []egress.Mapping{{Host: "a", To: netip.MustParseAddrPort("127.0.0.1:1")}}
 	for _, c := range []struct {

@@ -258,7 +258,7 @@ func TestHandOverRefused(t *testing.T) {
 // crashingDB is a database on which pieces of a hand-over fail in turn: before
 // the commit, after it, and not at all. To the worker that looks like the death
 // of its process.
-type dying struct {
+type crashingDB struct {
 	db.DB
 	mu     sync.Mutex
 	pieces int
@@ -266,22 +266,22 @@ type dying struct {
 
 // pieceTx is a transaction that notes whether it stores the progress of a
 // hand-over.
-type seen struct {
+type pieceTx struct {
 	db.Tx
 	piece bool
 }
 
-func (s *seen) Queue(query string, args ...any) {
+func (s *pieceTx) Queue(query string, args ...any) {
 	s.piece = s.piece || strings.HasPrefix(query, "update handovers set progress = $3 where")
 	s.Tx.Queue(query, args...)
 }
 
 var errDied = errors.New("the process died")
 
-func (d *dying) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+func (d *crashingDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
 	piece := false
 	err := d.DB.WriteIn(ctx, organization, func(tx db.Tx) error {
-		s := &seen{Tx: tx}
+		s := &pieceTx{Tx: tx}
 		err := f(s)
 		if piece = s.piece; piece && err == nil && d.turn() == 0 {
 			return errDied
@@ -300,7 +300,7 @@ func (d *dying) WriteIn(ctx context.Context, organization int64, f func(db.Tx) e
 	return err
 }
 
-func (d *dying) turn() int {
+func (d *crashingDB) turn() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.pieces % 3
@@ -308,9 +308,9 @@ func (d *dying) turn() int {
 
 // If a worker dies during a hand-over, the next one continues. Each record is
 // changed once and counted once.
-func TestHandOverGoesOn(t *testing.T) {
+func TestHandOverSurvivesCrashes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		broken := &dying{}
+		broken := &crashingDB{}
 		o := apitest.New(t, d, apitest.Working(func(w *apitest.Workshop) {
 			broken.DB, w.DB = w.DB, broken
 		}))

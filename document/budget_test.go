@@ -40,7 +40,7 @@ func spent(o *apitest.Office) (total time.Duration) {
 
 // A file is read as soon as its organization's budget suffices, by any process.
 // No file is lost.
-func TestReadingHasABudget(t *testing.T) {
+func TestReadingBudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
 		c := o.As(access.Member)
@@ -83,7 +83,7 @@ func TestReadingHasABudget(t *testing.T) {
 
 // A document that would wait for hours is created without its text, which is
 // logged.
-func TestReadingWaitsForHoursAtMost(t *testing.T) {
+func TestBudgetWaitIsBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
 		c := o.As(access.Member)
@@ -120,7 +120,7 @@ func TestReadingWaitsForHoursAtMost(t *testing.T) {
 }
 
 // Each organization has a budget of its own.
-func TestReadingBudgetIsOfOneOrganization(t *testing.T) {
+func TestBudgetIsPerOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
 		c := o.As(access.Member)
@@ -137,7 +137,7 @@ func TestReadingBudgetIsOfOneOrganization(t *testing.T) {
 }
 
 // If many files arrive at the same time, the budget is not exceeded.
-func TestReadingTogetherKeepsTheBudget(t *testing.T) {
+func TestConcurrentReadingKeepsBudget(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := budgeted(t, d)
 		c := o.As(access.Member)

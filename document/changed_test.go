@@ -69,7 +69,7 @@ func TestChangedInStore(t *testing.T) {
 
 // Unreadable staged bytes count as missing. The client sends them again, and
 // the operator finds an error in the log.
-func TestDamagedBeforeItsDocument(t *testing.T) {
+func TestUnreadableStagedBytes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, file := o.As(access.Member), []byte("Guten Tag\n")
 		elsewhere, err := blob.NewLocal(o.Folder, blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}})
@@ -115,7 +115,7 @@ func (s opened) Open(ctx context.Context, name string) (blob.Reader, error) {
 }
 
 // While the scanner is away, no file is read.
-func TestAwayScannerIsAskedFirst(t *testing.T) {
+func TestScannerComesBeforeReading(t *testing.T) {
 	scanner, err := extract.NewScanner(extract.ClamdURL("unix:" + filepath.Join(t.TempDir(), "nobody")))
 	if err != nil {
 		t.Fatal(err)

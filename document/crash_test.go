@@ -46,7 +46,7 @@ func (f *faults) arm(step int, how string) {
 }
 
 // reached reports whether the armed step was reached.
-func (f *faults) was() bool {
+func (f *faults) reached() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hit
@@ -74,9 +74,9 @@ func (f *faults) through(do func() error) error {
 	return errStep
 }
 
-// calmly is through with an error in place of a panic. Outside of the worker's
+// recovering is through with an error in place of a panic. Outside of the worker's
 // stack, nothing would recover from the panic.
-func (f *faults) calmly(do func() error) (err error) {
+func (f *faults) recovering(do func() error) (err error) {
 	defer func() {
 		if recover() != nil {
 			err = errStep
@@ -118,12 +118,12 @@ type faultyReader struct {
 }
 
 func (r faultyReader) Read(p []byte) (n int, err error) {
-	err = r.calmly(func() (err error) { n, err = r.Reader.Read(p); return err })
+	err = r.recovering(func() (err error) { n, err = r.Reader.Read(p); return err })
 	return n, err
 }
 
 func (r faultyReader) ReadAt(p []byte, off int64) (n int, err error) {
-	err = r.calmly(func() (err error) { n, err = r.Reader.ReadAt(p, off); return err })
+	err = r.recovering(func() (err error) { n, err = r.Reader.ReadAt(p, off); return err })
 	return n, err
 }
 
@@ -140,7 +140,7 @@ func (d faultyDB) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	if organization == 0 {
 		return d.DB.WriteIn(ctx, organization, f)
 	}
-	return d.calmly(func() error { return d.DB.WriteIn(ctx, organization, f) })
+	return d.recovering(func() error { return d.DB.WriteIn(ctx, organization, f) })
 }
 
 // faulty returns an office whose workers get faults.
@@ -217,11 +217,11 @@ func TestEveryStep(t *testing.T) {
 				f.arm(step, how)
 				made := c.Do("POST", "/documents", map[string]any{"uploadId": uploads[0]}).Want(202).Text("id")
 				id := ends(made, "succeeded")["result"].(map[string]any)["id"].(string)
-				first := f.was()
+				first := f.reached()
 				f.arm(step, how)
 				refused := c.Do("POST", "/documents", map[string]any{"uploadId": uploads[1]}).Want(202).Text("id")
 				ends(refused, "failed")
-				second := f.was()
+				second := f.reached()
 				f.arm(0, "")
 				if a := download(c, id).Want(200); string(a.Body) != string(good) {
 					t.Errorf("%s: %q", at, a.Body)
@@ -272,7 +272,7 @@ func TestEveryStepOfTheEnd(t *testing.T) {
 					f.arm(step, how)
 					o.Clock.Advance(later)
 					f.rested(o)
-					if f.was() {
+					if f.reached() {
 						met++
 					}
 					if left, rows := o.Stored(), sessionsOf(o); int64(len(left)) > rows {
@@ -439,7 +439,7 @@ func TestModel(t *testing.T) {
 				f.arm(rapid.IntRange(0, 8).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
 				o.Clock.Advance(later)
 				f.rested(o)
-				if f.was() {
+				if f.reached() {
 					ends++
 				}
 			}

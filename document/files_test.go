@@ -10,7 +10,7 @@ import (
 
 // The query for a stored file without a row reads few rows, whatever else an
 // organization has.
-func TestFilesAreAskedForAlongIndexes(t *testing.T) {
+func TestFileQueriesUseIndexes(t *testing.T) {
 	d := dbtest.SQLite(t)
 	err := d.Read(t.Context(), func(tx db.Tx) error {
 		for _, c := range []struct {

@@ -27,7 +27,7 @@ func members(t reflect.Type) []string {
 }
 
 // Every member that can be changed can also be set when a document is created.
-func TestGiven(t *testing.T) {
+func TestMembersAtCreation(t *testing.T) {
 	want := slices.Sorted(slices.Values(members(reflect.TypeFor[document.Fields]())))
 	got := slices.DeleteFunc(members(reflect.TypeFor[document.New]()), func(name string) bool { return name == "uploadId" })
 	if slices.Sort(got); !slices.Equal(got, want) {

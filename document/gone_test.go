@@ -31,7 +31,7 @@ func (s vanishing) Open(ctx context.Context, name string) (blob.Reader, error) {
 
 // If a document is deleted after its row is read and before its file is opened,
 // the call gets 404. If a document has no file, the call gets 500.
-func TestDeletedMeanwhile(t *testing.T) {
+func TestDeletedDuringDownload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		before := new(atomic.Pointer[func()])
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store { return vanishing{s, before} }))

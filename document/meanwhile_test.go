@@ -40,7 +40,7 @@ func (s held) Keep(ctx context.Context, from, to string) error {
 
 // Accepted work is done, even if rights or switches change before its end. Work
 // that became impossible ends with a reason.
-func TestMeanwhile(t *testing.T) {
+func TestChangesDuringOperation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		came, free := make(chan struct{}), make(chan struct{})
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) { w.Maker.Store = held{w.Maker.Store, came, free} }))

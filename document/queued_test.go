@@ -17,10 +17,10 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestNoQueueBehindTheReader begins as many PDFs as an organization has
+// TestFillingCacheBlocksNoQueue begins as many PDFs as an organization has
 // workers, on an instance without a compiled PDF reader. Compiling takes many
 // seconds on a busy machine. The other operations are carried out meanwhile.
-func TestNoQueueBehindTheReader(t *testing.T) {
+func TestFillingCacheBlocksNoQueue(t *testing.T) {
 	pdf := []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n")
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dir := t.TempDir()

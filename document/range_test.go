@@ -33,7 +33,7 @@ func numbered(size int) []byte {
 }
 
 // checkRange compares a response to a range request with the file.
-func judge(t interface {
+func checkRange(t interface {
 	Helper()
 	Fatalf(string, ...any)
 }, asked string, a *apitest.Answer, file []byte) {
@@ -110,7 +110,7 @@ func TestAnyRange(t *testing.T) {
 			}
 			asked := "bytes=" + strings.Join(ranges, rapid.SampledFrom([]string{",", ", ", " , "}).Draw(t, "comma"))
 			a := download(c, id, "Range", asked)
-			judge(t, asked, a, file)
+			checkRange(t, asked, a, file)
 			if len(ranges) == 1 { // for a single range the expected part is known
 				start, end, found := strings.Cut(ranges[0], "-")
 				from, _ := strconv.Atoi(start)
@@ -154,7 +154,7 @@ func TestManyRanges(t *testing.T) {
 			if a.Status != status {
 				t.Errorf("%d parts: %d", n, a.Status)
 			}
-			judge(t, fmt.Sprint(n, " parts"), a, file)
+			checkRange(t, fmt.Sprint(n, " parts"), a, file)
 		}
 	})
 }
@@ -197,7 +197,7 @@ func TestRangeForms(t *testing.T) {
 			if got != want {
 				t.Errorf("%s: %s, want %s", asked, got, want)
 			}
-			judge(t, asked, a, file)
+			checkRange(t, asked, a, file)
 		}
 	})
 }
@@ -227,7 +227,7 @@ func FuzzRange(f *testing.F) {
 		office := *o
 		office.TB = t
 		c := &apitest.Client{Office: &office, Principal: c.Principal, Key: c.Key}
-		judge(t, fmt.Sprintf("%q, If-Range %q", asked, ifRange), download(c, id, headers...), file)
+		checkRange(t, fmt.Sprintf("%q, If-Range %q", asked, ifRange), download(c, id, headers...), file)
 	})
 }
 

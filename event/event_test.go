@@ -32,7 +32,7 @@ func create(t testing.TB, c *apitest.Client, n int) (ids []string) {
 }
 
 // eventsOf returns the type and the record of each event of a page.
-func told(a *apitest.Answer) (events []string) {
+func eventsOf(a *apitest.Answer) (events []string) {
 	for _, e := range a.Data() {
 		data := e["data"].(map[string]any)
 		events = append(events, fmt.Sprintf("%v %v", e["type"], data["id"]))
@@ -49,7 +49,7 @@ func follow(t testing.TB, c *apitest.Client, path string) (events []string, curs
 			at += "&cursor=" + cursor
 		}
 		a := c.Do("GET", at, nil).Want(200)
-		events = append(events, told(a)...)
+		events = append(events, eventsOf(a)...)
 		cursor = a.Text("nextCursor")
 		if a.JSON()["hasMore"] != true {
 			return events, cursor
@@ -70,7 +70,7 @@ func TestExactlyOnce(t *testing.T) {
 		want := []string{"contact.created " + name}
 		check := func(after string) {
 			t.Helper()
-			if got := told(c.Do("GET", "/events?sort=createdAt", nil).Want(200)); !slices.Equal(got, want) {
+			if got := eventsOf(c.Do("GET", "/events?sort=createdAt", nil).Want(200)); !slices.Equal(got, want) {
 				t.Fatalf("after %s: %q, want %q", after, got, want)
 			}
 		}
@@ -167,7 +167,7 @@ func TestPolling(t *testing.T) {
 			}
 			for more := true; more; {
 				a := c.Do("GET", "/events?sort=createdAt&limit=3&cursor="+cursor, nil).Want(200)
-				seen = append(seen, told(a)...)
+				seen = append(seen, eventsOf(a)...)
 				cursor, more = a.Text("nextCursor"), a.JSON()["hasMore"] == true
 				if cursor == "" {
 					t.Fatalf("no cursor to go on: %s", a.Body)
@@ -214,7 +214,7 @@ func TestRights(t *testing.T) {
 			if test.open {
 				want = append(want, "contact.created "+name)
 			}
-			if got := told(test.client.Do("GET", "/events", nil).Want(200)); !slices.Equal(got, want) {
+			if got := eventsOf(test.client.Do("GET", "/events", nil).Want(200)); !slices.Equal(got, want) {
 				t.Errorf("%s reads %q, want %q", who, got, want)
 			}
 			for id, sees := range map[string]bool{eventID: test.open, hiddenEvent: test.secret} {

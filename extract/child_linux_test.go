@@ -14,7 +14,7 @@ import (
 )
 
 // A child has its standard input and output, and no access to anything else.
-func TestSurroundings(t *testing.T) {
+func TestChildIsConfined(t *testing.T) {
 	t.Setenv("KARTEI_SECRET", "geheim")
 	text := textOf(t, Limits{}, "", "test/surroundings")
 	want := "read: no\nlist: no\nwrite: no\nconnect: no\nlisten: no\nstart: no\nenvironment: 0\nfolder: /"
@@ -35,7 +35,7 @@ func landlocked() bool {
 // The time limit of a child counts processor time. A child may take longer in
 // real time if the sender is slow or the processors are busy, but that is
 // bounded too.
-func TestTimeIsOfAProcessor(t *testing.T) {
+func TestLimitIsProcessorTime(t *testing.T) {
 	late := Limits{Time: 4 * time.Second}
 	file, sender := io.Pipe()
 	time.AfterFunc(late.Time+500*time.Millisecond, func() {

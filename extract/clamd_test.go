@@ -136,7 +136,7 @@ func (s stops) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func TestScanTellsOfReading(t *testing.T) {
+func TestScanReportsReadErrors(t *testing.T) {
 	s := scanner(t, clamdtest.Start(t).URL)
 	for _, broken := range []error{iotest.ErrTimeout, io.ErrUnexpectedEOF} {
 		found, err := s.Scan(t.Context(), io.MultiReader(strings.NewReader("a"), iotest.ErrReader(broken)))
@@ -165,7 +165,7 @@ func TestScanBelievesClamdOnly(t *testing.T) {
 
 // A file that clamd did not read to its end is not clean. Malware found before
 // the interruption is still reported.
-func TestScanOfAPart(t *testing.T) {
+func TestScanOfPartIsNotClean(t *testing.T) {
 	for answer, want := range map[string]struct {
 		found string
 		fails bool
@@ -209,7 +209,7 @@ func answering(t *testing.T, answer string) extract.ClamdURL {
 }
 
 // A cancelled scan returns, even if clamd sends nothing.
-func TestScanIsGivenUp(t *testing.T) {
+func TestScanIsCancelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)
 	if err != nil {

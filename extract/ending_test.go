@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestEveryKindHasAnEnding checks that each kind of file has at least one
+// TestEveryKindHasAnExtension checks that each kind of file has at least one
 // extension, since a file is only saved under an extension of its kind.
-func TestEveryKindHasAnEnding(t *testing.T) {
+func TestEveryKindHasAnExtension(t *testing.T) {
 	known := 0
 	for _, k := range kinds {
 		if strings.HasPrefix(k.name, "test/") {

@@ -208,7 +208,7 @@ func TestExtractErrors(t *testing.T) {
 
 // The number of concurrent children is bounded. A caller that waits for one
 // returns when its context ends.
-func TestExtractWaitsItsTurn(t *testing.T) {
+func TestExtractWaitsForSlot(t *testing.T) {
 	x, err := New(Options{Parallel: 1, Limits: Limits{Time: time.Hour}})
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestCache(t *testing.T) {
 
 // A failure to fill the cache is reported once. The cache is filled later,
 // after some PDFs, and again if it was deleted.
-func TestCacheComesBack(t *testing.T) {
+func TestCacheIsFilledLater(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("file", nil, 0o600); err != nil {
 		t.Fatal(err)

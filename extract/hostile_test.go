@@ -18,7 +18,7 @@ import (
 const outlook = "application/vnd.ms-outlook"
 
 // Files of other programs are read; files with a password are not.
-func TestFilesOfTheWorld(t *testing.T) {
+func TestFilesOfOtherPrograms(t *testing.T) {
 	const weiss, kaltmiete = "Jürgen Weiß", "Kaltmiete"
 	for _, c := range []struct {
 		name, contentType string
@@ -271,7 +271,7 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-func TestPDFsThatAreWrong(t *testing.T) {
+func TestBrokenPDFs(t *testing.T) {
 	thousands := make([]string, 10_000)
 	for i := range thousands {
 		thousands[i] = fmt.Sprintf("Seite %d", i+1)
@@ -312,7 +312,7 @@ func TestPDFsThatAreWrong(t *testing.T) {
 }
 
 // A wrong checksum is found at the end of the entry; text before it stays.
-func TestArchiveThatIsDamaged(t *testing.T) {
+func TestDamagedArchive(t *testing.T) {
 	content := word(t, "<w:p><w:r><w:t>Hallo</w:t></w:r></w:p>")
 	sum := make([]byte, 4)
 	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))

@@ -18,8 +18,8 @@ import (
 // misbehave.
 func TestMain(m *testing.M) {
 	for name, read := range map[string]textio.ReadFunc{
-		"test/memory": eat, "test/loop": loop, "test/panic": panicking, "test/output": flood, "test/surroundings": lookAround,
-		"test/family": family, "test/idle": idle,
+		"test/memory": fillMemory, "test/loop": loop, "test/panic": panicking, "test/output": flood, "test/surroundings": tryForbidden,
+		"test/family": showProcess, "test/idle": idle,
 	} {
 		kinds = append(kinds, kind{name: name, text: read})
 	}
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// eat allocates memory until it is stopped.
-func eat(_ *textio.Input, out *textio.Sink) error {
+// fillMemory allocates memory until it is stopped.
+func fillMemory(_ *textio.Input, out *textio.Sink) error {
 	out.Text("vorher")
 	out.Close()
 	var kept []byte
@@ -71,7 +71,7 @@ func flood(*textio.Input, *textio.Sink) error {
 }
 
 // tryForbidden tries what a child must not be able to do.
-func lookAround(_ *textio.Input, out *textio.Sink) error {
+func tryForbidden(_ *textio.Input, out *textio.Sink) error {
 	try := func(what string, do func() error) {
 		if err := do(); err != nil {
 			out.Text(what + ": no\n")
@@ -103,7 +103,7 @@ func permission(err error) error {
 }
 
 // showProcess writes the id of its process and never ends.
-func family(in *textio.Input, out *textio.Sink) error {
+func showProcess(in *textio.Input, out *textio.Sink) error {
 	fmt.Fprintf(os.Stdout, "%d\n", os.Getpid())
 	return loop(in, out)
 }

@@ -71,7 +71,7 @@ func TestFilterRefuses(t *testing.T) {
 }
 
 // Some calls are allowed only with certain arguments.
-func TestFilterLooksAtArguments(t *testing.T) {
+func TestFilterChecksArguments(t *testing.T) {
 	const thread = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_SYSVSEM | unix.CLONE_THREAD // runtime.newosproc
 	for _, c := range []struct {
 		name      string
@@ -118,7 +118,7 @@ func TestFilterAllows(t *testing.T) {
 
 // A call by another table of numbers ends the process, because the numbers mean
 // other calls there.
-func TestFilterKnowsItsTable(t *testing.T) {
+func TestFilterRefusesOtherTables(t *testing.T) {
 	for name, machine := range map[string]uint32{
 		"i386": unix.AUDIT_ARCH_I386, "arm": unix.AUDIT_ARCH_ARM, "none": 0, "the other one": unix.AUDIT_ARCH_X86_64 ^ unix.AUDIT_ARCH_AARCH64 ^ arch,
 	} {

@@ -38,7 +38,7 @@ func sniff(t testing.TB, types Types, content []byte, declared string) Verdict {
 	return v
 }
 
-func TestSniffTakes(t *testing.T) {
+func TestSniffAccepts(t *testing.T) {
 	workbook := zipped(t, partList(ooxml+"spreadsheetml.sheet.main+xml"), entry{"xl/workbook.xml", "<workbook/>"})
 	slides := zipped(t, partList(ooxml+"presentationml.presentation.main+xml"), entry{"ppt/presentation.xml", "<p/>"})
 	for _, c := range []struct {
@@ -275,7 +275,7 @@ func (f failing) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // A failure to read a file is an error, not a verdict about its type.
-func TestSniffTellsOfReading(t *testing.T) {
+func TestSniffReportsReadErrors(t *testing.T) {
 	content := word(t, "<w:p/>")
 	for _, from := range []int64{0, 100} {
 		v, err := Allow().Sniff(failing{bytes.NewReader(content), from, iotest.ErrTimeout}, int64(len(content)), docx)

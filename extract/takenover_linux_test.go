@@ -25,16 +25,16 @@ import (
 )
 
 // systemReaders are test readers that use system calls.
-var systemReaders = map[string]textio.ReadFunc{"test/takenover": takenOver, "test/foreign": foreign}
+var systemReaders = map[string]textio.ReadFunc{"test/takenover": compromised, "test/foreign": foreign}
 
-// takenOver acts like a reader that an attacker controls. Each line of the file
+// compromised acts like a reader that an attacker controls. Each line of the file
 // names an attempt to escape, and its target.
-func takenOver(in *textio.Input, out *textio.Sink) error {
+func compromised(in *textio.Input, out *textio.Sink) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		way, where, _ := strings.Cut(lines.Text(), " ")
 		result := "yes"
-		if err := wayOut(way, where); err != nil {
+		if err := escape(way, where); err != nil {
 			result = "no, " + err.Error()
 		}
 		out.Text(fmt.Sprintf("%s: %s\n", way, result))
@@ -42,7 +42,7 @@ func takenOver(in *textio.Input, out *textio.Sink) error {
 	return lines.Err()
 }
 
-func wayOut(way, where string) error {
+func escape(way, where string) error {
 	pid, _ := strconv.Atoi(where)
 	switch way {
 	case "tcp", "unix", "abstract":
@@ -127,7 +127,7 @@ func wayOut(way, where string) error {
 // An attacker who controls a reader reaches no administration socket, no
 // network and no other process. That includes those that Landlock does not
 // cover.
-func TestTakenOverReaderReachesNothing(t *testing.T) {
+func TestCompromisedReaderReachesNothing(t *testing.T) {
 	dir, err := os.MkdirTemp("", "kartei") // t.TempDir's path can be too long for a socket
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestTakenOverReaderReachesNothing(t *testing.T) {
 	// The parent can reach the socket, so the refusals above are due to the
 	// confinement.
 	for _, w := range ways[:1] {
-		if err := wayOut(w[0], w[1]); err != nil {
+		if err := escape(w[0], w[1]); err != nil {
 			t.Errorf("%s, from the server: %v", w[0], err)
 		}
 	}

@@ -36,7 +36,7 @@ func (m *meanwhile) List(ctx context.Context, prefix string) iter.Seq2[blob.Info
 
 // A backup contains a file even if its document is deleted between the copy of
 // the database and the copy of the file.
-func TestBackupOfWhatGoesMeanwhile(t *testing.T) {
+func TestBackupDuringDeletion(t *testing.T) {
 	for place, location := range map[string]func() string{
 		"folder": func() string { return "" },
 		"bucket": func() string { g := s3test.Shared(t); return g.Location(g.Bucket(t)) },

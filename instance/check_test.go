@@ -108,7 +108,7 @@ func TestCheckBlobs(t *testing.T) {
 }
 
 // Removed files do not count as left, even beyond the limit of listed findings.
-func TestCheckCountsWhatIsLeft(t *testing.T) {
+func TestCheckCountsRemaining(t *testing.T) {
 	dir := t.TempDir()
 	store, err := blob.NewLocal(dir, blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}, Plain: true})
 	if err != nil {

@@ -268,7 +268,7 @@ func TestOrganizationIsErasedOnItsDate(t *testing.T) {
 
 // A run that is interrupted after each step continues until nothing is left.
 // Its first step keeps changes out.
-func TestErasureIsGoneOnWith(t *testing.T) {
+func TestInterruptedErasureContinues(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
 		e.set(access.Deleting)

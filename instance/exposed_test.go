@@ -64,7 +64,7 @@ func TestExposed(t *testing.T) {
 
 // A start warns of an open data folder. It refuses a master key that others can
 // read, current or previous, and so do the commands that need one.
-func TestStartOfWhatIsOpen(t *testing.T) {
+func TestStartWithOpenPermissions(t *testing.T) {
 	c := configOf(t.TempDir())
 	if err := os.Chmod(string(c.Store.DataDir), 0o777); err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func TestStartServeClose(t *testing.T) {
 	}
 }
 
-func TestFirstStartMakesTheKeyAndNextOneFindsIt(t *testing.T) {
+func TestMasterKeyIsCreatedOnce(t *testing.T) {
 	dir := t.TempDir()
 	first := begin(t, configOf(dir))
 	end(t, first)
@@ -111,7 +111,7 @@ func TestFirstStartMakesTheKeyAndNextOneFindsIt(t *testing.T) {
 	}
 }
 
-func TestPauseOutlivesARestart(t *testing.T) {
+func TestPauseSurvivesRestart(t *testing.T) {
 	dir := t.TempDir()
 	i := begin(t, configOf(dir))
 	call := func(act string) {
@@ -184,7 +184,7 @@ func TestPending(t *testing.T) {
 	}
 }
 
-func TestASecondProcessIsRefused(t *testing.T) {
+func TestSecondProcessIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	begin(t, configOf(dir))
 	_, err := Start(context.Background(), configOf(dir))
@@ -195,7 +195,7 @@ func TestASecondProcessIsRefused(t *testing.T) {
 }
 
 // A failed start releases everything, so the next start succeeds.
-func TestAFailedStartLeavesNothingBehind(t *testing.T) {
+func TestFailedStartReleasesEverything(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func TestJobs(t *testing.T) {
 }
 
 // A job whose key another one has meanwhile need not be retried.
-func TestRetryOfAKeyInUse(t *testing.T) {
+func TestRetryOfDuplicateJob(t *testing.T) {
 	dir := t.TempDir()
 	i := begin(t, configOf(dir))
 	defer end(t, i)

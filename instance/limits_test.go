@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { dbtest.Main(m, s3test.Stop) }
 // TestQuotaAlertSurvivesRestart runs a whole instance. At 80 percent of the
 // day's deletes there is a notice and an email, and the last delete pauses the
 // key. The next instance still has all of that.
-func TestQuotaIsToldAndSurvives(t *testing.T) {
+func TestQuotaAlertSurvivesRestart(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		c := configOf(t.TempDir())
 		c.Store.DatabaseURL = config.DatabaseURL(url)
@@ -109,7 +109,7 @@ func await(t *testing.T, happened func() bool) {
 
 // TestOperatorSeesLock shows a lock to the operator, even after the server that
 // locked the key has stopped.
-func TestALockIsShown(t *testing.T) {
+func TestOperatorSeesLock(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		c := configOf(t.TempDir())
 		c.Store.DatabaseURL = config.DatabaseURL(url)

@@ -72,7 +72,7 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 // A start with a master key but without a database warns of the missing
 // database. The first start does not, and neither does a start with its
 // database.
-func TestALostDatabaseIsTold(t *testing.T) {
+func TestWarningOfLostDatabase(t *testing.T) {
 	c := configOf(t.TempDir())
 	for _, step := range []struct {
 		name string

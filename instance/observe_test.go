@@ -9,7 +9,7 @@ import (
 )
 
 // Words in the search index that wait to be moved are counted for the operator.
-func TestMovingIsShown(t *testing.T) {
+func TestWaitingWordsAreCounted(t *testing.T) {
 	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
 	c.Clock = now
 	i := begin(t, c)

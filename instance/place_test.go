@@ -165,7 +165,7 @@ func TestPlaceOfAnotherDatabase(t *testing.T) {
 
 // A server starts even if its bucket is unreachable. If the bucket turns out to
 // be the wrong one later, that is reported and its files stay untouched.
-func TestBucketIsAskedLater(t *testing.T) {
+func TestUnreachableBucketIsCheckedLater(t *testing.T) {
 	g := s3test.Shared(t)
 	right, wrong := g.Bucket(t), g.Bucket(t)
 	var away atomic.Bool
@@ -233,7 +233,7 @@ func TestBucketIsAskedLater(t *testing.T) {
 
 // A missing folder is reported, and the instance stays ready, since everything
 // but files works.
-func TestFolderAway(t *testing.T) {
+func TestMissingFolder(t *testing.T) {
 	c, now := configOf(t.TempDir()), clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
 	c.Clock = now
 	folder := filepath.Join(t.TempDir(), "files")

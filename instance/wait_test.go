@@ -15,7 +15,7 @@ import (
 
 // A start that waits for its database logs that at once and then every minute,
 // however often it tries. It continues when the database answers.
-func TestAStartWaits(t *testing.T) {
+func TestStartWaitsForDatabase(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	own.Stop()
 	lines, log := io.Pipe()
@@ -75,7 +75,7 @@ func TestAStartWaits(t *testing.T) {
 }
 
 // Without Wait, a start fails at once.
-func TestAStartDoesNotWaitUnasked(t *testing.T) {
+func TestStartWithoutWait(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	own.Stop()
 	c := configOf(t.TempDir())

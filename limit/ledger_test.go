@@ -470,9 +470,9 @@ func (b *broken) Write(ctx context.Context, f func(db.Tx) error) error {
 	return b.DB.Write(ctx, f)
 }
 
-// TestBroken checks a replica without its database. It charges its leases, then
+// TestDatabaseAway checks a replica without its database. It charges its leases, then
 // counts for itself, and refuses deletes (docs/decisions/0006).
-func TestBroken(t *testing.T) {
+func TestDatabaseAway(t *testing.T) {
 	d, c := dbtest.Postgres(t), clock.NewFake(begin)
 	b := &broken{DB: dbtest.Again(t, d)}
 	p := launch(t, b, c, settings{replica: "a"})

@@ -77,7 +77,7 @@ func TestContractExample(t *testing.T) {
 	}
 }
 
-func TestWhatApplies(t *testing.T) {
+func TestPoliciesOfCharges(t *testing.T) {
 	for _, metered := range []bool{false, true} {
 		l := New(Config{Metered: metered}, clock.NewFake(start))
 		for _, test := range []struct {
@@ -238,10 +238,10 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// TestParts checks a call that costs nothing and has nested calls. It passes
+// TestNestedCalls checks a call that costs nothing and has nested calls. It passes
 // without any points left, and takes one slot; the nested calls take none. All
 // other limits count for them.
-func TestParts(t *testing.T) {
+func TestNestedCalls(t *testing.T) {
 	l := New(Config{Metered: true}, clock.NewFake(start))
 	key := Charge{Key: "key_a"}
 	around := begin(t, l, key)

@@ -196,9 +196,9 @@ func walk(v any, place string, visit func(place string, o map[string]any)) {
 	}
 }
 
-// TestClosedAndOpen checks that request schemas are closed, so that typing
+// TestRequestsAreClosedAnswersOpen checks that request schemas are closed, so that typing
 // errors are found. Answer schemas are open, so that a version can grow.
-func TestClosedAndOpen(t *testing.T) {
+func TestRequestsAreClosedAnswersOpen(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		inputs := map[string]bool{}
 		for path, item := range r.Object(r.Root()["paths"]) {

@@ -54,7 +54,7 @@ func TestHostileFilesInAChild(t *testing.T) {
 
 // A large file is held in memory only once, so a child with little memory can
 // read it.
-func TestCompoundThatIsLarge(t *testing.T) {
+func TestLargeCompoundFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it makes a file of 100 MiB")
 	}

@@ -26,7 +26,7 @@ var compoundReaders = []struct {
 
 // A file that was cut, at whichever byte, is at most reported as broken. Its
 // text is never longer than that of the whole file.
-func TestCompoundThatIsCut(t *testing.T) {
+func TestTruncatedCompoundFile(t *testing.T) {
 	for _, c := range compoundReaders {
 		content, err := os.ReadFile("../testdata/" + c.name)
 		if err != nil {
@@ -52,7 +52,7 @@ func TestCompoundThatIsCut(t *testing.T) {
 
 // No number in the tables and the directory makes a reader run forever or take
 // more memory than the file's size.
-func TestCompoundThatIsTurned(t *testing.T) {
+func TestCorruptedCompoundFile(t *testing.T) {
 	content := filed(outlookItem("", 32, nil, entry{"0037001F", wide16("a")}, entry{"1000001F", wide16(strings.Repeat("b", 9000))})...)
 	fat := (int(binary.LittleEndian.Uint32(content[76:])) + 1) * 512
 	directory := (int(binary.LittleEndian.Uint32(content[48:])) + 1) * 512
@@ -139,7 +139,7 @@ func linkedEntries(count, offset int) []byte {
 }
 
 // Files of version 4 have larger sectors.
-func TestCompoundOfLargeSectors(t *testing.T) {
+func TestCompoundFileOfVersion4(t *testing.T) {
 	content := filedIn(4096, outlookItem("", 32, nil, entry{"0037001F", wide16("Betreff")}, entry{"1000001F", wide16(strings.Repeat("Wort ", 1000))})...)
 	want := "Betreff\n\n" + strings.TrimSpace(strings.Repeat("Wort ", 1000))
 	if text, err := readtest.Text(t, Outlook, content, textLimit); text != want || err != nil {

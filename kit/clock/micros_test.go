@@ -31,9 +31,9 @@ func check(t *testing.T, m Micros) {
 	}
 }
 
-// TestReadLeniently checks that the forms of common clients are read, and no
+// TestParseLeniently checks that the forms of common clients are read, and no
 // other form outside RFC 3339.
-func TestReadLeniently(t *testing.T) {
+func TestParseLeniently(t *testing.T) {
 	for text, want := range map[string]string{
 		"2026-11-01t09:30:00z":           "2026-11-01T09:30:00.000000Z",
 		"2026-11-01T09:30:00+0000":       "2026-11-01T09:30:00.000000Z",

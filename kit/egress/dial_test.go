@@ -135,9 +135,9 @@ func addrs(texts ...string) (list []netip.Addr) {
 	return list
 }
 
-// TestNamesThatChange has a receiver at 127.0.0.2, the only permitted address.
+// TestRebinding has a receiver at 127.0.0.2, the only permitted address.
 // Refused addresses have listeners at the same port.
-func TestNamesThatChange(t *testing.T) {
+func TestRebinding(t *testing.T) {
 	names := newNameserver(t, map[string][][]netip.Addr{
 		"rebinds.test":  {addrs("127.0.0.2"), addrs("127.0.0.3")},
 		"back.test":     {addrs("127.0.0.3"), addrs("127.0.0.2")},

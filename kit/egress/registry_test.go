@@ -185,7 +185,7 @@ func TestPublicAddresses(t *testing.T) {
 	}
 }
 
-func TestOperatorsNetworks(t *testing.T) {
+func TestAllowedAndDeniedNetworks(t *testing.T) {
 	g := New(Options{
 		Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("8.8.0.0/16")},
 		Deny:  []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24"), netip.MustParsePrefix("10.1.2.0/24"), netip.MustParsePrefix("2a00:1450::/32")},
@@ -204,7 +204,7 @@ func TestOperatorsNetworks(t *testing.T) {
 
 // If both families are denied, no address is dialled, even if it is allowed or
 // mapped. docs/operating/backup.md starts a copy of an instance in this way.
-func TestNobody(t *testing.T) {
+func TestDenyAll(t *testing.T) {
 	receiver := listen(t, "127.0.0.1:0")
 	to := netip.MustParseAddrPort(receiver.Addr().String())
 	g := New(Options{

@@ -80,7 +80,7 @@ var contractStatus = map[fault.Code]int{
 	"PAYLOAD_TOO_LARGE": 413, "UNSUPPORTED_MEDIA_TYPE": 415, "RANGE_NOT_SATISFIABLE": 416,
 }
 
-func TestStatusIsTheContracts(t *testing.T) {
+func TestStatusMatchesContract(t *testing.T) {
 	if len(fault.Codes()) != len(contractStatus) {
 		t.Errorf("%d codes, the contract has %d", len(fault.Codes()), len(contractStatus))
 	}

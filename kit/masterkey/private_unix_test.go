@@ -14,7 +14,7 @@ import (
 
 // A key that others may read or replace is refused. If the file belongs to
 // root, a group may read it.
-func TestLoadRefusesAKeyThatIsOpen(t *testing.T) {
+func TestLoadRefusesOpenKey(t *testing.T) {
 	const nobody = 65534
 	owners := []int{os.Geteuid()}
 	if owners[0] == 0 {

@@ -23,7 +23,7 @@ func run(terminal bool, total int64, steps ...mark) string {
 func after(d time.Duration, done int64) mark { return mark{time.Time{}.Add(d), done} }
 
 // Progress from before the command does not raise the rate.
-func TestTheEstimateLeavesOutWhatWasDoneBefore(t *testing.T) {
+func TestEstimateIgnoresEarlierProgress(t *testing.T) {
 	got := run(false, 1000, after(0, 500), after(10*time.Second, 600))
 	if want := "[########################................]  60 %, 10/s, about 40s left\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -31,7 +31,7 @@ func TestTheEstimateLeavesOutWhatWasDoneBefore(t *testing.T) {
 }
 
 // The estimate of a command that gets slower follows the recent rate.
-func TestTheEstimateForgets(t *testing.T) {
+func TestEstimateFollowsRecentRate(t *testing.T) {
 	got := run(false, 10_000, after(0, 0), after(30*time.Second, 3000), after(60*time.Second, 3300), after(90*time.Second, 3600))
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	if last := lines[len(lines)-1]; !strings.HasSuffix(last, "36 %, 10/s, about 10m40s left") {
@@ -39,7 +39,7 @@ func TestTheEstimateForgets(t *testing.T) {
 	}
 }
 
-func TestATerminalHasOneLine(t *testing.T) {
+func TestTerminalHasOneLine(t *testing.T) {
 	got := run(true, 4, after(0, 0), after(100*time.Millisecond, 1), after(time.Second, 2), after(2*time.Second, 4))
 	if strings.Count(got, "\r") != 2 || strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "\n") {
 		t.Errorf("got %q", got)

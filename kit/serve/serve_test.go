@@ -168,7 +168,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-func TestOneAddressMayNotHoldAll(t *testing.T) {
+func TestConnectionsPerAddress(t *testing.T) {
 	o := limits
 	o.PerAddress = 2
 	served := func(o Options) int {

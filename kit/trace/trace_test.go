@@ -93,8 +93,8 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestOffCostsNothing checks that nothing is allocated without a tracer.
-func TestOffCostsNothing(t *testing.T) {
+// TestDisabledTracingAllocatesNothing checks that nothing is allocated without a tracer.
+func TestDisabledTracingAllocatesNothing(t *testing.T) {
 	ctx := t.Context()
 	var off *Tracer
 	if n := testing.AllocsPerRun(100, func() {
@@ -123,9 +123,9 @@ type failing struct {
 
 func (f *failing) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return f.err }
 
-// TestOneWarning checks that an unreachable collector is logged once in ten
+// TestExportFailureIsLoggedOnce checks that an unreachable collector is logged once in ten
 // minutes, and once when it is back.
-func TestOneWarning(t *testing.T) {
+func TestExportFailureIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 	collector := &failing{err: errors.New("connection refused")}
@@ -156,10 +156,10 @@ func TestOneWarning(t *testing.T) {
 	}
 }
 
-// TestUnsampledCostsNothing checks that a call that is not sampled allocates
+// TestUnsampledCallAllocatesNothing checks that a call that is not sampled allocates
 // nothing. The decision of a trusted caller is followed, and a trace keeps the
 // id for which the sampler decided.
-func TestUnsampledCostsNothing(t *testing.T) {
+func TestUnsampledCallAllocatesNothing(t *testing.T) {
 	of := func(sampler, arg string) *Tracer {
 		tracer, err := New(t.Context(), Settings{Endpoint: "http://127.0.0.1:1/v1/traces", Sampler: sampler, SamplerArg: arg}, "test", time.Now, slog.New(slog.DiscardHandler))
 		if err != nil {

@@ -120,7 +120,7 @@ func TestInvisibleIsUnknown(t *testing.T) {
 					return c.Do(op.Method, strings.Replace(op.Path, "{id}", record, 1), example(t, op), headers...)
 				}
 				got, want := send(record), send(unknown)
-				if bare(got) != bare(want) || strings.ReplaceAll(string(got.Body), record, unknown) != requestID(string(want.Body), want, got) {
+				if bare(got) != bare(want) || strings.ReplaceAll(string(got.Body), record, unknown) != withRequestID(string(want.Body), want, got) {
 					t.Errorf("%s, %s, %s with If-Match %s:\n%s\nunknown:\n%s", who, op.ID, what, ifMatch, bare(got), bare(want))
 				}
 				if got.Status < 400 {
@@ -171,7 +171,7 @@ func TestInvisibleIsUnknown(t *testing.T) {
 }
 
 // withRequestID replaces the request id in body by that of another answer.
-func requestID(body string, of, to *apitest.Answer) string {
+func withRequestID(body string, of, to *apitest.Answer) string {
 	return strings.ReplaceAll(body, of.Header.Get("Request-Id"), to.Header.Get("Request-Id"))
 }
 
@@ -274,7 +274,7 @@ func TestInvisibleLeavesNoTrace(t *testing.T) {
 // TestVisibilityChanges hides records from callers, transfers records, and
 // makes callers admins. Each change applies from the next call on, and to past
 // events.
-func TestChangesOfSight(t *testing.T) {
+func TestVisibilityChanges(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
 		role := func(r access.Role) {
@@ -285,7 +285,7 @@ func TestChangesOfSight(t *testing.T) {
 		for f, op := range families() {
 			record := makeRecord(t, owner, op, "organization")
 			at, event := op.Path+"/"+record, eventOf(t, owner, record)
-			sees := func(c *apitest.Client, step string, want bool) {
+			checkVisible := func(c *apitest.Client, step string, want bool) {
 				t.Helper()
 				status := map[bool]int{true: 200, false: 404}[want]
 				for _, path := range []string{at, "/events/" + event} {
@@ -310,21 +310,21 @@ func TestChangesOfSight(t *testing.T) {
 				t.Helper()
 				c.Do("PATCH", at, body, "If-Match", "*").Want(200)
 			}
-			sees(other, f.Object+" shared", true)
+			checkVisible(other, f.Object+" shared", true)
 			change(owner, map[string]any{"visibility": "private"})
-			sees(other, "private", false)
-			sees(owner, "private", true)
-			sees(admin, "private", true)
+			checkVisible(other, "private", false)
+			checkVisible(owner, "private", true)
+			checkVisible(admin, "private", true)
 			role(access.Admin)
-			sees(other, "private, as an admin", true)
+			checkVisible(other, "private, as an admin", true)
 			role(access.Member)
-			sees(other, "private, an admin no more", false)
+			checkVisible(other, "private, an admin no more", false)
 			change(owner, map[string]any{"ownerId": other.Principal})
-			sees(other, "given", true)
-			sees(owner, "given away", false)
+			checkVisible(other, "given", true)
+			checkVisible(owner, "given away", false)
 			owner.Do("PATCH", at, map[string]any{"visibility": "organization"}, "If-Match", "*").Want(404, "NOT_FOUND")
 			change(other, map[string]any{"visibility": "organization"})
-			sees(owner, "shared again", true)
+			checkVisible(owner, "shared again", true)
 			change(other, map[string]any{"visibility": "private"})
 			other.Do("DELETE", at, nil, "If-Match", "*").Want(204)
 			// The tombstone and the events remain visible to those who could
