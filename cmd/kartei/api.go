@@ -60,7 +60,8 @@ may not do it (401, 403), 4 for any other error of the call (4xx), 5 for an erro
 and 130 after an interrupt.`
 }
 
-// Exit statuses by the class of an error. Every command has 1 and 2.
+// Exit statuses by the class of an error. Statuses 1 and 2 mean the same for
+// every command.
 const (
 	exitUsage       = 2
 	exitForbidden   = 3
@@ -68,7 +69,7 @@ const (
 	exitServerError = 5
 	exitLimit       = 6
 	exitNoAnswer    = 7
-	exitInterrupted = 130 // as in shells: 128 and the number of SIGINT
+	exitInterrupted = 130 // 128 and the number of SIGINT, as in shells
 )
 
 // statusError is an error with an exit status of its own.
@@ -247,7 +248,8 @@ func (c *apiCmd) named(method, path string) (*apiRequest, string, error) {
 }
 
 // leadsTo reports whether a path is that of an operation. Paths without {id}
-// come first in the table, so that /contacts/count is no record.
+// come first in the table. So /contacts/count is not read as the id of a
+// contact.
 func leadsTo(path, template string) bool {
 	a, b := strings.Split(path, "/"), strings.Split(template, "/")
 	if len(a) != len(b) {
@@ -278,8 +280,8 @@ func fillPath(path string, fields []apiField) (string, []apiField, error) {
 	}
 }
 
-// place puts the fields into the query of a read or a deletion, or of a call
-// whose body comes from a file; else into the body.
+// place puts the fields into the query if the call is a read or a deletion, or
+// if its body comes from a file. For other calls it puts them into the body.
 func (b *apiRequest) place(path string, fields []apiField, input, paginate bool) error {
 	b.Path = path
 	if b.Method == http.MethodGet || b.Method == http.MethodHead || b.Method == http.MethodDelete || input {
@@ -292,7 +294,7 @@ func (b *apiRequest) place(path string, fields []apiField, input, paginate bool)
 			query.Add(f.name, f.text)
 		}
 		if paginate && !query.Has("limit") && b.op != nil && b.op.Run.Takes("limit") {
-			query.Set("limit", "100") // fewer calls, and each costs the same
+			query.Set("limit", "100") // one call costs the same at any limit
 		}
 		u.RawQuery = query.Encode()
 		b.Path = u.String()
@@ -312,8 +314,8 @@ func (b *apiRequest) place(path string, fields []apiField, input, paginate bool)
 	return err
 }
 
-// set sets a field of a body: address.city is one within another, and tags[] one
-// more entry of an array.
+// set sets a field of a body. address.city names a field of another field, and
+// tags[] appends to an array.
 func set(body map[string]any, name string, value any) error {
 	first, rest, deeper := strings.Cut(name, ".")
 	switch {
@@ -345,7 +347,7 @@ func set(body map[string]any, name string, value any) error {
 	return nil
 }
 
-// header sets the headers of every call, and those of the command line.
+// header sets the headers that every call has, and those of the command line.
 func (c *apiCmd) header(b *apiRequest) error {
 	b.Header = http.Header{}
 	b.Header.Set("Svc-Preview", "true")
@@ -390,11 +392,11 @@ func (c *apiCmd) header(b *apiRequest) error {
 	return nil
 }
 
-// apiField is one -f or -F.
+// apiField is the value of one -f or -F flag.
 type apiField struct {
 	name  string
-	text  string // as a parameter
-	value any    // in a body
+	text  string // for the path or the query
+	value any    // for the body
 }
 
 func (c *apiCmd) fields() ([]apiField, error) {
@@ -438,8 +440,8 @@ func (c *apiCmd) body(made []byte) ([]byte, error) {
 	return b, nil
 }
 
-// maxInput bounds the bytes read of a file: more than any instance takes as
-// JSON.
+// maxInput bounds the bytes read from a file. It is more than any instance
+// accepts as JSON.
 const maxInput = 8 << 20
 
 func readInput(name string) ([]byte, error) {

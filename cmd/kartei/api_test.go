@@ -31,7 +31,7 @@ func newCaller(t testing.TB, url, key string) caller {
 	return caller{t, map[string]string{"KARTEI_URL": url, "KARTEI_KEY": key}}
 }
 
-// do returns what a call prints, which must end with the status.
+// do returns the output of a call, which must end with the given status.
 func (c caller) do(status int, args ...string) (out, errs string) {
 	c.Helper()
 	got, out, errs := kartei(c.environ, append([]string{"api"}, args...)...)
@@ -58,7 +58,8 @@ func (c caller) object(args ...string) map[string]any {
 	return o
 }
 
-// A record's life, each call in one of the ways that there are.
+// A record is created, read, changed and deleted. Between them, the calls use
+// every form of the command line.
 func TestAPICalls(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -109,7 +110,7 @@ func TestAPICalls(t *testing.T) {
 	})
 }
 
-// All pages come as one record a line, in order, and nothing else.
+// --paginate prints all records in order, one a line, and nothing else.
 func TestAPIPaginate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -130,7 +131,7 @@ func TestAPIPaginate(t *testing.T) {
 				}
 				got = append(got, r.ID)
 			}
-			if len(more) == 4 { // by relevance, which is the same for all
+			if len(more) == 4 { // by relevance, which is equal for all
 				slices.Sort(got)
 				slices.Reverse(got)
 			}
@@ -138,15 +139,16 @@ func TestAPIPaginate(t *testing.T) {
 				t.Errorf("%v: %d records, %q; want %d in their order", more, len(got), errs, len(want))
 			}
 		}
-		// The last page of the feed has a cursor, and the call ends all the same.
+		// The last page of the feed has a cursor too. The call ends there all
+		// the same.
 		if out, _ := c.do(0, "/events", "-f", "sort=createdAt", "--paginate"); strings.Count(out, "\n") != 25 {
 			t.Errorf("the feed has %d lines, want 25", strings.Count(out, "\n"))
 		}
 	})
 }
 
-// A file is saved whole, for its owner only; one that breaks off or is damaged
-// leaves what was there.
+// A file is saved whole, and only its owner can read it. An interrupted or
+// damaged download leaves the old file unchanged.
 func TestAPISaves(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	as := o.As(access.Member)
@@ -191,8 +193,8 @@ func TestAPISaves(t *testing.T) {
 	}
 }
 
-// Each class of errors has its exit status; the problem stands on standard
-// output and its words on standard error.
+// Each class of errors has its exit status. The problem is on standard output,
+// its text on standard error.
 func TestAPIErrors(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -228,7 +230,7 @@ func TestAPIErrors(t *testing.T) {
 	})
 }
 
-// Against a server that is none, or lies.
+// A server that is not Kartei, or that lies, gets an error that says so.
 func TestAPIOfALiar(t *testing.T) {
 	answer := func(status int, head, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -278,7 +280,7 @@ func TestAPIOfALiar(t *testing.T) {
 	}
 }
 
-// full is an output with room for one record.
+// full is an output that accepts one record and then fails.
 type full struct{ bytes.Buffer }
 
 var errFull = errors.New("no space left on device")
@@ -290,7 +292,7 @@ func (f *full) Write(b []byte) (int, error) {
 	return f.Buffer.Write(b)
 }
 
-// A list without end stops when nobody takes its records any more.
+// Reading an endless list stops when the output fails.
 func TestAPIStopsAtAFullDisk(t *testing.T) {
 	pages := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -306,11 +308,12 @@ func TestAPIStopsAtAFullDisk(t *testing.T) {
 	}
 }
 
-// An interruption says so, and how to find out what became of a write.
+// After an interrupt, the message says how to find out whether a write was
+// carried out.
 func TestAPIInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is seen
+		_, _ = io.Copy(io.Discard, r.Body) // so that the server notices the end of the connection
 		cancel()
 		<-r.Context().Done()
 	}))
@@ -324,7 +327,7 @@ func TestAPIInterrupted(t *testing.T) {
 	}
 }
 
-// Contradictory command lines are refused before anything is sent.
+// A contradictory command line is refused before any call.
 func TestAPIWrongCommandLines(t *testing.T) {
 	c := newCaller(t, "http://127.0.0.1:1", "kart_test_secret")
 	for _, step := range []struct {

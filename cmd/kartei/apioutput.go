@@ -79,7 +79,7 @@ func (o *apiOutput) answer(r *http.Response) error {
 	return o.pretty(b)
 }
 
-// head prints the status and the headers, if they are wanted.
+// head prints the status and the headers if --include asks for them.
 func (o *apiOutput) head(r *http.Response) error {
 	if !o.include {
 		return nil
@@ -94,8 +94,8 @@ func (o *apiOutput) head(r *http.Response) error {
 	return o.write([]byte(b.String() + "\n"))
 }
 
-// stream copies a body as it comes and compares it with the digest that the
-// head gives, if any.
+// stream copies a body while it arrives, and compares it with the digest in the
+// headers, if any.
 func (o *apiOutput) stream(w io.Writer, r *http.Response) error {
 	hash := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(w, hash), r.Body); err != nil {
@@ -107,7 +107,7 @@ func (o *apiOutput) stream(w io.Writer, r *http.Response) error {
 	return nil
 }
 
-// digest returns the SHA-256 of Repr-Digest (RFC 9530), if the answer is the
+// digest returns the SHA-256 from Repr-Digest (RFC 9530), if the answer is the
 // whole representation.
 func digest(r *http.Response) []byte {
 	if r.StatusCode != http.StatusOK || r.Request.Method == http.MethodHead || r.Uncompressed {
@@ -146,8 +146,9 @@ func (o *apiOutput) save(r *http.Response) (err error) {
 	return os.Rename(part.Name(), o.file)
 }
 
-// refusal prints the body of an error, as gh does. Records and files are not
-// mixed with it.
+// refusal prints the body of an error on standard output, as gh does. It prints
+// nothing if standard output is for records only. A file of --output never gets
+// the body.
 func (o *apiOutput) refusal(err error) {
 	refused := new(remote.Refusal)
 	if !errors.As(err, &refused) || o.records || refused.Answer == nil {

@@ -22,7 +22,7 @@ type auditCmd struct {
 	JSON
 }
 
-// Help says what the command does beyond its one line.
+// Help returns the text below the command's summary.
 func (*auditCmd) Help() string {
 	return `There is one line for each administrative act, kept for 400 days. It names people and keys by their
 ids. Values before and after are shown unless they are personal data or secret.`
@@ -30,7 +30,7 @@ ids. Values before and after are shown unless they are personal data or secret.`
 
 // Run prints lines of the audit log, the newest first.
 func (c *auditCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Limit < 1 { // 0 would be taken for 'not said'
+	if c.Limit < 1 { // the operation treats 0 as 'not given'
 		return usageError{fmt.Errorf("--limit: must be 1 to 1000")}
 	}
 	var page access.List[audit.Line]

@@ -36,7 +36,7 @@ With --recipient the copy of the database is encrypted. Only the identity of a r
 it (age-encryption.org; age-keygen makes both).`
 }
 
-// encryptFor names who can open a copy.
+// encryptFor holds the recipients that can decrypt a copy.
 type encryptFor struct {
 	Recipients []string      `name:"recipient" sep:"none" placeholder:"KEY" help:"Encrypt the copy of the database for a public key: age1... or ssh-ed25519 ...; may be repeated."`
 	Lists      []config.File `name:"recipients-file" sep:"none" placeholder:"FILE" help:"The same for the public keys in a file, one each line; may be repeated."`
@@ -72,7 +72,8 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	// A database that is copied before an upgrade stays as it is.
+	// The copy keeps the schema version of the database, so that a backup
+	// before an upgrade is possible.
 	in, open := instance.BackupInput{File: file, Recipients: recipients}, instance.OpenUnmigrated
 	if !c.WithoutFiles {
 		if in.Files, err = besides(file, c.Files); err != nil {
@@ -198,20 +199,21 @@ func (c *restoreCmd) identities() (db.Identities, error) {
 }
 
 // files restores the files of a backup before the database, so that no document
-// is there without its file. An existing database is noticed before.
+// lacks its file. It restores nothing if there is a database that may not be
+// replaced.
 func (c *restoreCmd) files(ctx context.Context, g *Globals) (*blob.Copied, error) {
 	dir, err := besides(c.File, c.Files)
 	if err != nil || c.WithoutFiles {
 		return nil, err
 	}
 	switch _, err := os.Stat(dir); {
-	case errors.Is(err, fs.ErrNotExist) && c.Files == "": // of a release without files, or made --without-files
+	case errors.Is(err, fs.ErrNotExist) && c.Files == "": // the backup has no files: --without-files, or a release before files
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
 	if strings.HasPrefix(g.Database(), "sqlite:") && instance.CheckData(&g.Store) == nil && !c.Force {
-		return nil, nil // Restore says why
+		return nil, nil // the restore of the database returns the error
 	}
 	copied, err := instance.RestoreFiles(ctx, &g.Store, c.server(), dir)
 	return &copied, err

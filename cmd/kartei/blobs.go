@@ -26,7 +26,7 @@ type blobKeys struct {
 	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Whether files are encrypted."`
 }
 
-// open returns the acts on files without a server.
+// open returns a door to the files without a server.
 func (k *blobKeys) open(ctx context.Context, store *config.Store) (*admin.Door, func(), error) {
 	return instance.OpenBlobDoor(ctx, store, k.server())
 }
@@ -49,7 +49,8 @@ interrupted and run again at any time. After an end without an error none of the
 keys any more.`
 }
 
-// Run has the server seal its files anew, or does it itself if no server runs.
+// Run seals all files under the master key in force. The running server does
+// it, or this process if no server runs.
 func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	acts, done, err := g.connect(ctx, c.open)
 	if err != nil {
@@ -98,8 +99,8 @@ var advice = map[blob.State]string{
 	blob.Unread:  "the storage did not give it; run kartei blobs check again",
 }
 
-// Run has the server compare its files with its database, or does it itself if
-// no server runs.
+// Run compares the files with the database. The running server does it, or this
+// process if no server runs.
 func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	acts, done, err := g.connect(ctx, c.open)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"kartei/store/blob"
 )
 
-// TestBlobs checks and rotates files without a server, as a script does.
+// Files are checked and sealed again without a server, as a script does it.
 func TestBlobs(t *testing.T) {
 	dir := t.TempDir()
 	data := []string{"--data-dir", dir}

@@ -31,7 +31,7 @@ func (*configCmd) Help() string {
 server may have been started with others.`
 }
 
-// Run prints every setting with its value and where that came from.
+// Run prints every setting with its value and the source of the value.
 func (c *configCmd) Run(g *Globals) error {
 	if err := c.Server.Check(); err != nil {
 		return usageError{err}
@@ -63,8 +63,8 @@ func (c *configCmd) Run(g *Globals) error {
 	return w.Flush()
 }
 
-// traces are the standard variables of OpenTelemetry that are set, and what
-// follows from them. No flag and no key of the file stands for them.
+// traces returns the standard variables of OpenTelemetry that are set, and the
+// settings derived from them. Kartei has no flags or keys of its own for them.
 func (c *configCmd) traces(g *Globals) (list []setting, err error) {
 	s, err := g.traces()
 	if err != nil {

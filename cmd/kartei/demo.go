@@ -143,8 +143,8 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	}
 }
 
-// folder decides where the data is: a named folder, or a temporary one that
-// remove deletes.
+// folder chooses the data folder: a named one, or a temporary one that remove
+// deletes.
 func (c *demoCmd) folder(g *Globals) (kept bool, remove func(), err error) {
 	switch {
 	case c.Data != "":
@@ -160,7 +160,7 @@ func (c *demoCmd) folder(g *Globals) (kept bool, remove func(), err error) {
 	return true, func() {}, nil
 }
 
-// choose sets the demo's own defaults, if nobody chose others: any free port
+// choose sets the demo's own defaults where no setting was given: a free port
 // for operators, and only warnings in the log.
 func (c *demoCmd) choose(g *Globals) {
 	if g.settings.source("operator-listen") == "default" {
@@ -171,7 +171,8 @@ func (c *demoCmd) choose(g *Globals) {
 	}
 }
 
-// office makes the sample office, or finds it with its keys and its endpoint.
+// office makes the sample office. If there is one already, it returns that
+// office's keys and endpoint.
 func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, r *receiver) (_ demoLine, endpoint string, _ error) {
 	office, err := sample.Ensure(ctx, i.Operator())
 	if err != nil {
@@ -205,8 +206,9 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 	} else if err != nil {
 		return demoLine{}, "", err
 	}
-	// Last, so that the office itself is not announced. The demo also starts if
-	// the API of the office is closed, or its endpoints are used up.
+	// The endpoint comes last, so that it gets no events about the office
+	// itself. The demo starts even if the API of the office is closed, or the
+	// office has the maximum number of endpoints.
 	receiver, err := r.endpoint(ctx, i, kept.Keys.Full, kept.Receiver)
 	if err != nil {
 		slog.Warn("the demo's receiver of webhooks has no endpoint", "error", err)
@@ -243,8 +245,8 @@ func good(ctx context.Context, i *instance.Instance, k demoKeys) bool {
 	return true
 }
 
-// readDemoFile returns the content of the file, empty if there is no file or
-// only a part of one.
+// readDemoFile returns the content of the file. The result is empty if there is
+// no file or the file is incomplete.
 func readDemoFile(path string) (demoFile, error) {
 	var f demoFile
 	b, err := os.ReadFile(path)
@@ -269,7 +271,7 @@ func writeDemoFile(path string, f demoFile) error {
 	return os.WriteFile(path, append(b, '\n'), 0o600)
 }
 
-// tell prints the text for people.
+// tell prints the welcome text.
 func (c *demoCmd) tell(g *Globals, i *instance.Instance, l demoLine, kept bool) error {
 	data := absolute(string(g.DataDir))
 	if !kept {

@@ -27,7 +27,7 @@ Webhook endpoints belong to the one who made them; they are listed and stay.
 The work goes on in jobs while a server runs: kartei user hand-over-status FROM shows how far it is.`
 }
 
-// Run has records handed over.
+// Run begins a hand-over.
 func (c *userHandOverCmd) Run(ctx context.Context, g *Globals) error {
 	var out departure.HandOverOutput
 	running, err := g.actOf(ctx, "people.handOver", departure.HandOverInput{ID: c.From, To: c.To, Private: c.Private}, &out)
@@ -67,7 +67,7 @@ type userHandOverStatusCmd struct {
 	JSON
 }
 
-// Run shows how far hand-overs are, the newest first.
+// Run shows the progress of hand-overs, the newest first.
 func (c *userHandOverStatusCmd) Run(ctx context.Context, g *Globals) error {
 	var page access.List[departure.Handover]
 	if err := g.act(ctx, "people.handOverStatus", access.ByID{ID: c.From}, &page); err != nil {

@@ -7,8 +7,8 @@ import (
 )
 
 // noDumps protects the memory of this process, which holds the master key and
-// the secrets of callers. A crash does not write it to a disk, and other
-// processes of the same user cannot read it.
+// the secrets of callers. A crash writes no core dump, and other processes of
+// the same user cannot read the memory.
 func noDumps() error {
 	return errors.Join(
 		unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}),

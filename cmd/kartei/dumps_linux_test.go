@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process that said so has neither dumps nor readers.
+// After noDumps, the process writes no core dump, and other processes cannot
+// read its memory.
 func TestNoDumps(t *testing.T) {
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &before); err != nil {

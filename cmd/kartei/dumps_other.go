@@ -2,5 +2,6 @@
 
 package main
 
-// noDumps does nothing: here the system decides about dumps.
+// noDumps does nothing. On this system, the system's settings decide about core
+// dumps.
 func noDumps() error { return nil }

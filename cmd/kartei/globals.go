@@ -17,7 +17,7 @@ import (
 	"kartei/kit/trace"
 )
 
-// Globals is the input of every command: the place of the data, and the
+// Globals is the input of every command: the location of the data, and the
 // outputs. Commands write results to Out and everything else to Err.
 type Globals struct {
 	Config       config.File `name:"config" placeholder:"FILE" help:"Configuration file in TOML; its keys are the names of the flags with underscores."`
@@ -28,13 +28,14 @@ type Globals struct {
 
 	// settings tells where the value of each flag came from.
 	settings *chosen
-	// words are those of the command, such as key create. Messages begin with them.
+	// words are the words of the command, such as key create. Messages begin
+	// with them.
 	words string
 }
 
-// Connect returns the server that runs on the data, or, where none does, the door
-// to the data itself. The function that it returns must be called
-// at the end.
+// Connect returns a connection to the server that runs on the data. If none
+// runs, it returns a door to the data itself. The caller must call the returned
+// function at the end.
 func (g *Globals) Connect(ctx context.Context) (socket.Caller, func(), error) {
 	return g.connect(ctx, instance.OpenDoor)
 }
@@ -47,7 +48,7 @@ func (g *Globals) connect(ctx context.Context, open func(context.Context, *confi
 	return caller, done, g.explain(err)
 }
 
-// explain says what to do if there is no data.
+// explain adds to an error about missing data what the user can do.
 func (g *Globals) explain(err error) error {
 	if !errors.Is(err, instance.ErrNoData) {
 		return err
@@ -84,7 +85,7 @@ func (g *Globals) traces() (trace.Settings, error) {
 	return s, nil
 }
 
-// JSON is embedded by commands that can answer for scripts.
+// JSON is embedded by commands with the flag --json.
 type JSON struct {
 	JSON bool `name:"json" help:"Answer in JSON on one line, for scripts."`
 }

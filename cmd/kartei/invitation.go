@@ -33,7 +33,7 @@ func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
 	}, &made); err != nil {
 		return err
 	}
-	if made.Link == "" { // without a server, only the command knows the setting
+	if made.Link == "" { // no server runs, so the base URL comes from the settings of this command
 		base, _, known := g.settings.sources.Look("base-url")
 		if !known {
 			base = "http://localhost"
@@ -83,7 +83,7 @@ type invitationRevokeCmd struct {
 	JSON
 }
 
-// Run ends an invitation.
+// Run revokes an invitation.
 func (c *invitationRevokeCmd) Run(ctx context.Context, g *Globals) error {
 	if err := g.act(ctx, "invitations.revoke", access.ByID{ID: c.ID}, nil); err != nil {
 		return err

@@ -28,7 +28,7 @@ up (failed). A job that was given up stays for 30 days. ERROR is the last error 
 of jobs that are tried again.`
 }
 
-// Run prints how many jobs there are, and those that failed, the last one first.
+// Run prints the number of jobs, and the failed ones, the latest first.
 func (c *jobsListCmd) Run(ctx context.Context, g *Globals) error {
 	var out settings.JobsOutput
 	if err := g.act(ctx, "jobs.list", settings.JobsInput{Limit: c.Limit}, &out); err != nil {

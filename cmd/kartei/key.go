@@ -26,7 +26,7 @@ type keyCmd struct {
 	Rotate keyRotateCmd `cmd:"" help:"Give a key a new secret; the old one ends at once."`
 }
 
-// lifetime is a length of time that also takes days.
+// lifetime is a duration that may be given in days.
 type lifetime time.Duration
 
 // UnmarshalText reads 30d, 720h or 90m.
@@ -58,7 +58,7 @@ type keyCreateCmd struct {
 
 // Run makes a key and shows it.
 func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
-	if c.ExpiresIn == 0 { // which the act would take for 'not given'
+	if c.ExpiresIn == 0 { // the operation treats 0 as 'not given'
 		return usageError{fmt.Errorf("--expires-in: a key cannot live for no time at all")}
 	}
 	var k settings.CreatedKey
@@ -87,7 +87,7 @@ func (c *keyListCmd) Run(ctx context.Context, g *Globals) error {
 	return printList(g, c.JSON, page, keyHeader, keyRow)
 }
 
-// oneKey is the argument of the commands about one key.
+// oneKey is the argument of the commands for one key.
 type oneKey struct {
 	ID string `arg:"" help:"The key, key_..., or the 8 characters by which alerts and the log name it."`
 	JSON
@@ -151,9 +151,10 @@ func (c *keyRevokeCmd) Run(ctx context.Context, g *Globals) error {
 	return g.tellEndpoints(ctx, k.ID)
 }
 
-// tellEndpoints says how many webhook endpoints of a key's owner still get
-// events: they are the owner's. After a leak all of them matter, because the
-// key may have changed the address of one that another key made.
+// tellEndpoints prints how many webhook endpoints of the key's owner still get
+// events. Endpoints belong to the owner, not to the key. After a leak all of
+// them matter, because the key may have changed the address of an endpoint that
+// another key made.
 func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
 	var k settings.KeyInfo
 	var page access.List[webhook.Info]
@@ -227,9 +228,9 @@ Try it at the address where the server serves:
 	return err
 }
 
-// address is that of the server that runs on the data. Without one it is that
-// of a server with the same settings: base-url or listen of the environment or
-// the file, else the default.
+// address returns the address of the server that runs on the data. If none
+// runs, it returns the address of a server with the same settings. That is
+// base-url or listen from the environment or the file, or else the default.
 func (g *Globals) address(ctx context.Context) string {
 	var running instance.Address
 	if err := g.act(ctx, "address", instance.Nothing{}, &running); err == nil && running.BaseURL != "" {
@@ -259,10 +260,10 @@ func keyRow(k settings.KeyInfo) []string {
 		strings.Join(k.Scopes, ","), strings.Join(networks, ","), k.VersionPin, minute(k.ExpiresAt), minute(k.LastUsedAt)}
 }
 
-// minuteForm is the form of a time in tables, in UTC.
+// minuteForm is the layout of times in tables, in UTC.
 const minuteForm = "2006-01-02 15:04Z"
 
-// minute returns a time in the form of tables.
+// minute formats a time for tables.
 func minute(t clock.Micros) string {
 	if t == 0 {
 		return "never"

@@ -37,8 +37,8 @@ func (s shell) try(line ...string) (status int, out, errs string) {
 	return status, o.String(), e.String()
 }
 
-// answer runs a command line with --json, which must succeed and print one
-// line, and returns its members.
+// answer runs a command line with --json, which must succeed. It returns the
+// members of the printed line.
 func (s shell) answer(line ...string) map[string]any {
 	s.Helper()
 	status, out, errs := s.try(append(line, "--json")...)
@@ -52,8 +52,8 @@ func (s shell) answer(line ...string) map[string]any {
 	return members
 }
 
-// The commands as scripts use them (open points, 'Command line that scripts
-// rely on').
+// The commands work as scripts use them (open points, 'Command line that
+// scripts rely on').
 func TestScripts(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
@@ -113,8 +113,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// Errors say what is wrong with which flag, on standard error, and the status
-// tells a wrong command line from a refused act.
+// An error on standard error names the flag. The exit status tells a wrong
+// command line from a failed command.
 func TestRefusedCommands(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
@@ -143,8 +143,8 @@ func TestRefusedCommands(t *testing.T) {
 	}
 }
 
-// Without --json the answer is a table for people, and a new key is shown
-// with the words that it must be kept.
+// Without --json the answer is a table. A new key is shown with the advice to
+// keep it.
 func TestTables(t *testing.T) {
 	s := newShell(t)
 	org := s.answer("org", "create", "Kanzlei")["id"].(string)
@@ -164,7 +164,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// A mistyped folder is an error, and no new database is made there.
+// A mistyped folder is an error. The command creates no database there.
 func TestNoData(t *testing.T) {
 	s := shell{t, filepath.Join(t.TempDir(), "wrong")}
 	for _, line := range [][]string{{"org", "create", "Kanzlei"}, {"org", "list"}, {"log"}, {"pause"}, {"backup", filepath.Join(t.TempDir(), "copy")}, {"migrate", "--status"}} {
@@ -191,7 +191,7 @@ func TestNoData(t *testing.T) {
 	}
 }
 
-// TestOrgErase erases an organization without a server. Without its id or --yes
+// An organization is erased without a server. Without --yes or the typed id,
 // nothing is erased.
 func TestOrgErase(t *testing.T) {
 	s := newShell(t)

@@ -21,13 +21,13 @@ import (
 	"kartei/webhook"
 )
 
-// instanceFlags name an instance that may be on another machine.
+// instanceFlags name an instance, which may be on another machine.
 type instanceFlags struct {
 	URL string `name:"url" placeholder:"URL" help:"The address of the instance; without it KARTEI_URL, else http://127.0.0.1:8080."`
 	Key string `name:"key" placeholder:"KEY" help:"The API key; without it KARTEI_KEY, which other users of the machine cannot see."`
 }
 
-// client returns a client of the instance that reports every wait.
+// client returns a client of the instance. It prints every wait.
 func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Client, error) {
 	return f.telling(g, patience, func(why error, wait time.Duration) {
 		until := ""
@@ -38,7 +38,7 @@ func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Clie
 	})
 }
 
-// telling returns a client of the instance that reports waits by a function.
+// telling returns a client of the instance. It passes every wait to a function.
 func (f *instanceFlags) telling(g *Globals, patience time.Duration, waiting func(error, time.Duration)) (*remote.Client, error) {
 	environ := func(name string) string { v, _ := g.settings.sources.Environ(name); return v }
 	key := cmp.Or(f.Key, environ("KARTEI_KEY"))
@@ -74,7 +74,7 @@ principal and --forward begins where the last one ended: the position and the se
 kartei/listen-... under $XDG_STATE_HOME (or ~/.local/state) unless --place names a file.`
 }
 
-// listenPlace is the file with a listener's position.
+// listenPlace is the content of the file that keeps a listener's position.
 type listenPlace struct {
 	remote.Place
 	Secret string `json:"secret"`
@@ -125,7 +125,7 @@ func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
 	return interrupted(ctx, client.Follow(ctx, l.place.Place, l.handle, l.save))
 }
 
-// interrupted returns nil after an interrupt, and otherwise err.
+// interrupted returns nil after an interrupt, and err otherwise.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = nil
@@ -133,8 +133,8 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// usualPlace returns the user's file for this instance, principal and receiver,
-// whichever key is used.
+// usualPlace returns the default path of the position file. It depends on the
+// user, the instance, the principal and the receiver, but not on the key.
 func (c *listenCmd) usualPlace(g *Globals, base string, me remote.Me) (string, error) {
 	state, found := g.settings.sources.Environ("XDG_STATE_HOME")
 	if !found || !filepath.IsAbs(state) {
@@ -158,7 +158,8 @@ type listener struct {
 	receiver *remote.Receiver
 }
 
-// open reads the position and the secret of the last run, or begins anew.
+// open reads the position and the secret of the last run, or starts with new
+// ones.
 func (l *listener) open(ctx context.Context, c *listenCmd, client *remote.Client) (s webhook.Secret, resumed bool, err error) {
 	b, err := os.ReadFile(l.file)
 	switch {
@@ -192,8 +193,8 @@ func (l *listener) open(ctx context.Context, c *listenCmd, client *remote.Client
 	return s, resumed, l.save(l.place.Place)
 }
 
-// save replaces the file whole. It holds the secret, so only its owner can read
-// it.
+// save replaces the file atomically. Only the owner can read the file, because
+// it holds the secret.
 func (l *listener) save(p remote.Place) error {
 	l.place.Place = p
 	b, err := json.Marshal(l.place)
@@ -238,7 +239,7 @@ The place is kept in %s.
 	return err
 }
 
-// forwarded is the line of an event with --json.
+// forwarded is the line that --json prints for an event.
 type forwarded struct {
 	Object     string       `json:"object"`
 	At         clock.Micros `json:"at"`
@@ -250,7 +251,7 @@ type forwarded struct {
 	Error      string       `json:"error"`
 }
 
-// handle posts one event. It waits while the receiver is away.
+// handle posts one event. It waits as long as the receiver is away.
 func (l *listener) handle(ctx context.Context, e remote.Event) error {
 	if len(l.events) > 0 && !slices.Contains(l.events, e.Type) {
 		return nil

@@ -24,7 +24,7 @@ type logCmd struct {
 
 // Run prints calls, the newest first.
 func (c *logCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Limit < 1 || c.Limit > requestlog.MaxLimit { // 0 would be taken for 'not given'
+	if c.Limit < 1 || c.Limit > requestlog.MaxLimit { // the operation treats 0 as 'not given'
 		return usageError{fmt.Errorf("--limit: must be 1 to %d", requestlog.MaxLimit)}
 	}
 	status, err := c.Status.MarshalText()
@@ -58,11 +58,11 @@ func logRow(l requestlog.Line) []string {
 		(time.Duration(l.DurationMicros) * time.Microsecond).String(), l.RequestID}
 }
 
-// moment is a point in time as a flag: RFC 3339, a minute as tables print it
-// (2026-11-01 09:00Z), or a duration that counts back from now.
+// moment is a point in time as a flag. It is RFC 3339, a minute as tables print
+// it (2026-11-01 09:00Z), or a duration before now.
 type moment struct{ clock.Micros }
 
-// UnmarshalText reads the flag.
+// UnmarshalText parses the flag.
 func (m *moment) UnmarshalText(text []byte) error {
 	if ago, err := time.ParseDuration(string(text)); err == nil && ago >= 0 {
 		m.Micros = clock.Now(clock.System).Add(-ago)

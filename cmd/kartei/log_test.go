@@ -29,8 +29,8 @@ func TestMoment(t *testing.T) {
 	}
 }
 
-// TestLog reads the log of a data folder that no server runs on; a limit of
-// the API in the environment is none of the list.
+// The log of a data folder is read while no server runs on it. Settings of the
+// server in the environment do not matter.
 func TestLog(t *testing.T) {
 	data := t.TempDir()
 	if status, _, errs := kartei(nil, "migrate", "--data-dir", data); status != 0 {

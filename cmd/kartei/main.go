@@ -61,8 +61,9 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
 }
 
-// run carries out one command line and returns the exit status: 0, 1 if the
-// command failed, 2 for a wrong command line; kartei api has more.
+// run executes one command line and returns the exit status. The status is 0, 1
+// if the command failed, or 2 if the command line was wrong. kartei api has
+// further ones.
 func run(ctx context.Context, args []string, environ func(string) (string, bool), out, errs io.Writer) (status int) {
 	var c commands
 	c.Out, c.Err = out, errs
@@ -78,7 +79,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {
-		panic(err) // a mistake in the tags, found by every test
+		panic(err) // the tags are wrong, which every test finds
 	}
 	defer func() {
 		switch r := recover().(type) {
@@ -129,11 +130,11 @@ func commandWords(command string) string {
 	return strings.Join(words, " ")
 }
 
-// left is the value of the panic where kong would end the process, after
-// --help.
+// left is the value of a panic that replaces the exit of the process by kong,
+// for example after --help.
 type left int
 
-// usageError is an error of the command line, not of the command.
+// usageError is an error in the command line. The exit status is 2.
 type usageError struct{ error }
 
 // Unwrap returns the error.

@@ -16,7 +16,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// kartei carries out a command line in this process.
+// kartei runs a command line in this process.
 func kartei(environ map[string]string, args ...string) (status int, out, errs string) {
 	var o, e bytes.Buffer
 	status = run(context.Background(), args, func(name string) (string, bool) { v, ok := environ[name]; return v, ok }, &o, &e)
@@ -69,7 +69,7 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 }
 
-// TestCommandsThatAreNamed looks for each command that a page names.
+// Each command that a page names exists.
 func TestCommandsThatAreNamed(t *testing.T) {
 	pages := map[string]string{"guide.md": string(docs.Guide)}
 	for _, code := range fault.Codes() {

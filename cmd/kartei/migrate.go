@@ -38,7 +38,7 @@ func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 	case c.DryRun:
 		return usageError{errors.New("--dry-run goes with --distribute citus")}
 	}
-	if c.Status { // a question creates nothing
+	if c.Status { // --status creates nothing
 		err = g.explain(instance.CheckData(&g.Store))
 	} else {
 		err = makeFolder(&g.Store)
@@ -108,7 +108,7 @@ func (c *migrateCmd) distribute(ctx context.Context, g *Globals) (err error) {
 	return nil
 }
 
-// makeFolder makes the data folder, for its owner only.
+// makeFolder makes the data folder. Only its owner has access.
 func makeFolder(s *config.Store) error {
 	if err := os.MkdirAll(string(s.DataDir), 0o700); err != nil {
 		return fmt.Errorf("the data folder: %w", err)

@@ -146,10 +146,10 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 	return err
 }
 
-// confirm has the id of what is erased typed.
+// confirm asks the user to type the id of what is to be erased.
 func (g *Globals) confirm(what, id, erased string) error {
 	fmt.Fprintf(g.Err, "This erases %s, for good.\nType the %s's id to go on: ", erased, what)
-	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // the end of the input is no id
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // at the end of the input, the line is empty
 	if strings.TrimSpace(line) != id {
 		return usageError{fmt.Errorf("nothing was erased: that is not the %s's id; for scripts there is --yes", what)}
 	}
@@ -159,7 +159,8 @@ func (g *Globals) confirm(what, id, erased string) error {
 // heldPause is the pause between two tries to erase files that a backup copies.
 const heldPause = 5 * time.Second
 
-// showOrg carries out an act that answers with an organization.
+// showOrg calls an operation that answers with an organization, and prints the
+// answer.
 func showOrg(ctx context.Context, g *Globals, j JSON, act string, in any) error {
 	var o access.OrganizationInfo
 	if err := g.act(ctx, act, in, &o); err != nil {
@@ -192,7 +193,7 @@ func (p pageFlags) page(org string) access.Page {
 	return access.Page{Organization: org, Limit: p.Limit, After: p.After}
 }
 
-// flagNames are the flags that stand for the fields of acts.
+// flagNames maps the members of inputs to flags, for errors.
 var flagNames = map[string]string{
 	"organizationId": "--org", "principalId": "--principal", "environment": "--env", "networks": "--ip",
 	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
@@ -201,15 +202,16 @@ var flagNames = map[string]string{
 	"state": "--state", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 
-// act carries out an administrative act, in the server that runs on the data or
-// else on the data itself. Errors name the command and the flags.
+// act calls an operation of the console. The server that runs on the data
+// executes it, or this process if none runs. Errors name the command and the
+// flags.
 func (g *Globals) act(ctx context.Context, name string, in, out any) error {
 	_, err := g.actOf(ctx, name, in, out)
 	return err
 }
 
-// actOf is act, and reports whether a server that runs on the data folder
-// carried it out.
+// actOf is like act. It also reports whether a server that runs on the data
+// executed the operation.
 func (g *Globals) actOf(ctx context.Context, name string, in, out any) (running bool, err error) {
 	caller, done, err := g.Connect(ctx)
 	if err != nil {
@@ -227,7 +229,7 @@ func nothingToSet(flags string) error {
 	return usageError{errors.New("nothing to change: give " + flags)}
 }
 
-// printOne prints an answer as JSON, or for people as a table of one row.
+// printOne prints an answer: as JSON, or as a table with one row.
 func printOne[T any](g *Globals, j JSON, v T, header []string, row func(T) []string) error {
 	if j.JSON {
 		return g.print(v)

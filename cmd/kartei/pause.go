@@ -9,8 +9,8 @@ import (
 
 type pauseCmd struct{ JSON }
 
-// Run pauses the API: every call is answered 503 API_PAUSED until resume, also
-// after a restart.
+// Run pauses the API. Every call is answered 503 API_PAUSED until kartei
+// resume, even after a restart.
 func (c *pauseCmd) Run(ctx context.Context, g *Globals) error {
 	return switchAPI(ctx, g, c.JSON, "pause")
 }

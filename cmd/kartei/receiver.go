@@ -34,25 +34,26 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// receiverHost is the host of the demo's receiver. No DNS knows the name: the
-// demo maps it to itself.
+// receiverHost is the host name of the demo's receiver. It is not in the DNS;
+// the demo resolves it to the receiver.
 const receiverHost = "receiver.kartei.example"
 
-// receiver is the demo's own receiver of webhooks: on a free port of loopback,
-// over TLS with a certificate of an authority that ends with it. It verifies
-// deliveries with the official library, and reports them.
+// receiver is the demo's own receiver of webhooks. It listens on a free port of
+// loopback. Its certificate is signed by a certificate authority that exists
+// only while the demo runs. It verifies deliveries with the official library,
+// and reports them.
 type receiver struct {
 	server    *http.Server
-	authority string // file from which the server reads the authority
+	authority string // file with the certificate of the authority, for the server
 	tell      func(line string)
 
 	mu       sync.Mutex
-	verifier *standardwebhooks.Webhook // nil until the endpoint is there
-	waiting  chan struct{}             // closed when it is
+	verifier *standardwebhooks.Webhook // nil until the endpoint exists
+	waiting  chan struct{}             // closed when verifier is set
 }
 
-// startReceiver listens, and sets the server's settings so that it reaches the
-// receiver.
+// startReceiver starts the receiver, and changes the server's settings so that
+// the server reaches it.
 func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err error) {
 	r := &receiver{tell: tell, waiting: make(chan struct{})}
 	r.server = &http.Server{Handler: r, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}
@@ -65,7 +66,7 @@ func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err e
 	if err != nil {
 		return nil, err
 	}
-	if s.WebhookCA != "" { // the demo may have receivers elsewhere too
+	if s.WebhookCA != "" { // the demo may also send to other receivers
 		known, err := os.ReadFile(string(s.WebhookCA))
 		if err != nil {
 			return nil, fmt.Errorf("--webhook-ca: %w", err)
@@ -90,11 +91,11 @@ func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err e
 	s.WebhookAllowNets = append(s.WebhookAllowNets, netip.PrefixFrom(at.Addr(), at.Addr().BitLen()))
 	s.WebhookDial = append(s.WebhookDial, egress.Mapping{Host: receiverHost, To: at})
 	over := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
-	go func() { _ = r.server.Serve(over) }() // ends with Close
+	go func() { _ = r.server.Serve(over) }() // Close ends it
 	return r, nil
 }
 
-// Close ends the receiver and removes its authority.
+// Close ends the receiver and removes the file of its certificate authority.
 func (r *receiver) Close() {
 	r.server.Close()
 	if r.authority != "" {
@@ -102,8 +103,8 @@ func (r *receiver) Close() {
 	}
 }
 
-// throwAway returns an authority in PEM whose key is discarded, and the one
-// certificate that it signed.
+// throwAway returns the certificate of a new authority in PEM, and the one
+// certificate that it signed. The key of the authority is discarded.
 func throwAway(host string) (authority []byte, leaf tls.Certificate, err error) {
 	from := time.Now().Add(-time.Hour)
 	ca := &x509.Certificate{
@@ -135,7 +136,7 @@ func throwAway(host string) (authority []byte, leaf tls.Certificate, err error) 
 		tls.Certificate{Certificate: [][]byte{serverDER}, PrivateKey: serverKey}, nil
 }
 
-// expect sets the secret with which the receiver verifies from now on.
+// expect sets the secret for verifying the deliveries from now on.
 func (r *receiver) expect(secret string) error {
 	verifier, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
@@ -150,8 +151,8 @@ func (r *receiver) expect(secret string) error {
 	return nil
 }
 
-// ServeHTTP takes a delivery. One that comes while the demo still starts waits
-// until the secret is known.
+// ServeHTTP accepts a delivery. If it arrives before the secret is known, it
+// waits for the secret.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, 64<<10))
 	if err != nil {
@@ -184,8 +185,8 @@ type demoReceiver struct {
 	Secret     string `json:"secret"`
 }
 
-// endpoint makes the sandbox's endpoint for the receiver, or finds the one of
-// the last start.
+// endpoint creates the endpoint for the receiver in the sandbox, or finds the
+// one of the last start.
 func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key string, kept demoReceiver) (demoReceiver, error) {
 	client, err := inside(i, key)
 	if err != nil {
@@ -200,7 +201,8 @@ func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key strin
 			return kept, err
 		}
 	}
-	// Each document of the office comes with an operation: one line is enough.
+	// Each document of the sample office also emits operation.completed. One
+	// line for each document is enough.
 	types := slices.DeleteFunc(remote.Types(), func(t string) bool { return t == "webhook.test" || t == "operation.completed" })
 	var made struct {
 		ID     string `json:"id"`
@@ -214,13 +216,13 @@ func (r *receiver) endpoint(ctx context.Context, i *instance.Instance, key strin
 	return demoReceiver{made.ID, made.Secret}, r.expect(made.Secret)
 }
 
-// inside returns a client of an instance in this process, which needs no
-// address.
+// inside returns a client of an instance in this process. Calls go to its
+// handler without a network.
 func inside(i *instance.Instance, key string) (*remote.Client, error) {
 	return remote.New(remote.Options{URL: "http://" + receiverHost, Key: key, Patience: 10 * time.Second, HTTP: &http.Client{Transport: handled{i.Handler}}})
 }
 
-// handled carries out requests by a handler.
+// handled is an http.RoundTripper that calls a handler.
 type handled struct{ http.Handler }
 
 // RoundTrip is part of http.RoundTripper.
@@ -232,7 +234,7 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: w.status, Proto: r.Proto, Header: w.header, Body: io.NopCloser(&w.body), Request: r}, nil
 }
 
-// taken is an answer in memory.
+// taken records an answer in memory.
 type taken struct {
 	header http.Header
 	status int

@@ -10,8 +10,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// chosen gives kong the values that stand in the environment and in the
-// configuration file, and keeps where each value came from.
+// chosen gives kong the values from the environment and the configuration file.
+// It also remembers the source of each value.
 type chosen struct {
 	sources config.Sources
 	names   []string
@@ -53,7 +53,7 @@ func (s *chosen) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any,
 	if !found {
 		return nil, nil
 	}
-	// Tried here, so that an error can say where the value stands.
+	// The value is parsed here too, so that an error can name its source.
 	if err := config.Parse(value, reflect.New(flag.Target.Type()).Elem()); err != nil {
 		return nil, fmt.Errorf("set by %s: %w", source, err)
 	}
@@ -83,8 +83,8 @@ func (s *chosen) open(ctx *kong.Context) error {
 	return nil
 }
 
-// fileError is an error of the configuration file, and not of the flag for
-// which it was opened.
+// fileError is an error in the configuration file itself, not in the flag that
+// made kong open the file.
 type fileError struct{ error }
 
 // note remembers which settings were given on the command line.
@@ -96,8 +96,8 @@ func (s *chosen) note(ctx *kong.Context) {
 	}
 }
 
-// source returns where the value of a setting came from: flag, the name of a
-// variable, the path of the file, or default.
+// source returns the source of a setting's value: flag, the name of a variable,
+// the path of the file, or default.
 func (s *chosen) source(name string) string {
 	if s.flagged[name] {
 		return "flag"

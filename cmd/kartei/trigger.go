@@ -25,11 +25,11 @@ stays, so that the receiver can read it, with the tag ` + remote.Tag + ` (a sear
 webhook.test is sent to the first endpoint of the key's principal.`
 }
 
-// triggerTime is how long a call is tried if limits or the instance make it
-// wait.
+// triggerTime bounds the attempts of a call if rate limits or the instance
+// delay it.
 const triggerTime = time.Minute
 
-// Run makes one change and names its record.
+// Run makes one change and prints the ids of its record and its event.
 func (c *triggerCmd) Run(ctx context.Context, g *Globals) error {
 	client, err := c.client(g, triggerTime)
 	if err != nil {

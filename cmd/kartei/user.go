@@ -69,7 +69,7 @@ type principalChange struct {
 	Name   *string                 `name:"name" placeholder:"NAME" help:"Name to show."`
 	Role   *access.Role            `name:"role" placeholder:"admin|member|viewer" help:"Role in the organization."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role for the named families: none, read or write."`
-	// A single flag could not tell 'not given' from 'no'.
+	// With a single flag, 'not given' and 'no' would look the same.
 	Disable bool `name:"disable" xor:"disabled" help:"Refuse all their keys and sign-ins from now on."`
 	Enable  bool `name:"enable" xor:"disabled" help:"Undo --disable."`
 }
@@ -89,7 +89,8 @@ func setPrincipal(ctx context.Context, g *Globals, j JSON, act string, change se
 	return showPrincipal(ctx, g, j, act, change)
 }
 
-// showPrincipal carries out an act that answers with a user or service account.
+// showPrincipal calls an operation that answers with a user or service account,
+// and prints the answer.
 func showPrincipal(ctx context.Context, g *Globals, j JSON, act string, in any) error {
 	var p access.PrincipalInfo
 	if err := g.act(ctx, act, in, &p); err != nil {

@@ -11,8 +11,7 @@ const release = "0.1.0"
 
 type versionCmd struct{ JSON }
 
-// Run prints the version, the commit where the build knows it, and the
-// compiler.
+// Run prints the version, the commit if it is known, and the version of Go.
 func (c *versionCmd) Run(g *Globals) error {
 	if c.JSON.JSON {
 		return g.print(map[string]string{"version": release, "commit": commit(), "go": runtime.Version()})

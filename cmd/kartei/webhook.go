@@ -45,7 +45,7 @@ func (c *webhookListCmd) Run(ctx context.Context, g *Globals) error {
 	return printList(g, c.JSON, page, endpointHeader, endpointRow)
 }
 
-// oneEndpoint is the argument of the commands about one endpoint.
+// oneEndpoint is the argument of the commands for one endpoint.
 type oneEndpoint struct {
 	ID string `arg:"" help:"The endpoint, whe_..."`
 	inOrganization
@@ -96,7 +96,7 @@ func endpointRow(e webhook.Info) []string {
 		failure = minute(*e.LastFailureAt)
 	}
 	missed := "-"
-	if e.MissedSince != 0 { // in full, for resend
+	if e.MissedSince != 0 { // in full, as an argument for resend --since
 		missed = e.MissedSince.String()
 	}
 	behind := "-"
@@ -117,7 +117,7 @@ type webhookDeliveriesCmd struct {
 // Run prints attempts, the newest first.
 func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *Globals) error {
 	switch {
-	case c.Limit < 1 || c.Limit > 1000: // 0 would be taken for 'not given'
+	case c.Limit < 1 || c.Limit > 1000: // the operation treats 0 as 'not given'
 		return usageError{errors.New("--limit: must be 1 to 1000")}
 	case c.Status != "" && c.Status != "succeeded" && c.Status != "failed":
 		return usageError{errors.New("--status: must be succeeded or failed")}
@@ -170,7 +170,7 @@ endpoint's owner may read now are sent. A disabled endpoint must be enabled firs
 sent by a job, so they take a while: see kartei webhook deliveries.`
 }
 
-// Run sends events again.
+// Run resends events.
 func (c *webhookResendCmd) Run(ctx context.Context, g *Globals) error {
 	ways := 0
 	for _, given := range []bool{c.Event != "", c.Failed, c.Since.Micros != 0} {
@@ -195,7 +195,7 @@ func (c *webhookResendCmd) Run(ctx context.Context, g *Globals) error {
 	return nil
 }
 
-// outcome says what becomes of the events.
+// outcome returns a sentence about what happens to the events.
 func (c *webhookResendCmd) outcome(out webhook.ResendOutput, running bool) string {
 	what := c.Event + " is sent to " + c.ID
 	if out.Going {
