@@ -26,13 +26,13 @@ type apiCmd struct {
 	instanceFlags
 	Texts    []string `name:"raw-field" short:"f" sep:"none" placeholder:"NAME=VALUE" help:"A text: part of the path, a parameter of a read, or a field of a body."`
 	Values   []string `name:"field" short:"F" sep:"none" placeholder:"NAME=VALUE" help:"The same, but numbers, true, false, null, arrays and objects are JSON values. @FILE is the text of a file, @- that of standard input."`
-	Headers  []string `name:"header" short:"H" sep:"none" placeholder:"NAME:VALUE" help:"A further header, or one in place of a header that is set."`
+	Headers  []string `name:"header" short:"H" sep:"none" placeholder:"NAME:VALUE" help:"An additional header, or another value for a header that is sent by default."`
 	Input    string   `name:"input" placeholder:"FILE" help:"The body, from a file or (-) from standard input."`
-	Output   string   `name:"output" short:"o" placeholder:"FILE" help:"File for the answer. It appears once it is whole."`
+	Output   string   `name:"output" short:"o" placeholder:"FILE" help:"File for the answer. It is written only if the answer is complete."`
 	Include  bool     `name:"include" short:"i" help:"Print the status and the headers too."`
 	Paginate bool     `name:"paginate" help:"Read all pages of a list, and print each record on one line."`
-	Once     string   `name:"idempotency-key" placeholder:"KEY" help:"The Idempotency-Key, to repeat a call after a lost answer; without it a new one."`
-	IfMatch  string   `name:"if-match" placeholder:"ETAG" help:"The precondition, in the form of ETag."`
+	Once     string   `name:"idempotency-key" placeholder:"KEY" help:"The Idempotency-Key, for repeating a call after a lost answer; a new one by default."`
+	IfMatch  string   `name:"if-match" placeholder:"ETAG" help:"The ETag that the record must have."`
 	Revision int      `name:"revision" placeholder:"N" help:"The revision to change or delete; the same as --if-match '\"rN\"'."`
 	Lang     string   `name:"lang" enum:"de,en" default:"en" help:"The language of errors: ${enum}."`
 	List     bool     `name:"list" help:"List the operations."`
@@ -40,7 +40,7 @@ type apiCmd struct {
 
 // Help returns the text below the command's summary.
 func (*apiCmd) Help() string {
-	return `Five to paste, with the key in KARTEI_KEY and the address in KARTEI_URL:
+	return `Examples, with the key in KARTEI_KEY and the address in KARTEI_URL:
 
   kartei api me.get
   kartei api GET /contacts -f q=Müller --paginate
@@ -205,7 +205,7 @@ func (c *apiCmd) request() (*apiRequest, error) {
 	case c.Paginate && b.Method != http.MethodGet:
 		return nil, errors.New("--paginate: only a read (GET) has pages")
 	case c.Paginate && (c.Include || c.Output != ""):
-		return nil, errors.New("--paginate goes with neither --include nor --output; redirect standard output")
+		return nil, errors.New("--paginate cannot be used with --include or --output; redirect standard output instead")
 	case c.Input != "" && (b.Method == http.MethodGet || b.Method == http.MethodHead || b.Method == http.MethodDelete):
 		return nil, fmt.Errorf("--input: %s has no body", b.Method)
 	}
@@ -320,7 +320,7 @@ func set(body map[string]any, name string, value any) error {
 	first, rest, deeper := strings.Cut(name, ".")
 	switch {
 	case first == "" || deeper && rest == "":
-		return errors.New("a name is missing")
+		return errors.New("the name of a field is missing")
 	case deeper:
 		inner, is := body[first].(map[string]any)
 		if _, there := body[first]; there && !is {
@@ -335,13 +335,13 @@ func set(body map[string]any, name string, value any) error {
 		first = strings.TrimSuffix(first, "[]")
 		list, is := body[first].([]any)
 		if _, there := body[first]; there && !is {
-			return fmt.Errorf("%s is no array", first)
+			return fmt.Errorf("%s is not an array", first)
 		}
 		body[first] = append(list, value)
 		return nil
 	}
 	if _, there := body[first]; there {
-		return errors.New("it is given twice; for an array write " + first + "[]")
+		return errors.New("the field is given twice; for an array, write " + first + "[]")
 	}
 	body[first] = value
 	return nil
@@ -359,13 +359,13 @@ func (c *apiCmd) header(b *apiRequest) error {
 	case b.Method == http.MethodPost:
 		b.Header.Set("Idempotency-Key", cmp.Or(c.Once, rand.Text()))
 	case c.Once != "":
-		return fmt.Errorf("--idempotency-key: a %s has none", b.Method)
+		return fmt.Errorf("--idempotency-key: only a POST has one, not a %s", b.Method)
 	}
 	switch {
 	case c.IfMatch != "" && c.Revision != 0:
-		return errors.New("--if-match and --revision say the same; give one")
+		return errors.New("--if-match and --revision cannot be used together; give one of them")
 	case c.Revision < 0:
-		return errors.New("--revision: revisions count from 1")
+		return errors.New("--revision: must be at least 1")
 	case c.Revision != 0:
 		b.Header.Set("If-Match", fmt.Sprintf(`"r%d"`, c.Revision))
 	case c.IfMatch != "":
@@ -376,15 +376,15 @@ func (c *apiCmd) header(b *apiRequest) error {
 		value = strings.TrimSpace(value)
 		switch {
 		case !found || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
-			return fmt.Errorf("--header: want NAME:VALUE, such as Svc-Version:2026-11-01")
+			return fmt.Errorf("--header: must be NAME:VALUE, such as Svc-Version:2026-11-01")
 		case strings.EqualFold(name, "Authorization"):
-			return errors.New("--header: the key comes from KARTEI_KEY, where other users of the machine cannot see it")
+			return errors.New("--header: Authorization cannot be given; set the key in KARTEI_KEY, where other users of the machine cannot see it")
 		}
 		b.Header.Set(name, value)
 	}
 	for name, values := range b.Header {
 		if !httpguts.ValidHeaderFieldValue(values[0]) {
-			return fmt.Errorf("the header %s cannot have this value", name)
+			return fmt.Errorf("the header %s: the value has characters that no header can have", name)
 		}
 	}
 	b.Repeatable = b.Method == http.MethodGet || b.Method == http.MethodHead ||
@@ -404,14 +404,14 @@ func (c *apiCmd) fields() ([]apiField, error) {
 	for _, f := range c.Texts {
 		name, text, found := strings.Cut(f, "=")
 		if !found || name == "" {
-			return nil, fmt.Errorf("-f %s: want NAME=VALUE", f)
+			return nil, fmt.Errorf("-f %s: must be NAME=VALUE", f)
 		}
 		fields = append(fields, apiField{name, text, text})
 	}
 	for _, f := range c.Values {
 		name, text, found := strings.Cut(f, "=")
 		if !found || name == "" {
-			return nil, fmt.Errorf("-F %s: want NAME=VALUE", f)
+			return nil, fmt.Errorf("-F %s: must be NAME=VALUE", f)
 		}
 		one := apiField{name, text, text}
 		if file, is := strings.CutPrefix(text, "@"); is {

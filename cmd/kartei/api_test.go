@@ -342,7 +342,7 @@ func TestAPIWrongCommandLines(t *testing.T) {
 		{"NAME=VALUE", []string{"contacts.list", "-f", "limit"}},
 		{"twice", []string{"contacts.create", "-f", "note=a", "-f", "note=b"}},
 		{"cannot have fields", []string{"contacts.create", "-f", "address=a", "-f", "address.city=b"}},
-		{"no array", []string{"contacts.create", "-f", "tags=a", "-f", "tags[]=b"}},
+		{"not an array", []string{"contacts.create", "-f", "tags=a", "-f", "tags[]=b"}},
 		{"KARTEI_KEY", []string{"me.get", "-H", "authorization: Bearer x"}},
 		{"NAME:VALUE", []string{"me.get", "-H", "X-A: b\r\nX-C: d"}},
 		{"--paginate", []string{"contacts.create", "--paginate"}},

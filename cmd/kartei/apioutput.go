@@ -102,7 +102,7 @@ func (o *apiOutput) stream(w io.Writer, r *http.Response) error {
 		return err
 	}
 	if want := digest(r); want != nil && !bytes.Equal(want, hash.Sum(nil)) {
-		return &remote.NoAnswerError{Err: errors.New("the file is damaged: it does not have the digest that the instance names"), Sent: true}
+		return &remote.NoAnswerError{Err: errors.New("the file arrived damaged: its digest differs from the one that the instance sent"), Sent: true}
 	}
 	return nil
 }

@@ -13,12 +13,12 @@ import (
 type auditCmd struct {
 	Org    string `name:"org" placeholder:"ORG" help:"Only acts in this organization, org_..."`
 	Who    string `name:"who" placeholder:"ID|operator" help:"Only acts of this user or service account, or of the operator."`
-	Word   string `name:"word" placeholder:"WORD" help:"Only these acts, for example key.create, or key for all about keys."`
-	Target string `name:"target" placeholder:"ID" help:"Only acts on this, for example key_..."`
+	Word   string `name:"word" placeholder:"WORD" help:"Only acts of this kind, for example key.create, or key for all acts on keys."`
+	Target string `name:"target" placeholder:"ID" help:"Only acts on the object with this id, for example key_..."`
 	Since  moment `name:"since" placeholder:"TIME" help:"Only acts from this time on: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
 	Until  moment `name:"until" placeholder:"TIME" help:"Only acts before this time."`
-	Before string `name:"before" placeholder:"ID" help:"Go on before this line, aud_..."`
-	Limit  int    `name:"limit" default:"100" placeholder:"N" help:"At most so many lines, up to 1000."`
+	Before string `name:"before" placeholder:"ID" help:"Only lines older than this one, aud_..."`
+	Limit  int    `name:"limit" default:"100" placeholder:"N" help:"Maximum number of lines, up to 1000."`
 	JSON
 }
 
@@ -54,7 +54,7 @@ func (c *auditCmd) Run(ctx context.Context, g *Globals) error {
 	if err := table(g, []string{"TIME", "WHO", "DOOR", "ADDRESS", "ACT", "TARGET", "CHANGES", "ID"}, rows); err != nil || !page.HasMore {
 		return err
 	}
-	_, err := fmt.Fprintf(g.Err, "There are older ones: --before %s\n", page.Data[len(page.Data)-1].ID)
+	_, err := fmt.Fprintf(g.Err, "There are older lines: --before %s\n", page.Data[len(page.Data)-1].ID)
 	return err
 }
 

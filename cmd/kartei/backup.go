@@ -19,7 +19,7 @@ import (
 
 type backupCmd struct {
 	File         string     `arg:"" placeholder:"FILE" help:"File for the copy of the database; it must not exist yet."`
-	Files        config.Dir `name:"files" placeholder:"DIR" help:"Folder for the files of documents, FILE.files without it. A folder of an earlier backup gets only new files."`
+	Files        config.Dir `name:"files" placeholder:"DIR" help:"Folder for the files of documents; FILE.files by default. A folder of an earlier backup gets only new files."`
 	WithoutFiles bool       `name:"without-files" help:"Copy the database only."`
 	encryptFor   `embed:""`
 	blobKeys     `embed:""`
@@ -39,7 +39,7 @@ it (age-encryption.org; age-keygen makes both).`
 // encryptFor holds the recipients that can decrypt a copy.
 type encryptFor struct {
 	Recipients []string      `name:"recipient" sep:"none" placeholder:"KEY" help:"Encrypt the copy of the database for a public key: age1... or ssh-ed25519 ...; may be repeated."`
-	Lists      []config.File `name:"recipients-file" sep:"none" placeholder:"FILE" help:"The same for the public keys in a file, one each line; may be repeated."`
+	Lists      []config.File `name:"recipients-file" sep:"none" placeholder:"FILE" help:"The same for the public keys in a file, one on each line; may be repeated."`
 }
 
 // list returns all recipients.
@@ -57,7 +57,7 @@ func (e *encryptFor) list() ([]string, error) {
 		return nil, usageError{err}
 	}
 	if len(found) == 0 && len(e.Recipients)+len(e.Lists) > 0 {
-		return nil, usageError{errors.New("--recipients-file names no recipient: nothing would be encrypted")}
+		return nil, usageError{errors.New("--recipients-file contains no recipient, so nothing would be encrypted")}
 	}
 	return list, nil
 }
@@ -93,7 +93,7 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if made.Encrypted == 0 && len(recipients) > 0 {
-		return errors.New("the copy was not encrypted: the server that runs on the data is of an earlier release; delete " + made.File + " and upgrade it first")
+		return errors.New("the copy was not encrypted, because the server that runs on the data is of an earlier release; delete " + made.File + ", upgrade the server and make the copy again")
 	}
 	if c.JSON.JSON {
 		err = g.print(made)
@@ -103,7 +103,7 @@ func (c *backupCmd) Run(ctx context.Context, g *Globals) error {
 			fmt.Fprintf(g.Out, "It is encrypted for %d recipients.\n", made.Encrypted)
 		}
 		if made.Copied != nil {
-			fmt.Fprintf(g.Out, "The files of documents are in %s: %d were copied (%d bytes), %d were there.\n", made.Files, made.Copied.Copied, made.Copied.Bytes, made.Copied.Same)
+			fmt.Fprintf(g.Out, "The files of documents are in %s: %d were copied (%d bytes), %d were there already.\n", made.Files, made.Copied.Copied, made.Copied.Bytes, made.Copied.Same)
 		}
 	}
 	return errors.Join(err, g.unreadable(made.Copied))
@@ -125,12 +125,12 @@ func (g *Globals) unreadable(c *blob.Copied) error {
 	for _, reason := range c.Errors {
 		fmt.Fprintln(g.Err, reason)
 	}
-	return fmt.Errorf("%d files could not be read and were left out, and %d of documents are not where they should be; kartei blobs check says what to do", c.Unreadable, c.Missing)
+	return fmt.Errorf("%d files could not be read and are not in the copy, and the files of %d documents are missing; kartei blobs check says what to do", c.Unreadable, c.Missing)
 }
 
 type restoreCmd struct {
 	File         string     `arg:"" placeholder:"FILE" help:"A file that backup wrote."`
-	Files        config.Dir `name:"files" placeholder:"DIR" help:"The folder of files that backup wrote; FILE.files without it."`
+	Files        config.Dir `name:"files" placeholder:"DIR" help:"The folder of files that backup wrote; FILE.files by default."`
 	WithoutFiles bool       `name:"without-files" help:"Restore the database only."`
 	blobKeys     `embed:""`
 	Identities   []config.File `name:"identity" sep:"none" placeholder:"FILE" help:"File with an identity that opens an encrypted copy, as age-keygen writes it, or a private key of SSH; may be repeated."`
@@ -165,7 +165,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	aside, err := db.RestoreWith(ctx, c.File, g.Database(), c.Force, identities)
 	if errors.Is(err, db.ErrExists) {
-		return fmt.Errorf("%w; --force replaces it", err)
+		return fmt.Errorf("%w; use --force to replace it", err)
 	}
 	if err != nil {
 		return err
@@ -179,11 +179,11 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	fmt.Fprintf(g.Out, "The database was restored from %s.\n", c.File)
 	fmt.Fprintln(g.Out, "Webhooks that were pending in it are delivered at the first start. To look at a copy only, start with --webhook-deny-nets 0.0.0.0/0,::/0.")
 	if aside != "" {
-		fmt.Fprintf(g.Out, "The database before it is in %s.\n", aside)
+		fmt.Fprintf(g.Out, "The previous database is in %s.\n", aside)
 	}
 	switch {
 	case copied != nil:
-		fmt.Fprintf(g.Out, "%d files of documents were copied (%d bytes), %d were there.\n", copied.Copied, copied.Bytes, copied.Same)
+		fmt.Fprintf(g.Out, "%d files of documents were copied (%d bytes), %d were there already.\n", copied.Copied, copied.Bytes, copied.Same)
 	case !c.WithoutFiles:
 		fmt.Fprintf(g.Out, "No files of documents were restored: there is no folder %s.files; --files names another one.\n", c.File)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 type bellCmd struct {
-	List bellListCmd `cmd:"" name:"list" default:"withargs" help:"Read what the users of an organization were told (the default)."`
+	List bellListCmd `cmd:"" name:"list" default:"withargs" help:"List the notices in the bells of an organization's users (the default)."`
 	Read bellReadCmd `cmd:"" name:"read" help:"Mark entries of a user as read."`
 }
 
@@ -18,7 +18,7 @@ type bellListCmd struct {
 	Org   string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
 	User  string `name:"user" placeholder:"USR" help:"Only entries of this user, usr_..."`
 	After string `name:"after" placeholder:"ID" help:"Only entries older than this one."`
-	Limit int    `name:"limit" default:"100" placeholder:"N" help:"At most so many entries, up to 1000."`
+	Limit int    `name:"limit" default:"100" placeholder:"N" help:"Maximum number of entries, up to 1000."`
 	JSON
 }
 
@@ -39,9 +39,9 @@ func (c *bellListCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 type bellReadCmd struct {
-	ID   string `arg:"" optional:"" help:"The entry, ntc_...; without it all."`
+	ID   string `arg:"" optional:"" help:"The entry, ntc_...; all entries by default."`
 	Org  string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
-	User string `name:"user" required:"" placeholder:"USR" help:"Whose entries they are, usr_..."`
+	User string `name:"user" required:"" placeholder:"USR" help:"The user, usr_..."`
 	JSON
 }
 
@@ -55,6 +55,6 @@ func (c *bellReadCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		return g.print(out)
 	}
-	_, err := fmt.Fprintf(g.Out, "%d entries are read now.\n", out.Read)
+	_, err := fmt.Fprintf(g.Out, "%d entries were marked as read.\n", out.Read)
 	return err
 }

@@ -15,7 +15,7 @@ import (
 type blobsCmd struct {
 	Rotate rotateBlobsCmd `cmd:"" name:"rotate" help:"Seal all files, webhook secrets and stored answers under the master key in force."`
 	Check  checkBlobsCmd  `cmd:"" name:"check" help:"Find missing and damaged files, and files without a document."`
-	Forget forgetPlaceCmd `cmd:"" name:"forget-place" help:"Let the next server to start use another folder or bucket of files."`
+	Forget forgetPlaceCmd `cmd:"" name:"forget-place" help:"Forget where the files are, so that a server with another folder or bucket can start."`
 }
 
 // blobKeys are the settings that a command needs to open files itself, without
@@ -45,7 +45,7 @@ type rotateBlobsCmd struct {
 func (*rotateBlobsCmd) Help() string {
 	return `Seals files, secrets of webhook endpoints and stored answers under the master key in force, and
 encrypts files that should be encrypted and are not. Calls go on meanwhile, and the command may be
-interrupted and run again at any time. After an end without an error none of them needs the earlier
+interrupted and run again at any time. If it ends without an error, nothing needs the earlier master
 keys any more.`
 }
 
@@ -64,13 +64,13 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		err = g.print(out)
 	} else {
-		fmt.Fprintf(g.Out, "Of %d files %d were sealed anew, and the secrets of %d webhook endpoints and %d stored answers.\n", out.Looked, out.Changed, out.Secrets, out.Answers)
+		fmt.Fprintf(g.Out, "%[2]d of %[1]d files, the secrets of %[3]d webhook endpoints and %[4]d stored answers were sealed under the master key in force.\n", out.Looked, out.Changed, out.Secrets, out.Answers)
 		for _, reason := range out.Errors {
 			fmt.Fprintln(g.Err, reason)
 		}
 	}
 	if err == nil && out.Failed+out.Unreadable > 0 {
-		err = fmt.Errorf("%d files and the secrets of %d webhook endpoints could not be sealed anew", out.Failed, out.Unreadable)
+		err = fmt.Errorf("%d files and the secrets of %d webhook endpoints could not be sealed under the master key in force; keep the previous master keys", out.Failed, out.Unreadable)
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 type checkBlobsCmd struct {
 	blobKeys `embed:""`
 	Quick    bool          `name:"quick" help:"Compare names, sizes and beginnings only, and do not read whole files."`
-	Age      time.Duration `name:"age" default:"1h" placeholder:"TIME" help:"Least age of a file without a document to be reported."`
+	Age      time.Duration `name:"age" default:"1h" placeholder:"TIME" help:"Minimum age at which a file without a document is reported."`
 	Remove   bool          `name:"remove-orphans" help:"Remove files without a document."`
 	JSON
 }
@@ -87,7 +87,7 @@ type checkBlobsCmd struct {
 func (*checkBlobsCmd) Help() string {
 	return `Reads the file of every document and compares it with the database, and looks up every stored
 file in the database. Calls go on meanwhile. Nothing is changed without --remove-orphans. The exit
-status is 1 if something is left to be done.`
+status is 1 if there is something left to do.`
 }
 
 // advice says what to do about a finding.
@@ -95,8 +95,8 @@ var advice = map[blob.State]string{
 	blob.Missing: "put the file back from a backup, or delete the document",
 	blob.Damaged: "put the file back from a backup, or delete the document",
 	blob.Locked:  "name the master key that it was sealed under with --previous-master-key-files, then run: kartei blobs rotate",
-	blob.Orphan:  "nobody needs it; --remove-orphans removes it",
-	blob.Unread:  "the storage did not give it; run kartei blobs check again",
+	blob.Orphan:  "no document needs it; --remove-orphans removes it",
+	blob.Unread:  "the storage could not read it; run kartei blobs check again",
 }
 
 // Run compares the files with the database. The running server does it, or this
@@ -117,7 +117,7 @@ func (c *checkBlobsCmd) Run(ctx context.Context, g *Globals) error {
 		err = c.tell(g, &out)
 	}
 	if err == nil && out.Left > 0 {
-		err = fmt.Errorf("%d files are not as they should be", out.Left)
+		err = fmt.Errorf("%d findings need attention; the list above says what to do", out.Left)
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func (c *checkBlobsCmd) tell(g *Globals, out *instance.CheckOutput) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(g.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nWHAT\tFILE\tWHAT TO DO")
+	fmt.Fprintln(w, "\nFINDING\tFILE\tWHAT TO DO")
 	for _, f := range out.Findings {
 		what := advice[f.State]
 		if f.Removed {
@@ -150,8 +150,8 @@ type forgetPlaceCmd struct{ JSON }
 // Help returns the text below the command's summary.
 func (*forgetPlaceCmd) Help() string {
 	return `The database remembers the folder or bucket with the files of documents, and a server with another
-one does not start. Use this if the files were moved without folder-id, which lies among them.
-Stop all servers first. The first one that starts then decides, and the others need the same.`
+one does not start. Use this if the files were moved without folder-id, a file in that folder.
+Stop all servers first. The first one that starts sets the new location for all others.`
 }
 
 // Run removes the mark of the files' place from the database.
@@ -162,6 +162,6 @@ func (c *forgetPlaceCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		return g.print(instance.Nothing{})
 	}
-	fmt.Fprintln(g.Out, "The next server to start decides where the files are; every other one needs the same.")
+	fmt.Fprintln(g.Out, "The next server to start sets the location of the files. All other servers must use the same location.")
 	return nil
 }

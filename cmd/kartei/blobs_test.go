@@ -48,7 +48,7 @@ func TestBlobs(t *testing.T) {
 	}
 
 	status, out, errs := kartei(nil, with("blobs", "rotate")...)
-	if status != 1 || !strings.Contains(out, "Of 1 files 0") || !strings.Contains(errs, name) || !strings.Contains(errs, "another master key") {
+	if status != 1 || !strings.Contains(out, "0 of 1 files") || !strings.Contains(errs, name) || !strings.Contains(errs, "another master key") {
 		t.Errorf("without the old key: %d %s %s", status, out, errs)
 	}
 	environ := map[string]string{"KARTEI_PREVIOUS_MASTER_KEY_FILES": old}
@@ -67,7 +67,7 @@ func TestBlobs(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(dir, "files", name+".sealed"), before, before); err != nil {
 		t.Fatal(err)
 	}
-	if status, out, errs := kartei(nil, with("blobs", "check")...); status != 1 || !strings.Contains(out, "orphan  "+name) || !strings.Contains(out, "--remove-orphans") {
+	if status, out, errs := kartei(nil, with("blobs", "check")...); status != 1 || !strings.Contains(out, "orphan   "+name) || !strings.Contains(out, "--remove-orphans") {
 		t.Errorf("an orphan: %d %s %s", status, out, errs)
 	}
 	var found instance.CheckOutput

@@ -59,7 +59,7 @@ func (c *copyCmd) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	if err := db.InUseBy(ctx, from); err != nil {
-		return fmt.Errorf("--from: %w; what it wrote meanwhile may be missing", err)
+		return fmt.Errorf("--from: %w; its changes since the start of the copy may be missing: stop it and copy again to an empty database", err)
 	}
 	if c.JSON.JSON {
 		return g.print(map[string]any{"to": c.To.Redacted(), "tables": tables})
@@ -101,7 +101,7 @@ func openApart(ctx context.Context, address config.DatabaseURL) (db.DB, error) {
 	if !strings.HasPrefix(text, "sqlite:") {
 		u, err := url.Parse(text)
 		if err != nil {
-			return nil, errors.New("the postgres URL cannot be read")
+			return nil, errors.New("the URL of the PostgreSQL database is not valid")
 		}
 		query := u.Query()
 		query.Set("application_name", db.AloneName)

@@ -24,7 +24,7 @@ import (
 
 type demoCmd struct {
 	config.Server `embed:""`
-	Data          config.Dir `name:"data" placeholder:"DIR" help:"Keep the data in this folder and use it again; without it a temporary one that is removed at the end."`
+	Data          config.Dir `name:"data" placeholder:"DIR" help:"Keep the data in this folder and use it again. By default the folder is temporary and removed at the end."`
 	JSON          bool       `name:"json" help:"Print one line of JSON on standard output, for scripts."`
 }
 
@@ -116,7 +116,7 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	defer speak()
 	line, endpoint, err := c.office(ctx, g, i, receiver)
 	if errors.Is(err, sample.ErrOther) {
-		return fmt.Errorf("%s holds other data than the demo's; name another folder with --data", g.DataDir)
+		return fmt.Errorf("%s contains data that is not the demo's; name another folder with --data", g.DataDir)
 	}
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 	err = office.File(ctx, i.DB, i.Directory, clock.System, i.Files, kept.Keys.Full)
 	if errors.Is(err, blob.ErrUnavailable) {
 		// As with serve, everything else works if the files cannot be reached.
-		slog.Warn("the demo has no documents: their files cannot be stored; the next start makes them", "error", err)
+		slog.Warn("the demo has no documents, because their files cannot be stored; the next start creates them", "error", err)
 	} else if err != nil {
 		return demoLine{}, "", err
 	}
@@ -211,7 +211,7 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 	// office has the maximum number of endpoints.
 	receiver, err := r.endpoint(ctx, i, kept.Keys.Full, kept.Receiver)
 	if err != nil {
-		slog.Warn("the demo's receiver of webhooks has no endpoint", "error", err)
+		slog.Warn("the demo's receiver gets no webhooks, because its endpoint cannot be created", "error", err)
 		receiver.EndpointID = ""
 	} else if receiver != kept.Receiver {
 		kept.Receiver = receiver
@@ -298,7 +298,7 @@ Try:
 
   curl -H 'Authorization: Bearer %[7]s' -H 'Svc-Preview: true' -H 'Idempotency-Key: %[9]s' -H 'Content-Type: application/json' -d '{"firstName":"Anna","lastName":"Berg"}' '%[3]s/contacts'
 
-The last one makes a contact. A receiver of webhooks runs with the demo: each delivery with a verified
+The last one creates a contact. A receiver of webhooks runs with the demo: each delivery with a verified
 signature is a line below. The first ones are a test and the documents that are still being made.
 Ctrl-C ends everything.
 

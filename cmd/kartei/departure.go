@@ -46,7 +46,7 @@ func (c *userHandOverCmd) Run(ctx context.Context, g *Globals) error {
 		if n := out.PrivateRecords[family]; n > 0 {
 			stay := "stay; give --private to hand them over too"
 			if c.Private {
-				stay = "go along"
+				stay = "are handed over too"
 			}
 			fmt.Fprintf(g.Out, "Private %s: %d %s.\n", family, n, stay)
 		}
@@ -98,16 +98,16 @@ func (c *userHandOverStatusCmd) Run(ctx context.Context, g *Globals) error {
 
 type userEraseCmd struct {
 	ID  string `arg:"" help:"The user, usr_..."`
-	Yes bool   `name:"yes" help:"Do not ask."`
+	Yes bool   `name:"yes" help:"Do not ask for confirmation."`
 	JSON
 }
 
 // Help returns the text below the command's summary.
 func (*userEraseCmd) Help() string {
-	return `Name, email address and bell go, keys are revoked, webhook endpoints are deleted. The id stays in
-records and logs. This cannot be undone; only earlier backups still hold it. It is refused while
-records belong to the user or tasks are assigned to it: kartei user hand-over. The command asks for
-the user's id unless --yes is given.`
+	return `Name, email address, bell entries and webhook endpoints are deleted, and keys are revoked. The id
+stays in records and logs. This cannot be undone; only earlier backups still hold the data. It is
+refused while records belong to the user or tasks are assigned to them: see kartei user hand-over.
+The command asks for the user's id unless --yes is given.`
 }
 
 // Run erases a person.

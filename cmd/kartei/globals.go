@@ -20,7 +20,7 @@ import (
 // Globals is the input of every command: the location of the data, and the
 // outputs. Commands write results to Out and everything else to Err.
 type Globals struct {
-	Config       config.File `name:"config" placeholder:"FILE" help:"Configuration file in TOML; its keys are the names of the flags with underscores."`
+	Config       config.File `name:"config" placeholder:"FILE" help:"Configuration file in TOML. Its keys are the names of the flags, with underscores in place of hyphens."`
 	config.Store `embed:""`
 
 	Out io.Writer `kong:"-"`

@@ -12,17 +12,17 @@ import (
 
 type userInviteCmd struct {
 	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The user's organization, org_..."`
-	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with. An older invitation to it ends."`
+	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with. An older invitation to the same address ends."`
 	Lang   string                  `name:"language" default:"de" placeholder:"de|en" help:"Language of messages to the user."`
 	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"Role in the organization."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role, for example contacts=read,documents=none."`
-	Mail   bool                    `name:"mail" help:"Send the link to the address. This takes a running server with --smtp-url."`
+	Mail   bool                    `name:"mail" help:"Send the link to the address. This needs a running server with --smtp-url."`
 	JSON
 }
 
 // Help returns the text below the command's summary.
 func (*userInviteCmd) Help() string {
-	return `The link works for seven days, and once. It is shown this once: whoever has it is the person invited.`
+	return `The link works once, and for seven days. It is shown only now. Whoever has it can accept the invitation.`
 }
 
 // Run invites somebody and prints the link.
@@ -37,7 +37,7 @@ func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
 		base, _, known := g.settings.sources.Look("base-url")
 		if !known {
 			base = "http://localhost"
-			fmt.Fprintln(g.Err, "The address of the instance is not known here: set KARTEI_BASE_URL, or put it in place of http://localhost.")
+			fmt.Fprintln(g.Err, "The address of the instance is not known here. Set KARTEI_BASE_URL, or replace http://localhost in the link.")
 		}
 		made.Link = strings.TrimSuffix(base, "/") + settings.InvitationPath + made.Token
 	}
@@ -45,7 +45,7 @@ func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
 		return g.print(made)
 	}
 	fmt.Fprintln(g.Out, made.Link)
-	fmt.Fprintf(g.Err, "The link is for %s, works once, and ends %s (%s). Earlier links for this address no longer work.\n", made.Email, made.ExpiresAt, made.ID)
+	fmt.Fprintf(g.Err, "The link is for %s, works once, and expires at %s (%s). Earlier links for this address no longer work.\n", made.Email, made.ExpiresAt, made.ID)
 	if made.Mailed {
 		fmt.Fprintln(g.Err, "It is sent to the address.")
 	}
@@ -54,7 +54,7 @@ func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
 
 type invitationCmd struct {
 	List   invitationListCmd   `cmd:"" help:"List open invitations."`
-	Revoke invitationRevokeCmd `cmd:"" help:"End an invitation."`
+	Revoke invitationRevokeCmd `cmd:"" help:"Revoke an invitation."`
 }
 
 type invitationListCmd struct {

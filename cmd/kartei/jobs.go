@@ -16,7 +16,7 @@ type jobsCmd struct {
 }
 
 type jobsListCmd struct {
-	Limit int `name:"limit" default:"100" placeholder:"N" help:"At most so many jobs that were given up, up to 1000."`
+	Limit int `name:"limit" default:"100" placeholder:"N" help:"Maximum number of jobs that were given up, up to 1000."`
 	JSON
 }
 

@@ -16,13 +16,13 @@ import (
 )
 
 type keyCmd struct {
-	Create keyCreateCmd `cmd:"" help:"Make an API key. The secret is shown this once."`
+	Create keyCreateCmd `cmd:"" help:"Create an API key. The secret is shown only now."`
 	List   keyListCmd   `cmd:"" help:"List keys."`
 	Show   keyShowCmd   `cmd:"" help:"Show one key, without its secret."`
 	Set    keySetCmd    `cmd:"" help:"Change a key: name, networks, expiry, version pin."`
 	Pause  keyPauseCmd  `cmd:"" help:"Refuse a key until it is resumed."`
 	Resume keyResumeCmd `cmd:"" help:"End the pause of a key."`
-	Revoke keyRevokeCmd `cmd:"" help:"End a key for ever."`
+	Revoke keyRevokeCmd `cmd:"" help:"Revoke a key permanently."`
 	Rotate keyRotateCmd `cmd:"" help:"Give a key a new secret; the old one ends at once."`
 }
 
@@ -38,7 +38,7 @@ func (l *lifetime) UnmarshalText(text []byte) error {
 	}
 	d, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is not a length of time; accepted are numbers with a unit, such as 30d, 12h or 90m", text)
+		return fmt.Errorf("%q is not a duration such as 30d, 12h or 90m", text)
 	}
 	*l = lifetime(d)
 	return nil
@@ -51,7 +51,7 @@ type keyCreateCmd struct {
 	Scopes    []string `name:"scopes" required:"" placeholder:"FAMILY:read|write" help:"What the key may do, for example contacts:read,contacts:write."`
 	IP        []string `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used; required if a scope writes."`
 	ExpiresIn lifetime `name:"expires-in" default:"30d" placeholder:"TIME" help:"The key's lifetime, for example 30d or 12h, at most 366d."`
-	Pin       string   `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another; the current one without it."`
+	Pin       string   `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another; the current one by default."`
 	Name      string   `name:"name" placeholder:"NAME" help:"Name to show."`
 	JSON
 }
@@ -59,7 +59,7 @@ type keyCreateCmd struct {
 // Run makes a key and shows it.
 func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
 	if c.ExpiresIn == 0 { // the operation treats 0 as 'not given'
-		return usageError{fmt.Errorf("--expires-in: a key cannot live for no time at all")}
+		return usageError{fmt.Errorf("--expires-in: must be at least one second")}
 	}
 	var k settings.CreatedKey
 	in := settings.NewKey{
@@ -73,7 +73,7 @@ func (c *keyCreateCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 type keyListCmd struct {
-	Org string `name:"org" placeholder:"ORG" help:"Only those of this organization and its sandbox."`
+	Org string `name:"org" placeholder:"ORG" help:"Only keys of this organization and its sandbox."`
 	pageFlags
 	JSON
 }
@@ -120,7 +120,7 @@ func (c *keyResumeCmd) Run(ctx context.Context, g *Globals) error {
 
 type keyRevokeCmd struct {
 	oneKey
-	Endpoints string `name:"endpoints" enum:"keep,disable" default:"keep" placeholder:"keep|disable" help:"What becomes of the webhook endpoints that the key made: they go on, or are disabled."`
+	Endpoints string `name:"endpoints" enum:"keep,disable" default:"keep" placeholder:"keep|disable" help:"Whether the webhook endpoints that the key made are kept or disabled."`
 }
 
 // Help returns the text below the command's summary.
@@ -163,13 +163,13 @@ func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
 		err = g.act(ctx, "webhooks.list", webhook.FindInput{Organization: k.OrganizationID, Principal: k.PrincipalID, Limit: webhook.MaxEndpoints}, &page)
 	}
 	if err != nil {
-		return fmt.Errorf("that is done; the webhook endpoints of the key's owner could not be looked up: %w", err)
+		return fmt.Errorf("the key was changed, but the webhook endpoints of its owner could not be read: %w", err)
 	}
 	on := slices.DeleteFunc(page.Data, func(e webhook.Info) bool { return e.Status == webhook.Disabled })
 	if len(on) == 0 {
 		return nil
 	}
-	_, err = fmt.Fprintf(g.Err, "Webhook endpoints of %s that go on getting events: %d. Look at them: kartei webhook list --org %s --principal %[1]s\n",
+	_, err = fmt.Fprintf(g.Err, "Webhook endpoints of %s that still get events: %d. List them: kartei webhook list --org %s --principal %[1]s\n",
 		k.PrincipalID, len(on), k.OrganizationID)
 	return err
 }
@@ -177,7 +177,7 @@ func (g *Globals) tellEndpoints(ctx context.Context, key string) error {
 type keySetCmd struct {
 	ID        string    `arg:"" help:"The key, key_..., or the 8 characters by which alerts and the log name it."`
 	Name      *string   `name:"name" placeholder:"NAME" help:"Name to show."`
-	IP        *[]string `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used, in place of those before."`
+	IP        *[]string `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used. They replace the earlier ones."`
 	ExpiresIn lifetime  `name:"expires-in" placeholder:"TIME" help:"A new lifetime from now, for example 30d, at most 366d."`
 	Pin       string    `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another."`
 	JSON

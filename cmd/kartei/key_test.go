@@ -127,7 +127,7 @@ func TestRefusedCommands(t *testing.T) {
 		{[]string{"org", "set", org}, 2, "nothing to change: give --name, --module"},
 		{[]string{"user", "set", "usr_x", "--disable", "--enable"}, 2, "--disable and --enable can't be used together"},
 		{[]string{"key", "create", "--org", org, "--principal", "usr_x", "--env", "test", "--scopes", "a:b", "--expires-in", "0s"}, 2, "--expires-in"},
-		{[]string{"key", "rotate", "key_x", "--expires-in", "a month"}, 2, "accepted are numbers with a unit, such as 30d"},
+		{[]string{"key", "rotate", "key_x", "--expires-in", "a month"}, 2, "not a duration such as 30d"},
 		{[]string{"org", "list", "--config", "/no/such/file.toml"}, 2, "kartei: the configuration file: open /no/such/file.toml"},
 		{[]string{"key", "pause", "aaaaaaaa"}, 1, "key pause: There is no key with this id"},
 		{[]string{"org", "set", org, "--level", "write"}, 1, "org set: --level: Allowed values: off, read, on"},
@@ -159,7 +159,7 @@ func TestTables(t *testing.T) {
 		t.Errorf("key list: %q", out)
 	}
 	_, out, errs := s.try("org", "list", "--limit", "1")
-	if strings.Count(out, "\n") != 2 || !strings.HasPrefix(errs, "There are more: --after org_") {
+	if strings.Count(out, "\n") != 2 || !strings.HasPrefix(errs, "There are more entries: --after org_") {
 		t.Errorf("org list: %q %q", out, errs)
 	}
 }

@@ -34,7 +34,7 @@ func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Clie
 		if patience > 0 {
 			until = fmt.Sprintf(" for %s at most", patience)
 		}
-		fmt.Fprintf(g.Err, "The instance: %v; trying again in %s and from then on%s.\n", why, wait.Round(100*time.Millisecond), until)
+		fmt.Fprintf(g.Err, "The instance: %v; trying again in %s, and after that%s.\n", why, wait.Round(100*time.Millisecond), until)
 	})
 }
 
@@ -43,7 +43,7 @@ func (f *instanceFlags) telling(g *Globals, patience time.Duration, waiting func
 	environ := func(name string) string { v, _ := g.settings.sources.Environ(name); return v }
 	key := cmp.Or(f.Key, environ("KARTEI_KEY"))
 	if key == "" {
-		return nil, usageError{errors.New("--key: the API key is missing (or KARTEI_KEY)")}
+		return nil, usageError{errors.New("the API key is missing; set KARTEI_KEY or give --key")}
 	}
 	c, err := remote.New(remote.Options{
 		URL: cmp.Or(f.URL, environ("KARTEI_URL"), "http://127.0.0.1:8080"), Key: key, Patience: patience, Clock: clock.System, Waiting: waiting,
@@ -57,10 +57,10 @@ func (f *instanceFlags) telling(g *Globals, patience time.Duration, waiting func
 type listenCmd struct {
 	instanceFlags
 	Forward string   `name:"forward" required:"" placeholder:"URL" help:"Where each event is posted, for example http://localhost:3000/hook."`
-	Events  []string `name:"events" placeholder:"TYPE" help:"Only these types of events, with commas."`
-	Secret  string   `name:"secret" placeholder:"whsec_..." help:"What events are signed with; without it one is made and kept with the place."`
-	Since   moment   `name:"since" placeholder:"TIME" help:"Begin with what happened then: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
-	Place   string   `name:"place" placeholder:"FILE" help:"Where is kept how far the feed was followed."`
+	Events  []string `name:"events" placeholder:"TYPE" help:"Only these types of events, separated by commas."`
+	Secret  string   `name:"secret" placeholder:"whsec_..." help:"The secret that signs the events. By default a new one is made and kept in the file of --place."`
+	Since   moment   `name:"since" placeholder:"TIME" help:"Begin with the events since this time: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
+	Place   string   `name:"place" placeholder:"FILE" help:"File that keeps the position in the feed."`
 	JSON
 }
 
@@ -117,7 +117,7 @@ func (c *listenCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if !me.SeesRecords() {
-		fmt.Fprintln(g.Err, "This key may read no contacts, companies, tasks or documents, so the feed tells it of none. Use a key with contacts:read, for example.")
+		fmt.Fprintln(g.Err, "This key may not read contacts, companies, tasks or documents, so it gets no events about them. Use another key, for example one with contacts:read.")
 	}
 	if err := l.begin(client.Base(), me, c.Forward, resumed); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (c *listenCmd) usualPlace(g *Globals, base string, me remote.Me) (string, e
 	if !found || !filepath.IsAbs(state) {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("there is no home folder to keep the place in (%w); name a file with --place", err)
+			return "", fmt.Errorf("there is no home folder for the position in the feed (%w); name a file for it with --place", err)
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
@@ -167,7 +167,7 @@ func (l *listener) open(ctx context.Context, c *listenCmd, client *remote.Client
 	case err != nil:
 		return nil, false, err
 	case json.Unmarshal(b, &l.place) != nil:
-		return nil, false, fmt.Errorf("%s is not a place that kartei listen kept; remove it or name another file with --place", l.file)
+		return nil, false, fmt.Errorf("%s was not written by kartei listen; remove it or name another file with --place", l.file)
 	default:
 		resumed = true
 	}
@@ -202,10 +202,10 @@ func (l *listener) save(p remote.Place) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
-		return fmt.Errorf("the place cannot be kept: %w; name a file with --place", err)
+		return fmt.Errorf("the position in the feed cannot be saved: %w; name another file with --place", err)
 	}
 	if err := os.WriteFile(l.file+".new", append(b, '\n'), 0o600); err != nil {
-		return fmt.Errorf("the place cannot be kept: %w; name a file with --place", err)
+		return fmt.Errorf("the position in the feed cannot be saved: %w; name another file with --place", err)
 	}
 	return os.Rename(l.file+".new", l.file)
 }
@@ -233,7 +233,7 @@ func (l *listener) begin(base string, me remote.Me, forward string, resumed bool
 	}
 	_, err := fmt.Fprintf(l.Out, `Following what this key of %s sees of %s at %s, %s.
 Posting to %s, signed with %s
-The place is kept in %s.
+The position in the feed is kept in %s.
 
 `, me.PrincipalName, me.Organization.Name, base, from, forward, l.place.Secret, l.file)
 	return err

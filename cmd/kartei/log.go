@@ -18,7 +18,7 @@ type logCmd struct {
 	Status requestlog.Statuses `name:"status" placeholder:"401|4xx" help:"Only calls with this status or class of statuses."`
 	Since  moment              `name:"since" placeholder:"TIME" help:"Only calls from this time on: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
 	Until  moment              `name:"until" placeholder:"TIME" help:"Only calls before this time."`
-	Limit  int                 `name:"limit" default:"100" placeholder:"N" help:"At most so many calls, up to 1000."`
+	Limit  int                 `name:"limit" default:"100" placeholder:"N" help:"Maximum number of calls, up to 1000."`
 	JSON
 }
 
@@ -47,7 +47,7 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 	if err := table(g, logHeader, rows); err != nil || !out.HasMore {
 		return err
 	}
-	_, err = fmt.Fprintf(g.Err, "There are older ones: --until %s\n", out.Data[len(out.Data)-1].Time)
+	_, err = fmt.Fprintf(g.Err, "There are older calls: --until %s\n", out.Data[len(out.Data)-1].Time)
 	return err
 }
 

@@ -33,13 +33,13 @@ type commands struct {
 	Versions       versionsCmd       `cmd:"" name:"versions" help:"List the versions of the API that keys use."`
 	Audit          auditCmd          `cmd:"" name:"audit" help:"Read the audit log: who administered what, and when."`
 	Bell           bellCmd           `cmd:"" name:"bell" help:"Read the bell entries of an organization's users."`
-	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"Background work: what waits, runs and failed, and retrying it."`
+	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"Background jobs: count them, list failed ones, and retry them."`
 	Webhook        webhookCmd        `cmd:"" name:"webhook" help:"Webhook endpoints: deliveries, sending events again, enabling endpoints."`
 	Listen         listenCmd         `cmd:"" name:"listen" help:"Post the events of an instance to a local address, as webhooks, while you develop."`
 	Trigger        triggerCmd        `cmd:"" name:"trigger" help:"Make a change in a sandbox that emits an event of a type."`
 	API            apiCmd            `cmd:"" name:"api" help:"Call the API of an instance: by method and path, or by the id of an operation."`
-	Pause          pauseCmd          `cmd:"" name:"pause" help:"Answer every call 503 API_PAUSED until resume."`
-	Resume         resumeCmd         `cmd:"" name:"resume" help:"End a pause."`
+	Pause          pauseCmd          `cmd:"" name:"pause" help:"Pause the API: every call is answered 503 API_PAUSED."`
+	Resume         resumeCmd         `cmd:"" name:"resume" help:"End the pause of the API."`
 	Backup         backupCmd         `cmd:"" name:"backup" help:"Copy the database and the files of documents while they are in use."`
 	Restore        restoreCmd        `cmd:"" name:"restore" help:"Restore the database and the files of documents from a copy."`
 	Copy           copyCmd           `cmd:"" name:"copy" help:"Move an instance to another database: from SQLite to PostgreSQL, or back."`
@@ -54,7 +54,7 @@ type commands struct {
 func main() {
 	extract.Child(os.Args)
 	if err := noDumps(); err != nil {
-		fmt.Fprintln(os.Stderr, "kartei: dumps of memory cannot be turned off:", err)
+		fmt.Fprintln(os.Stderr, "kartei: core dumps cannot be turned off:", err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

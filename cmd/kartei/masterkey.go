@@ -8,7 +8,7 @@ import (
 )
 
 type masterKeyCmd struct {
-	Forget forgetKeyCmd `cmd:"" name:"forget" help:"Let the next server to start use another master key, after a loss."`
+	Forget forgetKeyCmd `cmd:"" name:"forget" help:"Forget a lost master key, so that a server with another one can start."`
 }
 
 type forgetKeyCmd struct{ JSON }
@@ -16,12 +16,12 @@ type forgetKeyCmd struct{ JSON }
 // Help returns the text below the command's summary.
 func (*forgetKeyCmd) Help() string {
 	return `A database keeps a fingerprint of its master key, and a server with another key does not start.
-Use this only if the key is lost for good. Clients in the midst of paging begin again (400
+Use this only if the key is lost for good. Clients that are reading pages must begin again (400
 CURSOR_MISMATCH). Encrypted files of documents cannot be read any more. The secrets of webhook
 endpoints are lost: each gets nothing until its owner rotates its secret
 (POST /v1/webhook_endpoints/{id}/rotate_secret). Nothing else is lost. To replace a key that is
 not lost, use --previous-master-key-files and 'kartei blobs rotate' instead.
-Stop all servers first. The first one that starts then decides, and the others need its file.`
+Stop all servers first. The first one that starts sets the new key, and all others need its file.`
 }
 
 // Run removes the fingerprint of the master key from the database.
@@ -32,6 +32,6 @@ func (c *forgetKeyCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		return g.print(instance.Nothing{})
 	}
-	fmt.Fprintln(g.Out, "The next server to start decides on the master key; every other one needs the same file.")
+	fmt.Fprintln(g.Out, "The next server to start sets the master key. All other servers need the same file.")
 	return nil
 }

@@ -32,7 +32,7 @@ again, it spreads the remaining tables. Later migrations keep the data spread.`
 func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 	switch {
 	case c.Status && c.Distribute != "":
-		return usageError{errors.New("--status and --distribute can't be used together")}
+		return usageError{errors.New("--status and --distribute cannot be used together")}
 	case c.Distribute != "":
 		return c.distribute(ctx, g)
 	case c.DryRun:
@@ -97,11 +97,11 @@ func (c *migrateCmd) distribute(ctx context.Context, g *Globals) (err error) {
 	}
 	switch {
 	case how.Before != "":
-		fmt.Fprintf(g.Out, "-- Nothing was changed, and nothing can be yet: %s\n-- Then this would be sent, each statement a transaction of its own:\n%s;\n", how.Before, strings.Join(how.Statements, ";\n"))
+		fmt.Fprintf(g.Out, "-- Nothing was changed: %s\n-- After that, these statements would be sent, each in a transaction of its own:\n%s;\n", how.Before, strings.Join(how.Statements, ";\n"))
 	case len(how.Statements) == 0:
-		fmt.Fprintf(g.Out, "All is distributed: %d tables by organization over %d servers; %d stay on the coordinator. Nothing was changed.\n", how.Spread, how.Nodes, how.Whole)
+		fmt.Fprintf(g.Out, "All tables were distributed already: %d by organization over %d servers; %d stay on the coordinator. Nothing was changed.\n", how.Spread, how.Nodes, how.Whole)
 	case c.DryRun:
-		fmt.Fprintf(g.Out, "-- Nothing was changed. This would be sent, each statement a transaction of its own:\n%s;\n", strings.Join(how.Statements, ";\n"))
+		fmt.Fprintf(g.Out, "-- Nothing was changed. These statements would be sent, each in a transaction of its own:\n%s;\n", strings.Join(how.Statements, ";\n"))
 	default:
 		fmt.Fprintf(g.Out, "%d tables are spread by organization over %d servers; %d stay on the coordinator. Start servers as before.\n", how.Spread, how.Nodes, how.Whole)
 	}
@@ -111,7 +111,7 @@ func (c *migrateCmd) distribute(ctx context.Context, g *Globals) (err error) {
 // makeFolder makes the data folder. Only its owner has access.
 func makeFolder(s *config.Store) error {
 	if err := os.MkdirAll(string(s.DataDir), 0o700); err != nil {
-		return fmt.Errorf("the data folder: %w", err)
+		return fmt.Errorf("the data folder cannot be made: %w", err)
 	}
 	return nil
 }

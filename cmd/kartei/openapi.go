@@ -18,7 +18,7 @@ type draftCmd struct {
 
 func (c *draftCmd) Run(g *Globals) error {
 	if _, err := time.Parse(time.DateOnly, c.Version); err != nil {
-		return usageError{fmt.Errorf("%s is no version: versions are dates, YYYY-MM-DD", c.Version)}
+		return usageError{fmt.Errorf("%s is not a version: versions are dates, YYYY-MM-DD", c.Version)}
 	}
 	document, err := draft.Document(c.Version)
 	if err != nil {

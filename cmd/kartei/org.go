@@ -19,7 +19,7 @@ import (
 )
 
 type orgCmd struct {
-	Create orgCreateCmd `cmd:"" help:"Make an organization, and its sandbox beside it."`
+	Create orgCreateCmd `cmd:"" help:"Create an organization and its sandbox."`
 	List   orgListCmd   `cmd:"" help:"List organizations and their sandboxes."`
 	Show   orgShowCmd   `cmd:"" help:"Show one organization."`
 	Set    orgSetCmd    `cmd:"" help:"Change an organization: its name, its state, and whether its API is open."`
@@ -67,7 +67,7 @@ func (c *orgShowCmd) Run(ctx context.Context, g *Globals) error {
 type orgSetCmd struct {
 	ID      string        `arg:"" help:"The organization, org_..."`
 	Name    *string       `name:"name" placeholder:"NAME" help:"Name to show."`
-	Module  *string       `name:"module" placeholder:"on|off" help:"Module publicApi. While it is off, keys rest and calls get 403 API_MODULE_DISABLED."`
+	Module  *string       `name:"module" placeholder:"on|off" help:"Module publicApi. While it is off, calls get 403 API_MODULE_DISABLED."`
 	Level   *access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API. With off, calls get 401; with read, writes get 403."`
 	Secrecy *string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; the API needs it."`
 	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"The state of the organization. Only an open one is served; one in the state deleting is erased after --organization-retention."`
@@ -86,7 +86,7 @@ func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
 
 type orgEraseCmd struct {
 	ID       string `arg:"" help:"The organization, org_..."`
-	Yes      bool   `name:"yes" help:"Do not ask."`
+	Yes      bool   `name:"yes" help:"Do not ask for confirmation."`
 	blobKeys `embed:""`
 	JSON
 }
@@ -94,7 +94,7 @@ type orgEraseCmd struct {
 // Help returns the text below the command's summary.
 func (*orgEraseCmd) Help() string {
 	return `Erases everything of the organization and its sandbox: records, files, people, keys, logs. This cannot
-be undone; only earlier backups still hold it. The organization must be in the state deleting
+be undone; only earlier backups still hold the data. The organization must be in the state deleting
 (kartei org set ORG --state deleting). In that state it is erased by itself after
 --organization-retention. The command asks for the organization's id unless --yes is given. It may
 be interrupted: the next run erases the rest, or the server within ten minutes.`
@@ -130,7 +130,7 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 		}
 		if out.HeldUntil > told {
 			told = out.HeldUntil
-			fmt.Fprintf(g.Err, "All rows are erased. A backup holds the files until %s or longer; then they go as well. A server does that without this command too.\n",
+			fmt.Fprintf(g.Err, "All rows are erased. A running backup needs the files until %s or longer; they are erased after it. You may interrupt this command: a server then erases the files.\n",
 				told.Time().Format(time.TimeOnly+" UTC"))
 		}
 		select {
@@ -142,7 +142,7 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		return g.print(sum)
 	}
-	_, err = fmt.Fprintf(g.Out, "Nothing is left of %s.\n", c.ID)
+	_, err = fmt.Fprintf(g.Out, "%s is erased.\n", c.ID)
 	return err
 }
 
@@ -151,7 +151,7 @@ func (g *Globals) confirm(what, id, erased string) error {
 	fmt.Fprintf(g.Err, "This erases %s, for good.\nType the %s's id to go on: ", erased, what)
 	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // at the end of the input, the line is empty
 	if strings.TrimSpace(line) != id {
-		return usageError{fmt.Errorf("nothing was erased: that is not the %s's id; for scripts there is --yes", what)}
+		return usageError{fmt.Errorf("nothing was erased, because that is not the %s's id; in scripts, use --yes", what)}
 	}
 	return nil
 }
@@ -185,8 +185,8 @@ func orgRow(o access.OrganizationInfo) []string {
 
 // pageFlags select a part of a list.
 type pageFlags struct {
-	Limit int    `name:"limit" default:"1000" placeholder:"N" help:"At most so many entries, up to 1000."`
-	After string `name:"after" placeholder:"ID" help:"Go on after this entry."`
+	Limit int    `name:"limit" default:"1000" placeholder:"N" help:"Maximum number of entries, up to 1000."`
+	After string `name:"after" placeholder:"ID" help:"Only entries after this one."`
 }
 
 func (p pageFlags) page(org string) access.Page {
@@ -249,7 +249,7 @@ func printList[T any](g *Globals, j JSON, page access.List[T], header []string, 
 	if err := table(g, header, rows); err != nil || !page.HasMore {
 		return err
 	}
-	_, err := fmt.Fprintf(g.Err, "There are more: --after %s\n", rows[len(rows)-1][0])
+	_, err := fmt.Fprintf(g.Err, "There are more entries: --after %s\n", rows[len(rows)-1][0])
 	return err
 }
 

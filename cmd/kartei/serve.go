@@ -59,7 +59,7 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	case <-ctx.Done():
 		logger.Info("stopping: calls in flight may finish", "within", c.ShutdownTimeout.String(), "after", c.DrainTime.String())
 	case err = <-i.Failed():
-		logger.Error("stopping: a part has failed", "error", err)
+		logger.Error("stopping, because a part of the server failed", "error", err)
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(c.DrainTime+c.ShutdownTimeout))
 	defer cancel()

@@ -14,10 +14,10 @@ type userCmd struct {
 	Create userCreateCmd `cmd:"" help:"Make a user."`
 	List   userListCmd   `cmd:"" help:"List users."`
 	Set    userSetCmd    `cmd:"" help:"Change a user: name, email, role, rights, or disable them."`
-	Invite userInviteCmd `cmd:"" help:"Invite somebody to an organization. The link is shown this once."`
+	Invite userInviteCmd `cmd:"" help:"Invite somebody to an organization. The link is shown only now."`
 
-	HandOver       userHandOverCmd       `cmd:"" name:"hand-over" help:"Hand the records and tasks of somebody who leaves to another one."`
-	HandOverStatus userHandOverStatusCmd `cmd:"" name:"hand-over-status" help:"Show how far hand-overs are."`
+	HandOver       userHandOverCmd       `cmd:"" name:"hand-over" help:"Hand all records and tasks of somebody who leaves to somebody else."`
+	HandOverStatus userHandOverStatusCmd `cmd:"" name:"hand-over-status" help:"Show the progress of hand-overs."`
 	Erase          userEraseCmd          `cmd:"" help:"Erase a user who has no records any more."`
 }
 
@@ -70,7 +70,7 @@ type principalChange struct {
 	Role   *access.Role            `name:"role" placeholder:"admin|member|viewer" help:"Role in the organization."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role for the named families: none, read or write."`
 	// With a single flag, 'not given' and 'no' would look the same.
-	Disable bool `name:"disable" xor:"disabled" help:"Refuse all their keys and sign-ins from now on."`
+	Disable bool `name:"disable" xor:"disabled" help:"Refuse all keys and sign-ins of the user or service account from now on."`
 	Enable  bool `name:"enable" xor:"disabled" help:"Undo --disable."`
 }
 

@@ -15,8 +15,8 @@ type webhookCmd struct {
 	List       webhookListCmd       `cmd:"" help:"List webhook endpoints."`
 	Show       webhookShowCmd       `cmd:"" help:"Show one endpoint, without its secret."`
 	Deliveries webhookDeliveriesCmd `cmd:"" help:"Read the delivery log of an endpoint: each attempt of 30 days."`
-	Resend     webhookResendCmd     `cmd:"" help:"Have events sent again: one, all that failed, or those of a time."`
-	Enable     webhookEnableCmd     `cmd:"" help:"Have a disabled endpoint get events again, those of from now on."`
+	Resend     webhookResendCmd     `cmd:"" help:"Send events again: one, all that failed, or those of a period."`
+	Enable     webhookEnableCmd     `cmd:"" help:"Enable a disabled endpoint. It gets the events from now on."`
 }
 
 // inOrganization names the organization of the endpoints.
@@ -25,10 +25,10 @@ type inOrganization struct {
 }
 
 type webhookListCmd struct {
-	Org       string `name:"org" placeholder:"ORG" help:"Only those of this organization, org_...; endpoints that a test key made are in its sandbox."`
-	Status    string `name:"status" placeholder:"active|failing|disabled" help:"Only those that are so."`
-	Principal string `name:"principal" placeholder:"ID" help:"Only those of this user or service account."`
-	Key       string `name:"key" placeholder:"KEY" help:"Only those that this key made, key_..."`
+	Org       string `name:"org" placeholder:"ORG" help:"Only endpoints of this organization, org_...; endpoints that a test key made are in its sandbox."`
+	Status    string `name:"status" placeholder:"active|failing|disabled" help:"Only endpoints with this status."`
+	Principal string `name:"principal" placeholder:"ID" help:"Only endpoints of this user or service account."`
+	Key       string `name:"key" placeholder:"KEY" help:"Only endpoints that this key made, key_..."`
 	pageFlags
 	JSON
 }
@@ -109,9 +109,9 @@ func endpointRow(e webhook.Info) []string {
 type webhookDeliveriesCmd struct {
 	oneEndpoint
 	Event  string `name:"event" placeholder:"EVENT" help:"Only attempts to deliver this event, evt_..."`
-	Status string `name:"status" placeholder:"succeeded|failed" help:"Only attempts that ended so."`
-	Before string `name:"before" placeholder:"ID" help:"Go on before this attempt, dlv_..."`
-	Limit  int    `name:"limit" default:"100" placeholder:"N" help:"At most so many attempts, up to 1000."`
+	Status string `name:"status" placeholder:"succeeded|failed" help:"Only attempts with this result."`
+	Before string `name:"before" placeholder:"ID" help:"Only attempts older than this one, dlv_..."`
+	Limit  int    `name:"limit" default:"100" placeholder:"N" help:"Maximum number of attempts, up to 1000."`
 }
 
 // Run prints attempts, the newest first.
@@ -138,7 +138,7 @@ func (c *webhookDeliveriesCmd) Run(ctx context.Context, g *Globals) error {
 	if err := table(g, []string{"TIME", "EVENT", "TYPE", "ATTEMPT", "RESULT", "TOOK", "NEXT", "ID"}, rows); err != nil || !page.HasMore {
 		return err
 	}
-	_, err := fmt.Fprintf(g.Err, "There are older ones: --before %s\n", page.Data[len(page.Data)-1].ID)
+	_, err := fmt.Fprintf(g.Err, "There are older attempts: --before %s\n", page.Data[len(page.Data)-1].ID)
 	return err
 }
 
@@ -159,7 +159,7 @@ type webhookResendCmd struct {
 	Event  string `name:"event" placeholder:"EVENT" help:"This event, evt_..., of the last 30 days."`
 	Failed bool   `name:"failed" help:"All events of the last 30 days that failed and are not tried any more."`
 	Since  moment `name:"since" placeholder:"TIME" help:"All events after this time, delivered or not: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
-	Until  moment `name:"until" placeholder:"TIME" help:"Up to this time; without it until now."`
+	Until  moment `name:"until" placeholder:"TIME" help:"Only events up to this time; until now by default."`
 }
 
 // Help returns the text below the command's summary.
@@ -203,11 +203,11 @@ func (c *webhookResendCmd) outcome(out webhook.ResendOutput, running bool) strin
 	}
 	switch {
 	case out.Rests:
-		return what + " once the API of the organization is on again and the organization open: until then deliveries rest."
+		return what + " once the API of the organization is on again and the organization is open. Until then no deliveries are sent."
 	case !running:
 		return what + " as soon as a server runs."
 	case out.Going:
-		return what + ", piece by piece: kartei jobs shows webhooks.resend while it goes on, kartei webhook deliveries what became of them."
+		return what + " in the background. While that runs, kartei jobs shows webhooks.resend. kartei webhook deliveries shows the results."
 	}
-	return what + " now: kartei webhook deliveries shows what became of it."
+	return what + " now. kartei webhook deliveries shows the result."
 }

@@ -179,7 +179,7 @@ func TestWebhookCommands(t *testing.T) {
 		leaked := read[struct{ ID string }](t, on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "test", "--name", "Abgleich", "--scopes", "contacts:read", "--expires-in", "1d", "--json")...)
 		for _, act := range []string{"rotate", "revoke"} {
 			_, told, _ := try(t, on("key", act, leaked.ID)...)
-			if want := "Webhook endpoints of " + o.User + " that go on getting events: 1. Look at them: kartei webhook list --org " + o.SandboxID + " --principal " + o.User; !strings.Contains(told, want) {
+			if want := "Webhook endpoints of " + o.User + " that still get events: 1. List them: kartei webhook list --org " + o.SandboxID + " --principal " + o.User; !strings.Contains(told, want) {
 				t.Errorf("key %s says %q, want %q", act, told, want)
 			}
 		}
