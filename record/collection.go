@@ -85,18 +85,18 @@ func NewCollection[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Col
 	return k
 }
 
-// OnDelete sets a function that deletes what belongs to a record, in the
-// transaction of the record's deletion and before its tick. It is called after all
-// checks, so a refused deletion takes as long for any record. OnDelete returns the
-// collection.
+// OnDelete sets a function that deletes what belongs to a record. The function
+// runs in the transaction of the record's deletion, before its tick. It runs
+// after all checks, so a refused deletion takes as long for any record.
+// OnDelete returns the collection.
 func (k *Collection[T, F, P]) OnDelete(f func(ctx context.Context, c *app.Call, id string) error) *Collection[T, F, P] {
 	k.onDelete = f
 	return k
 }
 
-// WithoutUpdateEvent turns off the event of updates, which the catalogue of events
-// does not have for every family. Sync shows updates all the same. It returns the
-// collection.
+// WithoutUpdateEvent turns off the event of updates, because the catalogue of
+// events does not have one for every family. Sync shows updates all the same.
+// It returns the collection.
 func (k *Collection[T, F, P]) WithoutUpdateEvent() *Collection[T, F, P] {
 	k.withoutUpdateEvent = true
 	return k
@@ -154,13 +154,13 @@ func (k *Collection[T, F, P]) Create(ctx context.Context, c *app.Call, f P) (Cre
 	return k.Insert(ctx, c, id.New(k.Prefix), f, nil)
 }
 
-// Check completes the members of a record that is created later, and reports
-// violations.
+// Check completes the members of a record that will be created later, and
+// reports violations.
 func (k *Collection[T, F, P]) Check(ctx context.Context, c *app.Call, f P) error {
 	return k.prepareAndCheck(ctx, c, f, false)
 }
 
-// prepareAndCheck is Check. For stores see check.
+// prepareAndCheck does the work of Check. For stores see check.
 func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *app.Call, f P, stores bool) error {
 	if s := f.Shared(); s.OwnerID == "" {
 		s.OwnerID = c.Actor.PrincipalID()

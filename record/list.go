@@ -16,8 +16,8 @@ import (
 // CountCap is where counting stops (open points, 'Lists, counts, search').
 const CountCap = 10_000
 
-// position is what a cursor seals: the tick of the last change, or the position of
-// a search.
+// position is the content of a sealed cursor: the tick of the last change, or
+// the position of a search.
 type position struct {
 	Tick clock.Micros     `json:"t,omitempty"`
 	Hit  *search.Position `json:"h,omitempty"`
@@ -121,7 +121,7 @@ func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in L
 		}
 	}
 	for _, r := range found {
-		if r != nil { // nil was deleted or hidden between the two statements
+		if r != nil { // the record was deleted or hidden between the two statements
 			rows = append(rows, *r)
 		}
 	}
@@ -172,7 +172,7 @@ func (k *Collection[T, F, P]) page(rows []row, more bool, cursor string) Page[T]
 		b = append(b, `,"nextCursor":null}`...)
 	} else {
 		b = append(b, `,"nextCursor":"`...)
-		b = append(b, cursor...) // base64url needs no escapes
+		b = append(b, cursor...) // base64url has no characters to escape
 		b = append(b, `"}`...)
 	}
 	return Page[T]{json: b, records: len(rows)}

@@ -26,11 +26,12 @@ type reference struct {
 	// family is the plural of the family that it names.
 	family string
 	column
-	// key is how the member begins in a content.
+	// key is the text before the value in a content.
 	key []byte
 }
 
-// principals are no family: every caller may name them, and they are not deleted.
+// principals are not a family: every caller may name them, and they are never
+// deleted.
 const principals = "principals"
 
 func referencesOf(members reflect.Type) (list []reference) {
@@ -84,8 +85,8 @@ func (k *Collection[T, F, P]) withoutHidden(r *row) []byte {
 	return content
 }
 
-// keepHidden restores the hidden references of r that the change did not set, and
-// returns which these are.
+// keepHidden restores the hidden references of r that the change did not set,
+// and returns them.
 func (k *Collection[T, F, P]) keepHidden(r *row, after P) (still int64, err error) {
 	stored, err := k.decode(r.content)
 	if err != nil {
@@ -166,8 +167,9 @@ func Seen(ctx context.Context, c *app.Call, family, name string) (bool, error) {
 	return err == nil, err
 }
 
-// Hold fails the commit with a conflict if a record was deleted meanwhile, and makes
-// a deletion wait for the commit. SQLite has one writer, so it needs no lock.
+// Hold makes the commit fail with a conflict if a record was deleted meanwhile,
+// and makes a deletion wait for the commit. SQLite has one writer, so it needs
+// no lock.
 func Hold(tx db.Tx, organization int64, family, name string) {
 	if share := tx.Dialect().Share; share != "" {
 		tx.Queue(`select 1 / count(*) from (select 1 from `+family+` where organization = $1 and id = $2 and deleted = false`+share+`) as living`, organization, name)

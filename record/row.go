@@ -26,7 +26,8 @@ type row struct {
 	// audience is "" if the whole organization sees the record. Otherwise it is the
 	// owner's principal id.
 	audience string
-	// schemaHash is that of the release which wrote the content (see schemahash.go).
+	// schemaHash is the schema hash of the release that wrote the content (see
+	// schemahash.go).
 	schemaHash int64
 	// content is the JSON object of the members besides the envelope.
 	content []byte
@@ -45,9 +46,9 @@ func (s *Sharing) audience() string {
 	return ""
 }
 
-// scan reads the columns in shown, and those in more. A content of another release
-// is converted to what this one would write: with new members added, and without
-// members that it does not know.
+// scan reads the columns in shown, and those in more. It converts a content of
+// another release to what this release would write: it adds new members, and
+// removes members that this release does not know.
 func (k *Collection[T, F, P]) scan(r *row, s interface{ Scan(...any) error }, more ...any) error {
 	var room [10]any
 	err := s.Scan(append(append(room[:0], &r.id, &r.revision, &r.created, &r.updated, &r.deleted, &r.schemaHash, &r.content, &r.hidden), more...)...)

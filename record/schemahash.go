@@ -108,10 +108,11 @@ func set(m reflect.Value, s string) {
 	}
 }
 
-// mergeUnknown adds the members to content that only newer has, and reports whether
-// there are any. newer is the stored content of another release, shown what this
-// release makes of it. A struct that the change cleared is dropped whole. One that
-// was shown as null, because this release knows none of its members, stays.
+// mergeUnknown adds the members that only newer has to content, and reports
+// whether there are any. newer is the stored content of another release, and
+// shown is what this release makes of it. If the change cleared a struct, all
+// its members are dropped. A struct that was shown as null, because this
+// release knows none of its members, stays.
 func mergeUnknown(newer, shown, content []byte) (merged []byte, more bool, err error) {
 	var had, saw, has map[string]jsontext.Value
 	if err := errors.Join(json.Unmarshal(newer, &had), json.Unmarshal(shown, &saw), json.Unmarshal(content, &has)); err != nil {

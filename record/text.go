@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// texts says where a struct has texts. It is made once for each family, so a call
-// inspects no types.
+// texts holds the positions of the texts in a struct. It is made once for each
+// family, so a call inspects no types.
 type texts []text
 
 type text struct {
@@ -98,8 +98,8 @@ func Clean(s string) string {
 	return norm.NFC.String(strings.TrimSpace(s))
 }
 
-// CanonicalLanguage returns a BCP 47 tag in its usual case (de-DE). A tag that is not
-// registered stays as it is.
+// CanonicalLanguage returns a BCP 47 tag in its usual case (de-DE). An
+// unregistered tag stays as it is.
 func CanonicalLanguage(tag *string) *string {
 	if tag == nil {
 		return nil

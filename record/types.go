@@ -9,7 +9,7 @@ import (
 	"kartei/search"
 )
 
-// Envelope is what every record carries besides its own fields.
+// Envelope has the members that every record has besides its own fields.
 type Envelope struct {
 	Object    string       `json:"object"`
 	ID        string       `json:"id"`
@@ -45,7 +45,7 @@ type Address struct {
 	Country    *string `json:"country" enum:"iso3166" example:"DE"`
 }
 
-// OrNil returns nil for an address in which nothing is set.
+// OrNil returns nil for an address without any value.
 func (a *Address) OrNil() *Address {
 	if a == nil || *a == (Address{}) {
 		return nil

@@ -26,7 +26,8 @@ var ownersOnly = fault.Text{
 	EN: "Only the record's owner and admins may change ownerId and visibility.",
 }
 
-// The statements on visibility losses: who saw a record and sees it no more.
+// The statements on visibility losses: the principals who saw a record and no
+// longer see it.
 const (
 	loseSight = `insert into visibility_losses (organization, record_id, principal, family, tick)
 		select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as bigint) from %s`
@@ -34,10 +35,10 @@ const (
 	allRegainSight = `delete from visibility_losses where organization = $1 and record_id = $2`
 )
 
-// trackVisibilityLoss stores which principals lose sight of a record by a change, and
-// deletes the rows of those who regain it. A principal has a row exactly if it once
-// saw the record by its audience, as a member or as the owner, and does not see it
-// now. So sync returns one marker for the record, with the tick of the loss, and
+// trackVisibilityLoss stores which principals lose sight of a record by a
+// change, and deletes the rows of those who regain it. A principal has a row if
+// it once saw the record as a member or as the owner, and does not see it now.
+// So sync returns one marker for the record, with the tick of the loss, and
 // nothing of later changes. Admins have rows too, for the time after they were
 // admins. See docs/decisions/0011-who-loses-sight.md.
 func (k *Collection[T, F, P]) trackVisibilityLoss(ctx context.Context, c *app.Call, before, after *row) error {

@@ -12,7 +12,7 @@ import (
 	"kartei/store/db"
 )
 
-// QueryInput asks for calls. Empty members do not restrict.
+// QueryInput is the input of a query for calls. Empty members do not restrict.
 type QueryInput struct {
 	// Request is the Request-Id of one call, or of a batch and its parts.
 	Request string `json:"requestId,omitempty"`
@@ -28,15 +28,15 @@ type QueryInput struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-// QueryOutput are calls, the newest call first.
+// QueryOutput holds calls, the newest first.
 type QueryOutput struct {
 	Data []Line `json:"data"`
-	// HasMore tells that older calls match too: Until of the last line's time
-	// goes on there.
+	// HasMore says that older calls match too. Until with the time of the last
+	// line continues there.
 	HasMore bool `json:"hasMore"`
 }
 
-// Line is an entry as scripts read it. What is not known is the empty text.
+// Line is an entry in the form for scripts. An unknown value is the empty text.
 type Line struct {
 	Time           clock.Micros `json:"time"`
 	RequestID      string       `json:"requestId"`
@@ -56,7 +56,7 @@ type Line struct {
 	Batch string `json:"batch"`
 }
 
-// Find returns the calls of organizations, whose ids are given by their numbers.
+// Find returns the calls of organizations: their ids by their numbers.
 func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string) (QueryOutput, error) {
 	out := QueryOutput{Data: []Line{}}
 	f := Filter{Key: in.Key, Since: in.Since, Until: in.Until, Limit: in.Limit}

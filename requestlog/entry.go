@@ -40,8 +40,8 @@ type Entry struct {
 	Address  netip.Addr
 	// Reason says why the credential was refused; it is never sent.
 	Reason string
-	// Version is the API version of the response; empty if the call did not get so
-	// far.
+	// Version is the API version of the response; empty if the call ended
+	// before a version was known.
 	Version string
 	// Batch is the Request-Id of the batch that contained the call; empty for
 	// others.

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// Waiting is the length of the queue, in entries. At 20,000 calls a second it
-	// holds those of two seconds, in about 8 MB.
+	// Waiting is the length of the queue, in entries. At 20,000 calls a second
+	// it holds the entries of two seconds, in about 8 MB.
 	Waiting = 40_000
-	// batch is how many rows one transaction has at most. On SQLite it holds the one
-	// writer for about 30 milliseconds. Smaller batches and a shorter Delay would cost
-	// readers more, since SQLite maps the file anew after each commit: a read takes
-	// 51 µs of processor time with 1,000 rows and 200 ms, and 45 with 5,000 and a
-	// second.
+	// batch is the maximum number of rows of one transaction. On SQLite it
+	// holds the one writer for about 30 milliseconds. Smaller batches and a
+	// shorter Delay would cost readers more, since SQLite maps the file anew
+	// after each commit. A read takes 51 µs of processor time with 1,000 rows
+	// and 200 ms, and 45 µs with 5,000 rows and a second.
 	batch = 4000
-	// Delay is how long an entry waits at most for its batch to fill.
+	// Delay is the longest time that an entry waits for its batch to fill.
 	Delay = 500 * time.Millisecond
 	// attempts and pause bound the retries of a batch while the database is busy. Then
 	// the batch is dropped and counted.
@@ -87,7 +87,7 @@ func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 // start.
 func (l *Log) Thinned() uint64 { return l.thinned.Load() }
 
-// Waits returns how many entries are queued.
+// Waits returns the number of queued entries.
 func (l *Log) Waits() int { return len(l.entries) }
 
 // Flush waits until every entry added before is written or dropped.
@@ -204,7 +204,7 @@ func (l *Log) store(rows []Entry, args []any) []any {
 	}
 	if err != nil {
 		l.dropped.Add(uint64(len(rows)))
-		if errors.Is(err, db.ErrUnavailable) { // which db.Writes logs
+		if errors.Is(err, db.ErrUnavailable) { // db.Writes logs the error
 			return args
 		}
 		slog.Error("request log: entries dropped", "count", len(rows), "error", err)

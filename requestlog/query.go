@@ -10,8 +10,8 @@ import (
 	"kartei/store/db"
 )
 
-// MaxLimit is how many entries one query returns at most, DefaultLimit how many
-// without a limit in the filter.
+// MaxLimit is the maximum number of entries of a query. DefaultLimit is the
+// number without a limit in the filter.
 const (
 	MaxLimit     = 1000
 	DefaultLimit = 100

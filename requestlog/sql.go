@@ -46,8 +46,8 @@ var inserts = func() (s [len(sizes)]string) {
 	return s
 }()
 
-// fewest is the number of rows from which on COPY is used. It takes more round trips
-// than an insert.
+// fewest is the number of rows from which COPY is used. It takes more round
+// trips than an insert.
 const fewest = 50
 
 // insert writes the rows in one transaction, with args as a buffer. Many rows are
@@ -137,7 +137,7 @@ func (f *Filter) statement(limit int) (string, []any) {
 	} else if f.Key != "" {
 		and("kid_short = ?", f.Key)
 	}
-	if f.Statuses.From >= 400 { // the words of the partial index
+	if f.Statuses.From >= 400 { // the same words as in the partial index
 		and("refused = true")
 	}
 	if f.Statuses != (Statuses{}) {

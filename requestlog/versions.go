@@ -9,7 +9,7 @@ import (
 	"kartei/store/db"
 )
 
-// VersionsInput asks which keys use which version.
+// VersionsInput is the input of a query for the versions that keys use.
 type VersionsInput struct {
 	// Organization is an org_... id; empty for all.
 	Organization string `json:"organizationId,omitempty"`
@@ -17,14 +17,14 @@ type VersionsInput struct {
 	Version string `json:"version,omitempty"`
 }
 
-// VersionsOutput says which keys use which version: by version, the oldest
-// first, and the keys that called last before the others.
+// VersionsOutput says which keys use which version. It is sorted by version,
+// the oldest first, and then by the last call, the latest first.
 type VersionsOutput struct {
 	Data []VersionUse `json:"data"`
 }
 
-// VersionUse says that a key used a version of the API, within what the log
-// keeps.
+// VersionUse says that a key used a version of the API in the time that the log
+// covers.
 type VersionUse struct {
 	Version        string       `json:"version"`
 	OrganizationID string       `json:"organizationId"`
@@ -34,8 +34,8 @@ type VersionUse struct {
 	LastUsedAt     clock.Micros `json:"lastUsedAt"`
 }
 
-// Find tells which keys use which version. It reads the whole log of each
-// organization once, so it is for people, not for a path.
+// Find returns which keys use which version. It reads the whole log of each
+// organization once, so it is for people, not for a call's path.
 func (in *VersionsInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string) (VersionsOutput, error) {
 	out := VersionsOutput{Data: []VersionUse{}}
 	for number, id := range ids {

@@ -11,7 +11,7 @@ import (
 
 // firm is a company for which contacts work.
 type firm struct {
-	// domain is that of its people's email addresses, below .example.
+	// domain is the domain of its people's email addresses, below .example.
 	domain, name, form, court string
 	tags                      []string
 }
@@ -40,7 +40,7 @@ var firms = []firm{
 	{"buerotechnik-pohl", "Bürotechnik Pohl", "GmbH", "Amtsgericht Köln HRB", []string{"Dienstleister"}},
 }
 
-// trades and a family name make further firms.
+// trades are trades for further firms; a family name completes each.
 var trades = []struct{ trade, tag string }{
 	{"Autohaus", "Handel"}, {"Dachdeckerei", "Handwerk"}, {"Elektro", "Handwerk"}, {"Fahrschule", "Verkehr"}, {"Gartenbau", "Landwirtschaft"},
 	{"Hausverwaltung", "Immobilien"}, {"Malerbetrieb", "Handwerk"}, {"Optik", "Handel"}, {"Pflegedienst", "Gesundheit"}, {"Spedition", "Verkehr"},
@@ -54,7 +54,7 @@ var companyNotes = []string{
 }
 
 // Companies makes up the firms of the office's address book, always the same
-// ones: the employers of its contacts, and as many others.
+// ones. They are the employers of its contacts, and as many others.
 func Companies(owners []string) []company.Fields {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed2, seed1)), number: 50_000}
 	list := make([]company.Fields, 0, 2*len(firms))

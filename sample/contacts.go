@@ -16,7 +16,7 @@ import (
 // Size is the number of contacts of the office.
 const Size = 360
 
-// The seed is fixed: everyone gets the same people.
+// The seed is fixed, so every demo has the same people.
 const seed1, seed2 = 0x4d6f7267656e, 0x737465726e
 
 // draw makes up people. It never repeats a pair of first and last name.
@@ -178,7 +178,8 @@ func (d *draw) birthday(from, to int) string {
 	return day.Format(time.DateOnly)
 }
 
-// home sets an address, shared with the previous contact if shared is true.
+// home sets an address. If shared is true, it is the previous contact's
+// address.
 func (d *draw) home(f *contact.Fields, shared bool) *town {
 	if shared {
 		a := *d.before.Address
@@ -215,7 +216,7 @@ func (d *draw) home(f *contact.Fields, shared bool) *town {
 }
 
 // reach sets telephone numbers and an email address. All of them are reserved
-// for examples, so they reach nobody by accident.
+// for examples, so nobody can be reached by accident.
 func (d *draw) reach(f *contact.Fields, p *part, t *town) {
 	if t.phone != "" && d.percent(80) {
 		f.Phone = text(fmt.Sprintf("%s%03d", t.phone, d.IntN(1000)))
@@ -291,7 +292,7 @@ func (d *draw) note(p *part, tags []string) string {
 		switch {
 		case !found:
 			return area
-		case !slices.Contains(p.areas, area): // a colon of its own
+		case !slices.Contains(p.areas, area): // the colon belongs to the note
 			return area + ": " + rest
 		case slices.Contains(tags, area):
 			return rest

@@ -25,7 +25,7 @@ import (
 	"kartei/upload"
 )
 
-// made is a written paper and its document.
+// made is a finished paper and its document.
 type made struct {
 	upload upload.New
 	file   []byte
@@ -34,7 +34,7 @@ type made struct {
 }
 
 // File puts papers into the sandbox if it never had a document. It works like a
-// client: it opens sessions, sends the files and begins operations that make
+// client: it opens sessions, sends the files, and begins operations that make
 // documents of them. The operations go on after File returns.
 func (o *Office) File(ctx context.Context, d db.DB, dir *access.Directory, c clock.Clock, files app.Files, key string) error {
 	actor, err := dir.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
@@ -84,8 +84,8 @@ func (o *Office) File(ctx context.Context, d db.DB, dir *access.Directory, c clo
 	})
 }
 
-// writePapers writes the papers for the existing tasks; none if there are
-// documents, or have been.
+// writePapers writes the papers for the existing tasks. It writes none if the
+// sandbox has or had documents.
 func writePapers(ctx context.Context, call *app.Call) (all []made, err error) {
 	var one int64
 	err = call.Tx.QueryRow(ctx, `select 1 from documents where organization = $1 limit 1`, call.Actor.Org()).Scan(&one)
@@ -113,14 +113,14 @@ func writePapers(ctx context.Context, call *app.Call) (all []made, err error) {
 		}
 		all = append(all, m)
 	}
-	// The first PDF takes a process seconds, so it comes last.
+	// Reading the first PDF takes a process seconds, so the PDF comes last.
 	slices.SortStableFunc(all, func(a, b made) int { return cmp.Compare(slow(a), slow(b)) })
 	return all, nil
 }
 
 func slow(m made) int { return strings.Count(m.upload.ContentType, "pdf") }
 
-// paperFor returns the paper for a task that all may see.
+// paperFor returns the paper for a task, which must be visible to all.
 func paperFor(t *task.Fields) *paper {
 	chore, _, _ := strings.Cut(t.Title, ":")
 	for i := range papers {

@@ -95,7 +95,8 @@ var towns = []town{
 	{"Saarbrücken", "Saarland", []string{"66111", "66119", "66121"}, "", 1},
 }
 
-// mobiles are set aside in the same way: %02d is replaced.
+// mobiles are mobile numbers that are set aside in the same way. %02d is
+// replaced.
 var mobiles = []string{
 	"+49 171 39200%02d", "+49 171 39200%02d", "+49 171 39200%02d", "+49 176 040690%02d", "+49 176 040690%02d", "+49 176 040690%02d",
 	"+49 152 28817386", "+49 152 28895456", "+49 152 54599371", "+49 172 9925904", "+49 172 9968532", "+49 172 9973185",

@@ -41,7 +41,7 @@ var ErrOther = errors.New("sample: the data holds other organizations than " + N
 type Office struct {
 	OrganizationID string
 	SandboxID      string
-	// Users are the ids of the staff, the administrator's first.
+	// Users are the ids of the staff; the administrator's comes first.
 	Users []string
 }
 
@@ -57,7 +57,7 @@ type Operator interface {
 	CreateKey(context.Context, settings.NewKey) (settings.CreatedKey, error)
 }
 
-// Ensure finds the office, or creates its missing parts, so the next start
+// Ensure finds the office, or creates its missing parts. So the next start
 // completes an interrupted one.
 func Ensure(ctx context.Context, op Operator) (Office, error) {
 	list, err := op.ListOrganizations(ctx, access.Page{})
@@ -106,7 +106,7 @@ func (o *Office) ensureStaff(ctx context.Context, op Operator) error {
 	return nil
 }
 
-// Keys are two keys for the sandbox. Both are the administrator's.
+// Keys are two keys of the administrator for the sandbox.
 type Keys struct {
 	// Full holds every scope and is bound to this machine.
 	Full settings.CreatedKey

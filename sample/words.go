@@ -1,6 +1,6 @@
 package sample
 
-// part is a contact's role for the office, and the words that go with it.
+// part is a contact's role for the office, with the words that belong to it.
 type part struct {
 	weight int
 	tags   []string
@@ -8,12 +8,14 @@ type part struct {
 	areas []string
 	// jobs are pairs: the feminine and the masculine form.
 	jobs [][2]string
-	// notes fit the part; one that begins with a field and ": " fits only that.
+	// notes are notes for this role. One that begins with a field and ": " is
+	// only for that field.
 	notes []string
 	// work is the second-level name of the employer's domain below .example;
 	// empty uses a private address.
 	work []string
-	// guests may be on the lists for cards and invitations.
+	// guests says that such contacts may be on the lists for cards and
+	// invitations.
 	guests bool
 	// number gives the contact a client number as externalId.
 	number bool

@@ -8,23 +8,25 @@ import (
 	"kartei/kit/fault"
 )
 
-// The statements that erase a person. The row stays, so that the id means somebody
-// in records and logs.
+// The statements that erase a person. The row stays, so that the id in records
+// and logs still refers to somebody.
 const (
 	countOtherAdmins = `select count(*) from principals
 		where organization = $1 and kind = 'user' and role = 'admin' and disabled = false and id <> $2`
 	erasePrincipal = `update principals set name = '', email = null, email_folded = null, role = 'viewer', rights = '{}',
 		disabled = true, language = 'de', erased_at = $2 where id = $1`
-	// The name of a key and its networks may tell who the person is, and where.
+	// The name and the networks of a key may reveal who the person is and where
+	// they are.
 	eraseKeys = `update api_keys set name = '', networks = '[]', revoked_at = case when revoked_at = 0 then $2 else revoked_at end
 		where principal_id = $1`
 	eraseBell        = `delete from notices where organization = $1 and principal = $2`
 	eraseInvitations = `delete from invitations where organization = $1 and email_folded = $2`
 )
 
-// ErasePerson erases what this package has of a person that the caller administers:
-// name, address, rights, bell; and revokes the keys. The address can be used again.
-// The last admin is refused. The caller has begun with access.Changed.
+// ErasePerson erases the data of this package about a person whom the caller
+// administers: name, address, rights and bell. It also revokes the keys. The
+// address can be used again. The last admin is refused. The caller must have
+// called access.Changed before.
 func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {
 	if err := mayErase(ctx, c, p); err != nil {
 		return p, err
@@ -50,7 +52,7 @@ func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (acce
 	return principal(ctx, c, access.UserPrincipal, p.ID)
 }
 
-// mayErase refuses a person who is erased already, and the last admin.
+// mayErase refuses a person who is already erased, and the last admin.
 func mayErase(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
 	if p.ErasedAt != 0 {
 		return &fault.Fault{Code: fault.Forbidden, Detail: &erased}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of the input of administrative acts.
+// Bounds of the input of administrative operations.
 const (
 	maxName     = 200
 	maxEmail    = 254

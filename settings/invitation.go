@@ -24,42 +24,45 @@ import (
 )
 
 const (
-	// InvitationLifetime is how long a link works. A week covers an absence.
+	// InvitationLifetime is the time in which a link works. A week covers an
+	// absence.
 	InvitationLifetime = 7 * 24 * time.Hour
-	// maxInvitations is how many open invitations an organization may have. An
-	// office of that many new colleagues in a week is none, and each is an email
-	// that somebody did not ask for.
+	// maxInvitations bounds the open invitations of an organization. No office
+	// has that many new colleagues in a week, and each invitation is an email
+	// to somebody who did not ask for it.
 	maxInvitations = 100
 	// tokenBytes is the size of a token: 256 random bits.
 	tokenBytes = 32
-	// InvitationPath is the page of an invitation. The token follows as a fragment,
-	// which browsers do not send: no log of a server or a proxy has it.
+	// InvitationPath is the page of an invitation. The token follows as a
+	// fragment. Browsers do not send fragments, so the token is in no log of a
+	// server or a proxy.
 	InvitationPath = "/invitation#"
 )
 
-// NewInvitation is what Invite takes.
+// NewInvitation is the input of Invite.
 type NewInvitation struct {
 	Organization string `json:"organizationId,omitempty"`
 	Email        string `json:"email"`
-	// Language is that of messages, de where it is empty.
+	// Language is the language of messages; the default is de.
 	Language string `json:"language,omitempty"`
-	// Role is member where it is empty.
+	// Role is by default member.
 	Role   access.Role   `json:"role,omitempty"`
 	Rights access.Rights `json:"rights,omitempty"`
-	// Mail has the link sent to the address.
+	// Mail asks for an email with the link to the address.
 	Mail bool `json:"mail,omitempty"`
 }
 
-// Invitation is an open invitation as administration shows it, without its token.
+// Invitation is an open invitation as shown to administrators, without its
+// token.
 type Invitation struct {
 	ID string `json:"id"`
-	// OrganizationID is always that of a live organization.
+	// OrganizationID is the id of a live organization, never of a sandbox.
 	OrganizationID string        `json:"organizationId"`
 	Email          string        `json:"email"`
 	Language       string        `json:"language"`
 	Role           access.Role   `json:"role"`
 	Rights         access.Rights `json:"rights"`
-	// InvitedBy is the admin who invited, empty for the operator.
+	// InvitedBy is the admin who sent the invitation; empty for the operator.
 	InvitedBy string       `json:"invitedBy"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	ExpiresAt clock.Micros `json:"expiresAt"`
@@ -67,32 +70,31 @@ type Invitation struct {
 	organization int64
 }
 
-// CreatedInvitation is an invitation on the one occasion on which its token is
-// shown.
+// CreatedInvitation is a new invitation. Its token is shown only here.
 type CreatedInvitation struct {
 	Invitation
 	Token string `json:"token"`
-	// Link is where the invitation is accepted. It is empty if the address of the
-	// instance is not known.
+	// Link is the address of the page that accepts the invitation. It is empty
+	// if the address of the instance is not known.
 	Link string `json:"link"`
 	// Mailed says that the link is sent to the address.
 	Mailed bool `json:"mailed"`
 }
 
-// Secret says that the answer holds one.
+// Secret implements app.Secret.
 func (CreatedInvitation) Secret() {}
 
-// Acceptance is what AcceptInvitation takes.
+// Acceptance is the input of AcceptInvitation.
 type Acceptance struct {
-	// Token is the credential: whoever has it is the person who was invited.
+	// Token is the credential: its holder counts as the person who was invited.
 	Token string `json:"token"`
-	// Name is that of the person.
+	// Name is the name of the person.
 	Name string `json:"name"`
 }
 
-// Invite makes an invitation to the caller's organization. An older one to the
-// same address ends. That the address signs in a person elsewhere is told to
-// nobody.
+// Invite creates an invitation to the caller's organization. An older
+// invitation to the same address ends. The answer does not reveal whether the
+// address belongs to a person of another organization.
 func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitation, error) {
 	var f faults
 	o, err := organizationField(ctx, c, &f, in.Organization)
@@ -111,8 +113,8 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 	if o.SandboxOf != "" {
 		made.OrganizationID = o.SandboxOf
 	}
-	// Invitations of an organization come one after the other, so that their bound
-	// holds.
+	// Changed serializes the changes of an organization, so that the bound on
+	// invitations holds.
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return CreatedInvitation{}, err
 	}
@@ -122,7 +124,7 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 	return storeInvitation(ctx, c, made, in.Mail)
 }
 
-// newInvitation checks what an invitation is made of: what its person will be.
+// newInvitation checks the members that the new person will have.
 func newInvitation(c *app.Call, f *faults, in NewInvitation) CreatedInvitation {
 	p := newPrincipal(c, f, access.UserPrincipal, NewPrincipal{
 		Name: placeholder, Email: in.Email, Language: in.Language, Role: in.Role, Rights: in.Rights,
@@ -133,11 +135,11 @@ func newInvitation(c *app.Call, f *faults, in NewInvitation) CreatedInvitation {
 	}}
 }
 
-// placeholder stands for the name, which the person gives.
+// placeholder stands for the name until the person gives it.
 const placeholder = "?"
 
-// mayInvite refuses an address that is a person's of the organization already, and
-// one invitation too many.
+// mayInvite refuses an address that already belongs to a person of the
+// organization. It also refuses an invitation beyond the bound.
 func mayInvite(ctx context.Context, c *app.Call, i *CreatedInvitation) error {
 	var known, open int64
 	err := c.Tx.QueryRow(ctx, `select count(*) from principals where organization = $1 and email_folded = $2`,
@@ -166,8 +168,8 @@ var (
 	}
 )
 
-// storeInvitation puts an invitation in place of an older one to the same address,
-// and has it sent.
+// storeInvitation stores an invitation in place of an older one to the same
+// address. It enqueues the email, if one is wanted.
 func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail bool) (CreatedInvitation, error) {
 	raw := make([]byte, tokenBytes)
 	rand.Read(raw)
@@ -194,8 +196,9 @@ func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail
 	return i, c.Services.Settings.Notices.Send(ctx, c.Tx, i.organization, i.message())
 }
 
-// message is the email with the link. It names neither the organization nor whoever
-// invited: no text that people chose goes to strangers in the instance's name.
+// message returns the email with the link. It names neither the organization
+// nor the inviting person. Otherwise texts that people chose would go to
+// strangers in the instance's name.
 func (i *CreatedInvitation) message() notify.Message {
 	in := fault.Language(i.Language)
 	return notify.Message{
@@ -226,7 +229,7 @@ func ListInvitations(ctx context.Context, c *app.Call, p access.Page) (access.Li
 	return list(ctx, c.Tx, p, scanInvitation, selectInvitations, p.After, organization, c.Now)
 }
 
-// RevokeInvitation ends an invitation.
+// RevokeInvitation revokes an invitation.
 func RevokeInvitation(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
 	i, err := scanInvitation(c.Tx.QueryRow(ctx, selectInvitation, in.ID))
 	if errors.Is(err, db.ErrNoRows) || err == nil && (!reaches(c, i.organization, i.organization) || i.ExpiresAt <= c.Now) {
@@ -239,8 +242,8 @@ func RevokeInvitation(ctx context.Context, c *app.Call, in access.ByID) (app.Not
 	return app.Nothing{}, endInvitation(ctx, c, i.ID)
 }
 
-// endInvitation deletes an invitation. If another call did so meanwhile, the
-// operation runs again and finds that.
+// endInvitation deletes an invitation. If another call has deleted it
+// meanwhile, the operation runs again and does not find it.
 func endInvitation(ctx context.Context, c *app.Call, name string) error {
 	n, err := c.Tx.Exec(ctx, deleteInvitation, name)
 	if err == nil && n == 0 {
@@ -249,8 +252,8 @@ func endInvitation(ctx context.Context, c *app.Call, name string) error {
 	return err
 }
 
-// CheckInvitation refuses a token that is not valid before a transaction begins:
-// strangers must not make the database write, or clear caches.
+// CheckInvitation refuses an invalid token before a transaction begins.
+// Otherwise strangers could make the database write, or clear caches.
 func CheckInvitation(ctx context.Context, c *app.Call, in Acceptance) (nothing struct{}, err error) {
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
 		reading := *c
@@ -261,10 +264,10 @@ func CheckInvitation(ctx context.Context, c *app.Call, in Acceptance) (nothing s
 	return nothing, err
 }
 
-// AcceptInvitation makes the person that an invitation is for, and ends the
-// invitation. Anyone may call it: the token is the credential. A token that is
-// unknown, used, expired or revoked has one answer, and so has one whose address
-// signs in a person of another organization by now.
+// AcceptInvitation creates the person that an invitation is for, and ends the
+// invitation. Anyone may call it: the token is the credential. Unknown, used,
+// expired and revoked tokens get the same answer. So does a token whose address
+// belongs to a person of another organization by now.
 func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance, _ struct{}) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
@@ -273,7 +276,8 @@ func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance, _ struct{
 	if err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	// The name is looked at last: its faults would tell that the token is good.
+	// The name is checked last, because its faults would reveal that the token
+	// is valid.
 	var f faults
 	p := newPrincipal(c, &f, access.UserPrincipal, NewPrincipal{
 		Name: in.Name, Email: i.Email, Language: i.Language, Role: i.Role, Rights: maps.Clone(i.Rights),
@@ -285,14 +289,15 @@ func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance, _ struct{
 		return access.PrincipalInfo{}, err
 	}
 	p, err = insertNew(ctx, c, access.OrganizationInfo{ID: i.OrganizationID, Live: i.organization}, p)
-	// The first password or passkey belongs here: with the web application it comes
-	// with the same input, is stored in this transaction, and signs the person in.
+	// The web application's first password or passkey belongs here. It comes
+	// with the same input, is stored in this transaction, and signs the person
+	// in.
 	return p, err
 }
 
-// invitationOf returns the open invitation of a token. The token is found by its
-// hash, whose time of look-up tells nothing of the token; it is compared in
-// constant time all the same.
+// invitationOf returns the open invitation of a token. It finds the token by
+// its hash, so the time of the lookup reveals nothing. It also compares the
+// token in constant time.
 func invitationOf(ctx context.Context, c *app.Call, token string) (Invitation, error) {
 	hash := hashToken(token)
 	var stored, state string
@@ -317,7 +322,8 @@ var noInvitation = fault.Text{
 
 func scanInvitation(row db.Row) (Invitation, error) { return scanInvitationAnd(row) }
 
-// scanInvitationAnd reads a row of invitationColumns, and what follows in it.
+// scanInvitationAnd reads the columns of invitationColumns, and further ones
+// that follow them.
 func scanInvitationAnd(row db.Row, more ...any) (i Invitation, err error) {
 	var rights string
 	err = row.Scan(append([]any{&i.ID, &i.organization, &i.OrganizationID, &i.Email, &i.Language, &i.Role, &rights, &i.InvitedBy, &i.CreatedAt, &i.ExpiresAt}, more...)...)

@@ -20,7 +20,7 @@ type JobsInput struct {
 
 // JobsOutput is the output of ListJobs.
 type JobsOutput struct {
-	// Counts are by kind and state, without zeros.
+	// Counts has the number of jobs for each kind and state, without zeros.
 	Counts []job.Count `json:"counts"`
 	// Failed are the jobs that failed last.
 	Failed []FailedJob `json:"failed"`
@@ -61,7 +61,7 @@ func ListJobs(ctx context.Context, c *app.Call, in JobsInput) (out JobsOutput, e
 func RetryJob(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
 	_, err := job.Retry(ctx, c.Tx, c.Now, in.ID)
 	switch {
-	case errors.Is(err, db.ErrDuplicate): // another job has its key now
+	case errors.Is(err, db.ErrDuplicate): // another job has the same key by now
 		return app.Nothing{}, fault.Invalid(fault.Field{Name: "id", Code: fault.Duplicate, Text: &keyInUse})
 	case fault.Is(err, fault.NotFound):
 		return app.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{

@@ -40,7 +40,7 @@ const (
 	KeyRevoked KeyStatus = "revoked"
 )
 
-// KeyInfo is an API key as administration shows it, without the secret.
+// KeyInfo is an API key as shown to administrators, without the secret.
 type KeyInfo struct {
 	ID       string `json:"id"`
 	KidShort string `json:"kidShort"`
@@ -60,7 +60,7 @@ type KeyInfo struct {
 	// LastUsedAt is exact to a minute.
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
 	// LockedUntil is the end of the lock of a key with too many 429 answers, or
-	// 0. Acts that change a key leave it 0.
+	// 0. Operations that change a key leave it 0.
 	LockedUntil clock.Micros `json:"lockedUntil"`
 
 	paused       bool
@@ -260,8 +260,9 @@ func (f *faults) lifetime(d, unset time.Duration) time.Duration {
 	return d
 }
 
-// own reports whether the caller may administer the property of a principal.
-// Callers may administer their own; admins and the operator, that of all.
+// own reports whether the caller may administer what belongs to a principal.
+// Callers may administer their own; admins and the operator may administer
+// everything.
 func own(c *app.Call, principal string) bool {
 	return administers(c) || principal == c.Actor.PrincipalID()
 }
@@ -284,7 +285,7 @@ func ListKeys(ctx context.Context, c *app.Call, p access.Page) (access.List[KeyI
 	return page, err
 }
 
-// seeLocks adds the locks that are in force.
+// seeLocks adds the active locks.
 func seeLocks(ctx context.Context, c *app.Call, keys []KeyInfo) error {
 	for i := range keys {
 		until, err := limit.LockedUntil(ctx, c.Tx, keys[i].organization, keys[i].ID)
@@ -426,7 +427,7 @@ func keyByID(ctx context.Context, c *app.Call, name string) (KeyInfo, error) {
 	return found[0], nil
 }
 
-// keysByKid returns the keys with a short form, two at most.
+// keysByKid returns the keys with a short form of the kid, two at most.
 func keysByKid(ctx context.Context, c *app.Call, short string) ([]KeyInfo, error) {
 	scan := func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }
 	found, err := db.List(ctx, c.Tx, scan, selectKeysByKid, short, access.KidShortLength)

@@ -24,13 +24,14 @@ type Names struct {
 	Data []Name `json:"data"`
 }
 
-// Name is the name of one of them.
+// Name is the name of a person or a service account.
 type Name struct {
 	ID       string               `json:"id"`
 	Type     access.PrincipalType `json:"type"`
 	Name     string               `json:"name"`
 	Disabled bool                 `json:"disabled"`
-	// Erased says that the person was erased. The name is that of all erased ones.
+	// Erased says that the person was erased. All erased people have the same
+	// name.
 	Erased bool `json:"erased,omitempty"`
 }
 

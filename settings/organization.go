@@ -16,8 +16,8 @@ import (
 // NewOrganization is the input of CreateOrganization.
 type NewOrganization struct {
 	Name string `json:"name"`
-	// Module, Secrecy and Level may be empty: off, undeclared, off. So an
-	// organization opens its API deliberately.
+	// Module, Secrecy and Level may be empty, which means off, undeclared and
+	// off. So the API opens only on purpose.
 	Module  string       `json:"module,omitempty"`
 	Secrecy string       `json:"secrecy,omitempty"`
 	Level   access.Level `json:"level,omitempty"`
@@ -103,8 +103,8 @@ func GetOrganization(ctx context.Context, c *app.Call, in access.ByID) (access.O
 	return organizationByID(ctx, c, in.ID)
 }
 
-// organizationByID is Organization for an act on the organization itself; then
-// the operator must name one.
+// organizationByID is like Organization, for operations on the organization
+// itself. The operator must name one.
 func organizationByID(ctx context.Context, c *app.Call, name string) (access.OrganizationInfo, error) {
 	if name == "" && isOperator(c) {
 		return access.OrganizationInfo{}, unknown("Eine Organisation", "organization")
@@ -175,7 +175,7 @@ func eraseAt(o *access.OrganizationInfo) clock.Micros {
 	return *o.EraseAt
 }
 
-// setOrganization applies a change whose name was checked before.
+// setOrganization applies a change. The name was checked before.
 func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange) {
 	if c.Name != nil {
 		o.Name = *c.Name

@@ -44,8 +44,8 @@ func CreateUser(ctx context.Context, c *app.Call, in NewPrincipal) (access.Princ
 	return createPrincipal(ctx, c, access.UserPrincipal, in)
 }
 
-// CreateServiceAccount creates a service account: a principal for programs, as
-// which no person signs in.
+// CreateServiceAccount creates a service account: a principal for programs,
+// without sign-in.
 func CreateServiceAccount(ctx context.Context, c *app.Call, in NewPrincipal) (access.PrincipalInfo, error) {
 	return createPrincipal(ctx, c, access.ServiceAccountPrincipal, in)
 }
@@ -146,7 +146,7 @@ func listPrincipals(ctx context.Context, c *app.Call, kind access.PrincipalType,
 	return page, err
 }
 
-// named gives an erased person a name to show.
+// named fills in the name that an erased person is shown with.
 func named(c *app.Call, p access.PrincipalInfo) access.PrincipalInfo {
 	if p.ErasedAt != 0 {
 		p.Name = access.ErasedName.In(c.Language)
@@ -185,11 +185,11 @@ func Principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name
 	return principal(ctx, c, kind, name)
 }
 
-// principal is Principal.
+// principal does the work of Principal.
 func principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
 	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
 	if err == nil && !reaches(c, p.Home, p.Home) {
-		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for a missing one
+		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for an unknown id
 	}
 	return p, err
 }

@@ -27,7 +27,7 @@ func retention(c *app.Call) time.Duration {
 // isOperator reports whether the operator of the instance is calling.
 func isOperator(c *app.Call) bool { return c.Actor.Credential().Kind == access.Operator }
 
-// administers reports whether the caller may act for others in the
+// administers reports whether the caller may act for other people of the
 // organization.
 func administers(c *app.Call) bool { return isOperator(c) || c.Actor.SeesAll() }
 
@@ -67,8 +67,8 @@ func within(ctx context.Context, c *app.Call, name string) (string, error) {
 	return o.ID, err
 }
 
-// organizationField is Organization for an input with further members: an
-// organization that does not exist is an error of the field.
+// organizationField is like Organization, for an input with further members. An
+// unknown organization is an error of its field.
 func organizationField(ctx context.Context, c *app.Call, f *faults, name string) (access.OrganizationInfo, error) {
 	o, err := Organization(ctx, c, name)
 	switch {

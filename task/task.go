@@ -130,8 +130,9 @@ func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
 	return nil
 }
 
-// Follow reports a task that is completed by a change of its status, since that
-// has no event and no principal. If a task is opened again, Follow clears both.
+// Follow reports a task that is completed by a change of its status, because
+// such a change has no event and names no principal. If a task is opened again,
+// Follow clears both.
 func (f *Fields) Follow(before *Fields) []fault.Field {
 	switch {
 	case f.Status == Open:

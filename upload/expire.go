@@ -17,9 +17,9 @@ import (
 const ExpireKind = "uploads.expire"
 
 const (
-	// clearAfter is how long after the end of a session its bytes are looked
-	// for once more: the time that 168 MiB take at the slowest accepted rate,
-	// see package rest.
+	// clearAfter is the time after the end of a session until late bytes are
+	// looked for. It is the time that 168 MiB take at the slowest accepted
+	// rate, see package rest.
 	clearAfter = 3 * clock.Hour
 	// expireEvery is the shortest time between two runs of the job.
 	expireEvery = time.Minute
@@ -28,8 +28,8 @@ const (
 )
 
 const (
-	// selectOver finds expired sessions whose bytes no operation has yet to
-	// take.
+	// selectOver finds expired sessions, except those whose bytes a running
+	// operation still needs.
 	selectOver = `select id from uploads where organization = $1 and expires_at >= $2 and expires_at < $3 and expires_at <= $4 and ended = false
 		and not exists (select 1 from operations where operations.organization = $1 and operations.id = uploads.operation and operations.finished_at = 0)
 		order by expires_at limit $5`
@@ -41,8 +41,8 @@ const (
 	deleteEnded = `delete from uploads where organization = $1 and id = $2`
 )
 
-// hour is the hour in which sessions end. No session is added to one that has
-// begun: sessions live for a day.
+// hour is the hour in which sessions end. Sessions live for a day, so none is
+// added to an hour that has begun.
 type hour struct {
 	From clock.Micros `json:"from"`
 }
@@ -53,11 +53,11 @@ func expiry(at clock.Micros) job.Spec {
 	return job.Spec{Kind: ExpireKind, Key: strconv.FormatInt(int64(h.From), 10), Payload: h, Due: at}
 }
 
-// Expire ends expired sessions, and deletes bytes of which no document was
-// made. A client that began to send before the end may still do so: to a
-// bucket, which checks only the beginning, or to a process that dies before it
-// deletes a late file. So bytes are deleted once more three hours later,
-// together with the sessions.
+// Expire ends expired sessions, and deletes bytes without a document. A client
+// that began to send before the end may send bytes after it. A bucket checks
+// the time only at the beginning, and a process may die before it deletes a
+// late file. So bytes are deleted once more three hours later, together with
+// the sessions.
 func (r *Receiver) Expire(ctx context.Context, j *job.Job) error {
 	var h hour
 	if err := j.Decode(&h); err != nil {
@@ -100,8 +100,8 @@ func (e *expiring) remove(ctx context.Context, names []string) error {
 }
 
 // end ends sessions, so no document can be made of them, and then deletes their
-// bytes. If that fails, the sessions stay. A process that dies leaves bytes to
-// the second deletion.
+// bytes. If ending fails, the sessions stay. If the process dies, the second
+// deletion removes the bytes.
 func (e *expiring) end(ctx context.Context) error {
 	for {
 		var names []string
@@ -125,7 +125,7 @@ func (e *expiring) end(ctx context.Context) error {
 	}
 }
 
-// clear deletes late bytes of ended sessions, and the sessions.
+// clear deletes ended sessions and their late bytes.
 func (e *expiring) clear(ctx context.Context) error {
 	for {
 		var names []string

@@ -21,7 +21,7 @@ func Unreadable(err error) bool {
 	return errors.Is(err, blob.ErrDamaged) || errors.Is(err, blob.ErrUnknownKey)
 }
 
-// unverified returns the fault for an address that grants nothing.
+// unverified returns the fault for an address that is not valid.
 func unverified(err error) error {
 	if errors.Is(err, blob.ErrExpired) {
 		return &fault.Fault{Code: fault.NotFound, Detail: &late}
@@ -29,8 +29,8 @@ func unverified(err error) error {
 	return &fault.Fault{Code: fault.NotFound, Detail: &noTarget}
 }
 
-// unstored returns the fault for a file that was not stored and that says nothing
-// about the file itself. The session remembers none of these.
+// unstored returns the fault for a file that could not be stored for a reason
+// unrelated to its bytes. The session does not remember such a fault.
 func unstored(err error) error {
 	switch _, source := errors.AsType[*blob.SourceError](err); {
 	case source: // the client went away or is too slow
@@ -43,8 +43,8 @@ func unstored(err error) error {
 	return err
 }
 
-// unfit returns the fault for bytes that are not those of the session, which is
-// for size bytes; nil if the error says nothing about the bytes.
+// unfit returns the fault for bytes that do not match the session, whose size
+// is given. It returns nil if the error says nothing about the bytes.
 func unfit(err error, size, announced int64) *fault.Fault {
 	switch {
 	case errors.Is(err, blob.ErrTooShort):
@@ -57,8 +57,8 @@ func unfit(err error, size, announced int64) *fault.Fault {
 	return nil
 }
 
-// another names the size of the session and that of the file, if it was
-// announced. Otherwise sent says how the two differ.
+// another returns a text with the size of the session and the size of the file.
+// If the size of the file was not announced, sent describes the difference.
 func another(size, announced int64, sent fault.Text) *fault.Text {
 	if announced >= 0 {
 		sent = fault.Bytes(announced)

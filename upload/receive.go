@@ -17,8 +17,8 @@ import (
 	"kartei/work/job"
 )
 
-// Receiver takes the files of sessions on local storage, and forgets sessions
-// when their time is over.
+// Receiver receives the files of sessions on local storage, and ends sessions
+// that expire.
 type Receiver struct {
 	DB    db.DB
 	Clock clock.Clock
@@ -33,10 +33,10 @@ type Verifier interface {
 	Verify(token string, now time.Time) (blob.Upload, error)
 }
 
-// Open returns what the address of a session grants to a request. It refuses a
-// method other than PUT, another media type than the session's, and what is not
-// the whole file as it is: a part, or a coded form (RFC 9110, sections 14.5 and
-// 8.4). Whoever has the address may send: there is no other credential.
+// Open verifies the address in a request and returns what it grants. It refuses
+// a method other than PUT and a media type other than the session's. It also
+// refuses a part of a file and an encoded file (RFC 9110, sections 14.5 and
+// 8.4). The address is the only credential.
 func (r *Receiver) Open(token, method string, header map[string][]string) (blob.Upload, error) {
 	granted, err := r.Addresses.Verify(token, r.Clock.Now())
 	switch {
@@ -72,11 +72,11 @@ func first(values []string) string {
 	return values[0]
 }
 
-// Receive streams a file into the store for a session that the address grants.
-// It may be sent again until a document is made of it: the last one counts. A
-// file that is cut short, or not what the session says, leaves what was there
-// before, and the session remembers why it was refused. Where another size is
-// announced than the session's (-1 is none), nothing is read.
+// Receive streams a file into the store for a session. The file may be sent
+// again until a document is made of it; the last one counts. A file that is cut
+// short or does not match the session leaves the previous file, and the session
+// remembers the reason. announced is the size that the request names, or -1. If
+// it differs from the session's size, nothing is read.
 func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error {
 	number, name := granted.Organization(), path.Base(granted.Name)
 	if s, err := r.state(ctx, number, name); err != nil || s != Pending {
@@ -95,7 +95,7 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	if refused == nil && err != nil {
 		return unstored(err)
 	}
-	// What has come counts, also where the client does not wait for the answer.
+	// The received file counts even if the client does not wait for the answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if err := r.note(ctx, number, name, refused); err != nil {
@@ -105,12 +105,12 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 		return refused
 	}
 	s, err := r.state(ctx, number, name)
-	if err != nil { // then nobody knows, and what an earlier answer acknowledged stays
+	if err != nil { // the state is unknown, and an earlier file may have been acknowledged
 		return err
 	}
-	// If the session has expired or its key may no longer upload, the late file is
-	// removed here, since nothing else removes it. The file of a consumed session
-	// stays: its document may be in the making.
+	// If the session has expired or its key may no longer upload, the late file
+	// is removed here, since nothing else removes it. The file of a consumed
+	// session stays, because an operation may still be reading it.
 	if s == Expired || s == withdrawn {
 		if err := r.Store.Delete(ctx, granted.Name); err != nil {
 			return errors.Join(s.fault(), err)
@@ -126,9 +126,9 @@ const storeTimeout = 30 * time.Second
 // withdrawn is the state of a session whose key may not upload at the moment.
 const withdrawn Status = "withdrawn"
 
-// state returns Pending while a session takes its file, else Consumed, Expired
-// or withdrawn. The address of a session is a credential of its own, which must
-// not outlive the rights of the key that opened it.
+// state returns Pending while a session accepts its file, else Consumed,
+// Expired or withdrawn. The address of a session is a credential of its own,
+// which must not outlive the rights of the key that opened it.
 func (r *Receiver) state(ctx context.Context, organization int64, name string) (s Status, err error) {
 	err = r.DB.Read(ctx, func(tx db.Tx) error {
 		now := clock.Now(r.Clock)
@@ -154,7 +154,7 @@ func (r *Receiver) state(ctx context.Context, organization int64, name string) (
 	return s, err
 }
 
-// fault is what who sends a file is told where the session takes none.
+// fault returns the fault for a file that the session does not accept, or nil.
 func (s Status) fault() error {
 	switch s {
 	case Expired:
@@ -167,8 +167,8 @@ func (s Status) fault() error {
 	return nil
 }
 
-// note remembers why a file was refused, or that one was taken. What is known
-// already costs no write: whoever has the address may send again and again.
+// note stores why a file was refused, or that a file was accepted. A repeated
+// result costs no write, because the address may be used again and again.
 func (r *Receiver) note(ctx context.Context, organization int64, name string, refused *fault.Fault) error {
 	code := ""
 	if refused != nil {
@@ -213,7 +213,7 @@ var (
 	}
 )
 
-// Handlers returns what carries out the jobs of sessions.
+// Handlers returns the handlers of the jobs of sessions.
 func (r *Receiver) Handlers() []job.Handler {
 	return []job.Handler{{Kind: ExpireKind, Run: r.Expire}}
 }

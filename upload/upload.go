@@ -27,8 +27,8 @@ const Lifetime = 24 * clock.Hour
 // Status is the status of a session.
 type Status string
 
-// Pending is the status in the response that opens a session. Later ones have
-// names for the day when sessions can be read.
+// Pending is the status in the response that opens a session. The other
+// statuses are internal, because sessions cannot be read.
 const (
 	Pending  Status = "pending"
 	Received Status = "received"
@@ -77,15 +77,15 @@ func (Created) EntityTag() string { return app.Tag(1) }
 // Secret marks the response as secret: the address is signed.
 func (Created) Secret() {}
 
-// Opened is a session before it is in the database.
+// Opened is a session that is not in the database yet.
 type Opened struct {
 	Upload
 	fileName, contentType, sha256 string
 }
 
-// Prefetch checks what a session is to take, and has the store say where it is sent,
-// for which that may have to ask others who it is: before the transaction, so
-// that nobody waits for it but the caller.
+// Prefetch checks the input and asks the store for the address of the file. The
+// store may have to fetch credentials for that, so Prefetch runs before the
+// transaction: only the caller waits.
 func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (Opened, error) {
 	f := in.Fields
 	f.FileName = record.Clean(f.FileName)
@@ -122,15 +122,15 @@ func Create(ctx context.Context, c *app.Call, in CreateInput, o Opened) (Created
 	return Created{o.Upload}, err
 }
 
-// maxOpen is how many uploads of an organization may wait for their file or
-// their document. It bounds the cost of room: summing 10,000 entries of an
+// maxOpen bounds the uploads of an organization that wait for their file or
+// their document. It also bounds the cost of room: summing 10,000 entries of an
 // index takes about a millisecond.
 const maxOpen = 10_000
 
-// room refuses more announced bytes of an organization than its limit, without
-// documents made of them. Announced bytes count, since Kartei does not see what
-// a bucket receives. Concurrent calls may exceed the limit by what they
-// announce.
+// room refuses a session if the organization would have more announced bytes
+// without a document than its limit. Announced bytes count, since Kartei does
+// not see what a bucket receives. Concurrent calls may exceed the limit by the
+// bytes that they announce.
 func room(ctx context.Context, c *app.Call, size int64) error {
 	var open, announced int64
 	var first clock.Micros
@@ -191,16 +191,16 @@ func Staged(organization int64, upload string) string {
 	return blob.Staged + strconv.FormatInt(organization, 10) + "/" + upload
 }
 
-// Session is a session as the operations see it.
+// Session is a session as operations see it.
 type Session struct {
 	// FileName and SHA256 are empty once there is an Operation.
 	FileName, ContentType string
 	Size                  int64
 	SHA256                string
 	ExpiresAt             clock.Micros
-	// Refused is why the last file was refused.
+	// Refused is the reason why the last file was refused.
 	Refused fault.Code
-	// Operation is the one that makes a document of the session.
+	// Operation is the operation that makes a document of the session's file.
 	Operation string
 }
 
@@ -219,8 +219,8 @@ func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool,
 }
 
 // Consume gives a session's file to an operation that makes a document of it.
-// The file's name and hash then belong to the document, and are gone with it.
-// Of two concurrent calls one gets db.ErrConflict, and runs again.
+// The name and the hash of the file move from the session to the document. Of
+// two concurrent calls one gets db.ErrConflict, and runs again.
 func Consume(ctx context.Context, c *app.Call, name, operation string) error {
 	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3, file_name = '', sha256 = ''
 		where organization = $1 and id = $2 and operation = '' and ended = false`, c.Actor.Org(), name, operation)

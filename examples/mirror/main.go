@@ -110,7 +110,7 @@ func open(file, base, key string, lists []string, secrets string) (*mirror, erro
 	if key == "" {
 		return nil, errors.New("KEY is empty")
 	}
-	client := &http.Client{Timeout: 2 * time.Minute} // the instance ends a slow call before that
+	client := &http.Client{Timeout: 2 * time.Minute} // the instance ends a slow call before this timeout
 	m := &mirror{base: base + "/v1", key: key, client: client, lists: lists, due: map[string]bool{}, wake: make(chan struct{}, 1)}
 	for secret := range strings.FieldsFuncSeq(secrets, func(r rune) bool { return r == ',' }) {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
@@ -123,8 +123,8 @@ func open(file, base, key string, lists []string, secrets string) (*mirror, erro
 		}
 		m.secrets = append(m.secrets, w)
 	}
-	// Only the owner of the file may read the copy; SQLite would let all users
-	// of the machine.
+	// Only the owner of the file may read the copy. SQLite would give access to
+	// all users of the machine.
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (m *mirror) receive(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := m.hear(e); err != nil {
 		log.Print(err)
-		http.Error(w, "not now", http.StatusServiceUnavailable) // it is sent again
+		http.Error(w, "not now", http.StatusServiceUnavailable) // the instance sends the event again
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -314,8 +314,8 @@ func (m *mirror) copyDue(ctx context.Context) error {
 
 // copyList reads all changes of a list since the last time, the oldest first.
 // Times are kept as text, with all their digits. A program that cuts them to
-// milliseconds asks for the last change again and again. The cursor of the last
-// page would do as well, for 24 hours.
+// milliseconds asks for the last change again and again. Within 24 hours, the
+// cursor of the last page would work too.
 func (m *mirror) copyList(ctx context.Context, list string) (changed int, err error) {
 	since, err := m.position(list)
 	if err != nil {
@@ -444,7 +444,7 @@ func get[T any](ctx context.Context, m *mirror, path string) (*page[T], error) {
 		if wait == 0 {
 			return nil, refused
 		}
-		log.Printf("waiting for %d s: %s", wait, refused) // 10,000 records an hour: a first copy of more waits here
+		log.Printf("waiting for %d s: %s", wait, refused) // a quota allows 10,000 records an hour, so a larger first copy waits here
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
