@@ -8,8 +8,8 @@ import (
 	"kartei/kit/fault"
 )
 
-// What is kept of a fault says the same when it is read, in either language;
-// what was only for the operator is not kept.
+// A stored fault has the same text in both languages as the fault itself. The
+// part for the operator is not stored.
 func TestFailureIsKept(t *testing.T) {
 	for _, f := range []*fault.Fault{
 		fault.New(fault.UploadRejected),

@@ -28,7 +28,7 @@ func each(t *testing.T, f func(*testing.T, *apitest.Office)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) { f(t, apitest.New(t, d)) })
 }
 
-// as runs do in a transaction of the client's.
+// as calls a function in a transaction of the client's principal.
 func as(t *testing.T, c *apitest.Client, do func(*app.Call) error) {
 	t.Helper()
 	err := c.DB.Write(t.Context(), func(tx db.Tx) error {
@@ -57,15 +57,15 @@ func begin(t *testing.T, c *apitest.Client) (name string) {
 	return name
 }
 
-// shown is an operation as its principal reads it.
+// shown is an operation as its principal sees it.
 func shown(c *apitest.Client, name string) string {
 	a := c.Do("GET", "/operations/"+name, nil).Want(200)
 	o := a.JSON()
 	return fmt.Sprint(o["status"], " ", o["progress"], " started ", o["startedAt"] != nil, " finished ", o["finishedAt"] != nil, " wait ", a.Header.Get("Retry-After"))
 }
 
-// TestProgress: progress never goes back, also if another attempt begins anew,
-// and an ended operation does not change.
+// Progress never goes back, even if another attempt begins anew. An ended
+// operation does not change.
 func TestProgress(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -105,9 +105,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestFailure: the principal of an operation reads in their language why it
-// failed, and no other principal reads anything. The input is deleted with the
-// end.
+// The principal of an operation reads the reason of a failure in their
+// language. Other principals find nothing. The input is deleted at the end.
 func TestFailure(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague := o.As(access.Member), o.As(access.Admin)

@@ -13,7 +13,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestActRefuses: if act returns a fault, the whole operation is rolled back.
+// If act returns a fault, the whole operation is rolled back.
 func TestActRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)

@@ -9,8 +9,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A hand-over reads windows along the primary key, and what changed since a tick along
-// the index of sync: at ten million records neither sorts nor reads more.
+// A hand-over reads windows along the primary key, and later changes along the
+// index of sync. At ten million records neither query sorts or reads further
+// rows.
 func TestHandoverPlans(t *testing.T) {
 	type fields struct {
 		AssigneeID *string `json:"assigneeId" ref:"principals"`

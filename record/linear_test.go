@@ -18,7 +18,8 @@ import (
 	"kartei/test/seed"
 )
 
-// clients is how many act at the same time, calls how many each makes.
+// clients is the number of concurrent clients, calls the number of calls of
+// each.
 const clients, calls = 6, 40
 
 // eachAndReplicas runs f on each engine, and on two and three replicas that
@@ -31,10 +32,10 @@ func eachAndReplicas(t *testing.T, f func(t *testing.T, o *apitest.Office)) {
 	}
 }
 
-// TestRevisionsAreLinearizable lets clients read, change and delete the same
-// few contacts at the same time. There must be an order of the calls, each
-// between its beginning and its end, in which a contact is a register whose
-// revision is compared before it is set.
+// Concurrent reads, changes and deletions of a few contacts are linearizable.
+// That is, the calls have an order in which a contact is a register with
+// compare-and-set on its revision. Each call takes place between its beginning
+// and its end.
 func TestRevisionsAreLinearizable(t *testing.T) {
 	eachAndReplicas(t, func(t *testing.T, o *apitest.Office) {
 		who := o.As(access.Member)
@@ -45,7 +46,7 @@ func TestRevisionsAreLinearizable(t *testing.T) {
 		first := seed.Of(t)
 		check(t, register, record(func(client int, call func(func() (any, any))) {
 			random := rand.New(rand.NewPCG(first, uint64(client)))
-			seen := make([]int64, len(ids)) // the revision that this client saw last
+			seen := make([]int64, len(ids)) // the last revision that this client saw
 			for n := range calls {
 				i := random.IntN(len(ids))
 				in := act{contact: ids[i], method: "PATCH", revision: max(1, seen[i]-int64(random.IntN(4)/3)), value: fmt.Sprintf("%d-%d", client, n)}
@@ -67,14 +68,14 @@ func TestRevisionsAreLinearizable(t *testing.T) {
 	})
 }
 
-// act is one call on a contact; revision is that of If-Match, 0 for *.
+// act is one call on a contact. revision is the one in If-Match, 0 for *.
 type act struct {
 	contact, method, value string
 	revision               int64
 }
 
-// outcome is what a call answered: status, and the revision and the name of
-// the contact as far as it told.
+// outcome is the answer of a call: the status, and the revision and the name of
+// the contact if it shows them.
 type outcome struct {
 	status   int
 	revision int64
@@ -104,14 +105,14 @@ func (a act) do(c *apitest.Client) outcome {
 	return out
 }
 
-// state is a contact as the model has it.
+// state is a contact in the model.
 type state struct {
 	revision int64
 	value    string
 	deleted  bool
 }
 
-// register says what a contact may answer.
+// register is the model of a contact.
 var register = porcupine.Model{
 	Partition: partition(func(in any) string { return in.(act).contact }),
 	Init:      func() any { return state{1, "new", false} },
@@ -119,7 +120,7 @@ var register = porcupine.Model{
 		now, call, got := s.(state), in.(act), out.(outcome)
 		next := state{now.revision + 1, call.value, false}
 		switch {
-		case got.status == 429: // refused because of others, nothing done
+		case got.status == 429: // refused because of other clients; nothing changed
 			return call.method != "GET", now
 		case now.deleted:
 			return got.status == 404, now
@@ -135,10 +136,9 @@ var register = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
 }
 
-// TestIdempotencyIsLinearizable lets clients create with the same few keys at
-// the same time, some with another body. Each key creates one contact. Later
-// calls get the same bytes again; only a call during another one may be told to
-// wait.
+// Concurrent creations with a few common keys, some with different bodies, are
+// linearizable. Each key creates one contact. Later calls get the same bytes
+// again. Only a call during another one with the same key may be asked to wait.
 func TestIdempotencyIsLinearizable(t *testing.T) {
 	eachAndReplicas(t, func(t *testing.T, o *apitest.Office) {
 		who := o.As(access.Member)
@@ -146,7 +146,8 @@ func TestIdempotencyIsLinearizable(t *testing.T) {
 		history := record(func(client int, call func(func() (any, any))) {
 			random := rand.New(rand.NewPCG(first, uint64(client)))
 			for n := range calls {
-				// Keys come into use one after the other, so that first uses meet.
+				// New keys are used one after the other, so that first uses
+				// coincide.
 				in := creation{key: strconv.Itoa(n/5*2 + random.IntN(2)), body: `{"lastName":"Berg"}`}
 				if random.IntN(5) == 0 {
 					in.body = `{"lastName":"Tal"}`
@@ -199,10 +200,10 @@ func (c creation) do(who *apitest.Client) reply {
 	return r
 }
 
-// used is what became of a key: which body it came with and what was answered.
+// used is the state of a key: the body of its first call, and the answer.
 type used struct{ sent, answered string }
 
-// once says what a creation may answer.
+// once is the model of a key.
 var once = porcupine.Model{
 	Partition: partition(func(in any) string { return in.(creation).key }),
 	Init:      func() any { return used{} },
@@ -221,8 +222,8 @@ var once = porcupine.Model{
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
 }
 
-// record lets all clients make their calls at the same time and writes down
-// when each call began, when it ended, and what it answered.
+// record runs all clients at the same time. It notes the beginning, the end and
+// the answer of each call.
 func record(act func(client int, call func(func() (any, any)))) []porcupine.Operation {
 	var mu sync.Mutex
 	var history []porcupine.Operation
@@ -246,8 +247,7 @@ func record(act func(client int, call func(func() (any, any)))) []porcupine.Oper
 	return history
 }
 
-// check fails the test unless there is an order in which the model gives the
-// answers of the history.
+// check fails the test if no order of the calls explains the answers.
 func check(t *testing.T, model porcupine.Model, history []porcupine.Operation) {
 	t.Helper()
 	busy := 0
@@ -272,7 +272,7 @@ func check(t *testing.T, model porcupine.Model, history []porcupine.Operation) {
 	}
 }
 
-// partition divides a history by what its calls are about.
+// partition divides a history by the contacts or keys that its calls are about.
 func partition(about func(in any) string) func([]porcupine.Operation) [][]porcupine.Operation {
 	return func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 		place := map[string]int{}

@@ -7,7 +7,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestMain runs ten lives of an office in TestModel; -rapid.checks says otherwise.
+// TestMain lets TestModel run ten random lives of an office, unless
+// -rapid.checks is given.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false

@@ -18,10 +18,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestModel leads the contacts of an office through random lives, by two
-// members and an admin, and holds every answer to a model in plain Go. At the
-// end all that each of them can see equals the model. Each life is that of a
-// new organization, so the database holds the others beside it.
+// Contacts behave like a model in plain Go through random lives of an office,
+// with calls by two members and an admin. At the end, everything that each of
+// them sees equals the model. Each life is in a new organization, so the
+// database also holds other organizations.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -44,7 +44,7 @@ type person struct {
 	admin bool
 }
 
-// contact is one as the model has it.
+// contact is a contact in the model.
 type contact struct {
 	id, name, external string
 	owner              string // principal
@@ -69,7 +69,7 @@ type entry struct {
 	tick    clock.Micros
 }
 
-// memory is what a key was used for.
+// memory is the first use of an idempotency key.
 type memory struct {
 	asked contact // its members
 	body  string
@@ -77,7 +77,7 @@ type memory struct {
 	at    clock.Micros
 }
 
-// sight is what somebody had and lost, of a contact.
+// sight is a contact that somebody saw and lost.
 type sight struct {
 	*person
 	*contact
@@ -119,7 +119,7 @@ func newModel(rt *rapid.T, o *apitest.Office) *model {
 
 func (m *model) now() clock.Micros { return clock.Now(m.office.Clock) }
 
-// tick returns the tick that the next change gets.
+// tick returns the tick of the next change.
 func (m *model) tick() clock.Micros {
 	m.last = max(m.now(), m.last+1)
 	return m.last
@@ -127,7 +127,7 @@ func (m *model) tick() clock.Micros {
 
 func (m *model) who(rt *rapid.T) *person { return rapid.SampledFrom(m.people).Draw(rt, "who") }
 
-// any returns a contact, or skips the command if there is none.
+// any returns a contact. It skips the command if there is none.
 func (m *model) any(rt *rapid.T) *contact {
 	if len(m.contacts) == 0 {
 		rt.Skip("no contact yet")
@@ -151,7 +151,7 @@ func (m *model) taken(external string, but *contact) bool {
 	})
 }
 
-// members returns the body that asks for c's members.
+// members returns a request body with c's members.
 func (c *contact) members() string {
 	visibility, external := "organization", "null"
 	if c.private {
@@ -163,7 +163,7 @@ func (c *contact) members() string {
 	return fmt.Sprintf(`{"lastName":%q,"externalId":%s,"ownerId":%q,"visibility":%q}`, c.name, external, c.owner, visibility)
 }
 
-// draw fills c's members.
+// draw gives c random members.
 func (m *model) draw(rt *rapid.T, c *contact) {
 	c.name = name(rt)
 	c.external = rapid.SampledFrom(externals).Draw(rt, "externalId")
@@ -171,15 +171,15 @@ func (m *model) draw(rt *rapid.T, c *contact) {
 	c.private = rapid.Bool().Draw(rt, "private")
 }
 
-// create makes a contact with a fresh key or one of a few that come again.
+// create makes a contact with a fresh key, or with one of a few repeated keys.
 func (m *model) create(rt *rapid.T) {
 	who, c := m.who(rt), new(contact)
 	m.draw(rt, c)
 	m.post(rt, who, c.members(), rapid.SampledFrom([]string{"", "k1", "k2"}).Draw(rt, "key"), c)
 }
 
-// again repeats a call whose key is known, as it was sent or with white space
-// that means nothing.
+// again repeats a call with a used key: unchanged, or with additional white
+// space, which has no meaning.
 func (m *model) again(rt *rapid.T) {
 	known := slices.Sorted(maps.Keys(m.keys))
 	if len(known) == 0 {
@@ -247,7 +247,7 @@ func want(rt *rapid.T, a *apitest.Answer, status int, code string) {
 	}
 }
 
-// holds compares a contact or a marker of an answer with the model's.
+// holds compares a contact or a marker in an answer with the model's.
 func (m *model) holds(rt *rapid.T, got map[string]any, c *contact) {
 	rt.Helper()
 	if c.deleted {
@@ -278,7 +278,7 @@ func (m *model) read(rt *rapid.T) {
 	}
 }
 
-// match draws an If-Match and says what it leads to: 0, 428 or 412.
+// match draws an If-Match and returns the expected status: 0, 428 or 412.
 func match(rt *rapid.T, c *contact) (header string, status int) {
 	now, stale := fmt.Sprintf(`"r%d"`, c.revision), fmt.Sprintf(`"r%d"`, c.revision-1)
 	switch rapid.SampledFrom([]string{"now", "now", "star", "list", "stale", "future", "weak", "none"}).Draw(rt, "If-Match") {
@@ -298,7 +298,8 @@ func match(rt *rapid.T, c *contact) (header string, status int) {
 	return "", 428
 }
 
-// refused holds an answer to what comes before the change itself: 404, 428, 412.
+// refused checks an answer that must come before the change itself: 404, 428 or
+// 412.
 func refused(rt *rapid.T, who *person, c *contact, a *apitest.Answer, status int) bool {
 	switch {
 	case c.deleted || !who.sees(c):
@@ -328,7 +329,7 @@ func (m *model) update(rt *rapid.T) {
 	m.patch(rt, who, c, next, header, status)
 }
 
-// share hides, shares or hands over one of a few contacts again and again.
+// share hides, shares or hands over one of a few contacts.
 func (m *model) share(rt *rapid.T) {
 	if len(m.contacts) == 0 {
 		rt.Skip("no contact yet")
@@ -340,7 +341,7 @@ func (m *model) share(rt *rapid.T) {
 	m.patch(rt, who, c, next, "*", 0)
 }
 
-// patch makes next of c; status is what the header If-Match leads to.
+// patch changes c to next. status is the one that If-Match must lead to.
 func (m *model) patch(rt *rapid.T, who *person, c *contact, next contact, header string, status int) {
 	a := who.Do("PATCH", "/contacts/"+c.id, next.members(), "If-Match", header)
 	if refused(rt, who, c, a, status) {
@@ -390,8 +391,9 @@ func (m *model) remove(rt *rapid.T) {
 	m.events = append(m.events, entry{"contact.deleted", c, c.updated})
 }
 
-// visible returns what who sees of the contacts that changed after since, in
-// the order of their changes, with markers for those deleted or lost from sight.
+// visible returns the contacts that who sees and that changed after since, in
+// the order of their changes. It includes markers for those deleted or lost
+// from sight.
 func (m *model) visible(who *person, since clock.Micros, deleted bool) (list []*contact) {
 	for _, c := range m.contacts {
 		if who.sees(c) && c.updated > since && (deleted || !c.deleted) {
@@ -418,7 +420,7 @@ func pages(rt *rapid.T, who *person, path string) (data []map[string]any) {
 	}
 }
 
-// compare holds a list to the model's.
+// compare compares a list with the model's.
 func (m *model) compare(rt *rapid.T, what string, got []map[string]any, want []*contact) {
 	rt.Helper()
 	if len(got) != len(want) {
@@ -439,7 +441,7 @@ func (m *model) list(rt *rapid.T) {
 	m.compare(rt, "list of "+who.name, pages(rt, who, fmt.Sprintf("/contacts?sort=%s&limit=%d", order, limit)), expected)
 }
 
-// sync asks for what changed since a tick that was seen before.
+// sync requests the changes since a tick that was seen before.
 func (m *model) sync(rt *rapid.T) {
 	who, limit := m.who(rt), rapid.IntRange(1, 5).Draw(rt, "limit")
 	since := m.any(rt).updated
@@ -448,8 +450,8 @@ func (m *model) sync(rt *rapid.T) {
 	m.compare(rt, "changes for "+who.name, pages(rt, who, path), m.visible(who, since, deleted))
 }
 
-// found returns the contacts that q finds for who: each word, the last one as
-// a prefix.
+// found returns the contacts that q finds for who. Every word must match, the
+// last one as a prefix.
 func (m *model) found(who *person, q string) map[string]bool {
 	found := map[string]bool{}
 	asked := strings.Fields(strings.ToLower(q))
@@ -499,7 +501,7 @@ func (m *model) counts(rt *rapid.T, who *person, query string, n int) {
 	}
 }
 
-// time moves the clock, now and then by more than a key is remembered.
+// time moves the clock, sometimes by more than the lifetime of a key.
 func (m *model) time(rt *rapid.T) {
 	by := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second, time.Hour, 24 * time.Hour}).Draw(rt, "by")
 	if by == 24*time.Hour {
@@ -510,7 +512,7 @@ func (m *model) time(rt *rapid.T) {
 	m.office.Clock.Advance(by)
 }
 
-// all holds everything that each person can see to the model.
+// all compares everything that each person sees with the model.
 func (m *model) all(rt *rapid.T) {
 	for _, who := range m.people {
 		m.compare(rt, "everything of "+who.name, pages(rt, who, "/contacts?sort=updatedAt&limit=7"), m.visible(who, 0, false))

@@ -16,8 +16,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// laterFields are those of contacts in a release to come, which has one member
-// more and finds contacts by it.
+// laterFields are the members of contacts in a later release. It has one member
+// more, and finds contacts by it.
 type laterFields struct {
 	contacts.Fields
 	Nickname *string `json:"nickname"`
@@ -33,12 +33,12 @@ var laterContacts = records.NewCollection[contacts.Contact, laterFields](contact
 
 type appender interface{ AppendJSON([]byte) []byte }
 
-// TestTwoReleases has this release and one to come change the same contacts,
-// as while replicas are replaced one after the other.
+// This release and a later one can change the same contacts, as they do during
+// a rolling update.
 func TestTwoReleases(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := apitest.New(t, d).As(access.Member)
-		// later runs something in the release to come and returns its answer.
+		// later runs a function in the later release and returns its answer.
 		later := func(f func(context.Context, *app.Call) (appender, error)) map[string]any {
 			t.Helper()
 			var record map[string]any
@@ -97,7 +97,8 @@ func TestTwoReleases(t *testing.T) {
 		found("Bergl", 1)
 		found("Bergi", 0)
 
-		// What this release made gets the member, and the words, with a change.
+		// A contact of this release gets the new member and its words with its
+		// next change.
 		id = c.Do("POST", "/contacts", `{"lastName":"Thal"}`).Want(201).Text("id")
 		if got, has := read(id)["nickname"]; got != nil || !has {
 			t.Errorf("the release to come shows the nickname %v", got)
@@ -107,7 +108,7 @@ func TestTwoReleases(t *testing.T) {
 		if got := read(id); got["nickname"] != "Thali" || got["note"] != "neu" {
 			t.Errorf("the release to come shows %v", got)
 		}
-		found("Thali", 0) // until the release to come changes the contact
+		found("Thali", 0) // until the later release changes the contact
 		change(id, `{"birthday":"2001-02-03"}`)
 		found("Thali", 1)
 		found("neu", 1)

@@ -18,15 +18,15 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// kept is a record of a family whose row a test reaches into.
+// kept is a record of a family whose row a test changes directly.
 type kept struct {
 	*apitest.Client
 	family, object, id string
-	// body is what it was made with, made the answer.
+	// body is the body of its creation, made the answer.
 	body, made map[string]any
 }
 
-// eachKept makes a record of each family on each engine.
+// eachKept creates a record of each family on each engine, and calls f with it.
 func eachKept(t *testing.T, f func(*testing.T, *kept)) {
 	t.Helper()
 	address := map[string]any{"street": "Lindenstraße 7", "city": "Köln"}
@@ -47,7 +47,7 @@ func eachKept(t *testing.T, f func(*testing.T, *kept)) {
 	})
 }
 
-// row returns the members of the content and the shape.
+// row returns the members of the content and the schema hash.
 func (k *kept) row() (content map[string]any, shape int64) {
 	k.Helper()
 	err := k.DB.Write(context.Background(), func(tx db.Tx) error {
@@ -63,7 +63,7 @@ func (k *kept) row() (content map[string]any, shape int64) {
 	return content, shape
 }
 
-// written has another release have written the row.
+// written replaces the content by one that another release wrote.
 func (k *kept) written(content map[string]any, shape int64) {
 	k.Helper()
 	text, err := json.Marshal(content)
@@ -78,7 +78,7 @@ func (k *kept) written(content map[string]any, shape int64) {
 	}
 }
 
-// set writes a column of the row.
+// set sets a column of the row.
 func (k *kept) set(column string, value any) error {
 	return k.DB.Write(context.Background(), func(tx db.Tx) error {
 		_, err := tx.Exec(context.Background(), "update "+k.family+" set "+column+" = $1 where id = $2", value, k.id)
@@ -86,7 +86,8 @@ func (k *kept) set(column string, value any) error {
 	})
 }
 
-// indexed has another release find the record by these words only.
+// indexed replaces the record's words in the index, as if another release had
+// written them.
 func (k *kept) indexed(words string) {
 	k.Helper()
 	ctx := context.Background()
@@ -109,7 +110,7 @@ func (k *kept) indexed(words string) {
 
 func (k *kept) path() string { return "/" + k.family + "/" + k.id }
 
-// patch changes the record, which gets the revision.
+// patch changes the record and expects the revision.
 func (k *kept) patch(body string, revision int) map[string]any {
 	k.Helper()
 	a := k.Do("PATCH", k.path(), body, "If-Match", "*").Want(200)
@@ -119,7 +120,7 @@ func (k *kept) patch(body string, revision int) map[string]any {
 	return a.JSON()
 }
 
-// shows holds each way of reading the record to what it must be.
+// shows checks the record in every kind of read.
 func (k *kept) shows(want map[string]any) {
 	k.Helper()
 	reads := map[string]map[string]any{"read": k.Do("GET", k.path(), nil).Want(200).JSON()}
@@ -160,9 +161,9 @@ func with(record, more map[string]any) map[string]any {
 	return record
 }
 
-// TestOlderRow: a row that was written before a member came is read as if it
-// had the member as null, changes nothing when nothing changes, and gets the
-// member with its next change.
+// A row that was written before a member existed is read with null for that
+// member. A change without a difference changes nothing. The next real change
+// adds the member.
 func TestOlderRow(t *testing.T) {
 	missing := map[string]string{"contacts": "birthday", "companies": "vatId", "tasks": "dueAt"}
 	eachKept(t, func(t *testing.T, k *kept) {
@@ -204,8 +205,8 @@ func TestOlderRow(t *testing.T) {
 	})
 }
 
-// TestNewerRow: while a release is rolled out, the older one neither shows
-// members that it does not know nor loses them with a change of its own.
+// During a rolling update, the older release does not show members that it does
+// not know. A change by it does not lose them.
 func TestNewerRow(t *testing.T) {
 	eachKept(t, func(t *testing.T, k *kept) {
 		content, shape := k.row()
@@ -224,7 +225,7 @@ func TestNewerRow(t *testing.T) {
 			t.Errorf("a change of nothing wrote shape %d, %v", is, now)
 		}
 
-		// Nothing that the index has of this release's members differs.
+		// The words of this release's members are the same.
 		k.patch(map[string]string{"contacts": `{"birthday":"2001-02-03"}`, "companies": `{"address":{"street":"Am Hof 1"}}`, "tasks": `{"priority":"high"}`}[k.family], 2)
 		if k.found("Bergi") != 1 {
 			t.Error("a change of something else lost the word of a member that is unknown")
@@ -256,7 +257,7 @@ func TestNewerRow(t *testing.T) {
 			}
 		}
 
-		// An address of which only the newer release knows a member.
+		// This is an address with one member that only the newer release knows.
 		if has {
 			content["address"] = map[string]any{"floor": "4"}
 			k.written(content, newer)
@@ -283,8 +284,8 @@ func TestNewerRow(t *testing.T) {
 	})
 }
 
-// TestNewerRowWithHiddenReference: both what the actor does not see and what
-// the release does not know stay.
+// A change keeps hidden references, and also members that the release does not
+// know.
 func TestNewerRowWithHiddenReference(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -308,8 +309,9 @@ func TestNewerRowWithHiddenReference(t *testing.T) {
 	})
 }
 
-// TestOtherWords: what another release indexed is indexed anew with the next
-// change, whatever that changes; what this one indexed is not looked at.
+// A record that another release indexed is indexed anew with its next change,
+// whatever changes. The words of a record that this release indexed are not
+// compared.
 func TestOtherWords(t *testing.T) {
 	unindexed := map[string][2]string{
 		"contacts":  {`{"birthday":"2001-02-03"}`, `{"birthday":"2002-03-04"}`},

@@ -12,8 +12,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// A page must cost the same however large the table is: nothing is sorted, and
-// nothing read to its end, but what the page holds.
+// A page costs the same in a table of any size. No statement sorts, and none
+// reads rows that the page does not show.
 func TestListsGoAlongIndexes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
@@ -38,10 +38,10 @@ func TestListsGoAlongIndexes(t *testing.T) {
 		}
 		for l, statement := range s.list[d.Dialect()] {
 			look(fmt.Sprintf("%+v", l), statement, "", nil)
-			if l.deleted { // goes with no filter
+			if l.deleted { // cannot be combined with filters
 				continue
 			}
-			// Where few rows can match, an engine may sort them.
+			// If only few rows can match, an engine may sort them.
 			few := []string{"TEMP B-TREE", "->  Sort"}
 			counting := []string{"CO-ROUTINE", "SCAN"} // of what was found
 			company, email := &filter{column: column{name: "company_id"}}, &filter{column: column{name: "email"}, few: true}
@@ -65,8 +65,8 @@ func TestListsGoAlongIndexes(t *testing.T) {
 	})
 }
 
-// TestOwnAmongNonePrivate: where nothing was ever private, a member's own records
-// are not looked for among all.
+// In an office without private records, a member's own records are not looked
+// for among all.
 func TestOwnAmongNonePrivate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
@@ -113,12 +113,13 @@ func TestOwnAmongNonePrivate(t *testing.T) {
 	})
 }
 
-// readsAndThrowsAway recognises a scan that compares rows with a value of the
-// call, on either engine: with what the index does not hold.
+// readsAndThrowsAway recognizes a scan that compares rows with a value of the
+// call that the index does not contain, on either engine.
 var readsAndThrowsAway = regexp.MustCompile(`(?m)^ *Filter: .*\$|\(organization=\? AND updated_at`)
 
-// TestPairOfFilters: the open tasks of somebody who has done thousands, or for
-// whom thousands were done, are found without reading these.
+// The open tasks of a person who has completed thousands are found without
+// reading the completed ones. The same holds for the company of thousands of
+// completed tasks.
 func TestPairOfFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
@@ -167,7 +168,8 @@ func TestPairOfFilters(t *testing.T) {
 }
 
 // insertSome fills two organizations with thousands of contacts, among many
-// that have few: what PostgreSQL keeps in mind of the table is a few for each.
+// organizations with few. So the statistics of PostgreSQL say that an
+// organization has few.
 func insertSome(t *testing.T, d db.DB) {
 	ctx := context.Background()
 	err := d.Write(ctx, func(tx db.Tx) error {
@@ -201,9 +203,9 @@ func insertSome(t *testing.T, d db.DB) {
 	}
 }
 
-// planOf tells the plan that a connection of d keeps for the statement: on
-// PostgreSQL one for all values (plan_cache_mode), which explaining a statement
-// with its values would not show.
+// planOf returns the plan that a connection of d keeps for the statement. On
+// PostgreSQL that is the plan for all values (plan_cache_mode). Explaining the
+// statement with its values would not show it.
 func planOf(ctx context.Context, tx db.Tx, statement string, more ...any) (string, error) {
 	args := append([]any{1, "usr_0", 0, 1 << 40, 26}, more...)
 	if tx.Dialect().Name == "sqlite" {
@@ -228,7 +230,7 @@ func planOf(ctx context.Context, tx db.Tx, statement string, more ...any) (strin
 	return plan, err
 }
 
-// parameters counts $1 to $n of a statement.
+// parameters returns the number of parameters of a statement.
 func parameters(statement string) int {
 	n := 0
 	for strings.Contains(statement, fmt.Sprint("$", n+1)) {
@@ -237,7 +239,7 @@ func parameters(statement string) int {
 	return n
 }
 
-// planLines reads the rows of an explain of PostgreSQL's.
+// planLines reads the lines of a PostgreSQL explain.
 func planLines(ctx context.Context, tx db.Tx, query string, args ...any) (string, error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {

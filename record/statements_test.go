@@ -21,8 +21,8 @@ import (
 
 var write = flag.Bool("write", false, "write the statements of the families into testdata/statements (make docs)")
 
-// TestStatements holds testdata/statements to the SQL that package record and
-// what it calls send for each kind of call, in the order of their sending.
+// The SQL of each kind of call is that in testdata/statements, in the order in
+// which package record and its callees send it.
 func TestStatements(t *testing.T) {
 	apitest.Alone(t)
 	dbtest.EachURL(t, func(t *testing.T, address string) {
@@ -59,7 +59,7 @@ func firstDifference(want, got string) string {
 	return ", which is less"
 }
 
-// listener keeps the statements that package record asks for while it is on.
+// listener records the statements of package record while it is on.
 type listener struct {
 	mu         sync.Mutex
 	on         bool
@@ -89,7 +89,7 @@ func underRecord() bool {
 	}
 }
 
-// during returns what was heard while f ran.
+// during returns the statements that were sent while f ran.
 func (l *listener) during(f func()) []string {
 	l.mu.Lock()
 	l.on, l.statements = true, nil
@@ -101,7 +101,7 @@ func (l *listener) during(f func()) []string {
 	return l.statements
 }
 
-// story writes down the calls of a family and their statements.
+// story writes the calls of a family and their statements.
 type story struct {
 	*listener
 	family        string
@@ -110,8 +110,8 @@ type story struct {
 	known         map[string]bool
 }
 
-// tell writes a heading and the statements of f. A statement that stands above
-// is only named.
+// tell writes a heading and the statements of f. A statement that was shown
+// before is only named.
 func (s *story) tell(heading string, f func()) {
 	fmt.Fprintf(&s.text, "-------- %s\n\n", heading)
 	for _, query := range s.during(f) {
@@ -125,11 +125,11 @@ func (s *story) tell(heading string, f func()) {
 	}
 }
 
-// newest asks for the version with all filters.
+// newest requests the version with all filters.
 var newest = []string{"Svc-Version", api.Versions[len(api.Versions)-1].Name}
 
-// both tells a call by a member, whose statements look at the audience, and by an
-// admin, who sees all. The heading shows shown in place of the path.
+// both shows a call by a member, whose statements check the audience, and by an
+// admin, who sees all. The heading has shown in place of the path.
 func (s *story) both(path, shown string) {
 	s.tell("GET "+shown+", by a member", func() { s.member.Do("GET", path, nil, newest...).Want(200) })
 	s.tell("GET "+shown+", by an admin", func() { s.admin.Do("GET", path, nil, newest...).Want(200) })
@@ -142,9 +142,9 @@ func (s *story) create(family string, body map[string]any) (id string) {
 	return id
 }
 
-// rest tells of all that follows the creation. change is a body that changes what
-// the record is found by. Each of filters is the names of one or several, with
-// spaces.
+// rest shows all calls after the creation. change is a body that changes the
+// words of the record. Each element of filters has the names of one or several
+// filters, separated by spaces.
 func (s *story) rest(id, change string, values map[string]string, filters ...string) {
 	base := "/" + s.family
 	record, shown := base+"/"+id, base+"/{id}"
@@ -161,7 +161,7 @@ func (s *story) rest(id, change string, values map[string]string, filters ...str
 	s.tell("DELETE "+shown, func() { s.member.Do("DELETE", record, nil, "If-Match", "*").Want(204) })
 }
 
-// narrowed tells of lists or counts with filters.
+// narrowed shows lists or counts with filters.
 func (s *story) narrowed(path string, values map[string]string, filters []string) {
 	for _, names := range filters {
 		given := url.Values{}
@@ -172,7 +172,8 @@ func (s *story) narrowed(path string, values map[string]string, filters []string
 	}
 }
 
-// others makes a record of each family and returns by which filter it is named.
+// others makes a record of each family. It returns their ids by the filters
+// that accept them.
 func (s *story) others() map[string]string {
 	made := func(family, name string) string {
 		return s.member.Do("POST", "/"+family, map[string]any{name: "Anna"}).Want(201).Text("id")
@@ -211,14 +212,14 @@ func theDocuments(s *story) {
 	s.rest(id, `{"name":"akte.txt"}`, v, "contactId", "taskId", "companyId")
 }
 
-// formatted writes a statement with a line for each clause, and each select
-// within another one step to the right.
+// formatted writes a statement with one line for each clause. Nested selects
+// are indented.
 func formatted(query string) string {
 	query = strings.Join(strings.Fields(query), " ")
 	query = strings.NewReplacer("( ", "(", " )", ")").Replace(query)
 	clauses := []string{"from ", "where ", "and ", "order by ", "limit ", "union all ", "values ", "set ", "on conflict ", "returning ", "select ", "group by "}
 	var b strings.Builder
-	depth := []bool{true} // whether each open parenthesis holds a select
+	depth := []bool{true} // whether each open parenthesis contains a select
 	indent := func() string { return "\n" + strings.Repeat("\t", selects(depth)-1) }
 	for i := 0; i < len(query); i++ {
 		c := query[i]

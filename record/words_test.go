@@ -9,7 +9,7 @@ import (
 	"kartei/search"
 )
 
-// The families of TestWordsOf have the same members and are found by others.
+// The families of TestWordsOf have the same members and different words.
 type (
 	searchable struct {
 		Name    string   `json:"name"`
@@ -61,8 +61,8 @@ func (s *byBoth) Words() *search.Document {
 	return d
 }
 
-// TestWordsOf: the number for what a family is found by differs with each
-// member and rank, and is the same at every start.
+// The hash of a family's words differs for each member and rank, and is the
+// same at every start.
 func TestWordsOf(t *testing.T) {
 	seen := map[int64]string{}
 	for name, number := range map[string]func() int64{

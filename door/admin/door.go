@@ -11,28 +11,29 @@ import (
 	"kartei/kit/fault"
 )
 
-// Door calls the operations of the second table (api.Console) as the operator, and
-// the acts of the process.
+// Door calls the operations of the second table (api.Console) as the operator.
+// It also calls the acts of the process.
 type Door struct {
-	// API carries out operations. It is nil where only acts can be called.
+	// API executes operations. It is nil if only acts can be called.
 	API *api.API
-	// Acts are those of the process.
+	// Acts are the acts of the process.
 	Acts socket.Acts
 }
 
-// Call carries out an operation or an act in this process.
+// Call executes an operation or an act in this process.
 func (d *Door) Call(ctx context.Context, name string, in, out any) error {
 	return socket.CallHere(ctx, d, name, in, out)
 }
 
-// Carry carries out an operation or an act: JSON in, a value that becomes JSON out.
+// Carry executes an operation or an act: JSON in, a value that becomes JSON
+// out.
 func (d *Door) Carry(ctx context.Context, name string, body []byte) (any, error) {
 	if d.API == nil || !api.InConsole(name) {
 		return d.Acts.Carry(ctx, name, body)
 	}
 	out, err := api.Call[json.RawMessage](ctx, d.API, api.Caller{Door: api.Admin, Credential: api.Local()}, name, api.Arguments{Body: body})
 	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Internal && f.Cause != nil {
-		return nil, f.Cause // the operator sees what failed
+		return nil, f.Cause // the operator sees the cause
 	}
 	if err == nil && len(out) == 0 {
 		return struct{}{}, nil

@@ -51,8 +51,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Both ways behave alike: a fault of an operation keeps its code, its fields and its
-// words, and members that nobody knows are refused.
+// A call behaves the same in this process and through the socket. A fault keeps
+// its code, its fields and its texts, and unknown members are refused.
 func TestFaultsOfOperations(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	for name, caller := range map[string]socket.Caller{"here": &admin.Door{API: o.API}, "there": dial(t, o)} {
@@ -78,8 +78,8 @@ func TestFaultsOfOperations(t *testing.T) {
 	}
 }
 
-// Operations of the second table through the socket, from an organization to a
-// revoked key.
+// The operations of the second table work through the socket, from a new
+// organization to a revoked key.
 func TestOperations(t *testing.T) {
 	client := dial(t, apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1)))
 	call := func(name string, in, out any) {

@@ -15,22 +15,22 @@ import (
 // Act is one administrative act: JSON in, a value that becomes JSON out.
 type Act func(ctx context.Context, in []byte) (any, error)
 
-// Acts are the acts of the process itself, by name: what concerns the instance or
-// its machine and stands in no table of operations.
+// Acts are the acts of the process itself, by name. They concern the instance
+// or its machine, and are in no table of operations.
 //
-// The map must not change once it is served.
+// The map must not change while it is served.
 type Acts map[string]Act
 
-// Caller carries out operations and acts by name, in this process or in the server's
-// (Client). in and out are what the act takes and gives; out may be nil.
-// Errors are *fault.Fault where the act refused, whichever way it was called.
+// Caller calls operations and acts by name, in this process or in the server's
+// (Client). in is the input. out is a pointer to the output, or nil. If the act
+// refuses, the error is a *fault.Fault, in this process and through the socket.
 type Caller interface {
 	Call(ctx context.Context, name string, in, out any) error
 }
 
-// Do makes an act of a typed function. Members of the input that the function
-// does not know are refused, so that client and server of different releases
-// do not misunderstand one another in silence.
+// Do makes an act of a typed function. It refuses members of the input that the
+// function does not know. Otherwise a client and a server of different releases
+// would misunderstand each other silently.
 func Do[In, Out any](f func(context.Context, In) (Out, error)) Act {
 	return func(ctx context.Context, body []byte) (any, error) {
 		var in In
@@ -43,7 +43,7 @@ func Do[In, Out any](f func(context.Context, In) (Out, error)) Act {
 	}
 }
 
-// Call carries out an act in this process.
+// Call executes an act in this process.
 func (a Acts) Call(ctx context.Context, name string, in, out any) error {
 	return CallHere(ctx, a, name, in, out)
 }
@@ -56,13 +56,13 @@ func (a Acts) Carry(ctx context.Context, name string, body []byte) (any, error) 
 	return act(ctx, body)
 }
 
-// Carrier carries out what is called by name.
+// Carrier executes calls by name.
 type Carrier interface {
 	Carry(ctx context.Context, name string, body []byte) (any, error)
 }
 
-// CallHere carries out a call in this process. Input and answer pass through JSON
-// as they do through the socket, so that both ways behave alike.
+// CallHere executes a call in this process. Input and output pass through JSON,
+// so that it behaves like a call through the socket.
 func CallHere(ctx context.Context, c Carrier, name string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -85,9 +85,9 @@ func unknownAct(name string) error {
 	return fmt.Errorf("admin: this release has no act named %q", name)
 }
 
-// Sentence says in English what an error means to an operator: what was
-// refused, and which fields are wrong in which way. names are the words for
-// fields where the operator knows them by another name, such as a flag.
+// Sentence returns an error in English for an operator: what was refused, and
+// which fields are wrong and why. names replaces the names of fields by names
+// that the operator knows, such as flags.
 func Sentence(err error, names map[string]string) string {
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code == fault.Internal {

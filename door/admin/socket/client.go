@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what a client reads of one answer.
+// maxAnswer bounds the bytes that a client reads of an answer.
 const maxAnswer = 256 << 20
 
-// ErrNoServer is returned, wrapped, when nobody serves on the data folder.
+// ErrNoServer is returned, wrapped, if no server serves on the data folder.
 var ErrNoServer = errors.New("no server is running on it")
 
 // Client calls the acts of a running server.
@@ -28,11 +28,11 @@ type Client struct {
 	http   *http.Client
 }
 
-// Dial returns a client of the server on a data folder. ErrNoServer tells
-// that there is none: no socket, or one that a dead server left.
+// Dial returns a client of the server on a data folder. It returns ErrNoServer
+// if there is no socket, or only that of a dead server.
 func Dial(dataDir string) (*Client, error) {
 	path, err := socketPath(dataDir)
-	if errors.Is(err, ErrPathTooLong) { // then no server can have opened one
+	if errors.Is(err, ErrPathTooLong) { // no server can have a socket there
 		return nil, fmt.Errorf("admin: %s: %w", dataDir, ErrNoServer)
 	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -49,7 +49,7 @@ func Dial(dataDir string) (*Client, error) {
 	return &Client{path, filepath.Join(dataDir, SecretName), &http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 1, DisableCompression: true}}}, nil
 }
 
-// Call carries out an act in the server. It waits as long as the act takes.
+// Call executes an act in the server. It waits as long as the act takes.
 func (c *Client) Call(ctx context.Context, name string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -68,10 +68,11 @@ func (c *Client) Call(ctx context.Context, name string, in, out any) error {
 	return nil
 }
 
-// ask sends a request with the secret. A server that starts writes a new one
-// before it answers: what it refused is sent once more with that.
+// ask sends a request with the secret. A server that starts writes a new secret
+// before it answers. So if a request is refused, ask sends it again with the
+// new secret.
 func (c *Client) ask(ctx context.Context, name string, body []byte) ([]byte, error) {
-	secret, _ := readSecret(c.secret) // one that cannot be read is asked for again below
+	secret, _ := readSecret(c.secret) // if it cannot be read, it is read again below
 	for try := 1; ; try++ {
 		answer, known, err := c.send(ctx, name, body, secret)
 		if err != nil || known {
@@ -85,7 +86,7 @@ func (c *Client) ask(ctx context.Context, name string, body []byte) ([]byte, err
 	}
 }
 
-// send sends a request, and reports whether its secret was taken.
+// send sends a request, and reports whether the server accepted its secret.
 func (c *Client) send(ctx context.Context, name string, body []byte, secret string) (answer []byte, known bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kartei/acts/"+name, bytes.NewReader(body))
 	if err != nil {
@@ -112,20 +113,19 @@ func (c *Client) send(ctx context.Context, name string, body []byte, secret stri
 // Close ends the client's connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Config says where the data is.
+// Config locates the data.
 type Config struct {
-	// DataDir is the folder in which a server's socket would be; empty where
-	// there is none to ask.
+	// DataDir is the folder with a server's socket. It is empty if no server
+	// can be asked.
 	DataDir string
-	// Open opens the database in this process and returns the door to it, and
-	// how to close it. On SQLite it takes the single-process lock and fails
-	// where somebody has it.
+	// Open opens the database in this process. It returns the door to it, and a
+	// function that closes it. On SQLite it takes the single-process lock, and
+	// fails if another process has it.
 	Open func(ctx context.Context) (Caller, func(), error)
 }
 
-// Connect returns the acts of the server that runs on the data, or, where
-// none does, acts on the data itself. The function that it returns must be
-// called at the end.
+// Connect returns the server that runs on the data. If none runs, it opens the
+// data itself. The caller must call the returned function at the end.
 func Connect(ctx context.Context, cfg Config) (Caller, func(), error) {
 	if cfg.DataDir != "" {
 		client, err := Dial(cfg.DataDir)

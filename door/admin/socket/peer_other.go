@@ -4,6 +4,6 @@ package socket
 
 import "net"
 
-// ownPeer trusts the mode of the socket's file: other systems ask for the
-// other end's user each in its own way.
+// ownPeer trusts the mode of the socket's file, because there is no common way
+// to ask for the user at the other end.
 func ownPeer(net.Conn) bool { return true }

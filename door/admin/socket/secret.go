@@ -14,37 +14,37 @@ import (
 	"strings"
 )
 
-// SecretName is the file in the data folder whose content each request on the
-// socket must name. The kernel says only whose process is at the other end, and
-// the process that reads texts is the server's user too; it can open no file.
+// SecretName is the file in the data folder with the secret that each request
+// on the socket must name. The user at the other end is no proof: the process
+// that reads texts has the server's user too. But it cannot open files.
 const SecretName = "kartei.secret"
 
 // ErrNoSecret is returned, wrapped, if the secret cannot be written.
 var ErrNoSecret = errors.New("the secret of the administration socket cannot be written")
 
-// ErrRefused is returned, wrapped, if a server does not take a request's secret.
+// ErrRefused is returned, wrapped, if a server refuses a request's secret.
 var ErrRefused = errors.New("the server refuses the command")
 
 const (
-	// scheme stands before the secret in the header Authorization (RFC 6750).
+	// scheme precedes the secret in the header Authorization (RFC 6750).
 	scheme = "Bearer "
-	// maxSecret bounds what is read of the file; rand.Text has 26 bytes.
+	// maxSecret bounds the bytes read of the file; rand.Text has 26 bytes.
 	maxSecret = 1 << 10
-	// maxTries is how often a client reads the secret anew: a server that started
-	// meanwhile has written another.
+	// maxTries bounds how often a client reads the secret. A server that has
+	// just started has written a new one.
 	maxTries = 3
 )
 
-// Listener is the socket, open, and the secret of its server. To close it
-// removes both.
+// Listener is the open socket with the secret of its server. Close removes
+// both.
 type Listener struct {
 	net.Listener
 	path string
 	sum  [sha256.Size]byte
 }
 
-// writeSecret gives the listener a new secret. The file is there whole or not at
-// all, and its owner's alone.
+// writeSecret gives the listener a new secret. The file appears whole, and only
+// its owner can read it.
 func (l *Listener) writeSecret(dataDir string) error {
 	secret := rand.Text()
 	l.path, l.sum = filepath.Join(dataDir, SecretName), sha256.Sum256([]byte(secret))
@@ -63,8 +63,8 @@ func (l *Listener) writeSecret(dataDir string) error {
 	return nil
 }
 
-// Close closes the socket and removes it, and the secret, unless another server
-// has written its own since.
+// Close closes and removes the socket. It also removes the secret, unless
+// another server has written a new one.
 func (l *Listener) Close() error {
 	err := l.Listener.Close()
 	if secret, _ := readSecret(l.path); sha256.Sum256([]byte(secret)) == l.sum {
@@ -73,16 +73,16 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// knows reports whether a request names the secret. Its time tells nothing of
-// how much of it is right.
+// knows reports whether a request names the secret. The comparison takes
+// constant time.
 func (l *Listener) knows(r *http.Request) bool {
 	secret, named := strings.CutPrefix(r.Header.Get("Authorization"), scheme)
 	sum := sha256.Sum256([]byte(secret))
 	return subtle.ConstantTimeCompare(sum[:], l.sum[:]) == 1 && named
 }
 
-// guard refuses requests that do not name the secret, before anything of them is
-// looked at.
+// guard refuses requests that do not name the secret, before it reads anything
+// else of them.
 func (l *Listener) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if l.knows(r) {
@@ -98,12 +98,12 @@ func (l *Listener) guard(next http.Handler) http.Handler {
 	})
 }
 
-// refused reports whether a server answered that it does not know the secret.
+// refused reports whether a server answered that the secret is wrong.
 func refused(r *http.Response) bool {
 	return r.StatusCode == http.StatusUnauthorized && r.Header.Get("WWW-Authenticate") != ""
 }
 
-// readSecret returns what the file holds.
+// readSecret returns the content of the file.
 func readSecret(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -114,7 +114,7 @@ func readSecret(path string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// refusal says what to do about a secret that was not taken.
+// refusal returns an error that says what to do about a refused secret.
 func refusal(path string, why error) error {
 	if why != nil {
 		return fmt.Errorf("admin: %w: its secret cannot be read: %w. A server writes it when it starts. "+

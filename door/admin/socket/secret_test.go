@@ -13,11 +13,11 @@ import (
 	"kartei/door/admin/socket"
 )
 
-// secretOf is the path of a folder's secret.
+// secretOf returns the path of a folder's secret.
 func secretOf(dir string) string { return filepath.Join(dir, socket.SecretName) }
 
-// No act is carried out for a request that does not name the secret, whoever's
-// process sends it.
+// No act runs for a request that does not name the secret, even if it comes
+// from the server's own user.
 func TestRequestsNameTheSecret(t *testing.T) {
 	dir := folder(t)
 	carried := 0
@@ -53,7 +53,8 @@ func TestRequestsNameTheSecret(t *testing.T) {
 	}
 }
 
-// What becomes of commands while the secret is missing or another's.
+// A command gets an error that says what to do if the secret is missing or is
+// that of another server.
 func TestCommandsWithoutTheSecret(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
@@ -84,8 +85,8 @@ func TestCommandsWithoutTheSecret(t *testing.T) {
 	}
 }
 
-// A server writes a new secret at its start, over what one that died has left,
-// and removes it at its end, but not that of another.
+// A server writes a new secret at its start, over that of a dead server. At its
+// end it removes its own secret, but not that of another server.
 func TestLifeOfTheSecret(t *testing.T) {
 	dir := folder(t)
 	if err := os.WriteFile(secretOf(dir), []byte("of one that died"), 0o644); err != nil {
@@ -126,8 +127,8 @@ func TestLifeOfTheSecret(t *testing.T) {
 	}
 }
 
-// A command that connects while a server starts reads the secret of the one
-// before, and comes through all the same.
+// A command that connects while a server starts reads the old secret first, and
+// still succeeds.
 func TestCommandRacesAStart(t *testing.T) {
 	dir := folder(t)
 	l := must(socket.Listen(dir))
@@ -137,7 +138,7 @@ func TestCommandRacesAStart(t *testing.T) {
 	}
 	connections := 0
 	l.Listener = hooked{l.Listener, func() {
-		if connections++; connections == 2 { // the first was Dial's; the second comes once the old secret was read
+		if connections++; connections == 2 { // the first is Dial's; the second begins after the old secret was read
 			if err := os.WriteFile(secretOf(dir), current, 0o600); err != nil {
 				t.Error(err)
 			}
@@ -158,7 +159,7 @@ func TestCommandRacesAStart(t *testing.T) {
 	}
 }
 
-// hooked does something with each connection before it is served.
+// hooked calls a function for each connection before it is served.
 type hooked struct {
 	net.Listener
 	do func()

@@ -20,20 +20,21 @@ const SocketName = "kartei.sock"
 
 const (
 	maxInput = 1 << 20
-	// maxCalls is how many acts run at once; who comes later waits.
+	// maxCalls bounds the acts that run at the same time. Further ones wait.
 	maxCalls = 16
-	// maxPath is how many bytes a socket's path may have: 107 on Linux. The
+	// maxPath is the longest path of a socket in bytes: 107 on Linux. The
 	// kernel's field also holds a NUL.
 	maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
-	// grace is how long acts may still run when the server ends.
+	// grace is the time that running acts have after the server was told to
+	// end.
 	grace = 10 * time.Second
 )
 
-// ErrServed is returned, wrapped, when a server answers on the data folder's
-// socket already.
+// ErrServed is returned, wrapped, if a server already answers on the data
+// folder's socket.
 var ErrServed = errors.New("another server answers on it")
 
-// ErrPathTooLong is returned, wrapped, when the data folder's path is too long
+// ErrPathTooLong is returned, wrapped, if the data folder's path is too long
 // for a socket in it.
 var ErrPathTooLong = errors.New("path too long for a socket")
 
@@ -47,8 +48,8 @@ func socketPath(dataDir string) (string, error) {
 }
 
 // Listen opens the socket in the data folder for its owner only, and writes its
-// secret. A socket left by a dead server is removed. A file that is no socket,
-// and a socket that is answered, are left alone and are errors.
+// secret. It removes the socket of a dead server. It fails, and changes
+// nothing, if there is another file or the socket of a living server.
 func Listen(dataDir string) (*Listener, error) {
 	path, err := socketPath(dataDir)
 	if err != nil {
@@ -98,8 +99,8 @@ func removeStale(path string) error {
 	return nil
 }
 
-// ownersOnly refuses connections of other users than the process's own and
-// root, should the file's mode not keep them away.
+// ownersOnly refuses connections of users other than the process's own and
+// root, in case the file's mode does not keep them away.
 type ownersOnly struct{ net.Listener }
 
 func (l ownersOnly) Accept() (net.Conn, error) {
@@ -112,8 +113,8 @@ func (l ownersOnly) Accept() (net.Conn, error) {
 	}
 }
 
-// Serve serves a door on a listener that Listen opened, until ctx ends; then it
-// waits for running ones, and removes the socket and its secret.
+// Serve serves a door on a listener that Listen opened. When ctx ends, it waits
+// for running acts, and removes the socket and its secret.
 func Serve(ctx context.Context, l *Listener, c Carrier) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /acts/{name}", handler(c))
@@ -135,7 +136,7 @@ func Serve(ctx context.Context, l *Listener, c Carrier) error {
 		done <- err
 	})
 	err := server.Serve(l)
-	if stop() { // it failed by itself
+	if stop() { // the server failed by itself
 		server.Close()
 		return fmt.Errorf("admin: %w", err)
 	}
@@ -161,7 +162,7 @@ func handler(c Carrier) http.Handler {
 	})
 }
 
-// run carries out one act.
+// run executes one act.
 func run(c Carrier, r *http.Request) (int, []byte) {
 	answer, err := func() (any, error) {
 		in, err := io.ReadAll(io.LimitReader(r.Body, maxInput+1))

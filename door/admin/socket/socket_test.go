@@ -65,7 +65,8 @@ func serve(t *testing.T, dir string, acts socket.Acts) {
 	})
 }
 
-// folder has a short path: t.TempDir's can be too long for a socket.
+// folder returns a folder with a short path: that of t.TempDir can be too long
+// for a socket.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "kartei")
@@ -76,7 +77,7 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// Both ways behave alike: in this process and through the socket.
+// An act behaves the same in this process and through the socket.
 func TestBothWays(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
@@ -199,7 +200,7 @@ func TestWhoIsInTheWay(t *testing.T) {
 	})
 }
 
-// When the server ends, acts that run are finished, and the socket is gone.
+// When the server ends, running acts finish, and the socket is removed.
 func TestEnd(t *testing.T) {
 	defer leaktest.None(t)
 	dir := folder(t)
@@ -255,7 +256,7 @@ func TestCallersMayGo(t *testing.T) {
 	}
 }
 
-// Only so many acts run at once; the others wait and are carried out.
+// The number of concurrent acts is bounded. Further ones wait, and then run.
 func TestActsAreBounded(t *testing.T) {
 	dir := folder(t)
 	var mu sync.Mutex
@@ -291,7 +292,7 @@ func TestActsAreBounded(t *testing.T) {
 	}
 }
 
-// What is no call of an act gets an answer and does nothing.
+// A request that is not a call of an act gets an answer and changes nothing.
 func TestOtherRequests(t *testing.T) {
 	dir := folder(t)
 	serve(t, dir, acts)
@@ -321,7 +322,7 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
-// Connect asks the server where there is one, and opens the data where not.
+// Connect returns the server if one runs, and opens the data otherwise.
 func TestConnect(t *testing.T) {
 	dir := folder(t)
 	opened, closed := 0, 0

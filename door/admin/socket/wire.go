@@ -9,13 +9,13 @@ import (
 	"kartei/kit/fault"
 )
 
-// problem is how an error travels through the socket. The other end is the
-// operator, so causes are told.
+// problem is the form of an error on the socket. The other end is the operator,
+// so it includes causes.
 type problem struct {
 	Code   fault.Code   `json:"code,omitempty"`
 	Detail *fault.Text  `json:"detail,omitempty"`
 	Fields []wrongField `json:"fields,omitempty"`
-	// Message is the error's own text where it is no fault.
+	// Message is the error's own text if the error is not a fault.
 	Message string `json:"message,omitempty"`
 }
 
