@@ -18,19 +18,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// With KARTEI_TEST_DOOR=batch the calls of clients travel as parts of a batch if
-// they can, between two others. The answer that a test sees is put together from
-// those of the part and of the batch, so any test may run this way.
+// With KARTEI_TEST_DOOR=batch, the calls of clients travel as parts of a batch
+// if they can, between two other parts. The answer for the test is made from
+// those of the part and of the batch. So any test may run this way.
 
-// Alone skips a test that counts or times what each call does, where calls
-// travel in batches.
+// Alone skips a test that counts or measures single calls if calls travel in
+// batches.
 func Alone(t testing.TB) {
 	if os.Getenv("KARTEI_TEST_DOOR") == "batch" {
 		t.Skip("what a batch does besides its parts is not what this test is about")
 	}
 }
 
-// Part is a call as a part of a batch.
+// Part is a call in a batch.
 type Part struct {
 	ID      string            `json:"id,omitempty"`
 	Method  string            `json:"method"`
@@ -47,8 +47,8 @@ type Result struct {
 	Body    jsontext.Value    `json:"body"`
 }
 
-// Batch sends calls in one batch, and returns the whole answer with the
-// results, none where the batch was refused.
+// Batch sends calls in one batch. It returns the whole answer and the results,
+// which are nil if the batch was refused.
 func (c *Client) Batch(parts []Part, headers ...string) (*Answer, []Result) {
 	c.Helper()
 	return c.batch(context.Background(), parts, headers)
@@ -72,18 +72,18 @@ func (c *Client) batch(ctx context.Context, parts []Part, headers []string) (*An
 	return a, body.Results
 }
 
-// SentInBatch returns how many calls of the process travelled in a batch
-// because KARTEI_TEST_DOOR says so.
+// SentInBatch returns the number of calls of this process that traveled in a
+// batch because of KARTEI_TEST_DOOR.
 func SentInBatch() int64 { return inBatch.Load() }
 
 var inBatch atomic.Int64
 
-// nothing is a part that is answered 404 and charged nothing.
+// nothing is a part that is answered 404 and not charged.
 var nothing = Part{Method: "GET", Path: "/nothing"}
 
-// throughBatch sends a request as a part of a batch. It returns nil where the
-// request is none that a batch can hold, or where the whole batch is refused;
-// then the test sends it alone.
+// throughBatch sends a request as a part of a batch. It returns nil if a batch
+// cannot contain the request, or if the whole batch was refused. Then the test
+// sends the request alone.
 func (c *Client) throughBatch(r *http.Request) *Answer {
 	c.Helper()
 	part, headers, fits := partOf(r)
@@ -162,13 +162,13 @@ func partOf(r *http.Request) (p Part, headers []string, fits bool) {
 	return p, headers, p.takeBody(r)
 }
 
-// takeBody leaves the request's body in its place, and reports whether a part
-// can hold it.
+// takeBody reads the body and puts it back into the request. It reports whether
+// a part can contain it.
 func (p *Part) takeBody(r *http.Request) bool {
 	if r.Body == nil || r.Body == http.NoBody {
 		return true
 	}
-	if r.ContentLength < 0 { // comes bit by bit, as the test wants it
+	if r.ContentLength < 0 { // the test controls how the body arrives
 		return false
 	}
 	body, err := io.ReadAll(r.Body)
@@ -176,7 +176,8 @@ func (p *Part) takeBody(r *http.Request) bool {
 	if err != nil || len(body) > 1<<20-1000 || bytes.Count(body, []byte("[")) > 40 || bytes.Count(body, []byte("{")) > 40 {
 		return false
 	}
-	// A batch has a megabyte and a hundred levels for all its parts.
+	// A megabyte and a hundred levels of JSON must suffice for all parts of a
+	// batch.
 	if len(body) == 0 {
 		return true
 	}
@@ -184,7 +185,7 @@ func (p *Part) takeBody(r *http.Request) bool {
 	return p.Body.IsValid() && p.Body.Kind() != 'n'
 }
 
-// send sends a request as it is.
+// send sends a request unchanged.
 func (c *Client) send(r *http.Request) *Answer {
 	c.Helper()
 	w := httptest.NewRecorder()
@@ -194,8 +195,8 @@ func (c *Client) send(r *http.Request) *Answer {
 	return answer
 }
 
-// Received returns headers as an HTTP client has them that read them from the
-// wire: under the canonical names of net/http.
+// Received returns headers as an HTTP client sees them after reading them from
+// the wire: under the canonical names of net/http.
 func Received(sent http.Header) http.Header {
 	h := make(http.Header, len(sent))
 	for name, values := range sent {

@@ -16,13 +16,12 @@ import (
 )
 
 // Conform fails the test unless an answer is in the frozen document of the
-// version: the operation has the status, the headers are there and as
-// described, and the body has the content type and schema. path is below /v1,
-// with or without a query.
+// version. The operation must have the status, the headers must be as
+// described, and the body must have the content type and schema. path is below
+// /v1, with or without a query.
 //
 // Answers that belong to no operation (404 of an unknown path, 405, 403 of a
-// blocked family) have no place in the document. They are checked as any problem
-// is.
+// blocked family) are not in the document. They are checked as problems only.
 func Conform(t testing.TB, version, method, path string, status int, header http.Header, body []byte) {
 	t.Helper()
 	c, err := contractOf(version)
@@ -34,8 +33,8 @@ func Conform(t testing.TB, version, method, path string, status int, header http
 	}
 }
 
-// contract is one frozen document, read without any code of package api, so
-// that both must be wrong for a mistake to pass.
+// contract is one frozen document, read without any code of package api. So
+// only a mistake in both would pass.
 type contract struct {
 	root     map[string]any
 	compiler *jsonschema.Compiler
@@ -85,7 +84,7 @@ type place struct {
 	pointer string
 }
 
-// at follows names down from p, and references where they lead.
+// at follows names down from p, and resolves references.
 func (c *contract) at(p place, names ...string) place {
 	p = c.resolve(p)
 	for _, name := range names {
@@ -105,7 +104,7 @@ func (c *contract) resolve(p place) place {
 	return c.at(place{c.root, ""}, names...)
 }
 
-// check returns what is wrong with an answer.
+// check returns an error that describes the first mistake in an answer.
 func (c *contract) check(method, path string, status int, header http.Header, body []byte) (wrong []string) {
 	operation, found := c.operation(method, path)
 	var response place
@@ -128,7 +127,7 @@ func (c *contract) check(method, path string, status int, header http.Header, bo
 			wrong = append(wrong, "it has a body")
 		}
 		return wrong
-	case content["application/octet-stream"] != nil: // a file
+	case content["application/octet-stream"] != nil: // the answer is a file
 		return wrong
 	case content[header.Get("Content-Type")] == nil:
 		return append(wrong, fmt.Sprintf("Content-Type is %q", header.Get("Content-Type")))
@@ -148,8 +147,8 @@ func (c *contract) check(method, path string, status int, header http.Header, bo
 	return wrong
 }
 
-// checkItems holds the items of a page to what their schema cannot say: each is a
-// whole record, or a deletion marker and nothing else.
+// checkItems checks what the schema of a page cannot say: each item is either a
+// whole record or a deletion marker.
 func (c *contract) checkItems(page place, value any) (wrong []string) {
 	item := c.at(page, "properties", "data", "items")
 	record, is := strings.CutSuffix(item.pointer, "ListItem")
@@ -171,7 +170,7 @@ func (c *contract) checkItems(page place, value any) (wrong []string) {
 	return wrong
 }
 
-// checkProblem holds a problem to what a schema cannot say.
+// checkProblem checks what the schema of a problem cannot say.
 func checkProblem(response place, found bool, problem map[string]any, status int, header http.Header) (wrong []string) {
 	codes, _ := response.value["x-kartei-codes"].([]any)
 	if found && !slices.Contains(codes, problem["code"]) {
@@ -198,8 +197,9 @@ func checkProblem(response place, found bool, problem map[string]any, status int
 	return wrong
 }
 
-// operation finds the operation of a request; HEAD is that of GET. Fixed words
-// go before {id}. Methods are case-sensitive (RFC 9110, section 9.1).
+// operation finds the operation of a request; HEAD has that of GET. Fixed words
+// take precedence over {id}. Methods are case-sensitive (RFC 9110, section
+// 9.1).
 func (c *contract) operation(method, path string) (place, bool) {
 	if method != strings.ToUpper(method) {
 		return place{}, false
@@ -214,7 +214,7 @@ func (c *contract) operation(method, path string) (place, bool) {
 			continue
 		}
 		item := c.at(paths, template)
-		if method != strings.ToUpper(method) || item.value[strings.ToLower(method)] == nil { // methods have a case
+		if method != strings.ToUpper(method) || item.value[strings.ToLower(method)] == nil { // methods are case-sensitive
 			return place{}, false
 		}
 		return c.at(item, strings.ToLower(method)), true
@@ -222,7 +222,7 @@ func (c *contract) operation(method, path string) (place, bool) {
 	return place{}, false
 }
 
-// withID puts {id} for the second segment of a path.
+// withID replaces the second segment of a path by {id}.
 func withID(path string) string {
 	segments := strings.Split(path, "/")
 	if len(segments) > 2 && segments[2] != "" {
@@ -267,7 +267,7 @@ func (c *contract) validate(pointer string, value any) error {
 	return schema.Validate(value)
 }
 
-// escapeFragment writes the braces of a path in a URL's fragment.
+// escapeFragment escapes the braces of a path for a URL's fragment.
 func escapeFragment(pointer string) string {
 	return strings.NewReplacer("{", "%7B", "}", "%7D", "+", "%2B").Replace(pointer)
 }

@@ -26,18 +26,18 @@ import (
 	"kartei/work/job"
 )
 
-// MaxFile is how many bytes a file may have in an office, unless MaxSize says
-// otherwise.
+// MaxFile is the maximum size of a file in an office, unless MaxSize sets
+// another.
 const MaxFile = 1 << 20
 
-// MaxStaged is how many bytes the open uploads of an office may have announced.
+// MaxStaged bounds the announced bytes of the open uploads of an office.
 const MaxStaged = 64 << 20
 
 // baseURL is the address of every office.
 const baseURL = "https://kartei.example"
 
-// depot is where the files of a database lie, and who is told of its jobs:
-// offices that share a database share its queue, and so the rest.
+// depot holds the files of a database, and the signal about its jobs. Offices
+// on the same database share its queue of jobs, so they share the depot too.
 type depot struct {
 	store  *blob.Local
 	folder string
@@ -46,7 +46,7 @@ type depot struct {
 
 var depots sync.Map // by db.DB
 
-// files makes where the office's files lie.
+// files makes the store of the office's files.
 func (o *Office) files() {
 	o.Helper()
 	if p, known := depots.Load(o.DB); known {
@@ -71,7 +71,7 @@ func (o *Office) files() {
 	})
 }
 
-// blobs is the store as the office uses it.
+// blobs returns the store as the office uses it.
 func (o *Office) blobs() blob.Store {
 	if o.options.stored != nil {
 		return o.options.stored(o.Store)
@@ -79,10 +79,10 @@ func (o *Office) blobs() blob.Store {
 	return o.Store
 }
 
-// Stored has an office use its store through what wrap returns.
+// Stored makes an office use the store that wrap returns.
 func Stored(wrap func(blob.Store) blob.Store) Option { return func(o *options) { o.stored = wrap } }
 
-// Workshop is who carries out an office's jobs.
+// Workshop holds the parts that run an office's jobs.
 type Workshop struct {
 	DB       db.DB
 	Maker    *document.Maker
@@ -90,10 +90,10 @@ type Workshop struct {
 	Options  job.Options
 }
 
-// Working changes who carries out the jobs of an office.
+// Working changes the parts that run the jobs of an office.
 func Working(change func(*Workshop)) Option { return func(o *options) { o.working = change } }
 
-// fileOptions are those of the API.
+// fileOptions returns the options of the API for files.
 func (o *Office) fileOptions() app.Files {
 	return app.Files{Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared, Types: extract.Allow().Names()}
 }
@@ -132,8 +132,8 @@ func (o *Office) work() {
 	o.Cleanup(o.stopWork)
 }
 
-// Restart ends who carries out the office's jobs, as when a process stops, and
-// has another go on.
+// Restart stops the workers of the office's jobs, as the end of a process does,
+// and starts new ones.
 func (o *Office) Restart() {
 	o.Helper()
 	o.stopWork()
@@ -144,7 +144,7 @@ func (o *Office) receiver() *upload.Receiver {
 	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs(), Addresses: o.Store}
 }
 
-// withUploads adds the target of uploads to the door.
+// withUploads adds the address for uploads to the handler.
 func (o *Office) withUploads(calls http.Handler) http.Handler {
 	uploads := rest.UploadHandler(&api.Uploads{API: o.API, Receiver: o.receiver()})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +156,7 @@ func (o *Office) withUploads(calls http.Handler) http.Handler {
 	})
 }
 
-// Put sends a file to where an upload session says.
+// Put sends a file to the address of an upload session.
 func (c *Client) Put(session *Answer, file []byte) *Answer {
 	c.Helper()
 	s := session.JSON()
@@ -177,7 +177,7 @@ func (c *Client) Upload(name, contentType string, file []byte) string {
 	return session.Text("id")
 }
 
-// Await returns the operation that a call began, once it has ended.
+// Await waits until an operation has ended, and returns it.
 func (c *Client) Await(accepted *Answer) *Answer {
 	c.Helper()
 	for {
@@ -194,11 +194,11 @@ func (c *Client) Await(accepted *Answer) *Answer {
 	}
 }
 
-// long bounds waits that only ever pass where something is broken.
+// long bounds waits. It passes only if something is broken.
 const long = time.Minute
 
-// Rest waits until no job runs or is due, that is until all that follows from
-// what was done is done.
+// Rest waits until no job runs or is due, so all consequences of the calls
+// before are complete.
 func (o *Office) Rest() {
 	o.Helper()
 	for overdue := time.After(long); ; {
@@ -222,11 +222,11 @@ func (o *Office) Rest() {
 	}
 }
 
-// Ended is closed when the next job ends. To wait for the effect of a job, call it
-// before looking.
+// Ended returns a channel that is closed when the next job ends. To wait for
+// the effect of a job, call Ended before checking for it.
 func (o *Office) Ended() <-chan struct{} { return o.worked.wait() }
 
-// Stored returns the names of all bytes of an office, in order.
+// Stored returns the names of all stored files of an office, in order.
 func (o *Office) Stored() (names []string) {
 	o.Helper()
 	for info, err := range o.Store.List(context.Background(), "") {
@@ -239,8 +239,8 @@ func (o *Office) Stored() (names []string) {
 	return names
 }
 
-// Document uploads a file and makes a document of it, with further members if they
-// are given. It returns the document's id.
+// Document uploads a file and makes a document of it, with further members if
+// they are given. It returns the document's id.
 func (c *Client) Document(name, contentType string, file []byte, members ...map[string]any) string {
 	c.Helper()
 	body := map[string]any{"uploadId": c.Upload(name, contentType, file)}
@@ -257,7 +257,7 @@ func (c *Client) Document(name, contentType string, file []byte, members ...map[
 	return result["id"].(string)
 }
 
-// signal wakes all who wait for something to happen.
+// signal wakes all goroutines that wait for an event.
 type signal struct{ next chan chan struct{} }
 
 func newSignal() *signal {
@@ -266,7 +266,7 @@ func newSignal() *signal {
 	return s
 }
 
-// wait returns what is closed when it happens next.
+// wait returns a channel that is closed at the next event.
 func (s *signal) wait() <-chan struct{} {
 	c := <-s.next
 	s.next <- c

@@ -10,8 +10,8 @@ import (
 	"kartei/store/db"
 )
 
-// Inside runs f as the client's principal in one transaction, as a door does
-// that does not ask for an API key: neither the gate nor scopes are looked at.
+// Inside runs f as the client's principal in one transaction, like a door
+// without API keys. Neither the gate nor scopes are checked.
 func (c *Client) Inside(f func(context.Context, *app.Call) error) {
 	c.Helper()
 	if err := c.Try(f); err != nil {
@@ -19,7 +19,7 @@ func (c *Client) Inside(f func(context.Context, *app.Call) error) {
 	}
 }
 
-// Try is like Inside and returns what f does.
+// Try is like Inside, and returns the error of f.
 func (c *Client) Try(f func(context.Context, *app.Call) error) error {
 	ctx := context.Background()
 	actor, err := c.Directory.Authenticate(ctx, c.Key, netip.MustParseAddr("192.0.2.1"))

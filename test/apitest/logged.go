@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Logged is what several loggers wrote, at the same time or not.
+// Logged collects the lines of several loggers, which may write concurrently.
 type Logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -25,7 +25,7 @@ func (l *Logged) String() string {
 	return l.text.String()
 }
 
-// Len returns how many bytes that is.
+// Len returns the number of bytes.
 func (l *Logged) Len() int { return len(l.String()) }
 
 // Take returns all lines and forgets them.

@@ -36,8 +36,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Begin is when the clock of every test office stands at first: the day after
-// the current version was released.
+// Begin is the initial time of every test office's clock: the day after the
+// release of the current version.
 var Begin = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
 // Keys are the master keys of every test office.
@@ -46,7 +46,7 @@ var Keys = masterkey.Ring{Current: masterkey.New()}
 // Current returns the name of the current version of the API.
 func Current() string { return api.Names(api.VersionsIn("production"))[0] }
 
-// AllScopes are those of every family.
+// AllScopes are the scopes of every family.
 var AllScopes = strings.Fields("companies:read companies:write contacts:read contacts:write documents:read documents:write " +
 	"tasks:read tasks:write webhook_endpoints:read webhook_endpoints:write")
 
@@ -62,17 +62,17 @@ type Office struct {
 	API      *api.API
 	Log      *requestlog.Log
 	Handler  http.Handler
-	// ID is the live organization's, SandboxID the sandbox's.
+	// ID is the id of the live organization, SandboxID that of its sandbox.
 	ID, SandboxID string
-	// Logged is what the API wrote into the operator's log, of all replicas.
+	// Logged has the operator's log of all replicas.
 	Logged *Logged
 
-	// Store is where the office's files lie.
+	// Store holds the office's files.
 	Store *blob.Local
-	// Folder is the folder that it lies in.
+	// Folder is the folder of Store.
 	Folder string
 
-	worked   *signal // when a job has ended
+	worked   *signal // signaled when a job has ended
 	stopWork func()
 	versions []api.Version
 	// Limits counts the calls of this replica.
@@ -81,7 +81,7 @@ type Office struct {
 	options options
 }
 
-// Option changes what an office is made of.
+// Option changes an office before it starts.
 type Option func(*options)
 
 type options struct {
@@ -96,14 +96,14 @@ type options struct {
 	working                  func(*Workshop)
 }
 
-// Replicas says how many replicas answer the calls of an office on PostgreSQL
-// in turn. Without it they are as many as KARTEI_TEST_REPLICAS says, else one.
-// Tests that reach into one API say 1.
+// Replicas sets how many replicas answer the calls of an office on PostgreSQL
+// in turn. The default is the value of KARTEI_TEST_REPLICAS, or one. Tests that
+// use the insides of one API set 1.
 func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 
-// Metered makes the limits count, with other numbers for some of them, in one
-// replica: several go by the database's time, which no test moves (package
-// limit tests them).
+// Metered makes the limits count, with other numbers for some of them. It uses
+// one replica, because several use the time of the database, which a test
+// cannot move (package limit tests them).
 func Metered(overrides ...limit.Override) Option {
 	return func(o *options) {
 		policies, err := limit.With(overrides...)
@@ -114,19 +114,19 @@ func Metered(overrides ...limit.Override) Option {
 	}
 }
 
-// MaxCalls says how many calls one replica answers at the same time.
+// MaxCalls sets how many calls one replica answers at the same time.
 func MaxCalls(n int) Option { return func(o *options) { o.maxCalls = n } }
 
-// Transfers says how many files may be on their way at one replica at the same
-// time, and how many of them of one organization.
+// Transfers sets how many files one replica transfers at the same time, and how
+// many of one organization.
 func Transfers(most, each int) Option {
 	return func(o *options) { o.transfers, o.transfersEach = most, each }
 }
 
-// Versions are served instead of those of production.
+// Versions sets the versions that are served instead of those of production.
 func Versions(v ...api.Version) Option { return func(o *options) { o.versions = v } }
 
-// New opens an office on d, whose tables must be there. It is closed with the test.
+// New opens an office on d, which must be migrated. It is closed with the test.
 func New(t testing.TB, d db.DB, with ...Option) *Office {
 	t.Helper()
 	o := options{replicas: 1, versions: api.VersionsIn("production")}
@@ -157,7 +157,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	return office
 }
 
-// inTurn has further replicas answer every second, third ... call where the
+// inTurn lets further replicas answer every second, third ... call, if the
 // database can be opened more than once.
 func (o *Office) inTurn(n int) {
 	o.Helper()
@@ -206,8 +206,8 @@ func (o *Office) open() {
 	o.work()
 }
 
-// count makes the limiter, which on PostgreSQL shares its counts with the
-// other replicas of the office.
+// count makes the limiter. On PostgreSQL it shares its counts with the other
+// replicas of the office.
 func (o *Office) count() {
 	o.Helper()
 	o.Limits = limit.Open(o.options.limits, o.Clock, limit.Options{
@@ -230,9 +230,9 @@ func (o *Office) count() {
 
 var replicas atomic.Int64
 
-// Replica returns the same office as a second process would serve it: another
-// API and another directory, on the same database, reached through d, and with
-// its own clock where one is given.
+// Replica returns the same office as another process would serve it, on the
+// same database reached through d. It has an API and a directory of its own,
+// and a clock of its own if one is given.
 func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	o.Helper()
 	r := *o
@@ -246,7 +246,8 @@ func (o *Office) Replica(d db.DB, clocks ...*clock.Fake) *Office {
 	return &r
 }
 
-// Organization makes a further organization and returns its id and its sandbox's.
+// Organization makes a further organization. It returns its id and that of its
+// sandbox.
 func (o *Office) Organization(name string) (live, sandbox string) {
 	o.Helper()
 	info, err := o.Operator.CreateOrganization(context.Background(), settings.NewOrganization{
@@ -263,7 +264,7 @@ func (o *Office) Requests(in requestlog.QueryInput) (requestlog.QueryOutput, err
 	return readLog(o, settings.ListRequests, in)
 }
 
-// VersionsInUse tells which keys use which version.
+// VersionsInUse returns which keys use which version.
 func (o *Office) VersionsInUse(in requestlog.VersionsInput) (requestlog.VersionsOutput, error) {
 	return readLog(o, settings.ListVersions, in)
 }
@@ -336,7 +337,7 @@ type Client struct {
 	Principal, Key string
 }
 
-// Answer is what a request got.
+// Answer is the answer to a request.
 type Answer struct {
 	testing.TB
 	Status int
@@ -344,15 +345,17 @@ type Answer struct {
 	Body   []byte
 }
 
-// Do sends a request to /v1. headers are name, value pairs; a body that is not
-// []byte or string is sent as JSON. A write gets Svc-Preview, a POST a fresh
-// Idempotency-Key, unless headers say otherwise; an empty value sends none.
+// Do sends a request to /v1. headers are alternating names and values. A body
+// that is not []byte or string is sent as JSON. Unless headers say otherwise, a
+// write gets Svc-Preview and a POST gets a fresh Idempotency-Key. An empty
+// value removes a header.
 func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
 	c.Helper()
 	return c.Send(c.Request(method, path, body, headers...))
 }
 
-// Send sends a request that Request made and the test changed.
+// Send sends a request that Request returned, and that the test may have
+// changed.
 func (c *Client) Send(r *http.Request) *Answer {
 	c.Helper()
 	if c.options.batched {
@@ -363,7 +366,7 @@ func (c *Client) Send(r *http.Request) *Answer {
 	return c.send(r)
 }
 
-// Request makes the request that Do sends.
+// Request returns the request that Do sends.
 func (c *Client) Request(method, path string, body any, headers ...string) *http.Request {
 	c.Helper()
 	h := http.Header{"Authorization": {"Bearer " + c.Key}}
@@ -404,7 +407,7 @@ func (c *Client) Request(method, path string, body any, headers ...string) *http
 
 var keys atomic.Int64
 
-// Fresh returns a text that no other call of the process returned.
+// Fresh returns a text that is unique in the process.
 func Fresh() string { return fmt.Sprintf("fresh-%d", keys.Add(1)) }
 
 // Want fails the test unless the answer has the status and, for a problem, the code.
@@ -429,7 +432,7 @@ func (a *Answer) JSON() map[string]any {
 	return v
 }
 
-// Text returns a member that is a text, empty where it is missing or null.
+// Text returns a text member. It is empty if the member is missing or null.
 func (a *Answer) Text(name string) string {
 	a.Helper()
 	v := a.JSON()[name]
@@ -454,7 +457,7 @@ func (a *Answer) Data() []map[string]any {
 	return data
 }
 
-// Fields returns the errors of a problem as name and code, in their order.
+// Fields returns the errors of a problem as names and codes, in their order.
 func (a *Answer) Fields() []string {
 	a.Helper()
 	var fields []string

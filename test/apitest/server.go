@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// wait is how long a connection of a test may last. It is long enough for a
-// loaded machine and only ever passes where an answer is missing.
+// wait bounds the life of a test's connection. It is long enough for a busy
+// machine, and passes only if an answer is missing.
 const wait = 2 * time.Minute
 
 // Server is an office behind a real listener on loopback.
@@ -32,17 +32,18 @@ func (o *Office) Listen() *Server {
 	return &Server{o, s.URL, s.Listener.Addr().String()}
 }
 
-// Wire is a request as it goes over the wire, byte for byte.
+// Wire is a request on the wire, byte for byte.
 type Wire struct {
 	Method, Path string
-	// Lines are header lines such as "If-Match: *". A line replaces all of
-	// Text's own lines of that name; "-Name" only removes them.
+	// Lines are header lines such as "If-Match: *". A line replaces all lines
+	// of that name that Text would add. "-Name" only removes them.
 	Lines []string
-	// Body is sent as it is, also where Lines say that it is chunked.
+	// Body is sent unchanged, even if Lines announce chunks.
 	Body string
 }
 
-// Text returns the request's bytes: HTTP/1.1 with what Do sends by itself.
+// Text returns the bytes of the request: HTTP/1.1 with the headers that Do
+// adds.
 func (c *Client) Text(w Wire) string {
 	h := []string{"Host: localhost", "Authorization: Bearer " + c.Key}
 	if w.Method != "GET" && w.Method != "HEAD" {
@@ -68,7 +69,7 @@ func (c *Client) Text(w Wire) string {
 	return w.Method + " /v1" + w.Path + " HTTP/1.1\r\n" + strings.Join(h, "\r\n") + "\r\n\r\n" + w.Body
 }
 
-// without removes the lines of the same name.
+// without removes all lines with a header's name.
 func without(lines []string, line string) []string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(line, "-"), ":")
 	return slices.DeleteFunc(lines, func(l string) bool {
@@ -77,12 +78,13 @@ func without(lines []string, line string) []string {
 	})
 }
 
-// Send sends a request over a connection of its own and returns the answer. No
-// answer within the wait, or a connection closed without one, fails the test.
+// Send sends a request over a connection of its own and returns the answer. The
+// test fails if there is no answer within the wait, or if the connection closes
+// before.
 func (s *Server) Send(c *Client, w Wire) *Answer {
 	s.Helper()
 	conn := s.Dial()
-	go io.Copy(conn, strings.NewReader(c.Text(w))) // the answer may come before all is sent
+	go io.Copy(conn, strings.NewReader(c.Text(w))) // the answer may come before the end of the request
 	return s.Read(bufio.NewReader(conn), w)
 }
 
@@ -98,7 +100,7 @@ func (s *Server) Dial() net.Conn {
 	return conn
 }
 
-// Read reads the answer to w.
+// Read reads the answer to the request w.
 func (s *Server) Read(r *bufio.Reader, w Wire) *Answer {
 	s.Helper()
 	response, err := http.ReadResponse(r, &http.Request{Method: w.Method})

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Attempt is one way to ask, whose duration might tell something.
+// Attempt is a call whose duration might reveal something.
 type Attempt struct {
 	Name string
 	Do   func()
 }
 
-// Measure runs the attempts in turns, each turn in another order, and returns
-// how long each took.
+// Measure runs the attempts in rounds, each round in another order. It returns
+// their durations.
 func Measure(turns int, attempts []Attempt) map[string][]time.Duration {
 	took := map[string][]time.Duration{}
 	for range turns {
@@ -26,9 +26,9 @@ func Measure(turns int, attempts []Attempt) map[string][]time.Duration {
 	return took
 }
 
-// Advantage is the probability that of one call of a and one of b the slower is of
-// b. 0.5 tells nothing apart, 1 (or 0) everything. It is the statistic of Mann and
-// Whitney over the two distributions.
+// Advantage is the probability that of one call of a and one of b, the call of
+// b is slower. At 0.5 the two cannot be distinguished; at 0 or 1 they always
+// can. It is the statistic of Mann and Whitney over the two distributions.
 func Advantage(a, b []time.Duration) float64 {
 	b = slices.Sorted(slices.Values(b))
 	sum := 0.0
@@ -40,7 +40,7 @@ func Advantage(a, b []time.Duration) float64 {
 	return sum / float64(len(a)*len(b))
 }
 
-// Median returns the middle one.
+// Median returns the median.
 func Median(samples []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(samples))[len(samples)/2]
 }

@@ -15,15 +15,14 @@ import (
 	"kartei/extract"
 )
 
-// EICAR is the file that every scanner takes for a virus and that does no
-// harm (eicar.org). It is put together here, so that no scanner takes this
-// program for one.
+// EICAR is the harmless file that every scanner reports as a virus (eicar.org).
+// It is put together here, so that no scanner reports this program.
 var EICAR = `X5O!P%@AP[4\PZX54(P^)7CC)7}` + `$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*`
 
-// Found is what the scanner says of it.
+// Found is the name that the scanner reports for it.
 const Found = "Eicar-Test-Signature.UNOFFICIAL"
 
-// signature is the checksum of the file, its length and its name, in the form
+// signature has the checksum of the file, its length and its name, in the form
 // of an .hdb database.
 const signature = "44d88612fea8a8f36de82e1278abb02f:68:Eicar-Test-Signature\n"
 
@@ -33,13 +32,13 @@ type Daemon struct {
 	dir   string
 	bin   string
 	lines string
-	end   chan struct{} // closed when it is to end
+	end   chan struct{} // closed to end the process
 	ended chan struct{}
 }
 
 // Start starts a clamd that ends with the test. settings are lines of its
-// configuration, such as "StreamMaxLength 1M". Where clamd is not installed the
-// test is skipped, with CI=true it fails.
+// configuration, such as "StreamMaxLength 1M". If clamd is not installed, the
+// test is skipped; with CI=true it fails.
 func Start(t testing.TB, settings ...string) *Daemon {
 	t.Helper()
 	bin := find()
@@ -50,7 +49,8 @@ func Start(t testing.TB, settings ...string) *Daemon {
 		}
 		t.Skip(missing)
 	}
-	// A socket's path may have 107 bytes, which the folder of a test can use up.
+	// The path of a socket is limited to 107 bytes, and the folder of a test
+	// may be too long for that.
 	dir, err := os.MkdirTemp("", "kartei-clamd-")
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func Start(t testing.TB, settings ...string) *Daemon {
 	return d
 }
 
-// find returns the path of clamd; "" if it is not installed.
+// find returns the path of clamd, or "" if it is not installed.
 func find() string {
 	for _, name := range []string{"clamd", "/usr/sbin/clamd", "/usr/local/sbin/clamd", "/opt/homebrew/sbin/clamd"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -74,7 +74,7 @@ func find() string {
 	return ""
 }
 
-// Start starts it again after Stop.
+// Start starts the daemon again after Stop.
 func (d *Daemon) Start(t testing.TB) {
 	t.Helper()
 	config := filepath.Join(d.dir, "clamd.conf")
@@ -104,8 +104,8 @@ func (d *Daemon) Start(t testing.TB) {
 	}
 }
 
-// keep starts the process and waits for it. The signal at this process's death
-// comes when the thread ends that started it, so that thread is kept.
+// keep starts the process and waits for its end. The kernel signals the process
+// if the thread that started it ends, so that thread is kept.
 func (d *Daemon) keep(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -127,12 +127,13 @@ func (d *Daemon) keep(cmd *exec.Cmd, started chan<- error) {
 	close(gone)
 }
 
-// follow reads the log until clamd takes connections; the rest is thrown away.
+// follow reads the log until clamd accepts connections, and discards the rest.
 func follow(log *os.File) (said string, up bool) {
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {
 		said += lines.Text() + "\n"
-		// The line before it listens; from then on connections wait for it.
+		// clamd writes this line just before it listens. From then on,
+		// connections wait for it.
 		if strings.HasPrefix(lines.Text(), "Self checking every") {
 			go func() {
 				io.Copy(io.Discard, log)
@@ -145,7 +146,7 @@ func follow(log *os.File) (said string, up bool) {
 	return said, false
 }
 
-// Stop ends it at once, as if it had died.
+// Stop kills the daemon, as a crash would.
 func (d *Daemon) Stop() {
 	if d.end == nil {
 		return

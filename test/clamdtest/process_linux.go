@@ -2,5 +2,5 @@ package clamdtest
 
 import "syscall"
 
-// attributes have clamd die with this process.
+// attributes make clamd end with this process.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -16,7 +16,7 @@ import (
 	"kartei/store/db"
 )
 
-// noCitusError says that there is no Citus and how to get one.
+// noCitusError says that Citus is missing, and how to install it.
 type noCitusError struct{ reason string }
 
 func (e *noCitusError) Error() string {
@@ -24,29 +24,30 @@ func (e *noCitusError) Error() string {
 		"or set KARTEI_TEST_CITUS to the URLs of a coordinator and its workers, with commas, where databases may be created"
 }
 
-// citusNeeds are the settings that Citus asks of each server.
+// citusNeeds are the settings that Citus requires of each server.
 var citusNeeds = []string{"shared_preload_libraries=citus", "max_prepared_transactions=300"}
 
-// citusSettings are those of each server of a cluster of tests: few shards are
-// made quickly, and each database has a process of its own.
+// citusSettings are the settings of each server of a test cluster. Few shards
+// are made quickly. Each database also needs a background process.
 var citusSettings = append(append(Disposable(), citusNeeds...), "max_worker_processes=64", "citus.shard_count=4")
 
-// citusWorkers is how many servers a cluster of tests has beside the coordinator.
+// citusWorkers is the number of servers in a test cluster besides the
+// coordinator.
 const citusWorkers = 2
 
-// citus returns the cluster of this process, started on first use.
+// citus returns the cluster of this process, which is started on first use.
 var citus = sync.OnceValues(newCitus)
 
 // Citus returns the URL of a fresh, migrated and distributed database on the
 // coordinator of a Citus cluster with two workers. It is dropped with the test.
-// Without Citus the test is skipped, with a word on how to get it.
+// Without Citus the test is skipped, with a hint how to install it.
 func Citus(t testing.TB) string {
 	t.Helper()
 	s := mustCitus(t)
 	return s.url(s.create(t, s.template))
 }
 
-// EmptyCitus is like Citus for a database without tables, which has the
+// EmptyCitus is like Citus, for a database without tables. The database has the
 // extension and knows its workers.
 func EmptyCitus(t testing.TB) string {
 	t.Helper()
@@ -54,7 +55,7 @@ func EmptyCitus(t testing.TB) string {
 	return s.url(s.create(t, s.empty))
 }
 
-// LoneCitus is like EmptyCitus for a database that has the extension and no workers.
+// LoneCitus is like EmptyCitus, for a database without workers.
 func LoneCitus(t testing.TB) string {
 	t.Helper()
 	s := mustCitus(t)
@@ -109,7 +110,7 @@ func NewCitus(settings ...string) (coordinator *Server, remove func(), err error
 	return &Server{s.cluster}, stopPostgres, s.join(ctx, "postgres")
 }
 
-// newCitus makes a cluster of this machine's PostgreSQL, or takes the one that
+// newCitus makes a cluster with this machine's PostgreSQL, or uses the one that
 // KARTEI_TEST_CITUS names.
 func newCitus() (*server, error) {
 	addresses := make([]string, 1+citusWorkers)
@@ -148,8 +149,8 @@ func newCitus() (*server, error) {
 	return s, nil
 }
 
-// startCitus connects to a coordinator and its workers, and starts those that
-// have no address.
+// startCitus connects to a coordinator and its workers. It starts those without
+// an address.
 func startCitus(addresses, settings []string) (*server, error) {
 	var all []*server
 	for _, address := range addresses {
@@ -161,7 +162,7 @@ func startCitus(addresses, settings []string) (*server, error) {
 		if n.cluster == nil {
 			continue
 		}
-		// A server that has to reach itself does it through its socket too.
+		// A server connects to itself through its socket too.
 		if err := exec1(n.base.String(), "alter system set citus.local_hostname = '"+n.cluster.dir+"'", "select pg_reload_conf()"); err != nil {
 			return nil, err
 		}
@@ -170,7 +171,7 @@ func startCitus(addresses, settings []string) (*server, error) {
 	return all[0], nil
 }
 
-// findCitus fails where the installed PostgreSQL lacks the extension.
+// findCitus fails if the installed PostgreSQL lacks the extension.
 func findCitus() error {
 	bin, err := findBinaries()
 	if err != nil {
@@ -189,7 +190,7 @@ func findCitus() error {
 	return nil
 }
 
-// join makes one cluster of the databases of a name on all servers.
+// join connects the databases with one name on all servers to one cluster.
 func (s *server) join(ctx context.Context, name string) error {
 	for _, n := range append([]*server{s}, s.workers...) {
 		if err := exec1(n.url(name), "create extension citus"); err != nil {
@@ -205,7 +206,8 @@ func (s *server) join(ctx context.Context, name string) error {
 	return exec1(s.url(name), statements...)
 }
 
-// place returns where the others of a cluster reach a server.
+// place returns the host and port at which the other servers of a cluster reach
+// a server.
 func (s *server) place() (host, port string) {
 	host, port = s.base.Hostname(), s.base.Port()
 	if given := s.base.Query().Get("host"); given != "" {

@@ -22,16 +22,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cluster is a PostgreSQL server of this process: made by initdb in a folder of
-// its own, reached through a socket there, gone with the process.
+// cluster is a PostgreSQL server of this process. It is made by initdb in a
+// folder of its own, reached through a socket there, and removed with the
+// process.
 type cluster struct {
 	url      string
 	dir      string
 	bin      string
 	account  *syscall.Credential
 	settings []string
-	lease    *os.File // locked while this process lives
-	running  *process // nil while it is stopped
+	lease    *os.File // locked as long as this process lives
+	running  *process // nil if it is stopped
 	once     sync.Once
 }
 
@@ -44,18 +45,18 @@ type process struct {
 
 // disposable are the settings of a server whose data may be lost.
 var disposable = []string{
-	"max_connections=600", "shared_buffers=64MB", // of many parallel replicas
-	// Nothing here has to outlive the machine.
+	"max_connections=600", "shared_buffers=64MB", // for many parallel replicas
+	// No data needs to survive a crash of the machine.
 	"fsync=off", "synchronous_commit=off", "full_page_writes=off",
-	// No work of the server's own beside the tests.
+	// These turn off background work of the server.
 	"autovacuum=off", "checkpoint_timeout=1h", "max_wal_size=2GB",
 }
 
 const folder = "kartei-postgres-"
 
-// startCluster makes and starts a server in a new folder below a given one, with
-// settings of the form name=value. It returns a *missingError if no PostgreSQL is
-// installed.
+// startCluster makes and starts a server in a new folder below the given one,
+// with settings of the form name=value. It returns a *missingError if no
+// PostgreSQL is installed.
 func startCluster(below string, settings []string) (_ *cluster, err error) {
 	sweep()
 	dir, err := os.MkdirTemp(below, folder)
@@ -74,7 +75,7 @@ func startCluster(below string, settings []string) (_ *cluster, err error) {
 	return c, nil
 }
 
-// keepCluster starts the server of a folder that outlives this process.
+// keepCluster starts the server of a folder that is kept after this process.
 func keepCluster(dir string, settings []string) (*cluster, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func keepCluster(dir string, settings []string) (*cluster, error) {
 	return c, c.start()
 }
 
-// newCluster takes a folder and makes a cluster in it unless there is one.
+// newCluster returns the cluster in a folder. It makes one if there is none.
 func newCluster(dir string, settings []string) (*cluster, error) {
 	bin, err := findBinaries()
 	if err != nil {
@@ -117,8 +118,8 @@ func newCluster(dir string, settings []string) (*cluster, error) {
 	return c, initialize(bin, dir, account)
 }
 
-// parent returns the folder for clusters: a socket's path may have 107 bytes,
-// which some temporary folders use up.
+// parent returns the folder for clusters. The path of a socket is limited to
+// 107 bytes, which some temporary folders exceed.
 func parent() string {
 	if dir := os.TempDir(); len(dir) <= 60 {
 		return dir
@@ -126,8 +127,8 @@ func parent() string {
 	return "/tmp"
 }
 
-// findBinaries returns the folder of initdb and postgres: on PATH, else the
-// newest where distributions put them.
+// findBinaries returns the folder of initdb and postgres: the one on PATH, or
+// else the newest in the usual folders of distributions.
 func findBinaries() (string, error) {
 	var candidates []string
 	if path, err := exec.LookPath("initdb"); err == nil {
@@ -148,7 +149,7 @@ func findBinaries() (string, error) {
 	return "", &missingError{"neither on PATH nor under /usr/lib/postgresql"}
 }
 
-// version returns the first number in a path, 0 for none.
+// version returns the first number in a path, or 0.
 func version(path string) int {
 	digits := strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' })
 	if len(digits) == 0 {
@@ -163,8 +164,8 @@ func executable(path string) bool {
 	return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
 }
 
-// unprivileged returns the account under which the server must run where this
-// process is root's, since PostgreSQL refuses to run as root; nil elsewhere.
+// unprivileged returns the account for the server if this process runs as root,
+// because PostgreSQL refuses to run as root. Otherwise it returns nil.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -184,7 +185,7 @@ func unprivileged() (*syscall.Credential, error) {
 }
 
 // takeLease marks the folder as that of a living process. A new lease is locked
-// before it has its name: a sweep of another process never sees it free.
+// before it gets its name, so another process's sweep never finds it unlocked.
 func takeLease(dir string) (*os.File, error) {
 	name := filepath.Join(dir, "lease")
 	lease, err := os.OpenFile(name, os.O_RDWR, 0)
@@ -207,8 +208,8 @@ func takeLease(dir string) (*os.File, error) {
 }
 
 // sweep removes the folders of processes that died without removing theirs;
-// their servers died with them. A folder without a lease is only being made:
-// it is left alone for an hour.
+// their servers died with them. A folder without a lease is still being made,
+// so it is left alone for an hour.
 func sweep() {
 	found, _ := filepath.Glob(filepath.Join(parent(), folder+"*"))
 	for _, dir := range found {
@@ -227,7 +228,7 @@ func sweep() {
 }
 
 // initialize runs initdb. The cluster sorts text by the rules of a language and
-// not by bytes, so that a column that lacks its collation is found.
+// not by bytes. So tests find a column that lacks its collation.
 func initialize(bin, dir string, account *syscall.Credential) error {
 	data := filepath.Join(dir, "data")
 	args := []string{"--pgdata", data, "--username", "postgres", "--auth", "trust",
@@ -235,7 +236,7 @@ func initialize(bin, dir string, account *syscall.Credential) error {
 	if _, err := command(bin, "initdb", account, append(args, "--locale-provider=icu", "--icu-locale=de")...); err == nil {
 		return nil
 	}
-	// A build without ICU, or one before version 15.
+	// This is a build without ICU, or one before version 15.
 	os.RemoveAll(data)
 	if out, err := command(bin, "initdb", account, args...); err != nil {
 		return fmt.Errorf("dbtest: initdb: %w\n%s", err, out)
@@ -250,7 +251,7 @@ func command(bin, name string, account *syscall.Credential, args ...string) ([]b
 	return cmd.CombinedOutput()
 }
 
-// start runs the server and returns when it takes connections.
+// start runs the server and returns when it accepts connections.
 func (c *cluster) start() error {
 	args := []string{"-D", filepath.Join(c.dir, "data")}
 	for _, setting := range append([]string{
@@ -269,8 +270,8 @@ func (c *cluster) start() error {
 	p := &process{halt: make(chan os.Signal, 1), ended: make(chan struct{})}
 	running := make(chan error)
 	go func() {
-		// The signal at this process's death comes when the thread ends that
-		// started the server, so that thread is kept until the server is gone.
+		// The kernel signals the server if the thread that started it ends. So
+		// that thread is kept until the server has ended.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		running <- err
@@ -306,7 +307,7 @@ func (c *cluster) start() error {
 	return err
 }
 
-// halt ends the server and returns when it is gone.
+// halt ends the server and waits for its end.
 func (c *cluster) halt(signal os.Signal) {
 	if c.running != nil {
 		c.running.halt <- signal
@@ -315,8 +316,8 @@ func (c *cluster) halt(signal os.Signal) {
 	}
 }
 
-// follow reads the server's log to its end and tells ready once when the
-// server takes connections or has failed.
+// follow reads the server's log to its end. It sends to ready once, when the
+// server accepts connections or has failed.
 func follow(log io.Reader, ready chan<- error) {
 	var seen bytes.Buffer
 	up := false
@@ -337,7 +338,7 @@ func follow(log io.Reader, ready chan<- error) {
 	}
 }
 
-// remove ends the server at once and removes its folder.
+// remove kills the server and removes its folder.
 func (c *cluster) remove() {
 	c.once.Do(func() {
 		c.halt(syscall.SIGQUIT)

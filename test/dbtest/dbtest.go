@@ -16,18 +16,20 @@ import (
 	"kartei/store/db"
 )
 
-// Each runs f on a fresh SQLite database and on a fresh PostgreSQL one. Without
-// PostgreSQL that half is skipped, or fails if CI is set. KARTEI_TEST_REPLICAS,
-// which has several replicas answer, leaves SQLite out: its file has one process.
+// Each runs f on a fresh SQLite database and on a fresh PostgreSQL one. If
+// PostgreSQL is not installed, that half is skipped, or fails with CI=true.
+// With KARTEI_TEST_REPLICAS, several replicas answer, so SQLite is left out:
+// only one process may use its file.
 //
-// Each database is the test's own, so a test that takes nothing else from its
-// process may call t.Parallel first. Shared are: the environment and the working
-// directory (t.Setenv and t.Chdir refuse parallel tests), hooks and counters in
-// variables of a package, the goroutines that leaktest counts, and the processors,
-// for a test that holds something to a time. The two halves run one after the
-// other, so what a test declares outside f needs no lock. `make test` runs more
-// packages at the same time than there are processors, which makes up for the
-// waiting of tests that are not parallel.
+// Each database belongs to one test. So a test may call t.Parallel first if it
+// uses nothing else that is shared. Shared are the environment and the working
+// directory (t.Setenv and t.Chdir refuse parallel tests), and hooks and
+// counters in variables of a package. The goroutines that leaktest counts are
+// shared too, and so are the processors, for a test that measures time.
+//
+// The two halves run one after the other, so variables outside f need no lock.
+// `make test` runs more packages at the same time than there are processors,
+// because tests that are not parallel wait a lot.
 func Each(t *testing.T, f func(t *testing.T, d db.DB)) {
 	t.Helper()
 	if os.Getenv("KARTEI_TEST_REPLICAS") == "" {
@@ -36,8 +38,8 @@ func Each(t *testing.T, f func(t *testing.T, d db.DB)) {
 	t.Run("postgres", func(t *testing.T) { f(t, Postgres(t)) })
 }
 
-// EachURL is like Each for tests that open the database themselves, or have
-// another process open it.
+// EachURL is like Each, for tests that open the database themselves or in
+// another process.
 func EachURL(t *testing.T, f func(t *testing.T, url string)) {
 	t.Helper()
 	if os.Getenv("KARTEI_TEST_REPLICAS") == "" {
@@ -47,7 +49,7 @@ func EachURL(t *testing.T, f func(t *testing.T, url string)) {
 }
 
 // SQLite returns a fresh SQLite database that is closed with the test. It
-// leaves out fsync: tests of durability open SQLiteURL themselves.
+// leaves out fsync; tests of durability open SQLiteURL themselves.
 func SQLite(t testing.TB) db.DB {
 	t.Helper()
 	return Open(t, SQLiteURL(t), db.Options{NoSync: true})
@@ -59,14 +61,14 @@ func Postgres(t testing.TB) db.DB {
 	return Open(t, PostgresURL(t), db.Options{Readers: 8, Writers: 8})
 }
 
-// Open opens a database for the time of the test. Its log is thrown away
+// Open opens a database for the duration of the test. Its log is discarded
 // unless opts has a logger.
 func Open(t testing.TB, url string, opts db.Options) db.DB {
 	t.Helper()
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if opts.Wait == 0 { // no test means that the machine is busy
+	if opts.Wait == 0 { // a busy machine must not fail a test
 		opts.Wait = time.Minute
 	}
 	if opts.Stated == nil {
@@ -89,8 +91,8 @@ func Open(t testing.TB, url string, opts db.Options) db.DB {
 // urls holds the URL of each open database.
 var urls sync.Map
 
-// Again opens a PostgreSQL database that Open returned once more, as another
-// replica would; nil for any other one.
+// Again opens the same PostgreSQL database again, as another replica would. It
+// returns nil for other databases.
 func Again(t testing.TB, d db.DB) db.DB {
 	t.Helper()
 	url, known := urls.Load(d)
@@ -101,7 +103,7 @@ func Again(t testing.TB, d db.DB) db.DB {
 }
 
 // SQLiteURL returns the URL of a fresh, migrated SQLite database in a folder of
-// the test: a copy of a file that is migrated once a process.
+// the test. It is a copy of a file that each process migrates once.
 func SQLiteURL(t testing.TB) string {
 	t.Helper()
 	template, err := sqliteTemplate()
@@ -116,15 +118,16 @@ func SQLiteURL(t testing.TB) string {
 }
 
 // PostgresURL returns the URL of a fresh, migrated PostgreSQL database that is
-// dropped with the test: a copy of a template that is migrated once a process.
-// Without PostgreSQL it skips the test, or fails it if CI is set.
+// dropped with the test. It is a copy of a template that each process migrates
+// once. If PostgreSQL is not installed, the test is skipped, or fails with
+// CI=true.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	s := mustPostgres(t)
 	return s.url(s.create(t, s.template))
 }
 
-// EmptyPostgresURL is like PostgresURL for a database without tables.
+// EmptyPostgresURL is like PostgresURL, for a database without tables.
 func EmptyPostgresURL(t testing.TB) string {
 	t.Helper()
 	s := mustPostgres(t)
@@ -145,7 +148,8 @@ func mustPostgres(t testing.TB) *server {
 	return s
 }
 
-// sqliteTemplate returns the bytes of a migrated database, made once a process.
+// sqliteTemplate returns the bytes of a migrated database, which each process
+// makes once.
 var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "kartei-sqlite-")
 	if err != nil {
@@ -165,14 +169,15 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// Main runs the tests of a package and stops its PostgreSQL afterwards. Packages
-// that call Each say `func TestMain(m *testing.M) { dbtest.Main(m) }`. Without it
-// the server still ends with the process (on Linux), but its folder stays until
-// the next run. after runs before the process ends. Then the statements that were
-// sent are held against the rule by which data spread over many servers: see Unspread.
+// Main runs the tests of a package and stops its PostgreSQL afterwards.
+// Packages that call Each have `func TestMain(m *testing.M) { dbtest.Main(m)
+// }`. Without that, the server still ends with the process (on Linux), but its
+// folder stays until the next run. after runs before the process ends. Main
+// also checks that all sent statements work if the data is distributed over
+// many servers: see Unspread.
 //
-// The program of the tests is also the one that reads the text of a file for
-// them: see extract.Child.
+// The test program also serves as the process that reads the text of a file:
+// see extract.Child.
 func Main(m *testing.M, after ...func()) {
 	extract.Child(os.Args)
 	code := m.Run()

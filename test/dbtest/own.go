@@ -7,22 +7,23 @@ import (
 	"testing"
 )
 
-// Server is a PostgreSQL server that one test, or a benchmark, has for itself
-// and may stop, start and spoil.
+// Server is a PostgreSQL server for a single test or benchmark, which may stop,
+// start and damage it.
 type Server struct{ c *cluster }
 
-// Disposable are settings for NewServer that give durability away for speed.
+// Disposable are settings for NewServer that trade durability for speed.
 func Disposable() []string { return append([]string(nil), disposable...) }
 
 // OwnServer starts a server that ends with the test. Settings have the form
-// name=value. Without PostgreSQL it skips the test, or fails it if CI is set.
+// name=value. If PostgreSQL is not installed, the test is skipped, or fails
+// with CI=true.
 func OwnServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return OwnServerIn(t, parent(), settings...)
 }
 
-// OwnServerIn is OwnServer with the server's data in a folder below dir, whose
-// path has at most 60 bytes.
+// OwnServerIn is like OwnServer, with the server's data in a folder below dir.
+// The path of dir has at most 60 bytes.
 func OwnServerIn(t testing.TB, dir string, settings ...string) *Server {
 	t.Helper()
 	s, err := newServerIn(dir, settings)
@@ -37,7 +38,7 @@ func OwnServerIn(t testing.TB, dir string, settings ...string) *Server {
 	return s
 }
 
-// NewServer starts a server; Remove must follow.
+// NewServer starts a server. The caller must call Remove.
 func NewServer(settings ...string) (*Server, error) { return newServerIn(parent(), settings) }
 
 func newServerIn(dir string, settings []string) (*Server, error) {
@@ -48,9 +49,9 @@ func newServerIn(dir string, settings []string) (*Server, error) {
 	return &Server{c}, nil
 }
 
-// KeepServer starts a server whose data stay in a folder from one process to the
-// next. It makes them if there are none. Stop must follow. If this process is
-// root's, the folders above must let the server's user through.
+// KeepServer starts a server whose data is kept for later processes. It makes
+// the data if there is none. The caller must call Stop. If this process runs as
+// root, the server's user must be able to enter the folders above.
 func KeepServer(dir string, settings ...string) (*Server, error) {
 	c, err := keepCluster(dir, settings)
 	if err != nil {
@@ -59,15 +60,15 @@ func KeepServer(dir string, settings ...string) (*Server, error) {
 	return &Server{c}, nil
 }
 
-// URL is that of the server's first database, which is empty; its user may do
-// everything.
+// URL is the URL of the server's first database, which is empty. Its user may
+// do everything.
 func (s *Server) URL() string { return s.c.url }
 
-// Dir is the server's folder. Its owner runs the server.
+// Dir is the server's folder. The owner of the folder runs the server.
 func (s *Server) Dir() string { return s.c.dir }
 
-// Pid is the number of the server's process, the parent of its connections'; 0
-// while it is stopped.
+// Pid is the id of the server's process, the parent of those of its
+// connections. It is 0 if the server is stopped.
 func (s *Server) Pid() int {
 	if s.c.running == nil {
 		return 0
@@ -78,16 +79,18 @@ func (s *Server) Pid() int {
 // Programs is the folder of PostgreSQL's programs.
 func (s *Server) Programs() string { return s.c.bin }
 
-// Stop ends the server in order, without waiting for its clients.
+// Stop shuts the server down, without waiting for its clients.
 func (s *Server) Stop() { s.c.halt(syscall.SIGINT) }
 
-// Kill ends it as a crash does.
+// Kill ends the server like a crash.
 func (s *Server) Kill() { s.c.halt(syscall.SIGQUIT) }
 
-// Start starts it again after Stop or Kill, or where it ended by itself.
+// Start starts the server again after Stop or Kill, or after it ended by
+// itself.
 func (s *Server) Start() error { return s.c.start() }
 
-// Ended is closed when the server has ended, by itself too.
+// Ended returns a channel that is closed when the server has ended, for any
+// reason.
 func (s *Server) Ended() <-chan struct{} {
 	if s.c.running == nil {
 		ended := make(chan struct{})

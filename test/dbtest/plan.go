@@ -7,7 +7,7 @@ import (
 	"kartei/store/db"
 )
 
-// SQLitePlan tells how SQLite would answer a statement, in lines.
+// SQLitePlan returns the lines of SQLite's plan for a statement.
 func SQLitePlan(ctx context.Context, tx db.Tx, statement string, args ...any) (string, error) {
 	rows, err := tx.Query(ctx, "explain query plan "+statement, args...)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 // machine.
 const timeout = 2 * time.Minute
 
-// missingError says that there is no PostgreSQL and how to get one.
+// missingError says that PostgreSQL is missing, and how to install it.
 type missingError struct{ reason string }
 
 func (e *missingError) Error() string {
@@ -40,9 +40,9 @@ type server struct {
 	base     *url.URL
 	admin    *pgxpool.Pool
 	template string
-	cluster  *cluster // nil where the server is not ours
-	// Of the coordinator of a Citus cluster: its workers, and the name of an
-	// empty database in which it knows them.
+	cluster  *cluster // nil if this process did not start the server
+	// workers is set for the coordinator of a Citus cluster. empty is the name
+	// of an empty database in which it knows them.
 	workers []*server
 	empty   string
 }
@@ -56,7 +56,7 @@ var (
 // postgres returns the server of this process, started on first use.
 func postgres() (*server, error) {
 	once.Do(func() {
-		if os.Getenv("KARTEI_TEST_POSTGRES") == "citus" { // every test on a distributed database
+		if os.Getenv("KARTEI_TEST_POSTGRES") == "citus" { // makes every test use a distributed database
 			shared, started = citus()
 		} else {
 			shared, started = newServer()
@@ -75,7 +75,7 @@ func stopPostgres() {
 	}
 }
 
-// nodes are the servers that this process connected to.
+// nodes are the servers to which this process has connected.
 var (
 	nodesMu sync.Mutex
 	nodes   []*server
@@ -100,8 +100,8 @@ func newServer() (_ *server, err error) {
 	return s, nil
 }
 
-// newNode connects to a server, or starts one with the given settings where
-// there is no address.
+// newNode connects to a server. Without an address it starts one with the given
+// settings.
 func newNode(address string, settings []string) (_ *server, err error) {
 	s := &server{}
 	if address == "" {
@@ -167,7 +167,7 @@ func (s *server) create(t testing.TB, template string) string {
 	return name
 }
 
-// everywhere runs a statement on the server and on the workers that it has.
+// everywhere runs a statement on the server and on its workers.
 func (s *server) everywhere(ctx context.Context, statement string) error {
 	for _, n := range append([]*server{s}, s.workers...) {
 		if _, err := n.admin.Exec(ctx, statement); err != nil {
@@ -177,8 +177,8 @@ func (s *server) everywhere(ctx context.Context, statement string) error {
 	return nil
 }
 
-// quieten ends all connections to a database, and lets no new ones in. The
-// servers of a cluster connect to each other at any time.
+// quieten ends all connections to a database and allows no new ones. In a
+// cluster, servers may connect to each other at any time.
 func (s *server) quieten(ctx context.Context, name string) error {
 	if err := s.everywhere(ctx, "alter database "+name+" allow_connections false"); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (s *server) quieten(ctx context.Context, name string) error {
 	return s.everywhere(ctx, "select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = '"+name+"'")
 }
 
-// exec1 runs statements one after the other on a connection of their own.
+// exec1 runs statements on a connection of their own.
 func exec1(address string, statements ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -203,11 +203,12 @@ func exec1(address string, statements ...string) error {
 	return nil
 }
 
-// makeTemplate returns the name of a database that fill has filled and from
-// which the others are copied. Several processes that share a server make it
-// once; it gets that name only when it is complete, and takes no connections.
+// makeTemplate returns the name of a database that was filled by fill, and from
+// which others are copied. Several processes that share a server make it only
+// once. The database gets its name when it is complete, and accepts no
+// connections.
 func (s *server) makeTemplate(ctx context.Context, name string, fill func(ctx context.Context, name string) error) (string, error) {
-	// One process at a time; the lock ends with this connection.
+	// Only one process does this at a time. The lock ends with this connection.
 	conn, err := pgx.Connect(ctx, s.base.String())
 	if err != nil {
 		return "", err
@@ -224,7 +225,7 @@ func (s *server) makeTemplate(ctx context.Context, name string, fill func(ctx co
 	draft := name + "_draft"
 	for _, statement := range []string{
 		"drop database if exists " + draft + " with (force)",
-		"drop database if exists " + name + " with (force)", // on a worker, where the coordinator has none
+		"drop database if exists " + name + " with (force)", // a worker may have one although the coordinator has none
 		"create database " + draft + " template template0",
 	} {
 		if err := s.everywhere(ctx, statement); err != nil {
@@ -237,7 +238,7 @@ func (s *server) makeTemplate(ctx context.Context, name string, fill func(ctx co
 	if err := s.quieten(ctx, draft); err != nil {
 		return "", err
 	}
-	for _, n := range append(slices.Clone(s.workers), s) { // the coordinator's name says that all are complete
+	for _, n := range append(slices.Clone(s.workers), s) { // the coordinator comes last: its name shows that all are complete
 		if _, err := n.admin.Exec(ctx, "alter database "+draft+" rename to "+name); err != nil {
 			return "", err
 		}
@@ -252,7 +253,7 @@ func (s *server) migrate(ctx context.Context, name string, then func(db.DB) erro
 		return err
 	}
 	query := u.Query()
-	query.Set("application_name", "kartei-template") // no server runs
+	query.Set("application_name", "kartei-template") // the database is new, so no server uses it
 	u.RawQuery = query.Encode()
 	d, err := db.Open(ctx, u.String(), db.Options{Logger: slog.New(slog.DiscardHandler), Readers: 1})
 	if err != nil {

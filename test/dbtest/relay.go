@@ -12,7 +12,7 @@ import (
 )
 
 // Counted returns a URL of the same PostgreSQL database through a relay that
-// counts round trips: how often the server is asked for an answer.
+// counts round trips. It counts how often the server is asked for an answer.
 func Counted(t testing.TB, address string) (string, *atomic.Int64) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -70,7 +70,7 @@ func relay(client net.Conn, server string, trips *atomic.Int64) {
 		case *pgproto3.Sync:
 			trips.Add(1)
 		case *pgproto3.Query:
-			if m.String != "-- ping" { // of a pool, to a connection that was idle for a second
+			if m.String != "-- ping" { // a pool pings a connection that was idle for a second
 				trips.Add(1)
 			}
 		}

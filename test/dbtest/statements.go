@@ -15,9 +15,9 @@ import (
 	"kartei/store/db"
 )
 
-// across are the statements that do not name their organization, each with the
-// reason why it may ask all servers of a cluster. A statement is known by how
-// it begins.
+// across has the statements that do not name their organization. Each has the
+// reason why it may ask all servers of a cluster. The key is the beginning of
+// the statement.
 var across = map[string]string{
 	"select organization, due_at from job_turns order by due_at limit $1":                                                                                        "the look for jobs: some turns along an index",
 	"select kind, state, count(*), min(case when state = 'running' then started_at else due_at end), min(created_at), max(error) from jobs group by kind, state": "the operator's count of the jobs that there are, which are few",
@@ -32,8 +32,8 @@ var across = map[string]string{
 	"select organization from jobs where state = 'failed' and id = $1":                                                                                           "an operator names a job that was given up by its id",
 }
 
-// record keeps the distinct statements that the product sent while the tests
-// of this process ran. Those that tests send themselves are left out.
+// record keeps the distinct statements that the product sent during the tests
+// of this process. Statements of the tests themselves are left out.
 type record struct {
 	mu         sync.Mutex
 	statements map[string]bool
@@ -53,8 +53,8 @@ func (r *record) note(query string) {
 	r.statements[query] = true
 }
 
-// leftOut reports whether the statement was written in a test or a helper of
-// tests: whether the first caller outside db is one. Copying is left out too.
+// leftOut reports whether a test or a helper of tests sent the statement. That
+// is the case if the first caller outside db is one. Copying is left out too.
 func leftOut() bool {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
@@ -65,7 +65,7 @@ func leftOut() bool {
 			if !strings.HasPrefix(frame.Function, "kartei/test/dbtest.(*record)") {
 				return true
 			}
-		case strings.HasSuffix(frame.File, "/db/copy.go"): // reads and writes whole tables, while no server runs
+		case strings.HasSuffix(frame.File, "/db/copy.go"): // it reads and writes whole tables, while no server runs
 			return true
 		case !strings.HasPrefix(frame.Function, "kartei/store/db."):
 			return false
@@ -76,7 +76,7 @@ func leftOut() bool {
 	}
 }
 
-// complaints says of each statement that breaks the rule what is wrong with it.
+// complaints describes the error in each statement that breaks the rule.
 func (r *record) complaints() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *record) complaints() []string {
 	return list
 }
 
-// excuse returns why a statement may ask all servers, or nothing.
+// excuse returns why a statement may ask all servers, or "".
 func excuse(query string) string {
 	query = plainSpaces(query)
 	for begins, reason := range across {
@@ -107,7 +107,7 @@ func excuse(query string) string {
 	return ""
 }
 
-// spreadTables names the tables whose rows belong to one organization each.
+// spreadTables returns the tables whose rows each belong to one organization.
 func spreadTables() (names []string, err error) {
 	template, err := sqliteTemplate()
 	if err != nil {
@@ -145,12 +145,12 @@ var (
 	inserting    = regexp.MustCompile(`\b(?:insert into|copy) (\w+) \(([^)]*)\)`)
 )
 
-// Unspread says why the one server of a cluster that has the organization cannot
-// carry out a statement, or nothing if it can. Each select, also a nested one,
-// must compare the organization by equality once for each of the given tables that
-// it reads: with a parameter, or with the organization of another table. An insert
-// must give it. A write must not stand in a with clause, and no statement may skip
-// locked rows.
+// Unspread returns why a statement cannot be executed by the one server of a
+// cluster that has the organization, or "". Each select, even a nested one,
+// must compare the organization by equality for each of the given tables that
+// it reads. It compares with a parameter, or with the organization of another
+// table. An insert must give the organization. A with clause must not write,
+// and no statement may skip locked rows.
 func Unspread(query string, tables []string) string {
 	query = plainSpaces(query)
 	switch {
@@ -179,16 +179,16 @@ func Unspread(query string, tables []string) string {
 	return ""
 }
 
-// using matches where a statement names one of the tables.
+// using matches each place where a statement names one of the tables.
 func using(tables []string) *regexp.Regexp {
 	return regexp.MustCompile(`(?:\bfrom |\bjoin |\bupdate |\binto |\bcopy |, )(` + strings.Join(tables, "|") + `)\b(?: |$|\))`)
 }
 
-// parts takes a statement apart into its selects, each without those within it.
+// parts splits a statement into its selects, each without its nested ones.
 func parts(query string) []string {
 	var all []string
 	open := []*strings.Builder{{}}
-	within := []bool{true} // whether the group is a part of its own
+	within := []bool{true} // whether the parentheses contain a part of their own
 	for i := 0; i < len(query); i++ {
 		switch c := query[i]; {
 		case c == '(':

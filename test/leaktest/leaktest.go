@@ -8,12 +8,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long goroutines may take that end by themselves: those of
-// connections that are being closed, on a busy machine. goleak alone waits for
-// half a second.
+// patience is the time that goroutines have to end by themselves on a busy
+// machine, for example those of connections that are being closed. goleak alone
+// waits for half a second.
 const patience = time.Minute
 
-// None fails the test where it leaves goroutines behind.
+// None fails the test if it leaves goroutines behind.
 func None(t testing.TB, o ...goleak.Option) {
 	t.Helper()
 	if err := Find(o...); err != nil {
@@ -21,7 +21,7 @@ func None(t testing.TB, o ...goleak.Option) {
 	}
 }
 
-// Find returns an error that names the goroutines that are left.
+// Find returns an error that names the remaining goroutines.
 func Find(o ...goleak.Option) error {
 	for until := time.Now().Add(patience); ; {
 		if err := goleak.Find(o...); err == nil || time.Now().After(until) {

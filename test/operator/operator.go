@@ -20,8 +20,8 @@ type Operator struct {
 	services  app.Services
 }
 
-// New returns the operator of a database. The versions are those that keys may pin,
-// the current one first; without any it is 2026-11-01.
+// New returns the operator of a database. The versions are those that keys may
+// pin, the current one first. The default is 2026-11-01.
 func New(d db.DB, c clock.Clock, dir *access.Directory, versions ...string) *Operator {
 	if len(versions) == 0 {
 		versions = []string{"2026-11-01"}
@@ -29,7 +29,7 @@ func New(d db.DB, c clock.Clock, dir *access.Directory, versions ...string) *Ope
 	return &Operator{d, c, dir, app.Services{Settings: app.Settings{Versions: versions}}}
 }
 
-// With returns the operator with other services, and its versions.
+// With returns an operator with other services.
 func (o *Operator) With(s app.Services) *Operator {
 	s.Settings.Versions = o.services.Settings.Versions
 	return &Operator{o.db, o.clock, o.directory, s}
@@ -52,97 +52,97 @@ func Do[I, O any](ctx context.Context, o *Operator, f func(context.Context, *app
 	return out, nil
 }
 
-// CreateOrganization is that of package settings.
+// CreateOrganization calls settings.CreateOrganization.
 func (o *Operator) CreateOrganization(ctx context.Context, in settings.NewOrganization) (access.OrganizationInfo, error) {
 	return Do(ctx, o, settings.CreateOrganization, in)
 }
 
-// ListOrganizations is that of package settings.
+// ListOrganizations calls settings.ListOrganizations.
 func (o *Operator) ListOrganizations(ctx context.Context, in access.Page) (access.List[access.OrganizationInfo], error) {
 	return Do(ctx, o, settings.ListOrganizations, in)
 }
 
-// GetOrganization is that of package settings.
+// GetOrganization calls settings.GetOrganization.
 func (o *Operator) GetOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
 	return Do(ctx, o, settings.GetOrganization, in)
 }
 
-// SetOrganization is that of package settings.
+// SetOrganization calls settings.SetOrganization.
 func (o *Operator) SetOrganization(ctx context.Context, in settings.OrganizationChange) (access.OrganizationInfo, error) {
 	return Do(ctx, o, settings.SetOrganization, in)
 }
 
-// EraseOrganization is that of package settings.
+// EraseOrganization calls settings.EraseOrganization.
 func (o *Operator) EraseOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
 	return Do(ctx, o, settings.EraseOrganization, in)
 }
 
-// CreateUser is that of package settings.
+// CreateUser calls settings.CreateUser.
 func (o *Operator) CreateUser(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
 	return Do(ctx, o, settings.CreateUser, in)
 }
 
-// CreateServiceAccount is that of package settings.
+// CreateServiceAccount calls settings.CreateServiceAccount.
 func (o *Operator) CreateServiceAccount(ctx context.Context, in settings.NewPrincipal) (access.PrincipalInfo, error) {
 	return Do(ctx, o, settings.CreateServiceAccount, in)
 }
 
-// ListUsers is that of package settings.
+// ListUsers calls settings.ListUsers.
 func (o *Operator) ListUsers(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
 	return Do(ctx, o, settings.ListUsers, in)
 }
 
-// ListServiceAccounts is that of package settings.
+// ListServiceAccounts calls settings.ListServiceAccounts.
 func (o *Operator) ListServiceAccounts(ctx context.Context, in access.Page) (access.List[access.PrincipalInfo], error) {
 	return Do(ctx, o, settings.ListServiceAccounts, in)
 }
 
-// GetPrincipal is that of package settings.
+// GetPrincipal calls settings.GetPrincipal.
 func (o *Operator) GetPrincipal(ctx context.Context, in access.ByID) (access.PrincipalInfo, error) {
 	return Do(ctx, o, settings.GetPrincipal, in)
 }
 
-// SetUser is that of package settings.
+// SetUser calls settings.SetUser.
 func (o *Operator) SetUser(ctx context.Context, in settings.PrincipalChange) (access.PrincipalInfo, error) {
 	return Do(ctx, o, settings.SetUser, in)
 }
 
-// SetServiceAccount is that of package settings.
+// SetServiceAccount calls settings.SetServiceAccount.
 func (o *Operator) SetServiceAccount(ctx context.Context, in settings.PrincipalChange) (access.PrincipalInfo, error) {
 	return Do(ctx, o, settings.SetServiceAccount, in)
 }
 
-// CreateKey is that of package settings.
+// CreateKey calls settings.CreateKey.
 func (o *Operator) CreateKey(ctx context.Context, in settings.NewKey) (settings.CreatedKey, error) {
 	return Do(ctx, o, settings.CreateKey, in)
 }
 
-// ListKeys is that of package settings.
+// ListKeys calls settings.ListKeys.
 func (o *Operator) ListKeys(ctx context.Context, in access.Page) (access.List[settings.KeyInfo], error) {
 	return Do(ctx, o, settings.ListKeys, in)
 }
 
-// GetKey is that of package settings.
+// GetKey calls settings.GetKey.
 func (o *Operator) GetKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
 	return Do(ctx, o, settings.GetKey, in)
 }
 
-// PauseKey is that of package settings.
+// PauseKey calls settings.PauseKey.
 func (o *Operator) PauseKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
 	return Do(ctx, o, settings.PauseKey, in)
 }
 
-// ResumeKey is that of package settings.
+// ResumeKey calls settings.ResumeKey.
 func (o *Operator) ResumeKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
 	return Do(ctx, o, settings.ResumeKey, in)
 }
 
-// RevokeKey is that of package settings.
+// RevokeKey calls settings.RevokeKey.
 func (o *Operator) RevokeKey(ctx context.Context, in access.ByID) (settings.KeyInfo, error) {
 	return Do(ctx, o, settings.RevokeKey, in)
 }
 
-// RotateKey is that of package settings.
+// RotateKey calls settings.RotateKey.
 func (o *Operator) RotateKey(ctx context.Context, in settings.Rotation) (settings.CreatedKey, error) {
 	return Do(ctx, o, settings.RotateKey, in)
 }

@@ -11,8 +11,8 @@ import (
 	"kartei/extract/textio"
 )
 
-// Text runs a reader and returns at most so many bytes of its text, with the
-// reader's error.
+// Text runs a reader and returns its text, at most the given number of bytes,
+// with the reader's error.
 func Text(t testing.TB, read textio.ReadFunc, content []byte, most int) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -24,8 +24,8 @@ func Text(t testing.TB, read textio.ReadFunc, content []byte, most int) (string,
 	return out.String(), err
 }
 
-// Fuzz hands bytes of any kind to readers, and holds what they write to what a
-// sink promises.
+// Fuzz passes arbitrary bytes to readers, and checks that their output
+// satisfies the rules of a sink.
 func Fuzz(f *testing.F, readers ...textio.ReadFunc) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, content []byte) {

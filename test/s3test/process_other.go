@@ -4,5 +4,5 @@ package s3test
 
 import "syscall"
 
-// diesWithParent ends a child whose test was killed, on Linux.
+// diesWithParent ends a child process when its parent dies, on Linux only.
 func diesWithParent() *syscall.SysProcAttr { return nil }

@@ -37,7 +37,7 @@ type Gateway struct {
 	stop func()
 }
 
-// one is shared by all tests of a program.
+// one is the server that all tests of a program share.
 var one struct {
 	sync.Once
 	*Gateway
@@ -47,13 +47,13 @@ var one struct {
 // errMissing says that versitygw is not installed.
 var errMissing = errors.New("versitygw is not installed: run ci/setup.sh versitygw")
 
-// errEnded says that versitygw ended at once: another process took the port that
-// was free.
+// errEnded says that versitygw ended at once, because another process had taken
+// the free port.
 var errEnded = errors.New("versitygw ended")
 
-// Shared returns the server of all tests of this program, and keeps its
-// credentials in the environment until the end of the test. If it is not installed
-// the test is skipped; with CI=true it fails.
+// Shared returns the server of all tests of this program. It keeps the
+// credentials in the environment until the end of the test. If versitygw is not
+// installed, the test is skipped; with CI=true it fails.
 func Shared(t testing.TB) *Gateway {
 	t.Helper()
 	one.Do(func() {
@@ -79,8 +79,8 @@ var signedIn struct {
 	tests int
 }
 
-// signIn sets the environment to the credentials until the last of the tests has
-// ended that use the server. Unlike t.Setenv it serves parallel tests.
+// signIn sets the environment to the credentials until the last test that uses
+// the server has ended. Unlike t.Setenv it works in parallel tests.
 func signIn(t testing.TB) {
 	t.Helper()
 	signedIn.Lock()
@@ -100,7 +100,7 @@ func signIn(t testing.TB) {
 	})
 }
 
-// Stop ends the server where there is one. A program of tests calls it at its
+// Stop ends the server, if there is one. A program of tests calls it at its
 // end.
 func Stop() {
 	if one.Gateway != nil {
@@ -119,8 +119,9 @@ func (g *Gateway) Bucket(t testing.TB) string {
 	if err == nil {
 		err = client.MakeBucket(t.Context(), name, minio.MakeBucketOptions{})
 	}
-	// Folders as consoles make them: else versitygw removes its own with the last
-	// object, and a PUT at that moment fails with ExistingObjectIsDirectory.
+	// The bucket gets a folder, as consoles make them. Otherwise versitygw
+	// removes its own folder with the last object, and a PUT at that moment
+	// fails with ExistingObjectIsDirectory.
 	for _, folder := range []string{"kartei/", "kartei/uploads/", "kartei/files/"} {
 		if err == nil {
 			_, err = client.PutObject(t.Context(), name, folder, http.NoBody, 0, minio.PutObjectOptions{DisableContentSha256: true})
@@ -132,16 +133,16 @@ func (g *Gateway) Bucket(t testing.TB) string {
 	return name
 }
 
-// Location is that of a bucket of the server.
+// Location returns the location of a bucket of the server.
 func (g *Gateway) Location(bucket string) string { return Location(g.URL, bucket) }
 
-// Location is that of a bucket which is reached at an address.
+// Location returns the location of a bucket on the server at an address.
 func Location(url, bucket string) string {
 	return "s3://" + bucket + "/kartei?endpoint=" + url + "&path-style=true"
 }
 
-// find looks on PATH and in each folder above the working directory, since
-// ci/setup.sh installs the server at the root of the repository.
+// find looks for versitygw on PATH and in each folder above the working
+// directory, since ci/setup.sh installs it at the root of the repository.
 func find() (string, error) {
 	if path, err := exec.LookPath("versitygw"); err == nil {
 		return path, nil
@@ -174,16 +175,16 @@ func start() (_ *Gateway, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not with --keep-alive: version 1.8.0 leaves the end of a signed empty body in
-	// the connection, and takes it for the next request.
+	// --keep-alive is not used: version 1.8.0 leaves the end of a signed empty
+	// body in the connection, and reads it as the next request.
 	var output bytes.Buffer
 	cmd := exec.Command(binary, "--port", port, "--access", AccessKey, "--secret", SecretKey, "--quiet", "posix", dir)
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.SysProcAttr = diesWithParent()
 	started, ended := make(chan error), make(chan struct{})
 	go func() {
-		// The signal at this process's death comes when the thread ends that
-		// started the server, so that thread is kept until the server is gone.
+		// The kernel signals the server if the thread that started it ends. So
+		// that thread is kept until the server has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(ended)
@@ -209,7 +210,7 @@ func start() (_ *Gateway, err error) {
 		select {
 		case <-ended:
 			return nil, fmt.Errorf("%w: %s", errEnded, output.Bytes())
-		case <-time.After(20 * time.Millisecond): // it tells nobody that it listens
+		case <-time.After(20 * time.Millisecond): // it does not report when it listens
 		}
 		if err == nil && a.Header.Get("Server") == "VERSITYGW" {
 			return g, nil
@@ -226,8 +227,8 @@ func freePort() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// Nobody returns an address without a listener. The port is taken until the end of
-// the test, so none comes.
+// Nobody returns an address without a listener. The port is reserved until the
+// end of the test, so no listener appears.
 func Nobody(t testing.TB) string {
 	t.Helper()
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)

@@ -14,8 +14,8 @@ import (
 )
 
 // Certificate returns a certificate for a host, which may be a wildcard. It is
-// its own authority, is good for a day, and is written into a file in PEM,
-// which --webhook-ca takes.
+// its own authority and valid for a day. It is also written to a file in PEM,
+// for --webhook-ca.
 func Certificate(host, file string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

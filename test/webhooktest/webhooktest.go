@@ -14,7 +14,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// Delivery is a request with the secret that its receiver verifies it with.
+// Delivery is a request, and the secret with which its receiver verifies it.
 type Delivery struct {
 	Secret string `json:"secret"`
 	// Headers have names in lower case.
@@ -31,9 +31,10 @@ func Received(secret string, h http.Header, body []byte) Delivery {
 	return d
 }
 
-// Verify has the libraries of all languages verify the deliveries, and fails
-// the test unless each says of the i-th what want[i] does. With CI=true a
-// library that is not installed fails the test too; elsewhere it is left out.
+// Verify verifies the deliveries with the libraries of all languages. It fails
+// the test unless each library accepts the i-th delivery if and only if want[i]
+// is true. With CI=true a library that is not installed fails the test too;
+// otherwise it is left out.
 func Verify(t *testing.T, deliveries []Delivery, want []bool) {
 	t.Helper()
 	t.Run("Go", func(t *testing.T) {

@@ -16,8 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a page and its checks may take on a machine that has
-// much else to do.
+// patience is the time that a page and its checks may take on a busy machine.
 const patience = 2 * time.Minute
 
 // View is how a reader looks at a page.
@@ -45,8 +44,8 @@ type Browser struct {
 	ctx context.Context
 }
 
-// Start starts a browser, which ends with the test. Without one on the machine
-// the test is skipped, but not in CI.
+// Start starts a browser, which ends with the test. If none is installed, the
+// test is skipped, or fails with CI=true.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU,
@@ -83,8 +82,8 @@ func missing(t testing.TB, what string) {
 	t.Skip(what)
 }
 
-// Axe returns the source of axe-core, which ci/setup.sh installs. Root is the
-// repository.
+// Axe returns the source of axe-core, which ci/setup.sh installs. root is the
+// folder of the repository.
 func Axe(t testing.TB, root string) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join(root, ".cache/axe-4.14.1/node_modules/axe-core/axe.min.js"))
@@ -111,7 +110,7 @@ func (b *Browser) Tab(v View) *Tab {
 	ctx, closeTab := chromedp.NewContext(b.ctx)
 	b.t.Cleanup(closeTab)
 	tab := &Tab{t: b.t, ctx: ctx, View: v, marks: make(chan string, 1)}
-	if err := chromedp.Do(ctx); err != nil { // with this context, or the tab closes with that of its first call
+	if err := chromedp.Do(ctx); err != nil { // with this context: otherwise the tab closes at the end of its first call's context
 		b.t.Fatalf("open a tab (%s): %v", v, err)
 	}
 	scheme := "light"
@@ -135,8 +134,8 @@ func (b *Browser) Tab(v View) *Tab {
 	return tab
 }
 
-// endOfPage is what a tab writes to its console to know that everything before
-// it has come.
+// endOfPage is a line that a tab writes to its console to mark the end of
+// earlier output.
 const endOfPage = "webtest: the end of "
 
 func (tab *Tab) listen(messages func(func(chromedp.ConsoleMessage, error) bool)) {
@@ -163,14 +162,14 @@ func (tab *Tab) must(what string, f func(ctx context.Context) error) {
 	}
 }
 
-// Open loads a page and waits until its scripts ran.
+// Open loads a page and waits until its scripts have run.
 func (tab *Tab) Open(url string) {
 	tab.t.Helper()
 	tab.must(url, func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.Navigate(url)) })
 }
 
-// Eval evaluates an expression in the page, which the page's own policy does
-// not concern.
+// Eval evaluates an expression in the page. The page's content security policy
+// does not apply to it.
 func Eval[T any](tab *Tab, expression string) T {
 	tab.t.Helper()
 	var value T
@@ -181,13 +180,13 @@ func Eval[T any](tab *Tab, expression string) T {
 	return value
 }
 
-// Press presses keys, which go to what has the focus.
+// Press presses keys, which go to the focused element.
 func (tab *Tab) Press(keys string) {
 	tab.t.Helper()
 	tab.must("keys", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(keys)) })
 }
 
-// Click clicks the first element of a selector.
+// Click clicks the first element that a selector matches.
 func (tab *Tab) Click(selector string) {
 	tab.t.Helper()
 	tab.must("click "+selector, func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector))) })
@@ -209,8 +208,8 @@ func (tab *Tab) Screenshot(file string, whole bool) {
 	})
 }
 
-// Console returns what the browser wrote to the console since it was asked
-// last: messages, exceptions, and what the content security policy refused.
+// Console returns the browser's console since the last call: messages,
+// exceptions, and violations of the content security policy.
 func (tab *Tab) Console() []string {
 	tab.t.Helper()
 	Eval[any](tab, fmt.Sprintf("console.debug(%q), null", endOfPage))
