@@ -76,24 +76,24 @@ listen=127.0.0.1:$(free_port)
 python3 ci/clients/proxy.py "http://$listen" >"$work/proxy" 2>"$work/proxy.log" &
 proxy=$!
 await "$work/proxy" $proxy
-BASE=http://127.0.0.1:$(cat "$work/proxy")
-start_demo --data "$work/data" --listen "$listen" --base-url "$BASE"
+KARTEI_URL=http://127.0.0.1:$(cat "$work/proxy")
+start_demo --data "$work/data" --listen "$listen" --base-url "$KARTEI_URL"
 pids+=($proxy) # ends after the demo
 
 # The document, as a stranger finds it: an answer to a call without a key names it.
 if [ -n "${DOCUMENT:-}" ]; then
 	python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); d["servers"]=[{"url": sys.argv[2]}]; json.dump(d, sys.stdout)' \
-		"$DOCUMENT" "$BASE/v1" >"$work/openapi.json"
+		"$DOCUMENT" "$KARTEI_URL/v1" >"$work/openapi.json"
 else
-	curl -sS -o /dev/null -D "$work/head" "$BASE/v1/me"
+	curl -sS -o /dev/null -D "$work/head" "$KARTEI_URL/v1/me"
 	link=$(tr -d '\r' <"$work/head" | sed -n 's/^link:.*<\([^>]*\)>; *rel="service-desc".*/\1/Ip')
 	[ -n "$link" ] || { echo "no answer names the document"; cat "$work/head"; exit 1; }
-	[[ $link != /* ]] || link=$BASE$link
+	[[ $link != /* ]] || link=$KARTEI_URL$link
 	curl -sS --fail-with-body "$link" -o "$work/openapi.json" || { cat "$work/openapi.json"; exit 1; }
 fi
 
 # One key for each, so that no journey uses up what is another's.
-principal=$(curl -sS -H "Authorization: Bearer $(value 'd["keys"]["full"]')" "$BASE/v1/me" | python3 -c 'import json,sys; print(json.load(sys.stdin)["principalId"])')
+principal=$(curl -sS -H "Authorization: Bearer $(value 'd["keys"]["full"]')" "$KARTEI_URL/v1/me" | python3 -c 'import json,sys; print(json.load(sys.stdin)["principalId"])')
 key() {
 	bin/kartei key create --data-dir "$work/data" --org "$(value 'd["organizationId"]')" --principal "$principal" --env test --ip 127.0.0.1/32 \
 		--scopes contacts:read,contacts:write,documents:read,documents:write --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["key"])'
@@ -136,8 +136,8 @@ try() { # try NAME
 	find . -maxdepth 1 -name 'example.*' -empty -delete
 	grep -q . commands || { echo "docs/guide.md has no commands for $1"; return 1; }
 	ln -s "$node/node_modules" .
-	KEY=$(cd "$house" && key)
-	export KEY BASE
+	KARTEI_KEY=$(cd "$house" && key)
+	export KARTEI_KEY KARTEI_URL
 	# What the guide shows of a program is what runs here.
 	while IFS= read -r line; do
 		grep -qF -- "$(sed 's/^[[:space:]]*//' <<<"$line")" Journey.java main.go 2>/dev/null || { echo "the guide shows a line that the journey lacks: $line"; return 1; }

@@ -6,11 +6,11 @@ cd "$(dirname "$0")/.."
 . ci/demo.sh
 
 start_demo --listen 127.0.0.1:0
-KEY=$(value 'd["keys"]["full"]')
+KARTEI_KEY=$(value 'd["keys"]["full"]')
 web=$(value 'd["webUrl"]')
 port=$(free_port)
-BASE=$web
-export KEY BASE XDG_STATE_HOME=$work PATH=$PWD/bin:$PATH
+KARTEI_URL=$web
+export KARTEI_KEY KARTEI_URL XDG_STATE_HOME=$work PATH=$PWD/bin:$PATH
 
 # blocks MARK FILE: the marked blocks, each ended by a line with a NUL.
 blocks() {

@@ -288,6 +288,10 @@ func (c *demoCmd) tell(g *Globals, i *instance.Instance, l demoLine, kept bool) 
   key, everything  %s   (only from this machine)
   key, reading     %s
 
+The guide and the program kartei take them from these variables:
+
+  export KARTEI_KEY=%[7]s KARTEI_URL=%[10]s
+
 Try:
 
   curl -H 'Authorization: Bearer %[8]s' '%[3]s/contacts?limit=2'
@@ -302,6 +306,6 @@ The last one creates a contact. A receiver of webhooks runs with the demo: each 
 signature is a line below. The first ones are a test and the documents that are still being made.
 Ctrl-C ends everything.
 
-`, sample.Name, sample.Size, l.BaseURL, i.BaseURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6])
+`, sample.Name, sample.Size, l.BaseURL, i.BaseURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6], i.BaseURL)
 	return err
 }

@@ -431,7 +431,7 @@ func TestGuide(t *testing.T) {
 			}
 		}
 		page := get(t, h, "/guide?lang="+string(l)).Body.String()
-		for _, want := range []string{"export BASE=" + base, `<h2 id="keep-a-copy"><a href="#keep-a-copy">`, `<li><a href="#keep-a-copy">Keep a copy</a>`, `<article lang="en">`, `<div class="code">`, "<td>"} {
+		for _, want := range []string{"export KARTEI_URL=" + base, `<h2 id="keep-a-copy"><a href="#keep-a-copy">`, `<li><a href="#keep-a-copy">Keep a copy</a>`, `<article lang="en">`, `<div class="code">`, "<td>"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the guide lacks %q", l, want)
 			}

@@ -67,7 +67,7 @@ type mirror struct {
 }
 
 func main() {
-	base := flag.String("base", cmp.Or(os.Getenv("BASE"), "http://127.0.0.1:8080"), "address of the instance")
+	base := flag.String("base", cmp.Or(os.Getenv("KARTEI_URL"), "http://127.0.0.1:8080"), "address of the instance")
 	lists := flag.String("lists", "companies,contacts,tasks,documents", "what to copy, as far as the key may read it")
 	file := flag.String("file", "mirror.db", "where the copy is kept")
 	listen := flag.String("listen", "127.0.0.1:3000", "where webhooks are taken, when the variable SECRET holds their secret")
@@ -77,7 +77,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	m, err := open(*file, *base, os.Getenv("KEY"), strings.Split(*lists, ","), os.Getenv("SECRET"))
+	m, err := open(*file, *base, os.Getenv("KARTEI_KEY"), strings.Split(*lists, ","), os.Getenv("SECRET"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func main() {
 // secrets, separated by a comma.
 func open(file, base, key string, lists []string, secrets string) (*mirror, error) {
 	if key == "" {
-		return nil, errors.New("KEY is empty")
+		return nil, errors.New("KARTEI_KEY is empty")
 	}
 	client := &http.Client{Timeout: 2 * time.Minute} // the instance ends a slow call before this timeout
 	m := &mirror{base: base + "/v1", key: key, client: client, lists: lists, due: map[string]bool{}, wake: make(chan struct{}, 1)}

@@ -146,7 +146,7 @@ type copyist struct {
 func (c *copyist) begin(flags ...string) {
 	c.Helper()
 	cmd := exec.Command(c.program, append([]string{"-base", c.front.URL, "-file", c.file, "-listen", c.listen}, flags...)...)
-	cmd.Env = []string{"KEY=" + c.key, "SECRET=" + c.secret}
+	cmd.Env = []string{"KARTEI_KEY=" + c.key, "SECRET=" + c.secret}
 	c.run = startCommand(c.TB, cmd)
 }
 

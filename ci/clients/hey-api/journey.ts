@@ -42,7 +42,7 @@ async function create<T>(
 
 async function journey() {
   // Without baseUrl the client calls the instance that the document came from.
-  client.setConfig({ auth: process.env.KEY, headers: { "Accept-Language": "en" } });
+  client.setConfig({ auth: process.env.KARTEI_KEY, headers: { "Accept-Language": "en" } });
 
   const me = await ok(kartei.meGet());
   check(me.key?.environment === "test", `the key is of ${me.key?.environment}`);

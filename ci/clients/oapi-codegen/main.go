@@ -72,9 +72,9 @@ func main() {
 	log.SetFlags(0)
 	ctx := context.Background()
 	// The client does not know the address of the instance, and sends no key by itself.
-	api, err := kartei.NewClientWithResponses(os.Getenv("BASE")+"/v1", kartei.WithRequestEditorFn(
+	api, err := kartei.NewClientWithResponses(os.Getenv("KARTEI_URL")+"/v1", kartei.WithRequestEditorFn(
 		func(_ context.Context, request *http.Request) error {
-			request.Header.Set("Authorization", "Bearer "+os.Getenv("KEY"))
+			request.Header.Set("Authorization", "Bearer "+os.Getenv("KARTEI_KEY"))
 			request.Header.Set("Accept-Language", "en")
 			return nil
 		}))

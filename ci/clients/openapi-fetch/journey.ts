@@ -45,8 +45,8 @@ async function create<T>(
 async function journey() {
   // The types know no address of an instance.
   const kartei = createClient<paths>({
-    baseUrl: `${process.env.BASE}/v1`,
-    headers: { Authorization: `Bearer ${process.env.KEY}`, "Accept-Language": "en" },
+    baseUrl: `${process.env.KARTEI_URL}/v1`,
+    headers: { Authorization: `Bearer ${process.env.KARTEI_KEY}`, "Accept-Language": "en" },
   });
 
   const me = await ok(kartei.GET("/me"));

@@ -70,7 +70,7 @@ func main() {
 	configuration := kartei.NewConfiguration()
 	configuration.AddDefaultHeader("Accept-Language", "en")
 	api := kartei.NewAPIClient(configuration)
-	ctx := context.WithValue(context.Background(), kartei.ContextAccessToken, os.Getenv("KEY"))
+	ctx := context.WithValue(context.Background(), kartei.ContextAccessToken, os.Getenv("KARTEI_KEY"))
 
 	me, _, err := api.MetaAPI.MeGet(ctx).Execute()
 	must(err)

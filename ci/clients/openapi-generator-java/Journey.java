@@ -78,7 +78,7 @@ public class Journey {
     // Without updateBaseUri the client calls the instance that the document came from. It sends no key by itself.
     ApiClient api = new ApiClient();
     api.setRequestInterceptor(
-        request -> request.header("Authorization", "Bearer " + System.getenv("KEY")).header("Accept-Language", "en"));
+        request -> request.header("Authorization", "Bearer " + System.getenv("KARTEI_KEY")).header("Accept-Language", "en"));
     ContactsApi contacts = new ContactsApi(api);
 
     Me me = new MetaApi(api).meGet();

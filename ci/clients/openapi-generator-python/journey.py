@@ -46,7 +46,7 @@ def create(call, body):
 
 # Without host the client calls the instance that the document came from.
 configuration = kartei.Configuration(
-    access_token=os.environ["KEY"],
+    access_token=os.environ["KARTEI_KEY"],
     datetime_format="%Y-%m-%dT%H:%M:%S.%fZ",  # the ticks are UTC; the default writes +0000, which RFC 3339 does not know
 )
 api = kartei.ApiClient(configuration)

@@ -39,7 +39,7 @@ async function create<T>(call: (headers: { svcPreview: "true"; idempotencyKey: s
 
 async function journey() {
   // Without basePath the client calls the instance that the document came from.
-  const configuration = new kartei.Configuration({ accessToken: process.env.KEY, headers: { "Accept-Language": "en" } });
+  const configuration = new kartei.Configuration({ accessToken: process.env.KARTEI_KEY, headers: { "Accept-Language": "en" } });
   const contacts = new kartei.ContactsApi(configuration);
 
   const me = await new kartei.MetaApi(configuration).meGet();

@@ -67,7 +67,7 @@ def create(operation, body):
 
 
 # The document's address of the instance is not in the client.
-client = AuthenticatedClient(os.environ["BASE"] + "/v1", os.environ["KEY"], headers={"Accept-Language": "en"})
+client = AuthenticatedClient(os.environ["KARTEI_URL"] + "/v1", os.environ["KARTEI_KEY"], headers={"Accept-Language": "en"})
 
 me = ok(me_get.sync_detailed(client=client))
 check(me.key.environment == "test", f"the key is of {me.key.environment}")
