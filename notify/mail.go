@@ -32,6 +32,8 @@ const (
 	// kind. A key's holder can cause a notice for each endpoint, and create new
 	// endpoints.
 	window, windowEmails = 10 * time.Minute, 3
+	// shorter is the number of pauses of backoff that are shorter than window.
+	shorter = 3
 	// titled is the number of further notices that an email lists by title.
 	titled = 10
 )
@@ -52,10 +54,16 @@ type recipient struct {
 	Kind      Kind   `json:"kind"`
 }
 
-// spec returns the job that sends the email. A new notice makes a job that
-// waits for its next attempt run at once.
+// spec returns the job that sends the email. If earlier attempts failed, a new
+// notice waits for the next one, but never longer than the window. So it is sent
+// soon after the mail server is back, and a dead one gets few attempts. The short
+// pauses do not begin anew. Ten attempts remain, which take almost as long as all
+// thirteen.
 func (r recipient) spec() job.Spec {
-	return job.Spec{Kind: MailKind, Key: r.Principal + " " + string(r.Kind), Payload: r, Soon: true}
+	return job.Spec{
+		Kind: MailKind, Key: r.Principal + " " + string(r.Kind), Payload: r,
+		Soon: true, Attempts: shorter, Rest: window,
+	}
 }
 
 // letter is one email about all pending notices of a recipient.
@@ -85,7 +93,7 @@ func (c *Center) Handlers() []job.Handler {
 	return []job.Handler{
 		{
 			Kind: MailKind, Attempts: len(backoff) + 1, Lease: mailLease, Limit: mailLimit, Backoff: pause,
-			Run: c.mail, GaveUp: c.gaveUp, GivenUp: c.givenUp,
+			Run: c.mail, PutBack: c.putBack, GaveUp: c.gaveUp, GivenUp: c.givenUp,
 		},
 		{
 			Kind: MessageKind, Attempts: len(backoff) + 1, Lease: mailLease, Limit: mailLimit, Backoff: pause,
@@ -116,7 +124,7 @@ func (c *Center) mail(ctx context.Context, j *job.Job) error {
 		return c.finish(ctx, j, l, 0)
 	default:
 		log.Warn("email not sent", "reason", reason(err))
-		return c.again(ctx, l, err)
+		return errors.New("email not sent: " + reason(err))
 	}
 }
 
@@ -175,45 +183,33 @@ func (c *Center) finish(ctx context.Context, j *job.Job, l *letter, sent clock.M
 	})
 }
 
-// goOn enqueues a job for notices added after a letter was begun.
+// goOn enqueues a job for notices added after a letter was begun. A notice finds
+// the running job in its place and enqueues none. Each transaction that ends an
+// attempt therefore looks for such notices; it holds the organization's turn, so
+// none is added unseen.
 func (c *Center) goOn(ctx context.Context, tx db.Tx, l *letter) error {
-	more, err := l.newer(ctx, tx)
-	if err != nil || !more {
+	var n int64
+	err := tx.QueryRow(ctx, countFresh, l.organization, l.Principal, l.Kind).Scan(&n)
+	if err != nil || n == 0 {
 		return err
 	}
 	return job.Enqueue(ctx, tx, l.organization, clock.Now(c.Clock), l.spec())
 }
 
-// newer reports whether notices were added after a letter was begun.
-func (l *letter) newer(ctx context.Context, tx db.Tx) (bool, error) {
-	var n int64
-	err := tx.QueryRow(ctx, countFresh, l.organization, l.Principal, l.Kind).Scan(&n)
-	return n > 0, err
-}
-
-// again returns the error of a failed attempt. Notices added meanwhile do not
-// wait for the backoff.
-func (c *Center) again(ctx context.Context, l *letter, cause error) error {
-	more := false
-	err := c.DB.Read(ctx, func(tx db.Tx) (err error) {
-		more, err = l.newer(ctx, tx)
-		return err
-	})
-	if err == nil && more {
-		return job.Later(0)
+// putBack brings a failed job forward if notices were added meanwhile.
+func (c *Center) putBack(ctx context.Context, tx db.Tx, j *job.Job) error {
+	l := &letter{organization: j.Organization}
+	if err := j.Decode(&l.recipient); err != nil {
+		return nil //nolint:nilerr // nothing can be read from it, and the job fails for that
 	}
-	return errors.New("email not sent: " + reason(cause))
+	return c.goOn(ctx, tx, l)
 }
 
 // gaveUp leaves the notices of a failed job pending: a retry of the job mails
 // them, and so does the next notice. It enqueues a job for notices added during
 // the last attempt.
 func (c *Center) gaveUp(ctx context.Context, tx db.Tx, j *job.Job, _ error) error {
-	l := &letter{organization: j.Organization}
-	if err := j.Decode(&l.recipient); err != nil {
-		return nil //nolint:nilerr // nothing can be read from it, and the job fails for that
-	}
-	return c.goOn(ctx, tx, l)
+	return c.putBack(ctx, tx, j)
 }
 
 func (c *Center) givenUp(j *job.Job) {

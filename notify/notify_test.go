@@ -564,8 +564,8 @@ func TestBundleSurvives(t *testing.T) {
 		if n := len(s.all()); n != 0 || s.refuse != 0 {
 			t.Fatalf("%d received, %d refusals left", n, s.refuse)
 		}
-		o.alert(c, a) // does not wait for the backoff
-		o.rest()
+		o.alert(c, a) // in the same email
+		o.pass(2 * time.Minute)
 		all := s.all()
 		if len(all) != 1 || !strings.Contains(all[0].body, "since then: 3.") {
 			t.Errorf("received %+v, want one email about four notices: %s", all, o.logged)
@@ -598,6 +598,10 @@ func TestMeanwhile(t *testing.T) {
 				cause = nil
 			}
 			s.answer <- cause
+			if !taken {
+				o.rest()
+				o.clock.Advance(time.Minute) // the first pause
+			}
 			<-s.asked
 			s.answer <- nil
 			o.rest()
@@ -610,6 +614,94 @@ func TestMeanwhile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBetween checks that a notice which is posted after a failed attempt, but
+// before its job is put back, does not wait for the whole backoff.
+func TestBetween(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		a := o.low()
+		a.Principal = o.service
+		s := &broken{}
+		c := o.center(s)
+		o.start(&between{DB: d, sender: s, at: 8, do: func() { o.alert(c, a) }}, c)
+		o.alert(c, a)
+		o.rest()
+		for _, pause := range []time.Duration{1, 2, 5, 15, 30, 60, 120} {
+			o.pass(pause * time.Minute)
+		}
+		if n := s.attempts.Load(); n != 8 || o.count("notices", "true") != 2 {
+			t.Fatalf("%d attempts, %d notices: %s", n, o.count("notices", "true"), o.logged)
+		}
+		s.mended.Store(true)
+		o.pass(9 * time.Minute)
+		if n := s.attempts.Load(); n != 8 {
+			t.Errorf("%d attempts within the window", n)
+		}
+		o.pass(time.Minute) // the next pause would be of four hours
+		if n := o.count("notices", "mailed_at = 0"); n != 0 || s.attempts.Load() != 9 {
+			t.Errorf("%d notices wait after %d attempts: %s", n, s.attempts.Load(), o.logged)
+		}
+	})
+}
+
+// TestDeadServer checks that many notices do not lead to many attempts while a
+// mail server is away, and that no email is given up for them.
+func TestDeadServer(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		a := o.low()
+		a.Principal = o.service
+		s := &broken{}
+		c := o.center(s)
+		o.start(d, c)
+		for range 120 {
+			o.alert(c, a)
+			o.rest()
+			o.pass(time.Minute)
+		}
+		// After 0, 1, 3, 10, 20, ... 120 minutes.
+		if n := s.attempts.Load(); n != 15 || strings.Contains(o.logged.String(), "given up") {
+			t.Errorf("%d attempts in two hours, want 15", n)
+		}
+		s.mended.Store(true)
+		o.alert(c, a)
+		o.pass(10 * time.Minute)
+		if n := o.count("notices", "mailed_at = 0"); n != 0 || s.attempts.Load() != 16 {
+			t.Errorf("%d notices wait, %d attempts", n, s.attempts.Load())
+		}
+	})
+}
+
+// broken is a Sender that counts attempts and fails until it is mended.
+type broken struct {
+	attempts atomic.Int64
+	mended   atomic.Bool
+}
+
+func (s *broken) Send(context.Context, string, notifyMessage) error {
+	s.attempts.Add(1)
+	if s.mended.Load() {
+		return nil
+	}
+	return errors.New("broken")
+}
+
+// between is a database that does something before an attempt's end is stored.
+type between struct {
+	db.DB
+	sender *broken
+	at     int64
+	do     func()
+}
+
+func (b *between) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	if b.sender.attempts.Load() == b.at && b.do != nil {
+		b.do()
+		b.do = nil
+	}
+	return b.DB.WriteIn(ctx, organization, f)
 }
 
 // stopping is a Sender that waits for the test.

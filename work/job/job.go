@@ -39,9 +39,12 @@ type Spec struct {
 	// once.
 	Due clock.Micros
 	// Soon applies if a job with the same key already waits. That job then
-	// becomes due no later than this one, and its attempts are counted from
-	// zero.
-	Soon bool
+	// becomes due no later than this one. If its last attempt failed, Rest is
+	// the least time between the beginnings of that attempt and the next. At
+	// most Attempts of its attempts count from then on.
+	Soon     bool
+	Rest     time.Duration
+	Attempts int
 }
 
 // Enqueue adds a job in the transaction of the change that asks for it. The
@@ -58,11 +61,12 @@ func Enqueue(ctx context.Context, tx db.Tx, organization int64, now clock.Micros
 		return fmt.Errorf("job: the payload of %s is of %d bytes, more than %d", s.Kind, len(payload), maxPayload)
 	}
 	due, insert := max(s.Due, now), insertOnce
+	args := []any{organization, id.New(id.Job), s.Kind, s.Key, string(payload), due, now, trace.Of(ctx).Stored()}
 	if s.Soon {
-		insert = insertSoon
+		insert, args = insertSoon, append(args, s.Attempts, s.Rest.Microseconds())
 	}
 	tx.Queue(keepTurn, organization, due)
-	tx.Queue(insert, organization, id.New(id.Job), s.Kind, s.Key, string(payload), due, now, trace.Of(ctx).Stored())
+	tx.Queue(insert, args...)
 	tx.NotifyLocal(Topic, "")
 	return nil
 }
@@ -100,6 +104,10 @@ type Handler struct {
 	// error is Permanent or Later. Its context ends if another process claims
 	// the job. It also ends if this process stops, which gives the job back.
 	Run func(ctx context.Context, j *Job) error
+	// PutBack, if not nil, runs in the transaction that puts a failed job back
+	// into the queue, after it was put back. If it fails, the job is claimed
+	// again when its lease ends.
+	PutBack func(ctx context.Context, tx db.Tx, j *Job) error
 	// GaveUp, if not nil, runs in the transaction that marks a job as failed.
 	// It is retried until it succeeds, and may run more than once.
 	GaveUp func(ctx context.Context, tx db.Tx, j *Job, cause error) error

@@ -788,6 +788,74 @@ func TestSoon(t *testing.T) {
 	})
 }
 
+// With Rest a job whose attempts fail is brought forward by a bound. Attempts keeps
+// it at the longer pauses, and gives it further attempts.
+func TestSoonRests(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		attempts := make(chan int, 10)
+		y.run(d, y.options(), job.Handler{
+			Kind: "a", Attempts: 4, Backoff: func(attempt int) time.Duration {
+				return []time.Duration{time.Minute, time.Hour, 2 * time.Hour}[attempt-1]
+			},
+			Run: func(_ context.Context, j *job.Job) error { attempts <- j.Attempt; return errors.New("broken") },
+		})
+		soon := job.Spec{Kind: "a", Key: "k", Soon: true, Attempts: 2, Rest: 10 * time.Minute}
+		due := func(want time.Duration) {
+			t.Helper()
+			y.add(1, soon)
+			if n := clock.Micros(y.number(`select min(due_at) from jobs`)); n.Sub(clock.Now(y.clock)) != want {
+				t.Errorf("it is due in %s, not %s", n.Sub(clock.Now(y.clock)), want)
+			}
+		}
+		y.add(1, soon)
+		y.want("a", job.Again)
+		due(time.Minute) // earlier than after the rest
+		y.clock.Advance(time.Minute)
+		y.want("a", job.Again)
+		y.clock.Advance(4 * time.Minute)
+		due(6 * time.Minute)
+		y.clock.Advance(6 * time.Minute)
+		y.want("a", job.Again)
+		y.clock.Advance(20 * time.Minute)
+		y.add(1, soon) // the rest is over
+		y.want("a", job.Again)
+		for _, want := range []int{1, 2, 3, 3} {
+			if got := <-attempts; got != want {
+				t.Errorf("attempt %d, not %d", got, want)
+			}
+		}
+	})
+}
+
+// PutBack sees the job in the queue again and can bring it forward. If it fails,
+// nothing of the attempt's end is stored.
+func TestPutBack(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		y := open(t, d)
+		calls := 0
+		y.run(d, y.options(), job.Handler{
+			Kind: "a", Backoff: func(int) time.Duration { return 24 * time.Hour }, Lease: 30 * time.Second,
+			Run: func(context.Context, *job.Job) error { return errors.New("broken") },
+			PutBack: func(ctx context.Context, tx db.Tx, j *job.Job) error {
+				if calls++; calls == 1 {
+					return errors.New("not now")
+				}
+				return job.Enqueue(ctx, tx, j.Organization, clock.Now(y.clock), job.Spec{Kind: "a", Key: j.Key, Soon: true, Attempts: 9, Rest: time.Minute})
+			},
+		})
+		y.add(1, job.Spec{Kind: "a", Key: "k"})
+		y.want("a", job.Again)
+		y.expect(1, "running1")
+		y.clock.Advance(31 * time.Second)
+		y.want("a", job.Again)
+		y.expect(1, "waiting2 broken")
+		if n := clock.Micros(y.number(`select due_at from jobs`)); n.Sub(clock.Now(y.clock)) != time.Minute {
+			t.Errorf("it is due in %s, not a minute", n.Sub(clock.Now(y.clock)))
+		}
+	})
+}
+
 // The payload of a secret job is cleared when the job is given up, and only
 // then.
 func TestSecretPayload(t *testing.T) {

@@ -24,7 +24,16 @@ type row struct {
 	key, state, err string
 	claim           int64
 	attempt         int
-	due             clock.Micros
+	due, started    clock.Micros
+}
+
+// soon is Spec.Soon: if an attempt still counts, the next one follows it after a
+// rest.
+func (r *row) soon(due clock.Micros, s Spec) {
+	if r.attempt > 0 {
+		due = max(due, r.started.Add(s.Rest))
+	}
+	r.due, r.attempt = min(r.due, due), min(r.attempt, s.Attempts)
 }
 
 // plain is a simple queue in memory, together with the runners that it is
@@ -70,11 +79,18 @@ func (p *plain) Enqueue(*rapid.T) {
 	due := p.now().Add(time.Duration(rapid.IntRange(-60, 120).Draw(p.T, "due")) * time.Second)
 	name := fmt.Sprint("job ", p.next)
 	p.next++
+	s := Spec{Kind: modelKind, Key: key, Payload: name, Due: due, Soon: rapid.Bool().Draw(p.T, "soon")}
+	if s.Soon {
+		s.Attempts, s.Rest = rapid.IntRange(0, 2).Draw(p.T, "attempts"), time.Duration(rapid.IntRange(0, 120).Draw(p.T, "rest"))*time.Second
+	}
 	p.must(p.db.WriteIn(context.Background(), organization, func(tx db.Tx) error {
-		return Enqueue(context.Background(), tx, organization, p.now(), Spec{Kind: modelKind, Key: key, Payload: name, Due: due})
+		return Enqueue(context.Background(), tx, organization, p.now(), s)
 	}))
 	for _, r := range p.rows {
 		if key != "" && r.organization == organization && r.key == key && r.state != "failed" {
+			if s.Soon && r.state == "waiting" {
+				r.soon(max(due, p.now()), s)
+			}
 			return
 		}
 	}
@@ -114,7 +130,7 @@ func (p *plain) Claim(*rapid.T) {
 	}
 	for _, j := range jobs {
 		r := p.rows[p.name(j)]
-		r.state, r.due = "running", p.now().Add(modelLease)
+		r.state, r.due, r.started = "running", p.now().Add(modelLease), p.now()
 	}
 	p.held = append(p.held, jobs...)
 }
@@ -196,7 +212,7 @@ func (p *plain) Check(*rapid.T) {
 	turns := map[int64]clock.Micros{}
 	p.must(p.db.Read(context.Background(), func(tx db.Tx) error {
 		clear(stored)
-		rows, err := tx.Query(context.Background(), `select organization, payload, key, state, error, claim, attempt, due_at from jobs where organization >= $1`, p.base)
+		rows, err := tx.Query(context.Background(), `select organization, payload, key, state, error, claim, attempt, due_at, started_at from jobs where organization >= $1`, p.base)
 		if err != nil {
 			return err
 		}
@@ -204,7 +220,7 @@ func (p *plain) Check(*rapid.T) {
 		for rows.Next() {
 			var r row
 			j := Job{}
-			if err := rows.Scan(&r.organization, &j.Payload, &r.key, &r.state, &r.err, &r.claim, &r.attempt, &r.due); err != nil {
+			if err := rows.Scan(&r.organization, &j.Payload, &r.key, &r.state, &r.err, &r.claim, &r.attempt, &r.due, &r.started); err != nil {
 				return err
 			}
 			stored[p.name(&j)] = r

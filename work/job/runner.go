@@ -488,7 +488,11 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 		}
 		log.Log(ctx, level, "job to be tried again", "error", err)
 	}
-	return Again, r.put(ctx, j, "waiting", j.Attempt, r.pause(h, j.Attempt), reason(err), nil)
+	var f func(db.Tx) error
+	if h.PutBack != nil {
+		f = func(tx db.Tx) error { return h.PutBack(ctx, tx, j) }
+	}
+	return Again, r.put(ctx, j, "waiting", j.Attempt, r.pause(h, j.Attempt), reason(err), f)
 }
 
 // pause returns the pause before the next attempt.

@@ -17,8 +17,14 @@ const (
 		values ($1, $2, $3, $4, $5, 'waiting', 0, 0, $6, '', $7, 0, $8)
 		on conflict (organization, kind, key) where key <> '' and state <> 'failed' do `
 	insertOnce = insertJob + `nothing`
-	insertSoon = insertJob + `update set attempt = 0,
-		due_at = case when jobs.due_at > excluded.due_at then excluded.due_at else jobs.due_at end where jobs.state = 'waiting'`
+	insertSoon = insertJob + `update set
+		attempt = case when jobs.attempt > $9 then $9 else jobs.attempt end,
+		due_at = case
+			when jobs.due_at <= excluded.due_at then jobs.due_at
+			when jobs.attempt = 0 or jobs.started_at + $10 <= excluded.due_at then excluded.due_at
+			when jobs.due_at <= jobs.started_at + $10 then jobs.due_at
+			else jobs.started_at + $10 end
+		where jobs.state = 'waiting'`
 	// clearPayload erases the secrets of a job that was given up.
 	clearPayload = `update jobs set payload = '{}' where organization = $1 and id = $2`
 	// selectTurns reads the due turns and the next one.
