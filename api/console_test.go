@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,8 +30,11 @@ import (
 const session access.Scheme = "session"
 
 // acceptSessions makes the office's directory resolve sessions.
-func acceptSessions(o *apitest.Office) {
-	o.Directory.Accept(session, func(ctx context.Context, text string, _ netip.Addr) (*access.Actor, error) {
+func acceptSessions(o *apitest.Office) { o.Directory.Accept(session, sessions(o)) }
+
+// sessions resolves sessions.
+func sessions(o *apitest.Office) access.Resolver {
+	return func(ctx context.Context, text string, _ netip.Addr) (*access.Actor, error) {
 		name, person, _ := strings.Cut(text, " ")
 		var actor *access.Actor
 		err := o.DB.Read(ctx, func(tx db.Tx) error {
@@ -45,7 +49,7 @@ func acceptSessions(o *apitest.Office) {
 		}
 		fresh := clock.Now(o.Clock).Add(time.Minute)
 		return actor.With(access.Credential{ID: "ses_1", Kind: "session", FreshUntil: fresh}, access.AllScopes()), nil
-	})
+	}
 }
 
 // ask calls a row of the second table.
@@ -334,6 +338,74 @@ func auditInputs(t *testing.T, o *apitest.Office) map[string]any {
 		"webhooks.resend":        map[string]any{"organizationId": o.SandboxID, "id": endpoint.ID, "failed": true},
 		"jobs.retry":             one("job_1"),
 	}
+}
+
+// TestLastAdmin checks that an organization keeps an admin, whatever its admins do.
+// Only the operator can take the last one.
+func TestLastAdmin(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		acceptSessions(o)
+		admin, disabled, viewer := o.User(access.Admin), o.User(access.Admin), access.Viewer
+		foreign, _ := o.Organization("Andere")
+		o.User(access.Admin, foreign)
+		yes, no, role := true, false, access.Admin
+		as := api.Credential{Scheme: session, Text: o.ID + " " + admin}
+		if _, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: access.Admin}); err != nil {
+			t.Fatal(err)
+		}
+		set := func(as api.Credential, door api.Door, in settings.PrincipalChange, want int) {
+			t.Helper()
+			got := ask(t, o, door, as, "people.set", in)
+			if got.Status != want || want == 403 && !strings.Contains(string(got.Body), "letzte Administrator") {
+				t.Errorf("%+v: %d %s", in, got.Status, got.Body)
+			}
+		}
+		set(as, api.Web, settings.PrincipalChange{ID: disabled, Disabled: &yes}, 200)
+		set(as, api.Web, settings.PrincipalChange{ID: admin, Role: &viewer}, 403)
+		set(as, api.Web, settings.PrincipalChange{ID: admin, Disabled: &yes}, 403)
+		set(as, api.Web, settings.PrincipalChange{ID: admin, Role: &role}, 200)
+		set(as, api.Web, settings.PrincipalChange{ID: disabled, Role: &viewer}, 200)
+		set(api.Local(), api.Admin, settings.PrincipalChange{ID: admin, Disabled: &yes}, 200)
+		set(api.Local(), api.Admin, settings.PrincipalChange{ID: admin, Disabled: &no}, 200)
+		set(api.Local(), api.Admin, settings.PrincipalChange{ID: disabled, Role: &role, Disabled: &no}, 200)
+		set(as, api.Web, settings.PrincipalChange{ID: admin, Role: &viewer}, 200) // there is another one
+	})
+}
+
+// TestAdminsDemoteEachOther checks that one admin remains if two take the role from
+// each other at the same time. Both calls know their callers as admins before
+// either begins.
+func TestAdminsDemoteEachOther(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		resolve := sessions(o)
+		var both sync.WaitGroup
+		o.Directory.Accept(session, func(ctx context.Context, text string, from netip.Addr) (*access.Actor, error) {
+			a, err := resolve(ctx, text, from)
+			both.Done()
+			both.Wait()
+			return a, err
+		})
+		viewer, role := access.Viewer, access.Admin
+		admins := []string{o.User(access.Admin), o.User(access.Admin)}
+		for range 5 {
+			both.Add(2)
+			answers := make(chan int)
+			for n := range admins {
+				go func() {
+					as := api.Credential{Scheme: session, Text: o.ID + " " + admins[n]}
+					answers <- ask(t, o, api.Web, as, "people.set", settings.PrincipalChange{ID: admins[1-n], Role: &viewer}).Status
+				}()
+			}
+			if got := []int{<-answers, <-answers}; !slices.Contains(got, 200) || !slices.Contains(got, 403) {
+				t.Fatalf("answers %v", got)
+			}
+			for _, id := range admins {
+				if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: id, Role: &role}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
 }
 
 // An operation that does not name its target fails, and none of its changes

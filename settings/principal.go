@@ -68,7 +68,8 @@ func GetPrincipal(ctx context.Context, c *app.Call, in access.ByID) (access.Prin
 
 // SetUser changes a user. All keys of a user who is disabled or loses a right
 // lose their access at once. The keys remain, and work again when the right
-// returns.
+// returns. Only the operator can take the role from the last admin, or disable
+// them.
 func SetUser(ctx context.Context, c *app.Call, in PrincipalChange) (access.PrincipalInfo, error) {
 	return changePrincipal(ctx, c, access.UserPrincipal, in)
 }
@@ -172,11 +173,22 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	if err := f.err(); err != nil {
 		return access.PrincipalInfo{}, err
 	}
+	if manages(before) && !manages(p) && !isOperator(c) {
+		if err := otherAdmin(ctx, c, p); err != nil {
+			return access.PrincipalInfo{}, err
+		}
+	}
 	c.Audit.About(p.Home, p.ID)
 	notePrincipal(c, before, p)
 	_, err = c.Tx.Exec(ctx, updatePrincipal, p.ID, p.Name, orNull(p.Email), orNull(access.FoldEmail(p.Email)),
 		string(p.Role), mustJSON(p.Rights), p.Disabled, p.Language)
 	return p, emailTaken(err)
+}
+
+// manages reports whether a principal is a person who can administer the
+// organization. A service account cannot sign in.
+func manages(p access.PrincipalInfo) bool {
+	return p.Type == access.UserPrincipal && p.Role == access.Admin && !p.Disabled
 }
 
 // Principal reads a principal that the caller may administer, of either kind if
