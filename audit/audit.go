@@ -20,7 +20,8 @@ import (
 const Age = 400 * 24 * time.Hour
 
 // Instance is the organization number of acts that belong to no organization,
-// for example the erasure of one: that removes the organization's own lines.
+// for example a pause of the API, or the erasure of an organization: that removes
+// the organization's own lines.
 const Instance int64 = 0
 
 // OperatorKind is the kind of the operator's credential. Filter.Who accepts it

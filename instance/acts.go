@@ -15,6 +15,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
+	"kartei/audit"
 	"kartei/config"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
@@ -42,7 +43,7 @@ const pausePoll = time.Second
 
 // door returns the door of a running instance.
 func (i *Instance) door() *admin.Door {
-	a := acts(i.DB, i.API.Pause)
+	a := acts(i.DB, i.clock, i.API.Pause)
 	a["address"] = socket.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
 	a["backup"] = socket.Do(i.backupAct)
 	maps.Copy(a, i.blobActs())
@@ -61,21 +62,36 @@ type Address struct {
 // will ever offer them. A backup must work on a database of another release,
 // takes hours and writes into a folder. pause and resume switch the path
 // itself. The others are about files and keys, which no organization knows of.
-func acts(d db.DB, pause func(bool)) socket.Acts {
+//
+// Acts that change something are audited like those of the tables, in the log of
+// the instance.
+func acts(d db.DB, c clock.Clock, pause func(bool)) socket.Acts {
+	i := &Instance{DB: d, clock: c}
 	return socket.Acts{
-		"pause":              socket.Do(pauseAct(d, pause, true)),
-		"resume":             socket.Do(pauseAct(d, pause, false)),
-		"blobs.forget-place": socket.Do(forgetPlace(d)),
-		"master-key.forget":  socket.Do(forgetMasterKey(d)),
-		"backup":             socket.Do(func(ctx context.Context, in BackupInput) (BackupOutput, error) { return backup(ctx, d, in) }),
+		"pause":              socket.Do(pauseAct(d, c, pause, true)),
+		"resume":             socket.Do(pauseAct(d, c, pause, false)),
+		"blobs.forget-place": socket.Do(forgetPlace(d, c)),
+		"master-key.forget":  socket.Do(forgetMasterKey(d, c)),
+		"backup":             socket.Do(i.backupDatabase),
 	}
 }
 
 // pauseAct stores the pause, so that it survives a restart and reaches other
 // replicas. Then it applies the pause here.
-func pauseAct(d db.DB, pause func(bool), paused bool) func(context.Context, Nothing) (PauseState, error) {
+func pauseAct(d db.DB, c clock.Clock, pause func(bool), paused bool) func(context.Context, Nothing) (PauseState, error) {
+	a := act{name: "resume", word: "instance.resume", target: "api"}
+	if paused {
+		a.name, a.word = "pause", "instance.pause"
+	}
 	return func(ctx context.Context, _ Nothing) (PauseState, error) {
 		err := d.Write(ctx, func(tx db.Tx) error {
+			before, err := access.Setting(ctx, tx, pauseSetting)
+			if err != nil {
+				return err
+			}
+			if err := a.line(tx, c, audit.Change{Member: "paused", From: before == "true", To: paused}); err != nil {
+				return err
+			}
 			tx.Notify(access.Topic, "")
 			return access.PutSetting(ctx, tx, pauseSetting, fmt.Sprint(paused))
 		})
@@ -143,7 +159,7 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 		closeAll()
 		return nil, nil, err
 	}
-	return &admin.Door{API: a, Acts: acts(d, func(bool) {})}, closeAll, nil
+	return &admin.Door{API: a, Acts: acts(d, clock.System, func(bool) {})}, closeAll, nil
 }
 
 // offline returns an API on data without a server, for the operator's calls.
@@ -177,7 +193,7 @@ func OpenUnmigrated(ctx context.Context, store *config.Store) (*admin.Door, func
 	if err != nil {
 		return nil, nil, err
 	}
-	return &admin.Door{Acts: acts(d, func(bool) {})}, closeAll, nil
+	return &admin.Door{Acts: acts(d, clock.System, func(bool) {})}, closeAll, nil
 }
 
 // begun returns ErrNoData if no migration was ever applied.

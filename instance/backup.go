@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"kartei/audit"
 	"kartei/config"
 	"kartei/document"
 	"kartei/door/admin"
@@ -57,7 +58,7 @@ const (
 // resumes when all files are copied.
 func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput, error) {
 	if in.Files == "" {
-		return backup(ctx, i.DB, in)
+		return i.backupDatabase(ctx, in)
 	}
 	if len(in.Recipients) > 0 && i.config.Server.BlobEncryption == config.Encryption(blob.Never) {
 		return BackupOutput{}, errPlainFiles
@@ -72,7 +73,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 		return BackupOutput{}, err
 	}
 	defer func() { _ = release() }() // for early returns, which report an earlier error
-	out, err := backup(ctx, i.DB, in)
+	out, err := i.backupDatabase(ctx, in)
 	if err != nil {
 		return out, err
 	}
@@ -91,7 +92,8 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 // be encrypted.
 var errPlainFiles = errors.New("the files of documents would be copied as they are, since --blob-encryption is off: leave them out with --without-files, or have them encrypted")
 
-func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) {
+// backupDatabase copies a database. Its line of the audit log is in the copy too.
+func (i *Instance) backupDatabase(ctx context.Context, in BackupInput) (BackupOutput, error) {
 	recipients, err := db.ParseRecipients(in.Recipients)
 	if err != nil {
 		return BackupOutput{}, err
@@ -99,7 +101,9 @@ func backup(ctx context.Context, d db.DB, in BackupInput) (BackupOutput, error) 
 	if len(in.Recipients) > 0 && len(recipients) == 0 {
 		return BackupOutput{}, errors.New("no recipient was named")
 	}
-	if err := db.BackupFor(ctx, d, in.File, recipients); err != nil {
+	act{name: "backup", word: "instance.backup", target: in.File}.beginAnyway(ctx, i.DB, i.clock,
+		audit.Change{Member: "files", From: "", To: in.Files}, audit.Change{Member: "recipients", From: 0, To: len(recipients)})
+	if err := db.BackupFor(ctx, i.DB, in.File, recipients); err != nil {
 		return BackupOutput{}, err
 	}
 	info, err := os.Stat(in.File)

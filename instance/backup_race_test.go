@@ -102,7 +102,7 @@ func TestBackupDuringDeletion(t *testing.T) {
 			if _, err := db.Restore(ctx, in.File, restored.Store.Database(), false); err != nil {
 				t.Fatal(err)
 			}
-			if err := ForgetPlace(ctx, &restored.Store); err != nil {
+			if err := Restored(ctx, &restored.Store, "copy"); err != nil {
 				t.Fatal(err)
 			}
 			again := begin(t, restored)

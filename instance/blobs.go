@@ -117,6 +117,9 @@ const maxErrors = 20
 func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func(context.Context, Nothing) (RotateOutput, error) {
 	return func(ctx context.Context, _ Nothing) (out RotateOutput, err error) {
 		out.Errors = []string{}
+		if err := (act{name: "blobs.rotate", word: "files.rotate", target: placeSetting}).begin(ctx, d, c); err != nil {
+			return out, err
+		}
 		changed, unreadable, err := webhook.Reseal(ctx, d, keys.Vault(webhook.SecretsPurpose), clock.Now(c))
 		if err != nil {
 			return out, err

@@ -52,7 +52,12 @@ func checkBlobs(d db.DB, s blob.Store, c clock.Clock) func(context.Context, Chec
 			},
 		}
 		var err error
-		out.Checked, err = check.Run(ctx)
+		if in.Remove {
+			err = act{name: "blobs.check", word: "files.removeOrphans", target: placeSetting}.begin(ctx, d, c)
+		}
+		if err == nil {
+			out.Checked, err = check.Run(ctx)
+		}
 		return out, err
 	}
 }

@@ -240,7 +240,7 @@ func TestBackupAct(t *testing.T) {
 	}
 	restored := configOf(other)
 	restored.Server.MasterKeyFile = config.File(filepath.Join(dir, "master.key"))
-	if err := ForgetPlace(context.Background(), &restored.Store); err != nil {
+	if err := Restored(context.Background(), &restored.Store, "copy"); err != nil {
 		t.Fatal(err)
 	}
 	list, err := begin(t, restored).Operator().ListOrganizations(context.Background(), access.Page{})

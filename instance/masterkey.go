@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"kartei/access"
+	"kartei/audit"
+	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
 )
@@ -25,8 +27,8 @@ var ErrOtherMasterKey = errors.New("the database was used with another master ke
 // database. It returns ErrOtherMasterKey to servers with another key, because
 // replicas with different keys would refuse each other's cursors. If several
 // servers start on a new database, the first one decides. If the fingerprint is
-// that of a previous key, it is replaced by the current key's.
-func CheckMasterKey(ctx context.Context, d db.DB, keys masterkey.Ring) error {
+// that of a previous key, it is replaced by the current key's, which is audited.
+func CheckMasterKey(ctx context.Context, d db.DB, c clock.Clock, keys masterkey.Ring) error {
 	mine := fingerprint(keys.Current)
 	var known string
 	err := d.Read(ctx, func(tx db.Tx) (err error) {
@@ -44,7 +46,13 @@ func CheckMasterKey(ctx context.Context, d db.DB, keys masterkey.Ring) error {
 	}
 	for _, k := range keys.Previous {
 		if known == fingerprint(k) {
-			return d.Write(ctx, func(tx db.Tx) error { return access.PutSetting(ctx, tx, keySetting, mine) })
+			replaced := act{name: "serve", word: "masterKey.replace", target: keySetting, door: atStart}
+			return d.Write(ctx, func(tx db.Tx) error {
+				if err := replaced.line(tx, c, audit.Change{Member: "fingerprint", From: known, To: mine}); err != nil {
+					return err
+				}
+				return access.PutSetting(ctx, tx, keySetting, mine)
+			})
 		}
 	}
 	return ErrOtherMasterKey
@@ -57,7 +65,7 @@ func fingerprint(k *masterkey.Key) string { return hex.EncodeToString(k.Derive("
 // removes a key that this start created: the key was never used, and the right
 // one belongs in its place.
 func (i *Instance) checkMasterKey(ctx context.Context) error {
-	err := CheckMasterKey(ctx, i.DB, i.keys)
+	err := CheckMasterKey(ctx, i.DB, i.clock, i.keys)
 	if !errors.Is(err, ErrOtherMasterKey) {
 		return err
 	}
@@ -94,8 +102,18 @@ func (i *Instance) checkLost(ctx context.Context) error {
 
 // forgetMasterKey makes the database accept any master key from the next server
 // that starts.
-func forgetMasterKey(d db.DB) func(context.Context, Nothing) (Nothing, error) {
+func forgetMasterKey(d db.DB, c clock.Clock) func(context.Context, Nothing) (Nothing, error) {
+	return forget(d, c, keySetting, act{name: "master-key.forget", word: "masterKey.forget", target: keySetting})
+}
+
+// forget clears a setting.
+func forget(d db.DB, c clock.Clock, setting string, a act) func(context.Context, Nothing) (Nothing, error) {
 	return func(ctx context.Context, _ Nothing) (Nothing, error) {
-		return Nothing{}, d.Write(ctx, func(tx db.Tx) error { return access.PutSetting(ctx, tx, keySetting, "") })
+		return Nothing{}, d.Write(ctx, func(tx db.Tx) error {
+			if err := a.line(tx, c); err != nil {
+				return err
+			}
+			return access.PutSetting(ctx, tx, setting, "")
+		})
 	}
 }

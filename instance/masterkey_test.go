@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"kartei/config"
+	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
 	"kartei/test/dbtest"
@@ -100,7 +101,7 @@ func TestOneMasterKeyWins(t *testing.T) {
 		var ground sync.WaitGroup
 		for i := range keys {
 			keys[i] = masterkey.New()
-			ground.Go(func() { errs[i] = CheckMasterKey(t.Context(), d, masterkey.Ring{Current: keys[i]}) })
+			ground.Go(func() { errs[i] = CheckMasterKey(t.Context(), d, clock.System, masterkey.Ring{Current: keys[i]}) })
 		}
 		ground.Wait()
 		won := -1
@@ -117,7 +118,7 @@ func TestOneMasterKeyWins(t *testing.T) {
 		if won < 0 {
 			t.Fatal("nobody was accepted")
 		}
-		if err := CheckMasterKey(t.Context(), d, masterkey.Ring{Current: keys[won]}); err != nil {
+		if err := CheckMasterKey(t.Context(), d, clock.System, masterkey.Ring{Current: keys[won]}); err != nil {
 			t.Errorf("later: %v", err)
 		}
 	})
@@ -128,7 +129,7 @@ func TestMasterKeyIsChanged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		before, after := masterkey.New(), masterkey.New()
 		check := func(k *masterkey.Key, previous ...*masterkey.Key) error {
-			return CheckMasterKey(t.Context(), d, masterkey.Ring{Current: k, Previous: previous})
+			return CheckMasterKey(t.Context(), d, clock.System, masterkey.Ring{Current: k, Previous: previous})
 		}
 		for i, err := range []error{check(before), check(before, after), check(after, masterkey.New(), before), check(after)} {
 			if err != nil {
@@ -137,6 +138,12 @@ func TestMasterKeyIsChanged(t *testing.T) {
 		}
 		if err := check(before); !errors.Is(err, ErrOtherMasterKey) {
 			t.Errorf("with the old key only: %v", err)
+		}
+		replaced := 0
+		if err := d.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select count(*) from audit_lines where organization = 0 and word = 'masterKey.replace' and door = 'start'`).Scan(&replaced)
+		}); err != nil || replaced != 1 {
+			t.Errorf("%d lines of the audit log, %v", replaced, err)
 		}
 	})
 }

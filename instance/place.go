@@ -7,6 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/config"
+	"kartei/kit/clock"
 	"kartei/store/blob"
 	"kartei/store/db"
 )
@@ -136,20 +137,18 @@ func (i *Instance) checkForeign(ctx context.Context) error {
 
 // forgetPlace makes the database accept any folder or bucket from the next
 // server that starts.
-func forgetPlace(d db.DB) func(context.Context, Nothing) (Nothing, error) {
-	return func(ctx context.Context, _ Nothing) (Nothing, error) {
-		return Nothing{}, d.Write(ctx, func(tx db.Tx) error { return access.PutSetting(ctx, tx, placeSetting, "") })
-	}
+func forgetPlace(d db.DB, c clock.Clock) func(context.Context, Nothing) (Nothing, error) {
+	return forget(d, c, placeSetting, act{name: "blobs.forget-place", word: "files.forgetPlace", target: placeSetting})
 }
 
-// ForgetPlace clears the place of files in a database that was just restored,
-// since the copy names the original one.
-func ForgetPlace(ctx context.Context, store *config.Store) error {
+// Restored completes a database that was just restored from a file. It clears the
+// place of the files, since the copy names the original one, and audits the act.
+func Restored(ctx context.Context, store *config.Store, from string) error {
 	d, done, err := openData(ctx, store, begun)
 	if err != nil {
 		return err
 	}
 	defer done()
-	_, err = forgetPlace(d)(ctx, Nothing{})
-	return err
+	act{name: "restore", word: "instance.restore", target: from}.beginAnyway(ctx, d, clock.System)
+	return d.Write(ctx, func(tx db.Tx) error { return access.PutSetting(ctx, tx, placeSetting, "") })
 }

@@ -170,7 +170,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	if err := instance.ForgetPlace(ctx, &g.Store); err != nil {
+	if err := instance.Restored(ctx, &g.Store, c.File); err != nil {
 		return err
 	}
 	if c.JSON.JSON {

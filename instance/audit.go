@@ -1,0 +1,57 @@
+package instance
+
+import (
+	"context"
+	"log/slog"
+
+	"kartei/api"
+	"kartei/audit"
+	"kartei/kit/clock"
+	"kartei/store/db"
+)
+
+// atStart is the door of what a server does at its start because its settings
+// say so.
+const atStart = "start"
+
+// act is an act of the process for the audit log.
+type act struct {
+	// name is that of the act, word its word in the log.
+	name, word string
+	// target is what it is about, for example the file of a backup.
+	target string
+	door   string
+}
+
+// line appends the line of an act to the log of the instance. An act that changes
+// the database calls it in its transaction.
+func (a act) line(tx db.Tx, c clock.Clock, changes ...audit.Change) error {
+	about := new(audit.Act)
+	about.About(audit.Instance, a.target)
+	for _, change := range changes {
+		about.Changed(change.Member, change.From, change.To)
+	}
+	if a.door == "" {
+		a.door = string(api.Admin)
+	}
+	return audit.Append(tx, about, audit.Line{
+		Time: clock.Now(c), CredentialKind: audit.OperatorKind, Door: a.door, Operation: a.name, Word: a.word,
+	})
+}
+
+// begin stores the line of an act without a transaction of its own, before the act.
+func (a act) begin(ctx context.Context, d db.DB, c clock.Clock, changes ...audit.Change) error {
+	return d.Write(ctx, func(tx db.Tx) error { return a.line(tx, c, changes...) })
+}
+
+// beginAnyway is begin for an act that must also work on the database of another
+// release, or on a full disk. If the line cannot be stored, it is logged.
+func (a act) beginAnyway(ctx context.Context, d db.DB, c clock.Clock, changes ...audit.Change) {
+	schema, err := db.Status(ctx, d)
+	if err == nil && schema.Current() {
+		if err = a.begin(ctx, d, c, changes...); err == nil {
+			return
+		}
+	}
+	slog.Warn("an administrative act is not in the audit log", "act", a.name, "word", a.word, "target", a.target, "reason", err)
+}
