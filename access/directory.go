@@ -295,8 +295,8 @@ func throttled(left time.Duration) error {
 }
 
 var guesses = fault.Text{
-	DE: "Von dieser Adresse kamen in kurzer Zeit zu viele ungültige Zugangsdaten; bis die Wartezeit um ist, werden keine weiteren geprüft. Ein Limit des Schlüssels ist das nicht: Prüfen Sie den Schlüssel.",
-	EN: "Too many invalid credentials came from this address in a short time; no more are examined until the wait is over. This is no limit of the key: check the key.",
+	DE: "Von dieser Adresse kamen in kurzer Zeit zu viele ungültige Zugangsdaten; bis die Wartezeit um ist, werden keine weiteren geprüft. Es ist kein Limit des Schlüssels: Prüfen Sie den Schlüssel.",
+	EN: "Too many invalid credentials came from this address in a short time; no more are checked until the wait is over. This is not a limit of the key: check the key.",
 }
 
 // vouched reports whether the key was used from this address within the last

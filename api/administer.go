@@ -109,8 +109,8 @@ func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
 }
 
 var signInAgain = fault.Text{
-	DE: "Dafür muss die Anmeldung frisch sein. Bitte melden Sie sich noch einmal an.",
-	EN: "This takes a fresh sign-in. Please sign in once more.",
+	DE: "Dafür ist eine neue Anmeldung nötig. Bitte melden Sie sich noch einmal an.",
+	EN: "This requires a recent sign-in. Please sign in again.",
 }
 
 var notAdministered = fault.Text{
@@ -157,7 +157,7 @@ func (c *call) audit(tx db.Tx) error {
 		return nil
 	}
 	if c.audited.Target() == "" {
-		return fmt.Errorf("api: %s did not tell the audit log what it was about", c.op.ID)
+		return fmt.Errorf("api: %s does not name its target for the audit log", c.op.ID)
 	}
 	credential := c.actor.Credential()
 	l := audit.Line{

@@ -56,7 +56,7 @@ func (a *API) finish(c *call, err error) *Response {
 		r.Body = a.problem(c, f)
 		switch {
 		case f.Code == fault.Upstream && f.Cause != nil:
-			a.logOf(c).Warn("what a call needs does not answer", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
+			a.logOf(c).Warn("a service that a call needs does not answer", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
 		case f.Code == fault.Internal:
 			a.logOf(c).Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
 		}

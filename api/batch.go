@@ -81,8 +81,8 @@ func (a *API) runParts(ctx context.Context, c *call, in *batch.Calls) ([]*call, 
 }
 
 var tooMuch = fault.Text{
-	DE: "Die Antworten der Teile davor füllen die Antwort des Batch bereits. Senden Sie diesen Teil in einem neuen.",
-	EN: "The answers of the parts before fill the answer of the batch already. Send this part in a new one.",
+	DE: "Die Antworten der vorigen Teile füllen die Antwort des Batch bereits. Senden Sie diesen Teil in einem neuen Batch.",
+	EN: "The answers of the earlier parts already fill the answer of the batch. Send this part in a new batch.",
 }
 
 // inBatch reports whether a batch may contain a call. A path that does not

@@ -104,8 +104,8 @@ func blocked(_ *API, _ context.Context, c *call) error {
 }
 
 var noUsers = fault.Text{
-	DE: "Benutzerkonten sind über die API grundsätzlich nicht zugänglich. Kennungen von Personen nennt der Betreiber (kartei user list); die eigene steht in GET /v1/me.",
-	EN: "User accounts are never available through the API. Whoever runs the instance knows the ids of people (kartei user list); one's own is in GET /v1/me.",
+	DE: "Benutzerkonten sind über die API grundsätzlich nicht zugänglich. Kennungen von Personen nennt der Betreiber (kartei user list); Ihre eigene steht in GET /v1/me.",
+	EN: "User accounts are never available through the API. The operator knows the ids of people (kartei user list); your own is in GET /v1/me.",
 }
 
 // authorize checks the scope of the row or, in the second table, its set of

@@ -119,7 +119,7 @@ var (
 	}
 	keyMissing = fault.Text{
 		DE: "Der Header Idempotency-Key fehlt. Mit ihm lässt sich der Aufruf gefahrlos wiederholen: Senden Sie einen selbst gewählten Text, zum Beispiel eine UUID, für jeden neuen Vorgang einen anderen.",
-		EN: "The header Idempotency-Key is missing. It makes the call safe to repeat: send a text of your own, for example a UUID, another one for each new thing.",
+		EN: "The header Idempotency-Key is missing. It makes the call safe to repeat: send a text of your own, for example a UUID, another one for each new operation.",
 	}
 )
 
@@ -165,7 +165,7 @@ func (c *call) read() ([]byte, error) {
 
 var noBody = fault.Text{
 	DE: "Dieser Aufruf nimmt keinen Body an.",
-	EN: "This call takes no body.",
+	EN: "This call accepts no body.",
 }
 
 var encoded = fault.Text{

@@ -86,7 +86,7 @@ func (f *File) Sent(status int, taken bool) {
 	switch {
 	case f.err != nil:
 		how = Failed
-		f.api.logOf(c).Error("file not sent whole", slog.String("request", c.id), slog.Any("error", f.err))
+		f.api.logOf(c).Error("file not sent completely", slog.String("request", c.id), slog.Any("error", f.err))
 	case !taken:
 		how = Broken
 	case f.code != "":

@@ -111,10 +111,10 @@ const transferRetry = 2 * time.Second
 var (
 	manyTransfers = fault.Text{
 		DE: "Für Ihre Organisation sind bereits so viele Dateien unterwegs, wie diese Instanz gleichzeitig zulässt. Warten Sie, bis eine davon übertragen ist.",
-		EN: "As many files of your organization are on their way already as this instance allows at the same time. Wait until one of them has been transferred.",
+		EN: "Your organization already has as many files in transit as this instance allows at the same time. Wait until one of them has been transferred.",
 	}
 	noLine = fault.Text{
 		DE: "Zurzeit sind zu viele Dateien unterwegs. Versuchen Sie es gleich noch einmal.",
-		EN: "Too many files are on their way at the moment. Please try again shortly.",
+		EN: "Too many files are in transit at present. Please try again shortly.",
 	}
 )

@@ -60,9 +60,9 @@ func forbidden(op *Operation, a *access.Actor) *fault.Fault {
 var policyWords = map[string]fault.Text{
 	"key":          {DE: "Punkte dieses Schlüssels", EN: "points of this key"},
 	"writes":       {DE: "schreibende Aufrufe mit diesem Schlüssel", EN: "writing calls with this key"},
-	"concurrency":  {DE: "gleichzeitige Aufrufe mit diesem Schlüssel", EN: "calls with this key at the same time"},
+	"concurrency":  {DE: "gleichzeitige Aufrufe mit diesem Schlüssel", EN: "concurrent calls with this key"},
 	"principal":    {DE: "Punkte aller Schlüssel dieser Person oder dieses Dienstkontos", EN: "points of all keys of this person or service account"},
-	"organization": {DE: "Punkte aller Schlüssel der Organisation, von denen ein Schlüssel nur einen Teil nehmen darf", EN: "points of all keys of the organization, of which one key may take only a part"},
+	"organization": {DE: "Punkte aller Schlüssel der Organisation (ein Schlüssel darf nur einen Teil davon verbrauchen)", EN: "points of all keys of the organization (one key may use only a part of them)"},
 	"deletes":      {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
 	"deletes-day":  {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
 	"outflow":      {DE: "gelesene Datensätze mit diesem Schlüssel", EN: "records read with this key"},
@@ -82,7 +82,7 @@ func limited(d *limit.Decision, begun time.Time) *fault.Text {
 	if d.Locked {
 		until := begun.Add(time.Duration(wait) * time.Second).UTC().Format(time.RFC3339)
 		return &fault.Text{
-			DE: "Dieser Schlüssel ist bis " + until + " gesperrt, weil er in kurzer Zeit zu viele Antworten mit Status 429 bekam. Warten Sie so lange, und nach jeder Antwort 429 so lange, wie Retry-After sagt.",
+			DE: "Dieser Schlüssel ist bis " + until + " gesperrt, weil er in kurzer Zeit zu viele Antworten mit Status 429 bekam. Warten Sie so lange, und nach jeder Antwort 429 so lange, wie Retry-After angibt.",
 			EN: "This key is locked until " + until + ", because it got too many answers with status 429 in a short time. Wait until then, and after every 429 as long as Retry-After says.",
 		}
 	}
@@ -103,7 +103,7 @@ func limited(d *limit.Decision, begun time.Time) *fault.Text {
 	}
 	seconds := strconv.FormatInt(wait, 10)
 	return &fault.Text{
-		DE: "Erreicht ist das Limit: " + strings.Join(de, "; ") + ". Wiederholen Sie den Aufruf frühestens nach " + seconds + " s.",
+		DE: "Das Limit ist erreicht: " + strings.Join(de, "; ") + ". Wiederholen Sie den Aufruf frühestens nach " + seconds + " s.",
 		EN: "The limit is reached: " + strings.Join(en, "; ") + ". Repeat the call after " + seconds + " s at the earliest.",
 	}
 }

@@ -72,7 +72,7 @@ func TestReferencesSayWhatIsExpected(t *testing.T) {
 		}
 		file := map[string]any{"fileName": "Klage.pdf", "contentType": "pdf", "size": 5, "sha256": strings.Repeat("z", 64)}
 		says(t, inBoth(c, "POST", "/uploads", file, 422), "contentType INVALID_FORMAT", "ein Medientyp", "a media type", "hexadezimale Ziffern", "hexadecimal digits")
-		says(t, inBoth(c, "GET", "/users", nil, 403), "kartei user list", "one's own is in GET /v1/me")
+		says(t, inBoth(c, "GET", "/users", nil, 403), "kartei user list", "your own is in GET /v1/me")
 	})
 }
 
@@ -119,7 +119,7 @@ func TestRefusalsNameTheLimit(t *testing.T) {
 		c.Do("POST", "/companies", map[string]any{"name": "A"}).Want(201)
 	}
 	says(t, inBoth(c, "POST", "/companies", map[string]any{"name": "B"}, 429),
-		"de: Erreicht ist das Limit: 2 schreibende Aufrufe mit diesem Schlüssel in der Minute.", "en: The limit is reached: 2 writing calls with this key a minute.", "after 60 s")
+		"de: Das Limit ist erreicht: 2 schreibende Aufrufe mit diesem Schlüssel in der Minute.", "en: The limit is reached: 2 writing calls with this key a minute.", "after 60 s")
 	for range 49 {
 		c.Do("POST", "/companies", map[string]any{"name": "B"}).Want(429)
 	}
@@ -138,7 +138,7 @@ func TestEmptyObjectIsNoBody(t *testing.T) {
 func TestFieldsSayWhatToDo(t *testing.T) {
 	c := office(t).As(access.Member)
 	says(t, inBoth(c, "POST", "/tasks", map[string]any{"titel": "x", "description": ""}, 422),
-		"de: titel UNKNOWN_FIELD Dieser Name ist hier nicht bekannt. Bekannt sind: assigneeId, companyId,", "en: titel UNKNOWN_FIELD This name is not known here. Known are: ", "title, visibility.",
+		"de: titel UNKNOWN_FIELD Dieser Name ist hier nicht bekannt. Bekannte Namen: assigneeId, companyId,", "en: titel UNKNOWN_FIELD This name is not known here. Known names: ", "title, visibility.",
 		"de: description TOO_SHORT Mindestens 1 Zeichen ist nötig; null", "null leaves it empty")
 	if text := inBoth(c, "POST", "/tasks", map[string]any{"title": ""}, 422); strings.Contains(text, "null") {
 		t.Errorf("a title cannot be null:\n%s", text)

@@ -118,9 +118,9 @@ func (c *Calls) malformed(sent app.Sent) (wrong []fault.Field) {
 	return wrong
 }
 
-var behindVersion = fault.Text{DE: "der Pfad hinter /v1, zum Beispiel /contacts", EN: "the path behind /v1, for example /contacts"}
+var behindVersion = fault.Text{DE: "der Pfad hinter /v1, zum Beispiel /contacts", EN: "the path after /v1, for example /contacts"}
 
-var escaped = fault.Text{DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen", EN: "a path with two hexadecimal digits behind each %"}
+var escaped = fault.Text{DE: "ein Pfad, in dem hinter % zwei Hexadezimalziffern stehen", EN: "a path with two hexadecimal digits after each %"}
 
 // outside returns the calls that a batch may not contain.
 func (c *Calls) outside(s *app.Services, sent app.Sent) (wrong []fault.Field) {

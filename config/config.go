@@ -126,7 +126,7 @@ func (s *Server) Check() error {
 	case s.MaxTransfersEach < 1:
 		return fmt.Errorf("--max-transfers-per-organization: %d is too small; accepted is 1 or more", s.MaxTransfersEach)
 	case s.MaxStaged < s.MaxFileSize:
-		return errors.New("--max-staged is smaller than --max-file-size: no file of that size could be taken")
+		return errors.New("--max-staged is smaller than --max-file-size: no file of that size could be uploaded")
 	case s.TextSize < 0 || s.TextSize > maxTextSize:
 		return fmt.Errorf("--text-size: %d is not accepted; accepted is 0 to %d", s.TextSize, maxTextSize)
 	case s.TextTime > 0 && time.Duration(s.TextTime) < time.Second:
@@ -143,7 +143,7 @@ func (s *Server) Check() error {
 		return fmt.Errorf("--max-header-bytes: %d is too small; accepted is 65536 or more", s.MaxHeaderBytes)
 	}
 	if name := s.Development(); name != "" && s.Environment != "rc" && !s.WebhookDevelopment {
-		return fmt.Errorf("%s is for development and tests: it opens a way into networks that webhooks must not reach; whoever means it in production too says --webhook-development", name)
+		return fmt.Errorf("%s is for development and tests, because it opens a way into networks that webhooks must not reach; to use it in production nevertheless, set --webhook-development too", name)
 	}
 	if _, err := s.Egress(); err != nil {
 		return err
@@ -179,10 +179,10 @@ func (s *Server) Egress() (egress.Options, error) {
 		return o, fmt.Errorf("--webhook-ca: %w", err)
 	}
 	if o.Roots, err = x509.SystemCertPool(); err != nil {
-		return o, fmt.Errorf("--webhook-ca: the authorities of the system: %w", err)
+		return o, fmt.Errorf("--webhook-ca: reading the system's certificate authorities: %w", err)
 	}
 	if !o.Roots.AppendCertsFromPEM(pem) {
-		return o, fmt.Errorf("--webhook-ca: there is no certificate in PEM in %s", s.WebhookCA)
+		return o, fmt.Errorf("--webhook-ca: %s contains no certificate in PEM", s.WebhookCA)
 	}
 	return o, nil
 }

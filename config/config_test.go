@@ -172,7 +172,7 @@ func TestCheck(t *testing.T) {
 		"--webhook-ca is for":           func(s *Server) { s.WebhookCA = "x" },
 		"--webhook-dial":                func(s *Server) { s.WebhookDial = []egress.Mapping{{Host: "a"}} },
 		"--webhook-ca: open":            func(s *Server) { s.WebhookDevelopment, s.WebhookCA = true, "none" },
-		"--webhook-ca: there is no":     func(s *Server) { s.WebhookDevelopment, s.WebhookCA = true, "config_test.go" },
+		"--webhook-ca: config_test.go":  func(s *Server) { s.WebhookDevelopment, s.WebhookCA = true, "config_test.go" },
 		"--limits":                      func(s *Server) { s.Limit = []limit.Override{{Name: "none", Quota: 1, Capacity: 1}} },
 	} {
 		s := good

@@ -112,7 +112,7 @@ func (w *work) logWait(now, until clock.Micros) {
 		return
 	}
 	w.loggedUntil.Store(w.job.Organization, until)
-	w.Logger.Warn("documents wait: the reading time of their organization's hour is used up", "organization", w.job.Organization, "budget", w.Budget.String())
+	w.Logger.Warn("documents wait: their organization has used up its reading time for this hour", "organization", w.job.Organization, "budget", w.Budget.String())
 }
 
 // reserve reserves the longest time that the file may take, and stores the

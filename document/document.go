@@ -110,7 +110,7 @@ func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Inf
 	case errors.Is(err, blob.ErrNotExist):
 		return blob.Info{}, nil
 	case upload.Unreadable(err):
-		c.Services.Logger.Error("the file of an upload cannot be read any more", "organization", c.Actor.Org(), "upload", in.Fields.UploadID, "error", err)
+		c.Services.Logger.Error("the file of an upload is unreadable", "organization", c.Actor.Org(), "upload", in.Fields.UploadID, "error", err)
 		return blob.Info{}, nil
 	case err != nil:
 		return blob.Info{}, upload.Away(err)
@@ -178,16 +178,16 @@ func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields
 }
 
 var noUpload = fault.Text{
-	DE: "Einen solchen Upload haben Sie nicht begonnen, oder seine Zeit ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
-	EN: "You have begun no such upload, or its time is over. Begin a new one with POST /v1/uploads.",
+	DE: "Einen solchen Upload haben Sie nicht begonnen, oder er ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
+	EN: "You have not begun such an upload, or it has expired. Begin a new one with POST /v1/uploads.",
 }
 
 // consumed returns words that name the operation, for a client that lost its
 // response.
 func consumed(operation string) *fault.Text {
 	return &fault.Text{
-		DE: "Dieser Upload ist schon verwendet; was aus ihm wird oder wurde, sagt GET /v1/operations/" + operation + ". Für ein weiteres Dokument beginnen Sie einen neuen mit POST /v1/uploads.",
-		EN: "This upload has been used already; GET /v1/operations/" + operation + " says what becomes or became of it. For another document begin a new one with POST /v1/uploads.",
+		DE: "Dieser Upload ist schon verwendet; das Ergebnis steht unter GET /v1/operations/" + operation + ". Für ein weiteres Dokument beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "This upload has already been used; GET /v1/operations/" + operation + " shows the result. For another document, begin a new upload with POST /v1/uploads.",
 	}
 }
 

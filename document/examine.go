@@ -38,7 +38,7 @@ func notAsSaid(types extract.Types, declared, found string) *fault.Text {
 	if found == extract.Polyglot {
 		return &fault.Text{
 			DE: "Die Datei ist mehreres zugleich, zum Beispiel ein Bild, hinter dem ein Archiv steht. Solche Dateien werden nicht angenommen.",
-			EN: "The file is several things at once, for example a picture with an archive behind it. Such files are not taken.",
+			EN: "The file is several things at once, for example a picture with an archive behind it. Such files are not accepted.",
 		}
 	}
 	t := fault.Text{DE: "Der Inhalt der Datei ist nicht vom Typ " + declared, EN: "The content of the file is not of the type " + declared}
@@ -46,7 +46,7 @@ func notAsSaid(types extract.Types, declared, found string) *fault.Text {
 	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != extract.Unknown && name != declared {
 		t.DE, t.EN = t.DE+", sondern sieht aus wie "+name, t.EN+" but looks like "+name
 		if _, taken := types.Declared(name); !taken {
-			next = fault.Text{DE: "Dateien dieses Typs werden hier nicht angenommen.", EN: "Files of that type are not taken here."}
+			next = fault.Text{DE: "Dateien dieses Typs werden hier nicht angenommen.", EN: "Files of that type are not accepted here."}
 		}
 	}
 	return &fault.Text{DE: t.DE + ". " + next.DE, EN: t.EN + ". " + next.EN}
@@ -110,7 +110,7 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 		return nil, orLater(err)
 	}
 	if text.Reason != extract.Complete && text.Reason != extract.Unsupported {
-		w.Logger.Info("text of a document not read to its end", "organization", w.job.Organization, "document", w.Document, "reason", text.Reason)
+		w.Logger.Info("text of a document not read completely", "organization", w.job.Organization, "document", w.Document, "reason", text.Reason)
 	}
 	d := new(search.Document)
 	d.Add(search.Note, text.Body)
@@ -138,7 +138,7 @@ func again(file io.Seeker) error {
 var (
 	notAllowed = fault.Text{
 		DE: "Dateien dieses Typs nimmt diese Instanz nicht an.",
-		EN: "This instance does not take files of this type.",
+		EN: "This instance does not accept files of this type.",
 	}
 	malware = fault.Text{
 		DE: "In der Datei wurde Schadsoftware gefunden. Sie wurde gelöscht.",
@@ -158,6 +158,6 @@ var (
 	}
 	scannerAway = fault.Text{
 		DE: "Die Prüfung auf Schadsoftware ist zurzeit nicht erreichbar; ungeprüft wird keine Datei angenommen. Versuchen Sie es später noch einmal mit einem neuen Upload.",
-		EN: "The scan for malware cannot be reached at present; no file is taken without it. Please try again later, with a new upload.",
+		EN: "The scan for malware cannot be reached at present; no file is accepted without it. Please try again later, with a new upload.",
 	}
 )

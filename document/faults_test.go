@@ -115,7 +115,7 @@ func TestRejected(t *testing.T) {
 			{"Brief.txt", "text/plain", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00", "looks like application/x-executable"},
 			{"Bild.png", "image/png", "<html><script>alert(1)</script></html>", "looks like text/html"},
 			{"Bild.png", "image/png", pdf, "looks like application/pdf"},
-			{"Brief.txt", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>", "looks like text/html. Files of that type are not taken here."},
+			{"Brief.txt", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>", "looks like text/html. Files of that type are not accepted here."},
 			{"Text.pdf", "application/pdf", "Ein Text\n", "looks like text/plain. Begin a new upload with the type that fits."},
 			{"Archiv.pdf", "application/pdf", pdf + "PK\x05\x06" + strings.Repeat("\x00", 18), "several things at once"},
 			{"Null.pdf", "application/pdf", strings.Repeat("\x00", 5000), "not of the type application/pdf. Begin"},

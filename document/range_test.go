@@ -298,7 +298,7 @@ func TestDamagedContent(t *testing.T) {
 			t.Errorf("whole again: %d, %d bytes, %v", status, len(body), broke)
 		}
 		logged := o.Logged.String()
-		for _, said := range []string{"file not sent whole", "internal error", "damaged", "there are no such bytes"} {
+		for _, said := range []string{"file not sent completely", "internal error", "damaged", "there are no such bytes"} {
 			if !strings.Contains(logged, said) {
 				t.Errorf("the operator is not told %q: %s", said, logged)
 			}

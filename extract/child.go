@@ -72,7 +72,7 @@ type order struct {
 
 func parseOrder(args []string) (o order, err error) {
 	if len(args) != 6 {
-		return o, errors.New("this is for the server's own use: it reads the text of a file")
+		return o, errors.New("this command is only for the server itself: it reads the text of a file")
 	}
 	text, err1 := strconv.Atoi(args[1])
 	memory, err2 := strconv.ParseInt(args[2], 10, 64)
@@ -91,7 +91,7 @@ func parseOrder(args []string) (o order, err error) {
 	}
 	k := find(o.name)
 	if k == nil || k.text == nil {
-		return o, fmt.Errorf("no text is read of %q", o.name)
+		return o, fmt.Errorf("files of the type %q have no text", o.name)
 	}
 	o.read = k.text
 	return o, nil

@@ -62,15 +62,15 @@ func confine(o order) (missing []error, err error) {
 	}
 	for what, most := range limits {
 		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
-			return nil, fmt.Errorf("limit %d: %w", what, err)
+			return nil, fmt.Errorf("setting resource limit %d: %w", what, err)
 		}
 	}
 	// No other process of the user looks into this one.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("not dumpable: %w", err)
+		return nil, fmt.Errorf("setting the process not dumpable: %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("no new privileges: %w", err)
+		return nil, fmt.Errorf("setting no_new_privs: %w", err)
 	}
 	// The filter comes last: it refuses the calls that Landlock and the filter
 	// itself need.

@@ -39,12 +39,12 @@ func (u ClamdURL) address() (network, address string, err error) {
 
 // ErrScanSize means that clamd does not accept files of this size (its
 // StreamMaxLength). Trying again does not help.
-var ErrScanSize = errors.New("extract: clamd does not take files of this size")
+var ErrScanSize = errors.New("extract: clamd does not accept files of this size")
 
 // ErrScannerAway means that clamd did not answer: nothing listens, there was no
 // answer in time, or the connection was closed without one. It means nothing
 // about the file.
-var ErrScannerAway = errors.New("extract: clamd is away")
+var ErrScannerAway = errors.New("extract: clamd does not answer")
 
 // Scanner asks a clamd whether files are malware. It is safe for use by several
 // goroutines; each file has a connection of its own.
@@ -180,13 +180,13 @@ func (c *session) readReply() (string, error) {
 		if answer == "" || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
 			return "", fmt.Errorf("%w: %w", ErrScannerAway, err)
 		}
-		return "", fmt.Errorf("extract: clamd answered %.80q and no more: %w", answer, err) // the zero byte ends the answer
+		return "", fmt.Errorf("extract: clamd stopped in its answer after %.80q: %w", answer, err) // the zero byte ends the answer
 	}
 	return strings.TrimSpace(strings.TrimSuffix(answer, "\x00")), nil
 }
 
 // errHungUp means that clamd stopped reading a file. Its answer has the reason.
-var errHungUp = errors.New("extract: clamd hung up")
+var errHungUp = errors.New("extract: clamd closed the connection")
 
 // stream sends a file in chunks, each after its length.
 func (c *session) stream(r io.Reader) error {

@@ -105,7 +105,7 @@ type Extractor struct {
 // ErrFilling is returned for a PDF while another call fills the cache. That
 // takes some seconds of processor time, and more on a busy machine. Callers
 // should release what others wait for, and try again later.
-var ErrFilling = errors.New("extract: the reader of PDF is being made")
+var ErrFilling = errors.New("extract: the PDF reader is being compiled")
 
 // coldTime is the additional processor time of a PDF without the cache.
 // Compiling its reader takes 2 to 4 s, and three times as much on a slow

@@ -118,7 +118,7 @@ func (n *Name) UnmarshalText(b []byte) error {
 		for _, k := range kinds {
 			known = append(known, k.name)
 		}
-		return fmt.Errorf("%q is not a type of files that is recognised; accepted are %s", b, strings.Join(known, ", "))
+		return fmt.Errorf("%q is not a known type of files; accepted are %s", b, strings.Join(known, ", "))
 	}
 	*n = Name(k.name)
 	return nil

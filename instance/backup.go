@@ -90,7 +90,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 
 // errPlainFiles is the error for an encrypted backup with files that would not
 // be encrypted.
-var errPlainFiles = errors.New("the files of documents would be copied as they are, since --blob-encryption is off: leave them out with --without-files, or have them encrypted")
+var errPlainFiles = errors.New("the files of documents would be copied without encryption, because --blob-encryption is off: leave them out with --without-files, or turn encryption on")
 
 // backupDatabase copies a database. Its line of the audit log is in the copy too.
 func (i *Instance) backupDatabase(ctx context.Context, in BackupInput) (BackupOutput, error) {
@@ -99,7 +99,7 @@ func (i *Instance) backupDatabase(ctx context.Context, in BackupInput) (BackupOu
 		return BackupOutput{}, err
 	}
 	if len(in.Recipients) > 0 && len(recipients) == 0 {
-		return BackupOutput{}, errors.New("no recipient was named")
+		return BackupOutput{}, errors.New("an encrypted backup needs a recipient, and none was named")
 	}
 	act{name: "backup", word: "instance.backup", target: in.File}.beginAnyway(ctx, i.DB, i.clock,
 		audit.Change{Member: "files", From: "", To: in.Files}, audit.Change{Member: "recipients", From: 0, To: len(recipients)})
@@ -159,8 +159,8 @@ func holdFiles(ctx context.Context, d db.DB, c clock.Clock) (release func() erro
 
 // errLapsed is the error for a backup whose files may have been removed before
 // they were copied.
-var errLapsed = errors.New("the database could not be told for " + holdTime.String() +
-	" that files are being copied, so those of documents that were deleted meanwhile may be missing; make another backup, which takes only what is new into the same folder")
+var errLapsed = errors.New("for " + holdTime.String() + " the database could not store that files are being copied" +
+	", so files of documents that were deleted meanwhile may be missing; make another backup into the same folder, which copies only new files")
 
 // OpenBackup opens a database as it is, and its files. It returns the door to
 // the act backup on them, and a function that closes them.

@@ -72,9 +72,9 @@ func (i *Instance) sweep(ctx context.Context, since time.Time) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		i.logger.Error("what killed uploads left behind was not removed", "error", err)
+		i.logger.Error("the remains of killed uploads were not removed", "error", err)
 	case removed > 0:
-		i.logger.Info("removed what killed uploads left behind", "files", removed)
+		i.logger.Info("removed the remains of killed uploads", "files", removed)
 	}
 }
 

@@ -116,7 +116,7 @@ func (e *eraser) due(ctx context.Context) error {
 // dueOne erases an organization with pauses, and logs the result.
 func (e *eraser) dueOne(ctx context.Context, o access.Erasable) error {
 	if o.ErasedAt == 0 {
-		e.logger.Info("an organization is erased: its date has come", "organization", o.ID)
+		e.logger.Info("erasing an organization, because its date has come", "organization", o.ID)
 	}
 	var sum EraseOutput
 	done, err := e.erase(ctx, o, func(step EraseOutput) bool {
@@ -129,7 +129,7 @@ func (e *eraser) dueOne(ctx context.Context, o access.Erasable) error {
 	})
 	switch erased := []any{"organization", o.ID, "rows", sum.Rows, "files", sum.Files}; {
 	case !done:
-		e.logger.Info("the erasure of an organization is gone on with later", append(erased, "reason", cmp.Or(err, ctx.Err()))...)
+		e.logger.Info("the erasure of an organization will continue later", append(erased, "reason", cmp.Or(err, ctx.Err()))...)
 	case o.ErasedAt == 0 || sum.Rows+sum.Files > 0:
 		e.logger.Info("an organization was erased", erased...)
 	}

@@ -32,12 +32,12 @@ func exposed(s *config.Server, dir string, public, operator net.Addr) (words []s
 		words = append(words, folder)
 	}
 	if !loopback(public) && s.TLSCert == "" && len(s.TrustedProxies) == 0 {
-		words = append(words, fmt.Sprintf("keys and records travel in clear: --listen is plain HTTP on %s, which other machines may reach. "+
+		words = append(words, fmt.Sprintf("keys and records travel unencrypted: --listen is plain HTTP on %s, which other machines may reach. "+
 			"Set --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy with TLS; name the network of a proxy on another machine with --trusted-proxies", public))
 	}
 	if !loopback(operator) {
 		words = append(words, fmt.Sprintf("/metrics, /readyz and /healthz are open to everyone who reaches --operator-listen on %s: "+
-			"listen on 127.0.0.1, or have a firewall admit only the machines that ask", operator))
+			"listen on 127.0.0.1, or let a firewall admit only the machines that need them", operator))
 	}
 	return words
 }
@@ -58,12 +58,12 @@ func exposedFolder(dir string) string {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		dir = absolute
 	}
-	cure := fmt.Sprintf("chmod 700 %q, or name a folder within it with --data-dir, which is then made for this user alone", dir)
+	cure := fmt.Sprintf("chmod 700 %q, or name a folder within it with --data-dir, which is then created for this user alone", dir)
 	switch mode &= open; {
 	case mode&0o022 != 0:
-		return fmt.Sprintf("others than this user may write to the data folder %s (mode %04o), and so replace the master key and the database: %s", dir, info.Mode().Perm(), cure)
+		return fmt.Sprintf("other users may write to the data folder %s (mode %04o), and so replace the master key and the database: %s", dir, info.Mode().Perm(), cure)
 	case mode != 0:
-		return fmt.Sprintf("others than this user may look into the data folder %s (mode %04o): %s", dir, info.Mode().Perm(), cure)
+		return fmt.Sprintf("other users may look into the data folder %s (mode %04o): %s", dir, info.Mode().Perm(), cure)
 	}
 	return ""
 }

@@ -44,7 +44,7 @@ func (i *Instance) newMaker() (m *document.Maker, err error) {
 	}
 	texts := s.Texts(&i.config.Store)
 	texts.Cold = func(why error) {
-		i.logger.Warn("reader of PDF not kept in the folder cache: until it is, each PDF takes seconds more", "error", why)
+		i.logger.Warn("the PDF reader was not stored in the folder cache: until it is, each PDF takes some seconds more", "error", why)
 	}
 	m.Extractor, err = extract.New(texts)
 	if err != nil {
@@ -66,9 +66,9 @@ func (i *Instance) checkReader(ctx context.Context) {
 	case !errors.Is(err, extract.ErrUnconfined):
 		i.logger.Error("the process that reads texts cannot be started", "error", err)
 	case i.config.Server.ReaderConfinement == config.Require:
-		i.logger.Warn("no text of a document is read, documents are found by their names only: --reader-confinement is require, and the system cannot confine the process that reads. "+unconfinedCure, "error", err)
+		i.logger.Warn("texts of documents are not read, so documents are found by their names only: --reader-confinement is require, and the system cannot confine the process that reads texts. "+unconfinedCure, "error", err)
 	default:
-		i.logger.Warn("texts of documents are read by a process that the system does not confine: a file that takes it over reaches what this user reaches. "+unconfinedCure+
+		i.logger.Warn("the system does not confine the process that reads texts of documents: a malicious file that takes it over can reach everything that this user can. "+unconfinedCure+
 			"; with --reader-confinement require no text is read instead", "error", err)
 	}
 }

@@ -21,7 +21,7 @@ type held struct {
 
 func (h *held) check() error {
 	if h.unknown.Load() {
-		return fmt.Errorf("%w: it is not known yet whether it is the right one", blob.ErrUnavailable)
+		return fmt.Errorf("%w: it was not checked yet whether this is the right bucket", blob.ErrUnavailable)
 	}
 	return nil
 }

@@ -321,7 +321,7 @@ func (i *Instance) run(ctx context.Context) error {
 	l, err := socket.Listen(string(i.config.Store.DataDir))
 	switch {
 	case errors.Is(err, socket.ErrPathTooLong), errors.Is(err, socket.ErrNoSecret): // everything else works without it
-		i.logger.Warn("no administration while the server runs", "error", err)
+		i.logger.Warn("the running server cannot be administered from the command line", "error", err)
 	case err != nil:
 		return err
 	default:

@@ -79,7 +79,7 @@ func (i *Instance) checkMasterKey(ctx context.Context) error {
 	}
 	return fmt.Errorf("%w %s. Name the file that its servers use with --master-key-file, or copy it there: every replica needs the same one. "+
 		"To replace the key, name the old one with --previous-master-key-files. "+
-		"If that key is lost for good, run 'kartei master-key forget' once: the next server to start decides on the key, and clients that are in the midst of paging begin again. Encrypted files of documents cannot be read any more, and webhook endpoints get nothing until their owners rotate their secrets; nothing else is lost", err, found)
+		"If that key is lost for good, run 'kartei master-key forget' once: the next server to start decides on the key, and clients begin again with lists that they are reading page by page. Encrypted files of documents cannot be read any more, and webhook endpoints receive nothing until their owners rotate their secrets; nothing else is lost", err, found)
 }
 
 // checkLost warns if the data folder has an older master key but a new database
@@ -95,7 +95,7 @@ func (i *Instance) checkLost(ctx context.Context) error {
 	if !errors.Is(err, ErrNoData) {
 		return err
 	}
-	i.logger.Warn("the master key was there before, but the database is new and empty: if this instance has served before, its database was deleted or is elsewhere; stop the server, then put the file back or restore a backup",
+	i.logger.Warn("the master key exists, but the database is new and empty: if this instance was in use before, its database was deleted or is elsewhere; stop the server, then put the file back or restore a backup",
 		"database", path)
 	return nil
 }

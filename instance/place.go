@@ -45,7 +45,7 @@ func (i *Instance) checkPlace(ctx context.Context) error {
 		if _, folder := i.Blobs.(*blob.Local); folder {
 			hint = "Is its disk mounted? Name the folder with --blob-url file:PATH, or the bucket"
 		}
-		return fmt.Errorf("%w than %s. %s; replicas share one. If this is the place from now on, because the files were brought here, "+
+		return fmt.Errorf("%w than %s. %s; replicas share one. If the files were moved here, "+
 			"stop all servers and run 'kartei blobs forget-place' once: the next server to start decides", errOtherPlace, i.config.Store.Blobs(), hint)
 	}
 	return nil
@@ -97,7 +97,7 @@ func placed[In, Out any](i *Instance, act func(context.Context, In) (Out, error)
 
 // errForeignFiles is returned if a folder or bucket has files that cannot
 // belong to this database.
-var errForeignFiles = errors.New("there are files of documents, and this database has no documents: they are another database's, or nobody's. Name another folder or bucket, or move the files away")
+var errForeignFiles = errors.New("the folder or bucket contains files of documents, but this database has no documents: the files belong to another database, or to none. Name another folder or bucket, or move the files away")
 
 // claimPlace stores this place in a database without one, unless the files
 // belong to another database. It returns the mark of the place and the stored

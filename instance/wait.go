@@ -41,7 +41,7 @@ func (i *Instance) patient(step func(context.Context) error) func(context.Contex
 			i.away.Store(&err)
 			if now := i.clock.Now(); now.Sub(said) >= logEvery {
 				said = now
-				i.logger.Warn("the database cannot be used yet: calls are refused until it can",
+				i.logger.Warn("the database cannot be used yet; until then calls are refused",
 					"error", err, "waiting", now.Sub(began).Round(time.Second), "operator", i.OperatorURL)
 			}
 			select {

@@ -17,7 +17,7 @@ func (i *Instance) takeDispatcher() error {
 		return err
 	}
 	if name := i.config.Server.Development(); name != "" {
-		i.logger.Warn("webhooks may go to what is not public or not vouched for: a setting for development is in force", "setting", name)
+		i.logger.Warn("a setting for development is in force: webhooks may reach addresses that are not public, or whose certificate is not trusted", "setting", name)
 	}
 	i.guard = egress.New(options)
 	i.sender = dispatch.NewSender(i.guard, i.clock)

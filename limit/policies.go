@@ -101,7 +101,7 @@ func (c Config) Check() error {
 	}
 	switch {
 	case c.Share < 0 || c.Share > 100 || c.AlertAt < 0 || c.AlertAt > 100:
-		errs = append(errs, errors.New("limit: a share is 1 to 100 percent"))
+		errs = append(errs, errors.New("limit: a share must be 1 to 100 percent"))
 	case c.LockAfter < 0 || c.LockWindow < 0 || c.LockTime < 0:
 		errs = append(errs, errors.New("limit: the numbers of the lock must be positive"))
 	}

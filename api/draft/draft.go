@@ -210,7 +210,7 @@ func (d *drafter) missing() error {
 	if places == nil {
 		return nil
 	}
-	return fmt.Errorf("draft: there are no words for what the table and the types say; add %s", strings.Join(places, ", "))
+	return fmt.Errorf("draft: words are missing; add %s", strings.Join(places, ", "))
 }
 
 // componentKinds are the sections of components, in the document's order.
@@ -317,7 +317,7 @@ func (d *drafter) requestBody(op *api.Operation) (object, error) {
 	if in.Tag.Get("body") == "patch" {
 		p, is := reflect.New(t).Elem().Interface().(interface{ Type() reflect.Type })
 		if !is {
-			return nil, fmt.Errorf("%s does not tell what it patches", t)
+			return nil, fmt.Errorf("%s has no method Type, which returns what it patches", t)
 		}
 		t, mode = p.Type(), patching
 	}

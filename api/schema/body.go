@@ -365,8 +365,8 @@ func (c *collector) knownMembers(e *jsonschema.ValidationError) *fault.Text {
 	}
 	all := strings.Join(names, ", ")
 	return &fault.Text{
-		DE: "Dieser Name ist hier nicht bekannt. Bekannt sind: " + all + ".",
-		EN: "This name is not known here. Known are: " + all + ".",
+		DE: "Dieser Name ist hier nicht bekannt. Bekannte Namen: " + all + ".",
+		EN: "This name is not known here. Known names: " + all + ".",
 	}
 }
 
@@ -512,7 +512,7 @@ func form(name string) any {
 func wantsID(prefixes []string) fault.Text {
 	return fault.Text{
 		DE: "eine Kennung, die mit " + strings.Join(prefixes, " oder ") + " beginnt und dahinter 26 Zeichen hat",
-		EN: "an id that begins with " + strings.Join(prefixes, " or ") + " and has 26 characters behind that",
+		EN: "an id that begins with " + strings.Join(prefixes, " or ") + " and has 26 characters after that",
 	}
 }
 

@@ -20,8 +20,8 @@ type ReadFunc func(in *Input, out *Sink) error
 var (
 	ErrEncrypted = errors.New("extract: the file is encrypted")
 	ErrBroken    = errors.New("extract: the file is broken")
-	ErrInflated  = errors.New("extract: the file is larger than it looks")
-	ErrFull      = errors.New("extract: the text is long enough")
+	ErrInflated  = errors.New("extract: the file unpacks to more than the limit")
+	ErrFull      = errors.New("extract: the limit on the text is reached")
 )
 
 // MaxUnpacked bounds the bytes that are read from one file whose content is

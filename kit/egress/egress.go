@@ -21,14 +21,14 @@ import (
 // Errors before a request could be sent; errors.Is tells them apart.
 var (
 	// ErrBlocked means that the address or the port is not permitted.
-	ErrBlocked = errors.New("the address is not public")
+	ErrBlocked = errors.New("the address is not permitted")
 	// ErrName means that the host name has no address.
 	ErrName = errors.New("the host name has no address")
 	// ErrConnect means that the address accepts no connection.
-	ErrConnect = errors.New("no connection")
+	ErrConnect = errors.New("the address accepts no connection")
 	// ErrTLS means that the TLS handshake failed: a wrong certificate, an old
 	// version, or no TLS at all.
-	ErrTLS = errors.New("no TLS")
+	ErrTLS = errors.New("the TLS handshake failed")
 )
 
 // Port is the one port that is dialled, unless a Mapping names another.
@@ -233,5 +233,5 @@ func (g *Guard) Transport() *http.Transport {
 
 // refusePlain refuses requests to http://.
 func refusePlain(context.Context, string, string) (net.Conn, error) {
-	return nil, fmt.Errorf("%w: without TLS", ErrBlocked)
+	return nil, fmt.Errorf("%w: the URL is not https", ErrBlocked)
 }

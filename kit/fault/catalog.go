@@ -48,7 +48,7 @@ var catalog = []Entry{
 		Detail: Text{"Die Anfrage ließ sich so nicht verarbeiten: Ihr Aufbau, ein Parameter oder ein Header stimmt nicht.", "The request could not be processed as sent: its structure, a parameter or a header is not valid."},
 		What:   Text{"Der Server konnte die Anfrage nicht lesen und hat nichts geändert.", "The server could not read the request and changed nothing."},
 		Why:    Text{"Der Body ist kein gültiges JSON, enthält einen Namen doppelt oder ist auf oberster Ebene kein Objekt. Oder ein Parameter oder Header fehlt, steht mehrfach da, hat eine falsche Form oder verträgt sich nicht mit einem anderen.", "The body is not valid JSON, holds a member twice or is not an object at its top level. Or a parameter or header is missing, is given more than once, has the wrong form or does not go together with another."},
-		Do:     Text{"Sehen Sie unter `errors` nach, welcher Parameter oder Header gemeint ist, und vergleichen Sie ihn mit der API-Referenz. Fehlt `errors`, prüfen Sie den Body mit einem JSON-Werkzeug. Dieselbe Anfrage noch einmal zu senden, hilft nicht.", "Look under `errors` for the parameter or header that is meant and compare it with the API reference. Where `errors` is missing, check the body with a JSON tool. Sending the same request again does not help."},
+		Do:     Text{"Sehen Sie unter `errors` nach, welcher Parameter oder Header gemeint ist, und vergleichen Sie ihn mit der API-Referenz. Fehlt `errors`, prüfen Sie den Body mit einem JSON-Werkzeug. Dieselbe Anfrage noch einmal zu senden, hilft nicht.", "Look under `errors` for the parameter or header that is meant and compare it with the API reference. If `errors` is missing, check the body with a JSON tool. Sending the same request again does not help."},
 		Example: Example{
 			Request: "GET /v1/contacts?q=Morgenstern&sort=updatedAt\n" + exampleKey, Instance: "/v1/contacts",
 			Fault: Fault{Fields: []Field{{Name: "sort", Code: ForbiddenCombination, Limit: "q"}}},
@@ -425,7 +425,7 @@ var catalog = []Entry{
 		Code: UnsupportedMediaType, Status: 415,
 		Title:  Text{"Inhaltstyp nicht unterstützt", "Unsupported media type"},
 		Detail: Text{"Der Body der Anfrage muss JSON sein: Content-Type: application/json.", "The body of the request must be JSON: Content-Type: application/json."},
-		What:   Text{"Der Server nimmt den Body in diesem Format nicht an.", "The server does not take the body in this format."},
+		What:   Text{"Der Server nimmt den Body in diesem Format nicht an.", "The server does not accept the body in this format."},
 		Why:    Text{"Der Header `Content-Type` fehlt oder nennt ein anderes Format oder einen anderen Zeichensatz als JSON in UTF-8, etwa ein HTML-Formular. Oder eine Datei kam mit einem anderen Typ an die Adresse ihres Uploads, als beim Beginn des Uploads angekündigt.", "The header `Content-Type` is missing, or names another format or character set than JSON in UTF-8, such as an HTML form. Or a file came to the address of its upload with another type than was announced when the upload was begun."},
 		Do:     Text{"Senden Sie `Content-Type: application/json`, bei `PATCH` wahlweise `application/merge-patch+json`, und den Body als JSON in UTF-8. Eine Datei senden Sie mit genau den Headern aus der Antwort auf `POST /v1/uploads`.", "Send `Content-Type: application/json`, or with `PATCH` also `application/merge-patch+json`, and the body as JSON in UTF-8. Send a file with exactly the headers from the answer to `POST /v1/uploads`."},
 		Example: Example{
@@ -437,7 +437,7 @@ var catalog = []Entry{
 		Title:  Text{"Bereich nicht vorhanden", "Range not satisfiable"},
 		Detail: Text{"Die Datei hat keinen solchen Bereich. Ihre Größe steht im Header Content-Range.", "The file has no such range. The header Content-Range tells its size."},
 		What:   Text{"Der Header `Range` nennt einen Teil der Datei, den es nicht gibt.", "The header `Range` names a part of the file that does not exist."},
-		Why:    Text{"Der Bereich beginnt hinter dem Ende der Datei, oder er ist nicht richtig geschrieben.", "The range begins behind the end of the file, or it is not written correctly."},
+		Why:    Text{"Der Bereich beginnt hinter dem Ende der Datei, oder er ist nicht richtig geschrieben.", "The range begins after the end of the file, or it is malformed."},
 		Do:     Text{"Fragen Sie die Größe ab (`size` im Dokument oder `Content-Range` dieser Antwort) und verlangen Sie einen Bereich darin, zum Beispiel `Range: bytes=0-1023`.", "Ask for the size (`size` of the document, or `Content-Range` of this answer) and demand a range within it, for example `Range: bytes=0-1023`."},
 		Example: Example{
 			Request: "GET /v1/documents/doc_01m7q5p4xmf3s9a4d8p5v7w2ce/content\n" + exampleKey + "\nRange: bytes=900000-", Instance: "/v1/documents/doc_01m7q5p4xmf3s9a4d8p5v7w2ce/content",

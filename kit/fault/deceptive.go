@@ -25,12 +25,12 @@ var (
 		EN: "The text contains a character that changes the direction of writing. The text could look like another one.",
 	}
 	twoLines = Text{
-		DE: "Der Text enthält einen Zeilenumbruch. Hier steht nur eine Zeile.",
-		EN: "The text contains a line break. There is one line here only.",
+		DE: "Der Text enthält einen Zeilenumbruch. Hier ist nur eine Zeile erlaubt.",
+		EN: "The text contains a line break. Only one line is allowed here.",
 	}
 	invisible = Text{
-		DE: "Der Text besteht nur aus Zeichen, die man nicht sieht.",
-		EN: "The text consists of characters that nobody can see.",
+		DE: "Der Text besteht nur aus unsichtbaren Zeichen.",
+		EN: "The text consists of invisible characters only.",
 	}
 )
 

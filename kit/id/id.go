@@ -49,7 +49,7 @@ var generator = uuid.NewGen()
 func New(prefix string) string {
 	u, err := generator.NewV7()
 	if err != nil {
-		panic("id: the system gives no randomness: " + err.Error())
+		panic("id: the system returns no random numbers: " + err.Error())
 	}
 	return Encode(prefix, u)
 }

@@ -27,7 +27,7 @@ func New() *Key {
 }
 
 // ErrOpen is returned, wrapped, if others may read or replace a key.
-var ErrOpen = errors.New("others may read or replace the master key")
+var ErrOpen = errors.New("other users may read or replace the master key")
 
 // Load reads the key at path. It returns ErrOpen if others may read or replace
 // the file.

@@ -38,5 +38,5 @@ func private(f *os.File) error {
 	if root {
 		cure += ", or 640 for a group that the server is in; for a secret of Kubernetes: defaultMode: 0400 and an fsGroup"
 	}
-	return fmt.Errorf("%w: %s has the mode %04o; set it so that only its owner may: %s", ErrOpen, path, mode, cure)
+	return fmt.Errorf("%w: %s has the mode %04o; allow access to its owner only: %s", ErrOpen, path, mode, cure)
 }

@@ -84,10 +84,10 @@ func (m *Membership) Run(ctx context.Context) {
 		switch err := m.renew(ctx); {
 		case ctx.Err() != nil:
 		case err == nil && !logged.IsZero():
-			m.opts.Logger.Info("limits: in touch with the other replicas again")
+			m.opts.Logger.Info("limits: connected to the other replicas again")
 			logged = time.Time{}
 		case err != nil && !errors.Is(err, db.ErrRefused) && time.Since(logged) > time.Minute:
-			m.opts.Logger.Warn("limits: out of touch with the other replicas", "error", err)
+			m.opts.Logger.Warn("limits: no connection to the other replicas", "error", err)
 			logged = time.Now()
 		}
 		select {

@@ -51,7 +51,7 @@ func TestUnconfinedReader(t *testing.T) {
 	}{
 		{"", "require", "", true, "1"},
 		{"landlock", "prefer", "does not confine", false, "1"},
-		{"seccomp", "require", "no text of a document is read", false, "0"},
+		{"seccomp", "require", "texts of documents are not read", false, "0"},
 	} {
 		t.Run("without "+c.without+" "+c.setting, func(t *testing.T) {
 			t.Parallel()
