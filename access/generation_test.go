@@ -8,7 +8,7 @@ import (
 )
 
 // A call during a query waits for the next query, which begins after the call.
-// All that wait share it.
+// All waiting calls share that query.
 func TestGenerationsShareQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers, looks := make(chan int64), 0

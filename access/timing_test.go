@@ -46,9 +46,9 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 		apitest.Measure(50, all) // fills the cache and prepares all statements
 
 		// The machine is shared, so a disturbed round is repeated. A real
-		// difference shows in every round. On a busy machine a difference that
-		// is otherwise almost always detected falls to seeing, which is still
-		// twice the tolerance.
+		// difference shows in every round. On an idle machine the control is
+		// detected almost always. On a busy one it may fall to the constant
+		// seeing, which is still far above the tolerance.
 		const rounds, turns, seeing, tolerance, blur = 6, 400, 0.75, 0.1, 500 * time.Nanosecond
 		for round := 1; ; round++ {
 			took := apitest.Measure(turns, all)

@@ -452,8 +452,8 @@ func TestBatchIsLogged(t *testing.T) {
 	}
 }
 
-// TestBatchOnOneRecord checks that one of several parts that change the same
-// revision succeeds. One idempotency key creates one record, in any order.
+// TestBatchOnOneRecord checks that exactly one of several parts that change the
+// same revision succeeds. One idempotency key creates one record, in any order.
 func TestBatchOnOneRecord(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -100,7 +100,7 @@ func (f *filing) make(family string, parameters []string, taken map[string]bool)
 	return r
 }
 
-// hide makes the records private that a family refers to, and then deletes
+// hide makes the records that a family refers to private, and then deletes
 // them. A caller who does not see a record finds nothing by it.
 func (f *filing) hide(family string, parameters []string, records []*filtered) {
 	f.T.Helper()

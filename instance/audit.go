@@ -10,15 +10,15 @@ import (
 	"kartei/store/db"
 )
 
-// atStart is the door of what a server does at its start because its settings
-// say so.
+// atStart is the door of acts that a server does at its start, because its
+// settings ask for them.
 const atStart = "start"
 
-// act is an act of the process for the audit log.
+// act is an act of the process, as the audit log shows it.
 type act struct {
-	// name is that of the act, word its word in the log.
+	// name is the name of the act, word its word in the log.
 	name, word string
-	// target is what it is about, for example the file of a backup.
+	// target is the subject of the act, for example the file of a backup.
 	target string
 	door   string
 }
@@ -44,8 +44,9 @@ func (a act) begin(ctx context.Context, d db.DB, c clock.Clock, changes ...audit
 	return d.Write(ctx, func(tx db.Tx) error { return a.line(tx, c, changes...) })
 }
 
-// beginAnyway is begin for an act that must also work on the database of another
-// release, or on a full disk. If the line cannot be stored, it is logged.
+// beginAnyway is like begin, for an act that must also work on the database of
+// another release, or on a full disk. If the line cannot be stored, that is
+// logged.
 func (a act) beginAnyway(ctx context.Context, d db.DB, c clock.Clock, changes ...audit.Change) {
 	schema, err := db.Status(ctx, d)
 	if err == nil && schema.Current() {

@@ -64,7 +64,8 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	end(t, third)
 
-	// Without a server, and with a key that decrypts nothing.
+	// The act works without a server. With a key that decrypts none of the
+	// files, it reports each of them.
 	acts, done, err := OpenBlobDoor(context.Background(), &renewed.Store, &config.Server{})
 	if err != nil {
 		t.Fatal(err)

@@ -143,8 +143,8 @@ func TestPlaceOfAnotherDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := begin(t, c)
-		// A database that is about to erase its last file has no documents
-		// either.
+		// A database without documents may still have a job that erases its
+		// last file. The folder with that file belongs to it too.
 		if err := i.DB.Write(t.Context(), func(tx db.Tx) error {
 			tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 				values (1, 'job_1', $1, $2, 'null', 'waiting', 0, 0, $3, '', 1, 0)`, document.EraseKind, filepath.Base(file), clock.Now(clock.System).Add(time.Hour))
