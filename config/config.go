@@ -24,7 +24,7 @@ type Store struct {
 	BlobURL     BlobURL     `name:"blob-url" placeholder:"URL" page:"files.md" help:"Place of the files of documents, file:PATH or s3://BUCKET?endpoint=URL&region=NAME; without it the folder files in the data folder."`
 	// OrganizationRetention belongs to the store because kartei org works
 	// without a server.
-	OrganizationRetention Retention `name:"organization-retention" default:"720h" placeholder:"DURATION" page:"erasure.md" help:"How long after it was put into the state deleting an organization is erased, 1h to 87600h."`
+	OrganizationRetention Retention `name:"organization-retention" default:"720h" placeholder:"DURATION" page:"erasure.md" help:"Time between the state deleting and the erasure of an organization, 1h to 87600h."`
 }
 
 // Blobs returns the configured or default place of the files of documents.
@@ -59,21 +59,21 @@ type Server struct {
 	Environment Environment `name:"environment" default:"production" placeholder:"production|rc" page:"upgrade.md" help:"What the instance is; rc, a release candidate, also serves versions of the API that are not released yet."`
 
 	Metered          bool             `name:"metered" default:"true" negatable:"" page:"limits.md" help:"Count calls against the limits."`
-	Limit            []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." page:"limits.md" help:"Other numbers for limits, for example key=3000/6000."`
+	Limit            []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." page:"limits.md" help:"Changed numbers of limits, for example key=3000/6000."`
 	LockAfter        int              `name:"lock-after" default:"50" placeholder:"N" page:"limits.md" help:"429 answers that a key may get in --lock-window before it is locked."`
 	LockWindow       Duration         `name:"lock-window" default:"1m" placeholder:"TIME" page:"limits.md" help:"Time in which --lock-after is counted."`
 	LockTime         Duration         `name:"lock-time" default:"5m" placeholder:"TIME" page:"limits.md" help:"Time for which a key stays locked."`
-	KeyShare         int              `name:"key-share" default:"50" placeholder:"PERCENT" page:"limits.md" help:"Percent of the organization's points that one key may take."`
+	KeyShare         int              `name:"key-share" default:"50" placeholder:"PERCENT" page:"limits.md" help:"Percent of the organization's points that one key may use."`
 	AlertAt          int              `name:"alert-at" default:"80" placeholder:"PERCENT" page:"email.md" help:"Percent of deletes-day or outflow at which the owner and the admins are told."`
 	PauseExhausted   bool             `name:"pause-exhausted-keys" negatable:"" page:"limits.md" help:"Pause a key that has used up deletes-day, until kartei key resume."`
 	MaxFileSize      Size             `name:"max-file-size" default:"100MiB" placeholder:"SIZE" page:"files.md" help:"Largest file that may become a document."`
-	MaxTransfers     int              `name:"max-transfers" default:"256" placeholder:"N" page:"files.md" help:"Files on their way to or from clients at the same time; one more is 429 OVERLOADED."`
+	MaxTransfers     int              `name:"max-transfers" default:"256" placeholder:"N" page:"files.md" help:"Files in transit to or from clients at the same time; one more is 429 OVERLOADED."`
 	MaxTransfersEach int              `name:"max-transfers-per-organization" default:"32" placeholder:"N" page:"files.md" help:"Of these, files of one organization; one more is 429 RATE_LIMITED."`
-	MaxStaged        Size             `name:"max-staged" default:"10GiB" placeholder:"SIZE" page:"files.md" help:"Bytes that the open uploads of one organization may announce together; more is 429 QUOTA_EXHAUSTED."`
+	MaxStaged        Size             `name:"max-staged" default:"10GiB" placeholder:"SIZE" page:"files.md" help:"Sum of the bytes that the open uploads of one organization may announce; more is 429 QUOTA_EXHAUSTED."`
 	MaxCalls         int              `name:"max-calls" default:"1024" placeholder:"N" page:"bounds.md" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
 
 	UploadTypes       []extract.Name   `name:"upload-types" placeholder:"TYPE,..." page:"texts.md" help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
-	TextSize          int              `name:"text-size" default:"1048576" placeholder:"BYTES" page:"texts.md" help:"Bytes of a file's text that are kept and found."`
+	TextSize          int              `name:"text-size" default:"1048576" placeholder:"BYTES" page:"texts.md" help:"Bytes of a file's text that are kept for searches."`
 	TextTime          Duration         `name:"text-time" default:"60s" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the text of one file, at most; a small file gets 5s, and 5s more for each MiB."`
 	TextBudget        Duration         `name:"text-budget" default:"20m" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the texts of one organization in an hour; documents beyond it wait."`
 	ReaderConfinement Confinement      `name:"reader-confinement" default:"prefer" placeholder:"prefer|require" page:"texts.md" help:"Whether texts are still read if the system cannot confine the process that reads them."`
@@ -87,7 +87,7 @@ type Server struct {
 	WebhookAllowNets   []netip.Prefix   `name:"webhook-allow-nets" placeholder:"CIDR,..." page:"outgoing.md" help:"For development: networks that webhooks are sent to although their addresses are not public."`
 	WebhookCA          File             `name:"webhook-ca" placeholder:"FILE" page:"outgoing.md" help:"For development: PEM file of authorities that receivers of webhooks may use, beside those of the system."`
 	WebhookDial        []egress.Mapping `name:"webhook-dial" placeholder:"HOST=ADDRESS[:PORT],..." page:"outgoing.md" help:"For development: addresses of webhook hosts, in place of DNS; they are checked like any other."`
-	WebhookDevelopment bool             `name:"webhook-development" negatable:"" page:"outgoing.md" help:"Take --webhook-allow-nets, --webhook-ca and --webhook-dial in production too."`
+	WebhookDevelopment bool             `name:"webhook-development" negatable:"" page:"outgoing.md" help:"Accept --webhook-allow-nets, --webhook-ca and --webhook-dial in production too."`
 
 	Guesses int `name:"guesses" default:"30" placeholder:"N" page:"bounds.md" help:"Refused credentials that one address may present in a minute."`
 
@@ -95,7 +95,7 @@ type Server struct {
 	BodyTimeout              Duration `name:"body-timeout" default:"30s" placeholder:"TIME" page:"bounds.md" help:"Time for a whole request."`
 	WriteTimeout             Duration `name:"write-timeout" default:"60s" placeholder:"TIME" page:"bounds.md" help:"Time from the first byte of a request until its answer has been read."`
 	IdleTimeout              Duration `name:"idle-timeout" default:"2m" placeholder:"TIME" page:"bounds.md" help:"Time between two requests of a connection."`
-	DrainTime                Duration `name:"drain-time" placeholder:"TIME" page:"replicas.md" help:"How long a server that was told to stop still takes calls, while /readyz sends load balancers away."`
+	DrainTime                Duration `name:"drain-time" placeholder:"TIME" page:"replicas.md" help:"How long a stopping server still accepts calls, while /readyz sends load balancers away."`
 	ShutdownTimeout          Duration `name:"shutdown-timeout" default:"30s" placeholder:"TIME" page:"bounds.md" help:"Time for calls in flight when the server stops."`
 	MaxConnections           int      `name:"max-connections" default:"4096" placeholder:"N" page:"bounds.md" help:"Connections served at the same time; more wait."`
 	MaxConnectionsPerAddress int      `name:"max-connections-per-address" default:"512" placeholder:"N" page:"bounds.md" help:"Of these, connections of one client address; trusted proxies are exempt."`

@@ -37,9 +37,9 @@ func (i *Instance) measure() {
 		i.show(&i.scanner, "scanner", "kartei_scanner_reachable", "1 while the scan for malware answers, else 0.")
 	}
 	i.show(&i.reader, "reader", "kartei_reader_confined", "1 while the process that reads texts is confined by Landlock and seccomp, else 0.")
-	i.metrics.Counter("kartei_text_processor_seconds_total", "Time of a processor that reading the texts of documents took.",
+	i.metrics.Counter("kartei_text_processor_seconds_total", "Processor time that reading the texts of documents took.",
 		func() float64 { return i.maker.Spent().Seconds() })
-	i.metrics.Counter("kartei_text_waits_total", "Documents that waited because the reading time of their organization's hour was used up, counted each time they were taken up.",
+	i.metrics.Counter("kartei_text_waits_total", "Documents that waited because their organization had used up its reading time for the hour, counted each time.",
 		func() float64 { return float64(i.maker.Waits()) })
 	i.metrics.Counter("kartei_request_log_dropped_total", "Entries of the request log that were not written.",
 		func() float64 { return float64(i.Log.Dropped()) })
@@ -47,9 +47,9 @@ func (i *Instance) measure() {
 		func() float64 { return float64(i.Log.Thinned()) })
 	i.metrics.Gauge("kartei_request_log_waiting", "Entries of the request log that wait to be written.",
 		func() float64 { return float64(i.Log.Waits()) })
-	i.metrics.Counter("kartei_limit_incidents_total", "Calls charged in this process's memory alone because the database could not be asked.",
+	i.metrics.Counter("kartei_limit_incidents_total", "Calls charged in this process's memory alone because the database could not be reached.",
 		func() float64 { return float64(i.limits.Incidents()) })
-	i.metrics.Gauge("kartei_db_writable", "1 while the database takes writes, 0 from a refused write until the next one that is stored.",
+	i.metrics.Gauge("kartei_db_writable", "1 while the database accepts writes, 0 from a refused write until the next stored one.",
 		func() float64 {
 			if i.DB.Writes().Refused() != nil {
 				return 0
@@ -58,13 +58,13 @@ func (i *Instance) measure() {
 		})
 	i.metrics.Counter("kartei_db_refused_writes_total", "Writes that were not stored because the database was full, read-only, broken or away.",
 		func() float64 { return float64(i.DB.Writes().Total()) })
-	i.metrics.Gauge("kartei_transfers_in_flight", "Files on their way between clients and this process.",
+	i.metrics.Gauge("kartei_transfers_in_flight", "Files in transit between clients and this process.",
 		func() float64 { return float64(i.API.Transfers()) })
 	i.measureTraces()
 	i.measureJobs()
 	i.measureWebhooks()
 	moving := lately(i, func(ctx context.Context) (int64, error) { return search.Moving(ctx, i.DB) })
-	i.metrics.Gauge("kartei_search_records_moving", "Long records of which words in the search index wait to follow a change of visibility or a deletion, of all replicas.",
+	i.metrics.Gauge("kartei_search_records_moving", "Long records whose words in the search index wait to be moved after a change of visibility or a deletion, of all replicas.",
 		func() float64 { return float64(moving()) })
 	i.metrics.Counter("kartei_last_uses_dropped_total", "Marks of a key's last use that were not written.",
 		func() float64 { return float64(i.Directory.UsesDropped()) })
@@ -112,7 +112,7 @@ func (i *Instance) measureJobs() {
 				set(float64(c.Count), c.Kind, c.State)
 			}
 		})
-	i.metrics.Gauges("kartei_operation_age_seconds", "How long ago the call was that began the oldest of the operations that have not ended, by type, of all replicas.", []string{"type"},
+	i.metrics.Gauges("kartei_operation_age_seconds", "Time since the call of the oldest operation that has not ended, by type, of all replicas.", []string{"type"},
 		func(set func(value float64, labels ...string)) {
 			oldest := clock.Now(i.clock)
 			for _, c := range look() {
@@ -122,7 +122,7 @@ func (i *Instance) measureJobs() {
 			}
 			set(clock.Now(i.clock).Sub(oldest).Seconds(), document.MakeKind)
 		})
-	i.metrics.Gauges("kartei_jobs_overdue_seconds", "How long the first of the waiting jobs of a kind has been due; 0 where none is.", []string{"kind"},
+	i.metrics.Gauges("kartei_jobs_overdue_seconds", "Time since the first waiting job of a kind was due; 0 if there is none.", []string{"kind"},
 		func(set func(value float64, labels ...string)) {
 			for _, c := range look() {
 				if c.State == "waiting" {

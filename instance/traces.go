@@ -28,8 +28,8 @@ func (i *Instance) measureTraces() {
 	if i.tracer == nil {
 		return
 	}
-	i.metrics.Counter("kartei_trace_spans_sent_total", "Spans that the collector of traces has taken.",
+	i.metrics.Counter("kartei_trace_spans_sent_total", "Spans that the collector of traces has accepted.",
 		func() float64 { sent, _ := i.tracer.Sent(); return float64(sent) })
-	i.metrics.Counter("kartei_trace_spans_lost_total", "Spans that the collector of traces did not take, or that waited when it did not answer.",
+	i.metrics.Counter("kartei_trace_spans_lost_total", "Spans that the collector of traces did not accept, or that were dropped because it did not answer.",
 		func() float64 { _, lost := i.tracer.Sent(); return float64(lost) })
 }

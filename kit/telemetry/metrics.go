@@ -34,11 +34,11 @@ func NewMetrics(version, commit string) *Metrics {
 		Registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kartei_requests_total",
-			Help: "Calls of the API by operation, HTTP status and problem code (empty where the call succeeded).",
+			Help: "Calls of the API by operation, HTTP status and problem code (empty for a success).",
 		}, []string{"operation", "status", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "kartei_request_duration_seconds",
-			Help:    "Time from taking a call to having its answer ready.",
+			Help:    "Time from the arrival of a call until its answer is ready.",
 			Buckets: seconds,
 		}, []string{"operation"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -152,7 +152,7 @@ func (m *Metrics) Transfers(directions ...string) *Transfers {
 		bytes: map[string]prometheus.Counter{},
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kartei_transfers_total",
-			Help: "Transfers of files by direction and outcome: whole; refused (another file than announced, or no such part); broken (the client went away or was too slow); failed (the store).",
+			Help: "Transfers of files by direction and outcome: whole; refused (another file than announced, or no such part); broken (the client disconnected or was too slow); failed (the store).",
 		}, []string{"direction", "outcome"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "kartei_transfer_duration_seconds",
@@ -186,7 +186,7 @@ func (m *Metrics) Webhooks() (attempted func(result string), waited func(time.Du
 	}, []string{"result"})
 	first := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "kartei_webhook_first_attempt_seconds",
-		Help:    "Time from the commit of an event to the begin of the first attempt to deliver it to an endpoint.",
+		Help:    "Time from the commit of an event to the start of the first attempt to deliver it to an endpoint.",
 		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60, 600, 3600},
 	})
 	m.Registry.MustRegister(attempts, first)
