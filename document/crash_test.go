@@ -17,6 +17,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 
 	"pgregory.net/rapid"
 )
@@ -158,7 +159,7 @@ func faulty(t testing.TB, d db.DB) (*apitest.Office, *faults) {
 // not be stored, it moves the clock to the end of that job's lease.
 func (f *faults) rested(o *apitest.Office) {
 	o.Helper()
-	for overdue := time.After(time.Minute); ; {
+	for watch, ends := patience.New(), 0; ; ends++ {
 		ended := o.Ended()
 		dead := strings.Count(o.Logged.String(), "end of a job not stored")
 		var open int64
@@ -178,8 +179,8 @@ func (f *faults) rested(o *apitest.Office) {
 		}
 		select {
 		case <-ended:
-		case <-overdue:
-			o.Fatalf("%d jobs go on and on\n%s", open, o.Logged)
+		case <-watch.Stuck(ends):
+			o.Fatalf("%d jobs do not end\n%s", open, o.Logged)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 // TestFillingCacheBlocksNoQueue begins as many PDFs as an organization has
@@ -60,7 +61,7 @@ func TestFillingCacheBlocksNoQueue(t *testing.T) {
 		if err := os.WriteFile(free, []byte("\n"), 0); err != nil {
 			t.Fatal(err)
 		}
-		for overdue := time.After(time.Minute); ; {
+		for watch := patience.New(); ; {
 			ended := o.Ended()
 			o.Clock.Advance(time.Second) // the postponed ones ask again
 			left := 0
@@ -74,7 +75,7 @@ func TestFillingCacheBlocksNoQueue(t *testing.T) {
 			}
 			select {
 			case <-ended:
-			case <-overdue:
+			case <-watch.Stuck(left):
 				t.Fatalf("%d PDFs are not read once their reader is there", left)
 			}
 		}

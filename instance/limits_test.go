@@ -17,6 +17,7 @@ import (
 	"kartei/settings"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
+	"kartei/test/patience"
 	"kartei/test/s3test"
 )
 
@@ -99,8 +100,8 @@ func TestQuotaAlertSurvivesRestart(t *testing.T) {
 // await waits until background work has reached a state.
 func await(t *testing.T, happened func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !happened(); {
-		if time.Now().After(deadline) {
+	for watch := patience.New(); !happened(); {
+		if watch.IsStuck() {
 			t.Fatal("it does not happen")
 		}
 		<-time.After(5 * time.Millisecond)

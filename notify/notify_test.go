@@ -30,6 +30,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
+	"kartei/test/patience"
 	"kartei/work/job"
 
 	"github.com/emersion/go-sasl"
@@ -160,15 +161,16 @@ func (o *office) start(d db.DB, c *notify.Center) (stop func()) {
 // rest waits until no email is due or being sent.
 func (o *office) rest() {
 	o.Helper()
-	for overdue := time.After(2 * time.Minute); ; {
-		if o.count("jobs", "state = 'running' or state = 'waiting' and due_at <= "+fmt.Sprint(int64(clock.Now(o.clock)))) == 0 {
+	for watch := patience.New(); ; {
+		open := o.count("jobs", "state = 'running' or state = 'waiting' and due_at <= "+fmt.Sprint(int64(clock.Now(o.clock))))
+		if open == 0 {
 			return
 		}
 		select {
 		case <-o.ended:
 		case <-time.After(20 * time.Millisecond): // its process may have ended
-		case <-overdue:
-			o.Fatalf("emails are not sent: %s", o.logged)
+		case <-watch.Stuck(open):
+			o.Fatalf("%d emails are not sent: %s", open, o.logged)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"kartei/requestlog"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 var (
@@ -323,8 +324,8 @@ func TestWrittenAfterDelay(t *testing.T) {
 		c := clock.NewFake(start)
 		l := open(t, d, c)
 		l.Add(call(1, 0, 200))
-		for deadline := time.Now().Add(20 * time.Second); len(query(t, l, requestlog.Filter{Organization: 1})) == 0; {
-			if time.Now().After(deadline) {
+		for watch := patience.New(); len(query(t, l, requestlog.Filter{Organization: 1})) == 0; {
+			if watch.IsStuck() {
 				t.Fatal("the entry is not written")
 			}
 			c.Advance(requestlog.Delay)

@@ -21,6 +21,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
+	"kartei/test/patience"
 	"kartei/work/job"
 
 	"github.com/wneessen/go-mail"
@@ -190,7 +191,7 @@ func TestInvitationIsMailed(t *testing.T) {
 			if !strings.Contains(string(plain), made.Link) || !strings.Contains(text, "To: <ida@neu.example>") || !strings.Contains(text, "Subject: Kartei: Invitation") || strings.Contains(text, "Morgenstern") {
 				t.Errorf("%v\n%s", err, plain)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(patience.Bound):
 			t.Error("nothing is sent")
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 	"kartei/upload"
 )
 
@@ -65,14 +66,14 @@ func TestSessionsEndTogether(t *testing.T) {
 		}))
 		await := func(want string) {
 			t.Helper()
-			for overdue := time.After(time.Minute); ; {
+			for watch, others := patience.New(), 0; ; others++ {
 				select {
 				case got := <-outcomes:
 					if got == want {
 						return
 					}
-				case <-overdue:
-					t.Fatalf("no %s\n%s", want, o.Logged)
+				case <-watch.Stuck(others):
+					t.Fatalf("no %s, after %d other outcomes\n%s", want, others, o.Logged)
 				}
 			}
 		}

@@ -25,6 +25,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 	"kartei/upload"
 )
 
@@ -633,7 +634,7 @@ func TestComesTooLate(t *testing.T) {
 				if got != want {
 					t.Fatalf("%s, not %s", got, want)
 				}
-			case <-time.After(time.Minute):
+			case <-time.After(patience.Bound):
 				t.Fatalf("no %s\n%s", want, o.Logged)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
+	"kartei/test/patience"
 	"kartei/webhook"
 	"kartei/work/job"
 )
@@ -35,7 +36,7 @@ func TestEnableTells(t *testing.T) {
 			if word != strconv.FormatInt(o.Organization, 10) {
 				t.Errorf("told %q", word)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience.Bound):
 			t.Error("nobody was told")
 		}
 	})

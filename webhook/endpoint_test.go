@@ -18,6 +18,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 	"kartei/webhook"
 )
 
@@ -536,8 +537,7 @@ func TestErase(t *testing.T) {
 			many(o, at, 100)
 		}
 		c.Do("DELETE", at, nil, "If-Match", "*").Want(204)
-		overdue := time.After(time.Minute)
-		for left := 1; ; {
+		for left, watch := 1, patience.New(); ; {
 			ended, waits := o.Ended(), o.Clock.Waited()
 			o.Clock.Advance(time.Second)
 			err := o.DB.Read(t.Context(), func(tx db.Tx) error {
@@ -553,7 +553,7 @@ func TestErase(t *testing.T) {
 			select {
 			case <-ended:
 			case <-waits: // between two pieces
-			case <-overdue:
+			case <-watch.Stuck(left):
 				t.Fatalf("%d rows are left", left)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
 	"kartei/store/db"
+	"kartei/test/patience"
 	"kartei/upload"
 	"kartei/webhook"
 	"kartei/work/job"
@@ -188,20 +189,17 @@ func (c *Client) Await(accepted *Answer) *Answer {
 		}
 		select {
 		case <-ended:
-		case <-time.After(long):
+		case <-time.After(patience.Bound):
 			c.Fatalf("the operation does not end: %s", a.Body)
 		}
 	}
 }
 
-// long bounds waits. It passes only if something is broken.
-const long = time.Minute
-
 // Rest waits until no job runs or is due, so all consequences of the calls
 // before are complete.
 func (o *Office) Rest() {
 	o.Helper()
-	for overdue := time.After(long); ; {
+	for watch, ends := patience.New(), 0; ; ends++ {
 		ended := o.worked.wait()
 		var open int64
 		err := o.DB.Read(context.Background(), func(tx db.Tx) error {
@@ -216,7 +214,7 @@ func (o *Office) Rest() {
 		}
 		select {
 		case <-ended:
-		case <-overdue:
+		case <-watch.Stuck(ends):
 			o.Fatalf("%d jobs do not end\n%s", open, o.Logged)
 		}
 	}

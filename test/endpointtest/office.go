@@ -22,6 +22,7 @@ import (
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/operator"
+	"kartei/test/patience"
 	"kartei/webhook"
 	"kartei/work/job"
 )
@@ -377,7 +378,7 @@ func (o *Office) Desk() (d *Desk, wait func(n int)) {
 				if outcome != job.Finished {
 					o.Fatalf("a job ended as %s", outcome)
 				}
-			case <-time.After(time.Minute):
+			case <-time.After(patience.Bound):
 				o.Fatal("a job does not end")
 			}
 		}

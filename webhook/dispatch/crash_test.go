@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,8 @@ import (
 
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
+	"kartei/test/seed"
 	"kartei/webhook"
 )
 
@@ -87,9 +88,7 @@ type sent struct {
 // and after a recorded 200 no attempt follows.
 func TestNothingIsLostWhateverDies(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		seed := time.Now().UnixNano()
-		t.Logf("seed %d", seed)
-		random := rand.New(rand.NewPCG(uint64(seed), 0))
+		random := seed.Rand(t)
 		o := open(t, d)
 		endpoints := []string{o.Endpoint(), o.Endpoint(), o.EndpointOf(o.Admin)}
 		other := dbtest.Again(t, d)
@@ -148,11 +147,12 @@ func TestNothingIsLostWhateverDies(t *testing.T) {
 	})
 }
 
-// pass moves the clock until done.
+// pass moves the clock until done. It gives up if nobody waits for the clock
+// any more, or if that goes on without an end.
 func (o *office) pass(done <-chan struct{}) {
 	o.Helper()
-	overdue := time.After(2 * time.Minute)
-	for {
+	watch := patience.New()
+	for moves := range 10_000 {
 		waits := o.Clock.Waited()
 		select {
 		case <-done:
@@ -164,10 +164,11 @@ func (o *office) pass(done <-chan struct{}) {
 		case <-done:
 			return
 		case <-waits:
-		case <-overdue:
-			o.Fatal("it does not end")
+		case <-watch.Stuck(moves):
+			o.Fatalf("the dispatchers do not end after %d moves of the clock: %s", moves, o.progress())
 		}
 	}
+	o.Fatalf("the dispatchers wait for the clock again and again: %s", o.progress())
 }
 
 // finish stops dispatchers and moves the clock for their waits. None of them

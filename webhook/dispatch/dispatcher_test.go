@@ -17,6 +17,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
+	"kartei/test/patience"
 	"kartei/webhook"
 )
 
@@ -111,18 +112,54 @@ func (o *office) dispatcherWith(d db.DB, send func(context.Context, Message) Out
 		disp.Run(running)
 	}()
 	stop = sync.OnceFunc(func() { cancel(); <-ended })
-	o.Cleanup(stop)
+	o.Cleanup(func() {
+		if o.Failed() { // attempts may be left that end by the clock only
+			finish(o, map[*Dispatcher]func(){disp: stop})
+		}
+		stop()
+	})
 	return disp, stop
 }
 
-// idle waits until a dispatcher is idle.
+// idle waits until a dispatcher is idle, as long as deliveries make progress.
 func (o *office) idle(disp *Dispatcher) {
 	o.Helper()
-	bounded, cancel := context.WithTimeout(ctx, 2*time.Minute) // enough for the slowest machine
+	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := disp.Idle(bounded); err != nil {
-		o.Fatalf("the dispatcher does not come to rest: %v", err)
+	idle := make(chan error, 1)
+	go func() { idle <- disp.Idle(bounded) }()
+	for watch := patience.New(); ; {
+		select {
+		case err := <-idle:
+			must(o, err)
+			return
+		case <-time.After(time.Second):
+			if watch.IsStuck(o.progress()) {
+				o.Fatalf("the dispatcher does not come to rest: %s", o.progress())
+			}
+		}
 	}
+}
+
+// progress says what was delivered, and which deliveries are left.
+func (o *office) progress() string {
+	o.Helper()
+	o.mu.Lock()
+	requests := len(o.got)
+	o.mu.Unlock()
+	var left []string
+	must(o, o.DB.Read(ctx, func(tx db.Tx) (err error) {
+		left, err = db.List(ctx, tx, func(r db.Row) (line string, err error) {
+			var endpoint, event string
+			var attempts int
+			var due clock.Micros
+			err = r.Scan(&endpoint, &event, &attempts, &due)
+			return fmt.Sprintf("%s at %s, %d attempts, due in %d s", event, endpoint, attempts, due.Sub(clock.Now(o.Clock))/time.Second), err
+		}, `select endpoint, event_id, attempts, due_at from webhook_deliveries where organization = $1 order by due_at limit 20`, o.Organization)
+		return err
+	}))
+	return fmt.Sprintf("%d requests came, %d attempts are in the log, %d deliveries are left:\n%s",
+		requests, o.Count("webhook_attempts", "true"), o.Count("webhook_deliveries", "true"), strings.Join(left, "\n"))
 }
 
 func TestDelivers(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
+	"kartei/test/patience"
 	"kartei/webhook"
 )
 
@@ -85,13 +86,13 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 			return Outcome{Status: 500, Code: webhook.HTTPStatus}
 		})
 		logged := func() int { return o.Count("webhook_attempts", "status = 'failed' and attempt = 1") }
-		for deadline := time.Now().Add(2 * time.Minute); ; {
+		for watch := patience.New(); ; {
 			fake.mu.Lock()
 			refused := fake.refused
 			fake.mu.Unlock()
 			if n := logged(); refused > 0 && n >= len(names)-maxHeld {
 				break
-			} else if time.Now().After(deadline) {
+			} else if watch.IsStuck(n, refused) {
 				t.Fatalf("%d of %d failures are stored while one endpoint is held; refused %d times", n, len(names), refused)
 			}
 			if refused > 0 { // the dispatcher pauses before it retries
@@ -102,9 +103,9 @@ func TestFewEndpointsAreHeldAtATime(t *testing.T) {
 		fake.mu.Lock()
 		fake.endpoint = ""
 		fake.mu.Unlock()
-		for deadline := time.Now().Add(2 * time.Minute); logged() < len(names); {
-			if time.Now().After(deadline) {
-				t.Fatalf("%d of %d failures are in the log", logged(), len(names))
+		for watch := patience.New(); logged() < len(names); {
+			if n := logged(); watch.IsStuck(n) {
+				t.Fatalf("%d of %d failures are in the log", n, len(names))
 			}
 			o.Clock.Advance(afterFailure)
 			<-time.After(time.Millisecond)
