@@ -24,6 +24,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/seed"
 )
 
 // TestBatch checks that every part has its own answer and headers, in the order
@@ -589,7 +590,7 @@ func TestRandomBatches(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		alone := apitest.New(t, dbtest.SQLite(t))
 		sides := [2]*batchSide{newBatchSide(o.As(access.Member)), newBatchSide(alone.As(access.Member))}
-		random := rand.New(rand.NewPCG(23, 1))
+		random := seed.Rand(t)
 		statuses := map[int]int{}
 		for round := range 40 {
 			calls := randomCalls(random, len(sides[0].records), round)

@@ -13,6 +13,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/seed"
 )
 
 // filtered is a record in the model of TestFilters.
@@ -22,12 +23,19 @@ type filtered struct {
 	values               map[string]string
 }
 
-// filing is an office with the families of records that were created so far.
+// filing is an office with the records of a family, and those that they refer
+// to.
 type filing struct {
 	*testing.T
 	*apitest.Office
-	people []*apitest.Client // two members and an admin
-	named  map[string][]string
+	random     *rand.Rand
+	people     []*apitest.Client // two members and an admin
+	named      map[string][]string
+	family     string
+	parameters []string
+	creates    *api.Operation
+	records    []*filtered
+	compared   int
 }
 
 // creator returns the row that creates records of a family.
@@ -68,21 +76,20 @@ func (f *filing) values(parameter string) []string {
 }
 
 // make creates a record with random members.
-func (f *filing) make(family string, parameters []string, taken map[string]bool) *filtered {
-	op := creator(family)
-	who := f.people[rand.IntN(len(f.people))]
-	r := &filtered{owner: who.Principal, private: rand.IntN(3) == 0, values: map[string]string{}}
-	body := example(f.T, op).(map[string]any)
-	maps.DeleteFunc(body, func(name string, _ any) bool { return slices.Contains(parameters, name) })
+func (f *filing) make(taken map[string]bool) *filtered {
+	who := f.people[f.random.IntN(len(f.people))]
+	r := &filtered{owner: who.Principal, private: f.random.IntN(3) == 0, values: map[string]string{}}
+	body := example(f.T, f.creates).(map[string]any)
+	maps.DeleteFunc(body, func(name string, _ any) bool { return slices.Contains(f.parameters, name) })
 	if r.private {
 		body["visibility"] = "private"
 	}
-	for _, p := range parameters {
+	for _, p := range f.parameters {
 		values := f.values(p)
-		if len(values) == 0 || rand.IntN(4) == 0 && p != "status" {
+		if len(values) == 0 || f.random.IntN(4) == 0 && p != "status" {
 			continue
 		}
-		v := values[rand.IntN(len(values))]
+		v := values[f.random.IntN(len(values))]
 		if p == "externalId" && taken[v] {
 			continue
 		}
@@ -92,19 +99,19 @@ func (f *filing) make(family string, parameters []string, taken map[string]bool)
 			body[p] = v
 		}
 	}
-	made := create(f.T, who, op, body)
+	made := create(f.T, who, f.creates, body)
 	if r.values["status"] == "completed" {
-		made = who.Do("POST", op.Path+"/"+made.Text("id")+"/complete", nil).Want(200)
+		made = who.Do("POST", f.creates.Path+"/"+made.Text("id")+"/complete", nil).Want(200)
 	}
 	r.id, r.updatedAt = made.Text("id"), made.Text("updatedAt")
 	return r
 }
 
-// hide makes the records that a family refers to private, and then deletes
+// hide makes the records private that the family refers to, and then deletes
 // them. A caller who does not see a record finds nothing by it.
-func (f *filing) hide(family string, parameters []string, records []*filtered) {
+func (f *filing) hide() {
 	f.T.Helper()
-	for _, p := range parameters {
+	for _, p := range f.parameters {
 		referred := map[string]string{"companyId": "companies", "contactId": "contacts"}[p]
 		if referred == "" || creator(referred) == nil {
 			continue
@@ -116,12 +123,12 @@ func (f *filing) hide(family string, parameters []string, records []*filtered) {
 			for i, c := range f.people {
 				var ids []string
 				if slices.Contains(sees, i) {
-					ids = want(records, c, i == 2, by, "")
+					ids = want(f.records, c, i == 2, by, "")
 				}
 				query := url.Values{p: {name}}
-				count := c.Do("GET", creator(family).Path+"/count?"+query.Encode(), nil, "Svc-Version", next).Want(200)
-				if found := got(f.T, c, creator(family).Path, query); !slices.Equal(found, ids) || count.JSON()["count"] != float64(len(ids)) {
-					f.T.Errorf("%s by a %s that is %s: person %d finds %v and counts %s, want %v", family, p, step, i, found, count.Body, ids)
+				count := c.Do("GET", f.creates.Path+"/count?"+query.Encode(), nil, "Svc-Version", next).Want(200)
+				if found := got(f.T, c, f.creates.Path, query); !slices.Equal(found, ids) || count.JSON()["count"] != float64(len(ids)) {
+					f.T.Errorf("%s by a %s that is %s: person %d finds %v and counts %s, want %v", f.family, p, step, i, found, count.Body, ids)
 				}
 			}
 		}
@@ -174,102 +181,119 @@ func got(t testing.TB, c *apitest.Client, path string, query url.Values) (ids []
 // updatedSince.
 func TestFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		checked := 0
-		for family, parameters := range api.Versions[1].Parameters {
-			// Each family has its own office, without the records that others
-			// refer to.
-			o := apitest.New(t, d, apitest.Versions(api.VersionsIn("rc")...))
-			f := &filing{t, o, []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)}, map[string][]string{}}
-			op := creator(family)
-			if op == nil {
+		random, compared := seed.Rand(t), 0
+		for _, family := range slices.Sorted(maps.Keys(api.Versions[1].Parameters)) {
+			if creator(family) == nil {
 				continue
 			}
-			var records []*filtered
-			taken := map[string]bool{}
-			for range 40 {
-				records = append(records, f.make(family, parameters, taken))
+			f := newFiling(t, d, random, family)
+			f.compareAll()
+			for _, r := range slices.Clone(f.records[:20]) {
+				f.change(r)
 			}
-			compare := func(by map[string]string) {
-				t.Helper()
-				for i, c := range f.people {
-					for _, since := range []string{"", records[15].updatedAt} {
-						query := url.Values{}
-						for p, v := range by {
-							query.Set(p, v)
-						}
-						if since != "" {
-							query.Set("updatedSince", since)
-						}
-						want := want(records, c, i == 2, by, since)
-						if family == "contacts" && f.named["contactId"] != nil || family == "companies" && f.named["companyId"] != nil {
-							if len(by) == 0 {
-								continue // created only as targets of references
-							}
-						}
-						count := c.Do("GET", op.Path+"/count?"+query.Encode(), nil, "Svc-Version", next).Want(200)
-						if n := count.JSON()["count"]; n != float64(len(want)) {
-							t.Errorf("%s by %v since %q: counted %v, want %d", family, by, since, n, len(want))
-						}
-						if got := got(t, c, op.Path, query); !slices.Equal(got, want) {
-							t.Errorf("%s by %v since %q:\ngot  %v\nwant %v", family, by, since, got, want)
-						}
-						query.Del("cursor")
-						query.Set("sort", "updatedAt")
-						slices.Reverse(want)
-						if got := got(t, c, op.Path, query); !slices.Equal(got, want) {
-							t.Errorf("%s by %v since %q, ascending:\ngot  %v\nwant %v", family, by, since, got, want)
-						}
-						checked += len(want)
-					}
-				}
-			}
-			all := func() {
-				for i, p := range parameters {
-					for _, v := range f.values(p) {
-						compare(map[string]string{p: v})
-						for _, q := range parameters[i+1:] {
-							for _, w := range f.values(q) {
-								compare(map[string]string{p: v, q: w})
-							}
-						}
-					}
-				}
-			}
-			all()
-			// Changed records move; hidden or deleted ones disappear.
-			for _, r := range records[:20] {
-				owner := f.people[slices.IndexFunc(f.people, func(c *apitest.Client) bool { return c.Principal == r.owner })]
-				at := op.Path + "/" + r.id
-				switch p := parameters[rand.IntN(len(parameters))]; rand.IntN(4) {
-				case 0:
-					owner.Do("DELETE", at, nil, "If-Match", "*").Want(204)
-					records = slices.DeleteFunc(records, func(other *filtered) bool { return other == r })
-				case 1:
-					r.private = !r.private
-					visibility := map[bool]string{true: "private", false: "organization"}[r.private]
-					r.updatedAt = owner.Do("PATCH", at, map[string]any{"visibility": visibility}, "If-Match", "*").Want(200).Text("updatedAt")
-				case 2:
-					if p == "status" || len(f.values(p)) == 0 || p == "externalId" {
-						continue
-					}
-					v := f.values(p)[rand.IntN(len(f.values(p)))]
-					r.values[p] = v
-					r.updatedAt = owner.Do("PATCH", at, map[string]any{p: v}, "If-Match", "*").Want(200).Text("updatedAt")
-				case 3:
-					if p == "status" {
-						continue
-					}
-					delete(r.values, p)
-					r.updatedAt = owner.Do("PATCH", at, map[string]any{p: nil}, "If-Match", "*").Want(200).Text("updatedAt")
-				}
-			}
-			all()
-			f.hide(family, parameters, records)
+			f.compareAll()
+			f.hide()
+			compared += f.compared
 		}
-		if checked < 100 {
-			t.Errorf("only %d records were compared", checked)
+		if compared < 100 {
+			t.Errorf("only %d records were compared", compared)
 		}
 	})
+}
+
+// newFiling returns an office with random records of a family. Each family has
+// its own, without the records that others refer to.
+func newFiling(t *testing.T, d db.DB, random *rand.Rand, family string) *filing {
+	o := apitest.New(t, d, apitest.Versions(api.VersionsIn("rc")...))
+	f := &filing{T: t, Office: o, random: random, people: []*apitest.Client{o.As(access.Member), o.As(access.Member), o.As(access.Admin)},
+		named: map[string][]string{}, family: family, parameters: api.Versions[1].Parameters[family], creates: creator(family)}
+	taken := map[string]bool{}
+	for range 40 {
+		f.records = append(f.records, f.make(taken))
+	}
+	return f
+}
+
+// compareAll compares the lists by each filter, and by each pair of filters.
+func (f *filing) compareAll() {
+	f.T.Helper()
+	for i, p := range f.parameters {
+		for _, v := range f.values(p) {
+			f.compare(map[string]string{p: v})
+			for _, q := range f.parameters[i+1:] {
+				for _, w := range f.values(q) {
+					f.compare(map[string]string{p: v, q: w})
+				}
+			}
+		}
+	}
+}
+
+// compare compares what each person finds by filters with the model.
+func (f *filing) compare(by map[string]string) {
+	f.T.Helper()
+	for i, c := range f.people {
+		for _, since := range []string{"", f.records[15].updatedAt} {
+			f.compareSince(c, i == 2, by, since)
+		}
+	}
+}
+
+func (f *filing) compareSince(c *apitest.Client, admin bool, by map[string]string, since string) {
+	f.T.Helper()
+	query := url.Values{}
+	for p, v := range by {
+		query.Set(p, v)
+	}
+	if since != "" {
+		query.Set("updatedSince", since)
+	}
+	want := want(f.records, c, admin, by, since)
+	count := c.Do("GET", f.creates.Path+"/count?"+query.Encode(), nil, "Svc-Version", next).Want(200)
+	if n := count.JSON()["count"]; n != float64(len(want)) {
+		f.T.Errorf("%s by %v since %q: counted %v, want %d", f.family, by, since, n, len(want))
+	}
+	if got := got(f.T, c, f.creates.Path, query); !slices.Equal(got, want) {
+		f.T.Errorf("%s by %v since %q:\ngot  %v\nwant %v", f.family, by, since, got, want)
+	}
+	query.Del("cursor")
+	query.Set("sort", "updatedAt")
+	slices.Reverse(want)
+	if got := got(f.T, c, f.creates.Path, query); !slices.Equal(got, want) {
+		f.T.Errorf("%s by %v since %q, ascending:\ngot  %v\nwant %v", f.family, by, since, got, want)
+	}
+	f.compared += len(want)
+}
+
+// change deletes a record, or changes one random member of it. Changed records
+// move in the lists; hidden or deleted ones disappear.
+func (f *filing) change(r *filtered) {
+	f.T.Helper()
+	owner := f.people[slices.IndexFunc(f.people, func(c *apitest.Client) bool { return c.Principal == r.owner })]
+	at := f.creates.Path + "/" + r.id
+	patch := func(member string, value any) {
+		f.T.Helper()
+		r.updatedAt = owner.Do("PATCH", at, map[string]any{member: value}, "If-Match", "*").Want(200).Text("updatedAt")
+	}
+	p := f.parameters[f.random.IntN(len(f.parameters))]
+	switch f.random.IntN(4) {
+	case 0:
+		owner.Do("DELETE", at, nil, "If-Match", "*").Want(204)
+		f.records = slices.DeleteFunc(f.records, func(other *filtered) bool { return other == r })
+	case 1:
+		r.private = !r.private
+		patch("visibility", map[bool]string{true: "private", false: "organization"}[r.private])
+	case 2:
+		if values := f.values(p); p != "status" && p != "externalId" && len(values) > 0 {
+			r.values[p] = values[f.random.IntN(len(values))]
+			patch(p, r.values[p])
+		}
+	case 3:
+		if p != "status" {
+			delete(r.values, p)
+			patch(p, nil)
+		}
+	}
 }
 
 // TestFilterRules covers the rows that accept filters, and combinations that

@@ -18,6 +18,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
+	"kartei/test/seed"
 
 	"pgregory.net/rapid"
 )
@@ -317,7 +318,7 @@ func TestModel(t *testing.T) {
 		o, f := faulty(t, d)
 		c := o.As(access.Member)
 		n, made, ends := 0, 0, 0
-		rapid.Check(t, func(t *rapid.T) {
+		seed.Check(t, func(t *rapid.T) {
 			type opened struct {
 				answer *apitest.Answer
 				file   []byte

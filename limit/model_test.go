@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/test/seed"
 
 	"pgregory.net/rapid"
 )
@@ -335,7 +336,7 @@ func TestModel(t *testing.T) {
 	}
 	for name, policies := range map[string][]Policy{"contract": Policies(), "small": small} {
 		t.Run(name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) { compare(t, policies) })
+			seed.Check(t, func(t *rapid.T) { compare(t, policies) })
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/seed"
 
 	"pgregory.net/rapid"
 )
@@ -25,7 +26,7 @@ import (
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
-		rapid.Check(t, func(rt *rapid.T) {
+		seed.Check(t, func(rt *rapid.T) {
 			m := newModel(rt, o)
 			rt.Repeat(map[string]func(*rapid.T){
 				"create": m.create, "again": m.again, "read": m.read, "update": m.update, "same": m.same, "share": m.share,

@@ -291,7 +291,7 @@ var principals = []string{"usr_1", "usr_2"}
 func TestPagesEqualScan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		owner := rapid.SampledFrom(principals)
-		rapid.Check(t, func(rt *rapid.T) {
+		seed.Check(t, func(rt *rapid.T) {
 			w := newWorld(d)
 			w.layout = drawLayout(rt)
 			for range rapid.IntRange(0, 40).Draw(rt, "changes") {
@@ -365,7 +365,7 @@ func (w *world) search(t testing.TB, rt *rapid.T) {
 // Both engines give the same hits in the same order.
 func TestEnginesAgree(t *testing.T) {
 	lite, postgres := dbtest.SQLite(t), dbtest.Postgres(t)
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		a, b := newWorld(lite), newWorld(postgres)
 		b.organization = a.organization
 		for range rapid.IntRange(1, 20).Draw(rt, "records") {

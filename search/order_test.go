@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kartei/search/packed"
+	"kartei/test/seed"
 )
 
 // places are those of so many records, as words are: many begin alike, some
@@ -61,7 +62,7 @@ func BenchmarkInOrder(b *testing.B) {
 
 // A record is rated as if its words were gone over one by one.
 func TestRateIsOfAllWords(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		list, q := drawDocument(rt).postings(), drawQuery(rt)
 		want, all := key{Position: 7}, true
 		for _, word := range q.words {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/seed"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -231,7 +231,7 @@ func TestWebhooks(t *testing.T) {
 		if len(h.due) != 0 {
 			t.Fatalf("due after refused webhooks: %v", h.due)
 		}
-		rand.Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
+		seed.Rand(t).Shuffle(len(events), func(i, j int) { events[i], events[j] = events[j], events[i] })
 		for i, e := range append(events, events...) {
 			if got := h.deliver(e, secret, 0); got != 204 {
 				t.Errorf("webhook %d: %d", i, got)

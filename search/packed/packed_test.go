@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"kartei/test/seed"
 )
 
 func drawEntries(t *rapid.T) []Entry {
@@ -21,7 +23,7 @@ func drawEntries(t *rapid.T) []Entry {
 // Whatever is packed is decoded again, in blocks of about the wanted size; from
 // any entry on and up to any word.
 func TestBlocks(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		list := drawEntries(t)
 		size := rapid.IntRange(1, 200).Draw(t, "size")
 		from := rapid.SampledFrom(append(list, First(""), First("b"), First("zz"))).Draw(t, "from")

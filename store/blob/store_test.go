@@ -23,6 +23,7 @@ import (
 	"kartei/kit/masterkey"
 	"kartei/test/leaktest"
 	"kartei/test/s3test"
+	"kartei/test/seed"
 )
 
 func TestMain(m *testing.M) {
@@ -463,7 +464,7 @@ func TestReadAnywhere(t *testing.T) {
 			}
 			readers[size] = r
 		}
-		rapid.Check(t, func(t *rapid.T) {
+		seed.Check(t, func(t *rapid.T) {
 			size := rapid.SampledFrom(sizes).Draw(t, "size")
 			r, model := readers[size], bytes.NewReader(content(size))
 			r.Seek(0, io.SeekStart)

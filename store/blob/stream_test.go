@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kartei/kit/masterkey"
+	"kartei/test/seed"
 )
 
 // tink is the construction in its authors' implementation.
@@ -80,7 +81,7 @@ func openBytes(file, key []byte) (Reader, error) {
 }
 
 func TestLayout(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		size := rapid.OneOf(rapid.Int64Range(0, 5*segmentSize), rapid.Int64Range(0, 1<<47)).Draw(t, "size")
 		l, ok := layoutOf(storedSize(size))
 		if !ok || l.size != size {

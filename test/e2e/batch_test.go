@@ -14,7 +14,7 @@ import (
 func TestBatchesOverKills(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, h *cluster) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
+		ctx, cancel := h.going()
 		defer cancel()
 		done, stop := make(chan error, 1), make(chan struct{})
 		made, replayed := map[string]bool{}, 0

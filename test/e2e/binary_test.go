@@ -22,6 +22,7 @@ import (
 
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 	"kartei/test/s3test"
 )
 
@@ -70,10 +71,6 @@ func build() (dir string, err error) {
 	return dir, nil
 }
 
-// patience bounds a wait for something that must happen. It elapses only if
-// something is broken.
-const patience = 2 * time.Minute
-
 // command returns one run of the binary. Its environment holds the credentials
 // of the tests' buckets and nothing from the tester's own.
 func command(args ...string) *exec.Cmd {
@@ -103,7 +100,7 @@ func try(t testing.TB, args ...string) (out, errs string, status int) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	overdue := time.AfterFunc(patience, func() { c.Process.Kill() })
+	overdue := time.AfterFunc(patience.Bound, func() { c.Process.Kill() })
 	defer overdue.Stop()
 	err := c.Wait()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
@@ -177,7 +174,7 @@ func launchCommand(c *exec.Cmd) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	overdue := time.NewTimer(patience)
+	overdue := time.NewTimer(patience.Bound)
 	defer overdue.Stop()
 	select {
 	case <-s.ready:
@@ -186,7 +183,7 @@ func launchCommand(c *exec.Cmd) (*server, error) {
 		return nil, fmt.Errorf("kartei ended before it was ready: %v\n%s", s.err, s.Log())
 	case <-overdue.C:
 		s.kill()
-		return nil, fmt.Errorf("kartei was not ready within %s\n%s", patience, s.Log())
+		return nil, fmt.Errorf("kartei was not ready within %s\n%s", patience.Bound, s.Log())
 	}
 }
 
@@ -259,7 +256,7 @@ func (s *server) Log() string {
 // says waits until the server has logged a text.
 func (s *server) says(t testing.TB, text string) {
 	t.Helper()
-	overdue := time.After(patience)
+	overdue := time.After(patience.Bound)
 	for {
 		s.mu.Lock()
 		said, spoke := strings.Contains(s.log.String(), text), s.spoke
@@ -272,7 +269,7 @@ func (s *server) says(t testing.TB, text string) {
 		case <-s.ended:
 			t.Fatalf("the server ended without saying %q\n%s", text, tail(s.Log()))
 		case <-overdue:
-			t.Fatalf("the server did not say %q within %s\n%s", text, patience, tail(s.Log()))
+			t.Fatalf("the server did not say %q within %s\n%s", text, patience.Bound, tail(s.Log()))
 		}
 	}
 }
@@ -298,8 +295,8 @@ func (s *server) wait(t testing.TB) {
 	t.Helper()
 	select {
 	case <-s.ended:
-	case <-time.After(patience):
-		t.Fatalf("the server did not end within %s\n%s", patience, tail(s.Log()))
+	case <-time.After(patience.Bound):
+		t.Fatalf("the server did not end within %s\n%s", patience.Bound, tail(s.Log()))
 	}
 	if s.err != nil {
 		t.Fatalf("the server ended with %v\n%s", s.err, tail(s.Log()))
@@ -329,7 +326,7 @@ type httpClient struct {
 }
 
 func newHTTPClient(key string) *httpClient {
-	return &httpClient{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: patience}, key}
+	return &httpClient{&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}, Timeout: patience.Bound}, key}
 }
 
 // call sends a request to an address of a server. headers are pairs of name and
@@ -397,7 +394,7 @@ func get(t testing.TB, url string, status int, words ...string) string {
 	t.Helper()
 	c := newHTTPClient("")
 	defer c.http.CloseIdleConnections() // the operator's listener accepts few connections
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience.Bound); ; time.Sleep(50 * time.Millisecond) {
 		a, err := c.call(url, "GET", "", "")
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/test/patience"
 	"kartei/test/s3test"
 )
 
@@ -236,7 +237,7 @@ func (s client) shows(reachable bool) {
 	if !reachable {
 		want, check = "kartei_files_reachable 0\n", `"name":"files","ok":false,"reason":"`
 	}
-	for end := time.Now().Add(patience); !strings.Contains(get(s.TB, s.Operator+"/metrics", 200), want); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience.Bound); !strings.Contains(get(s.TB, s.Operator+"/metrics", 200), want); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.Fatalf("the metrics do not come to say %s", want)
 		}
@@ -429,7 +430,7 @@ func await(t *testing.T, happens <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-happens:
-	case <-time.After(patience):
+	case <-time.After(patience.Bound):
 		t.Fatal("it does not happen")
 	}
 }

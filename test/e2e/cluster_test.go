@@ -10,8 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
+	"kartei/test/seed"
 )
 
 // cluster is a server, or several replicas, on one set of data. Servers are
@@ -30,7 +33,11 @@ type cluster struct {
 	back    chan struct{} // closed while at least one runs
 
 	writes atomic.Int64 // acknowledged so far
+	moves  atomic.Int64 // changes on whatever the test waits for: writes, starts of servers
 	news   chan struct{}
+
+	seed   uint64
+	random *rand.Rand // of the goroutine that kills
 }
 
 // clusters runs f on data of each engine, and on replicas that share data.
@@ -61,7 +68,8 @@ func newCluster(t *testing.T, n int, database string, store ...string) *cluster 
 func newClusterWith(t *testing.T, n int, flags []string, database string, store ...string) *cluster {
 	t.Helper()
 	h := &cluster{TB: t, store: store, database: database, flags: flags, servers: make([]*server, n), last: make([]*server, n),
-		back: make(chan struct{}), news: make(chan struct{})}
+		back: make(chan struct{}), news: make(chan struct{}), seed: seed.Of(t)}
+	h.random = h.numbers(0)
 	if n > 1 {
 		h.front = newFront(t)
 	}
@@ -78,6 +86,36 @@ func newClusterWith(t *testing.T, n int, flags []string, database string, store 
 	})
 	h.office = found(t, store...)
 	return h
+}
+
+// numbers returns random numbers for one of the test's goroutines.
+func (h *cluster) numbers(goroutine int) *rand.Rand {
+	return rand.New(rand.NewPCG(h.seed, uint64(goroutine)))
+}
+
+// going returns a context that ends, with a failure, when nothing moves for
+// patience.Bound. The others count what moves besides the cluster.
+func (h *cluster) going(others ...*atomic.Int64) (ctx context.Context, cancel func()) {
+	ctx, stop := context.WithCancel(h.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for watch := patience.New(); ; {
+			moves := h.moves.Load()
+			for _, n := range others {
+				moves += n.Load()
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Second):
+			case <-watch.Stuck(moves):
+				h.Errorf("nothing moves any more; %d writes were acknowledged", h.writes.Load())
+				stop()
+				return
+			}
+		}
+	})
+	return ctx, func() { stop(); watching.Wait() }
 }
 
 // open starts a server in each place without one.
@@ -110,6 +148,7 @@ func (h *cluster) openOne(i int) {
 		return
 	}
 	h.put(i, s)
+	h.moves.Add(1)
 }
 
 // put sets the server of a place; nil means none.
@@ -202,11 +241,11 @@ func (h *cluster) call(ctx context.Context, c *httpClient, method, path, body st
 }
 
 // insist repeats a request until it is answered, as a client does with a
-// repeatable request.
+// repeatable request. It gives up if nothing else moves either.
 func (h *cluster) insist(ctx context.Context, c *httpClient, method, path, body string, headers ...string) (*answer, error) {
-	for {
+	for watch := patience.New(); ; {
 		a, err := h.call(ctx, c, method, path, body, headers...)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || watch.IsStuck(h.moves.Load()) {
 			return a, err
 		}
 	}
@@ -215,6 +254,7 @@ func (h *cluster) insist(ctx context.Context, c *httpClient, method, path, body 
 // wrote counts an acknowledged write and wakes its waiters.
 func (h *cluster) wrote() {
 	h.writes.Add(1)
+	h.moves.Add(1)
 	h.mu.Lock()
 	close(h.news)
 	h.news = make(chan struct{})
@@ -246,12 +286,12 @@ func (h *cluster) written(ctx context.Context, n int64, done <-chan struct{}) er
 func (h *cluster) storm(ctx context.Context, kills int) {
 	h.Helper()
 	for range kills {
-		if rand.IntN(4) > 0 {
-			if h.written(ctx, h.writes.Load()+1+rand.Int64N(60), nil) != nil {
+		if h.random.IntN(4) > 0 {
+			if h.written(ctx, h.writes.Load()+1+h.random.Int64N(60), nil) != nil {
 				return
 			}
 		}
-		h.killOne(rand.IntN(len(h.servers)))
+		h.killOne(h.random.IntN(len(h.servers)))
 		h.open()
 	}
 }
@@ -288,7 +328,7 @@ type writer struct {
 }
 
 func (h *cluster) writer(number int) *writer {
-	return &writer{cluster: h, as: newHTTPClient(h.office.Key), number: number, random: rand.New(rand.NewPCG(uint64(number), 1))}
+	return &writer{cluster: h, as: newHTTPClient(h.office.Key), number: number, random: h.numbers(1 + number)}
 }
 
 // work writes until stop is closed, and completes every change that it begins.

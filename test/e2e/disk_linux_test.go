@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"kartei/test/patience"
 )
 
 // TestFullDisk fills the disk under a server. Writes are refused as retryable,
@@ -79,7 +81,7 @@ func TestFullDisk(t *testing.T) {
 	// writes, such as lines of the request log, may still find space.
 	s.says(t, "writes are refused")
 	s.says(t, "the disk of "+filepath.Join(disk, "kartei")+" is full")
-	for i, end := 0, time.Now().Add(patience); ; i++ {
+	for i, end := 0, time.Now().Add(patience.Bound); ; i++ {
 		post(fmt.Sprint("still-full-", i))
 		ready, metrics := page(s.Operator+"/readyz"), page(s.Operator+"/metrics")
 		if strings.Contains(ready, `"name":"writes","ok":false,"reason":"the disk of `) && strings.Contains(metrics, "kartei_db_writable 0\n") && strings.Contains(metrics, "kartei_db_refused_writes_total") {
@@ -102,7 +104,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	// The trouble ends with the next write that comes a second later, here of the
 	// request log.
-	for end := time.Now().Add(patience); !strings.Contains(s.server.Log(), "writes are accepted again"); {
+	for end := time.Now().Add(patience.Bound); !strings.Contains(s.server.Log(), "writes are accepted again"); {
 		if _, err := as.call(s.URL+"/v1", "GET", "/me", ""); err != nil || time.Now().After(end) {
 			t.Fatal("not told that it is over", err)
 		}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 
 	_ "modernc.org/sqlite"
 )
@@ -155,7 +156,7 @@ func (c *copyist) begin(flags ...string) {
 func (c *copyist) equals(what string) {
 	c.Helper()
 	want := c.source()
-	for end := time.After(patience); ; {
+	for end := time.After(patience.Bound); ; {
 		got := c.copied()
 		diff := ""
 		for id, body := range want {
@@ -288,7 +289,7 @@ func TestCopyByWebhooks(t *testing.T) {
 			}
 			put.Body.Close()
 			operation := call(c.key, "POST", "/documents", fmt.Sprintf(`{"uploadId":%q}`, session.ID)).Text("id")
-			for end := time.Now().Add(patience); time.Now().Before(end); {
+			for end := time.Now().Add(patience.Bound); time.Now().Before(end); {
 				var o struct{ Result struct{ ID string } }
 				if decode(t, string(call(c.key, "GET", "/operations/"+operation, "").Body), &o); o.Result.ID != "" {
 					return o.Result.ID

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,7 +35,7 @@ func TestFileTurnsReadOnly(t *testing.T) {
 		t.Skip("this file system lets files be written that must not be changed: ", err)
 	}
 	h := newCluster(t, 1, "sqlite:"+filepath.Join(dir, "kartei.db"), "--data-dir", dir)
-	l := &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(3, 3)), acknowledged: map[string]string{}}
+	l := newLedger(t, h)
 	for range 3 {
 		if !l.post() {
 			t.Fatal("refused before")
@@ -103,7 +102,7 @@ func immutable(t *testing.T, on bool, paths ...string) {
 func TestPostgresFrozen(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	h := newCluster(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
-	l := &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(4, 4)), acknowledged: map[string]string{}}
+	l := newLedger(t, h)
 	if !l.post() || !l.read() {
 		t.Fatal("refused before")
 	}

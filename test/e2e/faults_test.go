@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -27,6 +28,10 @@ type ledger struct {
 	random       *rand.Rand
 	sequence     int
 	acknowledged map[string]string // id to body
+}
+
+func newLedger(t *testing.T, h *cluster) *ledger {
+	return &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: h.numbers(1), acknowledged: map[string]string{}}
 }
 
 // post sends a creation. It must be acknowledged, or refused as retryable.
@@ -71,7 +76,7 @@ func (l *ledger) answer(method, path, body string, headers ...string) *answer {
 // over calls f until it returns true, without a restart of the server.
 func (l *ledger) over(f func() bool) {
 	l.t.Helper()
-	for end := time.Now().Add(patience); !f(); {
+	for end := time.Now().Add(patience.Bound); !f(); {
 		if time.Now().After(end) {
 			l.t.Fatal("the trouble is not over")
 		}
@@ -110,7 +115,7 @@ func TestPostgresInTrouble(t *testing.T) {
 	own := dbtest.OwnServer(t, "max_connections=40", "shared_buffers=16MB")
 	address := own.URL() + "&lock_timeout=300&statement_timeout=1500"
 	h := newCluster(t, 1, address, "--data-dir", t.TempDir(), "--database-url", address)
-	l := &ledger{cluster: h, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(1, 1)), acknowledged: map[string]string{}}
+	l := newLedger(t, h)
 	operator := h.servers[0].Operator
 	sql := func(t *testing.T, statements ...string) {
 		t.Helper()
@@ -241,7 +246,7 @@ func TestPostgresDiskFull(t *testing.T) {
 	open(t, disk)
 	own := dbtest.OwnServerIn(t, disk, "max_connections=20", "shared_buffers=16MB", "max_wal_size=32MB", "min_wal_size=32MB")
 	h := newCluster(t, 1, own.URL(), "--data-dir", t.TempDir(), "--database-url", own.URL())
-	l := &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(2, 2)), acknowledged: map[string]string{}}
+	l := newLedger(t, h)
 	for range 10 {
 		l.post()
 	}
@@ -289,13 +294,13 @@ func takeConnections(t *testing.T, address string) (giveBack func()) {
 		t.Fatal(err)
 	}
 	var taken []*pgx.Conn
-	for all, end := false, time.Now().Add(patience); !all; {
+	for all, watch := false, patience.New(); !all; {
 		conn, err := pgx.Connect(t.Context(), u.String())
 		if err == nil {
 			taken = append(taken, conn)
 		}
-		if len(taken) == 0 || time.Now().After(end) {
-			t.Fatal("no connection: ", err)
+		if len(taken) == 0 || watch.IsStuck(len(taken)) {
+			t.Fatalf("%d connections, and no more: %v", len(taken), err)
 		}
 		// A connection that is being opened has no state and no application
 		// name yet.

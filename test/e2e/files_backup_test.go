@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -47,7 +46,7 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 	s := h.at(0).forFiles(h.office, store...)
 	content := func(name string) []byte { return []byte(strings.Repeat("Inhalt von "+name+"\n", 3000)) }
 
-	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
+	ctx, cancel := h.going()
 	defer cancel()
 	stop := make(chan struct{})
 	var working sync.WaitGroup

@@ -31,13 +31,13 @@ func TestKillFiles(t *testing.T) {
 // each document has one file with its bytes, and there is nothing else. No
 // operation is in progress.
 func killFiles(t *testing.T, h *cluster, key string, p place) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
+	ctx, cancel := h.going()
 	defer cancel()
 	stop := make(chan struct{})
 	senders := make([]*sender, 4)
 	var working sync.WaitGroup
 	for i := range senders {
-		s := &sender{cluster: h, as: newHTTPClient(key), place: p, number: i, random: rand.New(rand.NewPCG(uint64(i), 2)), documents: map[string][]byte{}}
+		s := &sender{cluster: h, as: newHTTPClient(key), place: p, number: i, random: h.numbers(1 + i), documents: map[string][]byte{}}
 		senders[i] = s
 		working.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
@@ -54,15 +54,16 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 		})
 	}
 	for range times("KARTEI_KILLS", 3) {
-		if h.written(ctx, h.writes.Load()+1+rand.Int64N(12), nil) != nil {
+		if h.written(ctx, h.writes.Load()+1+h.random.Int64N(12), nil) != nil {
 			break
 		}
-		time.Sleep(rand.N(20 * time.Millisecond)) // anywhere in the next steps
+		time.Sleep(time.Duration(h.random.Int64N(int64(20 * time.Millisecond)))) // anywhere in the next steps
 		h.killOne(0)
 		h.open()
 	}
 	close(stop)
 	working.Wait()
+	cancel()
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -71,12 +72,12 @@ func killFiles(t *testing.T, h *cluster, key string, p place) {
 	for _, s := range senders {
 		for id, file := range s.documents {
 			documents++
-			if a, err := s.insist(ctx, s.as, "GET", "/documents/"+id+"/content", ""); err != nil || a.Status != 200 || !bytes.Equal(a.Body, file) {
+			if a, err := s.insist(t.Context(), s.as, "GET", "/documents/"+id+"/content", ""); err != nil || a.Status != 200 || !bytes.Equal(a.Body, file) {
 				t.Errorf("%s: %v %v, %d bytes were acknowledged", id, err, a, len(file))
 			}
 		}
 	}
-	a, err := senders[0].insist(ctx, senders[0].as, "GET", "/documents/count", "")
+	a, err := senders[0].insist(t.Context(), senders[0].as, "GET", "/documents/count", "")
 	if err != nil || a.Text("count") != fmt.Sprint(documents) {
 		t.Errorf("%v %s, %d documents were acknowledged", err, a.Body, documents)
 	}

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"kartei/test/patience"
 )
 
 // fresh numbers names that must be unique.
@@ -90,7 +92,7 @@ func (s client) await(id string) *answer {
 func (s client) poll(id string, enough func(status string) bool) (a *answer) {
 	s.Helper()
 	as := newHTTPClient(s.key)
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { // like a client
+	for watch := patience.New(); a == nil || !watch.IsStuck(string(a.Body)); time.Sleep(20 * time.Millisecond) { // like a client
 		var err error
 		if a, err = as.call(s.URL+"/v1", "GET", "/operations/"+id, ""); err != nil || a.Status != 200 {
 			s.Fatalf("operation %s: %+v, %v", id, a, err)
@@ -137,9 +139,12 @@ func (s client) has(document string, file []byte) {
 // idle waits until no job of documents waits or runs.
 func (s client) idle(store ...string) {
 	s.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	for watch := patience.New(); ; time.Sleep(50 * time.Millisecond) {
 		jobs := read[struct {
-			Counts []struct{ Kind, State string }
+			Counts []struct {
+				Kind, State string
+				Count       int
+			}
 		}](s.TB, append([]string{"jobs"}, store...)...)
 		open := 0
 		for _, c := range jobs.Counts {
@@ -150,8 +155,8 @@ func (s client) idle(store ...string) {
 		if open == 0 {
 			return
 		}
-		if time.Now().After(end) {
-			s.Fatalf("jobs go on: %v", jobs)
+		if watch.IsStuck(jobs) {
+			s.Fatalf("jobs do not end: %v", jobs)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (h *cluster) hangUp(ctx context.Context) {
 // completed its last change.
 func (h *cluster) write(n int, trouble func(ctx context.Context)) []*writer {
 	h.Helper()
-	ctx, cancel := context.WithTimeout(h.Context(), 5*patience)
+	ctx, cancel := h.going()
 	defer cancel()
 	stop := make(chan struct{})
 	writers := make([]*writer, n)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 // TestLeaving follows an office whose colleague leaves. The server is killed with
@@ -120,7 +121,7 @@ func ownedBy(s client, owner string) (n int) {
 // emptied some time after a change: docs/decisions/0030.
 func awaitErased(t *testing.T, dir, text string) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(time.Second) {
+	for watch := patience.New(); ; time.Sleep(time.Second) {
 		var found []string
 		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
@@ -135,7 +136,7 @@ func awaitErased(t *testing.T, dir, text string) {
 		switch {
 		case err == nil && len(found) == 0:
 			return
-		case time.Now().After(end):
+		case watch.IsStuck(found):
 			t.Fatalf("%q is still in %v (%v)", text, found, err)
 		}
 	}
@@ -145,10 +146,13 @@ func awaitErased(t *testing.T, dir, text string) {
 // job whose server was killed lasts a minute.
 func awaitHandover(t *testing.T, on func(...string) []string, principal string) {
 	t.Helper()
-	for end := time.Now().Add(2 * patience); ; time.Sleep(time.Second) {
+	for watch := patience.New(); ; time.Sleep(time.Second) {
 		open := 0
 		list := read[struct {
-			Data []struct{ FinishedAt *string }
+			Data []struct {
+				FinishedAt *string
+				Parts      any
+			}
 		}](t, on("user", "hand-over-status", principal)...).Data
 		for _, h := range list {
 			if h.FinishedAt == nil {
@@ -158,8 +162,8 @@ func awaitHandover(t *testing.T, on func(...string) []string, principal string) 
 		switch {
 		case open == 0 && len(list) > 0:
 			return
-		case time.Now().After(end):
-			t.Fatalf("%d hand-overs do not end", open)
+		case watch.IsStuck(list):
+			t.Fatalf("%d of the hand-overs of %s do not end: %+v", open, principal, list)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"kartei/remote"
+	"kartei/test/patience"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -93,7 +94,7 @@ func (h *hook) next(expected string) string {
 	select {
 	case got := <-h.took:
 		return got
-	case <-time.After(patience):
+	case <-time.After(patience.Bound):
 		h.Fatalf("the receiver did not get %s", expected)
 	}
 	return ""
@@ -144,7 +145,7 @@ func (l *tool) next() (line string) {
 			l.Fatalf("%s ended: %s", l.cmd.Args[1], l.errs.String())
 		}
 		return line
-	case <-time.After(patience):
+	case <-time.After(patience.Bound):
 		l.Fatalf("%s says nothing", l.cmd.Args[1])
 	}
 	return ""

@@ -14,7 +14,7 @@ import (
 func TestMirror(t *testing.T) {
 	t.Parallel()
 	clusters(t, func(t *testing.T, h *cluster) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
+		ctx, cancel := h.going()
 		defer cancel()
 		done := make(chan struct{}) // all writers have ended
 		var following sync.WaitGroup
@@ -159,6 +159,7 @@ func (h *cluster) poll(ctx context.Context, done <-chan struct{}, read func() (i
 		}
 		before := h.writes.Load()
 		n, err := read()
+		h.moves.Add(int64(n))
 		switch {
 		case err != nil:
 			return err

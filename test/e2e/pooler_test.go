@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 // TestThroughPgbouncer runs replicas through PgBouncer in transaction mode,
@@ -103,7 +104,7 @@ max_client_conn = 200
 		c.Process.Kill()
 		<-ended
 	})
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(patience.Bound); ; {
 		conn, err := net.Dial("unix", filepath.Join(dir, ".s.PGSQL.6432"))
 		if err == nil {
 			conn.Close()

@@ -15,6 +15,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -216,7 +217,7 @@ func limited(s client, code string) *answer {
 func TestPending(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Bound)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -268,7 +269,7 @@ func TestPending(t *testing.T) {
 func TestOverloaded(t *testing.T) {
 	t.Parallel()
 	url := dbtest.PostgresURL(t)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Bound)
 	defer cancel()
 	store := []string{"--data-dir", t.TempDir(), "--database-url", url + "&lock_timeout=50ms"}
 	served := start(t, append([]string{"serve"}, store...)...)

@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"kartei/test/patience"
 )
 
 // bellEntry is an entry in the output of kartei bell.
@@ -36,8 +37,8 @@ func TestQuotaOverAKill(t *testing.T) {
 		s.call("DELETE", record(), "", 204, "", "If-Match", "*")
 	}
 	var bell struct{ Data []bellEntry }
-	for deadline := time.Now().Add(patience); len(bell.Data) == 0 || bell.Data[0].MailedAt == nil; {
-		if time.Now().After(deadline) {
+	for watch := patience.New(); len(bell.Data) == 0 || bell.Data[0].MailedAt == nil; {
+		if watch.IsStuck(bell) {
 			t.Fatalf("no entry with an email: %+v", bell)
 		}
 		decode(t, kartei(t, on("bell", "--org", office.ID, "--json")...), &bell)

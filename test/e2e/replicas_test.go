@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -54,7 +55,7 @@ func (h *cluster) holdClock(t *testing.T) (release func()) {
 // until runs a query until it returns true.
 func until(t *testing.T, conn *pgx.Conn, what, query string) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(patience.Bound); ; {
 		var yes bool
 		if err := conn.QueryRow(t.Context(), query).Scan(&yes); err != nil {
 			t.Fatal(err)
@@ -232,7 +233,7 @@ func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	// Limits are counted, since replicas that come and go hand them over.
 	h := newPostgresCluster(t, 2, "--drain-time", "6s", "--limits", "key=1000000,writes=1000000,principal=1000000,organization=2000000,outflow=1000000,concurrency=100")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
+	ctx, cancel := h.going()
 	defer cancel()
 	stop := make(chan struct{})
 	var calling sync.WaitGroup

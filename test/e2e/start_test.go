@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"kartei/test/patience"
 )
 
 // TestKilledWhileStarting ends a first start with kill -9 as soon as one of its
@@ -20,7 +22,7 @@ func TestKilledWhileStarting(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			end := time.Now().Add(patience)
+			end := time.Now().Add(patience.Bound)
 			for {
 				if _, err := os.Lstat(filepath.Join(dir, file)); err == nil {
 					break

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/test/patience"
 )
 
 // TestTortureWebhooks runs an organization with 200 endpoints, most of them
@@ -52,7 +52,7 @@ const perPrincipal = 16
 
 func torture(t *testing.T, f *farm, h *cluster) {
 	owners := f.settleIn(h)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+	ctx, cancel := h.going(&f.firsts)
 	defer cancel()
 	var sequence atomic.Int64
 	contributing := func() (end func()) {
@@ -75,13 +75,13 @@ func torture(t *testing.T, f *farm, h *cluster) {
 		}
 	}
 	end := contributing()
-	memory := h.watchMemory(ctx)
+	memory := h.watchMemory(t.Context())
 	var kills []death
 	for range max(3, times("KARTEI_KILLS", 3)/4) { // each with a hundred changes, for 200 endpoints
-		if h.written(ctx, h.writes.Load()+80+rand.Int64N(40), nil) != nil {
+		if h.written(ctx, h.writes.Load()+80+h.random.Int64N(40), nil) != nil {
 			break
 		}
-		kills = append(kills, dies(func() { h.killOne(rand.IntN(len(h.servers))) }))
+		kills = append(kills, dies(func() { h.killOne(h.random.IntN(len(h.servers))) }))
 		h.open()
 	}
 	h.written(ctx, h.writes.Load()+80, nil)
@@ -94,6 +94,8 @@ func torture(t *testing.T, f *farm, h *cluster) {
 	end = contributing()
 	h.written(ctx, h.writes.Load()+100, nil)
 	end()
+	cancel()
+	ctx = t.Context()
 	for _, o := range owners {
 		events := h.readable(ctx, o.as)
 		for _, r := range o.receivers {
@@ -164,12 +166,13 @@ func (f *farm) settleIn(h *cluster) (owners []*owner) {
 // contribute creates and changes contacts some ten times a second until stop is
 // closed. One in ten is private.
 func (h *cluster) contribute(ctx context.Context, number int, sequence *atomic.Int64, stop <-chan struct{}) error {
+	random := h.numbers(1 + number)
 	as := newHTTPClient(h.office.Key)
 	for {
 		select {
 		case <-stop:
 			return nil
-		case <-time.After(rand.N(200 * time.Millisecond)):
+		case <-time.After(time.Duration(random.Int64N(int64(200 * time.Millisecond)))):
 		}
 		n := sequence.Add(1)
 		visibility := "organization"
@@ -213,7 +216,7 @@ func (h *cluster) readable(ctx context.Context, as *httpClient) map[string]bool 
 }
 
 // logs waits until done accepts the receiver's log. It gives up if neither the
-// log nor anything else makes progress for patience.
+// log nor anything else makes progress for patience.Bound.
 func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done func(rows map[string]string) bool) {
 	r.Helper()
 	for going := r.progress(); ; time.Sleep(250 * time.Millisecond) {
@@ -235,7 +238,7 @@ func (r *receiver) logs(ctx context.Context, h *cluster, as *httpClient, done fu
 			return
 		}
 		if !going(len(rows)) {
-			r.Fatalf("%s (%s) has %d events in its log, and nothing went on for %s", r.host, r.answer.name, len(rows), patience)
+			r.Fatalf("%s (%s) has %d events in its log, and nothing went on for %s", r.host, r.answer.name, len(rows), patience.Bound)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
@@ -74,9 +74,9 @@ func (c *collected) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // until waits until find returns a span.
 func (c *collected) until(what string, find func(*traces.Span) bool) *traces.Span {
 	c.Helper()
-	for overdue := time.After(patience); ; {
+	for watch := patience.New(); ; {
 		c.mu.Lock()
-		news, n := c.news, slices.IndexFunc(c.spans, find)
+		news, n, spans := c.news, slices.IndexFunc(c.spans, find), len(c.spans)
 		if n >= 0 {
 			defer c.mu.Unlock()
 			return c.spans[n]
@@ -84,7 +84,7 @@ func (c *collected) until(what string, find func(*traces.Span) bool) *traces.Spa
 		c.mu.Unlock()
 		select {
 		case <-news:
-		case <-overdue:
+		case <-watch.Stuck(spans):
 			c.Fatalf("no span: %s; there are\n%s", what, c.tree())
 		}
 	}

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"kartei/kit/fault"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 // startWaiting starts a server whose database is unavailable. The server must
@@ -52,7 +52,7 @@ func (s client) becomesReady() {
 	case <-s.ready:
 	case <-s.ended:
 		s.Fatalf("it ended: %v", s.err)
-	case <-time.After(patience):
+	case <-time.After(patience.Bound):
 		s.Fatal("it did not become ready")
 	}
 	get(s.TB, s.Operator+"/readyz", 200)
@@ -114,7 +114,7 @@ func TestServeOnReadOnlyPostgres(t *testing.T) {
 	own := dbtest.OwnServer(t, "shared_buffers=16MB")
 	store := []string{"--data-dir", t.TempDir(), "--database-url", own.URL()}
 	h := newCluster(t, 1, own.URL(), store...)
-	l := &ledger{cluster: h, t: t, as: newHTTPClient(h.office.Key), random: rand.New(rand.NewPCG(5, 5)), acknowledged: map[string]string{}}
+	l := newLedger(t, h)
 	if !l.post() {
 		t.Fatal("refused before")
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 // TestWebhookCommands follows an operator after a receiver answered 410 Gone:
@@ -72,7 +73,7 @@ func TestWebhookCommands(t *testing.T) {
 		// recorded after the receiver has answered.
 		logged := func(want int, more ...string) (list []attempt) {
 			t.Helper()
-			for end := time.Now().Add(patience); time.Now().Before(end); {
+			for end := time.Now().Add(patience.Bound); time.Now().Before(end); {
 				if list = deliveries(more...); len(list) >= want {
 					break
 				}
@@ -141,7 +142,7 @@ func TestWebhookCommands(t *testing.T) {
 			select {
 			case id := <-receiver.took:
 				all[id] = true
-			case <-time.After(patience):
+			case <-time.After(patience.Bound):
 				t.Fatalf("of a range only %v were sent", all)
 			}
 		}
@@ -227,7 +228,7 @@ func mailed(t *testing.T, dir string, want int, bell []string) (heading, text st
 		}
 		return n
 	}
-	for end := time.Now().Add(patience); sent() < want; {
+	for end := time.Now().Add(patience.Bound); sent() < want; {
 		if time.Now().After(end) {
 			t.Fatalf("there are not %d emails", want)
 		}

@@ -2,7 +2,7 @@
 package patience
 
 import (
-	"fmt"
+	"encoding/json"
 	"time"
 )
 
@@ -22,10 +22,14 @@ func New() *Watch { return &Watch{timer: time.NewTimer(Bound)} }
 
 // Stuck returns a channel that receives once state has been the same for Bound:
 // in this call, and in those before it. The state is whatever changes while
-// the test gets on, such as counts.
+// the test gets on, such as counts, and becomes JSON.
 func (w *Watch) Stuck(state ...any) <-chan time.Time {
-	if now := fmt.Sprint(state...); now != w.state {
-		w.state = now
+	now, err := json.Marshal(state)
+	if err != nil {
+		panic(err) // a mistake of the test
+	}
+	if string(now) != w.state {
+		w.state = string(now)
 		w.timer.Reset(Bound)
 	}
 	return w.timer.C

@@ -2,10 +2,13 @@
 package seed
 
 import (
+	"flag"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // Variable is the environment variable that sets the seed of every test.
@@ -34,4 +37,17 @@ func Of(t testing.TB) uint64 {
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
 	return rand.New(rand.NewPCG(Of(t), 0))
+}
+
+// Check is rapid.Check with a seed of this package. The seed is set for the
+// process, so tests with Check must not be parallel.
+func Check(t *testing.T, property func(*rapid.T)) {
+	t.Helper()
+	if f := flag.Lookup("rapid.seed"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set(strconv.FormatUint(Of(t), 10)); err != nil {
+			t.Fatal(err)
+		}
+		defer f.Value.Set(f.DefValue)
+	}
+	rapid.Check(t, property)
 }

@@ -16,6 +16,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/seed"
 )
 
 // row is a job of the model.
@@ -258,7 +259,7 @@ func TestModel(t *testing.T) {
 			others[1] = other
 		}
 		base := int64(0)
-		rapid.Check(t, func(t *rapid.T) {
+		seed.Check(t, func(t *rapid.T) {
 			base += organizations
 			p := &plain{T: t, db: d, clock: clock.NewFake(modelStart), base: base, rows: map[string]*row{}}
 			for _, d := range others {
