@@ -45,8 +45,7 @@ type Options struct {
 type Client struct {
 	Options
 	base string
-	// pace is the time between two calls that uses no more points than come
-	// back.
+	// pace is the time between two calls at which the points of the limit last.
 	pace time.Duration
 }
 
@@ -228,7 +227,7 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 	return a.into(out)
 }
 
-// rest waits.
+// rest waits for a time.
 func (c *Client) rest(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -268,8 +267,7 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, hea
 	return nil, newRefusal(response, a.body, c.Clock.Now())
 }
 
-// longestTold bounds the wait that an answer asks for, so that it cannot
-// overflow.
+// longestTold bounds the wait that an answer names, so that it cannot overflow.
 const longestTold = 365 * 24 * time.Hour
 
 // retryAfter returns the wait in Retry-After, seconds or a date (RFC 9110,
@@ -333,8 +331,8 @@ type Me struct {
 	Scopes []string `json:"scopes"`
 }
 
-// SeesRecords reports whether a scope lets the key read records. Without one
-// the feed is empty.
+// SeesRecords reports whether a scope lets the key read records. Otherwise the
+// feed is empty.
 func (m Me) SeesRecords() bool {
 	return slices.ContainsFunc(m.Scopes, func(scope string) bool {
 		return strings.HasSuffix(scope, ":read") && scope != "webhook_endpoints:read"

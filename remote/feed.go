@@ -25,7 +25,7 @@ type Event struct {
 	Body []byte `json:"-"`
 }
 
-// UnmarshalJSON reads the fields and keeps the bytes.
+// UnmarshalJSON decodes the members and keeps the bytes.
 func (e *Event) UnmarshalJSON(b []byte) error {
 	type fields Event
 	if err := json.Unmarshal(b, (*fields)(e)); err != nil {
@@ -48,7 +48,7 @@ type Place struct {
 	// days, as long as the feed goes back.
 	Since clock.Micros `json:"since"`
 	// Cursor leads to the page of the next event. It works for 24 hours, and
-	// only with the createdSince that it was made with: From.
+	// only together with From, the createdSince of its request.
 	Cursor string       `json:"cursor,omitempty"`
 	From   clock.Micros `json:"from,omitempty"`
 }
@@ -63,7 +63,7 @@ type feedPage struct {
 // key's 300 points a minute.
 const Idle = time.Second
 
-// Newest returns the place after all events so far.
+// Newest returns the position after all present events.
 func (c *Client) Newest(ctx context.Context) (Place, error) {
 	a, err := c.call(ctx, http.MethodGet, "/events?limit=1", nil)
 	if err != nil {

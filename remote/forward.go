@@ -62,7 +62,7 @@ func (r *Receiver) Post(ctx context.Context, e Event) (status int, took time.Dur
 	took = r.clock.Now().Sub(begin)
 	if err == nil {
 		defer response.Body.Close()
-		if response.StatusCode >= 200 { // nothing ends a read after 101
+		if response.StatusCode >= 200 { // otherwise a read after status 101 would never end
 			_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection is reused
 		}
 		return response.StatusCode, took, nil

@@ -42,7 +42,8 @@ const (
 	maxRefusal = 1 << 20
 )
 
-// NoAnswerError is the error of a call without an answer, or with half of one.
+// NoAnswerError is the error of a call without an answer, or with an incomplete
+// one.
 type NoAnswerError struct {
 	Err error
 	// Sent is true if the instance may have processed the call.
@@ -239,7 +240,7 @@ func guarded(h *http.Client) *http.Client {
 	return &with
 }
 
-// Errors of answers that are no list.
+// Errors of answers that are not a list.
 var (
 	errNoList     = errors.New("the answer is no list of records")
 	errPageSize   = errors.New("a page is larger than 32 MiB")
@@ -247,7 +248,8 @@ var (
 	errEmptyPages = errors.New("the list says that it goes on, and nothing comes")
 )
 
-// BrokenListError is a list that does not end, or an answer that is no list.
+// BrokenListError is the error of a list that does not end, or of an answer
+// that is not a list.
 type BrokenListError struct{ Err error }
 
 // Error returns the defect of the list.

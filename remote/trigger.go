@@ -22,7 +22,7 @@ const Tag = "kartei-trigger"
 
 // Made is the result of Trigger.
 type Made struct {
-	// Type is that of the event.
+	// Type is the type of the event.
 	Type string `json:"type"`
 	// Object and ID are the record of the event.
 	Object string `json:"object"`
@@ -104,7 +104,7 @@ func (c *Client) eventOf(ctx context.Context, m Made) (string, error) {
 	return "", nil
 }
 
-// samples are the records that Trigger makes, each without any reference.
+// samples are the records that Trigger makes. They refer to no other records.
 var samples = map[string]struct {
 	path    string
 	members map[string]any

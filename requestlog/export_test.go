@@ -8,7 +8,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// Plan returns how SQLite answers the query of f.
+// Plan returns SQLite's plan for the query of f.
 func Plan(t *testing.T, d db.DB, f Filter) (plan string) {
 	t.Helper()
 	if err := d.Read(context.Background(), func(tx db.Tx) (err error) {

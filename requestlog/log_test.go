@@ -29,7 +29,7 @@ var (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// open returns a log that the end of the test closes.
+// open returns a log that is closed at the end of the test.
 func open(t *testing.T, d db.DB, c clock.Clock) *requestlog.Log {
 	l := requestlog.New(d, c)
 	t.Cleanup(func() {
@@ -162,8 +162,8 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// TestWrittenTwice: entries that exist already, from a batch whose commit was
-// in doubt, do not keep others from being written.
+// Entries that exist already, from a batch whose commit was in doubt, do not
+// prevent others from being written.
 func TestWrittenTwice(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		l := open(t, d, clock.NewFake(start))
@@ -227,7 +227,7 @@ func seed(t *testing.T, d db.DB) {
 	}
 }
 
-// find asks for calls of the organization that is named, or of all.
+// find returns the calls of the given organization, or of all.
 func find(l *requestlog.Log, d db.DB, in requestlog.QueryInput) (out requestlog.QueryOutput, err error) {
 	if err := l.Flush(ctx); err != nil {
 		return out, err
@@ -477,8 +477,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// Refused calls that cost nothing do not fill the disk: they are sampled by
-// sender and in total. Paid calls are all kept.
+// Refused calls that cost nothing do not fill the disk: they are sampled for
+// each sender and in total. Paid calls are all kept.
 func TestUnpaidCallsAreThinned(t *testing.T) {
 	unpaid := func(key string, from string, at clock.Micros) requestlog.Entry {
 		e := call(requestlog.Nobody, 0, 404)

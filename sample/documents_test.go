@@ -42,7 +42,7 @@ func TestDocuments(t *testing.T) {
 
 // Every paper has the type that it declares, and its text is readable.
 func testPapers(t *testing.T, extractor *extract.Extractor) {
-	// One word of each paper that no other has.
+	// These are words that occur in a single paper each.
 	words := map[string]string{
 		"Nebenkostenabrechnung": "Einwendungsfrist", "Klageschrift": "Betriebsrat", "Einspruch": "Handwerkerleistungen", "Nachlassverzeichnis": "Münzsammlung",
 		"Unterhaltsberechnung": "Düsseldorfer", "Schadensmeldung": "Kotflügel", "Lohnjournal": "Kurzarbeitergeld", "Unterlagen": "Rückstellungen",
@@ -62,8 +62,8 @@ func testPapers(t *testing.T, extractor *extract.Extractor) {
 	}
 }
 
-// The documents of an office are created like a client's, only once, and belong
-// to its tasks.
+// The documents of an office are created like a client's and only once. They
+// belong to its tasks.
 func testFile(t *testing.T, extractor *extract.Extractor) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()

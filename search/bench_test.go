@@ -69,8 +69,8 @@ func benchSubject(i int) Subject {
 	return Subject{Organization: 1, Family: "contact", ID: fmt.Sprintf("con_%026d", i), Created: clock.Micros(1_767_225_600_000_000 + int64(i)*7919), Owner: "usr_1", Private: i%50 == 3}
 }
 
-// fill puts the contacts from..to in groups as 64 writers make them, and says
-// what it cost.
+// fill puts the contacts from..to in groups, like 64 concurrent writers, and
+// prints the cost.
 func fill(b *testing.B, d db.DB, path string, from, to int) {
 	c := bigCorpus()
 	const report = 100_000
@@ -124,7 +124,7 @@ func fill(b *testing.B, d db.DB, path string, from, to int) {
 	}
 }
 
-// logPages reads from SQLite's shared memory how many pages the log holds.
+// logPages reads the number of pages in the log from SQLite's shared memory.
 // The file stays open: closing it would drop SQLite's locks on it.
 func logPages(path string) int64 {
 	if logFile == nil {
@@ -139,8 +139,8 @@ func logPages(path string) int64 {
 
 var logFile *os.File
 
-// processor returns the processor time that this thread or process has used:
-// what a call costs even where others use the machine.
+// processor returns the processor time of this thread or process. It measures
+// the cost of a call even if other programs use the machine.
 func processor(clock int32) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(clock, &t); err != nil {
@@ -171,7 +171,7 @@ func BenchmarkBigCount(b *testing.B) {
 	})
 }
 
-// each measures f for every query, and its slowest hundredth.
+// each measures f for every query, and prints the slowest hundredth too.
 func each(b *testing.B, d db.DB, f func(context.Context, db.Tx, Scope, Query) (string, error)) {
 	ctx := context.Background()
 	scope := ScopeFor(1, "contact", "usr_1", false)

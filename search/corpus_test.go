@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// corpus makes contacts as a German office has them: names, cities and
-// companies are distributed as Zipf found it, the n-th most frequent one stands
-// for one in n. The same number always gives the same contact.
+// corpus makes contacts like those of a German office. Names, cities and
+// companies follow Zipf's law: the frequency of the n-th is proportional to
+// 1/n. The same number always gives the same contact.
 type corpus struct {
 	first, last, cities, jobs, domains zipf
 }
 
-// zipf draws from words, the first the most often.
+// zipf draws words; the first ones are the most frequent.
 type zipf struct {
 	words []string
 	upTo  []float64
@@ -68,8 +68,8 @@ func newCorpus() *corpus {
 	return &corpus{newZipf(first), newZipf(last), newZipf(cities), newZipf(jobs), newZipf(domains)}
 }
 
-// document returns contact i. One in five is of the group 'Mandantschaft', one
-// in 100,000 is tagged 'Prüfvermerk'.
+// document returns contact i. One in five belongs to the group 'Mandantschaft',
+// and one in 100,000 has the tag 'Prüfvermerk'.
 func (c *corpus) document(i int) *Document {
 	r := rand.New(rand.NewPCG(uint64(i), 7))
 	first, last := c.first.draw(r), c.last.draw(r)

@@ -23,7 +23,7 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 		return 0, false, err
 	}
 	f := finder{index: x, query: q, bounds: b, limit: limit}
-	if len(q.words) == 1 && len(x.moving) == 0 { // otherwise a posting may be of a word that its record no longer has
+	if len(q.words) == 1 && len(x.moving) == 0 { // otherwise a posting may belong to a word that its record no longer has
 		return f.countOne(q.words[0])
 	}
 	driver, err := f.rarest()

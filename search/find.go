@@ -33,7 +33,7 @@ func (s Scope) sees(audience string) bool {
 	return audience == everyone || audience == mine || mine == admins
 }
 
-// Hits is one page.
+// Hits is one page of hits.
 type Hits struct {
 	// IDs are the records that match, the best first.
 	IDs []string
@@ -67,11 +67,11 @@ var ErrPosition = errors.New("search: position does not belong to the query")
 // microsecond; with the words of its record it costs four microseconds.
 type bounds struct {
 	few   int // postings of the rarest word up to which all hits are sorted
-	rare  int // postings counted of each word where none has few
+	rare  int // counted postings of each word, if no word has few
 	walk  int // postings walked in one call of Find
 	count int // postings walked in one call of Count
 	step  int // postings read at once, the first time a page and a little more
-	bytes int // of the words of records looked at; some have pages of text
+	bytes int // of words of examined records, of which some have pages of text
 }
 
 var usual = bounds{few: 500, rare: 2000, walk: 1000, count: 10_000, step: 250, bytes: 4 << 20}
@@ -234,7 +234,7 @@ func (f *finder) sorted() (done bool, err error) {
 	return true, nil
 }
 
-// shown reports whether a sorted page before this one held the hit.
+// shown reports whether an earlier sorted page had the hit.
 func (f *finder) shown(k key) bool {
 	return f.from.After != nil && k.compare(*f.from.After) <= 0
 }
@@ -281,7 +281,7 @@ func (f *finder) walk(left int) error {
 	return nil
 }
 
-// behind opens the driver's postings after the last that was walked.
+// behind opens the driver's postings after the last one that was walked.
 func (f *finder) behind(walked *at) (*postings, error) {
 	if walked == nil {
 		return f.open(f.driver)

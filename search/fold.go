@@ -54,7 +54,7 @@ func fold(s string) string {
 // folder collects folded text.
 type folder struct{ b []byte }
 
-// rune takes one rune of decomposed text.
+// rune adds one rune of decomposed text.
 func (f *folder) rune(r rune) {
 	if r < utf8.RuneSelf {
 		f.ascii(byte(r))
@@ -73,7 +73,7 @@ func (f *folder) rune(r rune) {
 	}
 }
 
-// ascii takes one ASCII character.
+// ascii adds one ASCII character.
 func (f *folder) ascii(c byte) {
 	switch {
 	case c >= 'A' && c <= 'Z':
@@ -160,7 +160,7 @@ func isUnspaced(r rune) bool {
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
 }
 
-// trim returns s without what cannot begin or end a word.
+// trim removes characters that cannot begin or end a word from both ends of s.
 func trim(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return !isWordRune(r) })
 }

@@ -69,7 +69,7 @@ func FuzzFold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) { checkFolded(t, s) })
 }
 
-// checkFolded holds what every folded text promises.
+// checkFolded checks the invariants of every folded text.
 func checkFolded(t *testing.T, s string) {
 	t.Helper()
 	folded := fold(s)

@@ -24,7 +24,7 @@ type Subject struct {
 	Owner   string
 }
 
-// The audiences that are not one principal.
+// The audiences that are not a single principal.
 const (
 	everyone = ""
 	admins   = "*"
@@ -137,7 +137,7 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 	}
 	m := move{after.Created, audiences(after.audience()), is}
 	switch {
-	case known && row.audience == after.audience(): // all at once, so the author of the change finds the record
+	case known && row.audience == after.audience(): // all at once, so that the author of the change finds the record
 		m.words = union(without(was, is), without(is, was), posting.compare)
 		return g.carryOut(m, document{after.audience(), after.ID, now})
 	case known:

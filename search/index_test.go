@@ -30,13 +30,13 @@ type world struct {
 	layout       layout
 	records      []*record
 	created      clock.Micros
-	served       clock.Micros // the record that a move was last carried out of
+	served       clock.Micros // the record of the last move
 }
 
 type record struct {
 	subject Subject
 	doc     *Document
-	// before are its former versions of which something may wait for a Mover.
+	// before are its former versions that may still have postings for a Mover.
 	before []record
 }
 
@@ -86,7 +86,7 @@ func (w *world) remove(t testing.TB, r *record) {
 	w.records = slices.DeleteFunc(w.records, func(o *record) bool { return o == r })
 }
 
-// moveOne carries out one move, and reports whether there was one.
+// moveOne executes one move, and reports whether there was one.
 func (w *world) moveOne(t testing.TB) (more bool) {
 	t.Helper()
 	w.write(t, func(tx db.Tx) (err error) {
@@ -97,7 +97,7 @@ func (w *world) moveOne(t testing.TB) (more bool) {
 	return more
 }
 
-// moveAll carries out all moves.
+// moveAll executes all moves.
 func (w *world) moveAll(t testing.TB) {
 	t.Helper()
 	for w.moveOne(t) {
@@ -171,9 +171,9 @@ func same(t testing.TB, what string, want, got []string) {
 	}
 }
 
-// matching returns the ids that a scan over all records finds. Those of sure
-// are also found during moves: the reader could see all their versions, and
-// they had the same words.
+// matching returns the ids that a scan over all records finds. sure are those
+// that are found during moves too: the reader could see all their versions, and
+// the versions had the same words.
 func (w *world) matching(principal string, admin bool, q Query) (ids, sure []string) {
 	for _, r := range w.records {
 		by := func(v record) (list []posting) {
@@ -287,7 +287,8 @@ func drawBounds(t *rapid.T) bounds {
 var principals = []string{"usr_1", "usr_2"}
 
 // After any puts, replacements, moves and removals, the pages of every query
-// have the records that a scan finds, each once, also during other writes.
+// have each record that a scan finds exactly once. That also holds during other
+// writes.
 func TestPagesEqualScan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		owner := rapid.SampledFrom(principals)
@@ -325,7 +326,7 @@ func TestPagesEqualScan(t *testing.T) {
 	})
 }
 
-// search holds a count and the pages of a query to what a scan finds.
+// search compares a count and the pages of a query with the result of a scan.
 func (w *world) search(t testing.TB, rt *rapid.T) {
 	t.Helper()
 	q, b := drawQuery(rt), drawBounds(rt)
@@ -516,7 +517,7 @@ func TestScope(t *testing.T) {
 }
 
 // With a few large records, the work of a search and of one packing transaction
-// stays bounded.
+// is bounded.
 func TestLargeRecordsArePackedByVolume(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -544,7 +545,7 @@ func TestLargeRecordsArePackedByVolume(t *testing.T) {
 	})
 }
 
-// Merges for a large record are done before, in several transactions.
+// Merges for a large record come before it, in several transactions.
 func TestMergingAheadOfALargeRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -628,7 +629,7 @@ func TestPositionOfAnotherQuery(t *testing.T) {
 	}
 }
 
-// A search reads one snapshot: during puts and merges it finds all earlier
+// A search reads one snapshot. During puts and merges it finds all earlier
 // records, each once.
 func TestSearchWhileSegmentsAreMerged(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -670,8 +671,8 @@ func TestSearchWhileSegmentsAreMerged(t *testing.T) {
 	})
 }
 
-// TestManyLongRecords finds more records than one statement reads: short ones
-// first, then long ones.
+// A search finds more records than one statement reads: short ones first, then
+// long ones.
 func TestManyLongRecords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -688,7 +689,7 @@ func TestManyLongRecords(t *testing.T) {
 	})
 }
 
-// Long private records with distinct words do not leave segments unmerged: they
+// Long private records with distinct words do not leave segments unmerged. They
 // have two postings for each word, and merges find no equal words.
 func TestLongPrivateRecordsAreMerged(t *testing.T) {
 	w := newWorld(dbtest.SQLite(t))

@@ -12,11 +12,12 @@ import (
 	"kartei/store/db"
 )
 
-// Merger packs and merges when Put has found that to be due, after Put's commit. Its
-// transactions queue like those of other writers, so it never falls behind them.
+// Merger packs and merges after the commit of a Put that found work. Its
+// transactions queue like those of other writers, so it never falls behind
+// them.
 //
-// It also finishes merges after some time without a Put. So after a large import a
-// search opens as few segments as possible.
+// It also finishes merges after some time without a Put. So after a large
+// import a search opens as few segments as possible.
 type Merger struct {
 	db     db.DB
 	clock  clock.Clock

@@ -12,7 +12,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// hasty is a clock on which every wait is over at once.
+// hasty is a clock that ends every wait at once.
 type hasty struct{ *clock.Fake }
 
 func (h hasty) After(d time.Duration) <-chan time.Time {
@@ -21,7 +21,7 @@ func (h hasty) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// full is a database whose writers' queue is full the first time.
+// full is a database whose queue of writers is full at the first attempt.
 type full struct {
 	watched
 	tried atomic.Bool
@@ -40,7 +40,7 @@ func (o *full) WriteIn(ctx context.Context, organization int64, f func(db.Tx) er
 	return o.watched.WriteIn(ctx, organization, f)
 }
 
-// impatient is a clock on which pauses end at once, and other waits never.
+// impatient is a clock that ends pauses at once, and other waits never.
 type impatient struct{ clock.Clock }
 
 func (impatient) After(d time.Duration) <-chan time.Time {
@@ -50,8 +50,8 @@ func (impatient) After(d time.Duration) <-chan time.Time {
 	return clock.System.After(0)
 }
 
-// The Merger packs after the commit of a Put, also if the queue was full at
-// first. Without a Merger the Put packs.
+// The Merger packs after the commit of a Put, even if the queue of writers is
+// full at first. Without a Merger the Put packs.
 func TestMergerDoesWhatIsDue(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -77,7 +77,7 @@ func TestMergerDoesWhatIsDue(t *testing.T) {
 		w.put(t, "usr_1", false, text("Anna Berg", "", ""))
 		<-o.wrote
 		unpacked(1)
-		w.write(t, func(tx db.Tx) error { // two are enough for a segment, which their transaction does not write
+		w.write(t, func(tx db.Tx) error { // two are enough for a segment, which their own transactions do not write
 			for i := range 2 {
 				s := Subject{Organization: w.organization, Family: "contact", ID: fmt.Sprint("con_", i), Created: w.created + 1 + clock.Micros(i)}
 				r := &record{subject: s, doc: text("Karl Tal", "", "")}
@@ -107,8 +107,8 @@ func TestMergerDoesWhatIsDue(t *testing.T) {
 	})
 }
 
-// Merges that writers left unfinished are finished after a rest, and every
-// posting is still in its place.
+// Unfinished merges of writers are finished after a time without writes, and
+// every posting is still in its place.
 func TestMergerEndsWhatWritersBegan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)

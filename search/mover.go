@@ -49,7 +49,7 @@ func (m *Mover) Run(ctx context.Context) {
 	defer m.db.SubscribeLocal(movesTopic, func(string) {
 		select {
 		case wake <- struct{}{}:
-		default: // it is going to poll anyway
+		default: // the next poll comes anyway
 		}
 	})()
 	for {

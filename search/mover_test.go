@@ -12,7 +12,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// found inserts the organization, whose clock background work needs.
+// found inserts the organization with its clock, which background work needs.
 func (w *world) found(t testing.TB) {
 	t.Helper()
 	w.write(t, func(tx db.Tx) error {
@@ -35,8 +35,8 @@ func (w *world) mover() *Mover {
 }
 
 // A change of a record with many words writes no more blocks in its transaction
-// than one with few, whatever its visibility becomes. A Mover does the rest,
-// and another Mover continues after an interruption.
+// than one with few, whatever its new visibility is. A Mover does the rest, and
+// another Mover continues after an interruption.
 func TestMoverEndsWhatAChangeBegan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -78,7 +78,7 @@ func TestMoverEndsWhatAChangeBegan(t *testing.T) {
 		for _, q := range []string{"anna", "wort399"} {
 			finds("usr_1", q, false)
 		}
-		finds("usr_2", "anna", true) // what weighs most is moved at once
+		finds("usr_2", "anna", true) // the words with the highest weight are moved at once
 
 		ctx, stop := context.WithCancel(w.ctx)
 		cut := &cutOff{DB: w.d, after: 3, stop: stop}
@@ -125,7 +125,7 @@ func (c *cutOff) WriteIn(ctx context.Context, organization int64, f func(db.Tx) 
 	return err
 }
 
-// Run is woken by messages, and finds moves from before its start.
+// Run is woken by messages, and also finds earlier moves.
 func TestMoverRuns(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -173,7 +173,7 @@ func (o *watched) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 }
 
 // A word that is added again before its move has postings under two audiences
-// for a while; its record is found once.
+// for a while. Its record is found once.
 func TestWordUnderTwoAudiences(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
@@ -202,7 +202,7 @@ func TestWordUnderTwoAudiences(t *testing.T) {
 	})
 }
 
-// A reader finds visible records after any number of postings that became
+// A reader finds visible records behind any number of postings that became
 // invisible.
 func TestFoundBehindHiddenPostings(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -225,11 +225,11 @@ func TestFoundBehindHiddenPostings(t *testing.T) {
 	})
 }
 
-// again adds a move for a record after each of its moves, a number of times.
+// again adds a move for a record after each of its moves, up to a number.
 type again struct {
 	db.DB
 	times int
-	// fails is an organization whose first write fails.
+	// fails is an organization whose first write returns an error.
 	fails int64
 	leave func(tx db.Tx) error
 	ended func()
@@ -249,8 +249,8 @@ func (o *again) WriteIn(ctx context.Context, organization int64, f func(db.Tx) e
 	return err
 }
 
-// A record with endless moves delays neither a newer one of the same
-// organization nor another organization, also not after a failure.
+// A record with endless moves delays neither a newer record of its organization
+// nor another organization, even after a failure.
 func TestMoverServesAll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w, other := newWorld(d), newWorld(d)
@@ -285,8 +285,8 @@ func TestMoverServesAll(t *testing.T) {
 	})
 }
 
-// During the move of a record that became invisible to a reader, no page shows
-// its existence, however many of its postings are in the way.
+// During the move of a record that became invisible to a reader, no page
+// reveals it. That holds for any number of its postings on the way.
 func TestPagesTellNothingOfWhatMoves(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)

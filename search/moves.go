@@ -16,8 +16,8 @@ import (
 // their order does not matter.
 type move struct {
 	created clock.Micros
-	// audiences are those under which postings may exist, before and after the
-	// move.
+	// audiences are the audiences under which postings may exist, before and
+	// after the move.
 	audiences []string
 	words     []posting
 }

@@ -75,7 +75,7 @@ func digitGroups(s string, dots bool) (digits string, groups, n int) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isNumberGap reports whether c is written between the groups of a number.
+// isNumberGap reports whether c may separate the groups of a number.
 func isNumberGap(c byte) bool {
 	return c == ' ' || c == '-' || c == '/' || c == '(' || c == ')'
 }

@@ -11,8 +11,8 @@ import (
 	"kartei/test/seed"
 )
 
-// places are those of so many records, as words are: many begin alike, some
-// are one the beginning of another, one holds a zero byte.
+// places returns the postings of a number of records with difficult words. Many
+// begin alike, some are prefixes of others, and one contains a zero byte.
 func places(records int) (list []postingKey) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := []string{"a", "a\x00", "ab", "anna", "anna-lena", "annabell", "annabella", "berg", "bergmann", "bergmanns", "@anna@kanzlei.example", "ü", "übersee", "abschlusspruefer", "abschlusspruefe", "abschlusspruef", "abschlusspruef\x00", "abschlussprue", "\xff\xff\xff\xff\xff\xff\xff\xff"}
@@ -60,7 +60,7 @@ func BenchmarkInOrder(b *testing.B) {
 	})
 }
 
-// A record is rated as if its words were gone over one by one.
+// The rating of a record equals that of a walk over all its words.
 func TestRateIsOfAllWords(t *testing.T) {
 	seed.Check(t, func(rt *rapid.T) {
 		list, q := drawDocument(rt).postings(), drawQuery(rt)

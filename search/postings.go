@@ -12,26 +12,27 @@ import (
 	"kartei/store/db"
 )
 
-// index is what one call reads: the segments of a family, and the unpacked records.
-// Postings move between segments, so all statements read one snapshot
-// (db.Tx.Snapshot).
+// index has the data that one call reads: the segments of a family, and the
+// unpacked records. Postings move between segments, so all statements read one
+// snapshot (db.Tx.Snapshot).
 type index struct {
 	ctx   context.Context
 	tx    db.Tx
 	scope Scope
 	// newest are the visible unpacked records, by position.
 	newest map[int64]document
-	// moving has the positions of records that a Mover has yet to move, and whether the
-	// reader sees the record. Postings of invisible records are skipped.
+	// moving has the positions of records that a Mover has yet to move, and
+	// whether the reader sees them. Postings of invisible records are skipped.
 	moving map[int64]bool
 }
 
 // document is a row of search_documents.
 type document struct{ audience, id, words string }
 
-// newestAtOnce is how many records one statement of openIndex reads. PostgreSQL needs
-// the limit: it estimates that a third of all records follow the last segment, not a
-// hundred, and would read the whole table. Only after a migration there are more.
+// newestAtOnce bounds the records that one statement of openIndex reads.
+// PostgreSQL needs the limit: it estimates that a third of all records follow
+// the last segment, not a hundred, and would read the whole table. Only after a
+// migration there are more.
 const newestAtOnce = 4096
 
 const selectNewest = `select created, audience, id, words from search_documents
@@ -80,8 +81,8 @@ func (x *index) readMoving() error {
 	return rows.Err()
 }
 
-// readNewest reads unpacked records after a tick. It returns the tick of the last one
-// and how many there were.
+// readNewest reads unpacked records after a tick. It returns the tick of the
+// last one, and their number.
 func (x *index) readNewest(after int64) (last int64, n int, err error) {
 	rows, err := x.tx.Query(x.ctx, selectNewest, x.scope.Organization, x.scope.Family, after, newestAtOnce)
 	if err != nil {
@@ -202,7 +203,8 @@ func (p *postings) take(c *cursor, block string, from packed.Entry) (err error) 
 	return err
 }
 
-// hidden reports whether a posting is of a record that the reader no longer sees.
+// hidden reports whether a posting belongs to a record that the reader no
+// longer sees.
 func (p *postings) hidden(e packed.Entry) bool {
 	seen, moving := p.moving[e.Position]
 	return moving && !seen
@@ -271,7 +273,7 @@ func (p *postings) load(limit int) (int, error) {
 	return min(p.read, limit), nil
 }
 
-// all yields the loaded postings in no order.
+// all yields the loaded postings, unordered.
 func (p *postings) all(yield func(packed.Entry) bool) {
 	for _, c := range p.runs {
 		for _, e := range c.list {
@@ -305,8 +307,8 @@ func (p *postings) walk(rank Rank) (*walk, error) {
 	return w, nil
 }
 
-// fill reads until a run has a posting that is not consumed, and reports whether it
-// has one. A block may have none that the reader sees.
+// fill reads until a run has an unconsumed posting, and reports whether it has
+// one. A block may have none that the reader sees.
 func (p *postings) fill(c *cursor) (bool, error) {
 	for c.next == len(c.list) && !c.ended {
 		if err := p.more(c); err != nil {
@@ -353,14 +355,15 @@ func (f *front) Pop() any {
 }
 
 const (
-	// documentsAtOnce is how many records the first statement reads: the longest page
-	// and a quarter.
+	// documentsAtOnce is the number of records that the first statement reads:
+	// the longest page and a quarter.
 	documentsAtOnce = 128
-	// documentBytes is about how many bytes of words the further ones read. The result
-	// of a PostgreSQL statement must be read to its end, also if the page is full. For
-	// 500 long documents that would be 100 MB.
+	// documentBytes is the approximate number of bytes of words that each
+	// further statement reads. The result of a PostgreSQL statement must be
+	// read to its end, even if the page is full. For 500 long documents that
+	// would be 100 MB.
 	documentBytes = 1 << 20
-	// leastDocuments is how many records a statement reads at least.
+	// leastDocuments is the minimum number of records that a statement reads.
 	leastDocuments = 8
 )
 

@@ -14,16 +14,16 @@ import (
 	"kartei/store/db"
 )
 
-// segments are those of one family in an organization: a log-structured merge tree.
-// Each segment has the postings of the records created within a range of ticks. The
-// ranges leave no gap. Records after the last range are unpacked: they are read from
-// search_documents.
+// segments are the segments of one family in an organization: a log-structured
+// merge tree. Each segment has the postings of the records created within a
+// range of ticks. The ranges leave no gap. Records after the last range are
+// unpacked: they are read from search_documents.
 //
-// A new segment is packed from the newest records, and several segments of one level
-// become one of the next. So a posting is written a few times in long runs, instead
-// of once into a page of its own. Merging is done in small steps in proportion to the
-// postings that are written, so it never falls behind. The Merger does it, or the
-// writers if there is none.
+// A new segment is packed from the newest records, and several segments of one
+// level become one of the next. So a posting is written a few times in long
+// runs, instead of once into a page of its own. Merging is done in small steps
+// in proportion to the written postings, so it never falls behind. The Merger
+// does it, or the writers if there is none.
 type segments struct {
 	ctx          context.Context
 	tx           db.Tx
@@ -34,22 +34,22 @@ type segments struct {
 
 // layout has the parameters of the index.
 type layout struct {
-	// pending is how many records stay unpacked, and volume how many bytes of words,
-	// whichever is reached first. One segment packs at most the volume, or one
+	// pending and volume bound the unpacked records: their number, and the
+	// bytes of their words. One segment packs at most the volume, or one
 	// record.
 	pending, volume int
-	// share is the number of postings for which one writer merges: a record with n
-	// postings is chosen with probability n/share. Smaller records count as least. A
-	// writer merges for at most most postings; AheadOf serves larger records.
+	// share controls how often writers merge. A record with n postings is
+	// chosen with probability n/share; smaller records count as least. A writer
+	// merges for at most most postings; AheadOf serves larger records.
 	share, least, most int
-	// atOnce is how many words of a record one transaction moves: a few milliseconds
-	// of SQLite's one writer.
+	// atOnce bounds the words of a record that one transaction moves. They take
+	// a few milliseconds of SQLite's one writer.
 	atOnce int
-	// fanout is how many segments of one level are merged.
+	// fanout is the number of segments of one level that are merged.
 	fanout int
-	// haste is how many postings are merged for each level and each 100 that are
-	// written. 100 would suffice over time. More means fewer segments for searches,
-	// and longer merges for writers.
+	// haste is the number of postings that are merged for each level and each
+	// 100 written ones. 100 would suffice over time. More means fewer segments
+	// for searches, and longer merges for writers.
 	haste int
 	// block is the size of a block in bytes, approximately.
 	block int
@@ -63,13 +63,13 @@ type layout struct {
 // overflow pages.
 var usualLayout = layout{pending: 128, volume: 128 << 10, share: 800, least: 25, most: 2000, atOnce: 250, fanout: 4, haste: 150, block: 780}
 
-// maxPacked is how many records are packed at once. Only after a migration more are
-// unpacked.
+// maxPacked bounds the records that are packed at once. Only after a migration
+// more are unpacked.
 const maxPacked = 2048
 
-// due returns for how many postings the writer of a record merges. is is false if it
-// does nothing. Records are chosen by a hash of their ticks (splitmix64), so no rhythm
-// of writes can avoid it.
+// due returns the number of postings for which the writer of a record merges.
+// is is false if it merges nothing. Records are chosen by a hash of their ticks
+// (splitmix64), so no rhythm of writes can avoid it.
 func (l layout) due(created clock.Micros, postings int) (merges int, is bool) {
 	h := uint64(created) * 0x9E3779B97F4A7C15
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
@@ -155,15 +155,15 @@ func (s segments) mergeDue(postings int) error {
 	return s.merge(list, work)
 }
 
-// work returns how many postings to merge for a number that were written. A writer
-// that packs merges for everything that it packs, up to a piece in total. The others
-// continue with the rest.
+// work returns the number of postings to merge for a number of written ones. A
+// writer that packs merges for everything that it packs, up to a piece in
+// total. The others continue with the rest.
 func (s segments) work(list []segment, postings int) int {
 	return s.haste * int(highest(list)+1) * postings / 100
 }
 
-// waiting reports whether enough records are unpacked, and the tick of the last one
-// to pack. It reads the lengths of their words, not the words.
+// waiting reports whether enough records are unpacked, and returns the tick of
+// the last one to pack. It reads the lengths of their words, not the words.
 func (s segments) waiting(after int64) (until int64, enough bool, err error) {
 	rows, err := s.tx.Query(s.ctx, `select created, octet_length(words) from search_documents
 		where organization = $1 and family = $2 and created > $3 order by created limit $4`,
@@ -211,9 +211,9 @@ func (s segments) newest(after, until int64) (list []postingKey, err error) {
 	return inOrder(list), rows.Err()
 }
 
-// inOrder returns places in their order; of those with the same word and the
-// same audience a later one must stand before an earlier one. It compares numbers
-// made of their beginnings, and whole places only where these do not tell.
+// inOrder sorts places. Places with the same word and audience must already be
+// in reverse order. It compares numbers made of the beginnings of places, and
+// whole places only if the numbers are equal.
 func inOrder(list []postingKey) []postingKey {
 	order := make([]beginning, len(list))
 	for i := range list {
@@ -237,16 +237,16 @@ func inOrder(list []postingKey) []postingKey {
 	return sorted
 }
 
-// beginning is where a place stands among others as numbers: front is made of
-// its rank and seven bytes of its word, rest of the next seven and of how long
-// it is, up to longWord. Places that are for less than everyone come behind the
-// others, all with the same numbers.
+// beginning represents the beginning of a place by two numbers. front has its
+// rank and seven bytes of its word. rest has the next seven bytes and the
+// length of the word, up to longWord. Places with a restricted audience come
+// last, all with the same numbers.
 type beginning struct {
 	front, rest uint64
 	at          int32
 }
 
-// longWord is the length of words that a beginning does not hold whole.
+// longWord is the length from which a beginning does not hold the whole word.
 const longWord = 15
 
 func (p *postingKey) beginning(at int) beginning {
@@ -317,8 +317,8 @@ func newNumber(list []segment) (number int64) {
 	return number + 1
 }
 
-// merging returns the segments of a level to merge, the oldest first, and the target
-// if it is building already.
+// merging returns the segments of a level to merge, the oldest first. It also
+// returns the target, if that is already being built.
 func merging(list []segment, level int64, fanout int) (target *segment, sources []segment) {
 	i := slices.IndexFunc(list, func(g segment) bool { return g.building && g.level == level+1 })
 	if i >= 0 {
@@ -348,9 +348,9 @@ type run struct {
 	more    bool  // the source has further blocks
 }
 
-// step moves the least postings, about work of them, from the sources to the end of
-// the target. It returns how many, and whether none is left. Afterwards every posting
-// is still in exactly one segment.
+// step moves about work postings, the least ones, from the sources to the end
+// of the target. It returns their number, and whether none is left. Afterwards
+// every posting is still in exactly one segment.
 func (s segments) step(target segment, sources []segment, work int) (moved int, done bool, err error) {
 	blocks := work/len(sources)/(s.block/bytesPerPosting) + 2
 	var runs []*run

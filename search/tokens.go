@@ -52,9 +52,9 @@ func queryWords(folded string, add sink) {
 	})
 }
 
-// split cuts a folded text into telephone numbers, each as written and in its national
-// form, and the other runs between gaps. Index and query must cut alike, or a text
-// would not find itself.
+// split cuts a folded text into telephone numbers and the other runs between
+// gaps. A number is passed as written and in its national form. Index and query
+// must cut alike, or a text would not find itself.
 func split(folded string, phone func(written, national string), other func(chunk string)) {
 	for i := 0; i < len(folded); {
 		if isGap(folded[i]) {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// contact is a record as the tests search it.
+// contact is a record of these tests.
 func contact() *Document {
 	var d Document
 	d.Add(Name, "Jörg Müller-Lüdenscheidt")
@@ -19,7 +19,7 @@ func contact() *Document {
 	return &d
 }
 
-// finds reports whether q finds a record of words d.
+// finds reports whether q finds a record with the words of d.
 func finds(q string, d *Document) (key, bool) {
 	query := Parse(q)
 	if query.Empty() {
@@ -68,7 +68,7 @@ func TestFinds(t *testing.T) {
 	}
 }
 
-// While a word is typed the record never drops out of the hits.
+// While a word is being typed, the record stays among the hits.
 func TestFindsWhileTyping(t *testing.T) {
 	for name, spellings := range map[string][]string{
 		"Müller":               {"Müller", "Mueller", "Muller"},
@@ -102,8 +102,7 @@ func TestFindsWhileTyping(t *testing.T) {
 	}
 }
 
-// A telephone number is found in any way of writing it, whichever way it is
-// written in the record.
+// A telephone number in any notation is found by any other notation.
 func TestNumbersAreFoundInAnyWriting(t *testing.T) {
 	writings := []string{
 		"+49 30 1234567", "+49 (0)30 1234567", "+49.30.1234567", "0049-30-1234567", "00 49 30 1234567", "00.49.30.1234567",
@@ -122,7 +121,7 @@ func TestNumbersAreFoundInAnyWriting(t *testing.T) {
 		"Tel.030 1234567":  "030.1234567",
 		"30 1234567":       "030 1234567",
 		"30.1234567":       "+49 30 1234567",
-		// The first of two, which only the second shows to be numbers.
+		// Only the second number shows that the first one is a number too.
 		"30 1234567 / 0170 7654321": "030 1234567",
 		"030 1234567 (Büro)":        "Büro",
 	} {
@@ -132,7 +131,7 @@ func TestNumbersAreFoundInAnyWriting(t *testing.T) {
 	}
 }
 
-// A date looks like a number and is found like a date.
+// A date resembles a number and is still found like a date.
 func TestDatesAreNoNumbers(t *testing.T) {
 	for text, q := range map[string]string{
 		"am 01.02.2024":         "1.2.2024",
@@ -154,8 +153,8 @@ func TestDatesAreNoNumbers(t *testing.T) {
 	}
 }
 
-// Every text of up to five of these finds itself, in a text and as what stands
-// in the field of a telephone number.
+// Every text of up to five of these tokens finds itself, in a text and in the
+// field of a telephone number.
 func TestEveryTextFindsItself(t *testing.T) {
 	tokens := []string{"0", "030", "+49", "1234567", "12", "a", "@", ".", "/", "-", " ", "(0)", "中"}
 	in := map[string]func(*Document, Rank, string){"a text": (*Document).Add, "a number": (*Document).AddPhone}
@@ -195,8 +194,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Words that are too long are cut alike on both sides, and what is bounded is
-// bounded.
+// Words that are too long are cut alike in the index and in a query, and all
+// bounds hold.
 func TestBounds(t *testing.T) {
 	var d Document
 	long := strings.Repeat("donaudampfschifffahrt", 20)
@@ -258,7 +257,7 @@ func FuzzParse(f *testing.F) {
 			if text != "" && !slices.Equal(parse(text), words) {
 				t.Errorf("%q is read as %v", text, parse(text))
 			}
-			// What a text consists of finds the text.
+			// The words of a text find the text.
 			if _, found := q.rate(text, 0); !found && len(words) < maxWords {
 				t.Errorf("%q (%v) does not find itself: %s", s, q.words, text)
 			}

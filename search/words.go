@@ -10,8 +10,8 @@ import (
 // Rank is the weight of a word. Records with words of a lower rank come first.
 type Rank int
 
-// The ranks of open-points.md: names weigh more than email and company, those
-// more than notes.
+// The ranks of open-points.md. Names weigh more than email and company, and
+// these weigh more than notes.
 const (
 	Name Rank = iota
 	Detail
@@ -19,10 +19,10 @@ const (
 	ranks = 3
 )
 
-// maxWords is how many different words a record has in the index. Ten thousand
-// characters have fewer than three thousand words, so only the content of documents
-// reaches it. Then the first words are kept. A German contract of a hundred pages has
-// six to nine thousand.
+// maxWords bounds the different words of a record in the index. Ten thousand
+// characters have fewer than three thousand words, so only the content of
+// documents reaches the bound. Then the first words are kept. A German contract
+// of a hundred pages has six to nine thousand.
 const maxWords = 10_000
 
 // Document is the set of words by which a record is found. The zero value is empty
@@ -88,7 +88,8 @@ func (d *Document) AddPhone(rank Rank, text string) {
 	if start < 0 {
 		return
 	}
-	// The first digits are a number even after a letter or without a leading zero.
+	// The first digits count as a number even after a letter or without a
+	// leading zero.
 	national, n := number(folded[start:])
 	if n == 0 {
 		national, _, _ = digitGroups(folded[start:], true)
@@ -150,14 +151,15 @@ func join(list []posting) string {
 	return b.String()
 }
 
-// next cuts the first posting off a text that join wrote.
+// next cuts the first posting off a text made by join.
 func next(text string) (p posting, rest string) {
 	word, rest, _ := strings.Cut(text, " ")
 	return posting{Rank(word[0] - '0'), word[1:]}, rest
 }
 
-// from returns the rest of a text of join from the first posting on that is not less
-// than p. It is a binary search, since a document has pages of words.
+// from returns the rest of a text made by join, beginning with the first
+// posting not less than p. It is a binary search, since a document has pages of
+// words.
 func from(text string, p posting) string {
 	low, high := 0, len(text)
 	for low < high {
@@ -176,7 +178,7 @@ func from(text string, p posting) string {
 	return text[low:]
 }
 
-// holds reports whether a text of join has p.
+// holds reports whether a text made by join contains p.
 func holds(text string, p posting) bool {
 	rest := from(text, p)
 	if rest == "" {
@@ -186,7 +188,7 @@ func holds(text string, p posting) bool {
 	return first == p
 }
 
-// parse reads what join wrote.
+// parse reads a text made by join.
 func parse(text string) []posting {
 	list := make([]posting, 0, strings.Count(text, " ")+1)
 	for text != "" {

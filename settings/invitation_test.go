@@ -48,7 +48,7 @@ func (o *office) invitations() []settings.Invitation {
 	return must(operator.Do(ctx, o.operator, settings.ListInvitations, access.Page{Organization: o.org.ID})).Data
 }
 
-// An invitation makes the person whom it describes, once, and the token is stored
+// An invitation creates the person that it describes, once. The token is stored
 // nowhere.
 func TestInvitation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -79,8 +79,8 @@ func TestInvitation(t *testing.T) {
 	})
 }
 
-// Tokens that are unknown, used, expired, revoked or replaced have one answer, and so
-// has one for an address that signs in a person elsewhere.
+// Unknown, used, expired, revoked and replaced tokens get the same answer. So
+// does a token for the address of a person of another organization.
 func TestInvitationsThatDoNotHold(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -113,12 +113,12 @@ func TestInvitationsThatDoNotHold(t *testing.T) {
 		if _, err := o.acceptAs(good, ""); fmt.Sprint(wrong(t, err)) != "[name REQUIRED]" {
 			t.Errorf("no name: %v", err)
 		}
-		must(o.accept(good)) // an input with faults does not use it up
+		must(o.accept(good)) // an invalid input does not use the token up
 	})
 }
 
-// The number of open invitations is bounded; another one to the same address and
-// expired ones do not count.
+// The number of open invitations is bounded. Expired ones and a second one to
+// the same address do not count.
 func TestInvitationsAreBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -140,7 +140,7 @@ func TestInvitationsAreBounded(t *testing.T) {
 	})
 }
 
-// taken is a Sender that keeps emails.
+// taken is a Sender that keeps emails in memory.
 type taken struct{ texts chan string }
 
 func (s taken) Send(_ context.Context, _ string, m *mail.Msg) error {
@@ -150,8 +150,8 @@ func (s taken) Send(_ context.Context, _ string, m *mail.Msg) error {
 	return err
 }
 
-// The link is sent to the address. Until then only the master key opens it, and no row
-// and no line of the log has it.
+// The link is sent to the address. Until then only the master key opens it. No
+// row and no line of the log contains it.
 func TestInvitationIsMailed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)

@@ -8,8 +8,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestNamesShowWhatTheyAre: the name of an organization, person, service
-// account or key cannot imitate another one, or be invisible.
+// The name of an organization, person, service account or key cannot imitate
+// another name, or be invisible.
 func TestNamesShowWhatTheyAre(t *testing.T) {
 	o := newOffice(t, dbtest.SQLite(t))
 	for _, name := range []string{"\u202eEvil", "\u200b", "Anna\u2028Berg", "\u2067Berg\u2069", "\ue000"} {

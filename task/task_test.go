@@ -70,8 +70,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// Completing is an operation of its own, with its own event, once. Writing the
-// status can only open a task again.
+// A task is completed by an operation of its own, with its own event, once. A
+// write of the status can only open it again.
 func TestComplete(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, other := o.As(access.Member), o.As(access.Member)
@@ -167,7 +167,8 @@ func TestReferences(t *testing.T) {
 		}
 		want(t, c.Do("GET", "/contacts/"+contact, nil).Want(200), map[string]any{"companyId": nil})
 		want(t, c.Do("GET", "/tasks/"+id, nil).Want(200), map[string]any{"revision": 2.0})
-		// The dead reference hinders no change, and cannot be set anew.
+		// The reference to a deleted record blocks no change, and cannot be set
+		// again.
 		c.Do("PATCH", "/tasks/"+id, `{"title":"Vertrag prüfen, eilig"}`, "If-Match", "*").Want(200)
 		c.Do("POST", "/tasks", map[string]any{"title": "x", "companyId": company}).Want(422, "VALIDATION_FAILED")
 	})

@@ -16,8 +16,8 @@ import (
 	"kartei/upload"
 )
 
-// waiting is a store that stores bytes once free is closed, and deletes none
-// while it is stuck.
+// waiting is a store whose Put waits until free is closed. While it is stuck,
+// it deletes nothing.
 type waiting struct {
 	blob.Store
 	came, free chan struct{}
@@ -44,10 +44,10 @@ func (w waiting) Delete(ctx context.Context, name string) error {
 	return w.Store.Delete(ctx, name)
 }
 
-// Sessions that end in the same hour have one job, and each ends at its time:
-// its bytes are deleted, and three hours later its row. A session whose
-// document is being made waits for that. A store that deletes nothing is asked
-// again.
+// Sessions that end in the same hour have one job. Each ends at its own time:
+// its bytes are deleted then, and its row three hours later. A session whose
+// document is being made waits for it. If the store does not delete, it is
+// asked again.
 func TestSessionsEndTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := waiting{came: make(chan struct{}, 1), free: make(chan struct{}), stuck: new(atomic.Bool)}

@@ -9,8 +9,8 @@ import (
 	"kartei/test/dbtest"
 )
 
-// The end of sessions reads those of its hour, whatever else an organization
-// has.
+// The job of an hour reads only the sessions of that hour, however many an
+// organization has.
 func TestSessionsEndAlongAnIndex(t *testing.T) {
 	d := dbtest.SQLite(t)
 	err := d.Read(t.Context(), func(tx db.Tx) error {

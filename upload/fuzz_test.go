@@ -26,28 +26,29 @@ import (
 	"kartei/upload"
 )
 
-// aimed is a session of the fuzz target: what it is for, and where it is sent.
+// aimed is a session of the fuzz target: its file and its address.
 type aimed struct {
 	file         []byte
 	staged, path string
 }
 
-// What FuzzPut varies about a session.
+// The properties of a session that FuzzPut varies.
 const (
 	hashed  = 1 << iota // the session knows the hash
-	large               // it is for more than one segment
-	already             // other bytes of its size are there
+	large               // its file has more than one segment
+	already             // another file of the same size was stored before
 	kinds
 )
 
-// FuzzPut sends what looks like the PUT of a file over a real connection, whose
-// client then sends no more. The file is stored where it is the announced one,
-// whole, and else what was there before is there still; nothing else is left,
-// and nobody is told of an error of the instance.
+// A text that resembles the PUT of a file, sent over a real connection, never
+// harms a session. If it contains the whole announced file, that file is
+// stored. Otherwise the earlier file stays. Nothing else is left, and no error
+// of the instance is logged.
 //
-// What is sent is text in which {path}, {file}, {length} and {hex} (of the file's
-// length) stand for what the session wants, {other} for other bytes of its size,
-// and {late} and {used} for addresses of sessions that take nothing any more.
+// The text contains placeholders. {path}, {file}, {length} and {hex} (of the
+// length) stand for the values of the session. {other} stands for other bytes
+// of the same size. {late} and {used} stand for addresses of sessions that
+// accept no more files.
 func FuzzPut(f *testing.F) {
 	const typed = "Host: localhost\r\nContent-Type: text/plain\r\n"
 	for kind := range byte(kinds) {
@@ -157,7 +158,7 @@ func FuzzPut(f *testing.F) {
 			"{length}", fmt.Sprint(len(to.file)), "{hex}", fmt.Sprintf("%x", len(to.file))).Replace(line + "\r\n" + head + "\r\n" + body)
 
 		if len(sent) > 1<<20 {
-			t.Skip() // more of the same
+			t.Skip() // more requests of the same kind
 		}
 		asked := requests(sent)
 		for i, a := range answers(t, server.Listener.Addr().String(), sent, asked) {
@@ -168,7 +169,7 @@ func FuzzPut(f *testing.F) {
 				there = asked[i].body
 			case a.StatusCode == http.StatusNoContent:
 				t.Errorf("answer %d to %.300q is %d", i, sent, a.StatusCode)
-			case ours && good && i == 0, ours && a.StatusCode >= 500: // of later ones net/http may say that the client is gone: it sends no more
+			case ours && good && i == 0, ours && a.StatusCode >= 500: // later requests may fail, because the client stops sending
 				t.Errorf("answer %d to %.300q is %d", i, sent, a.StatusCode)
 			}
 		}
@@ -185,14 +186,14 @@ func FuzzPut(f *testing.F) {
 	})
 }
 
-// request is one of those that a text holds, as net/http reads it.
+// request is a request within a text, as net/http reads it.
 type request struct {
 	*http.Request
 	body  []byte
 	whole bool
 }
 
-// requests reads what a connection brings until it is no request.
+// requests reads requests from a text until something is not a request.
 func requests(sent string) (list []request) {
 	for r := bufio.NewReader(strings.NewReader(sent)); ; {
 		asked, err := http.ReadRequest(r)
@@ -207,7 +208,7 @@ func requests(sent string) (list []request) {
 	}
 }
 
-// good says whether a request sends the file of a session as that wants it.
+// good reports whether a request sends the right file of a session.
 func (r *request) good(to aimed, hashed bool) bool {
 	address, err := url.Parse(to.path)
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
@@ -217,9 +218,9 @@ func (r *request) good(to aimed, hashed bool) bool {
 		r.whole && len(r.body) == len(to.file) && (!hashed || bytes.Equal(r.body, to.file))
 }
 
-// answers sends a text and returns what comes until the server ends the
-// connection, without what only says that more may be sent. What net/http refuses
-// by itself it does not read, so that the answer may be lost.
+// answers sends a text and returns the answers until the server closes the
+// connection. Answers below 200 are left out. If net/http refuses a request by
+// itself, it does not read the rest, so the answer may be lost.
 func answers(t *testing.T, address, sent string, asked []request) (list []*http.Response) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -253,7 +254,7 @@ func answers(t *testing.T, address, sent string, asked []request) (list []*http.
 	}
 }
 
-// bytesOf returns the bytes of a name, none where it has none.
+// bytesOf returns the bytes of a name, or nil.
 func bytesOf(o *apitest.Office, name string) []byte {
 	o.Helper()
 	if !slices.Contains(o.Stored(), name) {

@@ -15,8 +15,7 @@ import (
 	"kartei/upload"
 )
 
-// asking is a store that asks another server before it says where to send a
-// file.
+// asking is a store that asks another server for the address of a file.
 type asking struct {
 	blob.Store
 	ask func()
@@ -64,7 +63,7 @@ func (p panicking) Receive(context.Context, blob.Upload, io.Reader, int64) error
 	panic("out of order")
 }
 
-// A transfer always ends.
+// A transfer ends even if the receiver panics.
 func TestTransferOfAPanic(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	c := o.As(access.Member)

@@ -52,8 +52,8 @@ func open(c *apitest.Client, size int, members ...map[string]any) *apitest.Answe
 	return c.Do("POST", "/uploads", body).Want(201)
 }
 
-// document returns the result of making a document of a session: 202, or the
-// code of the problem.
+// document makes a document of a session. It returns 202, or the code of the
+// problem.
 func document(c *apitest.Client, session *apitest.Answer) string {
 	c.Helper()
 	a := c.Do("POST", "/documents", map[string]any{"uploadId": session.Text("id")})
@@ -73,8 +73,8 @@ func target(session *apitest.Answer) string {
 	return u.Path
 }
 
-// put sends a body to a session as a door does. A negative length is not
-// announced.
+// put sends a body to a session, as a door does. A negative length means that
+// the length is not announced.
 func put(c *apitest.Client, path string, body io.Reader, length int64, headers ...string) *apitest.Answer {
 	r := httptest.NewRequest("PUT", path, body)
 	r.ContentLength = length
@@ -87,8 +87,7 @@ func put(c *apitest.Client, path string, body io.Reader, length int64, headers .
 	return &apitest.Answer{TB: c.TB, Status: w.Code, Header: w.Result().Header, Body: w.Body.Bytes()}
 }
 
-// The size that may be declared: at least one byte, at most the limit of the
-// instance.
+// A declared size is at least one byte, and at most the limit of the instance.
 func TestSizes(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -117,7 +116,7 @@ func TestSizes(t *testing.T) {
 				t.Errorf("%d bytes: %s", size, got)
 			}
 			o.Clock.Advance(time.Second)
-			o.Rest() // the operation moves them, then they are deleted
+			o.Rest() // operations move the files, which are then deleted
 			for _, d := range c.Do("GET", "/documents", nil).Want(200).Data() {
 				c.Do("DELETE", "/documents/"+d["id"].(string), nil, "If-Match", "*").Want(204)
 			}
@@ -129,8 +128,8 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// A PUT that differs from the announcement, and the response of POST /documents
-// after it.
+// A PUT that differs from the announcement is refused, and so is POST
+// /documents after it.
 func TestRefusedPuts(t *testing.T) {
 	file := []byte("Guten Tag, meine Damen und Herren\n")
 	other := bytes.ToUpper(file)
@@ -182,9 +181,9 @@ func TestRefusedPuts(t *testing.T) {
 			if left := o.Stored(); len(left) > 0 {
 				t.Fatalf("%s: %q is left", test.name, left)
 			}
-			// It may be sent again, also in chunks of unknown length and with a
-			// parameter of its type. A refused file does not replace a good
-			// one.
+			// The file may be sent again, in chunks of unknown length too, and
+			// with a parameter of its type. A refused file does not replace a
+			// good one.
 			taken := put(c, target(s), bytes.NewReader(file), -1, "Content-Type", "Text/Plain; charset=utf-8", "Content-Encoding", "identity").Want(204)
 			if !id.Valid(id.Request, taken.Header.Get("Request-Id")) || taken.Header.Get("Cache-Control") != "no-store" {
 				t.Errorf("%s: %v", test.name, taken.Header)
@@ -194,24 +193,24 @@ func TestRefusedPuts(t *testing.T) {
 				t.Errorf("%s, then the file: %s", test.name, got)
 			}
 			o.Rest()
-			for _, name := range o.Stored() { // what comes next begins with nothing
+			for _, name := range o.Stored() { // the next file begins with an empty store
 				o.Store.Delete(context.Background(), name)
 			}
 		}
 	})
 }
 
-// failing is a client that disconnects.
+// failing is a body whose client disconnects.
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// endless is a client that does not stop.
+// endless is a body that does not end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// An address is valid for one session, until its end, exactly as it was given.
+// An address is valid for one session, until its end, and only unchanged.
 func TestAddresses(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -258,7 +257,7 @@ func TestAddresses(t *testing.T) {
 		c.Await(accepted)
 		send(path).Want(404, "NOT_FOUND")
 
-		// Expired: it takes neither a file nor a document.
+		// Expired: the session accepts neither a file nor a document.
 		late, unused := open(c, len(file)), open(c, len(file))
 		c.Put(unused, file).Want(204)
 		o.Clock.Advance(24*time.Hour - time.Second)
@@ -281,8 +280,8 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// Two clients send other bytes of the same size at the same time: one of the
-// files is stored whole.
+// If two clients send different files of the same size at the same time, one of
+// them is stored whole.
 func TestSentTwiceAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -310,8 +309,8 @@ func TestSentTwiceAtOnce(t *testing.T) {
 	})
 }
 
-// Over a real connection a cut file leaves nothing, and a whole file gets a
-// response, whatever length was announced.
+// Over a real connection an interrupted file leaves nothing. A whole file gets
+// a response, whatever length was announced.
 func TestCutOnTheWire(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, server := o.As(access.Member), o.Listen()
@@ -360,8 +359,8 @@ func TestCutOnTheWire(t *testing.T) {
 	})
 }
 
-// A replay of POST /uploads is the same response to the byte. No cache stores
-// it, and the address is not in the database in plain text.
+// A replay of POST /uploads is the same response, byte for byte. No cache
+// stores it, and the address is not in the database in plain text.
 func TestReplay(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -411,7 +410,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// Two documents of one upload are never made, at any time and by any caller.
+// One upload never becomes two documents, at any time and by any caller.
 func TestUsedOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(2))
@@ -464,8 +463,8 @@ func TestUsedOnce(t *testing.T) {
 	})
 }
 
-// While the store is full or away, no file is taken, and the response says when
-// to try again.
+// While the store is full or unavailable, no file is accepted. The response
+// says when to try again.
 func TestStoreInTrouble(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		store := &troubled{}
@@ -500,8 +499,8 @@ func TestStoreInTrouble(t *testing.T) {
 		if ended := c.Await(accepted); ended.Text("status") != "succeeded" {
 			t.Errorf("%s", ended.Body)
 		}
-		// A client that lost that response gets it again, whatever the store
-		// does. Other content with the same key is refused.
+		// A client that lost that response gets it again, even if the store
+		// fails. Other content with the same key is refused.
 		store.set(fmt.Errorf("test: %w", blob.ErrUnavailable))
 		if again := begin().Want(202); again.Text("id") != accepted.Text("id") || again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%v %s", again.Header, again.Body)
@@ -513,8 +512,9 @@ func TestStoreInTrouble(t *testing.T) {
 	})
 }
 
-// An acknowledged file stays if it is sent once more and the database fails
-// after the bytes are stored, and if the client does not wait for the response.
+// An acknowledged file stays if it is sent again and the database fails after
+// the bytes are stored. It also stays if the client does not wait for the
+// response.
 func TestAcknowledgedStays(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -536,7 +536,7 @@ func TestAcknowledgedStays(t *testing.T) {
 		if err := again(asked, d, func() { d.silent.Store(true) }); !errors.Is(err, errMute) {
 			t.Errorf("%v", err)
 		}
-		c.Put(left, file[1:]).Want(409) // which the session remembers until a whole one comes
+		c.Put(left, file[1:]).Want(409) // the session remembers the refusal until it gets a whole file
 		if err := again(left, o.DB, func() {}); err != nil {
 			t.Errorf("%v", err)
 		}
@@ -548,8 +548,8 @@ func TestAcknowledgedStays(t *testing.T) {
 	})
 }
 
-// A document is made of an upload while its file is being sent once more: the
-// late file is refused with a reason.
+// If a document is made while the file is being sent again, the late file is
+// refused with a reason.
 func TestSentWhileUsed(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -560,7 +560,7 @@ func TestSentWhileUsed(t *testing.T) {
 		reader, writer := io.Pipe()
 		answered := make(chan *apitest.Answer, 1)
 		go func() { answered <- put(c, target(s), reader, -1) }()
-		if _, err := writer.Write(other[:1]); err != nil { // it has begun
+		if _, err := writer.Write(other[:1]); err != nil { // the transfer has begun
 			t.Fatal(err)
 		}
 		ended := c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": s.Text("id")}).Want(202))
@@ -578,8 +578,8 @@ func TestSentWhileUsed(t *testing.T) {
 	})
 }
 
-// A deleted document leaves nothing in its upload: using the upload again says
-// only that it is consumed.
+// A deleted document leaves nothing in its upload. Another use of the upload
+// only learns that it is consumed.
 func TestForgetsWithItsDocument(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -606,8 +606,8 @@ func TestForgetsWithItsDocument(t *testing.T) {
 	})
 }
 
-// A file that comes after the end of its session, as to a bucket that checks
-// only the beginning, belongs to the session until it is deleted.
+// A file may arrive after the end of its session, as in a bucket that checks
+// only the beginning. It belongs to the session until it is deleted.
 func TestComesTooLate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ended := make(chan string, 10)
@@ -666,7 +666,7 @@ func TestComesTooLate(t *testing.T) {
 
 var errMute = errors.New("test: no answer")
 
-// mute is a database that can no longer be read once it is switched.
+// mute is a database that cannot be read while it is switched on.
 type mute struct {
 	db.DB
 	silent atomic.Bool
@@ -737,8 +737,8 @@ func (w *written) WriteIn(ctx context.Context, organization int64, f func(db.Tx)
 	return w.DB.WriteIn(ctx, organization, f)
 }
 
-// A client with the address may send refused files again and again: only a new
-// reason for POST /documents is written.
+// A client may send refused files again and again. Only a new reason for POST
+// /documents is written.
 func TestRepeatedRefusalWritesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := &written{DB: d}

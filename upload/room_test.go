@@ -10,9 +10,9 @@ import (
 	"kartei/test/apitest"
 )
 
-// An organization may announce a number of bytes without documents made of
-// them. Each document frees room, and so does the end of a session. Other
-// organizations have their own room.
+// An organization may announce a limited number of bytes without documents.
+// Each document and the end of a session free room. Other organizations have
+// their own room.
 func TestRoom(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague := o.As(access.Member), o.As(access.Member)
@@ -34,7 +34,7 @@ func TestRoom(t *testing.T) {
 			if got := fmt.Sprint(a.JSON()["violated-policies"]); got != "[uploads]" {
 				t.Errorf("violated-policies %s", got)
 			}
-			if a.Header.Get("Retry-After") != "82800" { // until the first has ended
+			if a.Header.Get("Retry-After") != "82800" { // until the first session has ended
 				t.Errorf("Retry-After %s", a.Header.Get("Retry-After"))
 			}
 		}

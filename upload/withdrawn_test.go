@@ -11,9 +11,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestWithdrawn: the address of a session takes a file only while the key that
-// opened it may upload; otherwise nothing is written. A change of rights takes
-// effect with the next PUT.
+// The address of a session accepts a file only while the key that opened it may
+// upload. Otherwise nothing is written. A change of rights takes effect with
+// the next PUT.
 func TestWithdrawn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

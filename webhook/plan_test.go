@@ -11,7 +11,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// Each query for a part of the log uses an index that leads to this part.
+// Each query for a part of the log uses an index for this part.
 func TestPlans(t *testing.T) {
 	operator, _, err := (&access.Directory{}).Resolve(t.Context(), access.Presented{Scheme: access.Local}, netip.Addr{}, true)
 	if err != nil {

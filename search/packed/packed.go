@@ -80,9 +80,9 @@ func Split(list []Entry, size int) [][]Entry {
 	return blocks
 }
 
-// Decode appends the entries of a block to list: those from an entry on that are
-// before a word. An empty word is no bound. ended reports whether the block reaches
-// that word.
+// Decode appends the entries of a block to list, beginning with an entry and
+// ending before a word. An empty word is no bound. ended reports whether the
+// block reaches that word.
 func Decode(list []Entry, block string, from Entry, before string) (_ []Entry, ended bool, err error) {
 	head, lines, _ := strings.Cut(block, "\n")
 	least, rest, ok := cutNumber(head)
@@ -117,7 +117,7 @@ func Decode(list []Entry, block string, from Entry, before string) (_ []Entry, e
 	return list, false, nil
 }
 
-// cutNumber cuts a number in base 36, and the blank behind it, off a text.
+// cutNumber cuts a number in base 36 and the following blank off a text.
 // strconv.ParseInt takes five times as long, and a search reads thousands.
 func cutNumber(s string) (n int64, rest string, ok bool) {
 	begin := 0

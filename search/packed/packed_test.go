@@ -20,8 +20,8 @@ func drawEntries(t *rapid.T) []Entry {
 	return slices.Compact(list)
 }
 
-// Whatever is packed is decoded again, in blocks of about the wanted size; from
-// any entry on and up to any word.
+// Packed entries are decoded unchanged, from any entry on and up to any word.
+// The blocks have about the requested size.
 func TestBlocks(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		list := drawEntries(t)

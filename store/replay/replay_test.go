@@ -14,9 +14,9 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// TestReseal: after a change of the master key, stored answers are sealed under
-// the new key and replayed unchanged. Plain answers of an earlier release are
-// sealed too. Erased answers stay erased.
+// After a change of the master key, stored answers are sealed under the new key
+// and replayed unchanged. Plain answers of an earlier release are sealed too.
+// Erased answers stay erased.
 func TestReseal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		old, fresh := masterkey.New(), masterkey.New()

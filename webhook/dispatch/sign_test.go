@@ -17,7 +17,8 @@ func secret(t *testing.T) webhook.Secret {
 	return s
 }
 
-// The example of the specification, with a secret of 24 bytes.
+// The signature of the specification's example is right, with a secret of 24
+// bytes.
 func TestSpecificationsExample(t *testing.T) {
 	s, err := webhook.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {

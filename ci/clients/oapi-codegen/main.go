@@ -46,7 +46,8 @@ func refused(status int, answer *http.Response, problem *kartei.Problem) *kartei
 	return problem
 }
 
-// create creates something. If the call may be sent again it is, with the same key.
+// create sends a creation. If the call may be repeated, it is repeated with the
+// same key.
 func create(call func(key string) (*http.Response, []byte, error)) {
 	key := rand.Text()
 	for attempt := 0; ; attempt++ {
@@ -130,8 +131,9 @@ func main() {
 	check(stored.FirstName.MustGet() == "Jana" && stored.LastName.MustGet() == "Sommer" && stored.Email.MustGet() == types.Email(email),
 		"stored is %s", read.Body)
 
-	// A wrong email never leaves the client by ContactsCreateWithResponse:
-	// types.Email refuses it. Sent all the same, it is a problem.
+	// ContactsCreateWithResponse does not send a wrong email, because
+	// types.Email refuses it. If it is sent in another way, the answer is a
+	// problem.
 	_, err = json.Marshal(kartei.ContactCreate{Email: nullable.NewNullableWithValue(types.Email("nobody"))})
 	check(err != nil, "the client lets a wrong email pass")
 	wrong, err := api.ContactsCreateWithBodyWithResponse(ctx, &kartei.ContactsCreateParams{SvcPreview: "true", IdempotencyKey: rand.Text()},
@@ -142,7 +144,8 @@ func main() {
 	fields := *problem.Errors
 	check(len(fields) == 1 && fields[0].Field == "email" && fields[0].Code == "INVALID_FORMAT", "a wrong email is told as %+v", fields)
 
-	// Change, with the entity tag of what was read. Null clears, what is not set stays.
+	// Change, with the entity tag of the record. Null clears a member, and an
+	// unset member stays.
 	params := kartei.ContactsUpdateParams{SvcPreview: "true", IfMatch: read.HTTPResponse.Header.Get("ETag")}
 	change, err := api.ContactsUpdateWithResponse(ctx, created.Id, &params, kartei.ContactPatch{
 		LastName: nullable.NewNullableWithValue("Winter"),
@@ -170,7 +173,7 @@ func main() {
 	problem = refused(404, gone.HTTPResponse, gone.ApplicationproblemJSON404)
 	check(problem.Code == "NOT_FOUND", "a deleted contact is %s", problem.Code)
 
-	// What changed since, deletions too, until nothing comes any more.
+	// Changes since then, with deletions, until there are no more.
 	before := created.CreatedAt.Add(-time.Minute)
 	markers, changes := map[string]bool{}, 0
 	for since := before; ; {
@@ -196,7 +199,7 @@ func main() {
 	}
 	check(markers[created.Id], "no marker stands for the deleted contact")
 
-	// The feed tells the same story. Its last page, too, has a cursor to go on with.
+	// The feed has the same changes. Its last page has a cursor too.
 	var story []string
 	events := kartei.EventsListParams{CreatedSince: &before, Limit: pointer[int32](100), Sort: pointer(kartei.EventsListParamsSortCreatedAt)}
 	for more := true; more; {
@@ -214,7 +217,7 @@ func main() {
 	}
 	check(reflect.DeepEqual(story, []string{"contact.created", "contact.updated", "contact.deleted"}), "the feed has %v", story)
 
-	// A document: announce the file, send it, have a document made of it.
+	// A document: open a session, send the file, create the document.
 	file := []byte("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n")
 	sum := sha256.Sum256(file)
 	announced := kartei.UploadCreate{
@@ -263,7 +266,7 @@ func main() {
 	ok(removed.HTTPResponse, removed.Body, err)
 }
 
-// send sends the file where the upload says.
+// send sends the file to the address of the session.
 func send(upload *kartei.Upload, file []byte) {
 	request, err := http.NewRequest(string(upload.Method), upload.Url, bytes.NewReader(file))
 	must(err)

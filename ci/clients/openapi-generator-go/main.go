@@ -44,7 +44,8 @@ func refused(status int, answer *http.Response, err error) kartei.Problem {
 	return problem
 }
 
-// create creates something. If the call may be sent again it is, with the same key.
+// create sends a creation. If the call may be repeated, it is repeated with the
+// same key.
 func create[T any](call func(key string) (T, *http.Response, error)) T {
 	key := rand.Text()
 	for attempt := 0; ; attempt++ {
@@ -117,7 +118,8 @@ func main() {
 	check(len(problem.Errors) == 1 && problem.Errors[0].Field == "email" && problem.Errors[0].Code == "INVALID_FORMAT",
 		"a wrong email is told as %+v", problem.Errors)
 
-	// Change, with the entity tag of what was read. SetJobTitleNil clears, what is not set stays.
+	// Change, with the entity tag of the record. SetJobTitleNil clears a
+	// member, and an unset member stays.
 	tag := answer.Header.Get("ETag")
 	patch := kartei.ContactPatch{}
 	patch.SetLastName("Winter")
@@ -142,7 +144,7 @@ func main() {
 	problem = refused(404, refusal, err)
 	check(problem.Code == "NOT_FOUND", "a deleted contact is %s", problem.Code)
 
-	// What changed since, deletions too, until nothing comes any more.
+	// Changes since then, with deletions, until there are no more.
 	before := created.CreatedAt.Add(-time.Minute)
 	markers, changes := map[string]bool{}, 0
 	for since := before; ; {
@@ -164,7 +166,7 @@ func main() {
 	}
 	check(markers[created.Id], "no marker stands for the deleted contact")
 
-	// The feed tells the same story. Its last page, too, has a cursor to go on with.
+	// The feed has the same changes. Its last page has a cursor too.
 	var story []string
 	events := api.EventsAPI.EventsList(ctx).CreatedSince(before).Sort("createdAt").Limit(100)
 	for more := true; more; {
@@ -181,7 +183,7 @@ func main() {
 	}
 	check(reflect.DeepEqual(story, []string{"contact.created", "contact.updated", "contact.deleted"}), "the feed has %v", story)
 
-	// A document: announce the file, send it, have a document made of it.
+	// A document: open a session, send the file, create the document.
 	file := []byte("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n")
 	sum := sha256.Sum256(file)
 	announced := kartei.UploadCreate{FileName: "Klage.txt", ContentType: "text/plain", Size: int64(len(file))}
@@ -206,7 +208,7 @@ func main() {
 	must(err)
 	got, err := io.ReadAll(content)
 	must(err)
-	must(os.Remove(content.Name())) // the client puts a download into a temporary file
+	must(os.Remove(content.Name())) // the client stores a download in a temporary file
 	check(bytes.Equal(got, file), "the document holds %q", got)
 	_, answer, err = api.DocumentsAPI.DocumentsGet(ctx, id).Execute()
 	must(err)
@@ -214,7 +216,7 @@ func main() {
 	must(err)
 }
 
-// send sends the file where the upload says.
+// send sends the file to the address of the session.
 func send(upload *kartei.Upload, file []byte) {
 	request, err := http.NewRequest(upload.Method, upload.Url, bytes.NewReader(file))
 	must(err)
