@@ -317,8 +317,7 @@ func (s *server) all() []received {
 	return all
 }
 
-// TestOwnerAndAdminsAreTold checks that each gets one entry and one email, in
-// their language.
+// The owner and each admin get one entry and one email, in their language.
 func TestOwnerAndAdminsAreTold(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -378,8 +377,7 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 	})
 }
 
-// TestServiceAccount checks that notices about a service account go to the
-// admins.
+// Notices about a service account go to the admins.
 func TestServiceAccount(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))
 	c := o.center(nil)
@@ -391,8 +389,7 @@ func TestServiceAccount(t *testing.T) {
 	}
 }
 
-// TestEveryKindInBothLanguages checks that each text exists in both languages,
-// and that the two differ.
+// Each text exists in both languages, and the two differ.
 func TestEveryKindInBothLanguages(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))
 	c := o.center(nil)
@@ -415,8 +412,8 @@ func TestEveryKindInBothLanguages(t *testing.T) {
 	}
 }
 
-// TestRetried checks the growing pauses while a server is unreachable or
-// refuses an email. The log never names the recipient.
+// While a server is unreachable or refuses an email, the pauses between
+// attempts grow. The log never names the recipient.
 func TestRetried(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	s.refuse, s.with = 4, &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "anna.berg@example.com: later"}
@@ -445,8 +442,8 @@ func TestRetried(t *testing.T) {
 	}
 }
 
-// TestGivenUp checks that an email to an address that is refused for days is
-// given up. The bell keeps its entry.
+// An email to an address that is refused for days is given up. The bell keeps
+// its entry.
 func TestGivenUp(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	s.refuse, s.with = 1<<30, &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "unknown"}
@@ -466,9 +463,9 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestBundled checks that a mailbox gets at most three emails of a kind in ten
-// minutes. Any number of replicas send them, and may end at any time. The next
-// email covers all notices that wait, and the bell has them all along.
+// A mailbox gets at most three emails of a kind in ten minutes. That holds for
+// any number of replicas, which may end at any time. The next email covers all
+// notices that wait, and the bell has them all along.
 func TestBundled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -544,8 +541,8 @@ func TestBundled(t *testing.T) {
 	})
 }
 
-// TestBundleSurvives checks that no notice of an email is lost if its process
-// dies or the server refuses it. Later notices are not lost either.
+// No notice of an email is lost if its process dies or the server refuses it.
+// Later notices are not lost either.
 func TestBundleSurvives(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -581,8 +578,8 @@ func TestBundleSurvives(t *testing.T) {
 	})
 }
 
-// TestMeanwhile checks that a notice added while an email is being sent is in
-// the next email. The result of the first email makes no difference.
+// A notice added while an email is being sent is in the next email. The result
+// of the first email makes no difference.
 func TestMeanwhile(t *testing.T) {
 	for _, taken := range []bool{true, false} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -763,8 +760,8 @@ func (s dying) Send(ctx context.Context, _ string, _ notifyMessage) error {
 	return ctx.Err()
 }
 
-// TestCrash checks that an email of a dead process is sent when its lease ends,
-// by only one of two others.
+// If a process dies while it sends an email, one of two others sends it when
+// the lease ends.
 func TestCrash(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -784,8 +781,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestRetriedByTheOperator checks that a retry of its job sends an email that
-// was given up. Until then the job is listed as failed.
+// A retry of its job sends an email that was given up. Until then the job is
+// listed as failed.
 func TestRetriedByTheOperator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, s := open(t, d), listen(t)
@@ -817,9 +814,8 @@ func TestRetriedByTheOperator(t *testing.T) {
 	})
 }
 
-// TestMessage checks that an email with a secret link stays sealed while it
-// waits, and is sent once and at once. Nothing of it is left, even if it is
-// given up.
+// An email with a secret link stays sealed while it waits, and is sent once and
+// at once. Nothing of it is left, even if it is given up.
 func TestMessage(t *testing.T) {
 	const link = "https://kartei.example/invitations/geheimes-kennzeichen"
 	for name, test := range map[string]struct {
@@ -868,7 +864,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// TestFiles checks that without a server emails are files for a mail program.
+// Without a server emails are files for a mail program.
 func TestFiles(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))
 	dir := filepath.Join(t.TempDir(), "mail")
@@ -892,8 +888,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestPausedWhenExhausted checks that the security rule pauses the key in the
-// transaction of the notice.
+// The security rule pauses the key in the transaction of the notice.
 func TestPausedWhenExhausted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
@@ -912,7 +907,7 @@ func TestPausedWhenExhausted(t *testing.T) {
 	})
 }
 
-// TestDisabledMeanwhile checks that a disabled user gets no email.
+// A disabled user gets no email.
 func TestDisabledMeanwhile(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	c := o.center(s.sender(t, ""))
@@ -934,8 +929,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestWithoutEncryption checks that a remote server without encryption does not
-// get the password.
+// A remote server without encryption does not get the password.
 func TestWithoutEncryption(t *testing.T) {
 	o, s := open(t, dbtest.SQLite(t)), listen(t)
 	_, port, _ := net.SplitHostPort(s.address)

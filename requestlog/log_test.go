@@ -89,7 +89,8 @@ func TestWhatIsAddedIsFound(t *testing.T) {
 	})
 }
 
-// TestFilters compares every combination of filters with a walk over all entries.
+// Every combination of filters returns the same entries as a walk over all
+// entries.
 func TestFilters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		l := open(t, d, clock.NewFake(start))
@@ -317,8 +318,7 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// TestWrittenAfterDelay shows that entries are written without Flush once the
-// clock has moved by Delay.
+// Entries are written without Flush once the clock has moved by Delay.
 func TestWrittenAfterDelay(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		c := clock.NewFake(start)
@@ -361,8 +361,8 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 	})
 }
 
-// TestFullLogDropsAndCounts blocks the database's writer and adds more than the
-// queue holds. Add returns at once, and written and dropped entries add up.
+// While the database's writer is blocked and the queue is full, Add returns at
+// once. Written and dropped entries add up.
 func TestFullLogDropsAndCounts(t *testing.T) {
 	d := dbtest.SQLite(t)
 	l := requestlog.New(d, clock.NewFake(start))
@@ -411,8 +411,8 @@ func count(t *testing.T, d db.DB) (n int) {
 	return n
 }
 
-// TestPlans checks that every query follows an index in its order, so entries
-// of other keys and organizations cost nothing.
+// Every query follows an index in its order, so entries of other keys and
+// organizations cost nothing.
 func TestPlans(t *testing.T) {
 	d := dbtest.SQLite(t)
 	for _, test := range []struct {

@@ -68,7 +68,7 @@ func row(o *apitest.Office, at, columns string, dest ...any) {
 	}
 }
 
-// TestLife follows an endpoint from its creation to its deletion.
+// An endpoint is created, read, changed and deleted, and its revision follows.
 func TestLife(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -126,8 +126,8 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestWrong sends invalid endpoints. All errors are reported at once, and
-// nothing is created.
+// An invalid endpoint is refused with all its errors at once, and nothing is
+// created.
 func TestWrong(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -188,9 +188,9 @@ func TestWrong(t *testing.T) {
 	})
 }
 
-// TestMostOfAPrincipal creates many endpoints at once over two replicas:
-// sixteen of a principal succeed. Other principals and the other organization
-// have limits of their own.
+// Of many endpoints that are created at once over two replicas, sixteen of a
+// principal succeed. Other principals and the other organization have limits of
+// their own.
 func TestMostOfAPrincipal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(2))
@@ -223,8 +223,8 @@ func TestMostOfAPrincipal(t *testing.T) {
 	})
 }
 
-// TestList reads pages of every size. Each endpoint appears once, newest first,
-// and a cursor fits only its own list.
+// In pages of every size, each endpoint appears once, newest first. A cursor
+// fits only its own list.
 func TestList(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague := o.As(access.Member), o.As(access.Admin)
@@ -264,8 +264,8 @@ func TestList(t *testing.T) {
 	})
 }
 
-// TestRotate checks that the previous secret lasts a day, and ends at once
-// after a second rotation. No secret is stored in plain text.
+// The previous secret lasts a day, and ends at once after a second rotation. No
+// secret is stored in plain text.
 func TestRotate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -364,7 +364,7 @@ func TestRotate(t *testing.T) {
 	})
 }
 
-// TestSecretOnce checks that no later response holds the secret.
+// No later response holds the secret.
 func TestSecretOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -392,8 +392,8 @@ func TestSecretOnce(t *testing.T) {
 	})
 }
 
-// TestTest checks the event in the log, which only the endpoint's principal
-// sees. Its delivery goes to this endpoint alone, whatever its event types.
+// Only the endpoint's principal sees a test event in the log. Its delivery goes
+// to this endpoint alone, whatever its event types.
 func TestTest(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, admin := o.As(access.Member), o.As(access.Admin)
@@ -471,8 +471,7 @@ func attempt(o *apitest.Office, at string, n int, status int, code string, next 
 	}
 }
 
-// TestLog reads the attempts of an endpoint in pages, newest first, for 30
-// days.
+// The attempts of an endpoint are readable for 30 days, in pages, newest first.
 func TestLog(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -523,8 +522,8 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestErase checks that an endpoint's log and pending deliveries go with it, at
-// any length. Those of other endpoints stay.
+// An endpoint's log and pending deliveries are deleted with it, however many
+// there are. Those of other endpoints stay.
 func TestErase(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -585,8 +584,8 @@ func many(o *apitest.Office, at string, n int) {
 	}
 }
 
-// TestChangesAtOnce changes an endpoint concurrently. Each change that succeeds
-// has its own revision. With If-Match only one change per revision succeeds.
+// Each of several concurrent changes of an endpoint that succeeds has its own
+// revision. With If-Match only one change per revision succeeds.
 func TestChangesAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -617,8 +616,7 @@ func TestChangesAtOnce(t *testing.T) {
 	})
 }
 
-// TestOwner checks that an endpoint belongs to its principal alone, whichever
-// key is used.
+// An endpoint belongs to its principal alone, whichever key is used.
 func TestOwner(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
@@ -646,7 +644,7 @@ func TestOwner(t *testing.T) {
 	})
 }
 
-// TestPatchOfEachMember changes each member of the owner alone.
+// Each member of the owner can be changed alone.
 func TestPatchOfEachMember(t *testing.T) {
 	others := map[string]any{"name": "ERP", "url": "https://erp.example.com/hook", "eventTypes": []any{"task.created"}}
 	each(t, func(t *testing.T, o *apitest.Office) {

@@ -14,8 +14,8 @@ import (
 	"kartei/webhook"
 )
 
-// TestReseal checks that nothing needs the earlier master key afterwards, and
-// that the same secrets sign.
+// Nothing needs the earlier master key after a reseal, and the same secrets
+// still sign.
 func TestReseal(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)

@@ -59,8 +59,8 @@ func TestStaleRun(t *testing.T) {
 	}
 }
 
-// TestStatesAreTheContracts compares the states with the contract ('States and
-// transitions') over random histories.
+// The states follow the contract ('States and transitions') over random
+// histories.
 func TestStatesAreTheContracts(t *testing.T) {
 	steps := []clock.Micros{1, clock.Minute, clock.Hour, 6 * clock.Hour, 12 * clock.Hour, failingAfter - 1, failingAfter, 26 * clock.Hour,
 		staleRun, staleRun + 1, disabledAfter, 7 * clock.Day}

@@ -55,9 +55,8 @@ func rest(t *testing.T, d time.Duration) {
 	}
 }
 
-// TestPace uploads and downloads a file of 4 MiB in pieces with pauses. A slow
-// connection finishes, however long it takes. A client that stops, or sends
-// just enough to avoid that, does not.
+// A slow connection finishes its file of 4 MiB, however long it takes. A client
+// that stops, or sends just enough to avoid that, does not.
 func TestPace(t *testing.T) {
 	const size = 4 << 20
 	for _, test := range []struct {

@@ -145,8 +145,8 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
-// TestSlowBody sends a body in pieces. In between, the server answers other
-// requests, and at the end the slow one.
+// While a slow client sends its body, the server answers other requests. At the
+// end it answers the slow one.
 func TestSlowBody(t *testing.T) {
 	s, c := open(t)
 	slow := s.Dial()

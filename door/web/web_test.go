@@ -418,8 +418,7 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// TestGuide checks the guide for a reader who has an address and a key but no
-// repository.
+// The guide works for a reader who has an address and a key but no repository.
 func TestGuide(t *testing.T) {
 	h := newHandler(t)
 	for _, l := range languages {

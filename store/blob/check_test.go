@@ -124,7 +124,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckEndsWithItsStore expects no findings if the bucket is unreachable.
+// If the bucket is unreachable, a check ends without findings.
 func TestCheckEndsWithItsStore(t *testing.T) {
 	s := openBucket(t, "s3://office?endpoint=http://"+s3test.Nobody(t), Options{})
 	c := Check{Store: s, Rows: &rows{wanted: []Wanted{{kept, 1, ""}}}, Found: func(f Finding) { t.Errorf("%+v", f) }}

@@ -36,9 +36,8 @@ func smallDisk(t *testing.T, size int) string {
 	return dir
 }
 
-// TestFullDisk fills the disk during a Put. Nothing remains of that Put.
-// Existing files can still be read, kept, sealed anew and deleted. With free
-// space everything works again.
+// A Put that fills the disk leaves nothing. Existing files can still be read,
+// kept, rotated and deleted. With free space everything works again.
 func TestFullDisk(t *testing.T) {
 	before := masterkey.New()
 	for _, plain := range []bool{false, true} {
@@ -91,7 +90,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestReadOnlyDisk covers the state into which a disk falls after a failure.
+// On a disk that became read-only after a failure, changes fail with
+// ErrUnavailable, and reads go on.
 func TestReadOnlyDisk(t *testing.T) {
 	disk := smallDisk(t, 4<<20)
 	l := newLocal(t, disk, LocalOptions{})

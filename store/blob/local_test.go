@@ -121,7 +121,7 @@ func TestSwitchingEncryption(t *testing.T) {
 	}
 }
 
-// TestRotate changes the master key of files in every state that a crash can
+// A change of the master key works for files in every state that a crash can
 // leave.
 func TestRotate(t *testing.T) {
 	dir, b := t.TempDir(), content(200_000)
@@ -186,7 +186,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestKeepAfterCrash repeats a Keep that a crash interrupted.
+// A repeated Keep completes one that a crash interrupted.
 func TestKeepAfterCrash(t *testing.T) {
 	b := content(100_000)
 	for what, crash := range map[string]func(*testing.T, *Local){
@@ -224,8 +224,7 @@ func TestKeepAfterCrash(t *testing.T) {
 	}
 }
 
-// TestPutWhileDeleted deletes a file right after its rename: Put still
-// succeeds.
+// Put succeeds even if the file is deleted right after its rename.
 func TestPutWhileDeleted(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		s := newLocal(t, t.TempDir(), LocalOptions{Plain: plain})
@@ -278,7 +277,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOfWhatFailed inspects the folder itself, not the listing of
+// Failed calls leave nothing in the folder itself, not only in the listing of
 // the store.
 func TestNothingIsLeftOfWhatFailed(t *testing.T) {
 	for _, o := range []LocalOptions{{}, {Plain: true}} {
@@ -431,7 +430,7 @@ func isFoundOut(t *testing.T, l *Local, what string, b []byte) {
 	}
 }
 
-// TestSwapping exchanges files.
+// Exchanged files are detected.
 func TestSwapping(t *testing.T) {
 	dir := t.TempDir()
 	l := newLocal(t, dir, LocalOptions{})

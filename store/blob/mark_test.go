@@ -14,8 +14,8 @@ import (
 	"kartei/test/s3test"
 )
 
-// TestMark lets many callers mark a folder and a bucket at the same time. All
-// get the same mark. It never changes, and no other store has it.
+// If many callers mark a folder or a bucket at the same time, all get the same
+// mark. It never changes, and no other store has it.
 func TestMark(t *testing.T) {
 	for name, place := range map[string]func(t *testing.T) (open func() Store){
 		"folder": func(t *testing.T) func() Store {
@@ -59,8 +59,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestMarkBegun finds a mark of a folder that was created and never written. It
-// is written anew. A caller without make waits for it.
+// A mark of a folder that was created and never written is written anew. A
+// caller without make waits for it.
 func TestMarkBegun(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, markFile), nil, 0o600); err != nil { // as if the process was killed here
@@ -84,8 +84,7 @@ func TestMarkBegun(t *testing.T) {
 	}
 }
 
-// TestMarkDamaged finds an invalid mark in a bucket. An object is never half
-// written.
+// An invalid mark in a bucket is an error. An object is never half written.
 func TestMarkDamaged(t *testing.T) {
 	s := newBucket(t, Never)
 	if _, err := s.core.Client.PutObject(ctx, s.bucket, s.prefix+markFile, strings.NewReader("ab"), 2, minio.PutObjectOptions{}); err != nil {

@@ -83,7 +83,7 @@ func send(t *testing.T, target Target, b []byte, change func(*http.Request)) (in
 	return answer.StatusCode, string(text)
 }
 
-// TestPresigned sends the declared bytes, and all kinds of other requests.
+// A presigned address accepts the declared bytes and no other request.
 func TestPresigned(t *testing.T) {
 	b := content(70_000)
 	other := bytes.Clone(b)
@@ -142,7 +142,7 @@ func TestPresigned(t *testing.T) {
 	}
 }
 
-// TestKeepEncrypts inspects the bucket itself.
+// Kept bytes are encrypted in the bucket itself.
 func TestKeepEncrypts(t *testing.T) {
 	s := newBucket(t, Always)
 	b := bytes.Repeat([]byte("Sehr geehrte Frau Morgenstern, "), 10_000)
@@ -190,7 +190,7 @@ func TestRotateBucket(t *testing.T) {
 	}
 }
 
-// TestRotateDoesNotBringBack rotates an object that is deleted meanwhile.
+// Rotate does not bring back an object that is deleted meanwhile.
 func TestRotateDoesNotBringBack(t *testing.T) {
 	before := masterkey.New()
 	old := newBucket(t, Always)
@@ -210,8 +210,8 @@ func TestRotateDoesNotBringBack(t *testing.T) {
 	isAbsent(t, s, kept)
 }
 
-// TestRotateWhileDeleted encrypts an object between the two requests of its
-// deletion.
+// An object that is encrypted between the two requests of its deletion stays
+// deleted.
 func TestRotateWhileDeleted(t *testing.T) {
 	plain := newBucket(t, Never)
 	put(t, plain, kept, content(100_000))
@@ -247,7 +247,8 @@ func forward(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	}}).ServeHTTP(w, r)
 }
 
-// TestSweepBucket shares the bucket with another program.
+// Sweep removes Kartei's own unfinished uploads from a bucket, and leaves those
+// of other programs.
 func TestSweepBucket(t *testing.T) {
 	for what, prefix := range map[string]string{"with a prefix": "kartei/", "without": ""} {
 		t.Run(what, func(t *testing.T) {
@@ -315,9 +316,8 @@ func everything(s *S3) map[string]error {
 	return errs
 }
 
-// TestBucketFails covers a missing bucket, refused credentials, and a server
-// that is down, failing or silent. Each is ErrUnavailable, and none reports
-// missing bytes.
+// A missing bucket, refused credentials, and a server that is down, failing or
+// silent are each ErrUnavailable. None of them reports missing bytes.
 func TestBucketFails(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
@@ -354,7 +354,7 @@ func TestBucketFails(t *testing.T) {
 	}
 }
 
-// TestBucketIsAskedAgain lets the first request fail.
+// A failed request to the bucket is repeated.
 func TestBucketIsAskedAgain(t *testing.T) {
 	var asked atomic.Int32
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -217,8 +217,8 @@ func TestNamesAreNoPaths(t *testing.T) {
 
 var errBroken = errors.New("the line broke")
 
-// TestPutRefuses puts bytes that differ from the declaration, under a new and
-// an existing name. Nothing changes.
+// Bytes that differ from the declaration change nothing, under a new and an
+// existing name.
 func TestPutRefuses(t *testing.T) {
 	b := content(200_000)
 	other := bytes.Clone(b)
@@ -302,8 +302,8 @@ func TestPutInSmallPieces(t *testing.T) {
 	})
 }
 
-// TestPutTogether repeatedly puts two contents under one name. Every read
-// returns one of them, whole.
+// If two contents are put under one name at the same time, every read returns
+// one of them, whole.
 func TestPutTogether(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		contents := [][]byte{content(70_000), content(150_000)}
@@ -446,8 +446,7 @@ func TestOpenReadersOutliveDeletion(t *testing.T) {
 	}
 }
 
-// TestReadAnywhere reads and seeks at random and compares the results with
-// those of a plain slice.
+// Reads and seeks at random offsets return the same bytes as a plain slice.
 func TestReadAnywhere(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		readers := map[int]Reader{}

@@ -217,7 +217,8 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestAnswers makes a receiver answer with the given bytes and close.
+// The status of an answer decides the outcome, a malformed answer is a protocol
+// error, and no redirect is followed.
 func TestAnswers(t *testing.T) {
 	endless := strings.Repeat("X-A: "+strings.Repeat("a", 1000)+"\r\n", 100)
 	for name, c := range map[string]struct {
@@ -278,7 +279,7 @@ func (b *bench) begin(t *testing.T) <-chan Outcome {
 	return done
 }
 
-// TestTime checks the bound of 10 s in each step of an attempt.
+// An attempt ends after 10 s in each of its steps.
 func TestTime(t *testing.T) {
 	quiet := func(c net.Conn) { io.Copy(io.Discard, c) }
 	for name, receiver := range map[string]func(t *testing.T, ca *authority, reached chan<- struct{}) net.Addr{
@@ -320,7 +321,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestTrickle makes a receiver write one byte of its response each second.
+// A receiver that writes one byte of its response each second does not extend
+// an attempt.
 func TestTrickle(t *testing.T) {
 	second, written := make(chan struct{}), make(chan struct{})
 	b := plain(t, func(c net.Conn) {
@@ -351,11 +353,11 @@ func TestTrickle(t *testing.T) {
 	}()
 }
 
-// TestLongBodies makes receivers answer 200 with more bytes than the sender
-// reads.
+// The sender reads a bounded part of a long response, and its status 200
+// counts.
 func TestLongBodies(t *testing.T) {
-	// The connection then belongs to the sender, and its timeouts do not end a
-	// read.
+	// After status 101 the connection belongs to the sender, and net/http's
+	// timeouts do not end a read.
 	t.Run("another protocol that says nothing", func(t *testing.T) {
 		end := make(chan struct{})
 		b := plain(t, func(c net.Conn) {
@@ -504,8 +506,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestKeptConnectionIsClosed makes the receiver close a kept connection just
-// when the next delivery arrives. The delivery then uses a new one.
+// If the receiver closes a kept connection just when the next delivery arrives,
+// the delivery uses a new connection.
 func TestKeptConnectionIsClosed(t *testing.T) {
 	ca := newAuthority(t)
 	var closed atomic.Bool

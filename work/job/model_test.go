@@ -250,8 +250,8 @@ func (p *plain) Check(*rapid.T) {
 	}
 }
 
-// TestModel compares the queue with a simple one over random histories. A
-// process that claimed a job may be slow or dead for any time.
+// The queue behaves like a simple one over random histories. A process that
+// claimed a job may be slow or dead for any time.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		others := []db.DB{d, d}

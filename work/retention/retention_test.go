@@ -104,8 +104,8 @@ func count(t *testing.T, d db.DB, table string, organization int64) (n int) {
 	return n
 }
 
-// TestRules adds rows on both sides of the limit, in several pieces and
-// organizations, and checks which are left.
+// Rows beyond the limit are deleted and others stay, in several pieces and
+// organizations.
 func TestRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed(t, d, 3)
@@ -178,8 +178,8 @@ func (t watchedTx) Exec(ctx context.Context, query string, args ...any) (int64, 
 	return n, err
 }
 
-// TestPieces checks that no transaction deletes more than a piece, and that
-// nothing is written if no row is old.
+// No transaction deletes more than a piece, and nothing is written if no row is
+// old.
 func TestPieces(t *testing.T) {
 	d := &watched{DB: dbtest.SQLite(t)}
 	seed(t, d.DB, 2)
@@ -195,8 +195,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestFailureOfOneRule checks that a failure is reported and does not stop the
-// other rules.
+// The failure of one rule is reported and does not stop the other rules.
 func TestFailureOfOneRule(t *testing.T) {
 	d := dbtest.SQLite(t)
 	seed(t, d, 1)
@@ -216,9 +215,9 @@ func TestFailureOfOneRule(t *testing.T) {
 	}
 }
 
-// TestJobs runs two runners for two organizations. One of them has old rows at
-// the start, after an hour and after thirty. They are deleted within the
-// following hour, and otherwise nothing is enqueued.
+// With two runners and two organizations, old rows are deleted within the
+// following hour, and otherwise nothing is enqueued. One organization has old
+// rows at the start, after an hour and after thirty.
 func TestJobs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed(t, d, 2)
@@ -317,7 +316,7 @@ func (s stopping) After(d time.Duration) <-chan time.Time {
 	return s.Fake.After(d)
 }
 
-// TestPlans checks that both statements of every rule use an index.
+// Both statements of every rule use an index.
 func TestPlans(t *testing.T) {
 	d := dbtest.SQLite(t)
 	for _, r := range instance.Retention {
