@@ -218,11 +218,11 @@ func (r *receiver) await(ctx context.Context, n int) error {
 			quiet = time.Now()
 		}
 		if time.Since(quiet) > time.Minute || ctx.Err() != nil {
-			return fmt.Errorf("%d deliveries did not come", n)
+			return fmt.Errorf("%d deliveries are missing", n)
 		}
 	}
 	if n < 0 {
-		return fmt.Errorf("%d deliveries came too much", -n)
+		return fmt.Errorf("%d more deliveries arrived than expected", -n)
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ func take(r *bufio.Reader, want int) error {
 		return err
 	}
 	if len(line) < 12 {
-		return fmt.Errorf("no HTTP: %q", line)
+		return fmt.Errorf("the answer is not HTTP: %q", line)
 	}
 	status, _ := strconv.Atoi(string(line[9:12]))
 	length := 0

@@ -18,7 +18,7 @@ func choose[T any](list []T, name func(T) string, only string) ([]T, error) {
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--only: nothing begins with %q; there are %s", only, strings.Join(names, ", "))
+		return nil, fmt.Errorf("--only: no measurement begins with %q; the measurements are %s", only, strings.Join(names, ", "))
 	}
 	return chosen, nil
 }
@@ -28,7 +28,7 @@ func itself(name string) string { return name }
 // checkOnly refuses --only if it would be ignored.
 func (o *options) checkOnly() error {
 	if o.only != "" && (o.webhooks > 0 || o.limited || o.traces) {
-		return fmt.Errorf("--only: --webhooks, --limited and --traces measure one thing each and take no part of it")
+		return fmt.Errorf("--only cannot be used with --webhooks, --limited or --traces, which measure one thing each")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ import (
 // measures the memory that each called organization needs.
 func (b *bench) onOrganizations(ctx context.Context) (err error) {
 	if b.organizations <= pgOffices {
-		return fmt.Errorf("--organizations wants more than %d", pgOffices)
+		return fmt.Errorf("--organizations must be more than %d", pgOffices)
 	}
 	dir, err := os.MkdirTemp(b.data, "run-")
 	if err != nil {

@@ -179,7 +179,7 @@ func (p *onPostgres) record(ctx context.Context, directory *access.Directory, ca
 		return err
 	}
 	if len(stated) != 2 {
-		return fmt.Errorf("a contact is read by %q, not by two statements", stated)
+		return fmt.Errorf("a contact is read by %q instead of two statements", stated)
 	}
 	p.expects = stated[0]
 	p.selects = "select (" + p.expects + "), " + strings.TrimPrefix(stated[1], "select ") // the form in which db sends both
@@ -272,7 +272,7 @@ func (p *onPostgres) scripts(ctx context.Context) error {
 	first, step := own[0], own[1]-own[0]
 	for i, n := range own {
 		if n != first+step*int64(i) {
-			return errors.New("the organizations are not numbered evenly")
+			return errors.New("the numbers of the organizations have gaps")
 		}
 	}
 	if err := p.writeScript(ctx, conn, "many.sql", fmt.Sprintf("random(0, %d) * %d + %d", pgOffices-1, step, first)); err != nil {

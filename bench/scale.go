@@ -38,7 +38,7 @@ const scaleClients = 8
 // would double the space.
 func (b *bench) onScale(ctx context.Context) (err error) {
 	if b.records <= small {
-		return fmt.Errorf("--scale wants --records above %d", small)
+		return fmt.Errorf("with --scale, --records must be more than %d", small)
 	}
 	kept, database := keptOffice, 0
 	if b.postgres {

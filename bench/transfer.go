@@ -300,7 +300,7 @@ func (p *place) discard(session string) error {
 	return err
 }
 
-var errFile = errors.New("the file of an upload is not where it should be")
+var errFile = errors.New("the file of an upload is missing")
 
 // again reads a text repeatedly.
 type again struct {
@@ -403,7 +403,7 @@ func (b *bench) onQueue(ctx context.Context) ([]figure, error) {
 		}
 		say("%d of %d operations were left after %.1f s", left, queued, at.Seconds())
 		if left == 0 {
-			return nil, errors.New("the operations ended before the reads did: use shorter --seconds")
+			return nil, errors.New("the operations ended before the reads did: use a shorter --seconds")
 		}
 		for left > 0 {
 			time.Sleep(200 * time.Millisecond)

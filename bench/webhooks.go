@@ -288,7 +288,7 @@ func (h *onWebhooks) drain(ctx context.Context) error {
 				quiet = time.Now()
 			}
 			if time.Since(quiet) > time.Minute || ctx.Err() != nil {
-				return fmt.Errorf("%d of %d deliveries came", total, h.backlog())
+				return fmt.Errorf("only %d of %d deliveries arrived", total, h.backlog())
 			}
 		}
 		return nil
@@ -324,7 +324,7 @@ func (h *onWebhooks) drain(ctx context.Context) error {
 	}
 	rows, err := h.logged(ctx)
 	if err == nil && rows != total {
-		err = fmt.Errorf("%d deliveries came, %d are in the log", total, rows)
+		err = fmt.Errorf("%d deliveries arrived, but the log has %d", total, rows)
 	}
 	return err
 }

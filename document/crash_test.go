@@ -162,7 +162,7 @@ func (f *faults) rested(o *apitest.Office) {
 	o.Helper()
 	for watch, ends := patience.New(), 0; ; ends++ {
 		ended := o.Ended()
-		dead := strings.Count(o.Logged.String(), "end of a job not stored")
+		dead := strings.Count(o.Logged.String(), "the end of a job could not be stored")
 		var open int64
 		var due, lease clock.Micros
 		err := o.DB.Read(context.Background(), func(tx db.Tx) error {

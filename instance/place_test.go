@@ -248,7 +248,7 @@ func TestMissingFolder(t *testing.T) {
 	if err := os.Rename(folder, folder+"-moved"); err != nil {
 		t.Fatal(err)
 	}
-	shows("0", `"name":"files","ok":false,"reason":"`, "does not answer properly")
+	shows("0", `"name":"files","ok":false,"reason":"`, "the store is not available")
 	if err := os.Rename(folder+"-moved", folder); err != nil {
 		t.Fatal(err)
 	}

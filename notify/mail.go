@@ -217,11 +217,11 @@ func (c *Center) givenUp(j *job.Job) {
 }
 
 // errNobody is returned for a user who must not get emails any more.
-var errNobody = errors.New("the user is disabled or gone")
+var errNobody = errors.New("the user is disabled or erased")
 
 // errUnknown is returned for a kind of notice that this release does not know.
 // The job is retried, perhaps by a newer release.
-var errUnknown = errors.New("a newer release posted it")
+var errUnknown = errors.New("only a newer release knows this kind of notice")
 
 // attempt writes the email with the present texts and sends it.
 func (c *Center) attempt(ctx context.Context, l *letter) error {

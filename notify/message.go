@@ -61,12 +61,12 @@ func (c *Center) sendMessage(ctx context.Context, j *job.Job) error {
 	}
 	log := c.Logger.With(slog.String("job", j.ID), slog.Int("try", j.Attempt))
 	if m.Until > 0 && clock.Now(c.Clock) >= m.Until {
-		log.Info("email dropped", "reason", "its link has ended")
+		log.Info("email dropped", "reason", "its link has expired")
 		return nil
 	}
 	msg, err := c.envelope(m.To, m.Language, j.ID, m.Title, m.Text+"\n\n-- \n"+c.BaseURL)
 	if err != nil {
-		return job.Permanent(errors.New("the address cannot be written to"))
+		return job.Permanent(errors.New("the address is not valid for emails"))
 	}
 	if err := c.Sender.Send(ctx, j.ID, msg); err != nil {
 		log.Warn("email not sent", "reason", reason(err))
@@ -84,7 +84,7 @@ func (c *Center) open(j *job.Job) (m Message, err error) {
 	}
 	plain, _, err := c.Vault.Open(sealed.Sealed, messagePlace(j.Organization))
 	if err != nil {
-		return m, errors.New("the email was sealed under a master key that is not known")
+		return m, errors.New("the email was sealed under an unknown master key; name it with --previous-master-key-files")
 	}
 	return m, json.Unmarshal(plain, &m)
 }

@@ -330,7 +330,7 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 		}
 		for i, want := range []struct{ subject, to, language, text string }{
 			{"80 % verbraucht", "anna.berg@example.com", "de", "Guten Tag,\n\nDer API-Schlüssel " + o.kid},
-			{"80% of the day quota of deletions used", "john@example.com", "en", "Hello,\n\nThe API key " + o.kid},
+			{"80% of the daily quota of deletions used", "john@example.com", "en", "Hello,\n\nThe API key " + o.kid},
 		} {
 			m := all[i].message
 			to, err := m.Header.AddressList("To")
@@ -519,8 +519,8 @@ func TestBundled(t *testing.T) {
 		if got := subject(t, last.message); !strings.HasSuffix(got, "used (and 21 more)") {
 			t.Errorf("subject %q", got)
 		}
-		if !strings.Contains(last.body, "since then: 21. All of them are at the bell too.\n\n- API key "+o.kid) || strings.Count(last.body, "\n- ") != 11 ||
-			!strings.Contains(last.body, "\n- and 11 that are not listed here\n") {
+		if !strings.Contains(last.body, "since then: 21. All of them are also shown at the bell.\n\n- API key "+o.kid) || strings.Count(last.body, "\n- ") != 11 ||
+			!strings.Contains(last.body, "\n- and 11 more that are not listed here\n") {
 			t.Errorf("body %s", last.body)
 		}
 		page, err := o.read(first, notify.BellInput{Organization: o.id, Limit: 1000})

@@ -49,7 +49,7 @@ func (f Files) Send(_ context.Context, id string, m *mail.Msg) error {
 
 type fileError struct{ err error }
 
-func (e *fileError) Error() string { return "the file cannot be written: " + e.err.Error() }
+func (e *fileError) Error() string { return "the email cannot be written to a file: " + e.err.Error() }
 func (e *fileError) Unwrap() error { return e.err }
 
 // smtpTime bounds the sending of one email.
@@ -67,7 +67,7 @@ type SMTP struct {
 func NewSMTP(address string) (*SMTP, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return nil, fmt.Errorf("notify: the SMTP address cannot be read") // it may hold a password
+		return nil, fmt.Errorf("notify: the SMTP address is not valid; it must be smtp://HOST:PORT or smtps://HOST:PORT, with USER:PASSWORD@ if required") // it may hold a password
 	}
 	s := &SMTP{host: u.Hostname()}
 	port, policy := 587, mail.TLSMandatory
@@ -82,7 +82,7 @@ func NewSMTP(address string) (*SMTP, error) {
 	}
 	if u.Port() != "" {
 		if port, err = strconv.Atoi(u.Port()); err != nil {
-			return nil, fmt.Errorf("notify: the SMTP port cannot be read")
+			return nil, fmt.Errorf("notify: the SMTP port is not valid; it must be a number from 1 to 65535")
 		}
 	}
 	s.options = append(s.options, mail.WithPort(port), mail.WithTLSPolicy(policy), mail.WithTimeout(smtpTime), mail.WithoutNoop())

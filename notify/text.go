@@ -69,13 +69,13 @@ func language(user access.PrincipalInfo) fault.Language {
 
 // units say what a policy counts, and in what time.
 var units = map[string]fault.Text{
-	"deletes-day": {DE: "Löschungen, die ihm innerhalb von 24 Stunden zustehen", EN: "deletions that it has in 24 hours"},
-	"outflow":     {DE: "Datensätzen, die er innerhalb einer Stunde abrufen darf", EN: "records that it may be sent in an hour"},
+	"deletes-day": {DE: "Löschungen, die ihm innerhalb von 24 Stunden zustehen", EN: "deletions that it is allowed in 24 hours"},
+	"outflow":     {DE: "Datensätzen, die er innerhalb einer Stunde abrufen darf", EN: "records that it may read in an hour"},
 }
 
 var quotas = map[string]fault.Text{
-	"deletes-day": {DE: "Tageskontingent für Löschungen", EN: "day quota of deletions"},
-	"outflow":     {DE: "Stundenkontingent für abgerufene Datensätze", EN: "hour quota of records read"},
+	"deletes-day": {DE: "Tageskontingent für Löschungen", EN: "daily quota of deletions"},
+	"outflow":     {DE: "Stundenkontingent für abgerufene Datensätze", EN: "hourly quota of records read"},
 }
 
 func named(texts map[string]fault.Text, policy string) fault.Text {
@@ -108,9 +108,9 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 			},
 			fault.Text{
 				DE: fmt.Sprintf("%s hat am %s (UTC) alle %d %s, verbraucht. Er wurde deshalb angehalten und wird bis auf Weiteres abgewiesen.\n\n"+
-					"Prüfen Sie, ob diese Löschungen gewollt waren. Wenn ja, gibt ihn eine Administratorin oder ein Administrator wieder frei; wenn nein, widerrufen Sie ihn.", keyDE, when, f.Quota, unit.DE),
+					"Prüfen Sie, ob diese Löschungen gewollt waren. Wenn ja, kann eine Administratorin oder ein Administrator den Schlüssel wieder freigeben. Wenn nein, widerrufen Sie ihn.", keyDE, when, f.Quota, unit.DE),
 				EN: fmt.Sprintf("%s used all %d %s, at %s (UTC). It was therefore paused and is refused until further notice.\n\n"+
-					"Check whether these deletions were meant. If so, an admin can resume it; if not, revoke it.", keyEN, f.Quota, unit.EN, when),
+					"Check whether these deletions were intended. If so, an admin can resume the key. If not, revoke it.", keyEN, f.Quota, unit.EN, when),
 			},
 		}
 	}
@@ -120,10 +120,10 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 			EN: fmt.Sprintf("API key %s: %d%% of the %s used", k.KidShort, percent, quota.EN),
 		},
 		fault.Text{
-			DE: fmt.Sprintf("%s hat bis %s (UTC) %d von %d %s, verbraucht. Ist das Kontingent aufgebraucht, wird er damit abgewiesen (QUOTA_EXHAUSTED), bis ältere Aufrufe aus dem Zeitfenster gefallen sind; alles andere funktioniert weiter.\n\n"+
-				"Wenn Sie das nicht erwarten, lassen Sie den Schlüssel anhalten oder widerrufen. Der Betreiber tut das mit: kartei key pause %s (oder revoke).", keyDE, when, f.Used, f.Quota, unit.DE, k.KidShort),
-			EN: fmt.Sprintf("%s had used %d of the %d %s by %s (UTC). Once the quota is used up such calls are refused (QUOTA_EXHAUSTED) until older ones have left the window; everything else goes on.\n\n"+
-				"If you do not expect this, have the key paused or revoked. Whoever runs the instance does it with: kartei key pause %s (or revoke).", keyEN, f.Used, f.Quota, unit.EN, when, k.KidShort),
+			DE: fmt.Sprintf("%s hat bis %s (UTC) %d von %d %s, verbraucht. Ist das Kontingent aufgebraucht, werden solche Aufrufe mit QUOTA_EXHAUSTED abgewiesen, bis ältere Aufrufe nicht mehr mitzählen. Alle anderen Aufrufe funktionieren weiter.\n\n"+
+				"Falls Sie das nicht erwarten, lassen Sie den Schlüssel anhalten oder widerrufen. Der Betreiber verwendet dafür: kartei key pause %s (oder revoke).", keyDE, when, f.Used, f.Quota, unit.DE, k.KidShort),
+			EN: fmt.Sprintf("%s had used %d of the %d %s by %s (UTC). Once the quota is used up, such calls are refused with QUOTA_EXHAUSTED until older calls no longer count. All other calls go on.\n\n"+
+				"If you do not expect this, have the key paused or revoked. The operator of the instance does that with: kartei key pause %s (or revoke).", keyEN, f.Used, f.Quota, unit.EN, when, k.KidShort),
 		},
 	}
 }
@@ -132,10 +132,10 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 var (
 	greeting = fault.Text{DE: "Guten Tag,", EN: "Hello,"}
 	andMore  = fault.Text{DE: " (und %d weitere)", EN: " (and %d more)"}
-	further  = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle stehen auch an der Glocke.", EN: "Further notices of this kind since then: %d. All of them are at the bell too."}
-	unnamed  = fault.Text{DE: "und %d, die hier nicht einzeln stehen", EN: "and %d that are not listed here"}
+	further  = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle Mitteilungen finden Sie auch unter der Glocke.", EN: "Further notices of this kind since then: %d. All of them are also shown at the bell."}
+	unnamed  = fault.Text{DE: "und %d weitere, die hier nicht einzeln aufgeführt sind", EN: "and %d more that are not listed here"}
 	farewell = fault.Text{
-		DE: "Diese Nachricht hat Kartei verschickt, weil Ihnen der Schlüssel gehört oder weil Sie die Organisation verwalten. Zu demselben Kontingent kommt sie höchstens einmal je Zeitfenster.",
-		EN: "Kartei sent this message because the key is yours or because you administer the organization. It comes at most once a window for the same quota.",
+		DE: "Sie erhalten diese Nachricht von Kartei, weil Ihnen der Schlüssel gehört oder weil Sie die Organisation verwalten. Zum selben Kontingent erhalten Sie höchstens eine Nachricht je Zeitfenster.",
+		EN: "Kartei sent this message because the key is yours or because you administer the organization. You get at most one message in each window of a quota.",
 	}
 )

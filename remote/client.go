@@ -62,7 +62,7 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("%q is not the address of an instance, such as https://kartei.example.com", o.URL)
 	}
 	if o.Key == "" {
-		return nil, errors.New("no key is given")
+		return nil, errors.New("the API key is missing")
 	}
 	if o.Clock == nil {
 		o.Clock = clock.System
@@ -119,7 +119,7 @@ func (r *Refusal) words() string {
 	var words strings.Builder
 	switch {
 	case r.Code == "":
-		fmt.Fprintf(&words, "what answered %d is not an instance of Kartei", r.Status)
+		fmt.Fprintf(&words, "the program that answered %d is not an instance of Kartei", r.Status)
 	case r.Status == http.StatusUnauthorized:
 		words.WriteString("the key is not accepted: it is mistyped, expired, paused or revoked, may not be used from this address, " +
 			"or the API of its organization is off. The reason is in the request log (kartei log " + r.RequestID + ")")
@@ -169,7 +169,7 @@ type answer struct {
 // into decodes the answer's JSON.
 func (a *answer) into(v any) error {
 	if err := json.Unmarshal(a.body, v); err != nil {
-		return fmt.Errorf("the answer is not understood: %w", err)
+		return fmt.Errorf("the answer cannot be decoded: %w", err)
 	}
 	return nil
 }

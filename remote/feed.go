@@ -83,7 +83,7 @@ func (c *Client) Newest(ctx context.Context) (Place, error) {
 	// answer may repeat some events, but misses none.
 	now, err := http.ParseTime(a.header.Get("Date"))
 	if err != nil {
-		return Place{}, errors.New("the answer does not say when it was made (header Date)")
+		return Place{}, errors.New("the answer has no valid header Date")
 	}
 	return Place{Since: clock.FromTime(now)}, nil
 }

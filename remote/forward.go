@@ -27,7 +27,7 @@ type Receiver struct {
 
 // ErrAway is returned, wrapped, if the receiver did not answer and the event
 // can be posted again later.
-var ErrAway = errors.New("the receiver is away")
+var ErrAway = errors.New("the receiver does not answer")
 
 // ErrSlow is returned if the answer did not come within the 10 s that a
 // receiver has.

@@ -266,7 +266,7 @@ func TestRefusedInWords(t *testing.T) {
 		{problem(403, "API_MODULE_DISABLED"), []string{"API_MODULE_DISABLED: Nein (req_1)"}},
 		{problem(410, "VERSION_SUNSET"), []string{"VERSION_SUNSET"}},
 		{func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) }, []string{"404", "not an instance"}},
-		{func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, []string{"not understood"}},
+		{func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, []string{"cannot be decoded"}},
 	} {
 		url, calls := scripted(t, c.answer)
 		client, _ := client(t, url+"/v1/", "kart_test_x")

@@ -191,7 +191,7 @@ func newWatchdog(cancel context.CancelCauseFunc, after time.Duration) *watchdog 
 	if after == 0 {
 		after = timeout
 	}
-	return &watchdog{time.AfterFunc(after, func() { cancel(fmt.Errorf("nothing came for %s", after)) }), after, cancel}
+	return &watchdog{time.AfterFunc(after, func() { cancel(fmt.Errorf("no data arrived for %s", after)) }), after, cancel}
 }
 
 func (w *watchdog) stop() {
@@ -210,7 +210,7 @@ type watchedBody struct {
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.body.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return n, noAnswer(b.ctx, fmt.Errorf("the answer broke off: %w", err), true)
+		return n, noAnswer(b.ctx, fmt.Errorf("the answer is incomplete: %w", err), true)
 	}
 	b.watch.Reset(b.watch.after)
 	return n, err
@@ -242,10 +242,10 @@ func guarded(h *http.Client) *http.Client {
 
 // Errors of answers that are not a list.
 var (
-	errNoList     = errors.New("the answer is no list of records")
+	errNoList     = errors.New("the answer is not a list of records")
 	errPageSize   = errors.New("a page is larger than 32 MiB")
-	errCursorLoop = errors.New("the list leads back to a page that was read already")
-	errEmptyPages = errors.New("the list says that it goes on, and nothing comes")
+	errCursorLoop = errors.New("the list is endless: it leads back to a page that was read already")
+	errEmptyPages = errors.New("the list is endless: it announces further pages, but they are empty")
 )
 
 // BrokenListError is the error of a list that does not end, or of an answer

@@ -202,8 +202,8 @@ func TestSendWatches(t *testing.T) {
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if none := new(remote.NoAnswerError); !errors.As(err, &none) || !strings.Contains(err.Error(), "nothing came") || string(body) != "begin" {
-		t.Errorf("read %q, %v; want what came, and that no more did", body, err)
+	if none := new(remote.NoAnswerError); !errors.As(err, &none) || !strings.Contains(err.Error(), "no data arrived") || string(body) != "begin" {
+		t.Errorf("read %q, %v; want the received bytes and a stalled answer", body, err)
 	}
 }
 
@@ -227,9 +227,9 @@ func TestEachOfABrokenList(t *testing.T) {
 		"a loop": {list(func(n int) string {
 			return fmt.Sprintf(`{"data":[{"n":%d}],"hasMore":true,"nextCursor":"c%d"}`, n, n%3)
 		}), 4, "already"},
-		"no records": {list(func(n int) string { return fmt.Sprintf(`{"data":[],"hasMore":true,"nextCursor":"c%d"}`, n) }), 0, "nothing comes"},
-		"no list":    {list(func(int) string { return `{"object":"contact"}` }), 0, "no list"},
-		"no JSON":    {list(func(int) string { return `<html>` }), 0, "no list"},
+		"no records": {list(func(n int) string { return fmt.Sprintf(`{"data":[],"hasMore":true,"nextCursor":"c%d"}`, n) }), 0, "announces further pages"},
+		"no list":    {list(func(int) string { return `{"object":"contact"}` }), 0, "not a list"},
+		"no JSON":    {list(func(int) string { return `<html>` }), 0, "not a list"},
 		"huge": {func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"data":["`)
 			for range 40 {

@@ -65,7 +65,7 @@ func Types() []string {
 var ErrType = errors.New("no such event type")
 
 // ErrLive is returned by Trigger for a key outside of the sandbox.
-var ErrLive = errors.New("only keys of the sandbox (kart_test_...) may make changes just to see their events")
+var ErrLive = errors.New("a change that only causes an event needs a key of the sandbox (kart_test_...)")
 
 // Trigger makes a change in the sandbox that emits an event of the type. To
 // change a record, it first creates one, so nothing else is touched; that emits
@@ -267,7 +267,7 @@ func (c *Client) testEndpoint(ctx context.Context) (Made, error) {
 		return Made{}, err
 	}
 	if len(page.Data) == 0 {
-		return Made{}, errors.New("webhook.test is about an endpoint, and the principal of this key has none: make one with POST /v1/webhook_endpoints")
+		return Made{}, errors.New("webhook.test needs a webhook endpoint, and the principal of this key has none; create one with POST /v1/webhook_endpoints")
 	}
 	var sent struct {
 		EventID string `json:"eventId"`

@@ -52,7 +52,7 @@ func (s *sampler) allow(e *Entry) bool {
 		return true
 	}
 	s.logged.Do(func() {
-		slog.Warn("request log: refused calls come so fast that some are not kept; told at most once a minute",
+		slog.Warn("request log: refused calls are so frequent that only a sample is kept; reported at most once a minute",
 			"organization", e.Organization, "key", e.KidShort, "code", e.Code)
 	})
 	return false

@@ -35,7 +35,7 @@ var staff = []settings.NewPrincipal{
 
 // ErrOther is returned if the data has other organizations. The sample office
 // never shares a database with real ones.
-var ErrOther = errors.New("sample: the data holds other organizations than " + Name)
+var ErrOther = errors.New("sample: the database has organizations other than " + Name)
 
 // Office is the office in the data.
 type Office struct {

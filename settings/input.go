@@ -144,8 +144,8 @@ func (f *faults) networks(field string, texts []string) []netip.Prefix {
 		net, ok := parseNetwork(strings.TrimSpace(text))
 		if !ok {
 			f.say(indexed(field, i), fault.InvalidFormat,
-				"Erwartet wird eine IP-Adresse oder ein Netz in CIDR-Schreibweise, etwa 192.0.2.7 oder 2001:db8::/48.",
-				"Expected is an IP address or a network in CIDR notation, such as 192.0.2.7 or 2001:db8::/48.")
+				"Geben Sie eine IP-Adresse oder ein Netz in CIDR-Schreibweise an, etwa 192.0.2.7 oder 2001:db8::/48.",
+				"Give an IP address or a network in CIDR notation, such as 192.0.2.7 or 2001:db8::/48.")
 			continue
 		}
 		if net.Addr().Is4() && net.Bits() < widestIPv4 || net.Addr().Is6() && net.Bits() < widestIPv6 {

@@ -104,7 +104,7 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 	made := newInvitation(c, &f, in)
 	if in.Mail && !c.Services.Settings.Mails {
 		f.say("mail", fault.ForbiddenCombination, "Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
-			"No mail server is configured (--smtp-url), or the server does not run.")
+			"No mail server is configured (--smtp-url), or no server is running.")
 	}
 	if err := f.err(); err != nil {
 		return CreatedInvitation{}, err
@@ -210,8 +210,8 @@ func (i *CreatedInvitation) message() notify.Message {
 var (
 	invitationTitle = fault.Text{DE: "Einladung", EN: "Invitation"}
 	invitationText  = fault.Text{
-		DE: "Sie sind eingeladen, mit Kartei zu arbeiten. Unter diesem Link nehmen Sie die Einladung an:\n\n%s\n\nDer Link gilt sieben Tage und nur einmal. Geben Sie ihn nicht weiter. Haben Sie keine Einladung erwartet, dann löschen Sie diese Nachricht.",
-		EN: "You are invited to work with Kartei. This link accepts the invitation:\n\n%s\n\nThe link works for seven days, and once. Do not pass it on. If you did not expect an invitation, delete this message.",
+		DE: "Sie sind eingeladen, mit Kartei zu arbeiten. Unter diesem Link nehmen Sie die Einladung an:\n\n%s\n\nDer Link ist sieben Tage lang gültig und kann nur einmal verwendet werden. Geben Sie ihn nicht weiter. Haben Sie keine Einladung erwartet, dann löschen Sie diese Nachricht.",
+		EN: "You are invited to work with Kartei. This link accepts the invitation:\n\n%s\n\nThe link works once, and for seven days. Do not pass it on. If you did not expect an invitation, delete this message.",
 	}
 )
 
@@ -308,7 +308,7 @@ func invitationOf(ctx context.Context, c *app.Call, token string) (Invitation, e
 	}
 	if subtle.ConstantTimeCompare([]byte(stored), []byte(hash)) != 1 || i.ExpiresAt <= c.Now || access.State(state) != access.Open || taken > 0 {
 		if taken > 0 && c.Services.Logger != nil {
-			c.Services.Logger.Info("an invitation cannot be accepted: its address belongs to a person already", slog.String("invitation", i.ID))
+			c.Services.Logger.Info("an invitation was refused, because its address belongs to a person already", slog.String("invitation", i.ID))
 		}
 		return i, &fault.Fault{Code: fault.NotFound, Detail: &noInvitation}
 	}
@@ -316,8 +316,8 @@ func invitationOf(ctx context.Context, c *app.Call, token string) (Invitation, e
 }
 
 var noInvitation = fault.Text{
-	DE: "Diese Einladung gilt nicht oder nicht mehr. Bitten Sie um eine neue.",
-	EN: "This invitation is not valid, or not any more. Ask for a new one.",
+	DE: "Diese Einladung ist nicht oder nicht mehr gültig. Bitten Sie um eine neue.",
+	EN: "This invitation is not valid, or no longer valid. Ask for a new one.",
 }
 
 func scanInvitation(row db.Row) (Invitation, error) { return scanInvitationAnd(row) }

@@ -421,7 +421,7 @@ func keyByID(ctx context.Context, c *app.Call, name string) (KeyInfo, error) {
 	case len(found) > 1:
 		return KeyInfo{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
 			DE: "Mehrere Schlüssel beginnen so. Nennen Sie die Kennung (key_...).",
-			EN: "Several keys begin with this. Name the id (key_...).",
+			EN: "Several keys begin with this. Give the id (key_...).",
 		}}
 	}
 	return found[0], nil

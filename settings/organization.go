@@ -162,8 +162,8 @@ func (f *faults) organizationChange(c *app.Call, o *access.OrganizationInfo, in 
 	case o.SandboxOf != "":
 		f.say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.", "The state of a sandbox is that of its organization.")
 	case *in.State != access.Deleting && o.EraseAt != nil && *o.EraseAt <= c.Now:
-		f.say("state", fault.ReadOnly, "Der Tag der Löschung ist gekommen; sie wird nicht mehr zurückgenommen.",
-			"The date of the erasure has come; it cannot be taken back any more.")
+		f.say("state", fault.ReadOnly, "Die Löschung ist fällig und lässt sich nicht mehr abbrechen.",
+			"The erasure is due and cannot be cancelled any more.")
 	}
 }
 
@@ -234,7 +234,7 @@ func EraseOrganization(ctx context.Context, c *app.Call, in access.ByID) (access
 var (
 	withItsOrganization = fault.Text{
 		DE: "Die Sandbox wird mit ihrer Organisation gelöscht. Nennen Sie deren Kennung.",
-		EN: "A sandbox is erased with its organization. Give that one's id.",
+		EN: "A sandbox is erased with its organization. Give the id of the organization.",
 	}
 	notDeleting = fault.Text{
 		DE: "Gelöscht wird nur eine Organisation im Zustand deleting. Setzen Sie ihn zuerst: kartei org set ORG --state deleting.",

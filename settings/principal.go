@@ -228,7 +228,7 @@ func setPrincipal(p *access.PrincipalInfo, f *faults, c PrincipalChange) {
 		oneOf(f, "language", *c.Language, access.German, access.English)
 		p.Language = *c.Language
 	default:
-		f.say("language", fault.ForbiddenCombination, "Einem Dienstkonto wird nichts geschickt.", "Nothing is sent to a service account.")
+		f.say("language", fault.ForbiddenCombination, "Ein Dienstkonto erhält keine Nachrichten.", "A service account gets no messages.")
 	}
 	if c.Role != nil {
 		oneOf(f, "role", *c.Role, access.Admin, access.Member, access.Viewer)

@@ -405,12 +405,12 @@ var (
 		EN: "The owner of the endpoint is disabled, so nothing is delivered to it. Enable the owner first (kartei user set or kartei service-account set, with --enable).",
 	}
 	resting = fault.Text{
-		DE: "Die API der Organisation ist zurzeit abgeschaltet oder die Organisation geschlossen; Zustellungen ruhen.",
-		EN: "The API of the organization is off at present or the organization is closed; deliveries rest.",
+		DE: "Die API der Organisation ist zurzeit abgeschaltet oder die Organisation ist geschlossen; es wird nichts zugestellt.",
+		EN: "The API of the organization is off at present or the organization is closed; nothing is delivered.",
 	}
 	oneOfThree = fault.Text{
-		DE: "Geben Sie genau eines an: ein Ereignis, alle gescheiterten, oder einen Zeitraum.",
-		EN: "Give exactly one: an event, all that failed, or a range of time.",
+		DE: "Geben Sie genau eines an: ein Ereignis, alle gescheiterten Ereignisse oder einen Zeitraum.",
+		EN: "Give exactly one of these: an event, all failed events, or a period.",
 	}
 )
 

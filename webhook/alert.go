@@ -135,7 +135,7 @@ func failingWords(f AlertFacts, n names) notify.Words {
 			DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Weitere Versuche folgen; gelingt bis zum %s (UTC) keiner, wird der Endpunkt abgeschaltet.\n\n"+
 				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts %s (GET %[5]s/v1/webhook_endpoints/%[4]s/deliveries). Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), n.de, minute(end), f.Endpoint, n.base),
 			EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). Further attempts follow; if none succeeds by %s (UTC), the endpoint will be disabled.\n\n"+
-				"What the attempts fail for is in the delivery log of the endpoint %s (GET %[5]s/v1/webhook_endpoints/%[4]s/deliveries). As soon as a delivery succeeds there is nothing more to do.", n.en, minute(f.Since), minute(end), f.Endpoint, n.base),
+				"The delivery log of the endpoint %s shows why the attempts fail (GET %[5]s/v1/webhook_endpoints/%[4]s/deliveries). As soon as a delivery succeeds, there is nothing more to do.", n.en, minute(f.Since), minute(end), f.Endpoint, n.base),
 		},
 	}
 }
@@ -150,8 +150,8 @@ func disabledWords(f AlertFacts, n names) notify.Words {
 	switch f.Reason {
 	case KeyRevoked:
 		why = fault.Text{
-			DE: fmt.Sprintf("Der API-Schlüssel, mit dem der Webhook-Endpunkt %s angelegt wurde, ist widerrufen. Der Betreiber hat den Endpunkt dabei am %s (UTC) abgeschaltet.", n.de, minute(f.At)),
-			EN: fmt.Sprintf("The API key by which the webhook endpoint %s was made is revoked. Whoever runs the instance disabled the endpoint with it, at %s (UTC).", n.en, minute(f.At)),
+			DE: fmt.Sprintf("Der API-Schlüssel, mit dem der Webhook-Endpunkt %s angelegt wurde, wurde widerrufen. Der Betreiber hat dabei am %s (UTC) auch den Endpunkt abgeschaltet.", n.de, minute(f.At)),
+			EN: fmt.Sprintf("The API key that created the webhook endpoint %s was revoked. The operator of the instance disabled the endpoint at the same time, at %s (UTC).", n.en, minute(f.At)),
 		}
 		title = fault.Text{DE: "sein Schlüssel ist widerrufen", EN: "its key is revoked"}
 	case Gone:
@@ -167,15 +167,15 @@ func disabledWords(f AlertFacts, n names) notify.Words {
 			EN: of.EN + " was disabled: " + title.EN,
 		},
 		Text: fault.Text{
-			DE: why.DE + fmt.Sprintf(" Was noch zuzustellen war, wird nicht mehr versucht.\n\n"+
-				"Verloren ist nichts: Der Ereignisfeed (GET %[4]s/v1/events) enthält alle Ereignisse 30 Tage lang. Ist der Empfänger wieder da, lassen Sie den Endpunkt wieder einschalten und das Versäumte nachsenden. Der Betreiber tut das mit:\n\nkartei webhook enable %[1]s --org %[2]s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed, n.base),
-			EN: why.EN + fmt.Sprintf(" What was still to be delivered is not tried any more.\n\n"+
-				"Nothing is lost: the event feed (GET %[4]s/v1/events) has all events for 30 days. Once the receiver is back, have the endpoint enabled and what was missed sent again. Whoever runs the instance does it with:\n\nkartei webhook enable %[1]s --org %[2]s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed, n.base),
+			DE: why.DE + fmt.Sprintf(" Ausstehende Zustellungen werden nicht mehr versucht.\n\n"+
+				"Es geht nichts verloren: Der Ereignisfeed (GET %[4]s/v1/events) enthält alle Ereignisse 30 Tage lang. Sobald der Empfänger wieder erreichbar ist, lassen Sie den Endpunkt wieder einschalten und die versäumten Ereignisse nachsenden. Der Betreiber verwendet dafür:\n\nkartei webhook enable %[1]s --org %[2]s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed, n.base),
+			EN: why.EN + fmt.Sprintf(" Pending deliveries are not tried any more.\n\n"+
+				"Nothing is lost: the event feed (GET %[4]s/v1/events) has all events for 30 days. Once the receiver is back, have the endpoint enabled and the missed events sent again. The operator of the instance does that with:\n\nkartei webhook enable %[1]s --org %[2]s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed, n.base),
 		},
 	}
 }
 
 var alertFarewell = fault.Text{
-	DE: "Diese Nachricht hat Kartei verschickt, weil Ihnen der Webhook-Endpunkt gehört oder weil Sie die Organisation seines Dienstkontos verwalten. Sie kommt bei jeder solchen Störung einmal.",
-	EN: "Kartei sent this message because the webhook endpoint is yours or because you administer the organization of its service account. It comes once for each such failure.",
+	DE: "Sie erhalten diese Nachricht von Kartei, weil Ihnen der Webhook-Endpunkt gehört oder weil Sie die Organisation seines Dienstkontos verwalten. Zu jeder solchen Störung erhalten Sie eine Nachricht.",
+	EN: "Kartei sent this message because the webhook endpoint is yours or because you administer the organization of its service account. You get one message for each such failure.",
 }

@@ -46,8 +46,8 @@ func TestAlertWords(t *testing.T) {
 		{disabledWords(revoked, n),
 			"Webhook-Endpunkt whe_1 von Kanzlei wurde abgeschaltet: sein Schlüssel ist widerrufen",
 			"Webhook endpoint whe_1 of Kanzlei was disabled: its key is revoked",
-			[]string{"ist widerrufen. Der Betreiber hat den Endpunkt dabei am 2026-11-05 09:30 (UTC) abgeschaltet.", commands},
-			[]string{"was made is revoked. Whoever runs the instance disabled the endpoint with it, at 2026-11-05 09:30 (UTC).", commands}},
+			[]string{"wurde widerrufen. Der Betreiber hat dabei am 2026-11-05 09:30 (UTC) auch den Endpunkt abgeschaltet.", commands},
+			[]string{"was revoked. The operator of the instance disabled the endpoint at the same time, at 2026-11-05 09:30 (UTC).", commands}},
 	} {
 		if c.words.Title.DE != c.titleDE || c.words.Title.EN != c.title {
 			t.Errorf("the titles are %+v", c.words.Title)

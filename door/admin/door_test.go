@@ -67,7 +67,7 @@ func TestFaultsOfOperations(t *testing.T) {
 				{"people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: "ida"}, fault.ValidationFailed, "--email: The format is not valid. Expected: name@example.org"},
 				{"keys.list", map[string]string{"limits": "5"}, fault.InvalidRequest, "limits: "},
 				{"keys.list", map[string]string{"limit": "5"}, fault.InvalidRequest, "limit: "},
-				{"contacts.list", map[string]string{}, "", `admin: this release has no act named "contacts.list"`},
+				{"contacts.list", map[string]string{}, "", `admin: this release has no command "contacts.list"; use a server and a command of the same release`},
 			} {
 				err := caller.Call(t.Context(), c.operation, c.in, nil)
 				if err == nil || c.code != "" && !fault.Is(err, c.code) || !strings.HasPrefix(socket.Sentence(err, map[string]string{"email": "--email"}), c.want) {

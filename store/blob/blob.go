@@ -141,12 +141,12 @@ var (
 	ErrNotExist = errors.New("blob: there are no such bytes")
 	ErrTooShort = errors.New("blob: fewer bytes than declared")
 	ErrTooLong  = errors.New("blob: more bytes than declared")
-	ErrChecksum = errors.New("blob: the bytes have another SHA-256 than declared")
+	ErrChecksum = errors.New("blob: the bytes do not have the declared SHA-256")
 	// ErrFull means that the disk or a quota leaves no room.
-	ErrFull = errors.New("blob: no room")
+	ErrFull = errors.New("blob: the store is full")
 	// ErrUnavailable means that the store cannot be reached, is too slow or
 	// reports a failure of its own. The same call may succeed later.
-	ErrUnavailable = errors.New("blob: the store does not answer properly")
+	ErrUnavailable = errors.New("blob: the store is not available")
 	// ErrDamaged means that stored bytes were cut, exchanged or changed.
 	ErrDamaged = errors.New("blob: the stored bytes are damaged")
 	// ErrUnknownKey means that bytes are sealed under a master key that is
@@ -159,7 +159,9 @@ var (
 type SourceError struct{ Err error }
 
 // Error implements error.
-func (e *SourceError) Error() string { return "blob: reading what should be stored: " + e.Err.Error() }
+func (e *SourceError) Error() string {
+	return "blob: the bytes to store cannot be read: " + e.Err.Error()
+}
 
 // Unwrap returns the error of the reader.
 func (e *SourceError) Unwrap() error { return e.Err }
@@ -195,7 +197,7 @@ func Read(ctx context.Context, s Store, name string) (Info, error) {
 		case errors.As(err, &source):
 			return Info{}, source.Err
 		case errors.Is(err, ErrChecksum):
-			return Info{}, fmt.Errorf("%w: %s has another SHA-256 than when it was stored", ErrDamaged, name)
+			return Info{}, fmt.Errorf("%w: %s does not have the SHA-256 that it was stored with", ErrDamaged, name)
 		}
 		return Info{}, err
 	}

@@ -108,7 +108,7 @@ func (k keys) open(slot []byte, name string) (*sealed, error) {
 		}
 		secret, err := key.aead.Open(nil, slot[slotHead-chacha20poly1305.NonceSizeX:slotHead], slot[slotHead:], []byte(slotMagic+name))
 		if err != nil {
-			return nil, fmt.Errorf("%w: the key does not open for this name", ErrDamaged)
+			return nil, fmt.Errorf("%w: its key cannot be opened for this name", ErrDamaged)
 		}
 		e := &sealed{key: [32]byte(secret)}
 		if secret[32] == 1 {

@@ -20,7 +20,7 @@ func Holds(dir string) (bool, error) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, unfinished)); err != nil { // each Local creates it first
-		return false, fmt.Errorf("blob: %s is no folder of files: %w", dir, err)
+		return false, fmt.Errorf("blob: %s is not a folder of files of Kartei: %w", dir, err)
 	}
 	return false, nil
 }

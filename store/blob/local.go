@@ -269,7 +269,7 @@ func (l *Local) head(f *os.File, name string) (*sealed, []byte, layout, error) {
 func readHead(f io.ReaderAt, stored int64, name string, k keys) (*sealed, []byte, layout, error) {
 	found, ok := layoutOf(stored)
 	if !ok {
-		return nil, nil, layout{}, fmt.Errorf("%w: %s has a size that no file has", ErrDamaged, name)
+		return nil, nil, layout{}, fmt.Errorf("%w: %s has an impossible size", ErrDamaged, name)
 	}
 	head := make([]byte, streamStart+streamHead)
 	if n, err := f.ReadAt(head, 0); n < len(head) {

@@ -88,7 +88,7 @@ func (s *S3) Mark(ctx context.Context, make bool) (string, error) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("%w: it does not show what it was given", ErrUnavailable)
+	return "", fmt.Errorf("%w: the bucket does not return an object that was stored", ErrUnavailable)
 }
 
 // mark reads the mark, and fails with ErrNotExist if there is none.
@@ -132,7 +132,7 @@ func (l *Local) Ping(context.Context) error {
 	if err == nil {
 		var mine os.FileInfo
 		if mine, err = l.root.Stat("."); err == nil && !os.SameFile(mine, there) {
-			err = errors.New("another folder stands in its place")
+			err = errors.New("another folder has taken its place")
 		}
 	}
 	if err != nil {

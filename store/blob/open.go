@@ -57,14 +57,14 @@ func ParseLocation(text string) (Location, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.Host == "" {
-		return Location{}, errors.New("the value is not where files are stored; accepted are file:PATH and s3://BUCKET?endpoint=URL&region=NAME")
+		return Location{}, errors.New("the value is not a location of files; it must be file:PATH or s3://BUCKET?endpoint=URL&region=NAME")
 	}
 	return bucketLocation(u)
 }
 
 func bucketLocation(u *url.URL) (Location, error) {
 	if u.User != nil || u.Fragment != "" {
-		return Location{}, errors.New("the address of a bucket holds no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+		return Location{}, errors.New("the address of a bucket must not contain credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	}
 	l := Location{Bucket: u.Host, Prefix: strings.Trim(u.Path, "/"), Host: "s3.amazonaws.com", Region: "us-east-1"}
 	if l.Prefix != "" {
@@ -77,27 +77,27 @@ func bucketLocation(u *url.URL) (Location, error) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return Location{}, errors.New("the parameters of the bucket's address cannot be read")
+		return Location{}, errors.New("the parameters of the bucket's address are not valid")
 	}
 	for name, values := range query {
 		switch value := values[0]; {
 		case len(values) > 1:
-			return Location{}, fmt.Errorf("the parameter %s of the bucket's address stands there twice", name)
+			return Location{}, fmt.Errorf("the parameter %s of the bucket's address is given twice", name)
 		case name == "endpoint":
 			endpoint, err := url.Parse(value)
 			if err != nil || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" ||
 				strings.Trim(endpoint.Path, "/") != "" || endpoint.RawQuery != "" || endpoint.User != nil {
-				return Location{}, errors.New("the endpoint of the bucket is not an address; accepted is one such as https://s3.example.com:9000")
+				return Location{}, errors.New("the endpoint of the bucket is not an address such as https://s3.example.com:9000")
 			}
 			l.Host, l.Insecure = endpoint.Host, endpoint.Scheme == "http"
 		case name == "region" && value == "":
-			return Location{}, errors.New("the region of the bucket is empty; leave the parameter out for that of AWS_REGION")
+			return Location{}, errors.New("the region of the bucket is empty; leave the parameter out to use AWS_REGION")
 		case name == "region":
 			l.Region = value
 		case name == "path-style" && (value == "true" || value == "false"):
 			l.PathStyle = value == "true"
 		default:
-			return Location{}, errors.New("the bucket's address has a parameter that there is not; accepted are endpoint, region and path-style (true, false)")
+			return Location{}, errors.New("the bucket's address has an unknown parameter; the parameters are endpoint, region and path-style (true, false)")
 		}
 	}
 	return l, nil

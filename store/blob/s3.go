@@ -60,7 +60,7 @@ func newS3(l Location, o Options, patience time.Duration, attempts int) (*S3, er
 		return nil, err
 	}
 	if o.MaxSize > maxObject || o.Encryption == Always && storedSize(o.MaxSize) > maxObject {
-		return nil, fmt.Errorf("blob: a bucket takes at most 5 GiB in one request, a little less where Kartei encrypts; files may have %d bytes (--max-file-size)", o.MaxSize)
+		return nil, fmt.Errorf("blob: --max-file-size is %d bytes, but a bucket accepts at most 5 GiB in one request, and a little less if Kartei encrypts; use a lower --max-file-size", o.MaxSize)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -230,7 +230,7 @@ func (s *S3) put(ctx context.Context, name string, m *measured, match string, wa
 		return m.err
 	}
 	if err == nil && m.err == nil { // the size of the sealed bytes follows from those that were read
-		err = errors.New("blob: the bucket took a part for the whole")
+		err = errors.New("blob: the bucket stored a part of a file as a whole one")
 	}
 	return s.explain(ctx, err, name)
 }
@@ -507,7 +507,7 @@ func (s *S3) rotateKey(ctx context.Context, o object, name string) (changed bool
 	if n, err := r.ReadAt(envelope, 0); err != nil && err != io.EOF {
 		return false, err
 	} else if n < envelopeSize {
-		return false, fmt.Errorf("%w: %s is cut", ErrDamaged, name)
+		return false, fmt.Errorf("%w: %s is truncated", ErrDamaged, name)
 	}
 	if s.keys.current(envelope) {
 		return false, nil
@@ -553,7 +553,7 @@ func (s *S3) encryptOne(ctx context.Context, o object, name string) error {
 }
 
 // errReplaced means that the object is another one than the call found first.
-var errReplaced = fmt.Errorf("%w as one: the bytes were replaced meanwhile", ErrUnavailable)
+var errReplaced = fmt.Errorf("%w: the bytes were replaced meanwhile", ErrUnavailable)
 
 // explain maps the bucket's errors to those that callers distinguish. All
 // others are ErrUnavailable, also a missing bucket and refused credentials,

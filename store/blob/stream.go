@@ -74,7 +74,7 @@ func newStream(key []byte) (*stream, []byte) {
 // openStream opens a stream by its header.
 func openStream(key, head []byte) (*stream, error) {
 	if len(head) != streamHead || head[0] != streamHead {
-		return nil, fmt.Errorf("%w: no stream begins like this", ErrDamaged)
+		return nil, fmt.Errorf("%w: the header of the stream is not valid", ErrDamaged)
 	}
 	derived, err := hkdf.Key(sha256.New, key, head[1:1+saltSize], purpose, 32)
 	if err != nil {
@@ -306,13 +306,13 @@ func (o *opened) open(read func([]byte, int64) (int, error), into *[segmentSize]
 	sealed := into[:size]
 	if n, err := read(sealed, offset); n < size {
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			err = fmt.Errorf("%w: segment %d is cut", ErrDamaged, segment)
+			err = fmt.Errorf("%w: segment %d is truncated", ErrDamaged, segment)
 		}
 		return nil, err
 	}
 	text, err := o.stream.aead.Open(sealed[:0], o.stream.nonce(segment, segment == o.layout.segments-1), sealed, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w: segment %d does not open", ErrDamaged, segment)
+		return nil, fmt.Errorf("%w: segment %d cannot be decrypted", ErrDamaged, segment)
 	}
 	return text, nil
 }

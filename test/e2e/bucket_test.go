@@ -293,7 +293,7 @@ func bucketAway(t *testing.T, h *cluster, s client, p place) {
 			append([]string{"restore", good, "--master-key-file", filepath.Join(h.store[1], "master.key"), "--data-dir", t.TempDir()}, "--blob-url", b.location()),
 		} {
 			out, errs, status := try(t, command...)
-			if status != 1 || !strings.Contains(errs, "does not answer properly") || strings.Contains(out, "missing") {
+			if status != 1 || !strings.Contains(errs, "the store is not available") || strings.Contains(out, "missing") {
 				t.Errorf("%s: %s: exit %d\n%s%s", fault, command[0], status, out, errs)
 			}
 		}

@@ -43,7 +43,7 @@ func TestQuotaOverAKill(t *testing.T) {
 		}
 		decode(t, kartei(t, on("bell", "--org", office.ID, "--json")...), &bell)
 	}
-	if e := bell.Data[0]; len(bell.Data) != 1 || e.PrincipalID != office.User || e.Kind != "quota_low" || !strings.Contains(e.Title, "80% of the day quota of deletions used") {
+	if e := bell.Data[0]; len(bell.Data) != 1 || e.PrincipalID != office.User || e.Kind != "quota_low" || !strings.Contains(e.Title, "80% of the daily quota of deletions used") {
 		t.Errorf("%+v", bell)
 	}
 	if mails, err := filepath.Glob(filepath.Join(dir, "mail", "*.eml")); err != nil || len(mails) != 1 {

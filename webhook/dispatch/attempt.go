@@ -85,7 +85,7 @@ func NewSender(guard *egress.Guard, c clock.Clock) *Sender {
 // Close closes idle connections.
 func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
-var errTime = errors.New("the time of the attempt is over")
+var errTime = errors.New("the attempt took too long")
 
 // Attempt sends m once and returns the outcome. The status of the response
 // decides, within 10 s. After a 2xx the delivery has succeeded, whatever

@@ -414,7 +414,7 @@ func (d *Dispatcher) shutDown(cancel func()) {
 		case <-late:
 			cancel()
 		case <-last:
-			d.log.Warn("deliveries were not given back in time: others make them when their leases have ended", "attempts", d.running)
+			d.log.Warn("deliveries were not given back in time; other processes make them when their leases have ended", "attempts", d.running)
 			go d.discard()
 			return
 		}

@@ -147,7 +147,7 @@ var (
 
 // errOvertaken means that another transaction changed the endpoint since the
 // poll read it. The poll runs again.
-var errOvertaken = errors.New("webhook: another was faster")
+var errOvertaken = errors.New("webhook: another process has claimed the deliveries")
 
 // run runs the poll. It fails with db.ErrNoRows if the endpoint was deleted.
 func (p *poll) run(ctx context.Context) error {
@@ -230,7 +230,7 @@ func (p *poll) noteExpiring(ctx context.Context) error {
 		return err
 	})
 	if err == nil && noted > 0 {
-		p.log.Warn("events end before they were sent to a webhook endpoint: they are 30 days old", "endpoint", p.queue.ID, "since", p.endpoint.Cursor)
+		p.log.Warn("events expired before they were sent to a webhook endpoint, because they are 30 days old", "endpoint", p.queue.ID, "since", p.endpoint.Cursor)
 	}
 	return err
 }

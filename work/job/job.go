@@ -58,7 +58,7 @@ func Enqueue(ctx context.Context, tx db.Tx, organization int64, now clock.Micros
 		return fmt.Errorf("job: payload of %s: %w", s.Kind, err)
 	}
 	if len(payload) > maxPayload {
-		return fmt.Errorf("job: the payload of %s is of %d bytes, more than %d", s.Kind, len(payload), maxPayload)
+		return fmt.Errorf("job: the payload of %s has %d bytes, more than %d", s.Kind, len(payload), maxPayload)
 	}
 	due, insert := max(s.Due, now), insertOnce
 	args := []any{organization, id.New(id.Job), s.Kind, s.Key, string(payload), due, now, trace.Of(ctx).Stored()}
@@ -117,15 +117,15 @@ type Handler struct {
 
 // ErrLost is returned, wrapped, if another process has claimed the job because
 // this one counted as dead. Nothing was changed.
-var ErrLost = errors.New("job: taken over by another")
+var ErrLost = errors.New("job: another process has taken over the job")
 
 // ErrTooLong is the cause that ends the context of an attempt at its Handler's
 // Limit.
-var ErrTooLong = errors.New("job: the try took too long")
+var ErrTooLong = errors.New("job: the attempt took too long")
 
 // ErrDied is the cause for GaveUp if the last attempt ended with its process
 // and no error is known.
-var ErrDied = errors.New("job: the process ended in the middle of each try")
+var ErrDied = errors.New("job: the process ended during each attempt")
 
 // Job is a job that a runner has claimed.
 type Job struct {

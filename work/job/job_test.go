@@ -682,7 +682,7 @@ func TestUnknownKind(t *testing.T) {
 		stop := y.run(d, y.options(), job.Handler{Kind: "a", Run: func(context.Context, *job.Job) error { return nil }})
 		y.want("a", job.Finished)
 		stop()
-		y.expect(1, "waiting0 this release cannot do such a job")
+		y.expect(1, "waiting0 this release cannot run jobs of this kind; they wait for a release that can")
 		y.run(d, y.options(), job.Handler{Kind: "newer", Run: func(context.Context, *job.Job) error { return nil }})
 		if e := y.until(); e != (end{"newer", job.Finished}) {
 			t.Error(e)

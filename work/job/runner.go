@@ -146,7 +146,7 @@ func (r *Runner) Run(ctx context.Context) {
 		if err != nil {
 			next = clock.Now(r.clock).Add(afterFailure)
 			if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // db.Writes reports it
-				r.log.Error("jobs cannot be looked up", "error", err)
+				r.log.Error("jobs cannot be read", "error", err)
 			}
 		}
 		select {
@@ -178,7 +178,7 @@ func (r *Runner) end() {
 	select {
 	case <-ended:
 	case <-r.clock.After(grace):
-		r.log.Warn("jobs did not end in time: others go on with them when their leases have ended")
+		r.log.Warn("jobs did not end in time; other processes run them again when their leases have ended")
 	}
 }
 
@@ -350,9 +350,9 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 	}
 	settled := context.WithoutCancel(ctx)
 	if h == nil {
-		log.Warn("this release cannot do such a job")
-		if err := r.back(settled, j, unknown, "this release cannot do such a job"); err != nil {
-			log.Error("job not given back", "error", err)
+		log.Warn("this release cannot run jobs of this kind; they wait for a release that can")
+		if err := r.back(settled, j, unknown, "this release cannot run jobs of this kind; they wait for a release that can"); err != nil {
+			log.Error("the job could not be given back", "error", err)
 		}
 		return
 	}
@@ -367,7 +367,7 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 	}
 	outcome, failure := r.settle(settled, h, j, err, ctx.Err() != nil, log)
 	if failure != nil && !errors.Is(failure, ErrLost) { // the lease ends and the job is claimed again
-		log.Error("end of a job not stored", "error", failure)
+		log.Error("the end of a job could not be stored", "error", failure)
 	}
 	r.opts.Observe(j.Kind, outcome, r.clock.Now().Sub(began))
 	span.Text("kartei.job.outcome", outcome)
@@ -465,7 +465,7 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 	case err == nil:
 		return Finished, j.Finish(ctx, nil)
 	case errors.Is(err, ErrLost):
-		log.Warn("job taken over by another")
+		log.Warn("another process has taken over the job")
 		return Lost, nil
 	case errors.As(err, &wait):
 		return Waits, r.back(ctx, j, max(0, wait.after), j.err)
@@ -480,7 +480,7 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 			log.Error("job failed", "error", err)
 			return Failed, failure
 		}
-		log.Error("job could not be given up", "error", failure)
+		log.Error("the job could not be given up", "error", failure)
 	default:
 		level := slog.LevelWarn
 		if errors.Is(err, db.ErrUnavailable) { // db.Writes reports it

@@ -82,7 +82,7 @@ func CallHere(ctx context.Context, c Carrier, name string, in, out any) error {
 }
 
 func unknownAct(name string) error {
-	return fmt.Errorf("admin: this release has no act named %q", name)
+	return fmt.Errorf("admin: this release has no command %q; use a server and a command of the same release", name)
 }
 
 // Sentence returns an error in English for an operator: what was refused, and

@@ -92,8 +92,8 @@ func (l *Listener) guard(next http.Handler) http.Handler {
 		w.Header().Set("WWW-Authenticate", strings.TrimSpace(scheme))
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
-		body, _ := encodeError(fmt.Errorf("%w: it does not name the secret that the server wrote into %s of its data folder. "+
-			"A command of an older release names none: use the one of the server's release", ErrRefused, SecretName))
+		body, _ := encodeError(fmt.Errorf("%w: it does not name the secret in the file %s of the data folder. "+
+			"A command of an older release does not name it: use the command of the server's release", ErrRefused, SecretName))
 		w.Write(body)
 	})
 }
@@ -120,5 +120,5 @@ func refusal(path string, why error) error {
 		return fmt.Errorf("admin: %w: its secret cannot be read: %w. A server writes it when it starts. "+
 			"Run the command as the user that runs the server; if the file is missing, restart the server", ErrRefused, why)
 	}
-	return fmt.Errorf("admin: %w: the secret in %s is not its own. A server writes it when it starts: restart the server", ErrRefused, path)
+	return fmt.Errorf("admin: %w: the secret in %s belongs to another server. A server writes its secret when it starts: restart the server", ErrRefused, path)
 }

@@ -32,7 +32,7 @@ const (
 
 // ErrServed is returned, wrapped, if a server already answers on the data
 // folder's socket.
-var ErrServed = errors.New("another server answers on it")
+var ErrServed = errors.New("another server is running on it")
 
 // ErrPathTooLong is returned, wrapped, if the data folder's path is too long
 // for a socket in it.
@@ -83,7 +83,7 @@ func removeStale(path string) error {
 		return fmt.Errorf("admin: %w", err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("admin: %s is in the way: it is not a socket", path)
+		return fmt.Errorf("admin: %s exists and is not a socket; move it away", path)
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
@@ -141,7 +141,7 @@ func Serve(ctx context.Context, l *Listener, c Carrier) error {
 		return fmt.Errorf("admin: %w", err)
 	}
 	if err := <-done; err != nil {
-		return fmt.Errorf("admin: acts were still running at the end: %w", err)
+		return fmt.Errorf("admin: commands were still running at the end: %w", err)
 	}
 	return nil
 }

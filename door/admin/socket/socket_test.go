@@ -99,7 +99,7 @@ func TestBothWays(t *testing.T) {
 				"refuse":  "--scopes[1]: Allowed values: a, b; name: At most 200 characters are allowed",
 				"miss":    "It is missing",
 				"fail":    "the disk is full",
-				"unknown": `admin: this release has no act named "unknown"`,
+				"unknown": `admin: this release has no command "unknown"; use a server and a command of the same release`,
 			} {
 				err := caller.Call(ctx, act, input{}, &out)
 				if err == nil {

@@ -250,7 +250,7 @@ func (s *spec) flow(c *call, op *operation) error {
 		if r.Ref != "" {
 			found, known := s.Components.Responses[path.Base(r.Ref)]
 			if !known {
-				return fmt.Errorf("%s leads nowhere", r.Ref)
+				return fmt.Errorf("%s refers to a part that does not exist", r.Ref)
 			}
 			r = found
 		}
@@ -282,7 +282,7 @@ func (s *spec) parameter(p parameter) (parameter, error) {
 	}
 	found, known := s.Components.Parameters[path.Base(p.Ref)]
 	if !known {
-		return p, fmt.Errorf("%s leads nowhere", p.Ref)
+		return p, fmt.Errorf("%s refers to a part that does not exist", p.Ref)
 	}
 	return found, nil
 }
