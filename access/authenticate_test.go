@@ -316,7 +316,7 @@ func TestQueriesByOutcome(t *testing.T) {
 		counting.err = errors.New("away")
 		for _, presented := range []string{wrong, unknown} {
 			if _, err := o.dir.Authenticate(ctx, presented, loopback); access.RefusalOf(err) != nil || !errors.Is(err, counting.err) {
-				t.Errorf("a broken database is told apart: %v", err)
+				t.Errorf("a broken database is not an internal error: %v", err)
 			}
 		}
 	})

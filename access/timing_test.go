@@ -71,7 +71,7 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 				return
 			}
 			if round == rounds {
-				t.Fatalf("refusals can be told apart: right in %.0f %% of the cases", 100*(0.5+worst))
+				t.Fatalf("refusals can be distinguished: right in %.0f %% of the cases", 100*(0.5+worst))
 			}
 		}
 	})

@@ -94,7 +94,7 @@ func refuse(t *testing.T, s *apitest.Server, c *apitest.Client, requests []bad) 
 		t.Errorf("changed\n%s\nto\n%s", before, after)
 	}
 	if logged := s.Logged.String(); logged != "" {
-		t.Errorf("the operator is told: %s", logged)
+		t.Errorf("the log has %s", logged)
 	}
 	s.Send(c, apitest.Wire{Method: "GET", Path: "/me"}).Want(200)
 }

@@ -332,7 +332,7 @@ func TestBatchOverTheLimit(t *testing.T) {
 			}
 		}
 		if locked != 10 { // the 51st refusal locks the key
-			t.Errorf("%d parts are told of the lock", locked)
+			t.Errorf("%d parts name the lock", locked)
 		}
 		if a, _ := c.Batch([]apitest.Part{me}); a.Status != 429 || a.Header.Get("Retry-After") != "300" {
 			t.Errorf("a batch of a locked key: %d %s", a.Status, a.Body)
@@ -766,7 +766,7 @@ func FuzzBatch(f *testing.F) {
 		c.Office.TB = t
 		a := c.Do("POST", "/batch", body)
 		if told := o.Logged.Take(); a.Status >= 500 || told != "" {
-			t.Fatalf("%d %s, the operator is told %q", a.Status, a.Body, told)
+			t.Fatalf("%d %s, the log has %q", a.Status, a.Body, told)
 		}
 		if a.Status != 200 {
 			return

@@ -79,7 +79,7 @@ func TestTablesAreDisjoint(t *testing.T) {
 			t.Errorf("%s can be reached as a program reaches operations: %+v", r.ID, r)
 		}
 		if r.Who == 0 || r.Writes() && r.Audit == "" && r.ID != "bell.read" || !r.Writes() && r.Audit != "" {
-			t.Errorf("%s: nobody may call it, or what it changes is not audited, or what it reads is", r.ID)
+			t.Errorf("%s: it has no callers, or it changes something without an audit word, or it reads with one", r.ID)
 		}
 	}
 }

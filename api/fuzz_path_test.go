@@ -38,7 +38,7 @@ func FuzzQuery(f *testing.F) {
 			apitest.Conform(t, apitest.Current(), "GET", path, w.Code, w.Result().Header, w.Body.Bytes())
 		}
 		if told := o.Logged.Take(); told != "" {
-			t.Fatalf("the operator is told: %s", told)
+			t.Fatalf("the log has %s", told)
 		}
 	})
 }

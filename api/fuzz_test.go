@@ -26,7 +26,7 @@ func FuzzIfMatch(f *testing.F) {
 			return
 		}
 		if !p.Sent {
-			t.Fatalf("%q was sent and is taken as missing", value)
+			t.Fatalf("%q was sent and counts as missing", value)
 		}
 		if p.Any != (strings.TrimSpace(value) == "*") {
 			t.Fatalf("%q: any is %v", value, p.Any)
@@ -102,7 +102,7 @@ func FuzzAccept(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		if acceptsJSON([]string{value}) && !acceptsJSON([]string{"text/html", value}) {
-			t.Fatalf("%q is taken only alone", value)
+			t.Fatalf("%q is accepted only alone", value)
 		}
 		if !acceptsJSON([]string{value, "application/json"}) {
 			t.Fatalf("%q hides application/json", value)

@@ -283,7 +283,7 @@ func TestCrashStoresNothing(t *testing.T) {
 		crash := func() error { return errors.New("the process dies here") }
 		failed := hooked(c, crash, `{"lastName":"Berg","externalId":"x"}`, "k").Want(500, "INTERNAL")
 		if strings.Contains(string(failed.Body), "dies") {
-			t.Errorf("the client is told of the cause: %s", failed.Body)
+			t.Errorf("the client sees the cause: %s", failed.Body)
 		}
 		if after := contents(t, d); after != before {
 			t.Errorf("left behind:\n%s", after)

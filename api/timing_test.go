@@ -91,7 +91,7 @@ func TestInvisibleTakesAsLong(t *testing.T) {
 					}
 				}
 				if worst > tolerance && round == rounds {
-					t.Errorf("%s: hidden records can be told: right in %.0f %% of the cases", op.ID, 100*(0.5+worst))
+					t.Errorf("%s: hidden records can be detected: right in %.0f %% of the cases", op.ID, 100*(0.5+worst))
 				}
 				if worst <= tolerance && seen || round == rounds {
 					if op.Method == "GET" {

@@ -408,7 +408,7 @@ func TestRights(t *testing.T) {
 						told := string(c.Do("GET", "/events?limit=100", nil).Want(200).Body)
 						for tag, record := range records {
 							if strings.Contains(told, record) != may(tag+":read") {
-								t.Errorf("%s: the feed tells of %s: %t", name, tag, !may(tag+":read"))
+								t.Errorf("%s: the feed has events of %s: %t", name, tag, !may(tag+":read"))
 							}
 						}
 					}

@@ -74,7 +74,7 @@ func TestEnvironmentOverridesFile(t *testing.T) {
 		t.Errorf("%q from %q", value, source)
 	}
 	if value, _, _ := s.Look("metered"); value != "true" {
-		t.Errorf("an empty variable was taken for a value: %q", value)
+		t.Errorf("an empty variable counts as a value: %q", value)
 	}
 }
 

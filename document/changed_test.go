@@ -95,7 +95,7 @@ func TestUnreadableStagedBytes(t *testing.T) {
 			}
 			c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(409, "UPLOAD_INCOMPLETE")
 			if !strings.Contains(o.Logged.String(), "upload="+upload) {
-				t.Errorf("%s: the operator is not told: %s", what, o.Logged)
+				t.Errorf("%s: the log does not have the error: %s", what, o.Logged)
 			}
 			c.Put(session, file).Want(204)
 			want(t, c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(202)), map[string]any{"status": "succeeded"})

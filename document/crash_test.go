@@ -205,7 +205,7 @@ func TestEveryStep(t *testing.T) {
 				}
 			}
 			if told != 1 {
-				t.Errorf("the end of %s was told %d times", id, told)
+				t.Errorf("the end of %s was reported %d times", id, told)
 			}
 			return op.JSON()
 		}

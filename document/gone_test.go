@@ -41,7 +41,7 @@ func TestDeletedDuringDownload(t *testing.T) {
 		before.Store(&remove)
 		download(c, id).Want(404, "NOT_FOUND")
 		if said := o.Logged.String(); strings.Contains(said, "internal error") {
-			t.Errorf("the operator is told %s", said)
+			t.Errorf("the log has %s", said)
 		}
 		id = c.Document("b.txt", "text/plain", []byte("Guten Abend\n"))
 		nothing := func() {}

@@ -301,7 +301,7 @@ func TestDamagedContent(t *testing.T) {
 		logged := o.Logged.String()
 		for _, said := range []string{"file not sent completely", "internal error", "damaged", "there are no such bytes"} {
 			if !strings.Contains(logged, said) {
-				t.Errorf("the operator is not told %q: %s", said, logged)
+				t.Errorf("the log does not have %q: %s", said, logged)
 			}
 		}
 	})

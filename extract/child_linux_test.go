@@ -47,7 +47,7 @@ func TestLimitIsProcessorTime(t *testing.T) {
 		t.Errorf("a file that is late: %+v, %v", text, err)
 	}
 	if text := textOf(t, Limits{Time: 600 * time.Millisecond}, "", "test/idle"); text != (Text{Reason: OutOfTime}) {
-		t.Errorf("who does nothing without end: %+v", text)
+		t.Errorf("a child that waits forever: %+v", text)
 	}
 }
 

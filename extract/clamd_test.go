@@ -115,7 +115,7 @@ func TestScanWhileAway(t *testing.T) {
 		t.Errorf("without clamd: %q, %v", found, err)
 	}
 	if err := s.Ping(t.Context()); err == nil {
-		t.Error("clamd is there and was stopped")
+		t.Error("clamd answers although it was stopped")
 	}
 	d.Start(t)
 	if found, err := s.Scan(t.Context(), strings.NewReader("Guten Tag")); found != "" || err != nil {

@@ -123,7 +123,7 @@ func TestExtractReasons(t *testing.T) {
 		{"a picture", "image/png", png, Text{Reason: Unsupported}},
 		{"a type that nobody knows", "application/x-unheard-of", "x", Text{Reason: Unsupported}},
 		{"PDF that is cut", "application/pdf", string(pdfOf("a"))[:60], Text{Reason: Broken}},
-		{"PDF that is none", "application/pdf", "%PDF-1.7\n", Text{Reason: Broken}},
+		{"only the header of a PDF", "application/pdf", "%PDF-1.7\n", Text{Reason: Broken}},
 		{"nothing as PDF", "application/pdf", "", Text{Reason: Broken}},
 		{"Word that is cut", docx, string(word(t, "<w:p/>"))[:100], Text{Reason: Broken}},
 		{"Word without text", docx, string(zipped(t, entry{"a", ""})), Text{Reason: Broken}},
@@ -283,7 +283,7 @@ func TestCacheIsFilledLater(t *testing.T) {
 	x, err := New(Options{Cache: "file/cache", Cold: func(why error) {
 		told++
 		if !strings.Contains(why.Error(), "/file: not a directory") {
-			t.Errorf("told %q", why)
+			t.Errorf("reported %q", why)
 		}
 	}})
 	if err != nil {
@@ -296,7 +296,7 @@ func TestCacheIsFilledLater(t *testing.T) {
 		}
 		made, _ := filepath.Glob("file/cache/*/*")
 		if told != cold || x.warm != warm || warm != (len(made) == 1) {
-			t.Errorf("told %d times, warm %v, kept %q", told, x.warm, made)
+			t.Errorf("reported %d times, warm %v, kept %q", told, x.warm, made)
 		}
 	}
 	read(1, false)

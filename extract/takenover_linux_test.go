@@ -186,7 +186,7 @@ func TestCompromisedReaderReachesNothing(t *testing.T) {
 	text := textOf(t, Limits{}, script.String(), "test/takenover")
 	for _, w := range ways {
 		if !strings.Contains("\n"+text.Body, "\n"+w[0]+": no, ") {
-			t.Errorf("%s: it gets through", w[0])
+			t.Errorf("%s: it is not refused", w[0])
 		}
 	}
 	if t.Failed() || strings.Contains(text.Body, "unknown way") {

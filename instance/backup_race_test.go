@@ -74,7 +74,7 @@ func TestBackupDuringDeletion(t *testing.T) {
 				end := time.Now().Add(time.Minute)
 				for tried := int64(0); tried == 0; { // erased, or put off until later
 					if time.Now().After(end) {
-						t.Fatal("nobody tries to remove the file")
+						t.Fatal("no job tries to remove the file")
 					}
 					if err := i.DB.Read(ctx, func(tx db.Tx) error {
 						return tx.QueryRow(ctx, `select case when count(*) = 0 then 1 else count(case when state = 'waiting' and due_at > $2 then 1 end) end

@@ -127,6 +127,6 @@ func TestCheckCountsRemaining(t *testing.T) {
 	check := checkBlobs(dbtest.SQLite(t), store, clock.NewFake(time.Now().Add(2*time.Hour)))
 	out, err := check(context.Background(), CheckInput{Age: 3600, Remove: true})
 	if err != nil || out.Found != maxFindings+1 || len(out.Findings) != maxFindings || out.Left != 0 {
-		t.Errorf("found %d, told %d, left %d, %v", out.Found, len(out.Findings), out.Left, err)
+		t.Errorf("found %d, listed %d, left %d, %v", out.Found, len(out.Findings), out.Left, err)
 	}
 }

@@ -51,7 +51,7 @@ func TestAnotherMasterKeyIsRefused(t *testing.T) {
 			t.Errorf("with another key in a file: %v", err)
 		}
 		if _, err := os.Stat(named); err != nil {
-			t.Errorf("somebody's key was removed: %v", err)
+			t.Errorf("an existing key was removed: %v", err)
 		}
 
 		acts, done, err := OpenDoor(context.Background(), &wrong.Store)
@@ -116,7 +116,7 @@ func TestOneMasterKeyWins(t *testing.T) {
 			}
 		}
 		if won < 0 {
-			t.Fatal("nobody was accepted")
+			t.Fatal("no server was accepted")
 		}
 		if err := CheckMasterKey(t.Context(), d, clock.System, masterkey.Ring{Current: keys[won]}); err != nil {
 			t.Errorf("later: %v", err)

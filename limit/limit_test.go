@@ -478,7 +478,7 @@ func TestTimesOutOfOrder(t *testing.T) {
 	}
 	c.Advance(time.Second)
 	if s := status(t, l, Charge{Key: "key_a"}, "key"); s.Remaining != 5 {
-		t.Errorf("%d came in within one second", s.Remaining)
+		t.Errorf("%d points were refilled within one second", s.Remaining)
 	}
 }
 
@@ -512,12 +512,12 @@ func TestOverrides(t *testing.T) {
 	}
 	for _, text := range []string{"", "key", "key=", "key=a", "key=1/", "key=1/b", "=1/2/3"} {
 		if err := new(Override).UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is taken", text)
+			t.Errorf("%q is accepted", text)
 		}
 	}
 	for _, o := range []Override{{"keys", 1, 1}, {"key", 0, 0}, {"key", -1, 5}, {"key", 5, 4}, {"key", 1, 1 << 60}} {
 		if _, err := With(o); err == nil {
-			t.Errorf("%v is taken", o)
+			t.Errorf("%v is accepted", o)
 		}
 	}
 	raised, err := With(Override{"key", 10_000_000_000, 10_000_000_000})

@@ -138,7 +138,7 @@ func TestTakenBack(t *testing.T) {
 		broken := takenBack(promisesOf(t, document), promisesOf(t, changed))
 		switch {
 		case test.broken == "" && broken != nil:
-			t.Errorf("%s: told to break clients: %s", test.path, broken)
+			t.Errorf("%s: reported as breaking clients: %s", test.path, broken)
 		case test.broken != "" && !slices.Contains(broken, test.broken):
 			t.Errorf("%s: %s is not among %s", test.path, test.broken, broken)
 		}

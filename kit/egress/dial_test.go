@@ -109,7 +109,7 @@ func listen(t *testing.T, address string) *door {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		t.Skip("this machine has not the address of the test:", err)
+		t.Skip("this machine does not have the address of the test:", err)
 	}
 	d := &door{Listener: l}
 	done := make(chan struct{})
@@ -226,7 +226,7 @@ func TestNotations(t *testing.T) {
 		}
 	}
 	if came := inside.came.Load(); came != 0 {
-		t.Errorf("%d connections came in", came)
+		t.Errorf("%d connections arrived", came)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestPorts(t *testing.T) {
 		t.Errorf("mapped to loopback: %v", err)
 	}
 	if other.came.Load() != 0 {
-		t.Error("somebody came in at another port")
+		t.Error("a connection arrived at another port")
 	}
 }
 
@@ -314,6 +314,6 @@ func TestTransport(t *testing.T) {
 		t.Errorf("without TLS: %v", err)
 	}
 	if inside.Load() != 0 {
-		t.Error("somebody came to the private server")
+		t.Error("a request arrived at the private server")
 	}
 }

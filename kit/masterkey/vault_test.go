@@ -40,6 +40,6 @@ func TestVault(t *testing.T) {
 		t.Error("a vault without a key was made")
 	}
 	if _, err := NewVault(make([]byte, 31)); err == nil {
-		t.Error("a short key was taken")
+		t.Error("a short key was accepted")
 	}
 }

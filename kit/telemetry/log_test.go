@@ -75,6 +75,6 @@ func TestLogsKeepWhatHelps(t *testing.T) {
 
 func TestLogFormats(t *testing.T) {
 	if _, err := NewLogger(nil, "xml", slog.LevelInfo); err == nil {
-		t.Error("xml is taken")
+		t.Error("the format xml is accepted")
 	}
 }
