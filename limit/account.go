@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"kartei/kit/id"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -303,8 +305,8 @@ func levelOfName(name string) level {
 	switch {
 	case name == "":
 		return byOrganization
-	case strings.HasPrefix(name, "key_"):
-		return byKey
+	case strings.HasPrefix(name, id.User), strings.HasPrefix(name, id.ServiceAccount):
+		return byPrincipal
 	}
-	return byPrincipal
+	return byKey // a credential of any kind
 }

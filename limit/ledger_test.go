@@ -333,22 +333,35 @@ func TestJoinAndLeave(t *testing.T) {
 // kill, usage of the day and hour quotas is known except for the last moment.
 func TestRestart(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		c := clock.NewFake(begin)
-		p := launch(t, d, c, settings{})
-		for range 7 {
-			p.call(remove)
-		}
-		p.call(get, 100)
-		p.end()
-		c.Advance(time.Second)
-		p = launch(t, d, c, settings{})
-		for name, want := range map[string]int64{"key": 600 - 71 + 5, "writes": 53, "deletes": 3, "deletes-day": 293, "outflow": 9900, "principal": 1200 - 71, "organization": 3000 - 71} {
-			if left := p.left(remove, name); left != want {
-				t.Errorf("%s: %d left, want %d", name, left, want)
-			}
-		}
-		p.end()
+		restart(t, d, get, remove)
 	})
+}
+
+// TestCredentialRestart checks the same for a credential that is no key.
+func TestCredentialRestart(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		get, remove := get, remove
+		get.Key, remove.Key = "ses_a", "ses_a"
+		restart(t, d, get, remove)
+	})
+}
+
+func restart(t testing.TB, d db.DB, get, remove limit.Charge) {
+	c := clock.NewFake(begin)
+	p := launch(t, d, c, settings{})
+	for range 7 {
+		p.call(remove)
+	}
+	p.call(get, 100)
+	p.end()
+	c.Advance(time.Second)
+	p = launch(t, d, c, settings{})
+	for name, want := range map[string]int64{"key": 600 - 71 + 5, "writes": 53, "deletes": 3, "deletes-day": 293, "outflow": 9900, "principal": 1200 - 71, "organization": 3000 - 71} {
+		if left := p.left(remove, name); left != want {
+			t.Errorf("%s: %d left, want %d", name, left, want)
+		}
+	}
+	p.end()
 }
 
 // TestKill ends a process without a stop. Usage that was unsaved for longer
