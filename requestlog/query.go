@@ -27,7 +27,8 @@ type Filter struct {
 	// Request is the Request-Id of one call; that of a batch selects its parts too.
 	// It contains the time of the call, which bounds the search.
 	Request string
-	// Key is a key's id (key_...) or the first 8 characters of its kid.
+	// Key is the id of a key or of another credential, or the first 8 characters of
+	// a kid.
 	Key      string
 	Statuses Statuses
 	// Since is inclusive, Until exclusive.

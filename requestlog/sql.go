@@ -132,9 +132,12 @@ func (f *Filter) statement(limit int) (string, []any) {
 	if f.Until != 0 {
 		and("at < ?", int64(f.Until))
 	}
-	if strings.HasPrefix(f.Key, "key_") {
+	switch {
+	case strings.HasPrefix(f.Key, id.Key):
 		and("kid_short = (select substr(kid, 1, 8) from api_keys where id = ?) and key_id = ?", f.Key, f.Key)
-	} else if f.Key != "" {
+	case strings.Contains(f.Key, "_"): // the id of another kind of credential
+		and("kid_short = ? and key_id = ?", id.Short(f.Key), f.Key)
+	case f.Key != "":
 		and("kid_short = ?", f.Key)
 	}
 	if f.Statuses.From >= 400 { // the same words as in the partial index

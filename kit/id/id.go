@@ -67,6 +67,10 @@ func Encode(prefix string, u [16]byte) string {
 	return string(b)
 }
 
+// Short returns the last 8 characters of an identifier. They are random: 40 bits,
+// by which people recognize one of a few.
+func Short(s string) string { return s[max(0, len(s)-8):] }
+
 // Time returns the time at which New created an identifier, to the millisecond.
 // s must be valid. For an identifier of another generator the result means
 // nothing.
