@@ -2,11 +2,7 @@ package access
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"slices"
 
-	"kartei/kit/clock"
 	"kartei/store/db"
 )
 
@@ -71,30 +67,6 @@ func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err erro
 		err = nil
 	}
 	return l, err
-}
-
-// KeyAllows reports whether a key may still be used for an operation with
-// scope. The key must be neither revoked nor paused nor expired, and its
-// principal and organization must allow the scope at present. The networks of
-// the key are not compared.
-func KeyAllows(ctx context.Context, tx db.Tx, organization int64, principal, key, scope string, now clock.Micros) (bool, error) {
-	a, err := ActorFor(ctx, tx, organization, principal)
-	switch {
-	case errors.Is(err, db.ErrNoRows):
-		return false, nil
-	case err != nil || a.disabled || a.Gate() != nil || !a.May(scope):
-		return false, err
-	}
-	var scopes string
-	err = tx.QueryRow(ctx, selectKeyScopes, key, organization, now).Scan(&scopes)
-	if errors.Is(err, db.ErrNoRows) {
-		return false, nil
-	}
-	var granted []string
-	if err == nil {
-		err = json.Unmarshal([]byte(scopes), &granted)
-	}
-	return slices.Contains(granted, scope), err
 }
 
 // PauseKeyIn pauses a key inside a transaction. The caller must call Forget

@@ -12,11 +12,12 @@ import (
 // Credential describes what proved the identity of a caller. It never holds the
 // secret.
 type Credential struct {
-	// ID is that of the credential: key_... for an API key.
+	// ID is that of the credential: key_... for an API key. Limits and the
+	// request log count by it.
 	ID   string
 	Kind Kind
 	// Short is the part of a credential that people recognize: the first 8
-	// characters of an API key's kid.
+	// characters of an API key's kid, for other kinds id.Short of ID.
 	Short string
 	// Environment is test or live, and empty for kinds that know neither.
 	Environment string
@@ -62,7 +63,8 @@ type Duties struct {
 	Precondition bool
 	// Limits charges calls to the rate limits and quotas.
 	Limits bool
-	// RequestLog writes calls to the request log.
+	// RequestLog writes calls to the request log. Of a kind without Limits it keeps
+	// a sample if they come fast (see package requestlog).
 	RequestLog bool
 }
 
@@ -95,14 +97,6 @@ type Presented struct {
 	Text string
 }
 
-// Resolver returns the actor of a text that was presented. A refusal is a
-// *fault.Fault with a *Refusal as its cause.
-type Resolver func(ctx context.Context, text string, from netip.Addr) (*Actor, error)
-
-// Accept makes the directory resolve one more scheme. It must be called before
-// the first call of Resolve.
-func (d *Directory) Accept(s Scheme, r Resolver) { d.resolvers[s] = r }
-
 // Resolve returns the actor of a credential. from is the caller's address.
 //
 // The actor may come from the cache although another process has changed the
@@ -124,11 +118,15 @@ func (d *Directory) Resolve(ctx context.Context, p Presented, from netip.Addr, f
 	case Local:
 		return &operator, false, nil
 	}
-	if r := d.resolvers[p.Scheme]; r != nil {
-		a, err = r(ctx, p.Text, from)
-		return a, false, err
+	f := d.finders[p.Scheme]
+	switch {
+	case p.Text == "":
+		return nil, false, refused(Missing, Credential{}, 0)
+	case f.ByText == nil:
+		return nil, false, refused(Malformed, Credential{}, 0)
 	}
-	return nil, false, refused(Malformed, Credential{}, 0)
+	a, err = d.find(ctx, &f, p.Text, from)
+	return a, false, err
 }
 
 // operator is the operator of the instance. It belongs to no organization.
@@ -158,18 +156,6 @@ func (d *Directory) Confirm(ctx context.Context, tx db.Tx, a *Actor) error {
 // Used records that a confirmed actor called from an address.
 func (d *Directory) Used(a *Actor, from netip.Addr) {
 	d.succeeded(a.key, source(from.Unmap().WithZone("")), clock.Now(d.clock))
-}
-
-// With returns the principal as a caller with a credential that has scopes. If
-// the kind is in the table, the duties come from there.
-func (a *Actor) With(c Credential, scopes []string) *Actor {
-	if d, known := duties[c.Kind]; known {
-		c.Duties = d
-	}
-	caller := *a
-	caller.credential = c
-	caller.scopes = effectiveScopes(scopes, &caller)
-	return &caller
 }
 
 // Gate applies the organization's own switches to a caller whose duties include

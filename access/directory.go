@@ -13,6 +13,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/store/db"
 )
 
@@ -64,7 +65,7 @@ type Directory struct {
 	// shared is true if other processes may change the database. Then every
 	// call asks whether one did.
 	shared      bool
-	resolvers   map[Scheme]Resolver
+	finders     map[Scheme]Finder
 	generations generations
 	decoy       [sha256.Size]byte
 	cache       atomic.Pointer[keyCache]
@@ -83,12 +84,13 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 	o = o.withDefaults()
 	dir := &Directory{
 		db: d, clock: c, options: o,
-		shared:    d.Dialect().Name != "sqlite",
-		throttle:  newThrottle(o.Failures, o.FailureWindow, o.Addresses),
-		uses:      uses{pending: make(map[string]clock.Micros)},
-		resolvers: make(map[Scheme]Resolver),
-		seen:      make(map[string]*atomic.Pointer[sightings]),
+		shared:   d.Dialect().Name != "sqlite",
+		throttle: newThrottle(o.Failures, o.FailureWindow, o.Addresses),
+		uses:     uses{pending: make(map[string]clock.Micros)},
+		finders:  make(map[Scheme]Finder),
+		seen:     make(map[string]*atomic.Pointer[sightings]),
 	}
+	dir.Accept(Bearer, Finder{Kind: Key, Prefix: id.Key, ByID: keyByID}) // Authenticate has the texts
 	dir.generations.read = dir.readGeneration
 	rand.Read(dir.decoy[:])
 	dir.cache.Store(newKeyCache(0, o.Credentials))
@@ -207,7 +209,7 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 				return nil, err
 			}
 		}
-		return nil, d.refuse(reason, cred, source(from), now)
+		return nil, d.refuse(reason, cred.owner(), source(from), now)
 	}
 	d.succeeded(cred, source(from), now)
 	return cred.actor, nil
@@ -274,17 +276,25 @@ func within(nets []netip.Prefix, from netip.Addr) bool {
 // absent returns a kid that no key has, next to kid in the index.
 func absent(kid string) string { return kid[:len(kid)-1] + "~" }
 
+// owner returns the actor of a key, nil for no key.
+func (k *cachedKey) owner() *Actor {
+	if k == nil {
+		return nil
+	}
+	return k.actor
+}
+
 // refuse counts a refusal and returns it: as the one 401, or as 429 if the
-// address is blocked already.
-func (d *Directory) refuse(reason Reason, cred *cachedKey, from netip.Addr, now clock.Micros) error {
+// address is blocked already. owner is that of the credential, if it is known.
+func (d *Directory) refuse(reason Reason, owner *Actor, from netip.Addr, now clock.Micros) error {
 	if left := d.throttle.blocked(from, now); left > 0 {
 		return throttled(left)
 	}
 	d.throttle.failed(from, now)
-	if cred == nil {
+	if owner == nil {
 		return refused(reason, Credential{}, 0)
 	}
-	return refused(reason, cred.actor.credential, cred.actor.organization.Number)
+	return refused(reason, owner.credential, owner.organization.Number)
 }
 
 func throttled(left time.Duration) error {
@@ -320,17 +330,23 @@ func (d *Directory) vouched(kid string, cred *cachedKey, from netip.Addr, now cl
 // succeeded records the time and the address of a key's use, at most once a
 // minute.
 func (d *Directory) succeeded(cred *cachedKey, from netip.Addr, now clock.Micros) {
-	seen := cred.seen.Load()
-	if last := seen.last(from); last == 0 || now-last >= sightingFresh || now < last {
-		next := seen.with(from, now)
-		cred.seen.CompareAndSwap(seen, &next) // a concurrent call of the key is recorded with the next one
-	}
+	sighted(cred.seen, from, now)
 	if last := cred.used.Load(); now-clock.Micros(last) >= useResolution && cred.used.CompareAndSwap(last, int64(now)) {
 		d.uses.mark(cred.kid, now)
 	}
 }
 
-// sightingsOf returns the sightings of an existing key.
+// sighted records the address of a success, at most once a minute.
+func sighted(at *atomic.Pointer[sightings], from netip.Addr, now clock.Micros) {
+	seen := at.Load()
+	if last := seen.last(from); last == 0 || now-last >= sightingFresh || now < last {
+		next := seen.with(from, now)
+		at.CompareAndSwap(seen, &next) // a concurrent success is recorded with the next one
+	}
+}
+
+// sightingsOf returns the sightings of an existing credential: the kid of a key,
+// the hash of another text.
 func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
 	d.mu.Lock()
 	defer d.mu.Unlock()

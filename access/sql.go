@@ -1,12 +1,14 @@
 package access
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/netip"
 
+	"kartei/kit/clock"
 	"kartei/store/db"
 )
 
@@ -87,9 +89,8 @@ const (
 		order by p.id`
 	selectKeyLabel = `select k.kid, k.name, o.name
 		from api_keys k join organizations o on o.number = k.organization where k.id = $1`
-	selectKeyScopes = `select scopes from api_keys
-		where id = $1 and organization = $2 and expires_at > $3 and paused = false and revoked_at = 0`
-	updatePaused = `update api_keys set paused = true where id = $1 and paused = false`
+	selectKeyByID = `select principal_id, expires_at, paused, revoked_at, scopes from api_keys where id = $1 and organization = $2`
+	updatePaused  = `update api_keys set paused = true where id = $1 and paused = false`
 )
 
 // scanKey reads a row of selectCredential for a kid and makes the actor
@@ -127,6 +128,25 @@ func scanKey(row db.Row, kid string) (*cachedKey, error) {
 	a.scopes = effectiveScopes(scopes, &a)
 	cred.kid, cred.actor, a.key = kid, &a, &cred
 	return &cred, nil
+}
+
+// keyByID finds a key for Directory.Allows.
+func keyByID(ctx context.Context, tx db.Tx, organization int64, id string) (Proof, error) {
+	p := Proof{Credential: Credential{ID: id}, Organization: organization}
+	var paused bool
+	var revokedAt clock.Micros
+	var scopes string
+	err := tx.QueryRow(ctx, selectKeyByID, id, organization).Scan(&p.Principal, &p.ExpiresAt, &paused, &revokedAt, &scopes)
+	if err != nil {
+		return Proof{}, err
+	}
+	switch {
+	case revokedAt != 0:
+		p.Refused = Revoked
+	case paused:
+		p.Refused = Paused
+	}
+	return p, json.Unmarshal([]byte(scopes), &p.Scopes)
 }
 
 func readJSON(scopes string, s *[]string, networks string, n *[]netip.Prefix, rights string, r *Rights) error {

@@ -38,7 +38,7 @@ type caller struct {
 // asks first (see walk). No call is answered, and nothing is changed, on an
 // unconfirmed assumption.
 func authenticate(a *API, ctx context.Context, c *call) (err error) {
-	if c.console != nil && c.console.Who.Has(byAnyone) && c.Credential == (Credential{}) {
+	if c.console != nil && c.console.Who.Has(byAnyone) && c.Credential.Text == "" && c.Credential.Scheme != access.Local {
 		c.actor = access.Nobody()
 		return nil
 	}

@@ -28,15 +28,12 @@ const badges access.Scheme = "badge"
 // issueBadges makes an office accept badges with every scope.
 func issueBadges(t *testing.T, o *apitest.Office, organization int64, duties *access.Duties) {
 	t.Helper()
-	o.Directory.Accept(badges, func(ctx context.Context, name string, _ netip.Addr) (a *access.Actor, err error) {
-		err = o.DB.Read(ctx, func(tx db.Tx) error {
-			principal, err := access.ActorFor(ctx, tx, organization, name)
-			if err == nil {
-				a = principal.With(access.Credential{ID: "bdg_" + name, Kind: "badge", Duties: *duties}, access.AllScopes())
-			}
-			return err
-		})
-		return a, err
+	o.Directory.Accept(badges, access.Finder{
+		Kind: "badge", Prefix: "bdg_", Duties: duties,
+		ByText: func(_ context.Context, _ db.Tx, name string) (access.Proof, error) {
+			return access.Proof{Credential: access.Credential{ID: "bdg_" + name}, Organization: organization, Principal: name, Scopes: access.AllScopes()}, nil
+		},
+		ByID: func(context.Context, db.Tx, int64, string) (access.Proof, error) { return access.Proof{}, db.ErrNoRows },
 	})
 }
 
@@ -140,6 +137,10 @@ func TestNewCredentialKind(t *testing.T) {
 			if duties.RequestLog {
 				want += called
 			}
+			mine, err := o.Requests(requestlog.QueryInput{Organization: o.SandboxID, Key: "bdg_" + c.Principal, Limit: 1000})
+			if err != nil || len(mine.Data) != want-len(before.Data) {
+				t.Errorf("%d calls of the badge are in the request log, want %d: %v", len(mine.Data), want-len(before.Data), err)
+			}
 			if len(logged.Data) != want {
 				t.Errorf("%d of %d calls are in the request log, want %d", len(logged.Data), called, want)
 			}
@@ -147,8 +148,8 @@ func TestNewCredentialKind(t *testing.T) {
 	}
 }
 
-// TestUnknownScheme presents a scheme that no kind of credential has.
-func TestUnknownScheme(t *testing.T) {
+// TestCredentialScheme presents a scheme that no kind of credential has.
+func TestCredentialScheme(t *testing.T) {
 	o := office(t)
 	for _, credential := range []api.Credential{{}, {Scheme: badges, Text: o.User(access.Admin)}, api.Bearer(""), api.Bearer("local")} {
 		_, err := api.Call[api.Me](t.Context(), o.API, api.Caller{Door: "test", Credential: credential}, "me.get", api.Arguments{})

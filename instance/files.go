@@ -23,7 +23,7 @@ func (i *Instance) takeFiles() {
 	i.Files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared, Types: i.types.Names()}
 	i.files.ping = i.pingFiles
 	i.files.lost, i.files.back = "the files of documents cannot be reached or stored", "the files of documents can be reached again"
-	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs}
+	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs, Access: i.Directory}
 }
 
 // newMaker returns the maker of documents for the settings.

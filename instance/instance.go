@@ -227,8 +227,8 @@ func (i *Instance) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.takeFiles()
 	i.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Store, &i.config.Server))
+	i.takeFiles()
 	i.Log = requestlog.New(i.DB, i.clock)
 	if i.notices, err = i.center(); err != nil {
 		return err

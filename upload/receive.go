@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/blob"
@@ -23,9 +22,16 @@ type Receiver struct {
 	DB    db.DB
 	Clock clock.Clock
 	Store blob.Store
+	// Access tells whether a credential is still valid.
+	Access Access
 	// Addresses verifies the addresses of sessions. It is nil if files go to a
 	// bucket, which has addresses of its own.
 	Addresses Verifier
+}
+
+// Access is access.Directory.
+type Access interface {
+	Allows(ctx context.Context, tx db.Tx, organization int64, credential, scope string, now clock.Micros) (bool, error)
 }
 
 // Verifier knows what a token grants; see blob.Local.
@@ -108,9 +114,9 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	if err != nil { // the state is unknown, and an earlier file may have been acknowledged
 		return err
 	}
-	// If the session has expired or its key may no longer upload, the late file
-	// is removed here, since nothing else removes it. The file of a consumed
-	// session stays, because an operation may still be reading it.
+	// If the session has expired or its credential may no longer upload, the
+	// late file is removed here, since nothing else removes it. The file of a
+	// consumed session stays, because an operation may still be reading it.
 	if s == Expired || s == withdrawn {
 		if err := r.Store.Delete(ctx, granted.Name); err != nil {
 			return errors.Join(s.fault(), err)
@@ -123,18 +129,18 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 // file.
 const storeTimeout = 30 * time.Second
 
-// withdrawn is the state of a session whose key may not upload at the moment.
+// withdrawn is the state of a session whose credential may not upload at the moment.
 const withdrawn Status = "withdrawn"
 
 // state returns Pending while a session accepts its file, else Consumed,
 // Expired or withdrawn. The address of a session is a credential of its own,
-// which must not outlive the rights of the key that opened it.
+// which must not outlive the rights of the one that opened it.
 func (r *Receiver) state(ctx context.Context, organization int64, name string) (s Status, err error) {
 	err = r.DB.Read(ctx, func(tx db.Tx) error {
 		now := clock.Now(r.Clock)
-		var principal, key, operation string
-		err := tx.QueryRow(ctx, `select principal, key_id, operation from uploads where organization = $1 and id = $2 and expires_at > $3`,
-			organization, name, now).Scan(&principal, &key, &operation)
+		var credential, operation string
+		err := tx.QueryRow(ctx, `select key_id, operation from uploads where organization = $1 and id = $2 and expires_at > $3`,
+			organization, name, now).Scan(&credential, &operation)
 		switch {
 		case errors.Is(err, db.ErrNoRows):
 			s = Expired
@@ -145,7 +151,7 @@ func (r *Receiver) state(ctx context.Context, organization int64, name string) (
 			s = Consumed
 			return nil
 		}
-		allowed, err := access.KeyAllows(ctx, tx, organization, principal, key, "documents:write", now)
+		allowed, err := r.Access.Allows(ctx, tx, organization, credential, "documents:write", now)
 		if s = withdrawn; allowed {
 			s = Pending
 		}

@@ -527,7 +527,7 @@ func TestAcknowledgedStays(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r := &upload.Receiver{DB: d, Clock: o.Clock, Store: &following{o.Store, func() { cancel(); then() }}}
+			r := &upload.Receiver{DB: d, Clock: o.Clock, Store: &following{o.Store, func() { cancel(); then() }}, Access: o.Directory}
 			return r.Receive(ctx, granted, bytes.NewReader(file), -1)
 		}
 		asked, left := open(c, len(file)), open(c, len(file))

@@ -1,10 +1,14 @@
 package upload_test
 
 import (
+	"context"
+	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -88,6 +92,36 @@ func TestWithdrawn(t *testing.T) {
 				}
 			})
 		}
+	})
+}
+
+// TestCredentialOpensUpload: a credential of any kind opens a session, whose address takes
+// a file while the credential is valid.
+func TestCredentialOpensUpload(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		c := o.As(access.Member)
+		actor, err := o.Directory.Authenticate(t.Context(), c.Key, netip.MustParseAddr("192.0.2.1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		badge := access.Proof{Credential: access.Credential{ID: "bdg_a"}, Organization: actor.Org(), Principal: c.Principal, Scopes: access.AllScopes()}
+		o.Directory.Accept("badge", access.Finder{
+			Kind: "badge", Prefix: "bdg_", Duties: &access.Duties{},
+			ByText: func(context.Context, db.Tx, string) (access.Proof, error) { return badge, nil },
+			ByID:   func(context.Context, db.Tx, int64, string) (access.Proof, error) { return badge, nil },
+		})
+		file := []byte("Guten Tag\n")
+		body := fmt.Appendf(nil, `{"fileName":"a.txt","contentType":"text/plain","size":%d}`, len(file))
+		opened := o.API.Do(t.Context(), &api.Request{
+			Method: "POST", Path: "/uploads", Door: api.Web, Credential: api.Credential{Scheme: "badge", Text: "a"},
+			Header: map[string][]string{"Content-Type": {"application/json"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
+		}, nil)
+		session := &apitest.Answer{TB: t, Status: opened.Status, Body: opened.Body}
+		badge.Refused = access.Revoked
+		c.Put(session.Want(201), file).Want(404, "NOT_FOUND")
+		badge.Refused = ""
+		c.Put(session, file).Want(204)
 	})
 }
 

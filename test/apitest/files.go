@@ -142,7 +142,7 @@ func (o *Office) Restart() {
 }
 
 func (o *Office) receiver() *upload.Receiver {
-	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs(), Addresses: o.Store}
+	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs(), Access: o.Directory, Addresses: o.Store}
 }
 
 // withUploads adds the address for uploads to the handler.
