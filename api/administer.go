@@ -118,9 +118,10 @@ var notAdministered = fault.Text{
 	EN: "You do not have the right to do this. An admin of your organization can help.",
 }
 
-// administer runs a row of the second table: a read on a reading connection, a
-// change in one transaction with its line of the audit log. After a change it
-// clears the cache of callers, even if the outcome of the commit is unknown.
+// administer runs a row of the second table. A read has a reading connection. A
+// change has one transaction, which includes its line of the audit log. After a
+// change it clears the cache of callers, even if the outcome of the commit is
+// unknown.
 func (a *API) administer(ctx context.Context, c *call) (err error) {
 	if c.op.Run.prefetch != nil {
 		c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())

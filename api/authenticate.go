@@ -19,13 +19,14 @@ func Bearer(text string) Credential { return Credential{Scheme: access.Bearer, T
 // Local returns the credential of a door that only the operator can reach.
 func Local() Credential { return Credential{Scheme: access.Local} }
 
-// caller is who makes a call, or why nobody does.
+// caller holds the results of authenticate: the actor, or the reason of the
+// refusal.
 type caller struct {
 	actor   *access.Actor
 	duties  access.Duties   // of the kind of credential
 	refusal *access.Refusal // for the request log
-	// assumed is true while the actor comes from the cache; again, after that
-	// turned out to be stale.
+	// assumed is true while the actor comes from the cache. again is true after
+	// that turned out to be stale.
 	assumed, again bool
 }
 

@@ -324,8 +324,8 @@ func auditInputs(t *testing.T, o *apitest.Office) map[string]any {
 	}
 }
 
-// TestLastAdmin checks that an organization keeps an admin, whatever its admins do.
-// Only the operator can take the last one.
+// TestLastAdmin checks that admins cannot take the last admin of their
+// organization. Only the operator can.
 func TestLastAdmin(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -352,13 +352,12 @@ func TestLastAdmin(t *testing.T) {
 		set(api.Local(), api.Admin, settings.PrincipalChange{ID: admin, Disabled: &yes}, 200)
 		set(api.Local(), api.Admin, settings.PrincipalChange{ID: admin, Disabled: &no}, 200)
 		set(api.Local(), api.Admin, settings.PrincipalChange{ID: disabled, Role: &role, Disabled: &no}, 200)
-		set(as, api.Web, settings.PrincipalChange{ID: admin, Role: &viewer}, 200) // there is another one
+		set(as, api.Web, settings.PrincipalChange{ID: admin, Role: &viewer}, 200) // another admin remains
 	})
 }
 
-// TestAdminsDemoteEachOther checks that one admin remains if two take the role from
-// each other at the same time. Both calls know their callers as admins before
-// either begins.
+// TestAdminsDemoteEachOther checks that one admin remains if two demote each
+// other at the same time. Both calls begin while both callers are admins.
 func TestAdminsDemoteEachOther(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)

@@ -17,7 +17,7 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// decoded is what a client sent, as values.
+// decoded holds the results of decode: the values that the client sent.
 type decoded struct {
 	sent        func() ([]byte, error) // returns the body, read at most once
 	parameters  []schema.Parameter

@@ -107,7 +107,7 @@ func (f *filing) make(taken map[string]bool) *filtered {
 	return r
 }
 
-// hide makes the records private that the family refers to, and then deletes
+// hide makes the records that the family refers to private, and then deletes
 // them. A caller who does not see a record finds nothing by it.
 func (f *filing) hide() {
 	f.T.Helper()

@@ -13,7 +13,8 @@ import (
 // searchCost is the extra cost of a search (contract, 'Cost per operation').
 const searchCost = 5
 
-// metered is what a call costs, and what limits say about it.
+// metered holds the results of limits: the charge of a call, and the decision
+// about it.
 type metered struct {
 	charged  limit.Charge
 	decision limit.Decision

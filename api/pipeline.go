@@ -90,8 +90,8 @@ type Response struct {
 	File *File
 }
 
-// call is a request on the path. What a stage finds out is declared in the file
-// of the stage.
+// call is a request on the path. The results of a stage are declared in the
+// file of the stage.
 type call struct {
 	*Request
 	id       string // req_...

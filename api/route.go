@@ -19,7 +19,7 @@ type node struct {
 	children map[string]*node // fixed words; "{id}" stands for any segment
 }
 
-// routed is what a call asks for.
+// routed holds the results of route.
 type routed struct {
 	op      *Operation
 	console *ConsoleRow // if the row is of the second table

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// outcome is what became of a call.
+// outcome holds the results of run.
 type outcome struct {
 	fingerprint string // of the content, if there is an idempotency key
 	prefetched  any

@@ -54,7 +54,7 @@ func TestSearchedMembers(t *testing.T) {
 		}
 		for member := range indexed(fields) {
 			if member == "phone" && id == "contacts.list" {
-				member = "mobile" // told together
+				member = "mobile" // described together
 			}
 			w, known := searched[member]
 			if !known {

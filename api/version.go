@@ -11,7 +11,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// pinned is the version in which a call is served.
+// pinned holds the results of version: the version that serves a call.
 type pinned struct {
 	version string
 	rules   *schema.Document

@@ -19,9 +19,9 @@ import (
 // Age is the retention of a line.
 const Age = 400 * 24 * time.Hour
 
-// Instance is the organization number of acts that belong to no organization,
-// for example a pause of the API, or the erasure of an organization: that removes
-// the organization's own lines.
+// Instance is the organization number of acts that belong to no organization.
+// Examples are a pause of the API, and the erasure of an organization: the
+// erasure removes the organization's own lines.
 const Instance int64 = 0
 
 // OperatorKind is the kind of the operator's credential. Filter.Who accepts it

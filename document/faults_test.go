@@ -100,9 +100,9 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// A file of another type than declared ends its operation, and the principal is
-// told the reason. Nothing of the file stays, and no other principal learns of
-// it.
+// If a file has another type than declared, its operation ends with the reason
+// for its principal. Nothing of the file stays, and no other principal learns
+// of it.
 func TestRejected(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c, colleague, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)

@@ -78,7 +78,7 @@ func (c *content) archive(head []byte) string {
 	z, err := zip.NewReader(bounded, c.size)
 	switch {
 	case errors.Is(err, errDirectory):
-		return "application/zip" // whatever it contains
+		return "application/zip" // too many entries to look for another type
 	case err != nil:
 		return Unknown
 	case len(z.File) == 0:

@@ -23,7 +23,7 @@ import (
 
 // Text is the result of reading a file.
 type Text struct {
-	Body   string // valid UTF-8 without control characters but tab and line feed; what was read until Reason
+	Body   string // valid UTF-8 without control characters except tab and line feed; the text before Reason occurred
 	Cut    bool   // the file has more text than the limit
 	Reason Reason // why text is missing; "" if the file was read to its end or to the limit
 }

@@ -21,11 +21,11 @@ import (
 //
 //	sent ContactCreate.title: maxLength 200; minLength 1; pattern ^...; type null string
 //
-// A line begins with `call` for an operation, `sent` for the content of requests,
-// `answered` for the content of answers, or `problem` for all problems of a
-// status. Names of schemas are promised, because clients are generated from them;
-// names of other components are not. Lengths and sizes of answers are not
-// promised either, since they follow from the requests.
+// A line begins with `call` for an operation, `sent` for the content of
+// requests, or `answered` for the content of answers. `problem` is for all
+// problems of a status. Names of schemas are promised, because clients are
+// generated from them; names of other components are not. Lengths and sizes of
+// answers are not promised either, since they follow from the requests.
 var (
 	grow    = flag.Bool("grow", false, "write what documents promise in addition; what they took back fails (make openapi)")
 	retract = flag.Bool("retract", false, "write what documents promise, also where less than before (make retract)")

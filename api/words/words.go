@@ -1,10 +1,10 @@
 // Package words owns what the OpenAPI documents say in words, in German and in English.
 //
-// Each text has a key. It begins with the id of an operation
-// (contacts.create.summary), with a Go type (contact.Contact) and a member of
-// it (contact.Fields.firstName), or with a type of events
+// Each text has a key. A key begins with the id of an operation
+// (contacts.create.summary), with a Go type and a member
+// (contact.Fields.firstName), or with a type of events
 // (contact.created.summary). parts.go has the texts that belong to none of
-// these. A key stands in the file of its first word.
+// these. A text is in the file of the first word of its key.
 package words
 
 import (

@@ -1,10 +1,10 @@
 // Package legacy owns the formats before 2007: Word, Excel, PowerPoint and Outlook in compound files, and RTF.
 //
-// A compound file (MS-CFB) is a file system within a file: a file allocation
+// A compound file (MS-CFB) is a file system within a file. A file allocation
 // table names the sector that follows each sector, and a directory names the
-// streams. compound.go reads that; word.go, excel.go, powerpoint.go and
-// outlook.go read the records within the streams. sniff.go says for the server
-// what a compound file holds. Everything else runs in the child process.
+// streams. compound.go reads these tables. word.go, excel.go, powerpoint.go and
+// outlook.go read the records within the streams. sniff.go returns the kind of
+// a compound file to the server. Everything else runs in the child process.
 package legacy
 
 import (

@@ -9,7 +9,7 @@ type Entry struct {
 	Status int
 	// Title is constant per code (RFC 9457 section 3.1.3).
 	Title Text
-	// Detail is the sentence for a fault without one of its own; empty for
+	// Detail is the sentence for a fault without its own; empty for
 	// UNAUTHENTICATED.
 	Detail Text
 	// What happened, Why it happens, and what clients can Do.
