@@ -13,7 +13,8 @@ type ByID struct {
 	ID string `json:"id"`
 }
 
-// Page is the input of a list, the oldest entries first.
+// Page is the input of a list. Where it needs more members, they stand beside these
+// in a type of its own.
 type Page struct {
 	// Organization is the id of an organization; empty means all.
 	Organization string `json:"organizationId,omitempty"`
@@ -27,6 +28,30 @@ type Page struct {
 type List[T any] struct {
 	Data    []T  `json:"data"`
 	HasMore bool `json:"hasMore"`
+}
+
+// MaxPage bounds the entries of a page.
+const MaxPage = 1000
+
+// PageSize checks the limit of an input. A limit of zero means unset.
+func PageSize(limit, unset int) (int, error) {
+	if limit == 0 {
+		return unset, nil
+	}
+	if limit < 1 || limit > MaxPage {
+		return 0, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxPage}})
+	}
+	return limit, nil
+}
+
+// PageOf returns a page. The caller reads one row more than the limit, which says
+// that there are more.
+func PageOf[T any](rows []T, limit int) List[T] {
+	page := List[T]{Data: append([]T{}, rows...)}
+	if len(rows) > limit {
+		page.Data, page.HasMore = page.Data[:limit], true
+	}
+	return page
 }
 
 // Changed declares that a transaction changes rights, so that every replica

@@ -189,14 +189,12 @@ type Entry struct {
 // Bell returns entries of the bells of an organization, newest first. live is
 // the number of the organization that holds its people.
 func (c *Center) Bell(ctx context.Context, tx db.Tx, live int64, in BellInput) (page access.List[Entry], err error) {
-	if in.Limit <= 0 || in.Limit > 1000 {
-		in.Limit = 100
+	limit, err := access.PageSize(in.Limit, 100)
+	if err != nil {
+		return page, err
 	}
-	page.Data, err = c.entries(ctx, tx, live, in)
-	if len(page.Data) > in.Limit {
-		page.Data, page.HasMore = page.Data[:in.Limit], true
-	}
-	return page, err
+	found, err := c.entries(ctx, tx, live, in, limit+1)
+	return access.PageOf(found, limit), err
 }
 
 // MarkRead marks entries of a user as read: the one with an id, or all if the
@@ -215,8 +213,8 @@ func (c *Center) Has(ctx context.Context, tx db.Tx, live int64, user, entry stri
 	return n > 0, err
 }
 
-func (c *Center) entries(ctx context.Context, tx db.Tx, live int64, in BellInput) ([]Entry, error) {
-	rows, err := tx.Query(ctx, selectNotices, live, in.Principal, in.After, int64(in.Limit)+1)
+func (c *Center) entries(ctx context.Context, tx db.Tx, live int64, in BellInput, n int) ([]Entry, error) {
+	rows, err := tx.Query(ctx, selectNotices, live, in.Principal, in.After, int64(n))
 	if err != nil {
 		return nil, err
 	}

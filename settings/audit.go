@@ -7,7 +7,6 @@ import (
 	"kartei/app"
 	"kartei/audit"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
 )
 
 // AuditInput is the input of ListAudit. Empty members do not restrict.
@@ -30,22 +29,16 @@ type AuditInput struct {
 
 // ListAudit returns lines of the audit log, the newest first.
 func ListAudit(ctx context.Context, c *app.Call, in AuditInput) (access.List[audit.Line], error) {
-	page := access.List[audit.Line]{}
-	if in.Limit == 0 {
-		in.Limit = 100
-	}
-	if in.Limit < 1 || in.Limit > maxPage {
-		return page, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxPage}})
+	limit, err := access.PageSize(in.Limit, 100)
+	if err != nil {
+		return access.List[audit.Line]{}, err
 	}
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {
-		return page, err
+		return access.List[audit.Line]{}, err
 	}
-	page.Data, err = audit.Query(ctx, c.Tx, ids, audit.Filter{
-		Who: in.Who, Word: in.Word, Target: in.Target, Since: in.Since, Until: in.Until, Before: in.Before, Limit: in.Limit + 1,
+	lines, err := audit.Query(ctx, c.Tx, ids, audit.Filter{
+		Who: in.Who, Word: in.Word, Target: in.Target, Since: in.Since, Until: in.Until, Before: in.Before, Limit: limit + 1,
 	})
-	if len(page.Data) > in.Limit {
-		page.Data, page.HasMore = page.Data[:in.Limit], true
-	}
-	return page, err
+	return access.PageOf(lines, limit), err
 }

@@ -19,8 +19,6 @@ const (
 	maxName     = 200
 	maxEmail    = 254
 	maxNetworks = 50
-	// maxPage bounds the entries of a page.
-	maxPage = 1000
 )
 
 // faults collects the errors of an input, so that they are reported together.

@@ -36,13 +36,14 @@ type FailedJob struct {
 
 // ListJobs counts the jobs and lists the failed ones.
 func ListJobs(ctx context.Context, c *app.Call, in JobsInput) (out JobsOutput, err error) {
-	if in.Limit <= 0 || in.Limit > maxPage {
-		in.Limit = 100
+	limit, err := access.PageSize(in.Limit, 100)
+	if err != nil {
+		return out, err
 	}
 	if out.Counts, err = job.Counts(ctx, c.Tx); err != nil {
 		return out, err
 	}
-	failed, err := job.FailedJobs(ctx, c.Tx, in.Limit)
+	failed, err := job.FailedJobs(ctx, c.Tx, limit)
 	if err != nil {
 		return out, err
 	}

@@ -82,26 +82,19 @@ func organizationField(ctx context.Context, c *app.Call, f *faults, name string)
 	return o, err
 }
 
-// list reads a page. It reads one row more than the limit, to know whether
-// there are more. query takes the limit as its first argument.
+// list reads a page with the limit of p. query takes the number of rows as its first
+// argument; the order and what p.After means are the query's.
 func list[T any](ctx context.Context, tx db.Tx, p access.Page, scan func(db.Row) (T, error), query string, args ...any) (access.List[T], error) {
-	page := access.List[T]{Data: []T{}}
-	limit := p.Limit
-	if limit == 0 {
-		limit = maxPage
-	}
-	if limit < 1 || limit > maxPage {
-		return page, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxPage}})
+	limit, err := access.PageSize(p.Limit, access.MaxPage)
+	if err != nil {
+		return access.List[T]{}, err
 	}
 	found, err := db.List(ctx, tx, scan, query, append([]any{int64(limit) + 1}, args...)...)
-	page.Data = append(page.Data, found...)
-	if len(page.Data) > limit {
-		page.Data, page.HasMore = page.Data[:limit], true
-	}
-	return page, err
+	return access.PageOf(found, limit), err
 }
 
-// unknown returns NOT_FOUND for an id in the input.
+// unknown returns NOT_FOUND for an id in the input. What the caller does not reach
+// gets the same answer as what does not exist.
 func unknown(de, en string) error {
 	return &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
 		DE: de + " mit dieser Kennung gibt es nicht.",

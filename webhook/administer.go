@@ -152,13 +152,6 @@ func (in *LogInput) page(organization int64, limit int) *question {
 	return q.then(" order by id desc limit", limit)
 }
 
-func pageSize(limit int) int {
-	if limit <= 0 || limit > 1000 {
-		return 100
-	}
-	return limit
-}
-
 // mayAdminister reports whether the caller administers the endpoints of a
 // principal. The operator administers all, everyone their own, and admins also
 // those of service accounts.
@@ -182,16 +175,17 @@ func (q *question) administered(c *app.Call) *question {
 
 // ListInfos returns endpoints for administration.
 func ListInfos(ctx context.Context, c *app.Call, in FindInput) (page access.List[Info], err error) {
-	limit := pageSize(in.Limit)
-	page = access.List[Info]{Data: []Info{}}
+	limit, err := access.PageSize(in.Limit, 100)
+	if err != nil {
+		return page, err
+	}
 	list, err := in.read(ctx, c, limit+1)
 	if err != nil {
 		return page, err
 	}
-	if len(list) > limit {
-		list, page.HasMore = list[:limit], true
-	}
-	for _, r := range list {
+	rows := access.PageOf(list, limit)
+	page = access.List[Info]{Data: []Info{}, HasMore: rows.HasMore}
+	for _, r := range rows.Data {
 		info, err := inform(ctx, c.Tx, &r)
 		if err != nil {
 			return page, err
@@ -280,8 +274,10 @@ func (in *One) find(ctx context.Context, c *app.Call) (r Row, err error) {
 
 // ListAttempts returns entries of the delivery log.
 func ListAttempts(ctx context.Context, c *app.Call, in LogInput) (page access.List[Attempt], err error) {
-	limit := pageSize(in.Limit)
-	page = access.List[Attempt]{Data: []Attempt{}}
+	limit, err := access.PageSize(in.Limit, 100)
+	if err != nil {
+		return page, err
+	}
 	r, err := (&One{in.Organization, in.ID}).find(ctx, c)
 	if err != nil {
 		return page, err
@@ -292,11 +288,7 @@ func ListAttempts(ctx context.Context, c *app.Call, in LogInput) (page access.Li
 			&a.AttemptedAt, &a.NextAttemptAt)
 		return a, err
 	}, q.text, q.args...)
-	page.Data = append(page.Data, found...)
-	if len(page.Data) > limit {
-		page.Data, page.HasMore = page.Data[:limit], true
-	}
-	return page, err
+	return access.PageOf(found, limit), err
 }
 
 // Enable makes a disabled endpoint receive events again, beginning with the
