@@ -91,8 +91,9 @@ type Who uint8
 const (
 	// byAnyone includes callers who did not sign in.
 	byAnyone Who = 1 << iota
-	// bySelf is each person and service account, for what belongs to it. The
-	// operation checks that.
+	// bySelf is each person and service account, for what belongs to it, and each
+	// admin, for what belongs to anybody of the organization. The function compares
+	// the owner with the caller: no column knows whose it is.
 	bySelf
 	// byMember is each person and service account of the organization.
 	byMember
@@ -140,7 +141,8 @@ const (
 	atSocket places = 1 << iota
 	// atWeb is the web application.
 	atWeb
-	// fresh requires a fresh sign-in.
+	// fresh requires a fresh sign-in of each person who calls. What gives access or
+	// erases has it. What only takes access away has not: that must never wait.
 	fresh
 	// atPeople stands for the doors of people.
 	atPeople = atSocket | atWeb

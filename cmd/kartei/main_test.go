@@ -11,9 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/access"
+	"kartei/api"
 	"kartei/api/openapi"
 	"kartei/docs"
 	"kartei/kit/fault"
+	"kartei/notify"
 )
 
 // kartei runs a command line in this process.
@@ -104,6 +107,45 @@ func TestCommandsThatAreNamed(t *testing.T) {
 	}
 	if named < 50 {
 		t.Errorf("%d commands are named", named)
+	}
+}
+
+// TestConsoleHasCommands looks for a command that calls each row of the second table.
+func TestConsoleHasCommands(t *testing.T) {
+	without := map[string]string{
+		"names.resolve":      "shows names beside ids, which commands print as they are",
+		"invitations.accept": "is for the person invited, who has no command line",
+	}
+	var source strings.Builder
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(b)
+	}
+	for _, r := range api.Console {
+		if has := strings.Contains(source.String(), `"`+r.ID+`"`); has == (without[r.ID] != "") {
+			t.Errorf("%s: a command in cmd/kartei calls it (%t), or the list of this test says why none does", r.ID, has)
+		}
+	}
+}
+
+// The next page begins after an id, in whichever column it stands.
+func TestHintOfNextPage(t *testing.T) {
+	var out, errs bytes.Buffer
+	g := &Globals{Out: &out, Err: &errs}
+	page := access.List[notify.Entry]{Data: []notify.Entry{{ID: "ntc_1"}, {ID: "ntc_2"}}, HasMore: true}
+	err := printList(g, JSON{}, page, []string{"TIME", "ID"}, func(e notify.Entry) []string { return []string{"-", e.ID} })
+	if err != nil || !strings.HasSuffix(errs.String(), "--after ntc_2\n") {
+		t.Errorf("%s %v", errs.String(), err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -237,7 +238,7 @@ func printOne[T any](g *Globals, j JSON, v T, header []string, row func(T) []str
 	return table(g, header, [][]string{row(v)})
 }
 
-// printList prints a page of a list.
+// printList prints a page of a list. The next page begins after the last ID.
 func printList[T any](g *Globals, j JSON, page access.List[T], header []string, row func(T) []string) error {
 	if j.JSON {
 		return g.print(page)
@@ -249,7 +250,7 @@ func printList[T any](g *Globals, j JSON, page access.List[T], header []string, 
 	if err := table(g, header, rows); err != nil || !page.HasMore {
 		return err
 	}
-	_, err := fmt.Fprintf(g.Err, "There are more entries: --after %s\n", rows[len(rows)-1][0])
+	_, err := fmt.Fprintf(g.Err, "There are more entries: --after %s\n", rows[len(rows)-1][slices.Index(header, "ID")])
 	return err
 }
 
