@@ -56,94 +56,96 @@ func TestAuthenticate(t *testing.T) {
 	})
 }
 
+// otherDigit returns a key with another digit at one place.
+func otherDigit(key string, at int) string {
+	digit := "A"
+	if key[at] == 'A' {
+		digit = "B"
+	}
+	return key[:at] + digit + key[at+1:]
+}
+
+// badCredentials are the ways in which a credential fails.
+var badCredentials = []struct {
+	name   string
+	reason access.Reason
+	known  bool // whether the refusal names the key
+	// breaks makes the key invalid and returns the presented text.
+	breaks func(o *office, k settings.CreatedKey) (string, netip.Addr)
+}{
+	{"nothing presented", access.Missing, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return "", loopback
+	}},
+	{"cut", access.Malformed, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return k.Key[:len(k.Key)-1], loopback
+	}},
+	{"too long", access.Malformed, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return k.Key + "0", loopback
+	}},
+	{"with spaces", access.Malformed, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return " " + k.Key[1:], loopback
+	}},
+	{"mistyped", access.WrongChecksum, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return otherDigit(k.Key, 40), loopback
+	}},
+	{"live key called a test key", access.WrongChecksum, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return strings.Replace(k.Key, "live", "test", 1), loopback
+	}},
+	{"unknown kid", access.Unknown, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return access.Forge(otherDigit(k.Key, 12)), loopback
+	}},
+	{"test environment forged", access.Unknown, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return access.Forge(strings.Replace(k.Key, "live", "test", 1)), loopback
+	}},
+	{"wrong secret", access.WrongSecret, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return access.Forge(otherDigit(k.Key, 40)), loopback
+	}},
+	{"expired", access.Expired, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		o.clock.Advance(settings.DefaultLifetime)
+		return k.Key, loopback
+	}},
+	{"paused", access.Paused, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		must(o.operator.PauseKey(ctx, access.ByID{ID: k.ID}))
+		return k.Key, loopback
+	}},
+	{"revoked", access.Revoked, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		must(o.operator.RevokeKey(ctx, access.ByID{ID: k.ID}))
+		return k.Key, loopback
+	}},
+	{"rotated away", access.Rotated, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
+		return k.Key, loopback
+	}},
+	{"rotated away, wrong secret", access.WrongSecret, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
+		return access.Forge(otherDigit(k.Key, 40)), loopback
+	}},
+	{"rotated away and away again", access.Unknown, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
+		must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
+		return k.Key, loopback
+	}},
+	{"address not allowed", access.WrongAddress, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return k.Key, netip.MustParseAddr("192.0.2.7")
+	}},
+	{"no address", access.WrongAddress, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		return k.Key, netip.Addr{}
+	}},
+	{"principal disabled", access.PrincipalDisabled, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.admin.ID, Disabled: ptr(true)}))
+		return k.Key, loopback
+	}},
+	{"API of the organization off", access.APIOff, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
+		must(o.operator.SetOrganization(ctx, settings.OrganizationChange{ID: o.org.ID, Level: ptr(access.Off)}))
+		return k.Key, loopback
+	}},
+}
+
 // Every failure of a credential is the same fault. The request log has the
 // exact reason, and all known details of the key.
 func TestEveryRefusalIsTheSame(t *testing.T) {
-	other := func(key string, at int) string { // with another digit at one place
-		digit := "A"
-		if key[at] == 'A' {
-			digit = "B"
-		}
-		return key[:at] + digit + key[at+1:]
-	}
-	byID := func(k settings.CreatedKey) access.ByID { return access.ByID{ID: k.ID} }
-	elsewhere := netip.MustParseAddr("192.0.2.7")
-	cases := []struct {
-		name   string
-		reason access.Reason
-		known  bool // whether the refusal names the key
-		// breaks makes the key invalid and returns the presented text.
-		breaks func(o *office, k settings.CreatedKey) (string, netip.Addr)
-	}{
-		{"nothing presented", access.Missing, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return "", loopback
-		}},
-		{"cut", access.Malformed, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return k.Key[:len(k.Key)-1], loopback
-		}},
-		{"too long", access.Malformed, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return k.Key + "0", loopback
-		}},
-		{"with spaces", access.Malformed, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return " " + k.Key[1:], loopback
-		}},
-		{"mistyped", access.WrongChecksum, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return other(k.Key, 40), loopback
-		}},
-		{"live key called a test key", access.WrongChecksum, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return strings.Replace(k.Key, "live", "test", 1), loopback
-		}},
-		{"unknown kid", access.Unknown, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return access.Forge(other(k.Key, 12)), loopback
-		}},
-		{"test environment forged", access.Unknown, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return access.Forge(strings.Replace(k.Key, "live", "test", 1)), loopback
-		}},
-		{"wrong secret", access.WrongSecret, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return access.Forge(other(k.Key, 40)), loopback
-		}},
-		{"expired", access.Expired, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			o.clock.Advance(settings.DefaultLifetime)
-			return k.Key, loopback
-		}},
-		{"paused", access.Paused, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			must(o.operator.PauseKey(ctx, byID(k)))
-			return k.Key, loopback
-		}},
-		{"revoked", access.Revoked, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			must(o.operator.RevokeKey(ctx, byID(k)))
-			return k.Key, loopback
-		}},
-		{"rotated away", access.Rotated, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
-			return k.Key, loopback
-		}},
-		{"rotated away, wrong secret", access.WrongSecret, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
-			return access.Forge(other(k.Key, 40)), loopback
-		}},
-		{"rotated away and away again", access.Unknown, false, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
-			must(o.operator.RotateKey(ctx, settings.Rotation{ID: k.ID}))
-			return k.Key, loopback
-		}},
-		{"address not allowed", access.WrongAddress, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return k.Key, elsewhere
-		}},
-		{"no address", access.WrongAddress, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			return k.Key, netip.Addr{}
-		}},
-		{"principal disabled", access.PrincipalDisabled, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			must(o.operator.SetUser(ctx, settings.PrincipalChange{ID: o.admin.ID, Disabled: ptr(true)}))
-			return k.Key, loopback
-		}},
-		{"API of the organization off", access.APIOff, true, func(o *office, k settings.CreatedKey) (string, netip.Addr) {
-			must(o.operator.SetOrganization(ctx, settings.OrganizationChange{ID: o.org.ID, Level: ptr(access.Off)}))
-			return k.Key, loopback
-		}},
-	}
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		for i, c := range cases {
+		for i, c := range badCredentials {
 			t.Run(c.name, func(t *testing.T) {
 				o := newOfficeOf(t, d, i)
 				key := o.key()

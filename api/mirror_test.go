@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/app"
 	"kartei/test/apitest"
+	"kartei/test/seed"
 )
 
 // mirror is the copy that a client keeps of a family: revisions by id. It syncs
@@ -89,6 +91,19 @@ func visibleTo(t testing.TB, c *apitest.Client, path string) map[string]any {
 	}
 }
 
+// sharing is an office whose people change a family at the same time.
+type sharing struct {
+	*testing.T
+	people  map[string]*apitest.Client
+	writers []string // of people
+	seed    uint64
+	family  app.Family
+	op      *api.Operation
+
+	mu    sync.Mutex
+	known []string
+}
+
 // TestMirrorsFollowVisibility lets several clients create, change, hide,
 // transfer, share and delete records at the same time, while many mirrors
 // follow. At the end each mirror equals what its principal sees.
@@ -98,119 +113,142 @@ func TestMirrorsFollowVisibility(t *testing.T) {
 			"one": o.As(access.Member), "two": o.As(access.Member), "admin": o.As(access.Admin),
 			"viewer": o.As(access.Viewer), "service account": serviceAccount(t, o, access.Member),
 		}
-		writers := []string{"one", "two", "admin", "service account"}
+		first := seed.Of(t)
 		for f, op := range families() {
-			var lock sync.Mutex
-			var known []string
-			write := func(c *apitest.Client, seed uint64) error {
-				random := rand.New(rand.NewPCG(seed, 7))
-				for range 60 {
-					visibility := []string{"organization", "private"}[random.IntN(2)]
-					owner := people[writers[random.IntN(len(writers))]].Principal
-					lock.Lock()
-					record := ""
-					if len(known) > 0 {
-						record = known[random.IntN(len(known))]
-					}
-					lock.Unlock()
-					at := op.Path + "/" + record
-					var a *apitest.Answer
-					switch what := random.IntN(10); {
-					case record == "" || what < 3:
-						body := maps.Clone(example(t, op).(map[string]any))
-						body["visibility"], body["externalId"] = []string{"organization", visibility}[random.IntN(2)], nil
-						a = create(t, c, op, body)
-						lock.Lock()
-						known = append(known, a.Text("id"))
-						lock.Unlock()
-					case what < 5:
-						a = c.Do("PATCH", at, map[string]any{"visibility": visibility}, "If-Match", "*")
-					case what < 7:
-						a = c.Do("PATCH", at, map[string]any{"ownerId": owner}, "If-Match", "*")
-					case what < 8:
-						a = c.Do("PATCH", at, map[string]any{"ownerId": owner, "visibility": visibility}, "If-Match", "*")
-					case what < 9:
-						a = c.Do("PATCH", at, map[string]any{"tags": []string{fmt.Sprint(random.IntN(1000))}}, "If-Match", "*")
-					default:
-						a = c.Do("DELETE", at, nil, "If-Match", "*")
-					}
-					if a.Status >= 500 || a.Status == 422 || a.Status == 400 {
-						return fmt.Errorf("%s: %d %s", f.Object, a.Status, a.Body)
-					}
-				}
-				return nil
-			}
-
-			var mirrors []*mirror
-			for who, c := range people {
-				for _, limit := range []int{1, 100} {
-					mirrors = append(mirrors, newMirror(c, fmt.Sprintf("%s of the %s by %d", f.Plural, who, limit), op.Path, limit))
-				}
-				m := newMirror(c, fmt.Sprintf("%s of the %s by cursor", f.Plural, who), op.Path, 3)
-				m.byCursor = true
-				mirrors = append(mirrors, m)
-			}
-			done := make(chan struct{})
-			var writing, following sync.WaitGroup
-			for _, m := range mirrors {
-				following.Go(func() {
-					for ended := false; ; {
-						if err := m.follow(); err != nil {
-							t.Error(err)
-							return
-						}
-						if ended {
-							return
-						}
-						select {
-						case <-done:
-							ended = true
-						default:
-						}
-					}
-				})
-			}
-			for i, who := range writers {
-				writing.Go(func() {
-					if err := write(people[who], uint64(i)); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			writing.Wait()
-			close(done)
-			following.Wait()
-
+			s := &sharing{T: t, people: people, writers: []string{"one", "two", "admin", "service account"}, seed: first, family: f, op: op}
+			mirrors := s.mirrors()
+			s.run(mirrors)
 			all, hidden := visibleTo(t, people["admin"], op.Path), 0
 			for _, m := range mirrors {
-				want := visibleTo(t, m.Client, op.Path)
-				if !maps.Equal(m.records, want) {
-					t.Errorf("%s holds %v, the list %v", m.who, m.records, want)
-				}
-				for record := range m.marked {
-					if _, lives := all[record]; lives {
-						hidden++
-					}
-				}
-				// A new mirror gets the same, and each record once.
-				fresh := newMirror(m.Client, m.who+", afresh", op.Path, m.limit)
-				if err := fresh.follow(); err != nil {
-					t.Error(err)
-				}
-				if !maps.Equal(fresh.records, want) {
-					t.Errorf("%s holds %v, the list %v", fresh.who, fresh.records, want)
-				}
-				for record := range fresh.marked {
-					if _, has := want[record]; has {
-						t.Errorf("%s: a marker for %s, which is seen", fresh.who, record)
-					}
-				}
+				hidden += s.compare(m, all)
 			}
 			if len(all) < 10 || hidden == 0 {
-				t.Errorf("%s: %d records live, %d markers of hidden ones: too few to tell", f.Plural, len(all), hidden)
+				t.Errorf("%s: %d records live, %d tombstones of hidden ones: too few to tell", f.Plural, len(all), hidden)
 			}
 		}
 	})
+}
+
+// mirrors returns mirrors of each person: by small and large pages, and by
+// cursor.
+func (s *sharing) mirrors() (list []*mirror) {
+	for who, c := range s.people {
+		for _, limit := range []int{1, 100} {
+			list = append(list, newMirror(c, fmt.Sprintf("%s of the %s by %d", s.family.Plural, who, limit), s.op.Path, limit))
+		}
+		m := newMirror(c, fmt.Sprintf("%s of the %s by cursor", s.family.Plural, who), s.op.Path, 3)
+		m.byCursor = true
+		list = append(list, m)
+	}
+	return list
+}
+
+// run lets all writers write while the mirrors follow, and once more after the
+// last write.
+func (s *sharing) run(mirrors []*mirror) {
+	done := make(chan struct{})
+	var writing, following sync.WaitGroup
+	for _, m := range mirrors {
+		following.Go(func() {
+			for ended := false; ; {
+				if err := m.follow(); err != nil {
+					s.Error(err)
+					return
+				}
+				if ended {
+					return
+				}
+				select {
+				case <-done:
+					ended = true
+				default:
+				}
+			}
+		})
+	}
+	for i, who := range s.writers {
+		writing.Go(func() {
+			random := rand.New(rand.NewPCG(s.seed, uint64(i)))
+			for range 60 {
+				if a := s.write(s.people[who], random); a.Status >= 500 || a.Status == 422 || a.Status == 400 {
+					s.Errorf("%s by %s: %d %s", s.family.Object, who, a.Status, a.Body)
+					return
+				}
+			}
+		})
+	}
+	writing.Wait()
+	close(done)
+	following.Wait()
+}
+
+// write makes one random change.
+func (s *sharing) write(c *apitest.Client, random *rand.Rand) *apitest.Answer {
+	visibility := []string{"organization", "private"}[random.IntN(2)]
+	owner := s.people[s.writers[random.IntN(len(s.writers))]].Principal
+	record := s.pick(random)
+	patch := func(body map[string]any) *apitest.Answer {
+		return c.Do("PATCH", s.op.Path+"/"+record, body, "If-Match", "*")
+	}
+	switch what := random.IntN(10); {
+	case record == "" || what < 3:
+		body := maps.Clone(example(s.T, s.op).(map[string]any))
+		body["visibility"], body["externalId"] = []string{"organization", visibility}[random.IntN(2)], nil
+		a := create(s.T, c, s.op, body)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.known = append(s.known, a.Text("id"))
+		return a
+	case what < 5:
+		return patch(map[string]any{"visibility": visibility})
+	case what < 7:
+		return patch(map[string]any{"ownerId": owner})
+	case what < 8:
+		return patch(map[string]any{"ownerId": owner, "visibility": visibility})
+	case what < 9:
+		return patch(map[string]any{"tags": []string{fmt.Sprint(random.IntN(1000))}})
+	default:
+		return c.Do("DELETE", s.op.Path+"/"+record, nil, "If-Match", "*")
+	}
+}
+
+// pick returns a known record, "" if there is none.
+func (s *sharing) pick(random *rand.Rand) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) == 0 {
+		return ""
+	}
+	return s.known[random.IntN(len(s.known))]
+}
+
+// compare compares a mirror, and a new one, with the list of their principal. It
+// returns how many tombstones of the mirror stand for records that live.
+func (s *sharing) compare(m *mirror, all map[string]any) (hidden int) {
+	s.Helper()
+	want := visibleTo(s.T, m.Client, s.op.Path)
+	if !maps.Equal(m.records, want) {
+		s.Errorf("%s holds %v, the list %v", m.who, m.records, want)
+	}
+	for record := range m.marked {
+		if _, lives := all[record]; lives {
+			hidden++
+		}
+	}
+	// A new mirror gets the same, and each record once.
+	fresh := newMirror(m.Client, m.who+", afresh", s.op.Path, m.limit)
+	if err := fresh.follow(); err != nil {
+		s.Error(err)
+	}
+	if !maps.Equal(fresh.records, want) {
+		s.Errorf("%s holds %v, the list %v", fresh.who, fresh.records, want)
+	}
+	for record := range fresh.marked {
+		if _, has := want[record]; has {
+			s.Errorf("%s: a tombstone for %s, which is visible", fresh.who, record)
+		}
+	}
+	return hidden
 }
 
 // TestTombstoneOfVisibilityLoss checks that a caller who can no longer see a

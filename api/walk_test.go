@@ -798,33 +798,55 @@ type request struct {
 	key                    string
 }
 
-// TestOrder puts every pair of faults into one request. The answer must report
-// the one that is checked first (open points, 'Order of the checks').
-func TestOrder(t *testing.T) {
+// faulty is a fault of a request, with the answer that reports it.
+type faulty struct {
+	name   string
+	status int
+	code   string
+	inject func(*request)
+}
+
+// ordered is a request with the faults that it may have besides those of all.
+type ordered struct {
+	base   request
+	status int // without a fault; 0 if it cannot be repeated
+	own    []faulty
+}
+
+// orderOffice is an office whose clients meet a closed gate, lack a scope, or
+// have reached the limit of their key, in each combination.
+type orderOffice struct {
+	*apitest.Office
+	clients map[string]*apitest.Client
+	closed  string // an organization
+	made    string // the contact with the external id 'taken'
+	free    string // a contact without one
+}
+
+func newOrderOffice(t *testing.T) *orderOffice {
+	t.Helper()
 	// Only the limit of one key is reached.
 	raised := func(name string) limit.Override { return limit.Override{Name: name, Quota: 1 << 40, Capacity: 1 << 40} }
-	o := office(t, apitest.Metered(raised("writes"), raised("deletes"), raised("deletes-day"), raised("principal"), raised("organization")))
-	clients := map[string]*apitest.Client{}
+	o := &orderOffice{clients: map[string]*apitest.Client{}}
+	o.Office = office(t, apitest.Metered(raised("writes"), raised("deletes"), raised("deletes-day"), raised("principal"), raised("organization")))
 	closed, sandbox := o.Organization("Kanzlei Abendroth")
-	for _, gate := range []bool{false, true} {
-		for _, scope := range []bool{false, true} {
-			for _, exhausted := range []bool{false, true} {
-				home, scopes := o.ID, []string{"contacts:read", "contacts:write"}
-				if gate {
-					home = closed
-				}
-				if scope {
-					scopes = []string{"tasks:read"}
-				}
-				user := o.User(access.Member, home)
-				clients[fmt.Sprint(gate, scope, exhausted)] = &apitest.Client{Office: o, Principal: user, Key: o.Key(user, scopes...)}
-			}
+	o.closed = closed
+	for n := range 8 {
+		gate, scope, exhausted := n&1 > 0, n&2 > 0, n&4 > 0
+		home, scopes := o.ID, []string{"contacts:read", "contacts:write"}
+		if gate {
+			home = closed
 		}
+		if scope {
+			scopes = []string{"tasks:read"}
+		}
+		user := o.User(access.Member, home)
+		o.clients[fmt.Sprint(gate, scope, exhausted)] = &apitest.Client{Office: o.Office, Principal: user, Key: o.Key(user, scopes...)}
 	}
-	c := clients[fmt.Sprint(false, false, false)]
-	made := c.Do("POST", "/contacts", `{"lastName":"Berg","externalId":"taken"}`, "Idempotency-Key", "used").Want(201).Text("id")
-	free := c.Do("POST", "/contacts", `{"lastName":"Thal"}`).Want(201).Text("id")
-	for who, c := range clients {
+	c := o.client(false, false, false)
+	o.made = c.Do("POST", "/contacts", `{"lastName":"Berg","externalId":"taken"}`, "Idempotency-Key", "used").Want(201).Text("id")
+	o.free = c.Do("POST", "/contacts", `{"lastName":"Thal"}`).Want(201).Text("id")
+	for who, c := range o.clients {
 		if strings.HasSuffix(who, "true") {
 			for a := c.Do("GET", "/me", nil); a.Status != 429; a = c.Do("GET", "/me", nil) {
 			}
@@ -834,18 +856,21 @@ func TestOrder(t *testing.T) {
 	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: sandbox, Module: &off}); err != nil {
 		t.Fatal(err)
 	}
+	return o
+}
 
-	type faulty struct {
-		name   string
-		status int
-		code   string
-		inject func(*request)
-	}
-	common := []faulty{
+func (o *orderOffice) client(gate, scope, exhausted bool) *apitest.Client {
+	return o.clients[fmt.Sprint(gate, scope, exhausted)]
+}
+
+// common returns the faults that every request may have, in the order of their
+// checks.
+func (o *orderOffice) common() []faulty {
+	return []faulty{
 		{"method", 405, "METHOD_NOT_ALLOWED", func(r *request) { r.method = "PUT" }},
 		{"credentials", 401, "UNAUTHENTICATED", func(r *request) { r.key = "kart_test_nonsense" }},
 		{"gate", 403, "API_MODULE_DISABLED", func(r *request) { r.gate = true }},
-		{"organization", 403, "ORGANIZATION_MISMATCH", func(r *request) { r.headers = append(r.headers, "Svc-Organization", closed) }},
+		{"organization", 403, "ORGANIZATION_MISMATCH", func(r *request) { r.headers = append(r.headers, "Svc-Organization", o.closed) }},
 		{"version", 400, "INVALID_REQUEST", func(r *request) { r.headers = append(r.headers, "Svc-Version", "2000-01-01") }},
 		{"channel", 404, "OPERATION_NOT_IN_VERSION", func(r *request) { r.headers = append(r.headers, "Svc-Version", old, "Svc-Preview", "") }},
 		{"scope", 403, "FORBIDDEN", func(r *request) { r.scope = true }},
@@ -854,19 +879,19 @@ func TestOrder(t *testing.T) {
 		{"accept", 406, "NOT_ACCEPTABLE", func(r *request) { r.headers = append(r.headers, "Accept", "text/html") }},
 		{"media type", 415, "UNSUPPORTED_MEDIA_TYPE", func(r *request) { r.headers = append(r.headers, "Content-Type", "text/plain") }},
 	}
-	for _, table := range []struct {
-		base   request
-		status int
-		own    []faulty
-	}{
-		{request{method: "PATCH", path: "/contacts/" + free, body: map[string]any{}, headers: []string{"If-Match", `"r1"`}}, 200, []faulty{
+}
+
+func (o *orderOffice) requests() []ordered {
+	unknown := func(r *request) { r.path = strings.Replace(r.path, o.free, id.New(id.Contact), 1) }
+	return []ordered{
+		{request{method: "PATCH", path: "/contacts/" + o.free, body: map[string]any{}, headers: []string{"If-Match", `"r1"`}}, 200, []faulty{
 			{"body", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["nosuch"] = 1 }},
-			{"record", 404, "NOT_FOUND", func(r *request) { r.path = strings.Replace(r.path, free, id.New(id.Contact), 1) }},
+			{"record", 404, "NOT_FOUND", unknown},
 			{"precondition", 428, "PRECONDITION_REQUIRED", func(r *request) { r.headers = append(r.headers, "If-Match", "") }},
 			{"business rule", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["externalId"] = "taken" }},
 		}},
-		{request{method: "DELETE", path: "/contacts/" + free, headers: []string{"If-Match", "*"}}, 0, []faulty{
-			{"record", 404, "NOT_FOUND", func(r *request) { r.path = strings.Replace(r.path, free, id.New(id.Contact), 1) }},
+		{request{method: "DELETE", path: "/contacts/" + o.free, headers: []string{"If-Match", "*"}}, 0, []faulty{
+			{"record", 404, "NOT_FOUND", unknown},
 			{"precondition", 412, "PRECONDITION_FAILED", func(r *request) { r.headers = append(r.headers, "If-Match", `"r9"`) }},
 		}},
 		{request{method: "POST", path: "/contacts", body: map[string]any{"lastName": "Kern"}}, 201, []faulty{
@@ -874,55 +899,71 @@ func TestOrder(t *testing.T) {
 			{"idempotency", 422, "IDEMPOTENCY_PAYLOAD_MISMATCH", func(r *request) { r.headers = append(r.headers, "Idempotency-Key", "used") }},
 			{"business rule", 422, "VALIDATION_FAILED", func(r *request) { r.body.(map[string]any)["externalId"] = "taken" }},
 		}},
-	} {
-		send := func(inject ...func(*request)) *apitest.Answer {
-			r := table.base
-			r.headers = slices.Clone(r.headers)
-			if body, is := r.body.(map[string]any); is {
-				r.body = maps.Clone(body)
-			}
-			for _, f := range inject {
-				f(&r)
-			}
-			c := *clients[fmt.Sprint(r.gate, r.scope, r.exhausted)]
-			if r.key != "" {
-				c.Key = r.key
-			}
-			return c.Do(r.method, r.path, r.body, r.headers...)
-		}
-		if table.status != 0 {
-			send().Want(table.status)
+	}
+}
+
+// send sends a request with faults.
+func (o *orderOffice) send(base request, inject ...func(*request)) *apitest.Answer {
+	o.Helper()
+	r := base
+	r.headers = slices.Clone(r.headers)
+	if body, is := r.body.(map[string]any); is {
+		r.body = maps.Clone(body)
+	}
+	for _, f := range inject {
+		f(&r)
+	}
+	c := *o.client(r.gate, r.scope, r.exhausted)
+	if r.key != "" {
+		c.Key = r.key
+	}
+	return c.Do(r.method, r.path, r.body, r.headers...)
+}
+
+// TestOrder puts every pair of faults into one request. The answer must report
+// the one that is checked first (open points, 'Order of the checks').
+func TestOrder(t *testing.T) {
+	o := newOrderOffice(t)
+	for _, r := range o.requests() {
+		if r.status != 0 {
+			o.send(r.base).Want(r.status)
 			o.Clock.Advance(time.Millisecond) // hardly any refill
 		}
-		faults := slices.Concat(common, table.own)
-		if table.base.method == "DELETE" { // without a body
+		faults := slices.Concat(o.common(), r.own)
+		if r.base.method == "DELETE" { // without a body
 			faults = slices.DeleteFunc(faults, func(f faulty) bool { return f.name == "media type" })
 		}
 		for i, first := range faults {
-			send(first.inject).Want(first.status, first.code)
+			o.send(r.base, first.inject).Want(first.status, first.code)
 			for _, second := range faults[i+1:] {
-				a := send(second.inject, first.inject)
+				a := o.send(r.base, second.inject, first.inject)
 				if a.Status != first.status || a.Text("code") != first.code {
-					t.Errorf("%s: %s before %s: %d %s", table.base.method, first.name, second.name, a.Status, a.Body)
+					t.Errorf("%s: %s before %s: %d %s", r.base.method, first.name, second.name, a.Status, a.Body)
 				}
 			}
 		}
 	}
-	// A blocked family is refused before scope and limits, and after everything
-	// else.
-	blocked := func(gate, scope, exhausted bool, status int, code string, headers ...string) {
-		t.Helper()
-		clients[fmt.Sprint(gate, scope, exhausted)].Do("DELETE", "/invoices/1?nosuch=1", nil, headers...).Want(status, code)
-	}
-	blocked(false, true, true, 403, "RISK_FAMILY_BLOCKED", "Accept", "text/html")
-	blocked(false, true, true, 400, "INVALID_REQUEST", "Svc-Version", "2000-01-01")
-	blocked(false, true, true, 403, "ORGANIZATION_MISMATCH", "Svc-Version", "2000-01-01", "Svc-Organization", closed)
-	blocked(true, true, true, 403, "API_MODULE_DISABLED", "Svc-Version", "2000-01-01", "Svc-Organization", closed)
+	o.blockedFamily()
 
 	o.API.Pause(true)
+	c := o.client(false, false, false)
 	c.Do("FOO", "/nothing", nil, "Authorization", "").Want(503, "API_PAUSED")
 	o.API.Pause(false)
-	c.Do("GET", "/contacts/"+made, nil).Want(200)
+	c.Do("GET", "/contacts/"+o.made, nil).Want(200)
+}
+
+// blockedFamily checks that a blocked family is refused before scope and
+// limits, and after everything else.
+func (o *orderOffice) blockedFamily() {
+	o.Helper()
+	blocked := func(gate bool, status int, code string, headers ...string) {
+		o.Helper()
+		o.client(gate, true, true).Do("DELETE", "/invoices/1?nosuch=1", nil, headers...).Want(status, code)
+	}
+	blocked(false, 403, "RISK_FAMILY_BLOCKED", "Accept", "text/html")
+	blocked(false, 400, "INVALID_REQUEST", "Svc-Version", "2000-01-01")
+	blocked(false, 403, "ORGANIZATION_MISMATCH", "Svc-Version", "2000-01-01", "Svc-Organization", o.closed)
+	blocked(true, 403, "API_MODULE_DISABLED", "Svc-Version", "2000-01-01", "Svc-Organization", o.closed)
 }
 
 func TestAccept(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -310,152 +311,185 @@ func sessionsOf(o *apitest.Office) (n int64) {
 	return n
 }
 
+// modelled is an office in which anything happens in any order, with faults
+// anywhere, and what should be there.
+type modelled struct {
+	*faults
+	office *apitest.Office
+	client *apitest.Client
+
+	files, made, ends int // over all runs: sessions, documents, ends of sessions with a fault
+
+	sessions   []*modelSession   // without a document
+	documents  map[string]string // id to content
+	operations map[string]string // id to content; empty for one that must fail
+}
+
+// modelSession is an upload session of a model.
+type modelSession struct {
+	answer *apitest.Answer
+	file   []byte
+	sent   bool
+}
+
 // TestModel does random things in any order, with faults at any step. In the
 // end there are as many files as documents, each with its bytes, and no open
 // jobs.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
-		c := o.As(access.Member)
-		n, made, ends := 0, 0, 0
+		m := &modelled{faults: f, office: o, client: o.As(access.Member)}
 		seed.Check(t, func(t *rapid.T) {
-			type opened struct {
-				answer *apitest.Answer
-				file   []byte
-				sent   bool
-			}
-			var sessions []*opened // without a document
-			documents := map[string]string{}
-			operations := map[string]string{} // operation id to content; empty for one that must fail
-			settle := func() {
-				f.rested(o)
-				for id, content := range operations {
-					op := c.Do("GET", "/operations/"+id, nil).Want(200)
-					switch result, _ := op.JSON()["result"].(map[string]any); {
-					case content == "" && op.Text("status") != "failed", content != "" && op.Text("status") != "succeeded":
-						t.Fatalf("%q: %s", content, op.Body)
-					case content != "":
-						documents[result["id"].(string)] = content
-						made++
-					}
-				}
-				clear(operations)
-			}
+			m.sessions, m.documents, m.operations = nil, map[string]string{}, map[string]string{}
 			t.Repeat(map[string]func(*rapid.T){
-				"open": func(t *rapid.T) {
-					n++
-					file := fmt.Appendf(nil, "Datei %d\n", n)
-					if rapid.Bool().Draw(t, "bad") {
-						file = fmt.Appendf(nil, "MZ\x90\x00\x03\x00\x00\x00%d", n)
-					}
-					body := session("a.txt", file)
-					if rapid.Bool().Draw(t, "hash") {
-						body["sha256"] = sum(file)
-					}
-					sessions = append(sessions, &opened{answer: c.Do("POST", "/uploads", body).Want(201), file: file})
-				},
-				"send": func(t *rapid.T) {
-					if len(sessions) == 0 {
-						t.Skip()
-					}
-					s := rapid.SampledFrom(sessions).Draw(t, "session")
-					cut := len(s.file)
-					if rapid.IntRange(0, 3).Draw(t, "cut") == 3 {
-						cut = rapid.IntRange(0, len(s.file)+1).Draw(t, "bytes")
-					}
-					a := c.Put(s.answer, append(slices.Clone(s.file), 'x')[:cut])
-					if (a.Status == 204) != (cut == len(s.file)) {
-						t.Fatalf("%d of %d bytes: %d %s", cut, len(s.file), a.Status, a.Body)
-					}
-					s.sent = s.sent || a.Status == 204
-				},
-				"make": func(t *rapid.T) {
-					if len(sessions) == 0 {
-						t.Skip()
-					}
-					i := rapid.IntRange(0, len(sessions)-1).Draw(t, "session")
-					s := sessions[i]
-					f.arm(rapid.IntRange(0, 14).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
-					a := c.Do("POST", "/documents", map[string]any{"uploadId": s.answer.Text("id")})
-					if (a.Status == 202) != s.sent {
-						t.Fatalf("sent %t: %d %s", s.sent, a.Status, a.Body)
-					}
-					if s.sent {
-						operations[a.Text("id")] = ""
-						if !strings.HasPrefix(string(s.file), "MZ") {
-							operations[a.Text("id")] = string(s.file)
-						}
-						sessions = slices.Delete(sessions, i, i+1)
-					}
-				},
-				"settle": func(*rapid.T) { settle() },
-				"delete": func(t *rapid.T) {
-					settle()
-					if len(documents) == 0 {
-						t.Skip()
-					}
-					ids := make([]string, 0, len(documents))
-					for id := range documents {
-						ids = append(ids, id)
-					}
-					slices.Sort(ids)
-					id := rapid.SampledFrom(ids).Draw(t, "document")
-					f.arm(rapid.IntRange(0, 5).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
-					c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
-					delete(documents, id)
-				},
-				"": func(t *rapid.T) {
-					for id, content := range documents {
-						if a := download(c, id).Want(200); string(a.Body) != content {
-							t.Fatalf("%s is %q, was %q", id, a.Body, content)
-						}
-					}
-				},
+				"open": m.open, "send": m.send, "make": m.makes, "settle": m.settle, "delete": m.deletes, "": m.intact,
 			})
-			settle()
-			staged := 0
-			for _, s := range sessions {
-				if s.sent {
-					staged++
-				}
-			}
-			files := 0
-			for _, name := range o.Stored() {
-				if strings.HasPrefix(name, "files/") {
-					files++
-					if _, known := documents[name[strings.LastIndex(name, "/")+1:]]; !known {
-						t.Fatalf("%s is nobody's", name)
-					}
-				} else {
-					staged--
-				}
-			}
-			if files != len(documents) || staged != 0 {
-				t.Fatalf("%d files of %d documents, %d staged too few", files, len(documents), staged)
-			}
-			for id := range documents { // the next run begins without sessions
-				c.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
-			}
-			f.rested(o)
-			for _, later := range []time.Duration{25 * time.Hour, 4 * time.Hour} { // sessions end, and bytes that arrive later are removed
-				f.arm(rapid.IntRange(0, 8).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
-				o.Clock.Advance(later)
-				f.rested(o)
-				if f.reached() {
-					ends++
-				}
-			}
-			f.arm(0, "")
-			c.Key = o.Key(c.Principal) // keys expire after 30 days
-			if left, rows := o.Stored(), sessionsOf(o); len(left) > 0 || rows > 0 {
-				t.Fatalf("%q and %d sessions are left", left, rows)
-			}
+			m.settle(t)
+			m.complete(t)
+			m.clear(t)
 		})
-		if ends == 0 {
+		if m.ends == 0 {
 			t.Error("no end of sessions met a fault")
 		}
-		if t.Logf("%d sessions, %d documents", n, made); made < n/10 {
+		if t.Logf("%d sessions, %d documents", m.files, m.made); m.made < m.files/10 {
 			t.Error("too few for a test")
 		}
 	})
+}
+
+// open opens a session for a good or a bad file.
+func (m *modelled) open(t *rapid.T) {
+	m.files++
+	file := fmt.Appendf(nil, "Datei %d\n", m.files)
+	if rapid.Bool().Draw(t, "bad") {
+		file = fmt.Appendf(nil, "MZ\x90\x00\x03\x00\x00\x00%d", m.files)
+	}
+	body := session("a.txt", file)
+	if rapid.Bool().Draw(t, "hash") {
+		body["sha256"] = sum(file)
+	}
+	m.sessions = append(m.sessions, &modelSession{answer: m.client.Do("POST", "/uploads", body).Want(201), file: file})
+}
+
+// send sends the file of a session, or too much or too little of it.
+func (m *modelled) send(t *rapid.T) {
+	if len(m.sessions) == 0 {
+		t.Skip()
+	}
+	s := rapid.SampledFrom(m.sessions).Draw(t, "session")
+	cut := len(s.file)
+	if rapid.IntRange(0, 3).Draw(t, "cut") == 3 {
+		cut = rapid.IntRange(0, len(s.file)+1).Draw(t, "bytes")
+	}
+	a := m.client.Put(s.answer, append(slices.Clone(s.file), 'x')[:cut])
+	if (a.Status == 204) != (cut == len(s.file)) {
+		t.Fatalf("%d of %d bytes: %d %s", cut, len(s.file), a.Status, a.Body)
+	}
+	s.sent = s.sent || a.Status == 204
+}
+
+// makes begins a document of a session. One of its attempts may meet a fault.
+func (m *modelled) makes(t *rapid.T) {
+	if len(m.sessions) == 0 {
+		t.Skip()
+	}
+	i := rapid.IntRange(0, len(m.sessions)-1).Draw(t, "session")
+	s := m.sessions[i]
+	m.arm(rapid.IntRange(0, 14).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
+	a := m.client.Do("POST", "/documents", map[string]any{"uploadId": s.answer.Text("id")})
+	if (a.Status == 202) != s.sent {
+		t.Fatalf("sent %t: %d %s", s.sent, a.Status, a.Body)
+	}
+	if !s.sent {
+		return
+	}
+	m.operations[a.Text("id")] = ""
+	if !strings.HasPrefix(string(s.file), "MZ") {
+		m.operations[a.Text("id")] = string(s.file)
+	}
+	m.sessions = slices.Delete(m.sessions, i, i+1)
+}
+
+// settle waits for all operations, and checks how they ended.
+func (m *modelled) settle(t *rapid.T) {
+	m.rested(m.office)
+	for id, content := range m.operations {
+		op := m.client.Do("GET", "/operations/"+id, nil).Want(200)
+		switch result, _ := op.JSON()["result"].(map[string]any); {
+		case content == "" && op.Text("status") != "failed", content != "" && op.Text("status") != "succeeded":
+			t.Fatalf("%q: %s", content, op.Body)
+		case content != "":
+			m.documents[result["id"].(string)] = content
+			m.made++
+		}
+	}
+	clear(m.operations)
+}
+
+// deletes deletes a document. One of the attempts to remove its file may meet a
+// fault.
+func (m *modelled) deletes(t *rapid.T) {
+	m.settle(t)
+	if len(m.documents) == 0 {
+		t.Skip()
+	}
+	id := rapid.SampledFrom(slices.Sorted(maps.Keys(m.documents))).Draw(t, "document")
+	m.arm(rapid.IntRange(0, 5).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
+	m.client.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
+	delete(m.documents, id)
+}
+
+// intact checks the bytes of all documents.
+func (m *modelled) intact(t *rapid.T) {
+	for id, content := range m.documents {
+		if a := download(m.client, id).Want(200); string(a.Body) != content {
+			t.Fatalf("%s is %q, was %q", id, a.Body, content)
+		}
+	}
+}
+
+// complete checks that the files are those of the documents and sessions.
+func (m *modelled) complete(t *rapid.T) {
+	staged := 0
+	for _, s := range m.sessions {
+		if s.sent {
+			staged++
+		}
+	}
+	files := 0
+	for _, name := range m.office.Stored() {
+		if !strings.HasPrefix(name, "files/") {
+			staged--
+			continue
+		}
+		files++
+		if _, known := m.documents[name[strings.LastIndex(name, "/")+1:]]; !known {
+			t.Fatalf("%s is nobody's", name)
+		}
+	}
+	if files != len(m.documents) || staged != 0 {
+		t.Fatalf("%d files of %d documents, %d staged too few", files, len(m.documents), staged)
+	}
+}
+
+// clear deletes the documents and lets the sessions end, so that the next run
+// begins with nothing. What came after the end of a session is removed too.
+func (m *modelled) clear(t *rapid.T) {
+	for id := range m.documents {
+		m.client.Do("DELETE", "/documents/"+id, nil, "If-Match", "*").Want(204)
+	}
+	m.rested(m.office)
+	for _, later := range []time.Duration{25 * time.Hour, 4 * time.Hour} {
+		m.arm(rapid.IntRange(0, 8).Draw(t, "step"), rapid.SampledFrom(ways).Draw(t, "how"))
+		m.office.Clock.Advance(later)
+		m.rested(m.office)
+		if m.reached() {
+			m.ends++
+		}
+	}
+	m.arm(0, "")
+	m.client.Key = m.office.Key(m.client.Principal) // keys expire after 30 days
+	if left, rows := m.office.Stored(), sessionsOf(m.office); len(left) > 0 || rows > 0 {
+		t.Fatalf("%q and %d sessions are left", left, rows)
+	}
 }

@@ -341,114 +341,134 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// comparison is a limiter and its model, which get the same calls.
+type comparison struct {
+	clock   *clock.Fake
+	limiter *Ledger
+	office  *office
+	running []runningCall
+}
+
 func compare(t *rapid.T, policies []Policy) {
 	c := clock.NewFake(start)
-	l := New(Config{Metered: true, Policies: policies}, c)
-	o := &office{
+	m := &comparison{clock: c, limiter: New(Config{Metered: true, Policies: policies}, c), office: &office{
 		policies: policies, now: c.Now, buckets: map[string]*refBucket{}, windows: map[string]*refWindow{},
 		running: map[string]int64{}, locked: map[string]time.Time{},
-	}
-	var running []runningCall
-	charge := rapid.Custom(func(t *rapid.T) Charge {
-		key := rapid.SampledFrom([]string{"key_a", "key_b", "key_c"}).Draw(t, "key")
-		ch := Charge{Organization: 1, Principal: map[string]string{"key_a": "usr_a", "key_b": "usr_a", "key_c": "svc_c"}[key], Key: key}
-		switch rapid.SampledFrom([]string{"get", "list", "search", "create", "delete", "events", "batch"}).Draw(t, "kind") {
-		case "get":
-			ch.Points, ch.Reads = 1, true
-		case "list":
-			ch.Points, ch.Reads = 2, true
-		case "search":
-			ch.Points, ch.Reads = 7, true
-		case "create":
-			ch.Points, ch.Write = 5, true
-		case "delete":
-			ch.Points, ch.Write, ch.Delete = 10, true, true
-		case "events":
-			ch.Points = 1
-		case "batch": // costs nothing by itself
-			return ch
-		}
-		// Nested calls take no slot of their own.
-		ch.Nested = slices.ContainsFunc(running, func(r runningCall) bool {
-			return r.charge.Key == ch.Key && r.charge.Points == 0 && r.decision.Violated == nil
-		})
+	}}
+	t.Repeat(map[string]func(*rapid.T){"call": m.call, "hang": m.hang, "end": m.endOne, "wait": m.wait, "status": m.status, "store": m.store})
+}
+
+// charge draws what a call costs.
+func (m *comparison) charge(t *rapid.T) Charge {
+	key := rapid.SampledFrom([]string{"key_a", "key_b", "key_c"}).Draw(t, "key")
+	ch := Charge{Organization: 1, Principal: map[string]string{"key_a": "usr_a", "key_b": "usr_a", "key_c": "svc_c"}[key], Key: key}
+	switch rapid.SampledFrom([]string{"get", "list", "search", "create", "delete", "events", "batch"}).Draw(t, "kind") {
+	case "get":
+		ch.Points, ch.Reads = 1, true
+	case "list":
+		ch.Points, ch.Reads = 2, true
+	case "search":
+		ch.Points, ch.Reads = 7, true
+	case "create":
+		ch.Points, ch.Write = 5, true
+	case "delete":
+		ch.Points, ch.Write, ch.Delete = 10, true, true
+	case "events":
+		ch.Points = 1
+	case "batch": // costs nothing by itself
 		return ch
-	})
-	take := func(ch Charge) runningCall {
-		want := o.take(ch)
-		d, err := l.Take(context.Background(), ch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.checkDecision(t, d, ch, want)
-		return runningCall{ch, d}
 	}
-	end := func(r runningCall, records int) {
-		l.Done(r.charge, &r.decision, records)
-		if r.decision.Violated != nil {
-			return
-		}
-		if !r.charge.Nested {
-			o.running[r.charge.Key]--
-		}
-		for _, p := range policies {
-			if p.Unit == Records && r.charge.Reads {
-				o.window(p.Name, r.charge.Key, p).take(o.now(), int64(records))
-			}
+	// Nested calls take no slot of their own.
+	ch.Nested = slices.ContainsFunc(m.running, func(r runningCall) bool {
+		return r.charge.Key == ch.Key && r.charge.Points == 0 && r.decision.Violated == nil
+	})
+	return ch
+}
+
+func (m *comparison) take(t *rapid.T, ch Charge) runningCall {
+	want := m.office.take(ch)
+	d, err := m.limiter.Take(context.Background(), ch)
+	if err != nil {
+		t.Fatalf("%+v: %v", ch, err)
+	}
+	m.office.checkDecision(t, d, ch, want)
+	return runningCall{ch, d}
+}
+
+func (m *comparison) end(r runningCall, records int) {
+	m.limiter.Done(r.charge, &r.decision, records)
+	if r.decision.Violated != nil {
+		return
+	}
+	if !r.charge.Nested {
+		m.office.running[r.charge.Key]--
+	}
+	for _, p := range m.office.policies {
+		if p.Unit == Records && r.charge.Reads {
+			m.office.window(p.Name, r.charge.Key, p).take(m.office.now(), int64(records))
 		}
 	}
-	t.Repeat(map[string]func(*rapid.T){
-		"call": func(t *rapid.T) {
-			ch := charge.Draw(t, "charge")
-			records := rapid.IntRange(0, 100).Draw(t, "records")
-			gap := time.Duration(rapid.SampledFrom([]int{0, 1, 10_000, 700_000, 3_000_000}).Draw(t, "gap")) * time.Microsecond
-			for range rapid.IntRange(1, 60).Draw(t, "times") {
-				end(take(ch), records)
-				c.Advance(gap)
+}
+
+// call makes calls, one after the other.
+func (m *comparison) call(t *rapid.T) {
+	ch := m.charge(t)
+	records := rapid.IntRange(0, 100).Draw(t, "records")
+	gap := time.Duration(rapid.SampledFrom([]int{0, 1, 10_000, 700_000, 3_000_000}).Draw(t, "gap")) * time.Microsecond
+	for range rapid.IntRange(1, 60).Draw(t, "times") {
+		m.end(m.take(t, ch), records)
+		m.clock.Advance(gap)
+	}
+}
+
+// hang begins a call, which endOne may end.
+func (m *comparison) hang(t *rapid.T) { m.running = append(m.running, m.take(t, m.charge(t))) }
+
+func (m *comparison) endOne(t *rapid.T) {
+	if len(m.running) > 0 {
+		i := rapid.IntRange(0, len(m.running)-1).Draw(t, "which")
+		m.end(m.running[i], rapid.IntRange(0, 100).Draw(t, "records"))
+		m.running = slices.Delete(m.running, i, i+1)
+	}
+}
+
+func (m *comparison) wait(t *rapid.T) {
+	unit := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second, time.Minute}).Draw(t, "unit")
+	m.clock.Advance(time.Duration(rapid.IntRange(0, 3000).Draw(t, "units")) * unit)
+}
+
+// status compares what a key is told of its limits.
+func (m *comparison) status(t *rapid.T) {
+	ch := m.charge(t)
+	asking := m.take(t, Charge{Organization: 1, Principal: ch.Principal, Key: ch.Key, Points: 1})
+	defer m.end(asking, 0)
+	if asking.decision.Violated != nil {
+		return
+	}
+	all, err := m.limiter.Status(context.Background(), ch)
+	if err != nil || len(all) != len(m.office.policies) {
+		t.Fatal(all, err)
+	}
+	for i, s := range all {
+		left, reset := m.office.left(m.office.policies[i], ch, true, false)
+		if s.Policy != m.office.policies[i] || s.Remaining != left || s.Reset != reset {
+			t.Fatalf("status of %s: %d, %v, want %d, %v", s.Name, s.Remaining, s.Reset, left, reset)
+		}
+	}
+}
+
+// store writes the accounts and reads them again, as between replicas and over
+// a restart.
+func (m *comparison) store(t *rapid.T) {
+	l := m.limiter
+	for i := range l.memory.shards {
+		for s, a := range l.memory.shards[i].accounts {
+			back, err := l.table.decode(s.level, l.table.encode(s.level, a), l.now(time.Time{}), "me", func(string) bool { return false })
+			if err != nil {
+				t.Fatal(err)
 			}
-		},
-		"hang": func(t *rapid.T) { running = append(running, take(charge.Draw(t, "charge"))) },
-		"end": func(t *rapid.T) {
-			if len(running) > 0 {
-				i := rapid.IntRange(0, len(running)-1).Draw(t, "which")
-				end(running[i], rapid.IntRange(0, 100).Draw(t, "records"))
-				running = slices.Delete(running, i, i+1)
-			}
-		},
-		"wait": func(t *rapid.T) {
-			unit := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Millisecond, time.Second, time.Minute}).Draw(t, "unit")
-			c.Advance(time.Duration(rapid.IntRange(0, 3000).Draw(t, "units")) * unit)
-		},
-		"status": func(t *rapid.T) {
-			ch := charge.Draw(t, "charge")
-			asking := take(Charge{Organization: 1, Principal: ch.Principal, Key: ch.Key, Points: 1})
-			if asking.decision.Violated == nil {
-				all, err := l.Status(context.Background(), ch)
-				if err != nil || len(all) != len(policies) {
-					t.Fatal(all, err)
-				}
-				for i, s := range all {
-					left, reset := o.left(policies[i], ch, true, false)
-					if s.Policy != policies[i] || s.Remaining != left || s.Reset != reset {
-						t.Fatalf("status of %s: %d, %v, want %d, %v", s.Name, s.Remaining, s.Reset, left, reset)
-					}
-				}
-			}
-			end(asking, 0)
-		},
-		// The account is written and read again, as between replicas and over a
-		// restart.
-		"store": func(t *rapid.T) {
-			for i := range l.memory.shards {
-				for s, a := range l.memory.shards[i].accounts {
-					back, err := l.table.decode(s.level, l.table.encode(s.level, a), l.now(time.Time{}), "me", func(string) bool { return false })
-					if err != nil {
-						t.Fatal(err)
-					}
-					back.saved, back.dirty, back.unsaved, back.alerts, back.running = a.saved, a.dirty, a.unsaved, a.alerts, a.running
-					l.memory.shards[i].accounts[s] = back
-				}
-			}
-		},
-	})
+			back.saved, back.dirty, back.unsaved, back.alerts, back.running = a.saved, a.dirty, a.unsaved, a.alerts, a.running
+			l.memory.shards[i].accounts[s] = back
+		}
+	}
 }

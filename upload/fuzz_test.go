@@ -40,6 +40,61 @@ const (
 	kinds
 )
 
+const typed = "Host: localhost\r\nContent-Type: text/plain\r\n"
+
+// rawPut is the text of a request.
+type rawPut struct{ line, head, body string }
+
+// usualPuts are what clients send.
+var usualPuts = []rawPut{
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{other}"},
+}
+
+// oddPuts are what few clients send, or none.
+var oddPuts = []rawPut{
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}PUT {path} HTTP/1.1\r\n" + typed + "Content-Length: {length}\r\n\r\n{other}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nExpect: 100-continue\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", "Host: localhost\r\nContent-Type: TEXT/plain ; charset=x\r\nContent-Encoding: Identity\r\nContent-Length: {length}\r\n", "{file}"},
+	{"PUT {path} HTTP/1.0", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"PUT http://localhost{path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", ""},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "x"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}0\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: 0\r\n", ""},
+	{"PUT {path} HTTP/1.1", typed, "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: -1\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: 99999999999999999999\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: 9223372036854775807\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Length: {length}\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Length: 1\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
+	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: gzip, chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
+	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\nTrailer: Digest\r\n", "{hex};x=y\r\n{file}\r\n0\r\nDigest: x\r\n\r\n"},
+	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n"},
+	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n"},
+	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}1\r\nx\r\n0\r\n\r\n"},
+	{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "ffffffffffffffff\r\n{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Range: bytes 0-1/2\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Encoding: gzip\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-MD5: x\r\nRepr-Digest: sha-256=:AA==:\r\nX-Amz-Checksum-Sha256: x\r\nIf-Match: *\r\nAuthorization: x\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", "Host: localhost\r\nContent-Type: application/pdf\r\nContent-Length: {length}\r\n", "{file}"},
+	{"PUT {path} HTTP/1.1", "Content-Type: text/plain\r\nContent-Length: {length}\r\n", "{file}"},
+	{"PUT {path}= HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"PUT {path}/../{path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"PUT {path}%0a?x HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"PUT {late} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"PUT {used} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"PUT /uploads/ HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"POST {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"HEAD {path} HTTP/1.1", typed, ""},
+	{"PUT x:y HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"CONNECT localhost:80 HTTP/1.1", typed, ""},
+	{"PUT {path} HTTP/3.0", typed + "Content-Length: {length}\r\n", "{file}"},
+	{"\x00", "\xff:\r\n", "\r\n"},
+}
+
 // A text that resembles the PUT of a file, sent over a real connection, never
 // harms a session. If it contains the whole announced file, that file is
 // stored. Otherwise the earlier file stays. Nothing else is left, and no error
@@ -50,88 +105,17 @@ const (
 // of the same size. {late} and {used} stand for addresses of sessions that
 // accept no more files.
 func FuzzPut(f *testing.F) {
-	const typed = "Host: localhost\r\nContent-Type: text/plain\r\n"
 	for kind := range byte(kinds) {
-		for _, s := range []struct{ line, head, body string }{
-			{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-			{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
-			{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{other}"},
-		} {
+		for _, s := range usualPuts {
 			f.Add(kind, s.line, s.head, s.body)
 		}
 	}
-	for _, s := range []struct{ line, head, body string }{
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}PUT {path} HTTP/1.1\r\n" + typed + "Content-Length: {length}\r\n\r\n{other}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nExpect: 100-continue\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", "Host: localhost\r\nContent-Type: TEXT/plain ; charset=x\r\nContent-Encoding: Identity\r\nContent-Length: {length}\r\n", "{file}"},
-		{"PUT {path} HTTP/1.0", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"PUT http://localhost{path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", ""},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "x"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}0\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: 0\r\n", ""},
-		{"PUT {path} HTTP/1.1", typed, "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: -1\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: 99999999999999999999\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: 9223372036854775807\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Length: {length}\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Length: 1\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
-		{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: gzip, chunked\r\n", "{hex}\r\n{file}\r\n0\r\n\r\n"},
-		{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\nTrailer: Digest\r\n", "{hex};x=y\r\n{file}\r\n0\r\nDigest: x\r\n\r\n"},
-		{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n0\r\n"},
-		{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}\r\n"},
-		{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "{hex}\r\n{file}1\r\nx\r\n0\r\n\r\n"},
-		{"PUT {path} HTTP/1.1", typed + "Transfer-Encoding: chunked\r\n", "ffffffffffffffff\r\n{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Range: bytes 0-1/2\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-Encoding: gzip\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", typed + "Content-Length: {length}\r\nContent-MD5: x\r\nRepr-Digest: sha-256=:AA==:\r\nX-Amz-Checksum-Sha256: x\r\nIf-Match: *\r\nAuthorization: x\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", "Host: localhost\r\nContent-Type: application/pdf\r\nContent-Length: {length}\r\n", "{file}"},
-		{"PUT {path} HTTP/1.1", "Content-Type: text/plain\r\nContent-Length: {length}\r\n", "{file}"},
-		{"PUT {path}= HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"PUT {path}/../{path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"PUT {path}%0a?x HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"PUT {late} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"PUT {used} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"PUT /uploads/ HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"POST {path} HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"HEAD {path} HTTP/1.1", typed, ""},
-		{"PUT x:y HTTP/1.1", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"CONNECT localhost:80 HTTP/1.1", typed, ""},
-		{"PUT {path} HTTP/3.0", typed + "Content-Length: {length}\r\n", "{file}"},
-		{"\x00", "\xff:\r\n", "\r\n"},
-	} {
+	for _, s := range oddPuts {
 		f.Add(byte(already), s.line, s.head, s.body)
 		f.Add(byte(hashed), s.line, s.head, s.body)
 	}
-
 	office := apitest.New(f, dbtest.SQLite(f))
-	c := office.As(access.Member)
-	letter := []byte("Guten Tag, meine Damen und Herren\n")
-	files := map[bool][]byte{false: letter, true: bytes.Repeat(letter, 4000)}
-	sessions := make([]aimed, kinds)
-	begin := func(file []byte, members map[string]any) (*apitest.Answer, aimed) {
-		session := open(c, len(file), members)
-		to := target(session)
-		granted, err := office.Store.Verify(strings.TrimPrefix(to, "/uploads/"), office.Clock.Now())
-		if err != nil {
-			f.Fatal(err)
-		}
-		return session, aimed{file, granted.Name, to}
-	}
-	_, late := begin(letter, nil)
-	office.Clock.Advance(time.Duration(upload.Lifetime) * time.Microsecond)
-	used, usedUp := begin(letter, nil)
-	c.Put(used, letter).Want(204)
-	c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": used.Text("id")}).Want(202))
-	office.Rest()
-	for kind := range sessions {
-		file, members := files[kind&large > 0], map[string]any{}
-		if kind&hashed > 0 {
-			members["sha256"] = sum(file)
-		}
-		_, sessions[kind] = begin(file, members)
-	}
+	sessions, late, usedUp := putSessions(f, office)
 	others := office.Stored()
 
 	complaints := new(apitest.Logged)
@@ -186,7 +170,40 @@ func FuzzPut(f *testing.F) {
 	})
 }
 
-// request is a request within a text, as net/http reads it.
+// putSessions opens a session of each kind, one that has ended, and one whose
+// file is a document.
+func putSessions(f *testing.F, office *apitest.Office) (sessions []aimed, late, usedUp aimed) {
+	f.Helper()
+	c := office.As(access.Member)
+	letter := []byte("Guten Tag, meine Damen und Herren\n")
+	files := map[bool][]byte{false: letter, true: bytes.Repeat(letter, 4000)}
+	sessions = make([]aimed, kinds)
+	begin := func(file []byte, members map[string]any) (*apitest.Answer, aimed) {
+		session := open(c, len(file), members)
+		to := target(session)
+		granted, err := office.Store.Verify(strings.TrimPrefix(to, "/uploads/"), office.Clock.Now())
+		if err != nil {
+			f.Fatal(err)
+		}
+		return session, aimed{file, granted.Name, to}
+	}
+	_, late = begin(letter, nil)
+	office.Clock.Advance(time.Duration(upload.Lifetime) * time.Microsecond)
+	used, usedUp := begin(letter, nil)
+	c.Put(used, letter).Want(204)
+	c.Await(c.Do("POST", "/documents", map[string]any{"uploadId": used.Text("id")}).Want(202))
+	office.Rest()
+	for kind := range sessions {
+		file, members := files[kind&large > 0], map[string]any{}
+		if kind&hashed > 0 {
+			members["sha256"] = sum(file)
+		}
+		_, sessions[kind] = begin(file, members)
+	}
+	return sessions, late, usedUp
+}
+
+// request is one of those that a text holds, as net/http reads it.
 type request struct {
 	*http.Request
 	body  []byte

@@ -15,119 +15,146 @@ func filed(entries ...entry) []byte { return filedIn(512, entries...) }
 // filedIn is filed with sectors of a size, 512 or 4096 bytes. The program
 // extract-msg 0.57 reads its messages too, nested ones included.
 func filedIn(sector int, entries ...entry) []byte {
-	const free, end, inFAT, inDIFAT = 0xffffffff, 0xfffffffe, 0xfffffffd, 0xfffffffc
-	per := sector / 4
-	var data []byte
-	var fat, small []uint32
-	var mini []byte
-	chain := func(table *[]uint32, n int) uint32 {
-		if n == 0 {
-			return end
-		}
-		start := len(*table)
-		for i := range n {
-			*table = append(*table, uint32(start+i+1))
-		}
-		(*table)[start+n-1] = end
-		return uint32(start)
+	c := &filing{sector: sector, nodes: []filedNode{{name: "Root Entry", kind: 5, sibling: noSector, child: noSector}}}
+	c.add(entries)
+	c.nodes[0].start, c.nodes[0].size = c.put(c.mini), uint32(len(c.mini))
+	var table []byte
+	for _, n := range c.small {
+		table = binary.LittleEndian.AppendUint32(table, n)
 	}
-	padded := func(b []byte, to int) []byte { return append(b, make([]byte, (to-len(b)%to)%to)...) }
-	put := func(b []byte) uint32 {
-		b = padded(b, sector)
-		data = append(data, b...)
-		return chain(&fat, len(b)/sector)
+	tableStart := c.put(table)
+	directoryStart := c.put(c.directory())
+	return c.finish(directoryStart, tableStart, len(table))
+}
+
+// What a sector's entry in the allocation table says, other than the next one.
+const noSector, lastSector, sectorOfFAT, sectorOfDIFAT = 0xffffffff, 0xfffffffe, 0xfffffffd, 0xfffffffc
+
+// filing is a compound file that is being written.
+type filing struct {
+	sector     int
+	data, mini []byte // large streams, small ones
+	fat, small []uint32
+	nodes      []filedNode
+}
+
+// filedNode is a line of the directory: a stream or a folder.
+type filedNode struct {
+	name           string
+	kind           byte
+	start, size    uint32
+	sibling, child uint32
+}
+
+// chain adds a chain of n sectors to a table.
+func chain(table *[]uint32, n int) uint32 {
+	if n == 0 {
+		return lastSector
 	}
-	type node struct {
-		name           string
-		kind           byte
-		start, size    uint32
-		sibling, child uint32
+	start := len(*table)
+	for i := range n {
+		*table = append(*table, uint32(start+i+1))
 	}
-	nodes := []node{{name: "Root Entry", kind: 5, sibling: free, child: free}}
+	(*table)[start+n-1] = lastSector
+	return uint32(start)
+}
+
+func padded(b []byte, to int) []byte { return append(b, make([]byte, (to-len(b)%to)%to)...) }
+
+// put adds a stream in sectors of its own.
+func (c *filing) put(b []byte) uint32 {
+	b = padded(b, c.sector)
+	c.data = append(c.data, b...)
+	return chain(&c.fat, len(b)/c.sector)
+}
+
+// add adds the streams and their folders.
+func (c *filing) add(entries []entry) {
 	folders := map[string]int{"": 0}
-	add := func(folder int, n node) int {
-		n.sibling, n.child = nodes[folder].child, free
-		nodes = append(nodes, n)
-		nodes[folder].child = uint32(len(nodes) - 1)
-		return len(nodes) - 1
-	}
 	for _, e := range entries {
 		folder, path := 0, strings.Split(e.name, "/")
 		for i := range path[:len(path)-1] {
 			at := strings.Join(path[:i+1], "/")
 			if _, is := folders[at]; !is {
-				folders[at] = add(folder, node{name: path[i], kind: 1})
+				folders[at] = c.addNode(folder, filedNode{name: path[i], kind: 1})
 			}
 			folder = folders[at]
 		}
-		n := node{name: path[len(path)-1], kind: 2, size: uint32(len(e.content))}
+		n := filedNode{name: path[len(path)-1], kind: 2, size: uint32(len(e.content))}
 		if len(e.content) < 4096 {
-			n.start = chain(&small, (len(e.content)+63)/64)
-			mini = append(mini, padded([]byte(e.content), 64)...)
+			n.start = chain(&c.small, (len(e.content)+63)/64)
+			c.mini = append(c.mini, padded([]byte(e.content), 64)...)
 		} else {
-			n.start = put([]byte(e.content))
+			n.start = c.put([]byte(e.content))
 		}
-		add(folder, n)
+		c.addNode(folder, n)
 	}
-	nodes[0].start, nodes[0].size = put(mini), uint32(len(mini))
-	le := binary.LittleEndian
-	var table []byte
-	for _, n := range small {
-		table = le.AppendUint32(table, n)
-	}
-	tableStart := put(table)
-	var directory []byte
-	for _, n := range nodes {
+}
+
+func (c *filing) addNode(folder int, n filedNode) int {
+	n.sibling, n.child = c.nodes[folder].child, noSector
+	c.nodes = append(c.nodes, n)
+	c.nodes[folder].child = uint32(len(c.nodes) - 1)
+	return len(c.nodes) - 1
+}
+
+func (c *filing) directory() (directory []byte) {
+	for _, n := range c.nodes {
 		b := make([]byte, 128)
 		for i, r := range n.name {
 			b[2*i] = byte(r)
 		}
 		b[64], b[66], b[67] = byte(2*len(n.name)+2), n.kind, 1
-		for at, v := range map[int]uint32{68: free, 72: n.sibling, 76: n.child, 116: n.start, 120: n.size} {
-			le.PutUint32(b[at:], v)
+		for at, v := range map[int]uint32{68: noSector, 72: n.sibling, 76: n.child, 116: n.start, 120: n.size} {
+			binary.LittleEndian.PutUint32(b[at:], v)
 		}
 		directory = append(directory, b...)
 	}
-	directoryStart := put(directory)
+	return directory
+}
+
+// finish adds the allocation table, the list of its sectors and the header.
+func (c *filing) finish(directoryStart, tableStart uint32, tableSize int) []byte {
+	le, per := binary.LittleEndian, c.sector/4
 	fats, difats := 0, 0
-	for len(fat)+fats+difats > fats*per {
+	for len(c.fat)+fats+difats > fats*per {
 		fats++
 		difats = (max(0, fats-109) + per - 2) / (per - 1)
 	}
-	first := len(fat)
+	first := len(c.fat)
 	for i := range fats + difats {
-		fat = append(fat, map[bool]uint32{true: inFAT, false: inDIFAT}[i < fats])
+		c.fat = append(c.fat, map[bool]uint32{true: sectorOfFAT, false: sectorOfDIFAT}[i < fats])
 	}
-	for len(fat) < fats*per {
-		fat = append(fat, free)
+	for len(c.fat) < fats*per {
+		c.fat = append(c.fat, noSector)
 	}
-	for _, n := range fat {
-		data = le.AppendUint32(data, n)
+	for _, n := range c.fat {
+		c.data = le.AppendUint32(c.data, n)
 	}
 	names := func(b []byte, i, n int) []byte {
 		for ; n > 0; i, n = i+1, n-1 {
-			b = le.AppendUint32(b, map[bool]uint32{true: uint32(first + i), false: free}[i < fats])
+			b = le.AppendUint32(b, map[bool]uint32{true: uint32(first + i), false: noSector}[i < fats])
 		}
 		return b
 	}
 	for i := range difats {
-		data = names(data, 109+(per-1)*i, per-1)
-		data = le.AppendUint32(data, map[bool]uint32{true: uint32(first + fats + i + 1), false: end}[i < difats-1])
+		c.data = names(c.data, 109+(per-1)*i, per-1)
+		c.data = le.AppendUint32(c.data, map[bool]uint32{true: uint32(first + fats + i + 1), false: lastSector}[i < difats-1])
 	}
 	head := make([]byte, 76)
 	copy(head, Signature)
 	head[24], head[26], head[28], head[29], head[30], head[32] = 0x3e, 3, 0xfe, 0xff, 9, 6
-	if sector == 4096 {
+	if c.sector == 4096 {
 		head[26], head[30] = 4, 12
 	}
-	difat := uint32(end)
+	difat := uint32(lastSector)
 	if difats > 0 {
 		difat = uint32(first + fats)
 	}
-	for at, v := range map[int]uint32{44: uint32(fats), 48: directoryStart, 56: 4096, 60: tableStart, 64: uint32((len(table) + sector - 1) / sector), 68: difat, 72: uint32(difats)} {
+	for at, v := range map[int]uint32{44: uint32(fats), 48: directoryStart, 56: 4096, 60: tableStart, 64: uint32((tableSize + c.sector - 1) / c.sector), 68: difat, 72: uint32(difats)} {
 		le.PutUint32(head[at:], v)
 	}
-	return append(padded(names(head, 0, 109), sector), data...)
+	return append(padded(names(head, 0, 109), c.sector), c.data...)
 }
 
 // outlookProperties returns the stream of an item's properties of fixed size.

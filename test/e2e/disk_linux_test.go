@@ -22,104 +22,136 @@ import (
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 24<<20)
-	store := []string{"--data-dir", filepath.Join(disk, "kartei")}
-	h := newCluster(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), store...)
-	s := client{t, h.servers[0], h.office.Key}
-	as := newHTTPClient(h.office.Key)
-
-	note := strings.Repeat("Lorem ipsum. ", 700)
-	acknowledged := map[string]string{} // id to body
-	page := func(url string) string { return get(t, url, 200) }
-	post := func(key string) *answer {
-		t.Helper()
-		a, err := as.call(s.URL+"/v1", "POST", "/contacts", fmt.Sprintf(`{"lastName":"Voll","note":%q}`, note), "Idempotency-Key", key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a.Status == 201 {
-			acknowledged[a.Text("id")] = string(a.Body)
-		}
-		return a
-	}
+	f := &fullDisk{t: t, disk: disk, store: []string{"--data-dir", filepath.Join(disk, "kartei")}, acknowledged: map[string]string{}}
+	h := newCluster(t, 1, "sqlite:"+filepath.Join(disk, "kartei", "kartei.db"), f.store...)
+	f.client, f.as = client{t, h.servers[0], h.office.Key}, newHTTPClient(h.office.Key)
 	for i := range 20 {
-		if a := post(fmt.Sprint("before-", i)); a.Status != 201 {
+		if a := f.post(fmt.Sprint("before-", i)); a.Status != 201 {
 			t.Fatalf("before: %d %s", a.Status, a.Body)
 		}
 	}
-	get(t, s.Operator+"/metrics", 200, "kartei_db_writable 1\n")
+	get(t, f.Operator+"/metrics", 200, "kartei_db_writable 1\n")
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
+	f.refuses()
+	f.tellsOperator()
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	f.accepts()
+	h.close()
+	f.hasAll(h.settle())
+}
 
-	// The database log still has space, so some writes may succeed.
+// fullDisk is a server whose disk gets full, with what it acknowledged.
+type fullDisk struct {
+	client
+	t            *testing.T
+	disk         string
+	store        []string
+	as           *httpClient
+	acknowledged map[string]string // id to body
+}
+
+// post creates a contact of 9 KB, if there is space.
+func (f *fullDisk) post(key string) *answer {
+	f.Helper()
+	a, err := f.as.call(f.URL+"/v1", "POST", "/contacts", fmt.Sprintf(`{"lastName":"Voll","note":%q}`, strings.Repeat("Lorem ipsum. ", 700)), "Idempotency-Key", key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if a.Status == 201 {
+		f.acknowledged[a.Text("id")] = string(a.Body)
+	}
+	return a
+}
+
+// refuses writes until five writes are refused. The database log still has
+// space, so some may succeed.
+func (f *fullDisk) refuses() {
+	f.Helper()
 	refusals := 0
 	for i := 0; refusals < 5; i++ {
 		if i > 10_000 {
-			t.Fatal("the disk never got full")
+			f.Fatal("the disk never got full")
 		}
-		a := post(fmt.Sprint("full-", i))
+		a := f.post(fmt.Sprint("full-", i))
 		if a.Status == 201 {
 			continue
 		}
 		refusals++
 		if a.Status != 503 && a.Status != 429 || a.Header.Get("Retry-After") == "" ||
 			a.Status == 503 && !strings.HasPrefix(a.Text("detail"), "Zurzeit lässt sich nichts speichern.") {
-			t.Fatalf("on a full disk: %d %s", a.Status, a.Body)
+			f.Fatalf("on a full disk: %d %s", a.Status, a.Body)
 		}
-		// Reads go on, and refused writes are absent.
-		if n := s.call("GET", "/contacts/count", "", 200, "").Text("count"); n != fmt.Sprint(len(acknowledged)) {
-			t.Fatalf("%s contacts, %d were acknowledged", n, len(acknowledged))
-		}
-		for id, body := range acknowledged {
-			if got := s.call("GET", "/contacts/"+id, "", 200, ""); string(got.Body) != body {
-				t.Fatalf("acknowledged\n%s\nread\n%s", body, got.Body)
-			}
-			break
-		}
+		f.reads()
 	}
-	get(t, s.Operator+"/healthz", 200)
-	// The operator is told once. Reads go on, so the replica stays ready. Small
-	// writes, such as lines of the request log, may still find space.
-	s.says(t, "writes are refused")
-	s.says(t, "the disk of "+filepath.Join(disk, "kartei")+" is full")
+	get(f.t, f.Operator+"/healthz", 200)
+}
+
+// reads checks that reads go on, and that refused writes are absent.
+func (f *fullDisk) reads() {
+	f.Helper()
+	if n := f.call("GET", "/contacts/count", "", 200, "").Text("count"); n != fmt.Sprint(len(f.acknowledged)) {
+		f.Fatalf("%s contacts, %d were acknowledged", n, len(f.acknowledged))
+	}
+	for id, body := range f.acknowledged {
+		if got := f.call("GET", "/contacts/"+id, "", 200, ""); string(got.Body) != body {
+			f.Fatalf("acknowledged\n%s\nread\n%s", body, got.Body)
+		}
+		break
+	}
+}
+
+// tellsOperator checks that the operator is told once. Reads go on, so the
+// replica stays ready. Small writes, such as lines of the request log, may
+// still find space.
+func (f *fullDisk) tellsOperator() {
+	f.Helper()
+	f.says(f.t, "writes are refused")
+	f.says(f.t, "the disk of "+filepath.Join(f.disk, "kartei")+" is full")
 	for i, end := 0, time.Now().Add(patience.Bound); ; i++ {
-		post(fmt.Sprint("still-full-", i))
-		ready, metrics := page(s.Operator+"/readyz"), page(s.Operator+"/metrics")
+		f.post(fmt.Sprint("still-full-", i))
+		ready, metrics := get(f.t, f.Operator+"/readyz", 200), get(f.t, f.Operator+"/metrics", 200)
 		if strings.Contains(ready, `"name":"writes","ok":false,"reason":"the disk of `) && strings.Contains(metrics, "kartei_db_writable 0\n") && strings.Contains(metrics, "kartei_db_refused_writes_total") {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the operator is not told: %s\n%s", ready, metrics)
+			f.Fatalf("the operator is not told: %s\n%s", ready, metrics)
 		}
 	}
-	log := s.server.Log()
+	log := f.server.Log()
 	if told, over := strings.Count(log, "writes are refused"), strings.Count(log, "writes are accepted again"); told > over+1 {
-		t.Errorf("%d lines about a full disk of which %d were over\n%s", told, over, log)
+		f.Errorf("%d lines about a full disk of which %d were over\n%s", told, over, log)
 	}
+}
 
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
+// accepts checks that writes succeed again. The trouble ends with the next
+// write that comes a second later, here of the request log.
+func (f *fullDisk) accepts() {
+	f.Helper()
+	if a := f.post("after"); a.Status != 201 {
+		f.Fatalf("with room again: %d %s", a.Status, a.Body)
 	}
-	if a := post("after"); a.Status != 201 {
-		t.Fatalf("with room again: %d %s", a.Status, a.Body)
-	}
-	// The trouble ends with the next write that comes a second later, here of the
-	// request log.
-	for end := time.Now().Add(patience.Bound); !strings.Contains(s.server.Log(), "writes are accepted again"); {
-		if _, err := as.call(s.URL+"/v1", "GET", "/me", ""); err != nil || time.Now().After(end) {
-			t.Fatal("not told that it is over", err)
+	for end := time.Now().Add(patience.Bound); !strings.Contains(f.server.Log(), "writes are accepted again"); {
+		if _, err := f.as.call(f.URL+"/v1", "GET", "/me", ""); err != nil || time.Now().After(end) {
+			f.Fatal("not told that it is over", err)
 		}
 	}
-	get(t, s.Operator+"/readyz", 200, `"name":"writes","ok":true`)
-	get(t, s.Operator+"/metrics", 200, "kartei_db_writable 1\n")
-	h.close()
-	data := h.settle()
-	if len(data.contacts) != len(acknowledged) {
-		t.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(acknowledged))
+	get(f.t, f.Operator+"/readyz", 200, `"name":"writes","ok":true`)
+	get(f.t, f.Operator+"/metrics", 200, "kartei_db_writable 1\n")
+}
+
+// hasAll checks that all that was acknowledged is there.
+func (f *fullDisk) hasAll(data settled) {
+	f.Helper()
+	if len(data.contacts) != len(f.acknowledged) {
+		f.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(f.acknowledged))
 	}
-	for id, body := range acknowledged {
+	for id, body := range f.acknowledged {
 		var want contact
 		if err := json.Unmarshal([]byte(body), &want); err != nil || data.contacts[id] != want {
-			t.Errorf("acknowledged %+v, there is %+v", want, data.contacts[id])
+			f.Errorf("acknowledged %+v, there is %+v", want, data.contacts[id])
 		}
 	}
 }

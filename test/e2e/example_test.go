@@ -23,6 +23,7 @@ import (
 
 	"kartei/test/dbtest"
 	"kartei/test/patience"
+	"kartei/test/seed"
 
 	_ "modernc.org/sqlite"
 )
@@ -36,6 +37,7 @@ type postman struct {
 	to string
 
 	mu     sync.Mutex
+	random *rand.Rand
 	loses  bool
 	held   []func() error
 	prompt bool // holds nothing back
@@ -46,7 +48,7 @@ type postman struct {
 const postHost = "example.com"
 
 func newPostman(t testing.TB, to string) *postman {
-	p := &postman{TB: t, to: to, counts: map[string]int{}}
+	p := &postman{TB: t, to: to, random: seed.Rand(t), counts: map[string]int{}}
 	p.Server = httptest.NewTLSServer(p)
 	t.Cleanup(p.Close)
 	return p
@@ -87,7 +89,7 @@ func (p *postman) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Lock()
 	var now []func() error
-	switch n := rand.IntN(4); {
+	switch n := p.random.IntN(4); {
 	case p.loses && n < 2:
 		p.counts["lost"]++
 	case n == 2 && len(p.held) < 5 && !p.prompt: // delivered after a later one, alone or with others
@@ -137,9 +139,11 @@ func (p *postman) handOver() {
 // copyist is the guide's program with its file.
 type copyist struct {
 	*cluster
+	post                  *postman
 	program, file, listen string
-	key, secret           string
+	key, admin, secret    string
 	run                   *tool
+	calls                 int
 }
 
 // begin starts the program. The program reports when it has read all lists
@@ -241,136 +245,171 @@ func TestCopyByWebhooks(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, "kartei/examples/mirror").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	each := func(t *testing.T, database string, store ...string) {
-		free := httptest.NewServer(nil) // reserves a free address
-		listen := free.Listener.Addr().String()
-		free.Close()
-		post := newPostman(t, "http://"+listen)
-		h := newClusterWith(t, 1, towards(t, post.Server), database, store...)
-		h.front = newFront(t)
-		h.front.set(0, h.servers[0])
-		scopes := "contacts:write,companies:write,tasks:write,documents:write,webhook_endpoints:write"
-		key := func(principal string) string {
-			return read[struct{ Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal", principal, "--env", "test",
-				"--scopes", scopes + "," + strings.ReplaceAll(scopes, ":write", ":read"), "--ip", "127.0.0.1/32"}, h.store...)...).Key
-		}
-		member := read[struct{ ID string }](t, append([]string{"user", "create", "--org", h.office.ID, "--name", "Jonas Adler", "--email", "jonas.adler@example.com", "--role", "member"}, h.store...)...)
-		c := &copyist{cluster: h, program: program, file: filepath.Join(t.TempDir(), "mirror.db"), listen: listen, key: key(member.ID)}
-		admin := key(h.office.User)
-		sequence := 0
-		call := func(key, method, path, body string) (a *answer) {
-			t.Helper()
-			sequence++
-			a, err := h.insist(t.Context(), newHTTPClient(key), method, path, body, "If-Match", "*", "Idempotency-Key", fmt.Sprint("call-", sequence))
-			if err != nil || a.Status > 299 {
-				t.Fatalf("%s %s: %v %+v", method, path, err, a)
-			}
-			return a
-		}
-		document := func() string {
-			t.Helper()
-			file := []byte("Anlage")
-			sum := sha256.Sum256(file)
-			var session struct {
-				ID, URL string
-				Headers map[string]string
-			}
-			decode(t, string(call(c.key, "POST", "/uploads", fmt.Sprintf(`{"fileName":"a.txt","contentType":"text/plain","size":%d,"sha256":%q}`, len(file), hex.EncodeToString(sum[:]))).Body), &session)
-			r, err := http.NewRequest("PUT", session.URL, bytes.NewReader(file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for name, value := range session.Headers {
-				r.Header.Set(name, value)
-			}
-			put, err := http.DefaultClient.Do(r)
-			if err != nil || put.StatusCode > 299 {
-				t.Fatal(put, err)
-			}
-			put.Body.Close()
-			operation := call(c.key, "POST", "/documents", fmt.Sprintf(`{"uploadId":%q}`, session.ID)).Text("id")
-			for end := time.Now().Add(patience.Bound); time.Now().Before(end); {
-				var o struct{ Result struct{ ID string } }
-				if decode(t, string(call(c.key, "GET", "/operations/"+operation, "").Body), &o); o.Result.ID != "" {
-					return o.Result.ID
-				}
-			}
-			t.Fatal("the operation does not end")
-			return ""
-		}
-		// changes creates, changes and deletes records of every list.
-		changes := func(n int) {
-			t.Helper()
-			for i := range n {
-				for path, body := range map[string]string{"/companies": `{"name":"Firma"}`, "/contacts": `{"lastName":"Berg"}`, "/tasks": `{"title":"Anrufen"}`} {
-					id := path + "/" + call(c.key, "POST", path, body).Text("id")
-					if i%2 == 0 {
-						call(c.key, "PATCH", id, `{"tags":["neu"]}`)
-					}
-					if i%3 == 0 {
-						call(c.key, "DELETE", id, "")
-					}
-					if path == "/tasks" && i%3 == 1 {
-						call(c.key, "POST", id+"/complete", "")
-					}
-				}
-			}
-		}
-		changes(3) // before the copy and its endpoint exist
-		var endpoint struct{ Secret string }
-		decode(t, string(call(c.key, "POST", "/webhook_endpoints", `{"name":"Spiegel","url":"https://`+postHost+`/hook","eventTypes":[
-			"contact.created","contact.updated","contact.deleted","company.created","company.updated","company.deleted",
-			"task.created","task.updated","task.completed","task.deleted","document.created","document.deleted"]}`).Body), &endpoint)
-		c.secret = endpoint.Secret
-
-		// Webhooks alone suffice, although they come twice and out of order.
-		c.begin("-feed", "1h", "-all", "1h")
-		c.equals("the first copy")
-		changes(6)
-		paper := document()
-		post.handOver()
-		c.equals("by webhooks")
-
-		// Some are lost, and the program and the server are killed: the feed
-		// has them.
-		post.careless()
-		c.run.kill()
-		changes(2)
-		c.begin("-feed", "500ms", "-all", "1h")
-		changes(4)
-		h.kill()
-		h.open()
-		changes(4)
-		c.run.kill()
-		call(c.key, "DELETE", "/documents/"+paper, "")
-		c.begin("-feed", "500ms", "-all", "1h")
-		changes(4)
-		c.equals("by the feed")
-
-		// Two changes have no event: a document is renamed, and a record
-		// becomes invisible.
-		c.run.kill()
-		c.begin("-feed", "1h", "-all", "1s")
-		paper = document()
-		call(c.key, "PATCH", "/documents/"+paper, `{"name":"b.txt"}`)
-		hidden := call(admin, "POST", "/contacts", `{"lastName":"Gast"}`).Text("id")
-		c.equals("by asking every list")
-		call(admin, "PATCH", "/contacts/"+hidden, `{"visibility":"private"}`)
-		c.equals("after a record went out of sight")
-		c.run.kill()
-		post.mu.Lock()
-		t.Logf("deliveries: %v", post.counts)
-		if post.counts["lost"] == 0 || post.counts["held back"] == 0 || post.counts["doubled"] == 0 {
-			t.Errorf("the postman was too good: %v", post.counts)
-		}
-		post.mu.Unlock()
+	story := func(t *testing.T, database string, store ...string) {
+		c := newCopyist(t, program, database, store...)
+		c.changes(3) // before the copy and its endpoint exist
+		c.subscribe()
+		paper := c.byWebhooks()
+		c.byFeed(paper)
+		c.byLists()
+		c.postmanFailed()
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		dir := t.TempDir()
-		each(t, "sqlite:"+dir+"/kartei.db", "--data-dir", dir)
+		story(t, "sqlite:"+dir+"/kartei.db", "--data-dir", dir)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		url := dbtest.PostgresURL(t)
-		each(t, url, "--data-dir", t.TempDir(), "--database-url", url)
+		story(t, url, "--data-dir", t.TempDir(), "--database-url", url)
 	})
+}
+
+func newCopyist(t *testing.T, program, database string, store ...string) *copyist {
+	t.Helper()
+	free := httptest.NewServer(nil) // reserves a free address
+	listen := free.Listener.Addr().String()
+	free.Close()
+	post := newPostman(t, "http://"+listen)
+	h := newClusterWith(t, 1, towards(t, post.Server), database, store...)
+	h.front = newFront(t)
+	h.front.set(0, h.servers[0])
+	scopes := "contacts:write,companies:write,tasks:write,documents:write,webhook_endpoints:write"
+	key := func(principal string) string {
+		return read[struct{ Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal", principal, "--env", "test",
+			"--scopes", scopes + "," + strings.ReplaceAll(scopes, ":write", ":read"), "--ip", "127.0.0.1/32"}, h.store...)...).Key
+	}
+	member := read[struct{ ID string }](t, append([]string{"user", "create", "--org", h.office.ID, "--name", "Jonas Adler", "--email", "jonas.adler@example.com", "--role", "member"}, h.store...)...)
+	return &copyist{cluster: h, post: post, program: program, file: filepath.Join(t.TempDir(), "mirror.db"), listen: listen, key: key(member.ID), admin: key(h.office.User)}
+}
+
+// call sends a call that must succeed, with a key.
+func (c *copyist) call(key, method, path, body string) *answer {
+	c.Helper()
+	c.calls++
+	a, err := c.insist(c.Context(), newHTTPClient(key), method, path, body, "If-Match", "*", "Idempotency-Key", fmt.Sprint("call-", c.calls))
+	if err != nil || a.Status > 299 {
+		c.Fatalf("%s %s: %v %+v", method, path, err, a)
+	}
+	return a
+}
+
+// document creates a document of a small file.
+func (c *copyist) document() (id string) {
+	c.Helper()
+	file := []byte("Anlage")
+	sum := sha256.Sum256(file)
+	var session struct {
+		ID, URL string
+		Headers map[string]string
+	}
+	decode(c, string(c.call(c.key, "POST", "/uploads", fmt.Sprintf(`{"fileName":"a.txt","contentType":"text/plain","size":%d,"sha256":%q}`, len(file), hex.EncodeToString(sum[:]))).Body), &session)
+	r, err := http.NewRequest("PUT", session.URL, bytes.NewReader(file))
+	if err != nil {
+		c.Fatal(err)
+	}
+	for name, value := range session.Headers {
+		r.Header.Set(name, value)
+	}
+	put, err := http.DefaultClient.Do(r)
+	if err != nil || put.StatusCode > 299 {
+		c.Fatal(put, err)
+	}
+	put.Body.Close()
+	operation := c.call(c.key, "POST", "/documents", fmt.Sprintf(`{"uploadId":%q}`, session.ID)).Text("id")
+	for watch := patience.New(); ; {
+		var o struct{ Result struct{ ID string } }
+		a := c.call(c.key, "GET", "/operations/"+operation, "")
+		switch decode(c, string(a.Body), &o); {
+		case o.Result.ID != "":
+			return o.Result.ID
+		case watch.IsStuck(string(a.Body)):
+			c.Fatalf("the operation does not end: %s", a.Body)
+		}
+	}
+}
+
+// changes creates, changes and deletes n records of each list.
+func (c *copyist) changes(n int) {
+	c.Helper()
+	for i := range n {
+		for path, body := range map[string]string{"/companies": `{"name":"Firma"}`, "/contacts": `{"lastName":"Berg"}`, "/tasks": `{"title":"Anrufen"}`} {
+			id := path + "/" + c.call(c.key, "POST", path, body).Text("id")
+			if i%2 == 0 {
+				c.call(c.key, "PATCH", id, `{"tags":["neu"]}`)
+			}
+			if i%3 == 0 {
+				c.call(c.key, "DELETE", id, "")
+			}
+			if path == "/tasks" && i%3 == 1 {
+				c.call(c.key, "POST", id+"/complete", "")
+			}
+		}
+	}
+}
+
+// subscribe creates the endpoint of the copy.
+func (c *copyist) subscribe() {
+	c.Helper()
+	var endpoint struct{ Secret string }
+	decode(c, string(c.call(c.key, "POST", "/webhook_endpoints", `{"name":"Spiegel","url":"https://`+postHost+`/hook","eventTypes":[
+		"contact.created","contact.updated","contact.deleted","company.created","company.updated","company.deleted",
+		"task.created","task.updated","task.completed","task.deleted","document.created","document.deleted"]}`).Body), &endpoint)
+	c.secret = endpoint.Secret
+}
+
+// byWebhooks shows that webhooks alone suffice, although they come twice and
+// out of order.
+func (c *copyist) byWebhooks() (document string) {
+	c.Helper()
+	c.begin("-feed", "1h", "-all", "1h")
+	c.equals("the first copy")
+	c.changes(6)
+	document = c.document()
+	c.post.handOver()
+	c.equals("by webhooks")
+	return document
+}
+
+// byFeed loses webhooks, and kills the program and the server. The feed has
+// what was lost.
+func (c *copyist) byFeed(document string) {
+	c.Helper()
+	c.post.careless()
+	c.run.kill()
+	c.changes(2)
+	c.begin("-feed", "500ms", "-all", "1h")
+	c.changes(4)
+	c.kill()
+	c.open()
+	c.changes(4)
+	c.run.kill()
+	c.call(c.key, "DELETE", "/documents/"+document, "")
+	c.begin("-feed", "500ms", "-all", "1h")
+	c.changes(4)
+	c.equals("by the feed")
+}
+
+// byLists makes the two changes that have no event: a document is renamed, and
+// a record becomes invisible.
+func (c *copyist) byLists() {
+	c.Helper()
+	c.run.kill()
+	c.begin("-feed", "1h", "-all", "1s")
+	c.call(c.key, "PATCH", "/documents/"+c.document(), `{"name":"b.txt"}`)
+	hidden := c.call(c.admin, "POST", "/contacts", `{"lastName":"Gast"}`).Text("id")
+	c.equals("by asking every list")
+	c.call(c.admin, "PATCH", "/contacts/"+hidden, `{"visibility":"private"}`)
+	c.equals("after a record went out of sight")
+	c.run.kill()
+}
+
+// postmanFailed fails the test unless deliveries went wrong in each way.
+func (c *copyist) postmanFailed() {
+	c.Helper()
+	c.post.mu.Lock()
+	defer c.post.mu.Unlock()
+	c.Logf("deliveries: %v", c.post.counts)
+	if c.post.counts["lost"] == 0 || c.post.counts["held back"] == 0 || c.post.counts["doubled"] == 0 {
+		c.Errorf("the postman was too good: %v", c.post.counts)
+	}
 }

@@ -109,34 +109,18 @@ func (l *ledger) verify() {
 	}
 }
 
-// TestPostgresInTrouble causes each fault of a PostgreSQL server in turn, under
-// one server of Kartei that is never restarted.
-func TestPostgresInTrouble(t *testing.T) {
-	own := dbtest.OwnServer(t, "max_connections=40", "shared_buffers=16MB")
-	address := own.URL() + "&lock_timeout=300&statement_timeout=1500"
-	h := newCluster(t, 1, address, "--data-dir", t.TempDir(), "--database-url", address)
-	l := newLedger(t, h)
-	operator := h.servers[0].Operator
-	sql := func(t *testing.T, statements ...string) {
-		t.Helper()
-		ctx := context.Background() // also valid after the test
-		conn, err := pgx.Connect(ctx, own.URL())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(ctx)
-		for _, s := range statements {
-			if _, err := conn.Exec(ctx, s); err != nil {
-				t.Fatalf("%s: %v", s, err)
-			}
-		}
-	}
-	for _, trouble := range []struct {
-		name  string
-		reads bool   // go on
-		told  string // at /readyz
-		make  func(t *testing.T) (end func())
-	}{
+// trouble is a fault of a PostgreSQL server.
+type trouble struct {
+	name  string
+	reads bool   // go on
+	told  string // at /readyz
+	make  func(t *testing.T) (end func())
+}
+
+// troubles returns the faults of a server, for the cluster that uses it at an
+// address.
+func troubles(h *cluster, own *dbtest.Server, address string) []trouble {
+	return []trouble{
 		{"stopped", false, "", func(t *testing.T) func() {
 			own.Stop()
 			return func() { restart(t, own) }
@@ -157,74 +141,110 @@ func TestPostgresInTrouble(t *testing.T) {
 			return func() { tx.Rollback(t.Context()) }
 		}},
 		{"slow statements", true, "", func(t *testing.T) func() {
-			sql(t, "create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(60); return new; end'",
+			execute(t, own, "create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(60); return new; end'",
 				"create trigger slow before insert on contacts for each row execute function slow()")
-			return func() { sql(t, "drop trigger slow on contacts", "drop function slow") }
+			return func() { execute(t, own, "drop trigger slow on contacts", "drop function slow") }
 		}},
 		{"out of connections", false, "", func(t *testing.T) func() { return takeConnections(t, address) }},
 		{"read-only", true, "the database is read-only", func(t *testing.T) func() {
-			sql(t, "alter system set default_transaction_read_only = on", "select pg_reload_conf()")
+			execute(t, own, "alter system set default_transaction_read_only = on", "select pg_reload_conf()")
 			return func() {
-				sql(t, "set default_transaction_read_only = off", "alter system reset default_transaction_read_only", "select pg_reload_conf()")
+				execute(t, own, "set default_transaction_read_only = off", "alter system reset default_transaction_read_only", "select pg_reload_conf()")
 			}
 		}},
-		{"disk full", true, "the disk of the database server is full", func(t *testing.T) func() {
-			disk := smallDisk(t, 64<<20)
-			data, err := os.Stat(filepath.Join(own.Dir(), "data"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			owner := data.Sys().(*syscall.Stat_t)
-			place := filepath.Join(disk, "table")
-			for _, err := range []error{os.Mkdir(place, 0o700), os.Chown(place, int(owner.Uid), int(owner.Gid))} {
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			open(t, disk)
-			sql(t, "create tablespace small location '"+place+"'", "alter table contacts set tablespace small")
-			t.Cleanup(func() { sql(t, "alter table contacts set tablespace pg_default", "drop tablespace small") })
-			ballast := filepath.Join(disk, "ballast")
-			fill(t, ballast)
-			return func() {
-				if err := os.Remove(ballast); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}},
-	} {
+		{"disk full", true, "the disk of the database server is full", func(t *testing.T) func() { return fillTable(t, own) }},
+	}
+}
+
+// execute runs statements on a database server.
+func execute(t *testing.T, own *dbtest.Server, statements ...string) {
+	t.Helper()
+	ctx := context.Background() // also valid after the test
+	conn, err := pgx.Connect(ctx, own.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for _, s := range statements {
+		if _, err := conn.Exec(ctx, s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// fillTable moves a table to a disk of its own, and fills that.
+func fillTable(t *testing.T, own *dbtest.Server) (end func()) {
+	t.Helper()
+	disk := smallDisk(t, 64<<20)
+	data, err := os.Stat(filepath.Join(own.Dir(), "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := data.Sys().(*syscall.Stat_t)
+	place := filepath.Join(disk, "table")
+	for _, err := range []error{os.Mkdir(place, 0o700), os.Chown(place, int(owner.Uid), int(owner.Gid))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(t, disk)
+	execute(t, own, "create tablespace small location '"+place+"'", "alter table contacts set tablespace small")
+	t.Cleanup(func() { execute(t, own, "alter table contacts set tablespace pg_default", "drop tablespace small") })
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+	return func() {
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPostgresInTrouble causes each fault of a PostgreSQL server in turn, under
+// one server of Kartei that is never restarted.
+func TestPostgresInTrouble(t *testing.T) {
+	own := dbtest.OwnServer(t, "max_connections=40", "shared_buffers=16MB")
+	address := own.URL() + "&lock_timeout=300&statement_timeout=1500"
+	h := newCluster(t, 1, address, "--data-dir", t.TempDir(), "--database-url", address)
+	l := newLedger(t, h)
+	for _, trouble := range troubles(h, own, address) {
 		t.Run(trouble.name, func(t *testing.T) {
 			l.t = t
-			for range 3 {
-				l.over(l.post)
-			}
-			end := trouble.make(t)
-			// Data that still has space may be stored, and a setting takes a
-			// moment.
-			l.over(func() bool { return !l.post() })
-			for range 3 {
-				if l.post() {
-					t.Error("a creation was acknowledged")
-				}
-			}
-			if l.read() != trouble.reads {
-				t.Errorf("reads must go on: %t", trouble.reads)
-			}
-			get(t, operator+"/healthz", 200)
-			if trouble.told != "" {
-				get(t, operator+"/readyz", 200, `"name":"writes","ok":false,"reason":"`+trouble.told)
-			}
-			end()
-			l.over(l.read)
-			l.over(l.post)
-			l.verify()
-			l.over(func() bool { return l.post() && !strings.Contains(get(t, operator+"/readyz", 200), `"ok":false`) })
+			l.survives(trouble)
 		})
 	}
 	h.close()
 	if data := h.settle(); len(data.contacts) != len(l.acknowledged) {
 		t.Errorf("%d contacts, %d were acknowledged", len(data.contacts), len(l.acknowledged))
 	}
+}
+
+// survives causes a trouble and ends it.
+func (l *ledger) survives(trouble trouble) {
+	l.t.Helper()
+	operator := l.servers[0].Operator
+	for range 3 {
+		l.over(l.post)
+	}
+	end := trouble.make(l.t)
+	// Data that still has space may be stored, and a setting takes a moment.
+	l.over(func() bool { return !l.post() })
+	for range 3 {
+		if l.post() {
+			l.t.Error("a creation was acknowledged")
+		}
+	}
+	if l.read() != trouble.reads {
+		l.t.Errorf("reads must go on: %t", trouble.reads)
+	}
+	get(l.t, operator+"/healthz", 200)
+	if trouble.told != "" {
+		get(l.t, operator+"/readyz", 200, `"name":"writes","ok":false,"reason":"`+trouble.told)
+	}
+	end()
+	l.over(l.read)
+	l.over(l.post)
+	l.verify()
+	l.over(func() bool { return l.post() && !strings.Contains(get(l.t, operator+"/readyz", 200), `"ok":false`) })
 }
 
 // open lets other users enter a folder of the test.

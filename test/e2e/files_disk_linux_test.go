@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -19,109 +18,200 @@ func TestFilesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with the database %t", shared), func(t *testing.T) {
-			disk, dir := smallDisk(t, 48<<20), t.TempDir()
-			if shared {
-				dir = filepath.Join(disk, "kartei")
-			}
-			store := []string{"--data-dir", dir, "--blob-url", "file:" + filepath.Join(disk, "files")}
-			h := newCluster(t, 1, "sqlite:"+dir+"/kartei.db", store...)
-			s := h.at(0).forFiles(h.office, store...)
-			ballast := filepath.Join(disk, "ballast")
-			room := func() {
-				t.Helper()
-				if err := os.Remove(ballast); err != nil {
-					t.Fatal(err)
-				}
-			}
-			as := newHTTPClient(s.key)
-			// try makes a call that a full disk may refuse, and reports whether
-			// it was accepted.
-			try := func(step, method, path, body string, taken int, headers ...string) (*answer, bool) {
-				t.Helper()
-				a, err := as.call(s.URL+"/v1", method, path, body, headers...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if a.Status != taken && (a.Status != 503 && a.Status != 429 || a.Header.Get("Retry-After") == "") {
-					t.Errorf("%s: %d %s", step, a.Status, a.Body)
-				}
-				return a, a.Status == taken
-			}
-			file := bytes.Repeat([]byte("Guten Tag, Frau Morgenstern\n"), 100_000) // 2.8 MB
-			text := func(n int) []byte { return append(fmt.Appendf(nil, "Nummer %d\n", n), file...) }
-			documents := map[string][]byte{}
-			for n, step := range []string{"before the session", "before the file", "in the midst of the file", "before the document", "in the midst of the operation", "before the deletion"} {
-				fill := func() { fill(t, ballast) }
-				name, key := fmt.Sprintf("Datei %d.txt", n), fmt.Sprint("document-", n)
-				if step == "before the session" {
-					fill()
-					try(step, "POST", "/uploads", `{"fileName":"a.txt","contentType":"text/plain","size":1}`, 201, "Idempotency-Key", "session")
-					room()
-				}
-				session := s.open(name, text(n))
-				switch step {
-				case "before the file":
-					fill()
-				case "in the midst of the file": // there is space for half of it
-					fill()
-					if err := os.Truncate(ballast, size(t, ballast)-int64(len(file)/2)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if strings.HasSuffix(step, "the file") {
-					for range 3 { // what one attempt leaves would not fit again
-						a, err := s.put(session, text(n))
-						if err != nil || a.Status != 503 || a.Text("code") != "INSTANCE_PENDING" || a.Header.Get("Retry-After") == "" {
-							t.Errorf("%s: %+v, %v", step, a, err)
-						}
-					}
-					room()
-				}
-				if a, err := s.put(session, text(n)); err != nil || a.Status != 204 {
-					t.Fatalf("%s, with room: %+v, %v", step, a, err)
-				}
-				if step == "before the document" {
-					fill()
-					try(step, "POST", "/documents", s.of(session), 202, "Idempotency-Key", key)
-					room()
-				}
-				begun := s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", key)
-				if step == "in the midst of the operation" {
-					fill()
-					until := time.Now().Add(3 * time.Second) // the operation may end sooner, or need no space
-					s.poll(begun.Text("id"), func(string) bool { return time.Now().After(until) })
-					room()
-				}
-				id := s.made(s.await(begun.Text("id")))
-				documents[id] = text(n)
-				if step == "before the deletion" {
-					fill()
-					_, gone := try(step, "DELETE", "/documents/"+id, "", 204, "If-Match", "*")
-					room()
-					if !gone {
-						s.has(id, text(n))
-						s.call("DELETE", "/documents/"+id, "", 204, "", "If-Match", "*")
-					}
-					delete(documents, id)
-				}
-				for id, file := range documents {
-					s.has(id, file)
-				}
-			}
-			s.idle(store...)
-			check(t, len(documents), store...)
-			left, err := filepath.Glob(filepath.Join(disk, "files", "unfinished", "*"))
-			if err != nil || len(left) > 0 {
-				t.Errorf("%q is left, %v", left, err)
-			}
-			files, err := filepath.Glob(filepath.Join(disk, "files", "*", "*", "*"))
-			if err != nil || len(files) != len(documents) {
-				t.Errorf("%d documents, %q, %v", len(documents), files, err)
-			}
-			if n := s.call("GET", "/documents/count", "", 200, "").Text("count"); n != fmt.Sprint(len(documents)) {
-				t.Errorf("%s documents are counted, %d were made", n, len(documents))
-			}
+			f := newFilesDisk(t, shared)
+			f.sessionOnFullDisk()
+			f.fileOnFullDisk("before the file", f.fill)
+			f.fileOnFullDisk("in the midst of the file", f.fillToHalf)
+			f.documentOnFullDisk()
+			f.operationOnFullDisk()
+			f.deletionOnFullDisk()
+			f.complete()
 		})
+	}
+}
+
+// filesDisk is a server whose files are on a small disk.
+type filesDisk struct {
+	client
+	t         *testing.T
+	disk      string
+	store     []string
+	file      []byte
+	files     int
+	documents map[string][]byte
+}
+
+func newFilesDisk(t *testing.T, shared bool) *filesDisk {
+	t.Helper()
+	disk, dir := smallDisk(t, 48<<20), t.TempDir()
+	if shared {
+		dir = filepath.Join(disk, "kartei")
+	}
+	f := &filesDisk{t: t, disk: disk, store: []string{"--data-dir", dir, "--blob-url", "file:" + filepath.Join(disk, "files")}, documents: map[string][]byte{}}
+	f.file = bytes.Repeat([]byte("Guten Tag, Frau Morgenstern\n"), 100_000) // 2.8 MB
+	h := newCluster(t, 1, "sqlite:"+dir+"/kartei.db", f.store...)
+	f.client = h.at(0).forFiles(h.office, f.store...)
+	return f
+}
+
+func (f *filesDisk) ballast() string { return filepath.Join(f.disk, "ballast") }
+
+// fill fills the disk.
+func (f *filesDisk) fill() {
+	f.Helper()
+	fill(f.t, f.ballast())
+}
+
+// fillToHalf leaves space for half of the file.
+func (f *filesDisk) fillToHalf() {
+	f.Helper()
+	f.fill()
+	if err := os.Truncate(f.ballast(), size(f.t, f.ballast())-int64(len(f.file)/2)); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// room ends fill.
+func (f *filesDisk) room() {
+	f.Helper()
+	if err := os.Remove(f.ballast()); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// next returns the next file.
+func (f *filesDisk) next() (name string, text []byte) {
+	f.files++
+	return fmt.Sprintf("Datei %d.txt", f.files), append(fmt.Appendf(nil, "Nummer %d\n", f.files), f.file...)
+}
+
+// refusable makes a call on a full disk, which may be refused, and reports
+// whether it was accepted.
+func (f *filesDisk) refusable(step, method, path, body string, taken int, headers ...string) bool {
+	f.Helper()
+	f.fill()
+	defer f.room()
+	a, err := newHTTPClient(f.key).call(f.URL+"/v1", method, path, body, headers...)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if a.Status != taken && (a.Status != 503 && a.Status != 429 || a.Header.Get("Retry-After") == "") {
+		f.Errorf("%s: %d %s", step, a.Status, a.Body)
+	}
+	return a.Status == taken
+}
+
+// sent sends a file with space.
+func (f *filesDisk) sent(step string, session *answer, text []byte) {
+	f.Helper()
+	if a, err := f.put(session, text); err != nil || a.Status != 204 {
+		f.Fatalf("%s, with room: %+v, %v", step, a, err)
+	}
+}
+
+// creates creates the document of a session. Something may happen during its
+// operation. Then all documents are checked.
+func (f *filesDisk) creates(session *answer, text []byte, during func(operation string)) (id string) {
+	f.Helper()
+	begun := f.call("POST", "/documents", f.of(session), 202, "", "Idempotency-Key", session.Text("id")).Text("id")
+	during(begun)
+	id = f.made(f.await(begun))
+	f.documents[id] = text
+	for id, text := range f.documents {
+		f.has(id, text)
+	}
+	return id
+}
+
+func quietly(string) {}
+
+// sessionOnFullDisk opens a session on a full disk, and another with space.
+func (f *filesDisk) sessionOnFullDisk() {
+	f.Helper()
+	f.refusable("before the session", "POST", "/uploads", `{"fileName":"a.txt","contentType":"text/plain","size":1}`, 201, "Idempotency-Key", "session")
+	name, text := f.next()
+	session := f.open(name, text)
+	f.sent("before the session", session, text)
+	f.creates(session, text, quietly)
+}
+
+// fileOnFullDisk sends a file for which there is no space. Three attempts show
+// that none leaves anything.
+func (f *filesDisk) fileOnFullDisk(step string, fill func()) {
+	f.Helper()
+	name, text := f.next()
+	session := f.open(name, text)
+	fill()
+	for range 3 {
+		a, err := f.put(session, text)
+		if err != nil || a.Status != 503 || a.Text("code") != "INSTANCE_PENDING" || a.Header.Get("Retry-After") == "" {
+			f.Errorf("%s: %+v, %v", step, a, err)
+		}
+	}
+	f.room()
+	f.sent(step, session, text)
+	f.creates(session, text, quietly)
+}
+
+// documentOnFullDisk begins a document on a full disk, and once more with
+// space.
+func (f *filesDisk) documentOnFullDisk() {
+	f.Helper()
+	name, text := f.next()
+	session := f.open(name, text)
+	f.sent("before the document", session, text)
+	f.refusable("before the document", "POST", "/documents", f.of(session), 202, "Idempotency-Key", session.Text("id"))
+	f.creates(session, text, quietly)
+}
+
+// operationOnFullDisk fills the disk during an operation, which may end sooner
+// or need no space.
+func (f *filesDisk) operationOnFullDisk() {
+	f.Helper()
+	name, text := f.next()
+	session := f.open(name, text)
+	f.sent("in the midst of the operation", session, text)
+	f.creates(session, text, func(operation string) {
+		f.fill()
+		until := time.Now().Add(3 * time.Second)
+		f.poll(operation, func(string) bool { return time.Now().After(until) })
+		f.room()
+	})
+}
+
+// deletionOnFullDisk deletes a document on a full disk. It is deleted, or there
+// as before.
+func (f *filesDisk) deletionOnFullDisk() {
+	f.Helper()
+	name, text := f.next()
+	session := f.open(name, text)
+	f.sent("before the deletion", session, text)
+	id := f.creates(session, text, quietly)
+	if !f.refusable("before the deletion", "DELETE", "/documents/"+id, "", 204, "If-Match", "*") {
+		f.has(id, text)
+		f.call("DELETE", "/documents/"+id, "", 204, "", "If-Match", "*")
+	}
+	delete(f.documents, id)
+	for id, text := range f.documents {
+		f.has(id, text)
+	}
+}
+
+// complete checks that each document has a file, and that nothing is left.
+func (f *filesDisk) complete() {
+	f.Helper()
+	f.idle(f.store...)
+	check(f.t, len(f.documents), f.store...)
+	left, err := filepath.Glob(filepath.Join(f.disk, "files", "unfinished", "*"))
+	if err != nil || len(left) > 0 {
+		f.Errorf("%q is left, %v", left, err)
+	}
+	files, err := filepath.Glob(filepath.Join(f.disk, "files", "*", "*", "*"))
+	if err != nil || len(files) != len(f.documents) {
+		f.Errorf("%d documents, %q, %v", len(f.documents), files, err)
+	}
+	if n := f.call("GET", "/documents/count", "", 200, "").Text("count"); n != fmt.Sprint(len(f.documents)) {
+		f.Errorf("%s documents are counted, %d were made", n, len(f.documents))
 	}
 }
 

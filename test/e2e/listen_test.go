@@ -163,112 +163,148 @@ func (l *tool) kill() {
 // in order and once, even if one of the three programs is away for a while.
 func TestListen(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, h *cluster) {
-		h.front = newFront(t)
-		h.front.set(0, h.servers[0])
-		everything := "contacts:write,companies:write,tasks:write,documents:write"
-		made := read[struct{ ID, Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal", h.office.User, "--env", "test",
-			"--scopes", everything + "," + strings.ReplaceAll(everything, ":write", ":read"), "--ip", "127.0.0.1/32"}, h.store...)...)
-		with := func(args ...string) []string { return append(args, "--url", h.front.URL, "--key", made.Key, "--json") }
-		trigger := func(eventType string) (id string) {
-			t.Helper()
-			made := read[remote.Made](t, with("trigger", eventType)...)
-			if made.EventID == "" || made.ID == "" || made.Type != eventType {
-				t.Fatalf("trigger %s: %+v", eventType, made)
-			}
-			return made.EventID
-		}
-		receiver := newHook(t)
-		place := filepath.Join(t.TempDir(), "deep", "place.json")
-		var line struct {
-			EventID, EventType, Secret string
-			Status                     int
-			Resumed                    bool
-		}
-		listen := func(resumed bool, more ...string) *tool {
-			t.Helper()
-			l := startTool(t, append(with("listen", "--forward", "http://"+receiver.address+"/hook", "--place", place), more...)...)
-			decode(t, l.next(), &line)
-			if line.Resumed != resumed || receiver.secret != "" && line.Secret != receiver.secret {
-				t.Errorf("listen begins with %+v", line)
-			}
-			receiver.answers(line.Secret, 200)
-			return l
-		}
-		says := func(l *tool, id string, status int) {
-			t.Helper()
-			if decode(t, l.next(), &line); line.EventID != id || line.Status != status {
-				t.Fatalf("listen says %+v, want %s %d", line, id, status)
-			}
-		}
-
-		trigger("contact.created") // before the first start, so not delivered
-		l := listen(false)
-		for _, eventType := range []string{"contact.created", "company.created", "task.created"} {
-			id := trigger(eventType)
-			receiver.takes(id)
-			says(l, id, 200)
-		}
-
-		// If the receiver is away, its events wait. If it fails, they do not.
-		receiver.close()
-		first, second := trigger("contact.created"), trigger("contact.created")
-		receiver.open(receiver.address)
-		for _, id := range []string{first, second} {
-			receiver.takes(id)
-			says(l, id, 200)
-		}
-		receiver.answers(receiver.secret, 500)
-		id := trigger("task.created")
-		receiver.takes(id)
-		says(l, id, 500)
-		receiver.answers(receiver.secret, 200)
-
-		// The listener is killed and resumes at its position. The event in
-		// progress at the kill, not yet recorded, may arrive again.
-		l.kill()
-		last := id
-		id = trigger("company.created")
-		l = listen(true)
-		if got := receiver.next(id); got == last {
-			says(l, last, 200)
-			receiver.takes(id)
-		} else if got != id {
-			t.Fatalf("after a restart the receiver got %s, want %s", got, id)
-		}
-		says(l, id, 200)
-
-		// The instance is killed.
+	story := func(t *testing.T, h *cluster) {
+		d := newDeveloper(t, h)
+		d.trigger("contact.created") // before the first start, so not delivered
+		d.listens(false)
+		d.arrive("contact.created", "company.created", "task.created")
+		last := d.receiverAway()
+		d.listenerKilled(last)
 		h.kill()
 		h.open()
-		id = trigger("contact.created")
-		receiver.takes(id)
-		says(l, id, 200)
-
-		// Only some types.
-		l.kill()
-		l = listen(true, "--events", "document.created,task.completed")
-		for _, eventType := range []string{"task.completed", "document.created"} {
-			id := trigger(eventType)
-			receiver.takes(id)
-			says(l, id, 200)
-		}
-
-		// The key is revoked.
-		kartei(t, append([]string{"key", "revoke", made.ID}, h.store...)...)
-		for range l.lines {
-		}
-		if err := l.cmd.Wait(); fmt.Sprint(err) != "exit status 1" || !strings.Contains(l.errs.String(), "kartei log req_") {
-			t.Errorf("with a revoked key listen ends with %v: %s", err, l.errs.String())
-		}
-		_, errs, status := try(t, with("trigger", "contact.created")...)
-		if status != 1 || !strings.Contains(errs, "kartei log req_") {
-			t.Errorf("with a revoked key trigger ends with %d: %s", status, errs)
-		}
+		d.arrive("contact.created")
+		d.tool.kill()
+		d.listens(true, "--events", "document.created,task.completed")
+		d.arrive("task.completed", "document.created")
+		d.keyRevoked()
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		dir := t.TempDir()
-		each(t, newCluster(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
+		story(t, newCluster(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
 	})
-	t.Run("postgres", func(t *testing.T) { each(t, newPostgresCluster(t, 1)) })
+	t.Run("postgres", func(t *testing.T) { story(t, newPostgresCluster(t, 1)) })
+}
+
+// developer has a receiver and runs 'kartei listen' against an instance.
+type developer struct {
+	*cluster
+	key      struct{ ID, Key string }
+	receiver *hook
+	place    string
+	tool     *tool
+}
+
+func newDeveloper(t *testing.T, h *cluster) *developer {
+	t.Helper()
+	h.front = newFront(t)
+	h.front.set(0, h.servers[0])
+	everything := "contacts:write,companies:write,tasks:write,documents:write"
+	d := &developer{cluster: h, receiver: newHook(t), place: filepath.Join(t.TempDir(), "deep", "place.json")}
+	d.key = read[struct{ ID, Key string }](t, append([]string{"key", "create", "--org", h.office.ID, "--principal", h.office.User, "--env", "test",
+		"--scopes", everything + "," + strings.ReplaceAll(everything, ":write", ":read"), "--ip", "127.0.0.1/32"}, h.store...)...)
+	return d
+}
+
+// with returns a command against the instance.
+func (d *developer) with(args ...string) []string {
+	return append(args, "--url", d.front.URL, "--key", d.key.Key, "--json")
+}
+
+func (d *developer) trigger(eventType string) (id string) {
+	d.Helper()
+	made := read[remote.Made](d, d.with("trigger", eventType)...)
+	if made.EventID == "" || made.ID == "" || made.Type != eventType {
+		d.Fatalf("trigger %s: %+v", eventType, made)
+	}
+	return made.EventID
+}
+
+// listened is a line of 'kartei listen'.
+type listened struct {
+	EventID, EventType, Secret string
+	Status                     int
+	Resumed                    bool
+}
+
+// listens starts to listen, at the beginning or where it ended.
+func (d *developer) listens(resumed bool, more ...string) {
+	d.Helper()
+	d.tool = startTool(d, append(d.with("listen", "--forward", "http://"+d.receiver.address+"/hook", "--place", d.place), more...)...)
+	var line listened
+	decode(d, d.tool.next(), &line)
+	if line.Resumed != resumed || d.receiver.secret != "" && line.Secret != d.receiver.secret {
+		d.Errorf("listen %v begins with %+v, want resumed %t", more, line, resumed)
+	}
+	d.receiver.answers(line.Secret, 200)
+}
+
+// says checks the next line.
+func (d *developer) says(id string, status int) {
+	d.Helper()
+	var line listened
+	if decode(d, d.tool.next(), &line); line.EventID != id || line.Status != status {
+		d.Fatalf("listen says %+v, want %s %d", line, id, status)
+	}
+}
+
+// arrives checks that an event arrives, with the receiver's answer.
+func (d *developer) arrives(id string, status int) {
+	d.Helper()
+	d.receiver.takes(id)
+	d.says(id, status)
+}
+
+// arrive makes events, each of which arrives before the next is made.
+func (d *developer) arrive(eventTypes ...string) {
+	d.Helper()
+	for _, eventType := range eventTypes {
+		d.arrives(d.trigger(eventType), 200)
+	}
+}
+
+// receiverAway stops the receiver: its events wait. Then it fails: they do not
+// wait.
+func (d *developer) receiverAway() (last string) {
+	d.Helper()
+	d.receiver.close()
+	first, second := d.trigger("contact.created"), d.trigger("contact.created")
+	d.receiver.open(d.receiver.address)
+	d.arrives(first, 200)
+	d.arrives(second, 200)
+	d.receiver.answers(d.receiver.secret, 500)
+	last = d.trigger("task.created")
+	d.arrives(last, 500)
+	d.receiver.answers(d.receiver.secret, 200)
+	return last
+}
+
+// listenerKilled kills the listener, which resumes at its position. The event
+// in progress at the kill, not yet recorded, may arrive again.
+func (d *developer) listenerKilled(last string) {
+	d.Helper()
+	d.tool.kill()
+	id := d.trigger("company.created")
+	d.listens(true)
+	if got := d.receiver.next(id); got == last {
+		d.says(last, 200)
+		d.receiver.takes(id)
+	} else if got != id {
+		d.Fatalf("after a restart the receiver got %s, want %s", got, id)
+	}
+	d.says(id, 200)
+}
+
+// keyRevoked revokes the key. Both commands end and say where to look.
+func (d *developer) keyRevoked() {
+	d.Helper()
+	kartei(d, append([]string{"key", "revoke", d.key.ID}, d.store...)...)
+	for range d.tool.lines {
+	}
+	if err := d.tool.cmd.Wait(); fmt.Sprint(err) != "exit status 1" || !strings.Contains(d.tool.errs.String(), "kartei log req_") {
+		d.Errorf("with a revoked key listen ends with %v: %s", err, d.tool.errs.String())
+	}
+	_, errs, status := try(d, d.with("trigger", "contact.created")...)
+	if status != 1 || !strings.Contains(errs, "kartei log req_") {
+		d.Errorf("with a revoked key trigger ends with %d: %s", status, errs)
+	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,115 +37,164 @@ var elsewhere = map[fault.Code]string{
 	fault.QuotaExhausted:  "TestQuotaOverAKill",
 }
 
-// TestEveryProblem causes each problem code like a client, and opens the page
-// that the problem links to.
-func TestEveryProblem(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	store := []string{"--data-dir", dir}
-	set := func(args ...string) { kartei(t, append(args, store...)...) }
+// provocation causes a problem, and returns the answer with it.
+type provocation func(code string) *answer
+
+// provoker causes problems like a client. The client itself may do everything
+// with contacts.
+type provoker struct {
+	client
+	reader, files, hooks client
+	office               office
+	store                []string
+	contact              string // the path of one
+}
+
+func newProvoker(t *testing.T) *provoker {
+	t.Helper()
+	store := []string{"--data-dir", t.TempDir()}
 	served := start(t, append([]string{"serve", "--limits", "writes=100000"}, store...)...) // for inProgress
 	office := found(t, store...)
-	s := client{t, served, office.Key}
-	reader := client{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
-		"--env", "test", "--scopes", "contacts:read"}, store...)...).Key}
-	files := s.forFiles(office, store...)
-	hooks := client{t, served, read[struct{ Key string }](t, append([]string{"key", "create", "--org", office.ID, "--principal", office.User,
-		"--env", "test", "--scopes", "webhook_endpoints:write,contacts:read", "--ip", "127.0.0.1/32"}, store...)...).Key}
-	endpoint := func(url string) string { return `{"name":"CRM","url":"` + url + `","eventTypes":["contact.created"]}` }
-	made := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "used")
-	path := "/contacts/" + made.Text("id")
+	with := func(flags ...string) client {
+		t.Helper()
+		return client{t, served, read[struct{ Key string }](t, slices.Concat([]string{"key", "create", "--org", office.ID, "--principal", office.User, "--env", "test"}, flags, store)...).Key}
+	}
+	p := &provoker{client: client{t, served, office.Key}, office: office, store: store,
+		reader: with("--scopes", "contacts:read"), hooks: with("--scopes", "webhook_endpoints:write,contacts:read", "--ip", "127.0.0.1/32")}
+	p.files = p.forFiles(office, store...)
+	p.contact = "/contacts/" + p.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "used").Text("id")
+	return p
+}
 
-	provoke := map[fault.Code]func(code string) *answer{
-		fault.InvalidRequest:   func(code string) *answer { return s.call("GET", "/contacts?limit=0", "", 400, code) },
-		fault.UnknownParameter: func(code string) *answer { return s.call("GET", "/contacts?name=Berg", "", 400, code) },
-		fault.CursorMismatch:   func(code string) *answer { return s.call("GET", "/contacts?cursor=abc", "", 400, code) },
+// set runs a command of the operator.
+func (p *provoker) set(args ...string) { kartei(p.TB, append(args, p.store...)...) }
+
+// endpoint returns the body that creates an endpoint.
+func endpoint(url string) string {
+	return `{"name":"CRM","url":"` + url + `","eventTypes":["contact.created"]}`
+}
+
+// requests provokes the problems of requests that are wrong in themselves.
+func (p *provoker) requests() map[fault.Code]provocation {
+	return map[fault.Code]provocation{
+		fault.InvalidRequest:   func(code string) *answer { return p.call("GET", "/contacts?limit=0", "", 400, code) },
+		fault.UnknownParameter: func(code string) *answer { return p.call("GET", "/contacts?name=Berg", "", 400, code) },
+		fault.CursorMismatch:   func(code string) *answer { return p.call("GET", "/contacts?cursor=abc", "", 400, code) },
 		fault.ValidationFailed: func(code string) *answer {
-			return s.call("POST", "/contacts", `{"email":"nein"}`, 422, code, "Idempotency-Key", "wrong")
+			return p.call("POST", "/contacts", `{"email":"nein"}`, 422, code, "Idempotency-Key", "wrong")
 		},
+		fault.BatchTooLarge: func(code string) *answer {
+			return p.call("POST", "/batch", `{"calls":[`+strings.Repeat(`{"method":"GET","path":"/me"},`, 20)+`{"method":"GET","path":"/me"}]}`, 400, code)
+		},
+		fault.BatchFamilyNotAllowed: func(code string) *answer {
+			return p.call("POST", "/batch", `{"calls":[{"method":"POST","path":"/batch","body":{"calls":[]}}]}`, 422, code)
+		},
+		fault.MethodNotAllowed: func(code string) *answer { return p.call("PUT", p.contact, `{}`, 405, code) },
+		fault.NotAcceptable: func(code string) *answer {
+			return p.call("GET", "/me", "", 406, code, "Accept", "text/html")
+		},
+		fault.PayloadTooLarge: func(code string) *answer {
+			return p.call("POST", "/contacts", `{"note":"`+strings.Repeat("x", 1<<20)+`"}`, 413, code, "Idempotency-Key", "large")
+		},
+		fault.UnsupportedMediaType: func(code string) *answer {
+			return p.call("POST", "/contacts", `lastName=Berg`, 415, code, "Idempotency-Key", "form", "Content-Type", "application/x-www-form-urlencoded")
+		},
+	}
+}
+
+// uploads provokes the problems of files that are wrong, or asked for wrongly.
+func (p *provoker) uploads() map[fault.Code]provocation {
+	return map[fault.Code]provocation{
 		fault.UploadIncomplete: func(code string) *answer {
-			session := files.open("a.txt", []byte("Guten Tag\n"))
-			if a, err := files.put(session, []byte("Guten")); err != nil || a.Status != 409 || a.Text("code") != code {
-				t.Errorf("a file that is cut short: %+v, %v", a, err)
+			session := p.files.open("a.txt", []byte("Guten Tag\n"))
+			if a, err := p.files.put(session, []byte("Guten")); err != nil || a.Status != 409 || a.Text("code") != code {
+				p.Errorf("a file that is cut short: %+v, %v", a, err)
 			}
-			return files.call("POST", "/documents", files.of(session), 409, code, "Idempotency-Key", "incomplete")
+			return p.files.call("POST", "/documents", p.files.of(session), 409, code, "Idempotency-Key", "incomplete")
 		},
 		fault.UploadChecksumMismatch: func(code string) *answer {
-			session := files.open("a.txt", []byte("Guten Tag\n"))
-			if a, err := files.put(session, []byte("Guten Abend\n")); err != nil || a.Status != 422 || a.Text("code") != code {
-				t.Errorf("another file: %+v, %v", a, err)
+			session := p.files.open("a.txt", []byte("Guten Tag\n"))
+			if a, err := p.files.put(session, []byte("Guten Abend\n")); err != nil || a.Status != 422 || a.Text("code") != code {
+				p.Errorf("another file: %+v, %v", a, err)
 			}
-			return files.call("POST", "/documents", files.of(session), 422, code, "Idempotency-Key", "mismatch")
+			return p.files.call("POST", "/documents", p.files.of(session), 422, code, "Idempotency-Key", "mismatch")
 		},
 		fault.UploadRejected: func(code string) *answer {
-			a := files.make("a.txt", []byte("MZ\x90\x00\x03\x00\x00\x00"))
+			a := p.files.make("a.txt", []byte("MZ\x90\x00\x03\x00\x00\x00"))
 			var o struct{ Error json.RawMessage }
-			decode(t, string(a.Body), &o)
+			decode(p.TB, string(a.Body), &o)
 			problem := &answer{Status: 422, Body: o.Error}
 			if a.Text("status") != "failed" || problem.Text("code") != code {
-				t.Errorf("a program: %s", a.Body)
+				p.Errorf("a program: %s", a.Body)
 			}
 			return problem
 		},
 		fault.RangeNotSatisfiable: func(code string) *answer {
-			return files.call("GET", "/documents/"+files.document("a.txt", []byte("Guten Tag\n"))+"/content", "", 416, code, "Range", "bytes=1000-")
+			return p.files.call("GET", "/documents/"+p.files.document("a.txt", []byte("Guten Tag\n"))+"/content", "", 416, code, "Range", "bytes=1000-")
 		},
-		fault.BatchTooLarge: func(code string) *answer {
-			return s.call("POST", "/batch", `{"calls":[`+strings.Repeat(`{"method":"GET","path":"/me"},`, 20)+`{"method":"GET","path":"/me"}]}`, 400, code)
-		},
-		fault.BatchFamilyNotAllowed: func(code string) *answer {
-			return s.call("POST", "/batch", `{"calls":[{"method":"POST","path":"/batch","body":{"calls":[]}}]}`, 422, code)
-		},
-		fault.Unauthenticated: func(code string) *answer { return client{t, served, ""}.call("GET", "/me", "", 401, code) },
+	}
+}
+
+// callers provokes the problems of callers who may not do what they ask for.
+func (p *provoker) callers() map[fault.Code]provocation {
+	return map[fault.Code]provocation{
+		fault.Unauthenticated: func(code string) *answer { return client{p.TB, p.server, ""}.call("GET", "/me", "", 401, code) },
 		fault.Forbidden: func(code string) *answer {
-			return reader.call("DELETE", path, "", 403, code, "If-Match", "*")
+			return p.reader.call("DELETE", p.contact, "", 403, code, "If-Match", "*")
 		},
 		fault.OrganizationMismatch: func(code string) *answer {
-			return s.call("GET", "/contacts", "", 403, code, "Svc-Organization", office.ID)
+			return p.call("GET", "/contacts", "", 403, code, "Svc-Organization", p.office.ID)
 		},
 		fault.APIModuleDisabled: func(code string) *answer {
-			set("org", "set", office.SandboxID, "--module", "off")
-			defer set("org", "set", office.SandboxID, "--module", "on")
-			return s.call("GET", "/contacts", "", 403, code)
+			p.set("org", "set", p.office.SandboxID, "--module", "off")
+			defer p.set("org", "set", p.office.SandboxID, "--module", "on")
+			return p.call("GET", "/contacts", "", 403, code)
 		},
-		fault.RiskFamilyBlocked: func(code string) *answer { return s.call("GET", "/invoices", "", 403, code) },
-		fault.NotFound:          func(code string) *answer { return s.call("GET", path+"x", "", 404, code) },
+		fault.RiskFamilyBlocked: func(code string) *answer { return p.call("GET", "/invoices", "", 403, code) },
+		fault.NotFound:          func(code string) *answer { return p.call("GET", p.contact+"x", "", 404, code) },
 		fault.OperationNotInVersion: func(code string) *answer {
-			return s.call("POST", "/contacts", `{"lastName":"Berg"}`, 404, code, "Idempotency-Key", "stable", "Svc-Preview", "false")
+			return p.call("POST", "/contacts", `{"lastName":"Berg"}`, 404, code, "Idempotency-Key", "stable", "Svc-Preview", "false")
+		},
+		fault.RateLimited: func(code string) *answer { return limited(p.reader, code) },
+		fault.APIPaused: func(code string) *answer {
+			p.set("pause")
+			defer p.set("resume")
+			return p.call("GET", "/me", "", 503, code)
+		},
+	}
+}
+
+// changes provokes the problems of changes that meet others, or may not be made.
+func (p *provoker) changes() map[fault.Code]provocation {
+	return map[fault.Code]provocation{
+		fault.IdempotencyInProgress: func(code string) *answer { return inProgress(p.client, code) },
+		fault.IdempotencyPayloadMismatch: func(code string) *answer {
+			return p.call("POST", "/contacts", `{"lastName":"Tal"}`, 422, code, "Idempotency-Key", "used")
+		},
+		fault.PreconditionRequired: func(code string) *answer { return p.call("PATCH", p.contact, `{}`, 428, code) },
+		fault.PreconditionFailed: func(code string) *answer {
+			return p.call("PATCH", p.contact, `{}`, 412, code, "If-Match", `"r7"`)
 		},
 		fault.WebhookURLInvalid: func(code string) *answer {
-			return hooks.call("POST", "/webhook_endpoints", endpoint("https://127.0.0.1/hook"), 422, code, "Idempotency-Key", "inside")
+			return p.hooks.call("POST", "/webhook_endpoints", endpoint("https://127.0.0.1/hook"), 422, code, "Idempotency-Key", "inside")
 		},
 		fault.WebhookEndpointLimit: func(code string) *answer {
 			for n := range 16 {
-				hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 201, "", "Idempotency-Key", fmt.Sprint("endpoint-", n))
+				p.hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 201, "", "Idempotency-Key", fmt.Sprint("endpoint-", n))
 			}
-			return hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 409, code, "Idempotency-Key", "one-more")
+			return p.hooks.call("POST", "/webhook_endpoints", endpoint("https://crm.example.com/hook"), 409, code, "Idempotency-Key", "one-more")
 		},
-		fault.IdempotencyInProgress: func(code string) *answer { return inProgress(s, code) },
-		fault.IdempotencyPayloadMismatch: func(code string) *answer {
-			return s.call("POST", "/contacts", `{"lastName":"Tal"}`, 422, code, "Idempotency-Key", "used")
-		},
-		fault.PreconditionRequired: func(code string) *answer { return s.call("PATCH", path, `{}`, 428, code) },
-		fault.PreconditionFailed: func(code string) *answer {
-			return s.call("PATCH", path, `{}`, 412, code, "If-Match", `"r7"`)
-		},
-		fault.RateLimited: func(code string) *answer { return limited(reader, code) },
-		fault.APIPaused: func(code string) *answer {
-			set("pause")
-			defer set("resume")
-			return s.call("GET", "/me", "", 503, code)
-		},
-		fault.MethodNotAllowed: func(code string) *answer { return s.call("PUT", path, `{}`, 405, code) },
-		fault.NotAcceptable: func(code string) *answer {
-			return s.call("GET", "/me", "", 406, code, "Accept", "text/html")
-		},
-		fault.PayloadTooLarge: func(code string) *answer {
-			return s.call("POST", "/contacts", `{"note":"`+strings.Repeat("x", 1<<20)+`"}`, 413, code, "Idempotency-Key", "large")
-		},
-		fault.UnsupportedMediaType: func(code string) *answer {
-			return s.call("POST", "/contacts", `lastName=Berg`, 415, code, "Idempotency-Key", "form", "Content-Type", "application/x-www-form-urlencoded")
-		},
+	}
+}
+
+// TestEveryProblem causes each problem code like a client, and opens the page
+// that the problem links to.
+func TestEveryProblem(t *testing.T) {
+	t.Parallel()
+	p := newProvoker(t)
+	provoke := map[fault.Code]provocation{}
+	for _, some := range []map[fault.Code]provocation{p.requests(), p.uploads(), p.callers(), p.changes()} {
+		maps.Copy(provoke, some)
 	}
 	for _, code := range fault.Codes() {
 		f, now := provoke[code]
@@ -151,7 +202,7 @@ func TestEveryProblem(t *testing.T) {
 		if _, other := elsewhere[code]; now == (not || other) {
 			t.Errorf("%s must be provoked, or be named with a reason why it cannot (%q)", code, reason)
 		}
-		page := served.URL + "/problems/" + string(code)
+		page := p.URL + "/problems/" + string(code)
 		if now {
 			if kind := f(string(code)).Text("type"); kind != page {
 				t.Errorf("%s points to %s", code, kind)

@@ -149,113 +149,172 @@ func traced(t testing.TB, c *collected, environment []string, args ...string) *s
 	return s
 }
 
+// tracedOffice is an office whose server sends spans, with an endpoint and with
+// names that no span may have.
+type tracedOffice struct {
+	client
+	*collected
+	store, flags []string
+	receiver     *receiver
+}
+
+// foreign is the trace context of a client.
+const foreign = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+func newTracedOffice(t *testing.T, url, dir string) *tracedOffice {
+	t.Helper()
+	f, c := newFarm(t, map[*behaviour]int{healthy: 1}), newCollector(t)
+	o := &tracedOffice{collected: c, store: []string{"--data-dir", dir, "--database-url", url}, receiver: f.hosts["r0.farm.test"]}
+	o.flags = append(f.flags(), o.store...)
+	s := traced(t, c, nil, o.flags...)
+	with := func(args ...string) []string { return append(args, o.store...) }
+	org := read[struct{ ID string }](t, with("org", "create", "Kanzlei Zwetschgendatschi", "--module", "on", "--secrecy", "declared", "--level", "on")...)
+	user := read[struct{ ID string }](t, with("user", "create", "--org", org.ID, "--name", "Walburga Hefekranz", "--email", "hefekranz@marker.example", "--role", "admin")...)
+	key := read[struct{ Key string }](t, with("key", "create", "--org", org.ID, "--principal", user.ID, "--env", "test",
+		"--scopes", "contacts:read,contacts:write,documents:read,documents:write,webhook_endpoints:read,webhook_endpoints:write", "--ip", "127.0.0.1/32")...).Key
+	o.client = client{t, s, key}
+	endpoint := o.client.call("POST", "/webhook_endpoints", `{"name":"Topfenstrudel","url":"https://r0.farm.test/geheimpfad","eventTypes":["contact.created","document.created"]}`,
+		201, "", "Idempotency-Key", "endpoint")
+	o.receiver.mu.Lock()
+	defer o.receiver.mu.Unlock()
+	o.receiver.id, o.receiver.secret = endpoint.Text("id"), endpoint.Text("secret")
+	return o
+}
+
 // TestTraces checks that a create, its transaction, its job and its delivery
 // are one trace. The spans hold no contents of clients or records.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	dbtest.EachURL(t, func(t *testing.T, url string) {
-		f, c, dir := newFarm(t, map[*behaviour]int{healthy: 1}), newCollector(t), t.TempDir()
-		store := []string{"--data-dir", dir, "--database-url", url}
-		flags := append(f.flags(), store...)
-		s := traced(t, c, nil, flags...)
-		with := func(args ...string) []string { return append(args, store...) }
-		org := read[struct{ ID string }](t, with("org", "create", "Kanzlei Zwetschgendatschi", "--module", "on", "--secrecy", "declared", "--level", "on")...)
-		user := read[struct{ ID string }](t, with("user", "create", "--org", org.ID, "--name", "Walburga Hefekranz", "--email", "hefekranz@marker.example", "--role", "admin")...)
-		key := read[struct{ Key string }](t, with("key", "create", "--org", org.ID, "--principal", user.ID, "--env", "test",
-			"--scopes", "contacts:read,contacts:write,documents:read,documents:write,webhook_endpoints:read,webhook_endpoints:write", "--ip", "127.0.0.1/32")...).Key
-		as := client{t, s, key}
-		r := f.hosts["r0.farm.test"]
-		endpoint := as.call("POST", "/webhook_endpoints", `{"name":"Topfenstrudel","url":"https://r0.farm.test/geheimpfad","eventTypes":["contact.created","document.created"]}`,
-			201, "", "Idempotency-Key", "endpoint")
-		r.mu.Lock()
-		r.id, r.secret = endpoint.Text("id"), endpoint.Text("secret")
-		r.mu.Unlock()
-
-		const foreign = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-		made := as.call("POST", "/contacts", `{"lastName":"Kirschmichel","email":"kirsch@marker.example","note":"Germknoedel","externalId":"M-471147"}`,
-			201, "", "Idempotency-Key", "semmelknoedel", "Traceparent", foreign)
-		create := c.call(made)
-		if hex.EncodeToString(create.TraceId) == foreign[3:35] || len(create.ParentSpanId) != 0 {
-			t.Error("a stranger chooses the trace")
-		}
-		if create.Name != "contacts.create" || attribute(create.Attributes, "http.route") != "/v1/contacts" || attribute(create.Attributes, "http.request.method") != "POST" ||
-			attribute(create.Attributes, "http.response.status_code") != "201" || create.Kind != traces.Span_SPAN_KIND_SERVER {
-			t.Errorf("%v", create)
-		}
-		c.below(create, "authenticate")
-		c.below(create, "limits")
-		c.below(create, "decode")
-		run := c.below(create, "run")
-		write := c.below(run, "db write")
-		if attribute(write.Attributes, "kartei.db.statements") == "0" || attribute(write.Attributes, "db.system.name") == "" {
-			t.Errorf("%v", write)
-		}
-		c.until("a statement", func(s *traces.Span) bool {
-			return string(s.ParentSpanId) == string(write.SpanId) && s.Kind == traces.Span_SPAN_KIND_CLIENT
-		})
-		delivery := c.below(create, "webhook delivery")
-		if attribute(delivery.Attributes, "kartei.event.type") != "contact.created" || attribute(delivery.Attributes, "http.response.status_code") != "204" {
-			t.Errorf("%v", delivery)
-		}
-
-		as.call("GET", "/contacts?q=kirschmichel+germknoedel", "", 200, "")
-		as.call("GET", "/contacts/con_palatschinken", "", 404, "NOT_FOUND")
-		as.call("GET", "/palatschinken", "", 404, "NOT_FOUND")
-		refused := as.call("POST", "/contacts", `{"lastName":"x","email":"buchteln"}`, 422, "VALIDATION_FAILED", "Idempotency-Key", "buchteln")
-		if span := c.call(refused); attribute(span.Attributes, "kartei.code") != "VALIDATION_FAILED" || span.Status.GetCode() == traces.Status_STATUS_CODE_ERROR {
-			t.Errorf("%v", span)
-		}
-
-		document := as.document("Mohnnudeln.txt", []byte("Powidltascherl"))
-		job := c.until("the job", func(s *traces.Span) bool { return s.Name == "job documents.create" })
-		call := c.until("the call that enqueued it", func(s *traces.Span) bool { return s.Name == "documents.create" })
-		if string(job.TraceId) != string(call.TraceId) || len(job.ParentSpanId) == 0 {
-			t.Errorf("the job is not part of its call's trace\n%s", c.tree())
-		}
-		c.below(job, "db write")
-		c.until("the document's delivery", func(s *traces.Span) bool {
-			return s.Name == "webhook delivery" && attribute(s.Attributes, "kartei.event.type") == "document.created" && string(s.TraceId) == string(job.TraceId)
-		})
-
-		batch := as.call("POST", "/batch", `{"calls":[{"id":"a","method":"GET","path":"/contacts"},{"id":"b","method":"GET","path":"/me"}]}`, 200, "")
-		whole := c.call(batch)
-		part := c.until("a part", func(s *traces.Span) bool {
-			return s.Name == "contacts.list" && string(s.TraceId) == string(whole.TraceId)
-		})
-		if read := c.below(c.below(part, "run"), "db read"); attribute(read.Attributes, "kartei.db.statements") == "0" || c.has(read) {
-			t.Errorf("a part of a batch counts its statements, and has no spans of them:\n%s", c.tree())
-		}
-		if c.resources["service.name"] != "kanzlei" || c.resources["deployment.environment.name"] != "prüfung" || c.resources["service.version"] == "" {
-			t.Errorf("%v", c.resources)
-		}
-
-		s.stop(t)
-		s = traced(t, c, nil, append(flags, "--trusted-proxies", "127.0.0.0/8")...)
-		as.server = s
-		ours := as.call("GET", "/me", "", 200, "", "Traceparent", foreign)
-		if span := c.call(ours); hex.EncodeToString(span.TraceId)+"-"+hex.EncodeToString(span.ParentSpanId) != foreign[3:52] {
-			t.Errorf("the proxy's trace is not gone on with: %v", span)
-		}
-		unsampled := as.call("GET", "/me", "", 200, "", "Traceparent", strings.TrimSuffix(foreign, "01")+"00")
-		s.stop(t) // which sends the pending spans
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, s := range c.spans {
-			if attribute(s.Attributes, "kartei.request.id") == unsampled.Header.Get("Request-Id") {
-				t.Error("the proxy said that the call is not sampled")
-			}
-		}
-		everything := strings.ToLower(string(c.bytes))
-		for _, marker := range []string{
-			"zwetschgendatschi", "hefekranz", "marker.example", "topfenstrudel", "farm.test", "geheimpfad", "kirsch", "germknoedel", "471147", "semmelknoedel",
-			"palatschinken", "buchteln", "mohnnudeln", "powidl", "127.0.0.1", strings.ToLower(key), strings.ToLower(r.secret), "kart_test_", "whsec_",
-			made.Text("id"), document, collectorToken, dir,
-		} {
-			if strings.Contains(everything, marker) {
-				t.Errorf("the spans say %q", marker)
-			}
-		}
+		dir := t.TempDir()
+		o := newTracedOffice(t, url, dir)
+		contact := o.traceOfCreate()
+		o.traceOfRefusals()
+		document := o.client.document("Mohnnudeln.txt", []byte("Powidltascherl"))
+		o.traceOfJob()
+		o.traceOfBatch()
+		o.client.server.stop(t)
+		o.traceOfProxy(t)
+		o.saysNothing(contact, document, dir)
 	})
+}
+
+// traceOfCreate creates a contact, and returns its id. The spans of the call and
+// of the delivery are one trace, which the client does not choose.
+func (o *tracedOffice) traceOfCreate() (contact string) {
+	c := o.collected
+	c.Helper()
+	made := o.client.call("POST", "/contacts", `{"lastName":"Kirschmichel","email":"kirsch@marker.example","note":"Germknoedel","externalId":"M-471147"}`,
+		201, "", "Idempotency-Key", "semmelknoedel", "Traceparent", foreign)
+	create := c.call(made)
+	if hex.EncodeToString(create.TraceId) == foreign[3:35] || len(create.ParentSpanId) != 0 {
+		c.Error("a stranger chooses the trace")
+	}
+	if create.Name != "contacts.create" || attribute(create.Attributes, "http.route") != "/v1/contacts" || attribute(create.Attributes, "http.request.method") != "POST" ||
+		attribute(create.Attributes, "http.response.status_code") != "201" || create.Kind != traces.Span_SPAN_KIND_SERVER {
+		c.Errorf("%v", create)
+	}
+	c.below(create, "authenticate")
+	c.below(create, "limits")
+	c.below(create, "decode")
+	run := c.below(create, "run")
+	write := c.below(run, "db write")
+	if attribute(write.Attributes, "kartei.db.statements") == "0" || attribute(write.Attributes, "db.system.name") == "" {
+		c.Errorf("%v", write)
+	}
+	c.until("a statement", func(s *traces.Span) bool {
+		return string(s.ParentSpanId) == string(write.SpanId) && s.Kind == traces.Span_SPAN_KIND_CLIENT
+	})
+	delivery := c.below(create, "webhook delivery")
+	if attribute(delivery.Attributes, "kartei.event.type") != "contact.created" || attribute(delivery.Attributes, "http.response.status_code") != "204" {
+		c.Errorf("%v", delivery)
+	}
+	return made.Text("id")
+}
+
+// traceOfRefusals makes calls that are refused. That is no error of the server.
+func (o *tracedOffice) traceOfRefusals() {
+	c := o.collected
+	c.Helper()
+	o.client.call("GET", "/contacts?q=kirschmichel+germknoedel", "", 200, "")
+	o.client.call("GET", "/contacts/con_palatschinken", "", 404, "NOT_FOUND")
+	o.client.call("GET", "/palatschinken", "", 404, "NOT_FOUND")
+	refused := o.client.call("POST", "/contacts", `{"lastName":"x","email":"buchteln"}`, 422, "VALIDATION_FAILED", "Idempotency-Key", "buchteln")
+	if span := c.call(refused); attribute(span.Attributes, "kartei.code") != "VALIDATION_FAILED" || span.Status.GetCode() == traces.Status_STATUS_CODE_ERROR {
+		c.Errorf("%v", span)
+	}
+}
+
+// traceOfJob looks for the job that made a document, and for its delivery.
+func (o *tracedOffice) traceOfJob() {
+	c := o.collected
+	c.Helper()
+	job := c.until("the job", func(s *traces.Span) bool { return s.Name == "job documents.create" })
+	call := c.until("the call that enqueued it", func(s *traces.Span) bool { return s.Name == "documents.create" })
+	if string(job.TraceId) != string(call.TraceId) || len(job.ParentSpanId) == 0 {
+		c.Errorf("the job is not part of its call's trace\n%s", c.tree())
+	}
+	c.below(job, "db write")
+	c.until("the document's delivery", func(s *traces.Span) bool {
+		return s.Name == "webhook delivery" && attribute(s.Attributes, "kartei.event.type") == "document.created" && string(s.TraceId) == string(job.TraceId)
+	})
+}
+
+// traceOfBatch sends a batch. Its parts have spans, and their statements have
+// none.
+func (o *tracedOffice) traceOfBatch() {
+	c := o.collected
+	c.Helper()
+	batch := o.client.call("POST", "/batch", `{"calls":[{"id":"a","method":"GET","path":"/contacts"},{"id":"b","method":"GET","path":"/me"}]}`, 200, "")
+	whole := c.call(batch)
+	part := c.until("a part", func(s *traces.Span) bool {
+		return s.Name == "contacts.list" && string(s.TraceId) == string(whole.TraceId)
+	})
+	if read := c.below(c.below(part, "run"), "db read"); attribute(read.Attributes, "kartei.db.statements") == "0" || c.has(read) {
+		c.Errorf("a part of a batch counts its statements, and has no spans of them:\n%s", c.tree())
+	}
+	if c.resources["service.name"] != "kanzlei" || c.resources["deployment.environment.name"] != "prüfung" || c.resources["service.version"] == "" {
+		c.Errorf("%v", c.resources)
+	}
+}
+
+// traceOfProxy starts a server behind a trusted proxy, which chooses the trace,
+// and whether there is one. In the end all spans have been sent.
+func (o *tracedOffice) traceOfProxy(t *testing.T) {
+	t.Helper()
+	c := o.collected
+	s := traced(t, c, nil, append(o.flags, "--trusted-proxies", "127.0.0.0/8")...)
+	o.client.server = s
+	ours := o.client.call("GET", "/me", "", 200, "", "Traceparent", foreign)
+	if span := c.call(ours); hex.EncodeToString(span.TraceId)+"-"+hex.EncodeToString(span.ParentSpanId) != foreign[3:52] {
+		t.Errorf("the proxy's trace is not gone on with: %v", span)
+	}
+	unsampled := o.client.call("GET", "/me", "", 200, "", "Traceparent", strings.TrimSuffix(foreign, "01")+"00")
+	s.stop(t) // which sends the pending spans
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.spans {
+		if attribute(s.Attributes, "kartei.request.id") == unsampled.Header.Get("Request-Id") {
+			t.Error("the proxy said that the call is not sampled")
+		}
+	}
+}
+
+// saysNothing checks that the spans hold no contents of clients and records.
+func (o *tracedOffice) saysNothing(markers ...string) {
+	c := o.collected
+	c.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	everything := strings.ToLower(string(c.bytes))
+	for _, marker := range append(markers,
+		"zwetschgendatschi", "hefekranz", "marker.example", "topfenstrudel", "farm.test", "geheimpfad", "kirsch", "germknoedel", "471147", "semmelknoedel",
+		"palatschinken", "buchteln", "mohnnudeln", "powidl", "127.0.0.1", strings.ToLower(o.key), strings.ToLower(o.receiver.secret), "kart_test_", "whsec_",
+		collectorToken) {
+		if strings.Contains(everything, marker) {
+			c.Errorf("the spans say %q", marker)
+		}
+	}
 }
 
 // TestTracesOff checks that a disabled collector gets nothing.

@@ -25,198 +25,262 @@ import (
 // events.
 func TestWebhookCommands(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, dir string, more ...string) {
-		store := append([]string{"--data-dir", dir}, more...)
-		on := func(args ...string) []string { return append(args, store...) }
-		receiver := &hook{TB: t, took: make(chan string, 100), status: 200}
-		tls := httptest.NewTLSServer(receiver)
-		t.Cleanup(tls.Close)
-		served := start(t, append(on("serve", "--no-metered"), towards(t, tls)...)...)
-		o := found(t, store...)
-		key := read[struct{ Key string }](t, on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "test", "--ip", "127.0.0.1/32",
-			"--scopes", "contacts:read,contacts:write,webhook_endpoints:read,webhook_endpoints:write")...).Key
-		s := client{t, served, key}
-		n := 0
-		contact := func() (event string) {
-			t.Helper()
-			n++
-			id := s.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprint("contact-", n)).Text("id")
-			var p page[feedEntry]
-			if decode(t, string(s.call("GET", "/events?limit=1", "", 200, "").Body), &p); p.Data[0].Data.ID != id {
-				t.Fatalf("the last event is %+v, want that of %s", p.Data[0], id)
-			}
-			return p.Data[0].ID
-		}
-		var made struct{ ID, Secret string }
-		decode(t, string(s.call("POST", "/webhook_endpoints", `{"name":"CRM","url":"https://`+postHost+`/hook","eventTypes":["contact.created"]}`, 201, "",
-			"Idempotency-Key", "endpoint").Body), &made)
-		receiver.answers(made.Secret, http.StatusOK)
+	story := func(t *testing.T, dir string, more ...string) {
+		c := newWebhookCommands(t, dir, more...)
+		first := c.contact()
+		c.delivered(first)
+		gone := c.goneOnce()
+		missed := c.missed()
+		c.enabled()
+		c.resent(first, gone, missed)
+		c.explained(gone)
+		c.keyLeaked()
+		c.measured()
+		c.goneInEnglish()
+	}
+	t.Run("sqlite", func(t *testing.T) { story(t, t.TempDir()) })
+	t.Run("postgres", func(t *testing.T) { story(t, t.TempDir(), "--database-url", dbtest.PostgresURL(t)) })
+}
 
-		type endpoint struct {
-			ID, Status, DisabledReason, PrincipalID string
-			Failures, Waiting                       int
-		}
-		org := []string{"--org", o.SandboxID}
-		show := func() endpoint {
-			t.Helper()
-			return read[endpoint](t, on(append([]string{"webhook", "show", made.ID}, org...)...)...)
-		}
-		type attempt struct {
-			ID, EventID, Status, ErrorCode string
-			ResponseStatus, Attempt        int
-		}
-		deliveries := func(more ...string) []attempt {
-			t.Helper()
-			return read[struct{ Data []attempt }](t, on(append(append([]string{"webhook", "deliveries", made.ID}, org...), more...)...)...).Data
-		}
-		// logged waits until the log has a number of attempts. An attempt is
-		// recorded after the receiver has answered.
-		logged := func(want int, more ...string) (list []attempt) {
-			t.Helper()
-			for end := time.Now().Add(patience.Bound); time.Now().Before(end); {
-				if list = deliveries(more...); len(list) >= want {
-					break
-				}
-			}
-			if len(list) != want {
-				t.Fatalf("the log has %+v, want %d", list, want)
-			}
-			return list
-		}
+// webhookCommands is an instance with one endpoint, and an operator who gives
+// commands.
+type webhookCommands struct {
+	client
+	dir      string
+	store    []string
+	office   office
+	receiver *hook
+	endpoint struct{ ID, Secret string }
+	contacts int
+}
 
-		first := contact()
-		receiver.takes(first)
-		if a := logged(1)[0]; a.EventID != first || a.Status != "succeeded" || a.ResponseStatus != 200 || a.Attempt != 1 {
-			t.Errorf("the log says %+v", a)
-		}
-		page := read[struct{ Data []endpoint }](t, on(append([]string{"webhook", "list"}, org...)...)...)
-		if len(page.Data) != 1 || page.Data[0].ID != made.ID || page.Data[0].Status != "active" || page.Data[0].PrincipalID != o.User {
-			t.Errorf("the list says %+v", page)
-		}
+func newWebhookCommands(t *testing.T, dir string, more ...string) *webhookCommands {
+	t.Helper()
+	c := &webhookCommands{dir: dir, store: append([]string{"--data-dir", dir}, more...), receiver: &hook{TB: t, took: make(chan string, 100), status: 200}}
+	tls := httptest.NewTLSServer(c.receiver)
+	t.Cleanup(tls.Close)
+	served := start(t, append(c.on("serve", "--no-metered"), towards(t, tls)...)...)
+	c.office = found(t, c.store...)
+	key := read[struct{ Key string }](t, c.on("key", "create", "--org", c.office.ID, "--principal", c.office.User, "--env", "test", "--ip", "127.0.0.1/32",
+		"--scopes", "contacts:read,contacts:write,webhook_endpoints:read,webhook_endpoints:write")...).Key
+	c.client = client{t, served, key}
+	decode(t, string(c.call("POST", "/webhook_endpoints", `{"name":"CRM","url":"https://`+postHost+`/hook","eventTypes":["contact.created"]}`, 201, "",
+		"Idempotency-Key", "endpoint").Body), &c.endpoint)
+	c.receiver.answers(c.endpoint.Secret, http.StatusOK)
+	return c
+}
 
-		// After Gone the endpoint is disabled at once, and nothing more is
-		// sent.
-		receiver.answers(made.Secret, http.StatusGone)
-		gone := contact()
-		receiver.takes(gone)
-		logged(1, "--status", "failed")
-		if e := show(); e.Status != "disabled" || e.DisabledReason != "gone" {
-			t.Errorf("after 410 the endpoint is %+v", e)
-		}
-		heading, body := mailed(t, dir, 1, on("bell", "--org", o.ID, "--json"))
-		if want := "Kartei: Webhook-Endpunkt " + made.ID + " von " + o.SandboxID + " wurde abgeschaltet: der Empfänger antwortet 410 Gone"; heading != want {
-			t.Errorf("the email is about %q, want %q", heading, want)
-		}
-		for _, want := range []string{
-			"Der Empfänger des Webhook-Endpunkts " + made.ID + " von " + o.SandboxID + " hat am 20", "mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.",
-			"kartei webhook enable " + made.ID + " --org " + o.SandboxID + "\n", "weil Ihnen der Webhook-Endpunkt gehört",
-		} {
-			if !strings.Contains(body, want) {
-				t.Errorf("%q is not in the email:\n%s", want, body)
-			}
-		}
-		receiver.answers(made.Secret, http.StatusOK)
-		missed := contact()
-		_, errs, status := try(t, on(append([]string{"webhook", "resend", made.ID, "--event", missed}, org...)...)...)
-		if status != 1 || !strings.Contains(errs, "Enable it first") {
-			t.Errorf("resend to a disabled endpoint: %d %s", status, errs)
-		}
+// on returns a command for the data of the instance.
+func (c *webhookCommands) on(args ...string) []string { return slices.Concat(args, c.store) }
 
-		// After Enable it receives new events, and earlier ones on request.
-		enabled := read[endpoint](t, on(append([]string{"webhook", "enable", made.ID}, org...)...)...)
-		if enabled.Status != "active" || enabled.DisabledReason != "" || enabled.Failures != 0 {
-			t.Errorf("enabled: %+v", enabled)
-		}
-		receiver.takes(contact())
-		resend := func(more ...string) {
-			t.Helper()
-			kartei(t, on(append(append([]string{"webhook", "resend", made.ID}, org...), more...)...)...)
-		}
-		resend("--event", missed)
-		receiver.takes(missed)
-		resend("--failed")
-		receiver.takes(gone)
-		resend("--since", "1h")
-		all := map[string]bool{}
-		for range 4 {
-			select {
-			case id := <-receiver.took:
-				all[id] = true
-			case <-time.After(patience.Bound):
-				t.Fatalf("of a range only %v were sent", all)
-			}
-		}
-		if len(all) != 4 || !all[first] || !all[gone] || !all[missed] {
-			t.Errorf("of a range %v were sent", all)
-		}
-		if list := logged(3, "--event", gone); list[0].Status != "succeeded" || list[2].ResponseStatus != 410 {
-			t.Errorf("the log of one event says %+v", list)
-		}
+// webhook returns a webhook command about the organization of the endpoint.
+func (c *webhookCommands) webhook(args ...string) []string {
+	return c.on(slices.Concat([]string{"webhook"}, args, []string{"--org", c.office.SandboxID})...)
+}
 
-		// Errors are explained in words and by the exit status.
-		for _, c := range []struct {
-			args   []string
-			status int
-			want   string
-		}{
-			{[]string{"webhook", "resend", made.ID}, 2, "exactly one of"},
-			{[]string{"webhook", "resend", made.ID, "--failed", "--event", gone}, 2, "exactly one of"},
-			{[]string{"webhook", "resend", made.ID, "--until", "1h"}, 2, "exactly one of"},
-			{[]string{"webhook", "resend", made.ID, "--event", "evt_unknown"}, 1, "no such event"},
-			{[]string{"webhook", "deliveries", made.ID, "--status", "lost"}, 2, "--status"},
-			{[]string{"webhook", "show", "whe_unknown"}, 1, "no webhook endpoint"},
-		} {
-			_, errs, status := try(t, on(append(c.args, org...)...)...)
-			if status != c.status || !strings.Contains(errs, c.want) {
-				t.Errorf("%v: %d %q, want %d %q", c.args, status, errs, c.status, c.want)
-			}
-		}
-		if out := kartei(t, on(append([]string{"webhook", "list"}, org...)...)...); !strings.Contains(out, made.ID) || strings.Contains(out, made.Secret) {
-			t.Errorf("the list for people says %s", out)
-		}
+// contact creates a contact, and returns the id of its event.
+func (c *webhookCommands) contact() (event string) {
+	c.Helper()
+	c.contacts++
+	id := c.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", fmt.Sprint("contact-", c.contacts)).Text("id")
+	var p page[feedEntry]
+	if decode(c.TB, string(c.call("GET", "/events?limit=1", "", 200, "").Body), &p); p.Data[0].Data.ID != id {
+		c.Fatalf("the last event is %+v, want that of %s", p.Data[0], id)
+	}
+	return p.Data[0].ID
+}
 
-		// A key is revoked, the endpoint of its owner goes on, and the command
-		// says so.
-		leaked := read[struct{ ID string }](t, on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "test", "--name", "Abgleich", "--scopes", "contacts:read", "--expires-in", "1d", "--json")...)
-		for _, act := range []string{"rotate", "revoke"} {
-			_, told, _ := try(t, on("key", act, leaked.ID)...)
-			if want := "Webhook endpoints of " + o.User + " that still get events: 1. List them: kartei webhook list --org " + o.SandboxID + " --principal " + o.User; !strings.Contains(told, want) {
-				t.Errorf("key %s says %q, want %q", act, told, want)
-			}
-		}
+// shownEndpoint is an endpoint as the commands show it.
+type shownEndpoint struct {
+	ID, Status, DisabledReason, PrincipalID string
+	Failures, Waiting                       int
+}
 
-		// The metrics that docs/operating/webhooks.md names.
-		get(t, served.Operator+"/metrics", 200,
-			"\nkartei_webhook_attempts_total{result=\"succeeded\"} ", "\nkartei_webhook_attempts_total{result=\"HTTP_STATUS\"} 1\n",
-			"\nkartei_webhook_first_attempt_seconds_count ",
-			"\nkartei_webhook_deliveries_waiting ", "\nkartei_webhook_deliveries_oldest_seconds ",
-			"\nkartei_webhook_endpoints_behind ", "\nkartei_webhook_behind_seconds ",
-			"\nkartei_webhook_endpoints{status=\"active\"} 1\n")
+// shownAttempt is an attempt as the commands show it.
+type shownAttempt struct {
+	ID, EventID, Status, ErrorCode string
+	ResponseStatus, Attempt        int
+}
 
-		// Gone again, with a notice to a user who reads English.
-		kartei(t, on("user", "set", o.User, "--language", "en")...)
-		receiver.answers(made.Secret, http.StatusGone)
-		receiver.takes(contact())
-		heading, body = mailed(t, dir, 2, on("bell", "--org", o.ID, "--json"))
-		if want := "Kartei: Webhook endpoint " + made.ID + " of " + o.SandboxID + " was disabled: the receiver answers 410 Gone"; heading != want {
-			t.Errorf("the email is about %q, want %q", heading, want)
-		}
-		for _, want := range []string{
-			"The receiver of the webhook endpoint " + made.ID + " of " + o.SandboxID + " answered 410 Gone at 20", "it wants no more deliveries. The endpoint was therefore disabled at once.",
-			"kartei webhook resend " + made.ID + " --org " + o.SandboxID + " --failed\n", "because the webhook endpoint is yours",
-		} {
-			if !strings.Contains(body, want) {
-				t.Errorf("%q is not in the email:\n%s", want, body)
-			}
+// logged waits until the log has a number of attempts. An attempt is recorded
+// after the receiver has answered.
+func (c *webhookCommands) logged(want int, more ...string) (list []shownAttempt) {
+	c.Helper()
+	for watch := patience.New(); ; {
+		list = read[struct{ Data []shownAttempt }](c.TB, c.webhook(append([]string{"deliveries", c.endpoint.ID}, more...)...)...).Data
+		if len(list) >= want || watch.IsStuck(list) {
+			break
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) { each(t, t.TempDir()) })
-	t.Run("postgres", func(t *testing.T) { each(t, t.TempDir(), "--database-url", dbtest.PostgresURL(t)) })
+	if len(list) != want {
+		c.Fatalf("the log with %q has %+v, want %d", more, list, want)
+	}
+	return list
+}
+
+// delivered checks the first delivery.
+func (c *webhookCommands) delivered(first string) {
+	c.Helper()
+	c.receiver.takes(first)
+	if a := c.logged(1)[0]; a.EventID != first || a.Status != "succeeded" || a.ResponseStatus != 200 || a.Attempt != 1 {
+		c.Errorf("the log says %+v", a)
+	}
+	page := read[struct{ Data []shownEndpoint }](c.TB, c.webhook("list")...)
+	if len(page.Data) != 1 || page.Data[0].ID != c.endpoint.ID || page.Data[0].Status != "active" || page.Data[0].PrincipalID != c.office.User {
+		c.Errorf("the list says %+v", page)
+	}
+}
+
+// goneOnce has the receiver answer 410 Gone. The endpoint is disabled at once,
+// and an email says so.
+func (c *webhookCommands) goneOnce() (gone string) {
+	c.Helper()
+	id, sandbox := c.endpoint.ID, c.office.SandboxID
+	c.receiver.answers(c.endpoint.Secret, http.StatusGone)
+	gone = c.contact()
+	c.receiver.takes(gone)
+	c.logged(1, "--status", "failed")
+	if e := read[shownEndpoint](c.TB, c.webhook("show", id)...); e.Status != "disabled" || e.DisabledReason != "gone" {
+		c.Errorf("after 410 the endpoint is %+v", e)
+	}
+	c.mailed(1, "Kartei: Webhook-Endpunkt "+id+" von "+sandbox+" wurde abgeschaltet: der Empfänger antwortet 410 Gone",
+		"Der Empfänger des Webhook-Endpunkts "+id+" von "+sandbox+" hat am 20", "mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.",
+		"kartei webhook enable "+id+" --org "+sandbox+"\n", "weil Ihnen der Webhook-Endpunkt gehört")
+	return gone
+}
+
+// missed creates a contact while the endpoint is disabled. Nothing is sent,
+// even if it is asked for.
+func (c *webhookCommands) missed() (event string) {
+	c.Helper()
+	c.receiver.answers(c.endpoint.Secret, http.StatusOK)
+	event = c.contact()
+	_, errs, status := try(c.TB, c.webhook("resend", c.endpoint.ID, "--event", event)...)
+	if status != 1 || !strings.Contains(errs, "Enable it first") {
+		c.Errorf("resend to a disabled endpoint: %d %s", status, errs)
+	}
+	return event
+}
+
+// enabled enables the endpoint, which then receives new events.
+func (c *webhookCommands) enabled() {
+	c.Helper()
+	e := read[shownEndpoint](c.TB, c.webhook("enable", c.endpoint.ID)...)
+	if e.Status != "active" || e.DisabledReason != "" || e.Failures != 0 {
+		c.Errorf("enabled: %+v", e)
+	}
+	c.receiver.takes(c.contact())
+}
+
+// resent sends earlier events again: one, those that failed, and a range.
+func (c *webhookCommands) resent(first, gone, missed string) {
+	c.Helper()
+	resend := func(more ...string) {
+		kartei(c.TB, c.webhook(append([]string{"resend", c.endpoint.ID}, more...)...)...)
+	}
+	resend("--event", missed)
+	c.receiver.takes(missed)
+	resend("--failed")
+	c.receiver.takes(gone)
+	resend("--since", "1h")
+	all := map[string]bool{}
+	for range 4 {
+		select {
+		case id := <-c.receiver.took:
+			all[id] = true
+		case <-time.After(patience.Bound):
+			c.Fatalf("of a range only %v were sent", all)
+		}
+	}
+	if len(all) != 4 || !all[first] || !all[gone] || !all[missed] {
+		c.Errorf("of a range %v were sent", all)
+	}
+	if list := c.logged(3, "--event", gone); list[0].Status != "succeeded" || list[2].ResponseStatus != 410 {
+		c.Errorf("the log of one event says %+v", list)
+	}
+}
+
+// explained gives wrong commands. Errors are explained in words and by the exit
+// status.
+func (c *webhookCommands) explained(event string) {
+	c.Helper()
+	for _, wrong := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"resend", c.endpoint.ID}, 2, "exactly one of"},
+		{[]string{"resend", c.endpoint.ID, "--failed", "--event", event}, 2, "exactly one of"},
+		{[]string{"resend", c.endpoint.ID, "--until", "1h"}, 2, "exactly one of"},
+		{[]string{"resend", c.endpoint.ID, "--event", "evt_unknown"}, 1, "no such event"},
+		{[]string{"deliveries", c.endpoint.ID, "--status", "lost"}, 2, "--status"},
+		{[]string{"show", "whe_unknown"}, 1, "no webhook endpoint"},
+	} {
+		_, errs, status := try(c.TB, c.webhook(wrong.args...)...)
+		if status != wrong.status || !strings.Contains(errs, wrong.want) {
+			c.Errorf("%v: %d %q, want %d %q", wrong.args, status, errs, wrong.status, wrong.want)
+		}
+	}
+	if out := kartei(c.TB, c.webhook("list")...); !strings.Contains(out, c.endpoint.ID) || strings.Contains(out, c.endpoint.Secret) {
+		c.Errorf("the list for people says %s", out)
+	}
+}
+
+// keyLeaked rotates and revokes a key. The endpoint of its owner goes on, and
+// the command says so.
+func (c *webhookCommands) keyLeaked() {
+	c.Helper()
+	o := c.office
+	leaked := read[struct{ ID string }](c.TB, c.on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "test", "--name", "Abgleich", "--scopes", "contacts:read", "--expires-in", "1d", "--json")...)
+	for _, act := range []string{"rotate", "revoke"} {
+		_, told, _ := try(c.TB, c.on("key", act, leaked.ID)...)
+		if want := "Webhook endpoints of " + o.User + " that still get events: 1. List them: kartei webhook list --org " + o.SandboxID + " --principal " + o.User; !strings.Contains(told, want) {
+			c.Errorf("key %s says %q, want %q", act, told, want)
+		}
+	}
+}
+
+// measured looks for the metrics that docs/operating/webhooks.md names.
+func (c *webhookCommands) measured() {
+	c.Helper()
+	get(c.TB, c.Operator+"/metrics", 200,
+		"\nkartei_webhook_attempts_total{result=\"succeeded\"} ", "\nkartei_webhook_attempts_total{result=\"HTTP_STATUS\"} 1\n",
+		"\nkartei_webhook_first_attempt_seconds_count ",
+		"\nkartei_webhook_deliveries_waiting ", "\nkartei_webhook_deliveries_oldest_seconds ",
+		"\nkartei_webhook_endpoints_behind ", "\nkartei_webhook_behind_seconds ",
+		"\nkartei_webhook_endpoints{status=\"active\"} 1\n")
+}
+
+// goneInEnglish is goneOnce for a user who reads English.
+func (c *webhookCommands) goneInEnglish() {
+	c.Helper()
+	id, sandbox := c.endpoint.ID, c.office.SandboxID
+	kartei(c.TB, c.on("user", "set", c.office.User, "--language", "en")...)
+	c.receiver.answers(c.endpoint.Secret, http.StatusGone)
+	c.receiver.takes(c.contact())
+	c.mailed(2, "Kartei: Webhook endpoint "+id+" of "+sandbox+" was disabled: the receiver answers 410 Gone",
+		"The receiver of the webhook endpoint "+id+" of "+sandbox+" answered 410 Gone at 20", "it wants no more deliveries. The endpoint was therefore disabled at once.",
+		"kartei webhook resend "+id+" --org "+sandbox+" --failed\n", "because the webhook endpoint is yours")
+}
+
+// mailed waits for the email with a number, and checks its subject and words of
+// its text.
+func (c *webhookCommands) mailed(number int, subject string, words ...string) {
+	c.Helper()
+	heading, body := mailed(c.TB, c.dir, number, c.on("bell", "--org", c.office.ID, "--json"))
+	if heading != subject {
+		c.Errorf("email %d is about %q, want %q", number, heading, subject)
+	}
+	for _, want := range words {
+		if !strings.Contains(body, want) {
+			c.Errorf("%q is not in email %d:\n%s", want, number, body)
+		}
+	}
 }
 
 // mailed waits until the bell reports a number of sent emails. It returns
 // subject and text of the last one in the data folder.
-func mailed(t *testing.T, dir string, want int, bell []string) (heading, text string) {
+func mailed(t testing.TB, dir string, want int, bell []string) (heading, text string) {
 	t.Helper()
 	sent := func() (n int) {
 		var entries struct{ Data []bellEntry }

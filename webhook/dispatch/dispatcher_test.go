@@ -29,6 +29,7 @@ type office struct {
 
 	dispatcherClock clock.Clock // instead of Clock
 	cancels         sync.Map    // of each dispatcher
+	last            *Dispatcher // of a test in steps
 
 	mu sync.Mutex
 	// answer returns the outcome of a message; nil means 200.
