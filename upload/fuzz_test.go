@@ -203,7 +203,7 @@ func putSessions(f *testing.F, office *apitest.Office) (sessions []aimed, late, 
 	return sessions, late, usedUp
 }
 
-// request is one of those that a text holds, as net/http reads it.
+// request is a request within a text, as net/http reads it.
 type request struct {
 	*http.Request
 	body  []byte

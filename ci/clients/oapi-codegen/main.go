@@ -71,7 +71,27 @@ func pointer[T any](value T) *T { return &value }
 
 func main() {
 	log.SetFlags(0)
-	ctx := context.Background()
+	j := &journey{context.Background(), newClient()}
+	j.me()
+	expected := j.allPages()
+	created, tag := j.create()
+	j.wrongEmail()
+	tag = j.change(created, tag)
+	j.delete(created, tag)
+	before := created.CreatedAt.Add(-time.Minute)
+	j.changesSince(before, created, expected)
+	j.feed(before, created)
+	j.document([]byte("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n"))
+}
+
+// journey is a client and its context.
+type journey struct {
+	ctx context.Context
+	api *kartei.ClientWithResponses
+}
+
+// newClient returns a client of the instance.
+func newClient() *kartei.ClientWithResponses {
 	// The client does not know the address of the instance, and sends no key by itself.
 	api, err := kartei.NewClientWithResponses(os.Getenv("KARTEI_URL")+"/v1", kartei.WithRequestEditorFn(
 		func(_ context.Context, request *http.Request) error {
@@ -80,21 +100,27 @@ func main() {
 			return nil
 		}))
 	must(err)
+	return api
+}
 
-	me, err := api.MeGetWithResponse(ctx)
+// me reads whose key it is.
+func (j *journey) me() {
+	me, err := j.api.MeGetWithResponse(j.ctx)
 	must(err)
 	ok(me.HTTPResponse, me.Body, err)
 	key, err := me.JSON200.Key.Get()
 	check(err == nil && key.Environment == "test", "the key is %+v", key)
+}
 
-	// All pages.
-	count, err := api.ContactsCountWithResponse(ctx, nil)
+// allPages reads the list to its end. It returns the number of contacts.
+func (j *journey) allPages() (expected int) {
+	count, err := j.api.ContactsCountWithResponse(j.ctx, nil)
 	must(err)
 	ok(count.HTTPResponse, count.Body, err)
-	expected := int(count.JSON200.Count)
+	expected = int(count.JSON200.Count)
 	seen := map[string]bool{}
 	for list := (kartei.ContactsListParams{Limit: pointer[int32](100)}); ; {
-		page, err := api.ContactsListWithResponse(ctx, &list)
+		page, err := j.api.ContactsListWithResponse(j.ctx, &list)
 		must(err)
 		ok(page.HTTPResponse, page.Body, err)
 		for _, item := range page.JSON200.Data {
@@ -106,8 +132,12 @@ func main() {
 		list.Cursor = pointer(page.JSON200.NextCursor.MustGet())
 	}
 	check(len(seen) == expected, "%d contacts on all pages, %d by the count", len(seen), expected)
+	return expected
+}
 
-	// Create and read.
+// create creates a contact and reads it. It returns the contact and its entity
+// tag.
+func (j *journey) create() (*kartei.Contact, string) {
 	email := rand.Text() + "@example.com"
 	body := kartei.ContactCreate{
 		FirstName: nullable.NewNullableWithValue("Jana"),
@@ -117,37 +147,42 @@ func main() {
 	}
 	var created *kartei.Contact
 	create(func(key string) (*http.Response, []byte, error) {
-		answer, err := api.ContactsCreateWithResponse(ctx, &kartei.ContactsCreateParams{SvcPreview: "true", IdempotencyKey: key}, body)
+		answer, err := j.api.ContactsCreateWithResponse(j.ctx, &kartei.ContactsCreateParams{SvcPreview: "true", IdempotencyKey: key}, body)
 		if err != nil {
 			return nil, nil, err
 		}
 		created = answer.JSON201
 		return answer.HTTPResponse, answer.Body, nil
 	})
-	read, err := api.ContactsGetWithResponse(ctx, created.Id, nil)
+	read, err := j.api.ContactsGetWithResponse(j.ctx, created.Id, nil)
 	must(err)
 	ok(read.HTTPResponse, read.Body, err)
 	stored := read.JSON200
 	check(stored.FirstName.MustGet() == "Jana" && stored.LastName.MustGet() == "Sommer" && stored.Email.MustGet() == types.Email(email),
 		"stored is %s", read.Body)
+	return stored, read.HTTPResponse.Header.Get("ETag")
+}
 
-	// ContactsCreateWithResponse does not send a wrong email, because
-	// types.Email refuses it. If it is sent in another way, the answer is a
-	// problem.
-	_, err = json.Marshal(kartei.ContactCreate{Email: nullable.NewNullableWithValue(types.Email("nobody"))})
+// wrongEmail sends a wrong email. ContactsCreateWithResponse does not send it,
+// because types.Email refuses it. If it is sent in another way, the answer is a
+// problem.
+func (j *journey) wrongEmail() {
+	_, err := json.Marshal(kartei.ContactCreate{Email: nullable.NewNullableWithValue(types.Email("nobody"))})
 	check(err != nil, "the client lets a wrong email pass")
-	wrong, err := api.ContactsCreateWithBodyWithResponse(ctx, &kartei.ContactsCreateParams{SvcPreview: "true", IdempotencyKey: rand.Text()},
+	wrong, err := j.api.ContactsCreateWithBodyWithResponse(j.ctx, &kartei.ContactsCreateParams{SvcPreview: "true", IdempotencyKey: rand.Text()},
 		"application/json", bytes.NewReader([]byte(`{"firstName":"Jana","email":"nobody"}`)))
 	must(err)
 	problem := refused(422, wrong.HTTPResponse, wrong.ApplicationproblemJSON422)
 	check(problem.Code == "VALIDATION_FAILED", "a wrong email is %s", problem.Code)
 	fields := *problem.Errors
 	check(len(fields) == 1 && fields[0].Field == "email" && fields[0].Code == "INVALID_FORMAT", "a wrong email is told as %+v", fields)
+}
 
-	// Change, with the entity tag of the record. Null clears a member, and an
-	// unset member stays.
-	params := kartei.ContactsUpdateParams{SvcPreview: "true", IfMatch: read.HTTPResponse.Header.Get("ETag")}
-	change, err := api.ContactsUpdateWithResponse(ctx, created.Id, &params, kartei.ContactPatch{
+// change changes the contact, with its entity tag. Null clears a member, and an
+// unset member stays. It returns the new entity tag.
+func (j *journey) change(created *kartei.Contact, tag string) (changedTag string) {
+	params := kartei.ContactsUpdateParams{SvcPreview: "true", IfMatch: tag}
+	change, err := j.api.ContactsUpdateWithResponse(j.ctx, created.Id, &params, kartei.ContactPatch{
 		LastName: nullable.NewNullableWithValue("Winter"),
 		JobTitle: nullable.NewNullNullable[string](),
 	})
@@ -157,27 +192,32 @@ func main() {
 	check(changed.LastName.MustGet() == "Winter", "the last name is %s", changed.LastName.MustGet())
 	check(changed.FirstName.MustGet() == "Jana", "the first name is %s", changed.FirstName.MustGet())
 	check(changed.JobTitle.IsNull(), "the job title is %v", changed.JobTitle)
-	stale, err := api.ContactsUpdateWithResponse(ctx, created.Id, &params, kartei.ContactPatch{LastName: nullable.NewNullableWithValue("Herbst")})
+	stale, err := j.api.ContactsUpdateWithResponse(j.ctx, created.Id, &params, kartei.ContactPatch{LastName: nullable.NewNullableWithValue("Herbst")})
 	must(err)
-	problem = refused(412, stale.HTTPResponse, stale.ApplicationproblemJSON412)
+	problem := refused(412, stale.HTTPResponse, stale.ApplicationproblemJSON412)
 	check(problem.Code == "PRECONDITION_FAILED", "a stale entity tag is %s", problem.Code)
 	check(problem.CurrentRevision != nil && *problem.CurrentRevision == 2, "the current revision is %v", problem.CurrentRevision)
+	return change.HTTPResponse.Header.Get("ETag")
+}
 
-	// Delete.
-	deleted, err := api.ContactsDeleteWithResponse(ctx, created.Id,
-		&kartei.ContactsDeleteParams{SvcPreview: "true", IfMatch: change.HTTPResponse.Header.Get("ETag")})
+// delete deletes the contact.
+func (j *journey) delete(created *kartei.Contact, tag string) {
+	deleted, err := j.api.ContactsDeleteWithResponse(j.ctx, created.Id,
+		&kartei.ContactsDeleteParams{SvcPreview: "true", IfMatch: tag})
 	must(err)
 	ok(deleted.HTTPResponse, deleted.Body, err)
-	gone, err := api.ContactsGetWithResponse(ctx, created.Id, nil)
+	gone, err := j.api.ContactsGetWithResponse(j.ctx, created.Id, nil)
 	must(err)
-	problem = refused(404, gone.HTTPResponse, gone.ApplicationproblemJSON404)
+	problem := refused(404, gone.HTTPResponse, gone.ApplicationproblemJSON404)
 	check(problem.Code == "NOT_FOUND", "a deleted contact is %s", problem.Code)
+}
 
-	// Changes since then, with deletions, until there are no more.
-	before := created.CreatedAt.Add(-time.Minute)
+// changesSince reads the changes since a time, with deletions, until there are
+// no more.
+func (j *journey) changesSince(before time.Time, created *kartei.Contact, expected int) {
 	markers, changes := map[string]bool{}, 0
 	for since := before; ; {
-		page, err := api.ContactsListWithResponse(ctx, &kartei.ContactsListParams{
+		page, err := j.api.ContactsListWithResponse(j.ctx, &kartei.ContactsListParams{
 			UpdatedSince: &since, IncludeDeleted: pointer(true), Limit: pointer[int32](100),
 			Sort: pointer(kartei.ContactsListParamsSortUpdatedAt),
 		})
@@ -198,12 +238,15 @@ func main() {
 		check(len(markers)+changes <= 2*expected, "the same change comes again and again")
 	}
 	check(markers[created.Id], "no marker stands for the deleted contact")
+}
 
-	// The feed has the same changes. Its last page has a cursor too.
+// feed reads the events, which have the same changes. The last page has a
+// cursor too.
+func (j *journey) feed(before time.Time, created *kartei.Contact) {
 	var story []string
 	events := kartei.EventsListParams{CreatedSince: &before, Limit: pointer[int32](100), Sort: pointer(kartei.EventsListParamsSortCreatedAt)}
 	for more := true; more; {
-		feed, err := api.EventsListWithResponse(ctx, &events)
+		feed, err := j.api.EventsListWithResponse(j.ctx, &events)
 		must(err)
 		ok(feed.HTTPResponse, feed.Body, err)
 		for _, event := range feed.JSON200.Data {
@@ -216,27 +259,51 @@ func main() {
 		events.Cursor = pointer(feed.JSON200.NextCursor.MustGet())
 	}
 	check(reflect.DeepEqual(story, []string{"contact.created", "contact.updated", "contact.deleted"}), "the feed has %v", story)
+}
 
-	// A document: open a session, send the file, create the document.
-	file := []byte("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n")
+// document opens a session, sends the file, creates the document and deletes
+// it.
+func (j *journey) document(file []byte) {
+	upload := j.announce(file)
+	send(upload, file)
+	operation := j.operation(upload)
+	check(operation.Status == "succeeded", "the operation is %s: %+v", operation.Status, operation.Error)
+	id := operation.Result.MustGet().Id
+	content, err := j.api.DocumentsContentWithResponse(j.ctx, id, nil)
+	must(err)
+	check(bytes.Equal(content.Body, file), "the document holds %q", content.Body)
+	document, err := j.api.DocumentsGetWithResponse(j.ctx, id, nil)
+	must(err)
+	ok(document.HTTPResponse, document.Body, err)
+	removed, err := j.api.DocumentsDeleteWithResponse(j.ctx, id,
+		&kartei.DocumentsDeleteParams{SvcPreview: "true", IfMatch: document.HTTPResponse.Header.Get("ETag")})
+	must(err)
+	ok(removed.HTTPResponse, removed.Body, err)
+}
+
+// announce opens an upload session for a file.
+func (j *journey) announce(file []byte) (upload *kartei.Upload) {
 	sum := sha256.Sum256(file)
 	announced := kartei.UploadCreate{
 		FileName: "Klage.txt", ContentType: "text/plain", Size: int64(len(file)),
 		Sha256: nullable.NewNullableWithValue(hex.EncodeToString(sum[:])),
 	}
-	var upload *kartei.Upload
 	create(func(key string) (*http.Response, []byte, error) {
-		answer, err := api.UploadsCreateWithResponse(ctx, &kartei.UploadsCreateParams{SvcPreview: "true", IdempotencyKey: key}, announced)
+		answer, err := j.api.UploadsCreateWithResponse(j.ctx, &kartei.UploadsCreateParams{SvcPreview: "true", IdempotencyKey: key}, announced)
 		if err != nil {
 			return nil, nil, err
 		}
 		upload = answer.JSON201
 		return answer.HTTPResponse, answer.Body, nil
 	})
-	send(upload, file)
-	var operation *kartei.Operation
+	return upload
+}
+
+// operation begins a document of an upload, and returns the operation after its
+// end.
+func (j *journey) operation(upload *kartei.Upload) (operation *kartei.Operation) {
 	create(func(key string) (*http.Response, []byte, error) {
-		answer, err := api.DocumentsCreateWithResponse(ctx, &kartei.DocumentsCreateParams{SvcPreview: "true", IdempotencyKey: key},
+		answer, err := j.api.DocumentsCreateWithResponse(j.ctx, &kartei.DocumentsCreateParams{SvcPreview: "true", IdempotencyKey: key},
 			kartei.DocumentCreate{UploadId: upload.Id})
 		if err != nil {
 			return nil, nil, err
@@ -245,25 +312,14 @@ func main() {
 		return answer.HTTPResponse, answer.Body, nil
 	})
 	for operation.Status == "queued" || operation.Status == "running" {
-		poll, err := api.OperationsGetWithResponse(ctx, operation.Id)
+		poll, err := j.api.OperationsGetWithResponse(j.ctx, operation.Id)
 		must(err)
 		ok(poll.HTTPResponse, poll.Body, err)
 		operation = poll.JSON200
 		wait, _ := strconv.Atoi(poll.HTTPResponse.Header.Get("Retry-After"))
 		time.Sleep(time.Duration(wait) * time.Second)
 	}
-	check(operation.Status == "succeeded", "the operation is %s: %+v", operation.Status, operation.Error)
-	id := operation.Result.MustGet().Id
-	content, err := api.DocumentsContentWithResponse(ctx, id, nil)
-	must(err)
-	check(bytes.Equal(content.Body, file), "the document holds %q", content.Body)
-	document, err := api.DocumentsGetWithResponse(ctx, id, nil)
-	must(err)
-	ok(document.HTTPResponse, document.Body, err)
-	removed, err := api.DocumentsDeleteWithResponse(ctx, id,
-		&kartei.DocumentsDeleteParams{SvcPreview: "true", IfMatch: document.HTTPResponse.Header.Get("ETag")})
-	must(err)
-	ok(removed.HTTPResponse, removed.Body, err)
+	return operation
 }
 
 // send sends the file to the address of the session.

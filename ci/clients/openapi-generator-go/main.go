@@ -67,22 +67,49 @@ func create[T any](call func(key string) (T, *http.Response, error)) T {
 
 func main() {
 	log.SetFlags(0)
+	j := begin()
+	j.me()
+	expected := j.allPages()
+	created, tag := j.create()
+	j.wrongEmail()
+	tag = j.change(created, tag)
+	j.delete(created, tag)
+	before := created.CreatedAt.Add(-time.Minute)
+	j.changesSince(before, created, expected)
+	j.feed(before, created)
+	j.document([]byte("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n"))
+}
+
+// journey is a client and its context, which has the key.
+type journey struct {
+	ctx context.Context
+	api *kartei.APIClient
+}
+
+// begin returns a client of the instance.
+func begin() *journey {
 	// The first server of the configuration is the instance that the document came from.
 	configuration := kartei.NewConfiguration()
 	configuration.AddDefaultHeader("Accept-Language", "en")
 	api := kartei.NewAPIClient(configuration)
 	ctx := context.WithValue(context.Background(), kartei.ContextAccessToken, os.Getenv("KARTEI_KEY"))
+	return &journey{ctx, api}
+}
 
-	me, _, err := api.MetaAPI.MeGet(ctx).Execute()
+// me reads whose key it is.
+func (j *journey) me() {
+	me, _, err := j.api.MetaAPI.MeGet(j.ctx).Execute()
 	must(err)
 	check(me.Key.Get() != nil && me.Key.Get().Environment == "test", "the key is %v", me.Key.Get())
+}
 
-	// All pages.
-	count, _, err := api.ContactsAPI.ContactsCount(ctx).Execute()
+// allPages reads the list to its end. It returns the number of contacts.
+func (j *journey) allPages() (expected int) {
+	count, _, err := j.api.ContactsAPI.ContactsCount(j.ctx).Execute()
 	must(err)
-	expected := int(count.Count)
+	expected = int(count.Count)
 	seen := map[string]bool{}
-	for list := api.ContactsAPI.ContactsList(ctx).Limit(100); ; {
+	for list := j.api.ContactsAPI.ContactsList(j.ctx).Limit(100); ; {
 		page, _, err := list.Execute()
 		must(err)
 		for _, item := range page.Data {
@@ -94,8 +121,12 @@ func main() {
 		list = list.Cursor(*page.NextCursor.Get())
 	}
 	check(len(seen) == expected, "%d contacts on all pages, %d by the count", len(seen), expected)
+	return expected
+}
 
-	// Create and read.
+// create creates a contact and reads it. It returns the contact and its entity
+// tag.
+func (j *journey) create() (*kartei.Contact, string) {
 	email := rand.Text() + "@example.com"
 	body := kartei.ContactCreate{}
 	body.SetFirstName("Jana")
@@ -103,28 +134,33 @@ func main() {
 	body.SetEmail(email)
 	body.SetJobTitle("Notarin")
 	created := create(func(key string) (*kartei.Contact, *http.Response, error) {
-		return api.ContactsAPI.ContactsCreate(ctx).SvcPreview("true").IdempotencyKey(key).ContactCreate(body).Execute()
+		return j.api.ContactsAPI.ContactsCreate(j.ctx).SvcPreview("true").IdempotencyKey(key).ContactCreate(body).Execute()
 	})
-	read, answer, err := api.ContactsAPI.ContactsGet(ctx, created.Id).Execute()
+	read, answer, err := j.api.ContactsAPI.ContactsGet(j.ctx, created.Id).Execute()
 	must(err)
 	check(read.GetFirstName() == "Jana" && read.GetLastName() == "Sommer" && read.GetEmail() == email, "stored is %+v", read)
+	return created, answer.Header.Get("ETag")
+}
 
+// wrongEmail sends a wrong email, which is a problem.
+func (j *journey) wrongEmail() {
 	wrong := kartei.ContactCreate{}
 	wrong.SetFirstName("Jana")
 	wrong.SetEmail("nobody")
-	_, refusal, err := api.ContactsAPI.ContactsCreate(ctx).SvcPreview("true").IdempotencyKey(rand.Text()).ContactCreate(wrong).Execute()
+	_, refusal, err := j.api.ContactsAPI.ContactsCreate(j.ctx).SvcPreview("true").IdempotencyKey(rand.Text()).ContactCreate(wrong).Execute()
 	problem := refused(422, refusal, err)
 	check(problem.Code == "VALIDATION_FAILED", "a wrong email is %s", problem.Code)
 	check(len(problem.Errors) == 1 && problem.Errors[0].Field == "email" && problem.Errors[0].Code == "INVALID_FORMAT",
 		"a wrong email is told as %+v", problem.Errors)
+}
 
-	// Change, with the entity tag of the record. SetJobTitleNil clears a
-	// member, and an unset member stays.
-	tag := answer.Header.Get("ETag")
+// change changes the contact, with its entity tag. SetJobTitleNil clears a
+// member, and an unset member stays. It returns the new entity tag.
+func (j *journey) change(created *kartei.Contact, tag string) (changedTag string) {
 	patch := kartei.ContactPatch{}
 	patch.SetLastName("Winter")
 	patch.SetJobTitleNil()
-	change := api.ContactsAPI.ContactsUpdate(ctx, created.Id).SvcPreview("true").IfMatch(tag)
+	change := j.api.ContactsAPI.ContactsUpdate(j.ctx, created.Id).SvcPreview("true").IfMatch(tag)
 	changed, answer, err := change.ContactPatch(patch).Execute()
 	must(err)
 	check(changed.GetLastName() == "Winter", "the last name is %s", changed.GetLastName())
@@ -132,23 +168,28 @@ func main() {
 	check(changed.JobTitle.Get() == nil, "the job title is %s", changed.GetJobTitle())
 	patch = kartei.ContactPatch{}
 	patch.SetLastName("Herbst")
-	_, refusal, err = change.ContactPatch(patch).Execute()
-	problem = refused(412, refusal, err)
+	_, refusal, err := change.ContactPatch(patch).Execute()
+	problem := refused(412, refusal, err)
 	check(problem.Code == "PRECONDITION_FAILED", "a stale entity tag is %s", problem.Code)
 	check(problem.GetCurrentRevision() == 2, "the current revision is %d", problem.GetCurrentRevision())
+	return answer.Header.Get("ETag")
+}
 
-	// Delete.
-	_, err = api.ContactsAPI.ContactsDelete(ctx, created.Id).SvcPreview("true").IfMatch(answer.Header.Get("ETag")).Execute()
+// delete deletes the contact.
+func (j *journey) delete(created *kartei.Contact, tag string) {
+	_, err := j.api.ContactsAPI.ContactsDelete(j.ctx, created.Id).SvcPreview("true").IfMatch(tag).Execute()
 	must(err)
-	_, refusal, err = api.ContactsAPI.ContactsGet(ctx, created.Id).Execute()
-	problem = refused(404, refusal, err)
+	_, refusal, err := j.api.ContactsAPI.ContactsGet(j.ctx, created.Id).Execute()
+	problem := refused(404, refusal, err)
 	check(problem.Code == "NOT_FOUND", "a deleted contact is %s", problem.Code)
+}
 
-	// Changes since then, with deletions, until there are no more.
-	before := created.CreatedAt.Add(-time.Minute)
+// changesSince reads the changes since a time, with deletions, until there are
+// no more.
+func (j *journey) changesSince(before time.Time, created *kartei.Contact, expected int) {
 	markers, changes := map[string]bool{}, 0
 	for since := before; ; {
-		page, _, err := api.ContactsAPI.ContactsList(ctx).UpdatedSince(since).IncludeDeleted(true).Sort("updatedAt").Limit(100).Execute()
+		page, _, err := j.api.ContactsAPI.ContactsList(j.ctx).UpdatedSince(since).IncludeDeleted(true).Sort("updatedAt").Limit(100).Execute()
 		must(err)
 		if len(page.Data) == 0 {
 			break
@@ -165,10 +206,13 @@ func main() {
 		check(len(markers)+changes <= 2*expected, "the same change comes again and again")
 	}
 	check(markers[created.Id], "no marker stands for the deleted contact")
+}
 
-	// The feed has the same changes. Its last page has a cursor too.
+// feed reads the events, which have the same changes. The last page has a
+// cursor too.
+func (j *journey) feed(before time.Time, created *kartei.Contact) {
 	var story []string
-	events := api.EventsAPI.EventsList(ctx).CreatedSince(before).Sort("createdAt").Limit(100)
+	events := j.api.EventsAPI.EventsList(j.ctx).CreatedSince(before).Sort("createdAt").Limit(100)
 	for more := true; more; {
 		feed, _, err := events.Execute()
 		must(err)
@@ -182,37 +226,40 @@ func main() {
 		events = events.Cursor(*feed.NextCursor.Get())
 	}
 	check(reflect.DeepEqual(story, []string{"contact.created", "contact.updated", "contact.deleted"}), "the feed has %v", story)
+}
 
-	// A document: open a session, send the file, create the document.
-	file := []byte("Klage wegen Mietminderung: Die Heizung ist ausgefallen.\n")
+// document opens a session, sends the file, creates the document and deletes
+// it.
+func (j *journey) document(file []byte) {
 	sum := sha256.Sum256(file)
 	announced := kartei.UploadCreate{FileName: "Klage.txt", ContentType: "text/plain", Size: int64(len(file))}
 	announced.SetSha256(hex.EncodeToString(sum[:]))
 	upload := create(func(key string) (*kartei.Upload, *http.Response, error) {
-		return api.UploadsAPI.UploadsCreate(ctx).SvcPreview("true").IdempotencyKey(key).UploadCreate(announced).Execute()
+		return j.api.UploadsAPI.UploadsCreate(j.ctx).SvcPreview("true").IdempotencyKey(key).UploadCreate(announced).Execute()
 	})
 	send(upload, file)
 	operation := create(func(key string) (*kartei.Operation, *http.Response, error) {
-		return api.DocumentsAPI.DocumentsCreate(ctx).SvcPreview("true").IdempotencyKey(key).
+		return j.api.DocumentsAPI.DocumentsCreate(j.ctx).SvcPreview("true").IdempotencyKey(key).
 			DocumentCreate(kartei.DocumentCreate{UploadId: upload.Id}).Execute()
 	})
 	for operation.Status == "queued" || operation.Status == "running" {
-		operation, answer, err = api.OperationsAPI.OperationsGet(ctx, operation.Id).Execute()
+		current, answer, err := j.api.OperationsAPI.OperationsGet(j.ctx, operation.Id).Execute()
 		must(err)
+		operation = current
 		wait, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
 		time.Sleep(time.Duration(wait) * time.Second)
 	}
 	check(operation.Status == "succeeded", "the operation is %s: %+v", operation.Status, operation.Error.Get())
 	id := operation.Result.Get().Id
-	content, _, err := api.DocumentsAPI.DocumentsContent(ctx, id).Execute()
+	content, _, err := j.api.DocumentsAPI.DocumentsContent(j.ctx, id).Execute()
 	must(err)
 	got, err := io.ReadAll(content)
 	must(err)
 	must(os.Remove(content.Name())) // the client stores a download in a temporary file
 	check(bytes.Equal(got, file), "the document holds %q", got)
-	_, answer, err = api.DocumentsAPI.DocumentsGet(ctx, id).Execute()
+	_, answer, err := j.api.DocumentsAPI.DocumentsGet(j.ctx, id).Execute()
 	must(err)
-	_, err = api.DocumentsAPI.DocumentsDelete(ctx, id).SvcPreview("true").IfMatch(answer.Header.Get("ETag")).Execute()
+	_, err = j.api.DocumentsAPI.DocumentsDelete(j.ctx, id).SvcPreview("true").IfMatch(answer.Header.Get("ETag")).Execute()
 	must(err)
 }
 
