@@ -474,8 +474,8 @@ func TestRateLimitAgreesWithHeaders(t *testing.T) {
 	}
 }
 
-// Calls that are refused before the charge do not all reach the log; charged
-// calls do.
+// TestUnchargedCallsAreLoggedLess checks that calls refused before the charge
+// do not all reach the log. Charged calls do.
 func TestUnchargedCallsAreLoggedLess(t *testing.T) {
 	apitest.Alone(t)
 	o := apitest.New(t, dbtest.SQLite(t))

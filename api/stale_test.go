@@ -24,10 +24,10 @@ func keyID(c *apitest.Client) string {
 	return actor.Credential().ID
 }
 
-// Another replica may have changed a caller that this one has cached. Every
-// row, even if it refuses before any query, answers by the state at the
-// beginning of the call. If the change concerns something else, the answer is
-// not affected.
+// TestCachedCallerIsConfirmed checks callers that another replica has changed
+// after this one cached them. Every row, even if it refuses before any query,
+// answers by the state at the beginning of the call. If the change concerns
+// something else, the answer is not affected.
 func TestCachedCallerIsConfirmed(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))
@@ -90,8 +90,9 @@ func TestCachedCallerIsConfirmed(t *testing.T) {
 	}
 }
 
-// A key that lost its right on another replica changes nothing, even together
-// with other writes in its transaction.
+// TestLostRightStoresNothing checks that a key that lost its right on another
+// replica changes nothing. That holds even if its transaction has other writes
+// too.
 func TestLostRightStoresNothing(t *testing.T) {
 	d := dbtest.Postgres(t)
 	o := apitest.New(t, d, apitest.Replicas(1))

@@ -27,8 +27,8 @@ import (
 
 var ctx = context.Background()
 
-// TestFamilies checks that all families are handed over. Records of a missing
-// one would stay with a principal who has left.
+// All families are handed over. Records of a missing one would stay with a
+// principal who has left.
 func TestFamilies(t *testing.T) {
 	var all []string
 	for _, f := range api.Families {

@@ -187,9 +187,9 @@ func (f *faults) rested(o *apitest.Office) {
 	}
 }
 
-// TestEveryStep ends an attempt at each step of an operation and of its
-// cleanup, in each way. The next attempt always leads to the same result, which
-// is reported once.
+// An attempt is ended at each step of an operation and of its cleanup, in each
+// way. The next attempt always leads to the same result, which is reported
+// once.
 func TestEveryStep(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -257,10 +257,9 @@ func TestEveryStep(t *testing.T) {
 	})
 }
 
-// TestEveryStepOfTheEnd ends an attempt at each step of the end of an unused
-// session, and of the check three hours later, in each way. In the end nothing
-// is left of the session. Before that, there are never bytes without their
-// session.
+// An attempt is ended at each step of the end of an unused session, and of the
+// check three hours later, in each way. In the end nothing is left of the
+// session. Before that, there are never bytes without their session.
 func TestEveryStepOfTheEnd(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)
@@ -332,9 +331,8 @@ type modelSession struct {
 	sent   bool
 }
 
-// TestModel does random things in any order, with faults at any step. In the
-// end there are as many files as documents, each with its bytes, and no open
-// jobs.
+// Random things are done in any order, with faults at any step. In the end
+// there are as many files as documents, each with its bytes, and no open jobs.
 func TestModel(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o, f := faulty(t, d)

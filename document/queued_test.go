@@ -18,9 +18,10 @@ import (
 	"kartei/test/patience"
 )
 
-// TestFillingCacheBlocksNoQueue begins as many PDFs as an organization has
-// workers, on an instance without a compiled PDF reader. Compiling takes many
-// seconds on a busy machine. The other operations are carried out meanwhile.
+// Filling the cache blocks no queue. The test begins as many PDFs as an
+// organization has workers, on an instance without a compiled PDF reader.
+// Compiling takes many seconds on a busy machine. The other operations are
+// carried out meanwhile.
 func TestFillingCacheBlocksNoQueue(t *testing.T) {
 	pdf := []byte("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n")
 	dbtest.Each(t, func(t *testing.T, d db.DB) {

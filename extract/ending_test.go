@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEveryKindHasAnExtension checks that each kind of file has at least one
-// extension, since a file is only saved under an extension of its kind.
+// Each kind of file has at least one extension, since a file is only saved
+// under an extension of its kind.
 func TestEveryKindHasAnExtension(t *testing.T) {
 	known := 0
 	for _, k := range kinds {

@@ -103,8 +103,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBombs reads files that are small or endless, and that would take much
-// time or memory without limits.
+// Files that are small or endless, and that would take much time or memory, are
+// stopped by a limit.
 func TestBombs(t *testing.T) {
 	small := Limits{Memory: 256 << 20, Time: 20 * time.Second}
 	for _, c := range []struct {

@@ -92,7 +92,8 @@ func TestCountries(t *testing.T) {
 	}
 }
 
-// Package api/words has all words of the documents, and no others.
+// TestWords checks that package api/words has all words of the documents, and
+// no others.
 func TestWords(t *testing.T) {
 	said := map[string]bool{}
 	for _, version := range openapi.Versions() {

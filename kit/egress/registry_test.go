@@ -202,8 +202,9 @@ func TestAllowedAndDeniedNetworks(t *testing.T) {
 	}
 }
 
-// If both families are denied, no address is dialled, even if it is allowed or
-// mapped. docs/operating/backup.md starts a copy of an instance in this way.
+// TestDenyAll checks that no address is dialled if both families are denied,
+// even if it is allowed or mapped. docs/operating/backup.md starts a copy of an
+// instance in this way.
 func TestDenyAll(t *testing.T) {
 	receiver := listen(t, "127.0.0.1:0")
 	to := netip.MustParseAddrPort(receiver.Addr().String())

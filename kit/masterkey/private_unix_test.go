@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A key that others may read or replace is refused. If the file belongs to
-// root, a group may read it.
+// TestLoadRefusesOpenKey checks that a key that others may read or replace is
+// refused. If the file belongs to root, a group may read it.
 func TestLoadRefusesOpenKey(t *testing.T) {
 	const nobody = 65534
 	owners := []int{os.Geteuid()}

@@ -22,7 +22,8 @@ func run(terminal bool, total int64, steps ...mark) string {
 
 func after(d time.Duration, done int64) mark { return mark{time.Time{}.Add(d), done} }
 
-// Progress from before the command does not raise the rate.
+// TestEstimateIgnoresEarlierProgress checks that progress from before the
+// command does not raise the rate.
 func TestEstimateIgnoresEarlierProgress(t *testing.T) {
 	got := run(false, 1000, after(0, 500), after(10*time.Second, 600))
 	if want := "[########################................]  60 %, 10/s, about 40s left\n"; got != want {
@@ -30,7 +31,8 @@ func TestEstimateIgnoresEarlierProgress(t *testing.T) {
 	}
 }
 
-// The estimate of a command that gets slower follows the recent rate.
+// TestEstimateFollowsRecentRate checks that the estimate of a command that gets
+// slower follows the recent rate.
 func TestEstimateFollowsRecentRate(t *testing.T) {
 	got := run(false, 10_000, after(0, 0), after(30*time.Second, 3000), after(60*time.Second, 3300), after(90*time.Second, 3600))
 	lines := strings.Split(strings.TrimSpace(got), "\n")

@@ -374,8 +374,9 @@ func TestLogNamesNoClient(t *testing.T) {
 	}
 }
 
-// Over TLS, each answer has Strict-Transport-Security. Over plain HTTP, on
-// localhost and without the setting, none has.
+// TestStrictTransport checks that each answer over TLS has
+// Strict-Transport-Security. Over plain HTTP, on localhost and without the
+// setting, none has.
 func TestStrictTransport(t *testing.T) {
 	certFile, keyFile := pair(t, t.TempDir(), 1)
 	cert, err := LoadCertificate(certFile, keyFile, clock.System, slog.Default())
