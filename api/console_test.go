@@ -77,8 +77,9 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 	}
 }
 
-// Every row is called by every caller. A caller outside the row's set is
-// refused before anything is read. At other doors the row does not exist.
+// TestConsoleCallers calls every row as every caller. A caller outside the
+// row's set is refused before anything is read. At other doors the row does not
+// exist.
 func TestConsoleCallers(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	acceptSessions(o)
@@ -126,7 +127,8 @@ func TestConsoleCallers(t *testing.T) {
 	}
 }
 
-// Rows with the column Fresh require a fresh sign-in.
+// TestConsoleFreshSignIn checks that rows with the column Fresh require a fresh
+// sign-in.
 func TestConsoleFreshSignIn(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	admin := o.User(access.Admin)
@@ -145,8 +147,9 @@ func TestConsoleFreshSignIn(t *testing.T) {
 	}
 }
 
-// Nobody reaches what belongs to others: an admin of another organization no row's
-// input, and a member of the same one no input of a row for oneself.
+// TestConsoleReachesOnesOwn checks that nobody reaches data of others. An admin
+// of another organization is refused for every row's input. So is a member of
+// the same one, for the rows about a caller's own data.
 func TestConsoleReachesOnesOwn(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -174,7 +177,8 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 	})
 }
 
-// An admin reaches the sandbox. A member names and sees what is theirs.
+// TestConsoleAtHome checks that an admin also reaches the sandbox of the
+// organization. A member names and sees only their own data.
 func TestConsoleAtHome(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -203,9 +207,9 @@ func TestConsoleAtHome(t *testing.T) {
 	})
 }
 
-// Each row succeeds for the operator. With an audit word it writes one line about
-// its target, in the transaction of the act. The line has no name, no address of a
-// person and no secret.
+// TestConsoleActsAreAudited checks that each row succeeds for the operator. A
+// row with an audit word writes one line about its target, in the transaction
+// of the act. The line has no name, no address of a person and no secret.
 func TestConsoleActsAreAudited(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
@@ -423,8 +427,8 @@ func TestAdminsDemoteEachOther(t *testing.T) {
 	})
 }
 
-// An operation that does not name its target fails, and none of its changes
-// remain.
+// TestConsoleActsNameTheirTarget checks that an operation that does not name
+// its target fails. None of its changes remain.
 func TestConsoleActsNameTheirTarget(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	i := slices.IndexFunc(api.Console, func(r api.ConsoleRow) bool { return r.ID == "people.create" })
@@ -453,9 +457,9 @@ func (w *writes) Write(ctx context.Context, f func(db.Tx) error) error {
 	return w.DB.Write(ctx, f)
 }
 
-// Somebody who did not sign in can accept an invitation. An invalid token
-// causes no transaction, because strangers could otherwise hold up the writer
-// and clear caches.
+// TestStrangersAcceptInvitations checks that callers who did not sign in can
+// accept an invitation. An invalid token causes no transaction, because
+// strangers could otherwise hold up the writer and clear caches.
 func TestStrangersAcceptInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counted := &writes{DB: d}
