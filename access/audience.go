@@ -72,10 +72,9 @@ func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err erro
 // PauseKeyIn pauses a key inside a transaction. The caller must call Forget
 // after the commit.
 func PauseKeyIn(ctx context.Context, tx db.Tx, key string) error {
-	if n, err := tx.Exec(ctx, updatePaused, key); err != nil || n == 0 {
+	if err := Changed(ctx, tx); err != nil {
 		return err
 	}
-	tx.Notify(Topic, "")
-	_, err := tx.Exec(ctx, updateGeneration)
+	_, err := tx.Exec(ctx, updatePaused, key)
 	return err
 }

@@ -120,21 +120,20 @@ func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (acce
 	if err := seen.mayErase(ctx, c.Tx, tenants, p.ID); err != nil {
 		return p, err
 	}
-	if p, err = settings.ErasePerson(ctx, c, p); err != nil {
+	// The order of locks is that of docs/decisions/0020: endpoints, turns, notices.
+	endpoints, err := webhook.DeleteOf(ctx, c, p.ID, tenants[0].number, tenants[1].number)
+	if err != nil {
 		return p, err
 	}
-	endpoints := 0
 	for _, t := range tenants {
-		n, err := webhook.DeleteOf(ctx, c, t.number, p.ID)
-		if err != nil {
-			return p, err
-		}
-		endpoints += n
 		// The job runs a minute later, because calls in progress reach the log
 		// after their answer.
 		if err := job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: EraseKind, Key: p.ID, Payload: named{p.ID}, Due: c.Now.Add(time.Minute)}); err != nil {
 			return p, err
 		}
+	}
+	if p, err = settings.ErasePerson(ctx, c, p); err != nil {
+		return p, err
 	}
 	c.Audit.Changed("endpoints", endpoints, 0)
 	p.Name = access.ErasedName.In(c.Language)

@@ -154,14 +154,13 @@ func (l *Ledger) save(ctx context.Context, all bool) error {
 
 func (l *Ledger) savePiece(ctx context.Context, piece []saving) error {
 	err := l.opts.DB.Write(ctx, func(tx db.Tx) error {
+		var alerts []Alert
 		for i := range piece {
 			w := &piece[i]
 			tx.Queue(upsertAccount, w.subject.organization, w.subject.name(), w.text, w.at)
-			if err := l.alert(ctx, tx, w.alerts); err != nil {
-				return err
-			}
+			alerts = append(alerts, w.alerts...)
 		}
-		return nil
+		return l.alert(ctx, tx, alerts)
 	})
 	if err == nil {
 		for i := range piece {
@@ -193,14 +192,21 @@ func (l *Ledger) alerted(n int) {
 	}
 }
 
-// alert stores alerts in the transaction that saves their account.
+// alert stores alerts in the transaction that saves their accounts, after those
+// are saved. An alert may pause a key, which other transactions do before they
+// enqueue a job, so such alerts come first.
 func (l *Ledger) alert(ctx context.Context, tx db.Tx, alerts []Alert) error {
 	if l.opts.Alert == nil {
 		return nil
 	}
-	for _, a := range alerts {
-		if err := l.opts.Alert(ctx, tx, a); err != nil {
-			return err
+	for _, exhausted := range []bool{true, false} {
+		for _, a := range alerts {
+			if a.Exhausted != exhausted {
+				continue
+			}
+			if err := l.opts.Alert(ctx, tx, a); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

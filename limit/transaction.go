@@ -246,6 +246,7 @@ func (l *Ledger) store(ctx context.Context, tx db.Tx, j *transaction) error {
 	org := j.found[""]
 	grants := l.replicas.Fresh() && !l.tenants.closing.Load()
 	kept := j.kept
+	var raised []Alert
 	for _, name := range slices.Backward(j.names) { // the organization's account comes last
 		a, local := j.found[name], j.own[name]
 		h := l.table.grant(levelOfName(name), a, holding{Seq: j.seq, Reported: j.at, Running: a.running, Slots: a.running, Reading: a.reading}, grants && !local.idle)
@@ -276,12 +277,10 @@ func (l *Ledger) store(ctx context.Context, tx db.Tx, j *transaction) error {
 		alerts := a.alerts
 		a.alerts = nil
 		tx.Queue(upsertAccount, j.organization, name, text, a.at)
-		if err := l.alert(ctx, tx, alerts); err != nil {
-			return err
-		}
-		j.alerts += len(alerts)
+		raised = append(raised, alerts...)
 	}
-	return nil
+	j.alerts += len(raised)
+	return l.alert(ctx, tx, raised)
 }
 
 // recalled returns the number of the last recall that this transaction answers.

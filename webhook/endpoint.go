@@ -2,6 +2,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -394,20 +395,22 @@ func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) 
 	if err := c.IfMatch.Require(r.Revision); err != nil {
 		return app.Nothing{}, err
 	}
-	return app.Nothing{}, r.delete(ctx, c)
+	if err := r.delete(ctx, c); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, r.clear(ctx, c)
 }
 
-// delete removes the endpoint, and has a job remove what it leaves.
+// delete removes the endpoint. clear must follow.
 func (r *Row) delete(ctx context.Context, c *app.Call) error {
-	if err := job.Enqueue(ctx, c.Tx, r.Organization, c.Now, job.Spec{Kind: EraseKind, Key: r.ID, Payload: erasure{r.ID}}); err != nil {
-		return err
-	}
 	c.Tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
-	if err := one(c.Tx.Exec(ctx, deleteEndpoint, r.Organization, r.ID, r.Revision)); err != nil {
-		return err
-	}
+	return one(c.Tx.Exec(ctx, deleteEndpoint, r.Organization, r.ID, r.Revision))
+}
+
+// clear has a job remove what a deleted endpoint leaves.
+func (r *Row) clear(ctx context.Context, c *app.Call) error {
 	replay.Erase(c.Tx, r.Organization, r.ID)
-	return nil
+	return job.Enqueue(ctx, c.Tx, r.Organization, c.Now, job.Spec{Kind: EraseKind, Key: r.ID, Payload: erasure{r.ID}})
 }
 
 // Of returns the endpoints of a principal, the newest first.
@@ -415,15 +418,27 @@ func Of(ctx context.Context, tx db.Tx, organization int64, principal string) ([]
 	return db.List(ctx, tx, scan, listOwn, organization, principal, id.WebhookEndpoint+"~", MaxEndpoints)
 }
 
-// DeleteOf removes the endpoints of a principal, and returns how many there were.
-func DeleteOf(ctx context.Context, c *app.Call, organization int64, principal string) (int, error) {
-	list, err := Of(ctx, c.Tx, organization, principal)
-	for n := range list {
-		if err == nil {
-			err = list[n].delete(ctx, c)
+// DeleteOf removes the endpoints of a principal in several organizations, and
+// returns how many there were. It locks all of them before a turn of jobs: see
+// docs/decisions/0020.
+func DeleteOf(ctx context.Context, c *app.Call, principal string, organizations ...int64) (int, error) {
+	var all []Row
+	for _, organization := range organizations {
+		list, err := Of(ctx, c.Tx, organization, principal)
+		if err != nil {
+			return 0, err
+		}
+		slices.SortFunc(list, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
+		all = append(all, list...)
+	}
+	for _, step := range []func(*Row, context.Context, *app.Call) error{(*Row).delete, (*Row).clear} {
+		for n := range all {
+			if err := step(&all[n], ctx, c); err != nil {
+				return 0, err
+			}
 		}
 	}
-	return len(list), err
+	return len(all), nil
 }
 
 // RotateSecret gives an endpoint of the caller a new secret. The replaced

@@ -141,6 +141,7 @@ func (d *Resender) resend(ctx context.Context, j *job.Job) error {
 	if err != nil {
 		return err
 	}
+	j.First(func(tx db.Tx) { QueueHold(tx, Address{r.Organization, r.ID}) })
 	return j.Finish(ctx, func(tx db.Tx) error {
 		if next != nil {
 			spec := job.Spec{Kind: ResendKind, Key: j.Key, Payload: next}

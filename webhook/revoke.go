@@ -49,6 +49,9 @@ func RevokeKey(ctx context.Context, c *app.Call, in RevokeInput) (out RevokedKey
 		if err != nil {
 			return out, err
 		}
+		for _, r := range made { // before the first notice: it holds the turn of jobs
+			QueueHold(c.Tx, Address{r.Organization, r.ID})
+		}
 		disabled := []string{}
 		for _, r := range made {
 			if r.Status == Disabled {

@@ -119,6 +119,7 @@ func (o *Office) work() {
 		o.options.working(w)
 	}
 	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers(),
+		(&webhook.Resender{DB: w.DB, Clock: o.Clock, Families: api.Families}).Handlers(),
 		(&departure.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families}}).Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})

@@ -24,6 +24,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/limit"
+	"kartei/notify"
 	"kartei/requestlog"
 	"kartei/settings"
 	"kartei/store/blob"
@@ -195,6 +196,7 @@ func (o *Office) open() {
 		DocsBase:  baseURL,
 		Files:     o.fileOptions(),
 		Webhooks:  app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
+		Settings:  app.Settings{Notices: notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: webhook.Forms})},
 	})
 	if err != nil {
 		o.Fatal(err)

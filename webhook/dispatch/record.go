@@ -115,6 +115,7 @@ func batchLen(order []*endpointQueue, lanes map[*endpointQueue][]*try) int {
 func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, lanes map[*endpointQueue][]*try, drained map[*endpointQueue]bool) (ends map[*endpointQueue]recorded, err error) {
 	err = d.db.Write(ctx, func(tx db.Tx) error {
 		ends = map[*endpointQueue]recorded{}
+		holdAll(tx, order, lanes)
 		for _, q := range order {
 			end, err := d.recordQueue(ctx, tx, q, lanes[q], drained[q])
 			if err != nil {
@@ -128,6 +129,18 @@ func (d *Dispatcher) recordQueues(ctx context.Context, order []*endpointQueue, l
 		return nil, err
 	}
 	return ends, nil
+}
+
+// holdAll locks several endpoints if one of them may be announced to its owner.
+// The notice holds the turn of jobs, and a transaction that waits for the turn may
+// hold the next endpoint.
+func holdAll(tx db.Tx, order []*endpointQueue, lanes map[*endpointQueue][]*try) {
+	if len(order) == 1 || !slices.ContainsFunc(order, func(q *endpointQueue) bool { return !succeeded(lanes[q]) }) {
+		return
+	}
+	for _, q := range order {
+		webhook.QueueHold(tx, q.Address)
+	}
 }
 
 // succeeded reports whether all tries of a queue are successful attempts.

@@ -151,7 +151,14 @@ type Job struct {
 	// err is the error of the last attempt.
 	err   string
 	ended bool
+	// first is what First set.
+	first func(tx db.Tx)
 }
+
+// First sets what transactions that end or renew the job do before they lock the
+// organization's turn. It is for rows that other transactions lock before they
+// enqueue a job. f only queues statements.
+func (j *Job) First(f func(tx db.Tx)) { j.first = f }
 
 // Decode decodes the payload.
 func (j *Job) Decode(v any) error {
@@ -182,6 +189,9 @@ func (j *Job) Update(ctx context.Context, f func(tx db.Tx) error) error {
 func (j *Job) fenced(ctx context.Context, due clock.Micros, f func(tx db.Tx) error, statement string, args ...any) error {
 	args = append([]any{j.Organization, j.ID, j.claim}, args...)
 	return j.db.WriteIn(ctx, j.Organization, func(tx db.Tx) error {
+		if j.first != nil {
+			j.first(tx)
+		}
 		tx.Queue(keepTurn, j.Organization, due)
 		n, err := tx.Exec(ctx, statement, args...)
 		switch {

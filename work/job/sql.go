@@ -2,7 +2,8 @@ package job
 
 // Each transaction that changes jobs locks the organization's turn first, then
 // the jobs, and then the organization's clock. This order prevents deadlocks,
-// and no job is added unseen while the turn is set.
+// and no job is added unseen while the turn is set. docs/decisions/0020 has the
+// order among the rows that such a transaction also changes.
 const (
 	// keepTurn makes a turn come no later than $2, and locks it in any case.
 	keepTurn = `insert into job_turns (organization, due_at) values ($1, $2)
