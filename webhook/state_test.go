@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kartei/kit/clock"
+	"kartei/test/seed"
 )
 
 // A run of failures is stale 48 hours after its last failure. The next failure
@@ -65,8 +66,9 @@ func TestStatesAreTheContracts(t *testing.T) {
 	steps := []clock.Micros{1, clock.Minute, clock.Hour, 6 * clock.Hour, 12 * clock.Hour, failingAfter - 1, failingAfter, 26 * clock.Hour,
 		staleRun, staleRun + 1, disabledAfter, 7 * clock.Day}
 	seen := map[string]int{}
-	for seed := range uint64(4000) {
-		random := rand.New(rand.NewPCG(seed, 3))
+	number := seed.Of(t)
+	for history := range uint64(4000) {
+		random := rand.New(rand.NewPCG(number, history))
 		now, h := 1000*clock.Day, Health{Status: Active}
 		first, steady := clock.Micros(0), true // the first failure since the last success, and whether attempts were continuous
 		previous := now
@@ -95,7 +97,7 @@ func TestStatesAreTheContracts(t *testing.T) {
 				h.Elapse(now)
 			}
 			bad := func(sentence string) {
-				t.Fatalf("seed %d, step %d, %s: %s: %+v became %+v, %v after the first failure", seed, step, what, sentence, was, h, now.Sub(first))
+				t.Fatalf("history %d, step %d, %s: %s: %+v became %+v, %v after the first failure", history, step, what, sentence, was, h, now.Sub(first))
 			}
 			seen[string(was.Status)+" "+what+" "+string(h.Status)+" "+string(h.Reason)]++
 			switch {

@@ -258,74 +258,105 @@ func TestBucketFails(t *testing.T) {
 // clear, nothing is lost, and calls that need no bytes go on. Later the
 // client's retries succeed.
 func bucketAway(t *testing.T, h *cluster, s client, p place) {
-	b := p.front
-	file := []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")
-	kept := s.document("Brief.txt", file)
-	good := filepath.Join(t.TempDir(), "good")
-	kartei(t, append([]string{"backup", good}, h.store...)...)
-	documents := 1
+	a := &bucketStory{client: s, cluster: h, place: p, file: []byte("Sehr geehrte Frau Morgenstern,\nanbei die Mietaufhebungsvereinbarung.\n")}
+	a.kept, a.documents = s.document("Brief.txt", a.file), 1
+	a.good = filepath.Join(t.TempDir(), "good")
+	kartei(t, append([]string{"backup", a.good}, h.store...)...)
 	for n, fault := range []string{"500", "away", "gone"} {
-		doomed, sent := s.document("Entwurf.txt", []byte("Entwurf\n")), s.send("Anlage.txt", file)
-		b.fail(t, fault, 0)
-		s.shows(false)
-		unsent := s.open("Zweite.txt", file)
-		if a, err := s.put(unsent, file); err == nil && a.Status/100 == 2 {
-			t.Errorf("%s: the bucket took a file", fault)
-		}
-		key := fmt.Sprint("away-", n)
-		if a := s.call("POST", "/documents", s.of(sent), 502, "UPSTREAM", "Idempotency-Key", key); a.Header.Get("Retry-After") == "" {
-			t.Errorf("%s: 502 without Retry-After", fault)
-		}
-		if found := s.call("GET", "/documents?q=mietaufhebung", "", 200, ""); !strings.Contains(string(found.Body), kept) {
-			t.Errorf("%s: not found by its content: %s", fault, found.Body)
-		}
-		s.call("GET", "/documents/"+kept, "", 200, "")
-		for _, r := range []string{"", "bytes=5-11"} {
-			if a := s.call("GET", "/documents/"+kept+"/content", "", 502, "UPSTREAM", "Range", r); a.Header.Get("Retry-After") == "" {
-				t.Errorf("%s: 502 without Retry-After", fault)
-			}
-		}
-		s.call("DELETE", "/documents/"+doomed, "", 204, "", "If-Match", "*")
-		s.call("GET", "/documents/"+doomed+"/content", "", 404, "NOT_FOUND")
-		for _, command := range [][]string{
-			append([]string{"backup", filepath.Join(t.TempDir(), "copy")}, h.store...),
-			append([]string{"blobs", "check"}, h.store...),
-			append([]string{"restore", good, "--master-key-file", filepath.Join(h.store[1], "master.key"), "--data-dir", t.TempDir()}, "--blob-url", b.location()),
-		} {
-			out, errs, status := try(t, command...)
-			if status != 1 || !strings.Contains(errs, "the store is not available") || strings.Contains(out, "missing") {
-				t.Errorf("%s: %s: exit %d\n%s%s", fault, command[0], status, out, errs)
-			}
-		}
-
-		b.heal(t)
-		s.shows(true)
-		if a, err := s.put(unsent, file); err != nil || a.Status != 200 {
-			t.Errorf("%s, and over: %+v, %v", fault, a, err)
-		}
-		for i, session := range []*answer{sent, unsent} {
-			id := s.made(s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", fmt.Sprint(key, strings.Repeat("-again", i))).Text("id")))
-			s.has(id, file)
-			documents++
-		}
-		s.has(kept, file)
+		a.fails(t, fault, fmt.Sprint("away-", n))
 	}
 	s.server.says(t, "the files of documents cannot be reached")
 	s.server.says(t, "the files of documents can be reached again")
+	a.failsMidway(t)
+	check(t, a.documents, h.store...)
+	// Deleted files are kept for some minutes, for backups.
+	if n := len(p.files(t)); n < a.documents || n > a.documents+3 {
+		t.Errorf("%d objects of %d documents: %q", n, a.documents, p.files(t))
+	}
+}
 
-	// During an operation, at each of its requests.
+// bucketStory is a client of a server whose bucket fails.
+type bucketStory struct {
+	client
+	cluster   *cluster
+	place     place
+	file      []byte
+	kept      string // a document of it
+	good      string // a backup
+	documents int
+}
+
+// fails makes the bucket fail, and ends that.
+func (a *bucketStory) fails(t *testing.T, fault, key string) {
+	t.Helper()
+	s, b := a.client, a.place.front
+	doomed, sent := s.document("Entwurf.txt", []byte("Entwurf\n")), s.send("Anlage.txt", a.file)
+	b.fail(t, fault, 0)
+	s.shows(false)
+	unsent := s.open("Zweite.txt", a.file)
+	if r, err := s.put(unsent, a.file); err == nil && r.Status/100 == 2 {
+		t.Errorf("%s: the bucket took a file", fault)
+	}
+	if r := s.call("POST", "/documents", s.of(sent), 502, "UPSTREAM", "Idempotency-Key", key); r.Header.Get("Retry-After") == "" {
+		t.Errorf("%s: 502 without Retry-After", fault)
+	}
+	if found := s.call("GET", "/documents?q=mietaufhebung", "", 200, ""); !strings.Contains(string(found.Body), a.kept) {
+		t.Errorf("%s: not found by its content: %s", fault, found.Body)
+	}
+	s.call("GET", "/documents/"+a.kept, "", 200, "")
+	for _, part := range []string{"", "bytes=5-11"} {
+		if r := s.call("GET", "/documents/"+a.kept+"/content", "", 502, "UPSTREAM", "Range", part); r.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: 502 without Retry-After", fault)
+		}
+	}
+	s.call("DELETE", "/documents/"+doomed, "", 204, "", "If-Match", "*")
+	s.call("GET", "/documents/"+doomed+"/content", "", 404, "NOT_FOUND")
+	a.commandsFail(t, fault)
+	b.heal(t)
+	s.shows(true)
+	if r, err := s.put(unsent, a.file); err != nil || r.Status != 200 {
+		t.Errorf("%s, and over: %+v, %v", fault, r, err)
+	}
+	for i, session := range []*answer{sent, unsent} {
+		id := s.made(s.await(s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", fmt.Sprint(key, strings.Repeat("-again", i))).Text("id")))
+		s.has(id, a.file)
+		a.documents++
+	}
+	s.has(a.kept, a.file)
+}
+
+// commandsFail runs the commands that need the bucket. Each says that it is
+// not available, and none that files are missing.
+func (a *bucketStory) commandsFail(t *testing.T, fault string) {
+	t.Helper()
+	for _, command := range [][]string{
+		append([]string{"backup", filepath.Join(t.TempDir(), "copy")}, a.cluster.store...),
+		append([]string{"blobs", "check"}, a.cluster.store...),
+		append([]string{"restore", a.good, "--master-key-file", filepath.Join(a.cluster.store[1], "master.key"), "--data-dir", t.TempDir()}, "--blob-url", a.place.front.location()),
+	} {
+		out, errs, status := try(t, command...)
+		if status != 1 || !strings.Contains(errs, "the store is not available") || strings.Contains(out, "missing") {
+			t.Errorf("%s: %s: exit %d\n%s%s", fault, command[0], status, out, errs)
+		}
+	}
+}
+
+// failsMidway makes the bucket fail at each request of an operation.
+func (a *bucketStory) failsMidway(t *testing.T) {
+	t.Helper()
+	s, b := a.client, a.place.front
 	for after := 1; ; after++ {
-		session := s.send("Mitten.txt", file)
+		session := s.send("Mitten.txt", a.file)
 		b.fail(t, []string{"500", "away"}[after%2], after)
-		a, err := newHTTPClient(s.key).call(s.URL+"/v1", "POST", "/documents", s.of(session), "Idempotency-Key", fmt.Sprint("midst-", after))
+		r, err := newHTTPClient(s.key).call(s.URL+"/v1", "POST", "/documents", s.of(session), "Idempotency-Key", fmt.Sprint("midst-", after))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Status != 202 && a.Status != 502 {
-			t.Fatalf("after %d requests: %d %s", after, a.Status, a.Body)
+		if r.Status != 202 && r.Status != 502 {
+			t.Fatalf("after %d requests: %d %s", after, r.Status, r.Body)
 		}
-		if a.Status == 202 { // the operation meets it, or ends before
-			met := s.poll(a.Text("id"), func(string) bool { return b.failures() >= 3 })
+		if r.Status == 202 { // the operation meets it, or ends before
+			met := s.poll(r.Text("id"), func(string) bool { return b.failures() >= 3 })
 			if met.Text("status") == "failed" {
 				t.Fatalf("after %d requests the operation failed: %s", after, met.Body)
 			}
@@ -333,19 +364,14 @@ func bucketAway(t *testing.T, h *cluster, s client, p place) {
 		met := b.failures() > 0
 		b.heal(t)
 		again := s.call("POST", "/documents", s.of(session), 202, "", "Idempotency-Key", fmt.Sprint("midst-", after))
-		s.has(s.made(s.await(again.Text("id"))), file)
-		documents++
+		s.has(s.made(s.await(again.Text("id"))), a.file)
+		a.documents++
 		if !met {
 			if after < 3 {
 				t.Errorf("an operation took no more than %d requests", after)
 			}
 			break
 		}
-	}
-	check(t, documents, h.store...)
-	// Deleted files are kept for some minutes, for backups.
-	if n := len(p.files(t)); n < documents || n > documents+3 {
-		t.Errorf("%d objects of %d documents: %q", n, documents, p.files(t))
 	}
 }
 

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,32 +27,64 @@ func TestBackupWhileFilesGo(t *testing.T) {
 }
 
 func backupWhileFilesGo(t *testing.T, place, engine string) {
-	dir := t.TempDir()
-	data := func(dir string) string {
-		if engine == "postgres" {
-			return dbtest.EmptyPostgresURL(t)
-		}
-		return "sqlite:" + dir + "/kartei.db"
+	b := newBackupStory(t, place, engine)
+	end := b.work()
+	var copies []string
+	for range 3 {
+		copies = append(copies, b.copied())
 	}
-	at := func(dir string) string {
-		if place == "bucket" {
-			g := s3test.Shared(t)
-			return g.Location(g.Bucket(t))
-		}
-		return "file:" + filepath.Join(dir, "files")
+	end()
+	b.cluster.close()
+	for _, copied := range copies {
+		b.restored(copied)
 	}
-	database, files := data(dir), at(dir)
-	store := []string{"--data-dir", dir, "--database-url", database, "--blob-url", files}
-	// Each call uses a connection of its own.
-	h := newClusterWith(t, 1, []string{"--max-connections-per-address", "4096"}, database, store...)
-	s := h.at(0).forFiles(h.office, store...)
-	content := func(name string) []byte { return []byte(strings.Repeat("Inhalt von "+name+"\n", 3000)) }
+}
 
-	ctx, cancel := h.going()
-	defer cancel()
+// backupStory is a server whose documents come and go.
+type backupStory struct {
+	client
+	t             *testing.T
+	cluster       *cluster
+	place, engine string
+	store         []string
+	deleted       atomic.Int64
+	ctx           context.Context
+}
+
+func newBackupStory(t *testing.T, place, engine string) *backupStory {
+	t.Helper()
+	b := &backupStory{t: t, place: place, engine: engine}
+	dir := t.TempDir()
+	b.store = b.emptyStore(dir)
+	// Each call uses a connection of its own.
+	b.cluster = newClusterWith(t, 1, []string{"--max-connections-per-address", "4096"}, b.store[3], b.store...)
+	b.client = b.cluster.at(0).forFiles(b.cluster.office, b.store...)
+	return b
+}
+
+// emptyStore returns the flags of empty data.
+func (b *backupStory) emptyStore(dir string) []string {
+	b.t.Helper()
+	database, files := "sqlite:"+dir+"/kartei.db", "file:"+filepath.Join(dir, "files")
+	if b.engine == "postgres" {
+		database = dbtest.EmptyPostgresURL(b.t)
+	}
+	if b.place == "bucket" {
+		g := s3test.Shared(b.t)
+		files = g.Location(g.Bucket(b.t))
+	}
+	return []string{"--data-dir", dir, "--database-url", database, "--blob-url", files}
+}
+
+// contentOf returns the bytes of the document with a name.
+func contentOf(name string) []byte { return []byte(strings.Repeat("Inhalt von "+name+"\n", 3000)) }
+
+// work creates and deletes documents until end is called.
+func (b *backupStory) work() (end func()) {
+	ctx, cancel := b.cluster.going()
+	b.ctx = ctx
 	stop := make(chan struct{})
 	var working sync.WaitGroup
-	var deleted atomic.Int64
 	for worker := range 3 {
 		working.Go(func() {
 			for n := 0; ; n++ {
@@ -60,61 +94,69 @@ func backupWhileFilesGo(t *testing.T, place, engine string) {
 				default:
 				}
 				name := fmt.Sprintf("w%d-%d", worker, n)
-				id := s.document(name+".txt", content(name))
+				id := b.document(name+".txt", contentOf(name))
 				if n%3 > 0 {
-					s.call("DELETE", "/documents/"+id, "", 204, "", "If-Match", "*")
-					deleted.Add(1)
+					b.call("DELETE", "/documents/"+id, "", 204, "", "If-Match", "*")
+					b.deleted.Add(1)
 				}
-				h.wrote()
+				b.cluster.wrote()
 			}
 		})
 	}
-	var copies []string
-	for n := range 3 {
-		if h.written(ctx, h.writes.Load()+4, nil) != nil {
-			t.Fatal("nobody writes")
-		}
-		copies = append(copies, filepath.Join(t.TempDir(), "copy"))
-		made := read[struct{ FilesCopied struct{ Unreadable int } }](t, append([]string{"backup", copies[n]}, store...)...)
-		if made.FilesCopied.Unreadable > 0 {
-			t.Errorf("%+v", made)
+	return func() {
+		b.t.Helper()
+		close(stop)
+		working.Wait()
+		cancel()
+		if b.deleted.Load() == 0 {
+			b.t.Error("nothing was deleted meanwhile")
 		}
 	}
-	close(stop)
-	working.Wait()
-	if deleted.Load() == 0 {
-		t.Error("nothing was deleted meanwhile")
+}
+
+// copied makes a backup after some more changes.
+func (b *backupStory) copied() (folder string) {
+	b.t.Helper()
+	if b.cluster.written(b.ctx, b.cluster.writes.Load()+4, nil) != nil {
+		b.t.Fatal("nobody writes")
 	}
-	h.close()
-	for _, copied := range copies {
-		elsewhere := t.TempDir()
-		store := []string{"--data-dir", elsewhere, "--database-url", data(elsewhere), "--blob-url", at(elsewhere)}
-		key := []string{"--master-key-file", filepath.Join(dir, "master.key")}
-		kartei(t, append(append([]string{"restore", copied}, store...), key...)...)
-		restored := s
-		restored.server = start(t, append(append([]string{"serve"}, store...), key...)...)
-		// Operations of the copy go on. Each present document has its file, and
-		// the check of the files may find more.
-		var list struct{ Data []struct{ ID, Name string } }
-		decode(t, string(restored.call("GET", "/documents?limit=100", "", 200, "").Body), &list)
-		// Files deleted during the copy may be in it, and are reported as such.
-		var out struct {
-			Wanted   int
-			Findings []struct{ State, Name string }
-		}
-		text, _, _ := try(t, append([]string{"blobs", "check", "--age", "0s", "--json"}, store...)...)
-		decode(t, text, &out)
-		for _, f := range out.Findings {
-			if f.State != "orphan" {
-				t.Errorf("%s: %s", f.State, f.Name)
-			}
-		}
-		if len(list.Data) == 0 || out.Wanted < len(list.Data) {
-			t.Errorf("%d documents in the copy, of which %d should have files", len(list.Data), out.Wanted)
-		}
-		for _, d := range list.Data {
-			restored.has(d.ID, content(strings.TrimSuffix(d.Name, ".txt")))
-		}
-		restored.server.stop(t)
+	folder = filepath.Join(b.t.TempDir(), "copy")
+	made := read[struct{ FilesCopied struct{ Unreadable int } }](b.t, append([]string{"backup", folder}, b.store...)...)
+	if made.FilesCopied.Unreadable > 0 {
+		b.t.Errorf("%+v", made)
 	}
+	return folder
+}
+
+// restored restores a backup. Each of its documents has its file.
+func (b *backupStory) restored(folder string) {
+	b.t.Helper()
+	store := b.emptyStore(b.t.TempDir())
+	key := []string{"--master-key-file", filepath.Join(b.store[1], "master.key")}
+	kartei(b.t, slices.Concat([]string{"restore", folder}, store, key)...)
+	restored := b.client
+	restored.server = start(b.t, slices.Concat([]string{"serve"}, store, key)...)
+	// Operations of the copy go on. Each present document has its file, and the
+	// check of the files may find more.
+	var list struct{ Data []struct{ ID, Name string } }
+	decode(b.t, string(restored.call("GET", "/documents?limit=100", "", 200, "").Body), &list)
+	// Files deleted during the copy may be in it, and are reported as such.
+	var out struct {
+		Wanted   int
+		Findings []struct{ State, Name string }
+	}
+	text, _, _ := try(b.t, append([]string{"blobs", "check", "--age", "0s", "--json"}, store...)...)
+	decode(b.t, text, &out)
+	for _, f := range out.Findings {
+		if f.State != "orphan" {
+			b.t.Errorf("%s: %s", f.State, f.Name)
+		}
+	}
+	if len(list.Data) == 0 || out.Wanted < len(list.Data) {
+		b.t.Errorf("%d documents in the copy, %d of them should have files", len(list.Data), out.Wanted)
+	}
+	for _, d := range list.Data {
+		restored.has(d.ID, contentOf(strings.TrimSuffix(d.Name, ".txt")))
+	}
+	restored.server.stop(b.t)
 }
