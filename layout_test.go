@@ -31,10 +31,11 @@ var floors = [][]string{
 	{"extract/legacy"},
 	// The database, the bytes of documents, what they say.
 	{"store/", "extract"},
-	// The replicas that share limits.
-	{"limit/replicas"},
-	// The points, the queue, the answers that are repeated.
-	{"limit", "work/job", "store/replay"},
+	// The tables of the database; the replicas that share limits.
+	{"store/db/schema", "limit/replicas"},
+	// Copies and backups of the database; the points, the queue, the answers
+	// that are repeated.
+	{"store/db/move", "limit", "work/job", "store/replay"},
 	// How long rows are kept.
 	{"work/retention"},
 	// The caller, the index of words, the log of calls, the settings.

@@ -14,6 +14,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )
@@ -132,7 +133,7 @@ func hiddenSince(t *testing.T, o *apitest.Office) *apitest.Answer {
 // holding returns the tables that contain a text.
 func holding(t *testing.T, d db.DB, text string) (names []string) {
 	t.Helper()
-	tables, err := db.Tables(t.Context(), d)
+	tables, err := schema.Tables(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"kartei/sample"
 	"kartei/settings"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/test/operator"
 
 	gojson "github.com/go-json-experiment/json"
@@ -154,7 +155,7 @@ func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder
 			d.Close()
 		}
 	}()
-	if _, err = db.Migrate(ctx, d); err != nil {
+	if _, err = schema.Migrate(ctx, d); err != nil {
 		return d, f, err
 	}
 	f.db, f.directory = d, access.NewDirectory(d, clock.System, access.Options{})

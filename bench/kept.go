@@ -11,6 +11,8 @@ import (
 
 	"kartei/kit/progress"
 	"kartei/store/db"
+	"kartei/store/db/move"
+	"kartei/store/db/schema"
 	"kartei/test/dbtest"
 
 	"github.com/jackc/pgx/v5"
@@ -119,12 +121,12 @@ func copyOffice(ctx context.Context, source, target string) error {
 	}
 	defer to.Close()
 	for _, d := range []db.DB{from, to} {
-		if _, err := db.Migrate(ctx, d); err != nil {
+		if _, err := schema.Migrate(ctx, d); err != nil {
 			return err
 		}
 	}
 	bar := progress.New(os.Stderr)
-	_, err = db.Copy(ctx, from, to, bar.Tell)
+	_, err = move.Copy(ctx, from, to, bar.Tell)
 	bar.End()
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"kartei/kit/progress"
 	"kartei/settings"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 )
@@ -113,8 +114,8 @@ func distribute(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = db.Migrate(ctx, d); err == nil {
-		_, err = db.Distribute(ctx, d, false, nil)
+	if _, err = schema.Migrate(ctx, d); err == nil {
+		_, err = schema.Distribute(ctx, d, false, nil)
 	}
 	return errors.Join(err, d.Close())
 }
@@ -133,7 +134,7 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 		return nil, err
 	}
 	defer d.Close()
-	if _, err := db.Migrate(ctx, d); err != nil {
+	if _, err := schema.Migrate(ctx, d); err != nil {
 		return nil, err
 	}
 	directory := access.NewDirectory(d, clock.System, access.Options{})

@@ -20,5 +20,5 @@ if [ -z "${KARTEI_TEST_CITUS:-}" ] && ! installed; then
 	exit 0
 fi
 # What a call takes differs too much there to tell a few microseconds apart.
-CGO_ENABLED=0 KARTEI_TEST_POSTGRES=citus go test -timeout 30m -skip TestInvisibleTakesAsLong ./store/db ./api ./access ./limit ./notify ./work/retention ./requestlog \
+CGO_ENABLED=0 KARTEI_TEST_POSTGRES=citus go test -timeout 30m -skip TestInvisibleTakesAsLong ./store/db ./store/db/schema ./store/db/move ./api ./access ./limit ./notify ./work/retention ./requestlog \
 	./record ./event ./search ./contact ./company ./task ./document ./upload ./work/job ./webhook ./instance ./test/e2e

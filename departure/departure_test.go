@@ -20,6 +20,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/settings"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
@@ -446,12 +447,12 @@ var staying = map[string]string{
 // tablesOfPeople returns the tables whose rows go when their person is erased.
 func tablesOfPeople(t *testing.T, o *apitest.Office) (names []string) {
 	t.Helper()
-	tables, err := db.Tables(ctx, o.DB)
+	tables, err := schema.Tables(ctx, o.DB)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
-		if staying[table.Name] == "" && slices.ContainsFunc(table.Columns, func(c db.Column) bool { return c.Name == "principal" }) {
+		if staying[table.Name] == "" && slices.ContainsFunc(table.Columns, func(c schema.Column) bool { return c.Name == "principal" }) {
 			names = append(names, table.Name)
 		}
 	}
@@ -476,7 +477,7 @@ func leaveTraces(t *testing.T, o *apitest.Office, person string) {
 // mentions returns the columns of all tables that contain one of the words.
 func mentions(t *testing.T, o *apitest.Office, words ...string) (found []string) {
 	t.Helper()
-	tables, err := db.Tables(ctx, o.DB)
+	tables, err := schema.Tables(ctx, o.DB)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"kartei/limit"
 	"kartei/notify"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/webhook"
 )
 
@@ -182,7 +183,7 @@ func migrated(ctx context.Context, d db.DB) error {
 	if err := begun(ctx, d); err != nil {
 		return err
 	}
-	_, err := db.Migrate(ctx, d)
+	_, err := schema.Migrate(ctx, d)
 	return err
 }
 
@@ -198,8 +199,8 @@ func OpenUnmigrated(ctx context.Context, store *config.Store) (*admin.Door, func
 
 // begun returns ErrNoData if no migration was ever applied.
 func begun(ctx context.Context, d db.DB) error {
-	schema, err := db.Status(ctx, d)
-	if err == nil && schema.Version == 0 {
+	state, err := schema.Status(ctx, d)
+	if err == nil && state.Version == 0 {
 		err = ErrNoData
 	}
 	return err

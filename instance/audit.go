@@ -8,6 +8,7 @@ import (
 	"kartei/audit"
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 )
 
 // atStart is the door of acts that a server does at its start, because its
@@ -48,8 +49,8 @@ func (a act) begin(ctx context.Context, d db.DB, c clock.Clock, changes ...audit
 // another release, or on a full disk. If the line cannot be stored, that is
 // logged.
 func (a act) beginAnyway(ctx context.Context, d db.DB, c clock.Clock, changes ...audit.Change) {
-	schema, err := db.Status(ctx, d)
-	if err == nil && schema.Current() {
+	state, err := schema.Status(ctx, d)
+	if err == nil && state.Current() {
 		if err = a.begin(ctx, d, c, changes...); err == nil {
 			return
 		}

@@ -18,6 +18,7 @@ import (
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
 	"kartei/store/db"
+	"kartei/store/db/move"
 )
 
 // BackupInput is the input of the act backup.
@@ -94,7 +95,7 @@ var errPlainFiles = errors.New("the files of documents would be copied without e
 
 // backupDatabase copies a database. Its line of the audit log is in the copy too.
 func (i *Instance) backupDatabase(ctx context.Context, in BackupInput) (BackupOutput, error) {
-	recipients, err := db.ParseRecipients(in.Recipients)
+	recipients, err := move.ParseRecipients(in.Recipients)
 	if err != nil {
 		return BackupOutput{}, err
 	}
@@ -103,7 +104,7 @@ func (i *Instance) backupDatabase(ctx context.Context, in BackupInput) (BackupOu
 	}
 	act{name: "backup", word: "instance.backup", target: in.File}.beginAnyway(ctx, i.DB, i.clock,
 		audit.Change{Member: "files", From: "", To: in.Files}, audit.Change{Member: "recipients", From: 0, To: len(recipients)})
-	if err := db.BackupFor(ctx, i.DB, in.File, recipients); err != nil {
+	if err := move.BackupFor(ctx, i.DB, in.File, recipients); err != nil {
 		return BackupOutput{}, err
 	}
 	info, err := os.Stat(in.File)

@@ -16,6 +16,7 @@ import (
 	"kartei/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
+	"kartei/store/db/move"
 	"kartei/test/operator"
 	"kartei/test/s3test"
 	"kartei/work/job"
@@ -99,7 +100,7 @@ func TestBackupDuringDeletion(t *testing.T) {
 			if _, err := RestoreFiles(ctx, &restored.Store, &restored.Server, in.Files); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := db.Restore(ctx, in.File, restored.Store.Database(), false); err != nil {
+			if _, err := move.Restore(ctx, in.File, restored.Store.Database(), false); err != nil {
 				t.Fatal(err)
 			}
 			if err := Restored(ctx, &restored.Store, "copy"); err != nil {

@@ -19,6 +19,7 @@ import (
 	"kartei/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/work/job"
@@ -30,7 +31,7 @@ type erasable struct {
 	*eraser
 	now         *clock.Fake
 	operator    *operator.Operator
-	tables      []db.Table
+	tables      []schema.Table
 	gone, stays access.OrganizationInfo
 }
 
@@ -46,7 +47,7 @@ func newErasable(t *testing.T, d db.DB) *erasable {
 	e.eraser = &eraser{db: d, store: store, clock: now, logger: slog.New(slog.DiscardHandler),
 		directory: access.NewDirectory(d, now, access.Options{})}
 	e.operator = operator.New(d, now, e.directory)
-	if e.tables, err = db.Tables(t.Context(), d); err != nil {
+	if e.tables, err = schema.Tables(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	e.gone, e.stays = e.organization("Kanzlei Abendroth"), e.organization("Kanzlei Morgenstern")
@@ -78,7 +79,7 @@ func (e *erasable) organization(name string) access.OrganizationInfo {
 }
 
 // fill inserts a row into a table.
-func (e *erasable) fill(t db.Table, number int64) {
+func (e *erasable) fill(t schema.Table, number int64) {
 	e.Helper()
 	special := map[string]any{
 		"organization": number, "kind": "user", "role": "admin", "environment": "test", "rights": "{}",
@@ -226,7 +227,7 @@ func TestEveryTableIsErased(t *testing.T) {
 			t.Errorf("a new one has the number %d", o.Number)
 		}
 		// Rows of a call in flight are erased by the next run.
-		e.fill(e.tables[slices.IndexFunc(e.tables, func(t db.Table) bool { return t.Name == "request_log" })], e.gone.Number)
+		e.fill(e.tables[slices.IndexFunc(e.tables, func(t schema.Table) bool { return t.Name == "request_log" })], e.gone.Number)
 		e.look()
 		if left := e.left(e.gone); len(left) > 0 {
 			t.Errorf("left behind: %v", left)

@@ -38,6 +38,8 @@ import (
 	"kartei/search"
 	"kartei/store/blob"
 	"kartei/store/db"
+	"kartei/store/db/move"
+	"kartei/store/db/schema"
 	"kartei/store/replay"
 	"kartei/upload"
 	"kartei/webhook"
@@ -288,11 +290,11 @@ func (i *Instance) migrate(ctx context.Context) error {
 	if err := i.checkLost(ctx); err != nil {
 		return err
 	}
-	schema, err := db.Migrate(ctx, i.DB)
+	state, err := schema.Migrate(ctx, i.DB)
 	if err != nil {
 		return err
 	}
-	if err := db.CheckCopied(ctx, i.DB); err != nil {
+	if err := move.CheckCopied(ctx, i.DB); err != nil {
 		return err
 	}
 	if err := i.checkMasterKey(ctx); err != nil {
@@ -311,7 +313,7 @@ func (i *Instance) migrate(ctx context.Context) error {
 	i.API.Pause(paused)
 	i.API.Pending(false)
 	i.migrated.Store(true)
-	i.logger.Info("database ready", "engine", i.DB.Dialect().Name, "schema", schema.Version,
+	i.logger.Info("database ready", "engine", i.DB.Dialect().Name, "schema", state.Version,
 		"took", i.clock.Now().Sub(began).Round(time.Millisecond))
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"kartei/door/admin/socket"
 	"kartei/settings"
 	"kartei/store/db"
+	"kartei/store/db/move"
 	"kartei/test/operator"
 )
 
@@ -235,7 +236,7 @@ func TestBackupAct(t *testing.T) {
 	}
 	end(t, i)
 	other := t.TempDir()
-	if _, err := db.Restore(context.Background(), file, "sqlite:"+filepath.Join(other, "kartei.db"), false); err != nil {
+	if _, err := move.Restore(context.Background(), file, "sqlite:"+filepath.Join(other, "kartei.db"), false); err != nil {
 		t.Fatal(err)
 	}
 	restored := configOf(other)

@@ -18,6 +18,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 )
 
 // The big benchmarks want the number of contacts in KARTEI_BENCH_CONTACTS, for
@@ -49,7 +50,7 @@ func openBig(b *testing.B) (db.DB, int) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { d.Close() })
-	if _, err := db.Migrate(ctx, d); err != nil {
+	if _, err := schema.Migrate(ctx, d); err != nil {
 		b.Fatal(err)
 	}
 	var have int

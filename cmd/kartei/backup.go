@@ -14,7 +14,7 @@ import (
 	"kartei/door/admin"
 	"kartei/instance"
 	"kartei/store/blob"
-	"kartei/store/db"
+	"kartei/store/db/move"
 )
 
 type backupCmd struct {
@@ -52,7 +52,7 @@ func (e *encryptFor) list() ([]string, error) {
 		}
 		list = append(list, strings.Split(string(text), "\n")...)
 	}
-	found, err := db.ParseRecipients(list)
+	found, err := move.ParseRecipients(list)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -153,7 +153,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	if err := db.CheckCopy(c.File, identities); err != nil { // before files are restored
+	if err := move.CheckCopy(c.File, identities); err != nil { // before files are restored
 		return err
 	}
 	if err := makeFolder(&g.Store); err != nil {
@@ -163,8 +163,8 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
-	aside, err := db.RestoreWith(ctx, c.File, g.Database(), c.Force, identities)
-	if errors.Is(err, db.ErrExists) {
+	aside, err := move.RestoreWith(ctx, c.File, g.Database(), c.Force, identities)
+	if errors.Is(err, move.ErrExists) {
 		return fmt.Errorf("%w; use --force to replace it", err)
 	}
 	if err != nil {
@@ -190,12 +190,12 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	return g.unreadable(copied)
 }
 
-func (c *restoreCmd) identities() (db.Identities, error) {
+func (c *restoreCmd) identities() (move.Identities, error) {
 	paths := make([]string, len(c.Identities))
 	for i, path := range c.Identities {
 		paths[i] = string(path)
 	}
-	return db.ReadIdentities(paths...)
+	return move.ReadIdentities(paths...)
 }
 
 // files restores the files of a backup before the database, so that no document

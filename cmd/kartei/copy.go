@@ -11,6 +11,8 @@ import (
 	"kartei/instance"
 	"kartei/kit/progress"
 	"kartei/store/db"
+	"kartei/store/db/move"
+	"kartei/store/db/schema"
 )
 
 type copyCmd struct {
@@ -46,14 +48,14 @@ func (c *copyCmd) Run(ctx context.Context, g *Globals) (err error) {
 		return fmt.Errorf("--to: %w", err)
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	if _, err := db.Migrate(ctx, to); err != nil {
+	if _, err := schema.Migrate(ctx, to); err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
 	var bar *progress.Bar
 	if !c.JSON.JSON {
 		bar = progress.New(g.Err)
 	}
-	tables, err := db.Copy(ctx, from, to, bar.Tell)
+	tables, err := move.Copy(ctx, from, to, bar.Tell)
 	bar.End()
 	if err != nil {
 		return err

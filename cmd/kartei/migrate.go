@@ -10,6 +10,7 @@ import (
 	"kartei/config"
 	"kartei/instance"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 )
 
 type migrateCmd struct {
@@ -55,21 +56,21 @@ func (c *migrateCmd) Run(ctx context.Context, g *Globals) (err error) {
 			err = closed
 		}
 	}()
-	act := db.Migrate
+	act := schema.Migrate
 	if c.Status {
-		act = db.Status
+		act = schema.Status
 	}
-	schema, err := act(ctx, d)
+	state, err := act(ctx, d)
 	if err != nil {
 		return err
 	}
 	if c.JSON.JSON {
-		return g.print(map[string]any{"version": schema.Version, "latest": schema.Latest, "current": schema.Current()})
+		return g.print(map[string]any{"version": state.Version, "latest": state.Latest, "current": state.Current()})
 	}
-	if schema.Current() {
-		fmt.Fprintf(g.Out, "The database is at version %d, the latest.\n", schema.Version)
+	if state.Current() {
+		fmt.Fprintf(g.Out, "The database is at version %d, the latest.\n", state.Version)
 	} else {
-		fmt.Fprintf(g.Out, "The database is at version %d; this release needs %d.\n", schema.Version, schema.Latest)
+		fmt.Fprintf(g.Out, "The database is at version %d; this release needs %d.\n", state.Version, state.Latest)
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func (c *migrateCmd) distribute(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	how, err := db.Distribute(ctx, d, c.DryRun, func(statement string) {
+	how, err := schema.Distribute(ctx, d, c.DryRun, func(statement string) {
 		if !c.JSON.JSON {
 			fmt.Fprintln(g.Out, statement+";")
 		}

@@ -49,11 +49,11 @@ func people(b *testing.B, d db.DB, n int) {
 	if d.Dialect().Name == "postgres" {
 		collate = `collate "C"`
 	}
-	run(b, d, `create table people (organization bigint not null, id text `+collate+` not null,
+	dbtest.Run(b, d, `create table people (organization bigint not null, id text `+collate+` not null,
 		first_name text, last_name text, email text, phone text, city text, note text,
 		revision bigint not null, created_at bigint not null, updated_at bigint not null, deleted boolean not null,
 		primary key (organization, id))`)
-	run(b, d, "create index people_created on people (organization, created_at, id)")
+	dbtest.Run(b, d, "create index people_created on people (organization, created_at, id)")
 	for at := 0; at < n; at += 1000 {
 		err := d.Write(ctx, func(tx db.Tx) error {
 			for i := at; i < min(n, at+1000); i++ {
@@ -66,7 +66,7 @@ func people(b *testing.B, d db.DB, n int) {
 		}
 	}
 	if d.Dialect().Name == "postgres" {
-		run(b, d, "analyze people")
+		dbtest.Run(b, d, "analyze people")
 	}
 }
 

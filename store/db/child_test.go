@@ -35,9 +35,6 @@ func child(act, url string) {
 	if act == "hold" {
 		stay()
 	}
-	if to, copies := strings.CutPrefix(act, "copy "); copies {
-		halfCopy(d, to)
-	}
 	// Sixteen writers write two rows and one acknowledgement each time.
 	var out sync.Mutex
 	for w := range 16 {
@@ -68,21 +65,7 @@ func stay() { time.Sleep(time.Hour) }
 // after the first line, which says that the database is open.
 func startChild(t *testing.T, act, url string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), childAct+"="+act, childURL+"="+url)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	lines := bufio.NewScanner(out)
+	cmd, lines := dbtest.Child(t, childAct+"="+act, childURL+"="+url)
 	if !lines.Scan() || lines.Text() != "open" {
 		t.Fatalf("child said %q", lines.Text())
 	}
@@ -123,7 +106,7 @@ func TestKill(t *testing.T) {
 				check = opened
 			}
 			pairs := map[string]int{}
-			for _, n := range texts(t, check, "select cast(size as text) from things") {
+			for _, n := range dbtest.Texts(t, check, "select cast(size as text) from things") {
 				pairs[n]++
 			}
 			for n, rows := range pairs {
@@ -137,7 +120,7 @@ func TestKill(t *testing.T) {
 				}
 			}
 			// The next child starts counting anew.
-			run(t, check, "delete from things")
+			dbtest.Run(t, check, "delete from things")
 			clear(acknowledged)
 			if check != d {
 				if err := check.Close(); err != nil {

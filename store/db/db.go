@@ -1,4 +1,4 @@
-// Package db owns the database: both engines, transactions, the change clock and the migrations.
+// Package db owns the database: both engines, transactions and the change clock.
 package db
 
 import (

@@ -18,6 +18,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/store/db/sqlite"
 	"kartei/test/dbtest"
 	"kartei/test/leaktest"
@@ -40,7 +41,7 @@ func table(t testing.TB, d db.DB) {
 	if d.Dialect().Name == "postgres" {
 		collate = `collate "C"`
 	}
-	run(t, d, `create table things (
+	dbtest.Run(t, d, `create table things (
 		n    bigint not null primary key,
 		name text `+collate+` unique,
 		ok   boolean,
@@ -49,64 +50,10 @@ func table(t testing.TB, d db.DB) {
 	)`)
 }
 
-func run(t testing.TB, d db.DB, query string, args ...any) {
-	t.Helper()
-	if err := tryExec(d, query, args...); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func tryExec(d db.DB, query string, args ...any) error {
-	return d.Write(ctx, func(tx db.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
-	})
-}
-
-// get reads one row.
-func get(t testing.TB, d db.DB, dest []any, query string, args ...any) {
-	t.Helper()
-	err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(dest...) })
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-}
-
-// texts reads one column of text.
-func texts(t testing.TB, d db.DB, query string, args ...any) []string {
-	t.Helper()
-	var all []string
-	err := d.Read(ctx, func(tx db.Tx) (err error) {
-		all, err = readTexts(tx, query, args...)
-		return err
-	})
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return all
-}
-
-func readTexts(tx db.Tx, query string, args ...any) ([]string, error) {
-	rows, err := tx.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, rows.Err()
-}
-
 func count(t testing.TB, d db.DB) int {
 	t.Helper()
 	var n int
-	get(t, d, []any{&n}, "select count(*) from things")
+	dbtest.Get(t, d, []any{&n}, "select count(*) from things")
 	return n
 }
 
@@ -139,11 +86,11 @@ func TestValuesComeBackAsTheyWent(t *testing.T) {
 			{[]byte("raw"), true, clock.Micros(5), ptr("raw"), ptr(true), ptr(int64(5))},
 			{ptr(title("pt")), true, uint16(9), ptr("pt"), ptr(true), ptr(int64(9))},
 		} {
-			run(t, d, "insert into things (n, note, ok, size) values ($1, $2, $3, $4)", i, row.name, row.ok, row.size)
+			dbtest.Run(t, d, "insert into things (n, note, ok, size) values ($1, $2, $3, $4)", i, row.name, row.ok, row.size)
 			var text *string
 			var ok *bool
 			var size *int64
-			get(t, d, []any{&text, &ok, &size}, "select note, ok, size from things where n = $1", i)
+			dbtest.Get(t, d, []any{&text, &ok, &size}, "select note, ok, size from things where n = $1", i)
 			if !equal(text, row.text) || !equal(ok, row.yes) || !equal(size, row.n) {
 				t.Errorf("row %d came back different", i)
 			}
@@ -158,7 +105,7 @@ func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil &
 func TestScanTakesEveryKindOfPointer(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
-		run(t, d, "insert into things (n, name, ok, size) values (1, 'x', true, 300)")
+		dbtest.Run(t, d, "insert into things (n, name, ok, size) values (1, 'x', true, 300)")
 		var (
 			name  title
 			raw   []byte
@@ -170,19 +117,19 @@ func TestScanTakesEveryKindOfPointer(t *testing.T) {
 			far   *rank
 			when  clock.Micros
 		)
-		get(t, d, []any{&name, &raw, &ok, &size, &plain, &part, &far, &when},
+		dbtest.Get(t, d, []any{&name, &raw, &ok, &size, &plain, &part, &far, &when},
 			"select name, name, ok, size, size, size, size, size from things")
 		if name != "x" || string(raw) != "x" || !ok || size != 300 || plain != 300 || part != 300 || *far != 300 || when != 300 {
 			t.Error(name, raw, ok, size, plain, part, far, when)
 		}
-		run(t, d, "update things set name = null")
+		dbtest.Run(t, d, "update things set name = null")
 		none = []byte("before")
-		get(t, d, []any{&none, &far}, "select name, cast(name as bigint) from things")
+		dbtest.Get(t, d, []any{&none, &far}, "select name, cast(name as bigint) from things")
 		if none != nil || far != nil {
 			t.Errorf("null gave %q and %v", none, far)
 		}
 		var there bool
-		get(t, d, []any{&there}, "select exists(select 1 from things where n = $1)", 1)
+		dbtest.Get(t, d, []any{&there}, "select exists(select 1 from things where n = $1)", 1)
 		if !there {
 			t.Error("exists is false")
 		}
@@ -192,7 +139,7 @@ func TestScanTakesEveryKindOfPointer(t *testing.T) {
 func TestScanRefusesWhatDoesNotFit(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
-		run(t, d, "insert into things (n, name) values (1, null)")
+		dbtest.Run(t, d, "insert into things (n, name) values (1, null)")
 		var text string
 		var number int64
 		for _, c := range []struct {
@@ -222,8 +169,8 @@ func TestScanRefusesWhatDoesNotFit(t *testing.T) {
 func TestDuplicateIsToldApart(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
-		run(t, d, "create table parts (n bigint not null references things (n), kind text check (kind = 'a'))")
-		run(t, d, "insert into things (n, name) values (1, 'secret name')")
+		dbtest.Run(t, d, "create table parts (n bigint not null references things (n), kind text check (kind = 'a'))")
+		dbtest.Run(t, d, "insert into things (n, name) values (1, 'secret name')")
 		for _, c := range []struct {
 			query     string
 			duplicate bool
@@ -235,7 +182,7 @@ func TestDuplicateIsToldApart(t *testing.T) {
 			{"insert into parts (n, kind) values (1, 'b')", false},
 			{"insert into nowhere (n) values (1)", false},
 		} {
-			err := tryExec(d, c.query)
+			err := dbtest.Exec(d, c.query)
 			if err == nil || errors.Is(err, db.ErrDuplicate) != c.duplicate {
 				t.Errorf("%s: %v", c.query, err)
 			}
@@ -276,7 +223,7 @@ func TestTextThatPostgresCannotStoreIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		for _, text := range []string{"a\x00b", "\xff", "a\xed\xa0\x80"} {
-			err := tryExec(d, "insert into things (n, name) values (1, $1)", text)
+			err := dbtest.Exec(d, "insert into things (n, name) values (1, $1)", text)
 			if !errors.Is(err, db.ErrText) {
 				t.Errorf("%q: %v", text, err)
 			}
@@ -289,7 +236,7 @@ func TestTextThatPostgresCannotStoreIsRefused(t *testing.T) {
 func TestParametersAreNumbered(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		var s string
-		get(t, d, []any{&s}, "select cast($2 as text) || cast($1 as text) || cast($2 as text) || cast($3 as text)", "x", "y", "z")
+		dbtest.Get(t, d, []any{&s}, "select cast($2 as text) || cast($1 as text) || cast($2 as text) || cast($3 as text)", "x", "y", "z")
 		if s != "yxyz" {
 			t.Error(s)
 		}
@@ -311,13 +258,13 @@ func TestTextSortsByBytes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		for i, name := range []string{"b", "a", "Z", "ä", "a b", "ab", "a-b", "😀", "z", "\uffff"} {
-			run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
+			dbtest.Run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
 		}
-		got := strings.Join(texts(t, d, "select name from things order by name"), "|")
+		got := strings.Join(dbtest.Texts(t, d, "select name from things order by name"), "|")
 		if want := "Z|a|a b|a-b|ab|b|z|ä|\uffff|😀"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		after := strings.Join(texts(t, d, "select name from things where name > $1 order by name limit 3", "a b"), "|")
+		after := strings.Join(dbtest.Texts(t, d, "select name from things where name > $1 order by name limit 3", "a b"), "|")
 		if after != "a-b|ab|b" {
 			t.Error(after)
 		}
@@ -328,9 +275,9 @@ func TestRowValuesPage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		for i := range 6 {
-			run(t, d, "insert into things (n, name, size) values ($1, $2, $3)", i, fmt.Sprint("n", i), i/2)
+			dbtest.Run(t, d, "insert into things (n, name, size) values ($1, $2, $3)", i, fmt.Sprint("n", i), i/2)
 		}
-		got := texts(t, d, "select name from things where (size, n) < ($1, $2) order by size desc, n desc limit 2", 2, 5)
+		got := dbtest.Texts(t, d, "select name from things where (size, n) < ($1, $2) order by size desc, n desc limit 2", 2, 5)
 		if strings.Join(got, " ") != "n4 n3" {
 			t.Error(got)
 		}
@@ -380,22 +327,22 @@ func TestTextList(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		for i, name := range []string{"a", "b", `c"ö`} {
-			run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
+			dbtest.Run(t, d, "insert into things (n, name) values ($1, $2)", i, name)
 		}
 		for _, in := range []string{"in (select value from " + fmt.Sprintf(d.Dialect().TextList, "$2") + ")", d.Dialect().In("$2")} {
 			query := "select name from things where n >= $1 and name " + in + " order by n"
-			if got := texts(t, d, query, 0, db.Texts([]string{`c"ö`, "a", "none"})); strings.Join(got, " ") != `a c"ö` {
+			if got := dbtest.Texts(t, d, query, 0, db.Texts([]string{`c"ö`, "a", "none"})); strings.Join(got, " ") != `a c"ö` {
 				t.Error(in, got)
 			}
 			for _, none := range [][]string{nil, {}} {
-				if got := texts(t, d, query, 0, db.Texts(none)); got != nil {
+				if got := dbtest.Texts(t, d, query, 0, db.Texts(none)); got != nil {
 					t.Error(in, got)
 				}
 			}
 		}
 		rows := fmt.Sprintf(d.Dialect().Rows, "$2")
 		query := "select r.value ->> 1 from " + rows + " as r cross join things where things.n >= $1 and things.n = cast(r.value ->> 0 as bigint) order by n"
-		if got := texts(t, d, query, 1, `[[2,"x"],[0,"z"],[1,"\"ü"]]`); strings.Join(got, " ") != `"ü x` {
+		if got := dbtest.Texts(t, d, query, 1, `[[2,"x"],[0,"z"],[1,"\"ü"]]`); strings.Join(got, " ") != `"ü x` {
 			t.Error(got)
 		}
 	})
@@ -440,7 +387,7 @@ func TestSnapshotSeesOneMoment(t *testing.T) {
 		insert := func() {
 			t.Helper()
 			inserted++
-			run(t, d, "insert into things (n) values ($1)", inserted)
+			dbtest.Run(t, d, "insert into things (n) values ($1)", inserted)
 		}
 		read := func(snapshot bool, wantMore int) {
 			t.Helper()
@@ -534,7 +481,7 @@ func TestQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		var size int
-		get(t, d, []any{&size}, "select size from things where n = 1")
+		dbtest.Get(t, d, []any{&size}, "select size from things where n = 1")
 		if size != 11 {
 			t.Errorf("size %d, want 11", size)
 		}
@@ -573,7 +520,7 @@ func TestQueue(t *testing.T) {
 func TestQueueWhileRowsAreRead(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
-		run(t, d, "insert into things (n) values (1), (2), (3)")
+		dbtest.Run(t, d, "insert into things (n) values (1), (2), (3)")
 		err := d.Write(ctx, func(tx db.Tx) error {
 			rows, err := tx.Query(ctx, "select n from things order by n")
 			if err != nil {
@@ -650,7 +597,7 @@ func TestReturningUnread(t *testing.T) {
 func TestRowsLeftOpen(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
-		run(t, d, "insert into things (n) values (1), (2), (3)")
+		dbtest.Run(t, d, "insert into things (n) values (1), (2), (3)")
 		for range 40 {
 			leave := func(tx db.Tx) error {
 				rows, err := tx.Query(ctx, "select n from things order by n")
@@ -688,7 +635,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 			})
 			t.Error("no panic")
 		}()
-		run(t, d, "insert into things (n) values (2)")
+		dbtest.Run(t, d, "insert into things (n) values (2)")
 		if n := count(t, d); n != 1 {
 			t.Errorf("%d rows, want 1", n)
 		}
@@ -715,7 +662,7 @@ func TestGoexitLeavesTheWriterAlive(t *testing.T) {
 				t.Error("Write returned although its function ended the goroutine")
 			}
 		}
-		run(t, d, "insert into things (n) values (2)")
+		dbtest.Run(t, d, "insert into things (n) values (2)")
 		if n := count(t, d); n != 1 {
 			t.Errorf("%d rows, want 1", n)
 		}
@@ -900,7 +847,7 @@ func TestAway(t *testing.T) {
 		"it cannot be opened":         {fmt.Errorf("%w: %w", db.ErrUnavailable, &sqlite.Error{Code: sqlite.CannotOpen}), false},
 		"no room for the lock":        {&fs.PathError{Op: "write", Err: syscall.ENOSPC}, true},
 		"another process has it":      {&db.InUse{}, false},
-		"a newer program's":           {&db.NewerError{}, false},
+		"a newer program's":           {&schema.NewerError{}, false},
 		"nothing":                     {nil, false},
 	} {
 		if got := db.Away(c.err); got != c.away {
@@ -976,8 +923,8 @@ func TestTell(t *testing.T) {
 func TestAssumptions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
-		run(t, d, "create unique index things_n on things (n)")
-		run(t, d, "insert into things (n) values (1)")
+		dbtest.Run(t, d, "create unique index things_n on things (n)")
+		dbtest.Run(t, d, "insert into things (n) values (1)")
 		insertNew := func(n int) error {
 			return d.WriteIn(ctx, 1, func(tx db.Tx) error {
 				var found int
@@ -1014,7 +961,7 @@ func TestAssumptions(t *testing.T) {
 			t.Errorf("no row: %v", err)
 		}
 		var n int
-		if get(t, d, []any{&n}, "select sum(n) from things"); n != 4 {
+		if dbtest.Get(t, d, []any{&n}, "select sum(n) from things"); n != 4 {
 			t.Errorf("the sum is %d", n)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/move"
 	"kartei/test/dbtest"
 )
 
@@ -61,7 +62,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 			t.Errorf("%d marks are in the file %q", n, file)
 		}
 	}
-	if got := texts(t, d, "pragma integrity_check"); strings.Join(got, "") != "ok" {
+	if got := dbtest.Texts(t, d, "pragma integrity_check"); strings.Join(got, "") != "ok" {
 		t.Error(got)
 	}
 	// The next change, and nothing else, schedules another emptying of the log.
@@ -104,7 +105,7 @@ func TestErasedBeforeALongReadEnds(t *testing.T) {
 	<-begun
 	carryOut(t, d, "delete from people")
 	deleted := now.Now()
-	people := func() int { return len(texts(t, d, "select id from people")) }
+	people := func() int { return len(dbtest.Texts(t, d, "select id from people")) }
 	tried := func(next <-chan struct{}) bool {
 		select {
 		case <-next:
@@ -149,7 +150,7 @@ func TestErasedAfterABackup(t *testing.T) {
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})
 	carryOut(t, d, "create table people (id text, note text)", "insert into people values ('1', 'Geheimwort')")
 	copied := filepath.Join(t.TempDir(), "backup")
-	if err := db.Backup(ctx, d, copied); err != nil {
+	if err := move.Backup(ctx, d, copied); err != nil {
 		t.Fatal(err)
 	}
 	carryOut(t, d, "delete from people")

@@ -41,9 +41,11 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// mapError maps an engine's error to the errors of this package. No other code
-// knows the engines' codes.
-func mapError(err error) error {
+// MapError maps an error of an engine to the errors of this package. It wraps
+// it, and returns nil for nil and an error that it does not know as it is. No
+// other code knows the engines' codes. DB and Tx have mapped theirs; the
+// function is for connections of Server.Config.
+func MapError(err error) error {
 	var lite *sqlite.Error
 	var pg *pgconn.PgError
 	var network net.Error
@@ -120,7 +122,7 @@ func Away(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &server): // otherwise only the refused connection is known
-		err = mapError(server)
+		err = MapError(server)
 	case errors.As(err, &lite):
 		return lite.Primary() == sqlite.Full || lite.Primary() == sqlite.IOError || errors.Is(err, ErrBusy)
 	case errors.As(err, &certificate):

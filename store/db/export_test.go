@@ -1,11 +1,5 @@
 package db
 
-// For tests in package db_test, which import dbtest and so this package.
-var (
-	MigrateFiles = migrate
-	StatusFiles  = status
-)
-
 // Waiting returns the number of writes in SQLite's queue.
 func Waiting(d DB) int {
 	l := d.(*liteDB).write.queue

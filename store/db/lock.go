@@ -8,27 +8,25 @@ import (
 	"time"
 )
 
-// InUse is the error of Open if another process has the SQLite database open.
-type InUse struct {
-	// Path is the database file.
-	Path string
-	// Holder describes that process: id, command, start. It is empty while the
-	// process is starting.
-	Holder string
-}
-
-func (e *InUse) Error() string {
-	holder := e.Holder
-	if holder == "" {
-		holder = "another process"
-	}
-	return fmt.Sprintf("db: %s is in use by %s; an SQLite database serves one process at a time", e.Path, holder)
-}
-
 // fileLock locks a SQLite database for this process. It is an operating system
 // lock on a file beside the database, so it ends with the process in any case.
 // The file remains; its content describes the holder.
 type fileLock struct{ file *os.File }
+
+// LockFile locks the SQLite database at path for this process, as Open does. A
+// file need not exist yet. It returns the path without symbolic links, and the
+// function that ends the lock. If another process has the lock, the error is an
+// *InUse.
+func LockFile(path string) (real string, unlock func() error, err error) {
+	if real, err = realPath(path); err != nil {
+		return "", nil, err
+	}
+	lock, err := lockFile(real)
+	if err != nil {
+		return "", nil, err
+	}
+	return real, lock.release, nil
+}
 
 // lockFile locks the database at path. It does not touch the database file,
 // because closing any other descriptor of that file would drop SQLite's own

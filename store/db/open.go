@@ -75,7 +75,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Open opens the database named by url: sqlite:PATH or postgres://... . It
-// applies no migrations: see Migrate.
+// applies no migrations: see schema.Migrate.
 //
 // A SQLite database belongs to one process. If another process has it, Open
 // returns an *InUse.

@@ -45,7 +45,6 @@ const planOnce = `select set_config('plan_cache_mode', 'force_generic_plan', fal
 type pgDB struct {
 	opts    Options
 	gate    *gate
-	url     string
 	config  *pgx.ConnConfig // from the URL, without the timeouts
 	readers *pool
 	writers *pool
@@ -72,7 +71,6 @@ func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err erro
 	d := &pgDB{
 		opts:   opts,
 		gate:   newGate(),
-		url:    address.url,
 		config: config.ConnConfig.Copy(),
 		pooled: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
 		watch:  newWatchdog(opts.Transaction),
@@ -154,7 +152,7 @@ func (d *pgDB) check(ctx context.Context) error {
 	err = conn.QueryRow(ctx, `select current_setting('fsync'), current_setting('synchronous_commit'),
 		exists (select 1 from pg_extension where extname = 'citus')`).Scan(&fsync, &commit, &d.spread)
 	if err != nil {
-		return mapError(err)
+		return MapError(err)
 	}
 	if fsync == "off" || commit == "off" {
 		d.opts.Logger.Warn("the database server answers before a commit is on its disk: its crash loses what was acknowledged",
@@ -347,7 +345,7 @@ func (d *pgDB) Ping(ctx context.Context) error {
 		return err
 	}
 	defer d.release(conn, d.readers, 0)
-	return mapError(conn.Ping(ctx))
+	return MapError(conn.Ping(ctx))
 }
 
 func (d *pgDB) Close() error {

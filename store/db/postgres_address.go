@@ -24,8 +24,7 @@ const verifiedHint = "the database URL does not say sslmode, and the server is n
 
 // postgresAddress is a parsed URL.
 type postgresAddress struct {
-	// url is the completed URL, for this process and for pg_dump.
-	url    string
+	// config holds the completed URL, for this process and for pg_dump.
 	config *pgxpool.Config
 	// verified is true if the URL leaves TLS open, so that verify-full is
 	// added.
@@ -42,7 +41,7 @@ func readPostgres(address string) (postgresAddress, error) {
 	if err != nil {
 		return postgresAddress{}, fmt.Errorf("db: the postgres URL cannot be read: %w", err)
 	}
-	a := postgresAddress{url: address, config: config}
+	a := postgresAddress{config: config}
 	if !saysTLS(address) && a.goesAway() {
 		if err := a.verify(); err != nil {
 			return postgresAddress{}, err
@@ -102,12 +101,11 @@ func (a *postgresAddress) verify() (err error) {
 	if !a.hasRoots() {
 		added += "&sslrootcert=system"
 	}
-	separator := "?"
-	if strings.Contains(a.url, "?") {
+	given, separator := a.config.ConnString(), "?"
+	if strings.Contains(given, "?") {
 		separator = "&"
 	}
-	a.url += separator + added
-	if a.config, err = pgxpool.ParseConfig(a.url); err != nil {
+	if a.config, err = pgxpool.ParseConfig(given + separator + added); err != nil {
 		return fmt.Errorf("db: the postgres URL cannot be read: %w", err)
 	}
 	return nil

@@ -127,7 +127,7 @@ func (t *pgTx) settled(err error) error {
 		return t.err
 	case t.expected != nil && !t.lost(err):
 		if missed := t.met(t.expected, t.conn.QueryRow(t.ctx, t.expected.query)); missed != nil {
-			return mapError(missed)
+			return MapError(missed)
 		}
 	case t.stale:
 		return ErrStale

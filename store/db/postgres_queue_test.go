@@ -61,12 +61,12 @@ func change(n int, now clock.Micros) func(db.Tx) error {
 
 func changes(t *testing.T, d db.DB) {
 	t.Helper()
-	run(t, d, "create table changes (n bigint not null primary key, size bigint, name text)")
+	dbtest.Run(t, d, "create table changes (n bigint not null primary key, size bigint, name text)")
 }
 
 func changed(t *testing.T, d db.DB) (n int) {
 	t.Helper()
-	get(t, d, []any{&n}, "select count(*) from changes")
+	dbtest.Get(t, d, []any{&n}, "select count(*) from changes")
 	return n
 }
 
@@ -75,7 +75,7 @@ func lineData(t *testing.T) db.DB {
 	t.Helper()
 	d := dbtest.Postgres(t)
 	changes(t, d)
-	run(t, d, "insert into clocks (organization, tick) values (1, 0)")
+	dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 0)")
 	return d
 }
 
@@ -84,12 +84,12 @@ func lineData(t *testing.T) db.DB {
 func increasing(t *testing.T, d db.DB) (transactions int) {
 	t.Helper()
 	var wrong, behind int
-	get(t, d, []any{&wrong}, "select count(*) from changes a join changes b on a.n < b.n and a.size >= b.size")
-	get(t, d, []any{&behind}, "select count(*) from changes, clocks where organization = 1 and size > tick")
+	dbtest.Get(t, d, []any{&wrong}, "select count(*) from changes a join changes b on a.n < b.n and a.size >= b.size")
+	dbtest.Get(t, d, []any{&behind}, "select count(*) from changes, clocks where organization = 1 and size > tick")
 	if wrong+behind > 0 {
 		t.Errorf("%d ticks out of order, %d ahead of the clock", wrong, behind)
 	}
-	get(t, d, []any{&transactions}, "select count(distinct name) from changes")
+	dbtest.Get(t, d, []any{&transactions}, "select count(distinct name) from changes")
 	return transactions
 }
 
@@ -117,18 +117,18 @@ func TestLineBehindAnotherReplica(t *testing.T) {
 	if err := d.WriteIn(ctx, 1, change(0, 5)); err != nil {
 		t.Fatal(err)
 	}
-	run(t, d, "update clocks set tick = 1000000 where organization = 1")
+	dbtest.Run(t, d, "update clocks set tick = 1000000 where organization = 1")
 	for i, err := range inLine(t, d, change(1, 10), change(2, 10), change(3, 10)) {
 		if err != nil {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
-	run(t, d, "update clocks set tick = 2000000 where organization = 1")
+	dbtest.Run(t, d, "update clocks set tick = 2000000 where organization = 1")
 	if err := d.WriteIn(ctx, 1, change(4, 20)); err != nil {
 		t.Fatal(err)
 	}
 	var wrong int
-	get(t, d, []any{&wrong}, "select count(*) from changes where n between 1 and 3 and size <= 1000000 or n = 4 and size <= 2000000")
+	dbtest.Get(t, d, []any{&wrong}, "select count(*) from changes where n between 1 and 3 and size <= 1000000 or n = 4 and size <= 2000000")
 	if wrong > 0 {
 		t.Errorf("%d ticks are not after the other replica's", wrong)
 	}
@@ -206,7 +206,7 @@ func TestLineMembersFailAlone(t *testing.T) {
 				t.Errorf("%d changes", n)
 			}
 			var ticks int
-			if get(t, d, []any{&ticks}, "select count(distinct size) from changes"); ticks != want {
+			if dbtest.Get(t, d, []any{&ticks}, "select count(distinct size) from changes"); ticks != want {
 				t.Errorf("%d ticks", ticks)
 			}
 			if err := d.WriteIn(ctx, 1, change(9, 1)); err != nil {
@@ -223,13 +223,13 @@ func TestLineLosesItsConnection(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d, killer := dbtest.Open(t, url, db.Options{}), dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
 	changes(t, d)
-	run(t, d, "insert into clocks (organization, tick) values (1, 0)")
+	dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 0)")
 	kill := func(tx db.Tx) error {
 		var pid int
 		if err := tx.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
 			return err
 		}
-		return tryExec(killer, "select pg_terminate_backend($1::int)", pid)
+		return dbtest.Exec(killer, "select pg_terminate_backend($1::int)", pid)
 	}
 	calls := 0
 	once := func(tx db.Tx) error {
@@ -280,7 +280,7 @@ func TestRoundTrips(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
 	changes(t, d)
-	run(t, d, "insert into clocks (organization, tick) values (1, 0)")
+	dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 0)")
 	n := 0
 	next := func(tx db.Tx) error {
 		n++
@@ -354,7 +354,7 @@ func TestLostIdleConnectionsAreNotNoticed(t *testing.T) {
 		})
 	})
 	for round := range 3 {
-		run(t, killer, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
+		dbtest.Run(t, killer, "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
 		all(func(i int) error {
 			return d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, "select $1::bigint", i).Scan(new(int)) })
 		})

@@ -3,6 +3,8 @@ package db_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -72,7 +74,7 @@ func TestLockOnSQLite(t *testing.T) {
 func TestDeadlockIsTriedAgain(t *testing.T) {
 	d := dbtest.Postgres(t)
 	table(t, d)
-	run(t, d, "insert into things (n, size) values (1, 0), (2, 0)")
+	dbtest.Run(t, d, "insert into things (n, size) values (1, 0), (2, 0)")
 	var meet sync.WaitGroup
 	meet.Add(2)
 	var wait sync.WaitGroup
@@ -100,7 +102,7 @@ func TestDeadlockIsTriedAgain(t *testing.T) {
 	}
 	wait.Wait()
 	var sum int
-	get(t, d, []any{&sum}, "select cast(sum(size) as bigint) from things")
+	dbtest.Get(t, d, []any{&sum}, "select cast(sum(size) as bigint) from things")
 	// The second attempt may deadlock with the other's first one again.
 	if sum != 4 || calls[0]+calls[1] < 3 {
 		t.Errorf("sum %d after %v calls", sum, calls)
@@ -120,7 +122,7 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 		if err := tx.QueryRow(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
 			t.Fatal(err)
 		}
-		run(t, killer, "select pg_terminate_backend($1::int)", pid)
+		dbtest.Run(t, killer, "select pg_terminate_backend($1::int)", pid)
 	}
 	err := d.Write(ctx, func(tx db.Tx) error {
 		if _, err := tx.Exec(ctx, "insert into things (n) values (1)"); err != nil {
@@ -157,7 +159,7 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	if !errors.Is(err, db.ErrUnknownOutcome) || calls != 1 {
 		t.Errorf("with the commit: %d calls, %v", calls, err)
 	}
-	run(t, d, "insert into things (n) values (4)")
+	dbtest.Run(t, d, "insert into things (n) values (4)")
 }
 
 // A read-only database refuses changes and serves reads. The first change after
@@ -167,7 +169,7 @@ func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 4, Writers: 4})
 	changes(t, d)
-	run(t, d, "insert into clocks (organization, tick) values (1, 0)")
+	dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 0)")
 	admin, err := pgx.Connect(ctx, url)
 	if err != nil {
 		t.Fatal(err)
@@ -267,12 +269,12 @@ func TestLockTimeoutIsBusy(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url+"&lock_timeout=20", db.Options{Readers: 2})
 	table(t, d)
-	run(t, d, "insert into things (n) values (1)")
+	dbtest.Run(t, d, "insert into things (n) values (1)")
 	err := d.Write(ctx, func(tx db.Tx) error {
 		if _, err := tx.Exec(ctx, "update things set size = 1"); err != nil {
 			return err
 		}
-		if err := tryExec(d, "update things set size = 2"); !errors.Is(err, db.ErrBusy) {
+		if err := dbtest.Exec(d, "update things set size = 2"); !errors.Is(err, db.ErrBusy) {
 			t.Errorf("got %v", err)
 		}
 		return nil
@@ -321,7 +323,7 @@ func TestWithoutSessions(t *testing.T) {
 		t.Errorf("%d prepared statements, %v", prepared, err)
 	}
 	var name string
-	get(t, d, []any{&name}, "select name from things where n = $1", 1)
+	dbtest.Get(t, d, []any{&name}, "select name from things where n = $1", 1)
 	if name != "xy" {
 		t.Error(name)
 	}
@@ -393,7 +395,7 @@ func TestListen(t *testing.T) {
 	if word := <-heard; word != "first" || len(heard) > 0 {
 		t.Errorf("heard %q: of what was rolled back, or of another topic", word)
 	}
-	run(t, d, "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()")
+	dbtest.Run(t, d, "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()")
 	<-heard // the listener is active again
 	err := d.Write(ctx, func(tx db.Tx) error {
 		tx.Notify("topic", "second")
@@ -496,6 +498,41 @@ func TestSilenceEnds(t *testing.T) {
 		})
 		if err != nil {
 			t.Errorf("the %s after: %v", name, err)
+		}
+	}
+}
+
+// TestNoPasswordForALiar: a server that claims to have no TLS gets no password.
+func TestNoPasswordForALiar(t *testing.T) {
+	t.Setenv("PGSSLMODE", "")
+	for _, c := range []struct {
+		host, query string
+		asks        bool // only a connection without TLS comes as far as that
+	}{
+		{"127.0.0.1", "", true},
+		{"localhost", "?sslmode=prefer", true},
+		{"0.0.0.0", "", false},
+		{"0.0.0.0", "?sslmode=prefer", true},
+		{"127.0.0.1", "?sslmode=disable", true},
+	} {
+		l := dbtest.NewLiar(t)
+		url := fmt.Sprintf("postgres://kartei:geheimwort@%s:%d/kartei%s", c.host, l.Port(), c.query)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if d, err := db.Open(ctx, url, db.Options{Logger: slog.New(slog.DiscardHandler)}); err == nil {
+			d.Close()
+			t.Errorf("%s: opened", url)
+		} else if !c.asks && !strings.Contains(err.Error(), "sslmode=verify-full") {
+			t.Errorf("%s: nobody is told why: %v", url, err)
+		} else if strings.Contains(err.Error(), "geheimwort") {
+			t.Errorf("the error repeats the password: %v", err)
+		}
+		asked, told := l.Heard()
+		if strings.Contains(told, "geheimwort") {
+			t.Errorf("%s: the password was sent", url)
+		}
+		if (asked > 0) != c.asks {
+			t.Errorf("%s: asked %d times", url, asked)
 		}
 	}
 }

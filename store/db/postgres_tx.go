@@ -93,7 +93,7 @@ func (t *pgTx) fail(err error) error {
 	if t.write && readOnly(err) {
 		t.conn.Close(t.ctx)
 	}
-	err = mapError(err)
+	err = MapError(err)
 	if t.write && t.err == nil {
 		t.err = err
 	}

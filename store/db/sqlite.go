@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -116,95 +112,10 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 		d.idle, d.all = append(d.idle, reader), append(d.all, reader)
 		d.mu.Unlock()
 		if err := reader.Script("pragma query_only = on"); err != nil {
-			return nil, mapError(err)
+			return nil, MapError(err)
 		}
 	}
 	return d, ctx.Err()
-}
-
-// realPath resolves the names of a database, so that all of them lead to the
-// same lock.
-func realPath(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("db: %w", err)
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		return real, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("db: %w", err)
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("db: there is no folder %s for the database", filepath.Dir(path))
-	}
-	if err != nil {
-		return "", fmt.Errorf("db: %w", err)
-	}
-	return filepath.Join(dir, filepath.Base(path)), nil
-}
-
-// openConn opens a connection. A new database file is readable by its owner
-// only.
-func openConn(path string, opts Options) (*sqlite.Conn, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		// No connection is open yet, so closing this descriptor drops no lock.
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("db: %w", err)
-		}
-		file.Close()
-	}
-	conn, err := sqlite.Open(path)
-	if err != nil {
-		return nil, describeOpen(path, err)
-	}
-	script := settings
-	if opts.NoSync {
-		script += "pragma synchronous = off;"
-	}
-	if err := conn.Script(script); err != nil {
-		conn.Close()
-		return nil, describeOpen(path, err)
-	}
-	return conn, nil
-}
-
-// application is the application id in the header of Kartei's SQLite files:
-// "KART".
-const application = "1262572116"
-
-// claimApplication marks a new database, and refuses one of another program.
-func claimApplication(conn *sqlite.Conn, path string) error {
-	tables, err := conn.Value("select name from sqlite_schema limit 1")
-	if err != nil {
-		return describeOpen(path, err)
-	}
-	if tables == "" {
-		return mapError(conn.Script("pragma application_id = " + application))
-	}
-	return checkApplication(conn, path)
-}
-
-func checkApplication(conn *sqlite.Conn, path string) error {
-	found, err := conn.Value("pragma application_id")
-	if err != nil {
-		return describeOpen(path, err)
-	}
-	if found != application {
-		return fmt.Errorf("db: %s is the SQLite database of another program", path)
-	}
-	return nil
-}
-
-func describeOpen(path string, err error) error {
-	var lite *sqlite.Error
-	if errors.As(err, &lite) && lite.Primary() == sqlite.NotADatabase {
-		return fmt.Errorf("db: %s is not an SQLite database", path)
-	}
-	return fmt.Errorf("db: open %s: %w", path, mapError(err))
 }
 
 func (d *liteDB) Dialect() *Dialect { return sqliteDialect }
@@ -363,20 +274,4 @@ func (d *liteDB) closeAll() error {
 	}
 	errs = append(errs, d.watch.release())
 	return errors.Join(errs...)
-}
-
-// sqliteHead begins every SQLite file.
-const sqliteHead = "SQLite format 3\x00"
-
-// isSQLite reports whether a file begins like a SQLite database. It must not be
-// called for a database that this process has open.
-func isSQLite(path string) (bool, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return false, fmt.Errorf("db: %w", err)
-	}
-	defer file.Close()
-	head := make([]byte, 16)
-	n, _ := file.Read(head)
-	return strings.HasPrefix(string(head[:n]), sqliteHead), nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -95,7 +94,7 @@ func TestGroupMembersFailAlone(t *testing.T) {
 			t.Errorf("operation %d: %v", i, err)
 		}
 	}
-	got := strings.Join(texts(t, d, "select cast(n as text) from things order by n"), " ")
+	got := strings.Join(dbtest.Texts(t, d, "select cast(n as text) from things order by n"), " ")
 	if want := "0 1 2 4 6 8 10 11"; got != want {
 		t.Errorf("stored %s, want %s", got, want)
 	}
@@ -188,7 +187,7 @@ func TestDurabilityIsSet(t *testing.T) {
 		}
 	}
 	var mode string
-	get(t, d, []any{&mode}, "pragma journal_mode")
+	dbtest.Get(t, d, []any{&mode}, "pragma journal_mode")
 	if mode != "wal" {
 		t.Errorf("journal mode %s", mode)
 	}
@@ -227,7 +226,7 @@ func TestLogStaysBounded(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
 	write := func(n int) error {
-		return tryExec(d, `insert into things (n, note) values ($1, $2)
+		return dbtest.Exec(d, `insert into things (n, note) values ($1, $2)
 			on conflict (n) do update set note = excluded.note`, n%500, strings.Repeat(fmt.Sprint(n), 4000))
 	}
 	var writers, readers sync.WaitGroup
@@ -251,7 +250,7 @@ func TestLogStaysBounded(t *testing.T) {
 		go func() {
 			defer readers.Done()
 			for !stop.Load() {
-				texts(t, d, "select substr(note, 1, 9) from things order by n limit 50")
+				dbtest.Texts(t, d, "select substr(note, 1, 9) from things order by n limit 50")
 			}
 		}()
 	}
@@ -266,7 +265,7 @@ func TestLogStaysBounded(t *testing.T) {
 // On a full disk the group that met it is not stored and fails. No acknowledged
 // write is lost.
 func TestDiskFull(t *testing.T) {
-	dir, resize := smallDisk(t, "3m")
+	dir, resize := dbtest.SmallDisk(t, "3m")
 	d := dbtest.Open(t, "sqlite:"+filepath.Join(dir, "kartei.db"), db.Options{Readers: 2})
 	table(t, d)
 	text := strings.Repeat("x", 10_000)
@@ -280,7 +279,7 @@ func TestDiskFull(t *testing.T) {
 			defer wait.Done()
 			for i := range 200 {
 				n := w*1000 + i
-				err := tryExec(d, "insert into things (n, note) values ($1, $2)", n, text)
+				err := dbtest.Exec(d, "insert into things (n, note) values ($1, $2)", n, text)
 				mu.Lock()
 				if stored[n] = err == nil; err != nil {
 					failure = err
@@ -294,7 +293,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("the full disk gave %v", failure)
 	}
 	there := map[string]bool{}
-	for _, n := range texts(t, d, "select cast(n as text) from things") {
+	for _, n := range dbtest.Texts(t, d, "select cast(n as text) from things") {
 		there[n] = true
 	}
 	for n, acknowledged := range stored {
@@ -303,7 +302,7 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	resize("30m")
-	run(t, d, "insert into things (n, note) values (-1, $1)", text)
+	dbtest.Run(t, d, "insert into things (n, note) values (-1, $1)", text)
 }
 
 // A log that has filled the disk is copied to the file with the first freed
@@ -311,7 +310,7 @@ func TestDiskFull(t *testing.T) {
 func TestLogGivesRoomBack(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restarts), func(t *testing.T) {
-			dir, resize := smallDisk(t, "3m")
+			dir, resize := dbtest.SmallDisk(t, "3m")
 			path := filepath.Join(dir, "kartei.db")
 			open := func() db.DB { return dbtest.Open(t, "sqlite:"+path, db.Options{Readers: 2}) }
 			d := open()
@@ -319,7 +318,7 @@ func TestLogGivesRoomBack(t *testing.T) {
 			// 20 rows take 240 KB; the log holds them many times.
 			write := func(n int) error {
 				text := strings.Repeat(string(rune('a'+n%26)), 10_000) // an unchanged text would not be written
-				return tryExec(d, "insert into things (n, note) values ($1, $2) on conflict (n) do update set note = excluded.note", n%20, text)
+				return dbtest.Exec(d, "insert into things (n, note) values ($1, $2) on conflict (n) do update set note = excluded.note", n%20, text)
 			}
 			n := 0
 			for write(n) == nil {
@@ -359,25 +358,4 @@ func logSize(t *testing.T, path string) int64 {
 		t.Fatal(err)
 	}
 	return info.Size()
-}
-
-// smallDisk mounts a file system of the given size, and returns a function that
-// resizes it.
-func smallDisk(t *testing.T, size string) (dir string, resize func(size string)) {
-	t.Helper()
-	dir = t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "kartei-test", dir).CombinedOutput(); err != nil {
-		t.Skipf("needs the right to mount a small file system: %s", strings.TrimSpace(string(out)))
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
-			t.Errorf("umount: %s", out)
-		}
-	})
-	return dir, func(size string) {
-		t.Helper()
-		if out, err := exec.Command("mount", "-o", "remount,size="+size, dir).CombinedOutput(); err != nil {
-			t.Fatalf("remount: %s", out)
-		}
-	}
 }

@@ -61,7 +61,7 @@ func (t *liteTx) ready(ctx context.Context) error {
 
 // fail records the first failure of a Write.
 func (t *liteTx) fail(err error) error {
-	err = mapError(err)
+	err = MapError(err)
 	if t.write && t.err == nil {
 		t.err = err
 	}

@@ -337,11 +337,11 @@ func (w *liteWriter) failGroup(cause error) {
 func (w *liteWriter) statement(sql string) error {
 	s, err := w.conn.Prepare(sql)
 	if err != nil {
-		return mapError(err)
+		return MapError(err)
 	}
 	defer s.Reset()
 	_, err = s.Step()
-	return mapError(err)
+	return MapError(err)
 }
 
 // watchLog requests a checkpoint if the log has grown enough.

@@ -14,7 +14,7 @@ import (
 
 func TestTickIsNowOrOneMore(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		run(t, d, "insert into clocks (organization, tick) values (1, 1000), (2, 5000)")
+		dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 1000), (2, 5000)")
 		for _, c := range []struct{ now, want clock.Micros }{
 			{2000, 2000}, {2000, 2001}, {1500, 2002}, {2003, 2003}, {9000, 9000},
 		} {
@@ -28,7 +28,7 @@ func TestTickIsNowOrOneMore(t *testing.T) {
 			}
 		}
 		var other clock.Micros
-		get(t, d, []any{&other}, "select tick from clocks where organization = 2")
+		dbtest.Get(t, d, []any{&other}, "select tick from clocks where organization = 2")
 		if other != 5000 {
 			t.Errorf("another organization's clock went to %d", other)
 		}
@@ -46,7 +46,7 @@ func TestTickIsNowOrOneMore(t *testing.T) {
 // seen one was offered every change up to it.
 func TestTicksBecomeVisibleInOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		run(t, d, "insert into clocks (organization, tick) values (1, 0)")
+		dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 0)")
 		const writers, each = 8, 60
 		var wait sync.WaitGroup
 		for w := range writers {
@@ -108,7 +108,7 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 			follow()
 		}
 		var stored int
-		get(t, d, []any{&stored}, "select count(*) from events where organization = 1")
+		dbtest.Get(t, d, []any{&stored}, "select count(*) from events where organization = 1")
 		if stored != writers*each || seen != stored {
 			t.Errorf("%d written, %d stored, %d followed", writers*each, stored, seen)
 		}
@@ -118,7 +118,7 @@ func TestTicksBecomeVisibleInOrder(t *testing.T) {
 // A write that is rolled back also returns its tick.
 func TestTickRollsBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		run(t, d, "insert into clocks (organization, tick) values (1, 10)")
+		dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 10)")
 		d.Write(ctx, func(tx db.Tx) error {
 			if _, err := db.Tick(ctx, tx, 1, 500); err != nil {
 				return err
@@ -126,7 +126,7 @@ func TestTickRollsBack(t *testing.T) {
 			return fmt.Errorf("refused")
 		})
 		var tick clock.Micros
-		get(t, d, []any{&tick}, "select tick from clocks where organization = 1")
+		dbtest.Get(t, d, []any{&tick}, "select tick from clocks where organization = 1")
 		if tick != 10 {
 			t.Errorf("clock at %d, want 10", tick)
 		}
@@ -138,7 +138,7 @@ func TestTickRollsBack(t *testing.T) {
 func TestNoChangeWithoutAClock(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		changes(t, d)
-		run(t, d, "insert into clocks (organization, tick) values (1, 10)")
+		dbtest.Run(t, d, "insert into clocks (organization, tick) values (1, 10)")
 		write := func() {
 			t.Helper()
 			err := d.WriteIn(ctx, 1, func(tx db.Tx) error {

@@ -15,6 +15,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/db/move"
 	"kartei/test/dbtest"
 )
 
@@ -57,13 +58,13 @@ func accepted(t *testing.T, d db.DB) {
 // A full disk is logged at its beginning, once a minute and at its end, however
 // many writes fail. The message has the folder and the free space.
 func TestFullDiskIsTold(t *testing.T) {
-	dir, resize := smallDisk(t, "3m")
+	dir, resize := dbtest.SmallDisk(t, "3m")
 	d, now, log := watched(t, "sqlite:"+filepath.Join(dir, "kartei.db"))
 	table(t, d)
 	n := 0
 	write := func(size int) error {
 		n++
-		return tryExec(d, "insert into things (n, note) values ($1, $2)", n, strings.Repeat("x", size))
+		return dbtest.Exec(d, "insert into things (n, note) values ($1, $2)", n, strings.Repeat("x", size))
 	}
 	accepted(t, d)
 	const large = 4 << 20
@@ -91,7 +92,7 @@ func TestFullDiskIsTold(t *testing.T) {
 	resize("30m")
 	now.Advance(time.Second)
 	// A transaction without changes needs no room and proves nothing.
-	if err := tryExec(d, "update things set note = 'y' where n = -1"); err != nil {
+	if err := dbtest.Exec(d, "update things set note = 'y' where n = -1"); err != nil {
 		t.Error(err)
 	}
 	refused(t, d)
@@ -172,7 +173,7 @@ func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 				d, now, log := watched(t, "sqlite:"+path)
 				table(t, d)
 				now.Advance(2 * time.Second)
-				run(t, d, "insert into things (n) values (1)")
+				dbtest.Run(t, d, "insert into things (n) values (1)")
 				accepted(t, d)
 				if err := os.Rename(path+file, path+file+".away"); err != nil {
 					t.Fatal(err)
@@ -182,12 +183,12 @@ func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if err := db.Backup(ctx, d, path+".copy"); err == nil || !strings.Contains(err.Error(), path+file+" was "+how) {
+				if err := move.Backup(ctx, d, path+".copy"); err == nil || !strings.Contains(err.Error(), path+file+" was "+how) {
 					t.Errorf("backup: %v", err)
 				}
 				now.Advance(time.Second)
 				refused(t, d, path+file+" was "+how)
-				if err := tryExec(d, "insert into things (n) values (2)"); !errors.Is(err, db.ErrRefused) {
+				if err := dbtest.Exec(d, "insert into things (n) values (2)"); !errors.Is(err, db.ErrRefused) {
 					t.Errorf("written into a file without a name: %v", err)
 				}
 				if !strings.Contains(log.String(), path+file+" was "+how) {
@@ -201,7 +202,7 @@ func TestMissingFilesAreNotWrittenTo(t *testing.T) {
 					t.Fatal(err)
 				}
 				now.Advance(time.Second)
-				run(t, d, "insert into things (n) values (3)")
+				dbtest.Run(t, d, "insert into things (n) values (3)")
 				accepted(t, d)
 			})
 		}
@@ -232,11 +233,11 @@ func TestLockFileDeleted(t *testing.T) {
 	second := dbtest.Open(t, "sqlite:"+path, db.Options{Readers: 1})
 	now.Advance(time.Second)
 	refused(t, d, "the lock file was deleted", "in use by process")
-	if err := tryExec(d, "insert into things (n) values (1)"); !errors.Is(err, db.ErrRefused) {
+	if err := dbtest.Exec(d, "insert into things (n) values (1)"); !errors.Is(err, db.ErrRefused) {
 		t.Errorf("both write: %v", err)
 	}
-	run(t, second, "insert into things (n) values (2)")
+	dbtest.Run(t, second, "insert into things (n) values (2)")
 	second.Close()
 	now.Advance(time.Second)
-	run(t, d, "insert into things (n) values (3)")
+	dbtest.Run(t, d, "insert into things (n) values (3)")
 }

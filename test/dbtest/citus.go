@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"kartei/store/db"
+	"kartei/store/db/schema"
 )
 
 // noCitusError says that Citus is missing, and how to install it.
@@ -139,7 +140,7 @@ func newCitus() (*server, error) {
 			return err
 		}
 		return s.migrate(ctx, name, func(d db.DB) error {
-			_, err := db.Distribute(ctx, d, false, nil)
+			_, err := schema.Distribute(ctx, d, false, nil)
 			return err
 		})
 	})

@@ -14,6 +14,7 @@ import (
 
 	"kartei/extract"
 	"kartei/store/db"
+	"kartei/store/db/schema"
 )
 
 // Each runs f on a fresh SQLite database and on a fresh PostgreSQL one. If
@@ -162,7 +163,7 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = db.Migrate(ctx, d)
+	_, err = schema.Migrate(ctx, d)
 	if err = errors.Join(err, d.Close()); err != nil {
 		return nil, fmt.Errorf("dbtest: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/test/dbtest"
 )
 
@@ -15,9 +16,9 @@ func TestEachIsFresh(t *testing.T) {
 	for range 2 {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
 			ctx := context.Background()
-			schema, err := db.Status(ctx, d)
-			if err != nil || !schema.Current() || schema.Version == 0 {
-				t.Fatalf("schema %+v, %v", schema, err)
+			state, err := schema.Status(ctx, d)
+			if err != nil || !state.Current() || state.Version == 0 {
+				t.Fatalf("schema %+v, %v", state, err)
 			}
 			err = d.Write(ctx, func(tx db.Tx) error {
 				_, err := tx.Exec(ctx, "insert into clocks (organization, tick) values ($1, $2)", 1, 0)

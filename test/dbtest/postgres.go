@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"kartei/store/db"
+	"kartei/store/db/schema"
 )
 
 // timeout bounds each administrative statement. It is long enough for a busy
@@ -259,7 +260,7 @@ func (s *server) migrate(ctx context.Context, name string, then func(db.DB) erro
 	if err != nil {
 		return err
 	}
-	if _, err = db.Migrate(ctx, d); err == nil {
+	if _, err = schema.Migrate(ctx, d); err == nil {
 		err = then(d)
 	}
 	return errors.Join(err, d.Close())
@@ -267,7 +268,7 @@ func (s *server) migrate(ctx context.Context, name string, then func(db.DB) erro
 
 // migrationsSum returns a short hash of all migration files.
 func migrationsSum() (string, error) {
-	files := db.Migrations()
+	files := schema.Migrations()
 	hash := sha256.New()
 	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

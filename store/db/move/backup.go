@@ -1,4 +1,5 @@
-package db
+// Package move owns what carries a whole database elsewhere: copies to the other engine, backups and restores.
+package move
 
 import (
 	"context"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/store/db/sqlite"
 )
 
@@ -17,11 +20,11 @@ import (
 // reads and writes go on. When Backup returns, the copy was checked page by
 // page and is on the disk. Until then there is no file of that name. For
 // PostgreSQL the copy is an archive of pg_dump, which must be on PATH.
-func Backup(ctx context.Context, d DB, path string) error { return BackupFor(ctx, d, path, nil) }
+func Backup(ctx context.Context, d db.DB, path string) error { return BackupFor(ctx, d, path, nil) }
 
 // BackupFor is Backup with encryption: only the recipients can open the copy.
 // Without recipients it is not encrypted.
-func BackupFor(ctx context.Context, d DB, path string, to Recipients) error {
+func BackupFor(ctx context.Context, d db.DB, path string, to Recipients) error {
 	if err := mustNotExist(path); err != nil {
 		return err
 	}
@@ -44,12 +47,12 @@ func BackupFor(ctx context.Context, d DB, path string, to Recipients) error {
 	return nil
 }
 
-func backupPlain(ctx context.Context, d DB, draft string) error {
+func backupPlain(ctx context.Context, d db.DB, draft string) error {
 	switch d := d.(type) {
-	case *liteDB:
-		return d.backup(draft)
-	case *pgDB:
-		return d.dump(ctx, draft)
+	case db.File:
+		return copyFile(d, draft)
+	case db.Server:
+		return dump(ctx, d, draft)
 	}
 	return fmt.Errorf("%T cannot be backed up", d)
 }
@@ -145,33 +148,20 @@ func checkEngine(c *copied, postgres bool) error {
 	}
 	from := c.path
 	switch {
-	case postgres && strings.HasPrefix(begin, sqliteHead):
+	case postgres && strings.HasPrefix(begin, sqlite.Head):
 		return fmt.Errorf("%s is a copy of an SQLite database: restore it into a data folder, without --database-url, and then move it with kartei copy", from)
 	case !postgres && strings.HasPrefix(begin, "PGDMP"):
 		return fmt.Errorf("%s is an archive of pg_dump: name the PostgreSQL database that it goes into, with --database-url postgres://USER@HOST/NAME", from)
-	case !postgres && !strings.HasPrefix(begin, sqliteHead):
+	case !postgres && !strings.HasPrefix(begin, sqlite.Head):
 		return fmt.Errorf("%s is not an SQLite database", from)
 	}
 	return nil
 }
 
-// backup copies the present state of the database. The copy is compact, because
-// SQLite writes it row by row, not page by page.
-func (d *liteDB) backup(path string) error {
-	if !d.gate.enter() {
-		return ErrClosed
-	}
-	defer d.gate.leave()
-	if err := d.watch.check(); err != nil {
+// copyFile writes a copy of the database, and checks it.
+func copyFile(d db.File, path string) error {
+	if err := d.CopyTo(path); err != nil {
 		return err
-	}
-	conn, err := openConn(d.path, d.opts)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	if err := conn.Script("vacuum into '" + strings.ReplaceAll(path, "'", "''") + "'"); err != nil {
-		return mapError(err)
 	}
 	return checkFile(path)
 }
@@ -179,17 +169,11 @@ func (d *liteDB) backup(path string) error {
 // checkFile reads a whole SQLite file. It fails unless the file is an intact
 // Kartei database that this binary can open.
 func checkFile(path string) error {
-	if ok, err := isSQLite(path); err != nil || !ok {
-		return errors.Join(err, fmt.Errorf("%s is not an SQLite database", path))
-	}
-	conn, err := sqlite.OpenExisting(path)
+	conn, err := db.Inspect(path)
 	if err != nil {
-		return describeOpen(path, err)
-	}
-	defer conn.Close()
-	if err := checkApplication(conn, path); err != nil {
 		return err
 	}
+	defer conn.Close()
 	// The first finding is enough; intact is the result without one.
 	for _, check := range []struct{ pragma, intact string }{
 		{"pragma integrity_check(1)", "ok"},
@@ -212,32 +196,29 @@ func checkVersion(conn *sqlite.Conn) error {
 	if err != nil {
 		return fmt.Errorf("the file has no Kartei tables: %w", err)
 	}
-	schema := Schema{Latest: latest(Migrations())}
-	if _, err := fmt.Sscan(text, &schema.Version); err != nil {
+	state := schema.State{Latest: schema.Latest()}
+	if _, err := fmt.Sscan(text, &state.Version); err != nil {
 		return fmt.Errorf("the file has no version: %w", err)
 	}
-	if schema.Version > schema.Latest {
-		return &NewerError{schema}
+	if state.Version > state.Latest {
+		return &schema.NewerError{State: state}
 	}
 	return nil
 }
 
 func restoreSQLite(c *copied, path string, force bool) (aside string, err error) {
 	from := c.path
-	if path, err = realPath(path); err != nil {
-		return "", err
-	}
-	if same, err := filepath.EvalSymlinks(from); err == nil && same == path {
+	if isSame(from, path) {
 		return "", errors.New("the backup is the database itself")
 	}
 	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
 		return "", fmt.Errorf("%s is a database that is in use or was not closed, not a backup", from)
 	}
-	lock, err := lockFile(path)
+	path, unlock, err := db.LockFile(path)
 	if err != nil {
 		return "", err
 	}
-	defer lock.release()
+	defer unlock()
 	if err := mustNotExist(path); err != nil && !force {
 		return "", fmt.Errorf("%w: %w", ErrExists, err)
 	}
@@ -258,6 +239,16 @@ func restoreSQLite(c *copied, path string, force bool) (aside string, err error)
 		return "", err
 	}
 	return aside, publish(draft, path)
+}
+
+// isSame reports whether two paths lead to one file.
+func isSame(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 // putAside renames a database and its log, and returns the new name. An old

@@ -1,4 +1,4 @@
-package db_test
+package move_test
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"kartei/store/db"
+	"kartei/store/db/move"
+	"kartei/store/db/schema"
 	"kartei/test/dbtest"
 )
 
@@ -47,12 +49,12 @@ func TestBackupWhileServing(t *testing.T) {
 		}()
 		<-started
 		file := filepath.Join(t.TempDir(), "it's a backup")
-		if err := db.Backup(ctx, d, file); err != nil {
+		if err := move.Backup(ctx, d, file); err != nil {
 			t.Fatal(err)
 		}
 		close(stop)
 		<-done
-		if err := db.Backup(ctx, d, file); err == nil || !strings.Contains(err.Error(), "exists") {
+		if err := move.Backup(ctx, d, file); err == nil || !strings.Contains(err.Error(), "exists") {
 			t.Errorf("an existing file was replaced: %v", err)
 		}
 		left, err := os.ReadDir(filepath.Dir(file))
@@ -63,15 +65,15 @@ func TestBackupWhileServing(t *testing.T) {
 		if strings.HasPrefix(url, "postgres:") {
 			target = dbtest.EmptyPostgresURL(t)
 		}
-		if _, err := db.Restore(ctx, file, target, false); err != nil {
+		if _, err := move.Restore(ctx, file, target, false); err != nil {
 			t.Fatal(err)
 		}
 		restored := dbtest.Open(t, target, db.Options{})
-		if schema, err := db.Status(ctx, restored); err != nil || !schema.Current() {
-			t.Errorf("restored: %+v, %v", schema, err)
+		if state, err := schema.Status(ctx, restored); err != nil || !state.Current() {
+			t.Errorf("restored: %+v, %v", state, err)
 		}
 		pairs := map[string]int{}
-		for _, n := range texts(t, restored, "select cast(size as text) from things") {
+		for _, n := range dbtest.Texts(t, restored, "select cast(size as text) from things") {
 			pairs[n]++
 		}
 		for n, rows := range pairs {
@@ -84,7 +86,7 @@ func TestBackupWhileServing(t *testing.T) {
 				t.Errorf("write %d is not in the backup", i)
 			}
 		}
-		run(t, restored, "insert into things (n) values (-1)")
+		dbtest.Run(t, restored, "insert into things (n) values (-1)")
 	})
 }
 
@@ -107,9 +109,9 @@ func TestRestoreReplacesOnlyWhenTold(t *testing.T) {
 		needTools(t, url)
 		source := dbtest.Open(t, url, db.Options{NoSync: true})
 		table(t, source)
-		run(t, source, "insert into things (n, name) values (1, 'old')")
+		dbtest.Run(t, source, "insert into things (n, name) values (1, 'old')")
 		file := filepath.Join(t.TempDir(), "backup")
-		if err := db.Backup(ctx, source, file); err != nil {
+		if err := move.Backup(ctx, source, file); err != nil {
 			t.Fatal(err)
 		}
 		target := "sqlite:" + filepath.Join(t.TempDir(), "kartei.db")
@@ -117,29 +119,29 @@ func TestRestoreReplacesOnlyWhenTold(t *testing.T) {
 			target = dbtest.PostgresURL(t)
 		} else {
 			d := dbtest.Open(t, target, db.Options{})
-			run(t, d, "create table other (n bigint)")
+			dbtest.Run(t, d, "create table other (n bigint)")
 			var inUse *db.InUse
-			if _, err := db.Restore(ctx, file, target, true); !errors.As(err, &inUse) {
+			if _, err := move.Restore(ctx, file, target, true); !errors.As(err, &inUse) {
 				t.Errorf("a database in use: %v", err)
 			}
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := db.Restore(ctx, file, target, false); err == nil {
+		if _, err := move.Restore(ctx, file, target, false); err == nil {
 			t.Error("an existing database was replaced without being told to")
 		}
-		aside, err := db.Restore(ctx, file, target, true)
+		aside, err := move.Restore(ctx, file, target, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := dbtest.Open(t, target, db.Options{})
-		if got := texts(t, d, "select name from things"); strings.Join(got, " ") != "old" {
+		if got := dbtest.Texts(t, d, "select name from things"); strings.Join(got, " ") != "old" {
 			t.Error(got)
 		}
 		if strings.HasPrefix(url, "sqlite:") {
 			old := dbtest.Open(t, "sqlite:"+aside, db.Options{})
-			run(t, old, "insert into other (n) values (1)")
+			dbtest.Run(t, old, "insert into other (n) values (1)")
 		}
 	})
 }
@@ -150,14 +152,14 @@ func TestBackupToAFullDisk(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
 	for n := range 300 {
-		if err := tryExec(d, "insert into things (n, note) values ($1, $2)", n, strings.Repeat("x", 100_000)); err != nil {
+		if err := dbtest.Exec(d, "insert into things (n, note) values ($1, $2)", n, strings.Repeat("x", 100_000)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	dir, resize := smallDisk(t, "64k")
+	dir, resize := dbtest.SmallDisk(t, "64k")
 	for _, size := range []string{"1m", "20m"} {
 		resize(size)
-		err := db.Backup(t.Context(), d, filepath.Join(dir, "copy.db"))
+		err := move.Backup(t.Context(), d, filepath.Join(dir, "copy.db"))
 		if !errors.Is(err, db.ErrUnavailable) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "full") {
 			t.Errorf("with %s: %v", size, err)
 		}
@@ -172,10 +174,10 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)
 	for i := range 500 {
-		run(t, d, "insert into things (n, name, note) values ($1, $2, $3)", i, fmt.Sprint("name", i), strings.Repeat("x", 500))
+		dbtest.Run(t, d, "insert into things (n, name, note) values ($1, $2, $3)", i, fmt.Sprint("name", i), strings.Repeat("x", 500))
 	}
 	good := filepath.Join(dir, "good")
-	if err := db.Backup(ctx, d, good); err != nil {
+	if err := move.Backup(ctx, d, good); err != nil {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(good)
@@ -197,7 +199,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	copy(other[68:72], "ELSE")
 	open := strings.TrimPrefix(dbtest.SQLiteURL(t), "sqlite:")
 	held := dbtest.Open(t, "sqlite:"+open, db.Options{})
-	run(t, held, "create table x (n bigint)")
+	dbtest.Run(t, held, "create table x (n bigint)")
 	for name, from := range map[string]string{
 		"missing":         filepath.Join(dir, "nothing"),
 		"text":            write("text", []byte("no database")),
@@ -208,23 +210,23 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 		"a live one":      open,
 	} {
 		target := filepath.Join(t.TempDir(), "kartei.db")
-		if _, err := db.Restore(ctx, from, "sqlite:"+target, false); err == nil {
+		if _, err := move.Restore(ctx, from, "sqlite:"+target, false); err == nil {
 			t.Errorf("%s was restored", name)
 		}
 		if _, err := os.Stat(target); err == nil {
 			t.Errorf("%s left a database", name)
 		}
 	}
-	if _, err := db.Restore(ctx, good, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false); err != nil {
+	if _, err := move.Restore(ctx, good, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false); err != nil {
 		t.Errorf("the good one: %v", err)
 	}
 	// A restore to the wrong engine names the engine of the file.
 	archive := write("archive", append([]byte("PGDMP"), content[:4096]...))
-	_, err = db.Restore(ctx, archive, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false)
+	_, err = move.Restore(ctx, archive, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false)
 	if err == nil || !strings.Contains(err.Error(), archive+" is an archive of pg_dump") || !strings.Contains(err.Error(), "--database-url postgres://") {
 		t.Errorf("an archive of PostgreSQL into SQLite: %v", err)
 	}
-	_, err = db.Restore(ctx, good, "postgres://nobody@127.0.0.1:1/none", false)
+	_, err = move.Restore(ctx, good, "postgres://nobody@127.0.0.1:1/none", false)
 	if err == nil || !strings.Contains(err.Error(), good+" is a copy of an SQLite database") || !strings.Contains(err.Error(), "kartei copy") {
 		t.Errorf("a copy of SQLite into PostgreSQL: %v", err)
 	}
@@ -268,13 +270,13 @@ func TestOldDraftsAreRemoved(t *testing.T) {
 		}
 	}
 	lay()
-	if err := db.Backup(ctx, d, filepath.Join(backups, "made")); err != nil {
+	if err := move.Backup(ctx, d, filepath.Join(backups, "made")); err != nil {
 		t.Fatal(err)
 	}
 	stay("made")
 	dir = t.TempDir()
 	lay()
-	if _, err := db.Restore(ctx, filepath.Join(backups, "made"), "sqlite:"+filepath.Join(dir, "kartei.db"), false); err != nil {
+	if _, err := move.Restore(ctx, filepath.Join(backups, "made"), "sqlite:"+filepath.Join(dir, "kartei.db"), false); err != nil {
 		t.Fatal(err)
 	}
 	stay("kartei.db", "kartei.db.lock")

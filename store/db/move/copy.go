@@ -1,4 +1,4 @@
-package db
+package move
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"kartei/store/db"
+	"kartei/store/db/schema"
 )
 
 // NotCopied holds the tables that Copy omits, each with the reason.
@@ -60,7 +63,7 @@ type copying struct {
 // Copy holds some thousand rows in memory. tell, if not nil, is called with the
 // progress, in copied rows. The comparison at the end counts little beside
 // them.
-func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Copied, error) {
+func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]Copied, error) {
 	if tell == nil {
 		tell = func(int64, int64) {}
 	}
@@ -80,7 +83,7 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(tables, func(t Table) bool { return t.Name == state.Table })
+	at := slices.IndexFunc(tables, func(t table) bool { return t.Name == state.Table })
 	for i, t := range tables {
 		if i <= at { // copied or begun by an earlier call
 			n, err := countRows(ctx, to, &t)
@@ -102,7 +105,7 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 	var all []Copied
 	for _, t := range tables {
 		var both [2]Copied
-		for i, d := range []DB{from, to} {
+		for i, d := range []db.DB{from, to} {
 			if both[i], err = sumTable(ctx, d, &t, func(n int64) { read += n; tell(min(done+read/comparing, total), total) }); err != nil {
 				return nil, fmt.Errorf("db: compare %s: %w", t.Name, err)
 			}
@@ -113,8 +116,8 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 		}
 		all = append(all, both[0])
 	}
-	err = to.Write(ctx, func(tx Tx) error {
-		if tx.Dialect() == postgresDialect { // the planner needs statistics of the new rows
+	err = to.Write(ctx, func(tx db.Tx) error {
+		if tx.Dialect().Name == "postgres" { // the planner needs statistics of the new rows
 			for _, t := range tables {
 				tx.Queue("analyze " + t.Name)
 			}
@@ -127,12 +130,12 @@ func Copy(ctx context.Context, from, to DB, tell func(done, total int64)) ([]Cop
 
 // CheckCopied returns ErrUnfinishedCopy if a Copy to the database was
 // interrupted.
-func CheckCopied(ctx context.Context, d DB) error {
-	return d.Read(ctx, func(tx Tx) error {
+func CheckCopied(ctx context.Context, d db.DB) error {
+	return d.Read(ctx, func(tx db.Tx) error {
 		var value string
 		err := tx.QueryRow(ctx, "select value from settings where name = $1", copyMark).Scan(&value)
 		switch {
-		case errors.Is(err, ErrNoRows):
+		case errors.Is(err, db.ErrNoRows):
 			return nil
 		case err != nil:
 			return err
@@ -141,26 +144,33 @@ func CheckCopied(ctx context.Context, d DB) error {
 	})
 }
 
+// table is a table whose rows are read and stored.
+type table struct{ schema.Table }
+
 // copiedTables returns the tables to copy, which must be the same in both
 // databases.
-func copiedTables(ctx context.Context, from, to DB) ([]Table, error) {
-	var both [2][]Table
-	for i, d := range []DB{from, to} {
-		schema, err := Status(ctx, d)
+func copiedTables(ctx context.Context, from, to db.DB) ([]table, error) {
+	var both [2][]table
+	for i, d := range []db.DB{from, to} {
+		state, err := schema.Status(ctx, d)
 		if err != nil {
 			return nil, err
 		}
-		if !schema.Current() {
+		if !state.Current() {
 			return nil, fmt.Errorf("db: the %s is at version %d and this release needs %d: migrate it first",
-				[]string{"source", "target"}[i], schema.Version, schema.Latest)
+				[]string{"source", "target"}[i], state.Version, state.Latest)
 		}
-		tables, err := Tables(ctx, d)
+		tables, err := schema.Tables(ctx, d)
 		if err != nil {
 			return nil, err
 		}
-		both[i] = slices.DeleteFunc(tables, func(t Table) bool { return NotCopied[t.Name] != "" })
+		for _, t := range tables {
+			if NotCopied[t.Name] == "" {
+				both[i] = append(both[i], table{t})
+			}
+		}
 	}
-	same := func(a, b Table) bool {
+	same := func(a, b table) bool {
 		return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) && slices.Equal(a.Key, b.Key)
 	}
 	if !slices.EqualFunc(both[0], both[1], same) {
@@ -173,16 +183,16 @@ func copiedTables(ctx context.Context, from, to DB) ([]Table, error) {
 // PostgreSQL reads the whole table to count. For a large one that takes longer
 // than a statement may, so the server's estimate is used, or 0 if there is
 // none.
-func countRows(ctx context.Context, d DB, t *Table) (n int64, err error) {
-	err = d.Read(ctx, func(tx Tx) error {
-		if tx.Dialect() == postgresDialect {
+func countRows(ctx context.Context, d db.DB, t *table) (n int64, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
+		if tx.Dialect().Name == "postgres" {
 			err := tx.QueryRow(ctx, "select cast(reltuples as bigint) from pg_class where oid = to_regclass($1)", t.Name).Scan(&n)
 			if err != nil || n > 100_000 {
 				return err
 			}
 		}
 		err := tx.QueryRow(ctx, "select count(*) from "+t.Name).Scan(&n)
-		if errors.Is(err, ErrBusy) {
+		if errors.Is(err, db.ErrBusy) {
 			n, err = 0, nil
 		}
 		return err
@@ -191,12 +201,12 @@ func countRows(ctx context.Context, d DB, t *Table) (n int64, err error) {
 }
 
 // beginCopy marks an empty target, or returns the progress of an earlier copy.
-func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, error) {
+func beginCopy(ctx context.Context, from, to db.DB, tables []table) (*copying, error) {
 	state := &copying{Table: tables[0].Name}
-	err := from.Read(ctx, func(tx Tx) error {
+	err := from.Read(ctx, func(tx db.Tx) error {
 		return tx.QueryRow(ctx, "select id from organizations order by number limit 1").Scan(&state.Source)
 	})
-	if errors.Is(err, ErrNoRows) {
+	if errors.Is(err, db.ErrNoRows) {
 		return nil, errors.New("db: the source has no organization: there is nothing to copy")
 	}
 	if err != nil {
@@ -205,7 +215,7 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 	if err := CheckCopied(ctx, from); err != nil {
 		return nil, fmt.Errorf("db: the source: %w", err)
 	}
-	err = to.Write(ctx, func(tx Tx) error {
+	err = to.Write(ctx, func(tx db.Tx) error {
 		var value string
 		err := tx.QueryRow(ctx, "select value from settings where name = $1", copyMark).Scan(&value)
 		if err == nil {
@@ -221,7 +231,7 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 			*state = found
 			return nil
 		}
-		if !errors.Is(err, ErrNoRows) {
+		if !errors.Is(err, db.ErrNoRows) {
 			return err
 		}
 		for _, t := range tables {
@@ -237,7 +247,7 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 			if err == nil {
 				return fmt.Errorf("db: %w (there are rows in %s)", ErrOtherInstance, t.Name)
 			}
-			if !errors.Is(err, ErrNoRows) {
+			if !errors.Is(err, db.ErrNoRows) {
 				return err
 			}
 		}
@@ -247,7 +257,7 @@ func beginCopy(ctx context.Context, from, to DB, tables []Table) (*copying, erro
 	return state, err
 }
 
-func mark(tx Tx, state *copying) {
+func mark(tx db.Tx, state *copying) {
 	value, err := json.Marshal(state)
 	if err != nil {
 		panic(err) // strings, numbers and booleans only
@@ -256,13 +266,13 @@ func mark(tx Tx, state *copying) {
 }
 
 // copyTable copies the rest of a table.
-func copyTable(ctx context.Context, from, to DB, t *Table, state *copying, tell func(int64)) error {
-	after, err := t.keyOf(state.After)
+func copyTable(ctx context.Context, from, to db.DB, t *table, state *copying, tell func(int64)) error {
+	after, err := keyOf(state.After)
 	if err != nil {
 		return err
 	}
 	return eachPage(ctx, from, t, after, func(rows [][]any, last []any) error {
-		err := to.Write(ctx, func(tx Tx) error {
+		err := to.Write(ctx, func(tx db.Tx) error {
 			if err := t.insert(ctx, tx, rows); err != nil {
 				return err
 			}
@@ -276,8 +286,8 @@ func copyTable(ctx context.Context, from, to DB, t *Table, state *copying, tell 
 
 // insert stores rows. On PostgreSQL it uses COPY, which costs half of an insert
 // for each row.
-func (t *Table) insert(ctx context.Context, tx Tx, rows [][]any) error {
-	if copied, err := CopyRows(ctx, tx, t.Name, t.columnNames(), rows); copied {
+func (t *table) insert(ctx context.Context, tx db.Tx, rows [][]any) error {
+	if copied, err := db.CopyRows(ctx, tx, t.Name, t.columnNames(), rows); copied {
 		return err
 	}
 	marks := make([]string, len(t.Columns))
@@ -292,7 +302,7 @@ func (t *Table) insert(ctx context.Context, tx Tx, rows [][]any) error {
 }
 
 // keyOf returns a primary key for binding from its JSON form.
-func (t *Table) keyOf(values []any) ([]any, error) {
+func keyOf(values []any) ([]any, error) {
 	var key []any
 	for _, v := range values {
 		if n, ok := v.(json.Number); ok {
@@ -307,7 +317,7 @@ func (t *Table) keyOf(values []any) ([]any, error) {
 	return key, nil
 }
 
-func (t *Table) columnNames() []string {
+func (t *table) columnNames() []string {
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		names[i] = c.Name
@@ -315,12 +325,12 @@ func (t *Table) columnNames() []string {
 	return names
 }
 
-func (t *Table) names() string { return strings.Join(t.columnNames(), ", ") }
+func (t *table) names() string { return strings.Join(t.columnNames(), ", ") }
 
 // eachPage calls f with the rows behind a primary key, page by page, and with
 // the key of the last row of each page. The next page is read while f runs. The
 // copy's own mark is omitted.
-func eachPage(ctx context.Context, d DB, t *Table, after []any, f func(rows [][]any, last []any) error) error {
+func eachPage(ctx context.Context, d db.DB, t *table, after []any, f func(rows [][]any, last []any) error) error {
 	if len(t.Key) == 0 {
 		return errors.New("a table without primary key")
 	}
@@ -353,7 +363,7 @@ func eachPage(ctx context.Context, d DB, t *Table, after []any, f func(rows [][]
 			return p.err
 		}
 		if t.Name == "settings" {
-			name := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == "name" })
+			name := slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Name == "name" })
 			p.rows = slices.DeleteFunc(p.rows, func(row []any) bool { return row[name] == copyMark })
 		}
 		if err := f(p.rows, p.last); err != nil {
@@ -364,7 +374,7 @@ func eachPage(ctx context.Context, d DB, t *Table, after []any, f func(rows [][]
 }
 
 // nextPage reads at most copyPage rows behind a primary key.
-func nextPage(ctx context.Context, d DB, t *Table, after []any) (page [][]any, err error) {
+func nextPage(ctx context.Context, d db.DB, t *table, after []any) (page [][]any, err error) {
 	key, where := strings.Join(t.Key, ", "), ""
 	if after != nil {
 		var marks []string
@@ -374,23 +384,23 @@ func nextPage(ctx context.Context, d DB, t *Table, after []any) (page [][]any, e
 		where = " where (" + key + ") > (" + strings.Join(marks, ", ") + ")"
 	}
 	query := fmt.Sprintf("select %s from %s%s order by %s limit %d", t.names(), t.Name, where, key, copyPage)
-	err = d.Read(ctx, func(tx Tx) (err error) {
+	err = d.Read(ctx, func(tx db.Tx) (err error) {
 		page, err = readPage(ctx, tx, t, query, after)
 		return err
 	})
 	return page, err
 }
 
-func (t *Table) keyIn(row []any) []any {
+func (t *table) keyIn(row []any) []any {
 	var key []any
 	for _, name := range t.Key {
-		key = append(key, row[slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })])
+		key = append(key, row[slices.IndexFunc(t.Columns, func(c schema.Column) bool { return c.Name == name })])
 	}
 	return key
 }
 
 // readPage returns rows with values of type string, int64, bool or nil.
-func readPage(ctx context.Context, tx Tx, t *Table, query string, args []any) ([][]any, error) {
+func readPage(ctx context.Context, tx db.Tx, t *table, query string, args []any) ([][]any, error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -431,7 +441,7 @@ func readPage(ctx context.Context, tx Tx, t *Table, query string, args []any) ([
 }
 
 // sumTable counts and hashes the rows of a table.
-func sumTable(ctx context.Context, d DB, t *Table, tell func(int64)) (Copied, error) {
+func sumTable(ctx context.Context, d db.DB, t *table, tell func(int64)) (Copied, error) {
 	sum := Copied{Table: t.Name}
 	var lanes [4]uint64
 	err := eachPage(ctx, d, t, nil, func(rows [][]any, _ []any) error {
@@ -452,23 +462,3 @@ func sumTable(ctx context.Context, d DB, t *Table, tell func(int64)) (Copied, er
 	sum.Hash = fmt.Sprintf("%016x%016x%016x%016x", lanes[0], lanes[1], lanes[2], lanes[3])
 	return sum, err
 }
-
-// InUseBy fails if a PostgreSQL database has other connections of Kartei, since
-// a server may be running on it. Connections named AloneName do not count.
-func InUseBy(ctx context.Context, d DB) error {
-	if d.Dialect() != postgresDialect {
-		return nil // an open SQLite database is locked by its process
-	}
-	return d.Read(ctx, func(tx Tx) error {
-		var n int
-		err := tx.QueryRow(ctx, `select count(*) from pg_stat_activity where datname = current_database() and application_name = 'kartei'`).Scan(&n)
-		if err == nil && n > 0 {
-			err = fmt.Errorf("db: the PostgreSQL database is in use by a Kartei server (%d connections): stop it first", n)
-		}
-		return err
-	})
-}
-
-// AloneName is the application_name of commands that need exclusive use of the
-// database: to copy or to distribute it.
-const AloneName = "kartei-alone"

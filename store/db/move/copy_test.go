@@ -1,4 +1,4 @@
-package db_test
+package move_test
 
 import (
 	"context"
@@ -9,61 +9,10 @@ import (
 	"testing"
 
 	"kartei/store/db"
+	"kartei/store/db/move"
+	"kartei/store/db/schema"
 	"kartei/test/dbtest"
 )
-
-// fill inserts rows into every table. Each column gets a value of its type that
-// differs from row to row. So a table that Copy omits is detected.
-func fill(t *testing.T, d db.DB, rows int) {
-	t.Helper()
-	ctx := context.Background()
-	tables, err := db.Tables(ctx, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fixed := map[string]string{"level": "on", "state": "open", "role": "admin", "environment": "live", "sandbox_of": ""}
-	err = d.Write(ctx, func(tx db.Tx) error {
-		for _, table := range tables {
-			for i := range rows {
-				var names, marks []string
-				var args []any
-				for _, c := range table.Columns {
-					var value any
-					switch text, known := fixed[c.Name]; {
-					case c.Name == "kind" && table.Name == "principals":
-						value = "user"
-					case known && c.Type == "text" && table.Name != "limits":
-						value = text
-					case known && c.Name == "sandbox_of":
-						value = nil
-					case c.Name == "external_id" && i%3 == 0, c.Name == "email_folded" && table.Name == "principals" && i%2 == 0:
-						value = nil
-					case c.Name == "principal_id" && table.Name == "api_keys":
-						value = fmt.Sprintf("é\"<%d", i) // as principals has it
-					case c.Type == "text":
-						value = fmt.Sprintf("é\"<%d", i)
-					case c.Type == "bigint" && c.Name == "rank", c.Name == "status":
-						value = i % 7
-						if c.Type == "text" {
-							value = "open"
-						}
-					case c.Type == "bigint":
-						value = i + 1
-					default:
-						value = i%2 == 0
-					}
-					names, args = append(names, c.Name), append(args, value)
-					marks = append(marks, fmt.Sprintf("$%d", len(args)))
-				}
-				tx.Queue("insert into "+table.Name+" ("+strings.Join(names, ", ")+") values ("+strings.Join(marks, ", ")+")", args...)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // directions runs f with a source and an empty target of the other engine.
 func directions(t *testing.T, f func(t *testing.T, from, to db.DB)) {
@@ -71,45 +20,34 @@ func directions(t *testing.T, f func(t *testing.T, from, to db.DB)) {
 	t.Run("to sqlite", func(t *testing.T) { f(t, dbtest.Postgres(t), dbtest.SQLite(t)) })
 }
 
-// countIn returns the number of rows of a table, without the help of Copy.
-func countIn(t *testing.T, d db.DB, table string) (n int) {
-	t.Helper()
-	ctx := context.Background()
-	if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, "select count(*) from "+table).Scan(&n) }); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 func TestCopyMovesEveryTable(t *testing.T) {
 	directions(t, func(t *testing.T, from, to db.DB) {
-		ctx := context.Background()
 		const rows = 1203 // several pages, the last one not full
-		fill(t, from, rows)
-		copied, err := db.Copy(ctx, from, to, nil)
+		dbtest.Fill(t, from, rows)
+		copied, err := move.Copy(ctx, from, to, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables, err := db.Tables(ctx, from)
+		tables, err := schema.Tables(ctx, from)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(copied)+len(db.NotCopied) != len(tables) {
-			t.Errorf("%d tables were copied, %d are named as left out, of %d", len(copied), len(db.NotCopied), len(tables))
+		if len(copied)+len(move.NotCopied) != len(tables) {
+			t.Errorf("%d tables were copied, %d are named as left out, of %d", len(copied), len(move.NotCopied), len(tables))
 		}
 		for _, table := range tables {
-			had, has := countIn(t, from, table.Name), countIn(t, to, table.Name)
+			had, has := dbtest.Count(t, from, table.Name), dbtest.Count(t, to, table.Name)
 			if had < rows {
 				t.Errorf("the source has only %d rows in %s", had, table.Name)
 			}
-			if left := db.NotCopied[table.Name] != ""; left && has != 0 || !left && has != had {
+			if left := move.NotCopied[table.Name] != ""; left && has != 0 || !left && has != had {
 				t.Errorf("%s has %d rows of %d", table.Name, has, had)
 			}
 		}
-		if err := db.CheckCopied(ctx, to); err != nil {
+		if err := move.CheckCopied(ctx, to); err != nil {
 			t.Error(err)
 		}
-		if _, err := db.Copy(ctx, from, to, nil); !errors.Is(err, db.ErrOtherInstance) {
+		if _, err := move.Copy(ctx, from, to, nil); !errors.Is(err, move.ErrOtherInstance) {
 			t.Errorf("a second copy: %v", err)
 		}
 	})
@@ -119,9 +57,9 @@ func TestCopyMovesEveryTable(t *testing.T) {
 // reported as unfinished, and no other instance can be copied to the target.
 func TestCopyGoesOn(t *testing.T) {
 	directions(t, func(t *testing.T, from, to db.DB) {
-		fill(t, from, 600)
+		dbtest.Fill(t, from, 600)
 		other := dbtest.SQLite(t)
-		fill(t, other, 2)
+		dbtest.Fill(t, other, 2)
 		err := other.Write(context.Background(), func(tx db.Tx) error {
 			tx.Queue("update organizations set id = 'org_other' where number = 1")
 			return nil
@@ -133,13 +71,13 @@ func TestCopyGoesOn(t *testing.T) {
 		for {
 			ctx, cancel := context.WithCancel(context.Background())
 			pages := 0
-			_, err := db.Copy(ctx, from, to, func(int64, int64) {
+			_, err := move.Copy(ctx, from, to, func(int64, int64) {
 				if pages++; pages == 5 {
 					cancel()
 				}
 			})
 			cancel()
-			if db.CheckCopied(context.Background(), to) == nil {
+			if move.CheckCopied(context.Background(), to) == nil {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -151,11 +89,11 @@ func TestCopyGoesOn(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("broken off: %v", err)
 			}
-			if _, err := db.Copy(context.Background(), other, to, nil); !errors.Is(err, db.ErrOtherInstance) {
+			if _, err := move.Copy(context.Background(), other, to, nil); !errors.Is(err, move.ErrOtherInstance) {
 				t.Fatalf("another instance: %v", err)
 			}
 			if broken == 8 { // the comparison alone reads more than 5 pages
-				if _, err := db.Copy(context.Background(), from, to, nil); err != nil {
+				if _, err := move.Copy(context.Background(), from, to, nil); err != nil {
 					t.Fatal(err)
 				}
 				break
@@ -168,16 +106,19 @@ func TestCopyGoesOn(t *testing.T) {
 }
 
 // halfCopy copies nine pages, reports it, and waits.
-func halfCopy(from db.DB, url string) {
-	to, err := db.Open(ctx, url, db.Options{})
+func halfCopy(source, target string) {
+	from, err := db.Open(ctx, source, db.Options{})
 	if err == nil {
-		pages := 0
-		_, err = db.Copy(ctx, from, to, func(int64, int64) {
-			if pages++; pages == 9 {
-				fmt.Println("half")
-				select {}
-			}
-		})
+		var to db.DB
+		if to, err = db.Open(ctx, target, db.Options{}); err == nil {
+			pages := 0
+			_, err = move.Copy(ctx, from, to, func(int64, int64) {
+				if pages++; pages == 9 {
+					fmt.Println("half")
+					select {}
+				}
+			})
+		}
 	}
 	fmt.Println("error", err)
 	os.Exit(1)
@@ -195,11 +136,11 @@ func TestCopyIsKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fill(t, source, 700)
+			dbtest.Fill(t, source, 700)
 			if err := source.Close(); err != nil {
 				t.Fatal(err)
 			}
-			cmd, lines := startChild(t, "copy "+to, from)
+			cmd, lines := dbtest.Child(t, childSource+"="+from, childTarget+"="+to)
 			if !lines.Scan() || lines.Text() != "half" {
 				t.Fatalf("child said %q", lines.Text())
 			}
@@ -208,15 +149,15 @@ func TestCopyIsKilled(t *testing.T) {
 			}
 			cmd.Wait()
 			a, b := dbtest.Open(t, from, db.Options{}), dbtest.Open(t, to, db.Options{})
-			if !errors.Is(db.CheckCopied(ctx, b), db.ErrUnfinishedCopy) {
+			if !errors.Is(move.CheckCopied(ctx, b), move.ErrUnfinishedCopy) {
 				t.Error("half a copy counts as finished")
 			}
-			copied, err := db.Copy(ctx, a, b, nil)
+			copied, err := move.Copy(ctx, a, b, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, table := range copied {
-				if n := countIn(t, b, table.Table); n < 700 || int64(n) != table.Rows {
+				if n := dbtest.Count(t, b, table.Table); n < 700 || int64(n) != table.Rows {
 					t.Errorf("%s has %d rows, and %d were copied", table.Table, n, table.Rows)
 				}
 			}
@@ -227,11 +168,10 @@ func TestCopyIsKilled(t *testing.T) {
 // The comparison detects rows that changed during the copy.
 func TestCopyFindsADifference(t *testing.T) {
 	directions(t, func(t *testing.T, from, to db.DB) {
-		fill(t, from, 3)
-		ctx := context.Background()
+		dbtest.Fill(t, from, 3)
 		changed := false
-		_, err := db.Copy(ctx, from, to, func(int64, int64) {
-			if changed || countIn(t, to, "tasks") == 0 {
+		_, err := move.Copy(ctx, from, to, func(int64, int64) {
+			if changed || dbtest.Count(t, to, "tasks") == 0 {
 				return
 			}
 			changed = true
@@ -246,7 +186,7 @@ func TestCopyFindsADifference(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "tasks is not the same") {
 			t.Errorf("the copy: %v", err)
 		}
-		if !errors.Is(db.CheckCopied(ctx, to), db.ErrUnfinishedCopy) {
+		if !errors.Is(move.CheckCopied(ctx, to), move.ErrUnfinishedCopy) {
 			t.Error("the target counts as finished")
 		}
 	})

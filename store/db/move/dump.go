@@ -1,4 +1,4 @@
-package db
+package move
 
 import (
 	"bytes"
@@ -12,16 +12,18 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"kartei/store/db"
 )
 
 // dump writes the database to an archive in the custom format of pg_dump.
-func (d *pgDB) dump(ctx context.Context, path string) error {
-	return runTool(ctx, d.url, streams{}, "pg_dump", append(dumpArguments, "--file="+path)...)
+func dump(ctx context.Context, d db.Server, path string) error {
+	return runTool(ctx, d.Config(), streams{}, "pg_dump", append(dumpArguments, "--file="+path)...)
 }
 
 // dumpTo writes the same archive to w.
-func (d *pgDB) dumpTo(ctx context.Context, w io.Writer) error {
-	return runTool(ctx, d.url, streams{out: w}, "pg_dump", dumpArguments...)
+func dumpTo(ctx context.Context, d db.Server, w io.Writer) error {
+	return runTool(ctx, d.Config(), streams{out: w}, "pg_dump", dumpArguments...)
 }
 
 var dumpArguments = []string{"--format=custom", "--no-owner", "--no-privileges"}
@@ -31,19 +33,9 @@ func restorePostgres(ctx context.Context, c *copied, url string, force bool) err
 	if err := checkEngine(c, true); err != nil {
 		return err
 	}
-	address, err := readPostgres(url)
+	config, filled, err := target(ctx, url)
 	if err != nil {
 		return err
-	}
-	url = address.url
-	conn, err := pgx.ConnectConfig(ctx, address.config.ConnConfig)
-	if err != nil {
-		return mapError(address.explainTLS(err))
-	}
-	var filled bool
-	err = conn.QueryRow(ctx, "select to_regclass('goose_db_version') is not null").Scan(&filled)
-	if err = errors.Join(err, conn.Close(ctx)); err != nil {
-		return mapError(err)
 	}
 	args := []string{"--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"}
 	if filled {
@@ -53,14 +45,32 @@ func restorePostgres(ctx context.Context, c *copied, url string, force bool) err
 		args = append(args, "--clean", "--if-exists")
 	}
 	if !c.encrypted {
-		return runTool(ctx, url, streams{}, "pg_restore", append(args, c.path)...)
+		return runTool(ctx, config, streams{}, "pg_restore", append(args, c.path)...)
 	}
 	// The copy was read whole before. If reading fails all the same, the
 	// archive ends early and pg_restore rolls back.
 	in, out := io.Pipe()
 	go func() { out.CloseWithError(c.each(out)) }()
 	defer in.Close()
-	return runTool(ctx, url, streams{in: in}, "pg_restore", args...)
+	return runTool(ctx, config, streams{in: in}, "pg_restore", args...)
+}
+
+// target returns the configuration of connections to a PostgreSQL database, and
+// whether it has Kartei's tables.
+func target(ctx context.Context, url string) (config *pgx.ConnConfig, filled bool, err error) {
+	d, err := db.Open(ctx, url, db.Options{Readers: 1, Writers: 1})
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	server, ok := d.(db.Server)
+	if !ok {
+		return nil, false, fmt.Errorf("%T is no PostgreSQL database", d)
+	}
+	err = d.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, "select to_regclass('goose_db_version') is not null").Scan(&filled)
+	})
+	return server.Config(), filled, err
 }
 
 // streams replace the files of a program.
@@ -71,20 +81,21 @@ type streams struct {
 
 // runTool runs one of PostgreSQL's programs against a database. The password is
 // passed in the environment, because other users of the machine can read
-// arguments.
-func runTool(ctx context.Context, address string, s streams, name string, args ...string) error {
+// arguments. So are the ways of authentication that this process accepts, which
+// may exclude passwords in clear text. libpq 16 or later obeys them.
+func runTool(ctx context.Context, config *pgx.ConnConfig, s streams, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {
 		return fmt.Errorf("%s is not on PATH; it comes with PostgreSQL's client programs (on Debian: postgresql-client)", name)
 	}
-	u, password, err := forLibpq(address)
+	u, password, err := forLibpq(config.ConnString())
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{"--dbname=" + u, "--no-password"}, args...)...)
 	cmd.Env = os.Environ()
-	if os.Getenv("PGREQUIREAUTH") == "" && needsNoClearText(address) {
-		cmd.Env = append(cmd.Env, "PGREQUIREAUTH="+noClearText) // libpq 16 or later supports it
+	if config.RequireAuth != "" {
+		cmd.Env = append(cmd.Env, "PGREQUIREAUTH="+config.RequireAuth)
 	}
 	if password != "" {
 		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
@@ -95,13 +106,6 @@ func runTool(ctx context.Context, address string, s streams, name string, args .
 		return fmt.Errorf("%s: %w: %.500s", name, err, strings.TrimSpace(said.String()))
 	}
 	return nil
-}
-
-// needsNoClearText reports whether the programs must refuse clear-text
-// passwords, as this process does.
-func needsNoClearText(address string) bool {
-	a, err := readPostgres(address)
-	return err == nil && a.config.ConnConfig.RequireAuth == noClearText
 }
 
 // forLibpq removes the password from a URL, and the parameters that only pgx

@@ -1,4 +1,4 @@
-package db
+package move
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 
 	"filippo.io/age"
 	"filippo.io/age/agessh"
+
+	"kartei/store/db"
 )
 
 // Recipients can open an encrypted copy, with their Identities
@@ -78,7 +80,7 @@ func ReadIdentities(paths ...string) (list Identities, err error) {
 
 // backupEncrypted writes an encrypted copy to a draft. Plain data touches at
 // most the disk of the database itself.
-func backupEncrypted(ctx context.Context, d DB, draft string, to Recipients) (err error) {
+func backupEncrypted(ctx context.Context, d db.DB, draft string, to Recipients) (err error) {
 	file, err := os.OpenFile(draft, os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -90,10 +92,10 @@ func backupEncrypted(ctx context.Context, d DB, draft string, to Recipients) (er
 		return err
 	}
 	switch d := d.(type) {
-	case *liteDB:
-		err = d.backupTo(sealed)
-	case *pgDB:
-		err = d.dumpTo(ctx, sealed)
+	case db.File:
+		err = copyFileTo(d, sealed)
+	case db.Server:
+		err = dumpTo(ctx, d, sealed)
 	default:
 		err = fmt.Errorf("%T cannot be backed up", d)
 	}
@@ -106,16 +108,16 @@ func backupEncrypted(ctx context.Context, d DB, draft string, to Recipients) (er
 	return buffered.Flush()
 }
 
-// backupTo writes a checked copy. SQLite needs a file for it. That file lies
+// copyFileTo writes a checked copy. SQLite needs a file for it. That file lies
 // beside the database and is unlinked before it is read, so it vanishes with
 // the process in any case.
-func (d *liteDB) backupTo(w io.Writer) error {
-	draft, err := newDraft(d.path, backupDraft)
+func copyFileTo(d db.File, w io.Writer) error {
+	draft, err := newDraft(d.Path(), backupDraft)
 	if err != nil {
 		return err
 	}
 	defer discard(draft)
-	if err := d.backup(draft); err != nil {
+	if err := copyFile(d, draft); err != nil {
 		return err
 	}
 	file, err := os.Open(draft)

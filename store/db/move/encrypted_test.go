@@ -1,4 +1,4 @@
-package db_test
+package move_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"kartei/store/db"
+	"kartei/store/db/move"
 	"kartei/test/dbtest"
 )
 
@@ -41,17 +42,17 @@ func TestEncryptedBackup(t *testing.T) {
 		table(t, source)
 		const marker = "Zwetschgendatschi"
 		for n := range 3000 {
-			run(t, source, "insert into things (n, name) values ($1, $2)", n, fmt.Sprint(marker, n))
+			dbtest.Run(t, source, "insert into things (n, name) values ($1, $2)", n, fmt.Sprint(marker, n))
 		}
 		mine, recipient := identity(t)
 		theirs, _ := identity(t)
-		to, err := db.ParseRecipients([]string{"# the office", "", recipient})
+		to, err := move.ParseRecipients([]string{"# the office", "", recipient})
 		if err != nil || len(to) != 1 {
 			t.Fatalf("%v, %v", to, err)
 		}
 		dir := t.TempDir()
 		file := filepath.Join(dir, "copy.age")
-		if err := db.BackupFor(ctx, source, file, to); err != nil {
+		if err := move.BackupFor(ctx, source, file, to); err != nil {
 			t.Fatal(err)
 		}
 		bytesOf, err := os.ReadFile(file)
@@ -74,26 +75,26 @@ func TestEncryptedBackup(t *testing.T) {
 			}
 			return "sqlite:" + filepath.Join(t.TempDir(), "restored.db")
 		}
-		identities := func(files ...string) db.Identities {
-			list, err := db.ReadIdentities(files...)
+		identities := func(files ...string) move.Identities {
+			list, err := move.ReadIdentities(files...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return list
 		}
 		target := empty()
-		refused := func(what, from string, with db.Identities, words string) {
+		refused := func(what, from string, with move.Identities, words string) {
 			t.Helper()
-			_, err := db.RestoreWith(ctx, from, target, false, with)
+			_, err := move.RestoreWith(ctx, from, target, false, with)
 			if err == nil || !strings.Contains(err.Error(), words) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		refused("no identity", file, nil, "--identity")
-		if _, err := db.Restore(ctx, file, target, false); !errors.Is(err, db.ErrEncrypted) {
+		if _, err := move.Restore(ctx, file, target, false); !errors.Is(err, move.ErrEncrypted) {
 			t.Errorf("no identity: %v", err)
 		}
-		if err := db.CheckCopy(file, identities(theirs)); err == nil {
+		if err := move.CheckCopy(file, identities(theirs)); err == nil {
 			t.Error("the check takes another identity")
 		}
 		refused("another identity", file, identities(theirs), "for others")
@@ -127,18 +128,18 @@ func TestEncryptedBackup(t *testing.T) {
 			}
 		}
 
-		if _, err := db.RestoreWith(ctx, file, target, false, identities(theirs, mine)); err != nil {
+		if _, err := move.RestoreWith(ctx, file, target, false, identities(theirs, mine)); err != nil {
 			t.Fatal(err)
 		}
 		restored := dbtest.Open(t, target, db.Options{})
-		if n := texts(t, restored, "select cast(count(*) as text) from things where name like '"+marker+"%'"); len(n) != 1 || n[0] != "3000" {
+		if n := dbtest.Texts(t, restored, "select cast(count(*) as text) from things where name like '"+marker+"%'"); len(n) != 1 || n[0] != "3000" {
 			t.Errorf("restored %v", n)
 		}
 		plain := filepath.Join(dir, "plain")
-		if err := db.Backup(ctx, source, plain); err != nil {
+		if err := move.Backup(ctx, source, plain); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.RestoreWith(ctx, plain, empty(), false, identities(mine)); err == nil || !strings.Contains(err.Error(), "not an encrypted copy") {
+		if _, err := move.RestoreWith(ctx, plain, empty(), false, identities(mine)); err == nil || !strings.Contains(err.Error(), "not an encrypted copy") {
 			t.Errorf("an identity for a plain copy: %v", err)
 		}
 	})
@@ -163,25 +164,25 @@ func TestRecipients(t *testing.T) {
 	if err := os.WriteFile(key, pem.EncodeToMemory(block), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	to, err := db.ParseRecipients([]string{string(ssh.MarshalAuthorizedKey(authorized))})
+	to, err := move.ParseRecipients([]string{string(ssh.MarshalAuthorizedKey(authorized))})
 	if err != nil || len(to) != 1 {
 		t.Fatalf("%v, %v", to, err)
 	}
-	with, err := db.ReadIdentities(key)
+	with, err := move.ReadIdentities(key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	source := dbtest.SQLite(t)
 	file := filepath.Join(t.TempDir(), "copy.age")
-	if err := db.BackupFor(ctx, source, file, to); err != nil {
+	if err := move.BackupFor(ctx, source, file, to); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.RestoreWith(ctx, file, "sqlite:"+filepath.Join(t.TempDir(), "restored.db"), false, with); err != nil {
+	if _, err := move.RestoreWith(ctx, file, "sqlite:"+filepath.Join(t.TempDir(), "restored.db"), false, with); err != nil {
 		t.Error(err)
 	}
 	secret, _ := os.ReadFile(first(identity(t)))
 	for _, bad := range []string{strings.Split(string(secret), "\n")[1], "age1qqqqzz", "ssh-ed25519 AAAA", "anna.berg@example.com"} {
-		if _, err := db.ParseRecipients([]string{bad}); err == nil || strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "age1...") {
+		if _, err := move.ParseRecipients([]string{bad}); err == nil || strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "age1...") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -189,7 +190,7 @@ func TestRecipients(t *testing.T) {
 	if err := os.WriteFile(nothing, []byte("geheim"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.ReadIdentities(nothing); err == nil || strings.Contains(err.Error(), "geheim") {
+	if _, err := move.ReadIdentities(nothing); err == nil || strings.Contains(err.Error(), "geheim") {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package db
+package schema
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"kartei/store/db"
 )
 
 // ErrNotDistributable is the error, wrapped, of Distribute if the database
@@ -36,27 +38,27 @@ type Distribution struct {
 // With dry, Distribute only plans and sends nothing. Then servers may be
 // running, and the database need not be part of a cluster yet. tell, if not
 // nil, is called before each statement.
-func Distribute(ctx context.Context, d DB, dry bool, tell func(statement string)) (Distribution, error) {
-	pg, ok := d.(*pgDB)
+func Distribute(ctx context.Context, d db.DB, dry bool, tell func(statement string)) (Distribution, error) {
+	server, ok := d.(db.Server)
 	if !ok {
 		return Distribution{}, fmt.Errorf("%w: Citus spreads a PostgreSQL database, and this one is SQLite: move it with kartei copy first", ErrNotDistributable)
 	}
-	if pg.pooled {
+	if server.Pooled() {
 		return Distribution{}, fmt.Errorf("%w through a transaction pooler: use a URL that leads to the coordinator itself", ErrNotDistributable)
 	}
-	c, err := pg.cluster(ctx)
+	c, err := connect(ctx, server)
 	if err != nil {
 		return Distribution{}, err
 	}
 	defer c.close(ctx)
-	schema, err := Status(ctx, d)
+	have, err := Status(ctx, d)
 	switch {
 	case err != nil:
 		return Distribution{}, err
-	case !schema.Current():
-		return Distribution{}, fmt.Errorf("%w: it is at version %d of %d: run kartei migrate first", ErrNotDistributable, schema.Version, schema.Latest)
+	case !have.Current():
+		return Distribution{}, fmt.Errorf("%w: it is at version %d of %d: run kartei migrate first", ErrNotDistributable, have.Version, have.Latest)
 	case !dry:
-		if err := InUseBy(ctx, d); err != nil {
+		if err := db.InUseBy(ctx, d); err != nil {
 			return Distribution{}, err
 		}
 	}
@@ -84,8 +86,8 @@ func Distribute(ctx context.Context, d DB, dry bool, tell func(statement string)
 
 // distributeNew distributes new tables of migrations if the database is
 // distributed already. Otherwise it does nothing.
-func (d *pgDB) distributeNew(ctx context.Context) error {
-	c, err := d.cluster(ctx)
+func distributeNew(ctx context.Context, d db.Server) error {
+	c, err := connect(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -106,8 +108,8 @@ func (d *pgDB) distributeNew(ctx context.Context) error {
 	if _, err := c.check(ctx); err != nil {
 		return err
 	}
-	due, err := c.distribute(ctx, tables, d.pooled, nil)
-	if err == nil && d.pooled && len(due) > 0 {
+	due, err := c.distribute(ctx, tables, d.Pooled(), nil)
+	if err == nil && d.Pooled() && len(due) > 0 {
 		err = errors.New("db: new tables are not distributed yet: run kartei migrate with a URL that leads to the coordinator itself")
 	}
 	return err
@@ -115,7 +117,7 @@ func (d *pgDB) distributeNew(ctx context.Context) error {
 
 // karteisTables returns Kartei's tables, distributed or whole. Other tables in
 // the database belong to another program.
-func karteisTables(ctx context.Context, d DB) ([]Table, error) {
+func karteisTables(ctx context.Context, d db.DB) ([]Table, error) {
 	tables, err := Tables(ctx, d)
 	return slices.DeleteFunc(tables, func(t Table) bool { return Whole[t.Name] == "" && !t.Spread() }), err
 }
@@ -143,12 +145,12 @@ type placement struct {
 	own bool
 }
 
-// cluster connects to the coordinator. A worker is refused, because it knows
+// connect connects to the coordinator. A worker is refused, because it knows
 // nothing of migrations, locks and notifications.
-func (d *pgDB) cluster(ctx context.Context) (_ *cluster, err error) {
-	conn, err := pgx.ConnectConfig(ctx, d.config.Copy()) // without timeouts, because rows are moved
+func connect(ctx context.Context, d db.Server) (_ *cluster, err error) {
+	conn, err := pgx.ConnectConfig(ctx, d.Config()) // without timeouts, because rows are moved
 	if err != nil {
-		return nil, mapError(err)
+		return nil, db.MapError(err)
 	}
 	c := &cluster{conn: conn}
 	defer func() {
@@ -157,14 +159,14 @@ func (d *pgDB) cluster(ctx context.Context) (_ *cluster, err error) {
 		}
 	}()
 	if err := conn.QueryRow(ctx, "select exists (select from pg_extension where extname = 'citus')").Scan(&c.installed); err != nil || !c.installed {
-		return c, mapError(err)
+		return c, db.MapError(err)
 	}
 	var worker bool
 	err = conn.QueryRow(ctx, "select not citus_is_coordinator() and exists (select from pg_dist_node)").Scan(&worker)
 	if worker {
 		return nil, fmt.Errorf("%w from here: this server is a worker; use the URL of the coordinator", ErrNotDistributable)
 	}
-	return c, mapError(err)
+	return c, db.MapError(err)
 }
 
 func (c *cluster) close(ctx context.Context) { c.conn.Close(context.WithoutCancel(ctx)) }
@@ -181,7 +183,7 @@ func (c *cluster) check(ctx context.Context) (nodes int, err error) {
 		err = fmt.Errorf("%w: the cluster has no server that takes rows: run `select citus_add_node('HOST', PORT)` "+
 			"on the coordinator for each worker", ErrNotDistributable)
 	}
-	return nodes, mapError(err)
+	return nodes, db.MapError(err)
 }
 
 // where queries the placement of all tables. A table that is only listed by
@@ -203,7 +205,7 @@ func (c *cluster) look(ctx context.Context) error {
 	}
 	rows, err := c.conn.Query(ctx, query)
 	if err != nil {
-		return mapError(err)
+		return db.MapError(err)
 	}
 	c.tables = map[string]placement{}
 	var name string
@@ -212,15 +214,15 @@ func (c *cluster) look(ctx context.Context) error {
 		c.tables[name] = p
 		return nil
 	})
-	return mapError(err)
+	return db.MapError(err)
 }
 
 // distribute runs the statements that are left, each in its own transaction,
 // and returns them. With dry it only returns them.
 func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell func(string)) ([]string, error) {
 	if !dry { // the second of two concurrent runs finds nothing left to do
-		if _, err := c.conn.Exec(ctx, "select pg_advisory_lock($1)", lockNumber("distribute")); err != nil {
-			return nil, mapError(err)
+		if _, err := c.conn.Exec(ctx, "select pg_advisory_lock(hashtextextended('kartei distribute', 0))"); err != nil {
+			return nil, db.MapError(err)
 		}
 	}
 	all := []string{}
@@ -241,7 +243,7 @@ func (c *cluster) distribute(ctx context.Context, tables []Table, dry bool, tell
 				tell(s)
 			}
 			if _, err := c.conn.Exec(ctx, s); err != nil {
-				return all, fmt.Errorf("db: %s: %w", s, mapError(err))
+				return all, fmt.Errorf("db: %s: %w", s, db.MapError(err))
 			}
 		}
 	}

@@ -1,4 +1,5 @@
-package db
+// Package schema owns the tables of the database: the migrations that make them, and where a cluster has their rows.
+package schema
 
 import (
 	"bytes"
@@ -19,14 +20,14 @@ import (
 	"github.com/pressly/goose/v3/lock"
 	_ "modernc.org/sqlite" // the SQLite driver for goose
 
-	"kartei/store/db/sqlite"
+	"kartei/store/db"
 )
 
 //go:embed migrations
 var embedded embed.FS
 
-// Schema is the state of a database's migrations.
-type Schema struct {
+// State is the state of a database's migrations.
+type State struct {
 	// Version is the number of the last applied migration, 0 if there is none.
 	Version int64
 	// Latest is the number of the last migration in this binary.
@@ -34,10 +35,10 @@ type Schema struct {
 }
 
 // Current reports whether the database has the schema of this binary.
-func (s Schema) Current() bool { return s.Version == s.Latest }
+func (s State) Current() bool { return s.Version == s.Latest }
 
 // NewerError means that a newer binary has migrated the database.
-type NewerError struct{ Schema }
+type NewerError struct{ State }
 
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("db: the database is at version %d and this program knows versions up to %d: "+
@@ -48,13 +49,16 @@ func (e *NewerError) Error() string {
 // failed one leaves no trace. Several PostgreSQL replicas may call Migrate at
 // the same time: one migrates, and the others wait at most 5 minutes. Missing
 // migrations cannot be applied through a transaction pooler.
-func Migrate(ctx context.Context, d DB) (Schema, error) {
+func Migrate(ctx context.Context, d db.DB) (State, error) {
 	return migrate(ctx, d, Migrations())
 }
 
+// Latest returns the number of the last migration in this binary.
+func Latest() int64 { return latest(Migrations()) }
+
 // Status returns the state of the migrations. The error is a *NewerError if a
 // newer binary has migrated the database.
-func Status(ctx context.Context, d DB) (Schema, error) {
+func Status(ctx context.Context, d db.DB) (State, error) {
 	return status(ctx, d, Migrations())
 }
 
@@ -68,96 +72,88 @@ func Migrations() fs.FS {
 	return files
 }
 
-func migrate(ctx context.Context, d DB, files fs.FS) (Schema, error) {
+func migrate(ctx context.Context, d db.DB, files fs.FS) (State, error) {
 	switch d := d.(type) {
-	case *liteDB:
-		var schema Schema
-		err := d.alone(ctx, func() (err error) {
-			schema, err = withProvider(ctx, d.driver, goose.DialectSQLite3, false, ofEngine{files, "sqlite"}, up)
+	case db.File:
+		var state State
+		err := d.Alone(ctx, func() (err error) {
+			state, err = withProvider(ctx, d, files, up)
 			return err
 		})
-		return schema, err
-	case *pgDB:
+		return state, err
+	case db.Server:
 		act := up
-		if d.pooled {
-			act = schemaOf
+		if d.Pooled() {
+			act = stateOf
 		}
-		schema, err := withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, ofEngine{files, "postgres"}, act)
-		if err == nil && schema.Current() {
-			return schema, d.distributeNew(ctx)
+		state, err := withProvider(ctx, d, files, act)
+		if err == nil && state.Current() {
+			return state, distributeNew(ctx, d)
 		}
 		if err == nil {
 			err = fmt.Errorf("db: the database is at version %d of %d, and cannot be migrated through a transaction pooler: "+
-				"migrate it with a URL that leads to the server itself", schema.Version, schema.Latest)
+				"migrate it with a URL that leads to the server itself", state.Version, state.Latest)
 		}
-		return schema, err
+		return state, err
 	}
-	return Schema{}, fmt.Errorf("db: %T cannot be migrated", d)
+	return State{}, fmt.Errorf("db: %T cannot be migrated", d)
 }
 
-func status(ctx context.Context, d DB, files fs.FS) (Schema, error) {
+func status(ctx context.Context, d db.DB, files fs.FS) (State, error) {
+	return withProvider(ctx, d, files, stateOf)
+}
+
+// open opens the database through database/sql for goose. It returns options
+// with which replicas wait for the one that migrates. Their lock belongs to a
+// session, which a transaction pooler does not provide.
+func open(d db.DB) (*sql.DB, []goose.ProviderOption, error) {
 	switch d := d.(type) {
-	case *liteDB:
-		return withProvider(ctx, d.driver, goose.DialectSQLite3, false, ofEngine{files, "sqlite"}, schemaOf)
-	case *pgDB:
-		return withProvider(ctx, d.driver, goose.DialectPostgres, !d.pooled, ofEngine{files, "postgres"}, schemaOf)
+	case db.File:
+		driver, err := openFile(d.Path())
+		return driver, nil, err
+	case db.Server:
+		driver := stdlib.OpenDB(*d.Config())
+		if d.Pooled() {
+			return driver, nil, nil
+		}
+		// One try a second, at most 5 minutes.
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+		if err != nil {
+			return nil, nil, errors.Join(err, driver.Close())
+		}
+		return driver, []goose.ProviderOption{goose.WithSessionLocker(locker)}, nil
 	}
-	return Schema{}, fmt.Errorf("db: %T cannot be migrated", d)
+	return nil, nil, fmt.Errorf("%T cannot be migrated", d)
 }
 
-// alone runs f while no write runs.
-func (d *liteDB) alone(ctx context.Context, f func() error) error {
-	if !d.gate.enter() {
-		return ErrClosed
-	}
-	defer d.gate.leave()
-	return d.write.doAlone(ctx, func(*sqlite.Conn) error {
-		d.write.noteChange()
-		return f()
-	})
-}
-
-// driver opens the database through database/sql for goose. It uses the same
-// SQLite library as the connections of this package, so closing it drops none
-// of their locks.
-func (d *liteDB) driver() (*sql.DB, error) {
+// openFile uses the same SQLite library as package db, so closing the file
+// drops none of the locks of its connections.
+func openFile(path string) (*sql.DB, error) {
 	query := url.Values{
 		"_pragma": {"busy_timeout(5000)", "foreign_keys(1)", "synchronous(2)"},
 		"_txlock": {"immediate"},
 	}
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(d.path), RawQuery: query.Encode()}
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
 	return sql.Open("sqlite", name.String())
 }
 
-// driver opens the database through database/sql for goose, without the
-// timeouts, which a long migration would exceed.
-func (d *pgDB) driver() (*sql.DB, error) { return stdlib.OpenDB(*d.config.Copy()), nil }
+// dialectOf returns goose's name for each engine.
+var dialectOf = map[string]goose.Dialect{"sqlite": goose.DialectSQLite3, "postgres": goose.DialectPostgres}
 
-// withProvider calls f with the migrations of an engine. With locked, other
-// replicas wait. The lock belongs to a session, which a transaction pooler does
-// not provide.
-func withProvider(ctx context.Context, open func() (*sql.DB, error), dialect goose.Dialect, locked bool, files fs.FS,
-	f func(context.Context, *goose.Provider, fs.FS) (Schema, error)) (_ Schema, err error) {
-	driver, err := open()
+// withProvider calls f with the migrations of the database's engine.
+func withProvider(ctx context.Context, d db.DB, files fs.FS,
+	f func(context.Context, *goose.Provider, fs.FS) (State, error)) (_ State, err error) {
+	driver, options, err := open(d)
 	if err != nil {
-		return Schema{}, fmt.Errorf("db: %w", err)
+		return State{}, fmt.Errorf("db: %w", err)
 	}
 	defer func() { err = errors.Join(err, driver.Close()) }()
-	options := []goose.ProviderOption{
-		goose.WithDisableGlobalRegistry(true),
-		goose.WithLogger(goose.NopLogger()),
-	}
-	if locked {
-		// One try a second, at most 5 minutes.
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
-		if err != nil {
-			return Schema{}, fmt.Errorf("db: %w", err)
-		}
-		options = append(options, goose.WithSessionLocker(locker))
-	}
-	provider, err := goose.NewProvider(dialect, driver, files, options...)
+	engine := d.Dialect().Name
+	files = ofEngine{files, engine}
+	options = append(options, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	provider, err := goose.NewProvider(dialectOf[engine], driver, files, options...)
 	if err != nil {
-		return Schema{}, fmt.Errorf("db: migrations: %w", err)
+		return State{}, fmt.Errorf("db: migrations: %w", err)
 	}
 	return f(ctx, provider, files)
 }
@@ -214,25 +210,25 @@ func latest(files fs.FS) int64 {
 	return highest
 }
 
-func up(ctx context.Context, provider *goose.Provider, files fs.FS) (Schema, error) {
-	schema, err := schemaOf(ctx, provider, files)
-	if err != nil || schema.Current() {
-		return schema, err
+func up(ctx context.Context, provider *goose.Provider, files fs.FS) (State, error) {
+	state, err := stateOf(ctx, provider, files)
+	if err != nil || state.Current() {
+		return state, err
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return schema, fmt.Errorf("db: migrate: %w", mapError(err))
+		return state, fmt.Errorf("db: migrate: %w", db.MapError(err))
 	}
-	return schemaOf(ctx, provider, files)
+	return stateOf(ctx, provider, files)
 }
 
-func schemaOf(ctx context.Context, provider *goose.Provider, files fs.FS) (Schema, error) {
+func stateOf(ctx context.Context, provider *goose.Provider, files fs.FS) (State, error) {
 	version, err := provider.GetDBVersion(ctx)
 	if err != nil {
-		return Schema{}, fmt.Errorf("db: migrations: %w", mapError(err))
+		return State{}, fmt.Errorf("db: migrations: %w", db.MapError(err))
 	}
-	schema := Schema{Version: version, Latest: latest(files)}
-	if schema.Version > schema.Latest {
-		return schema, &NewerError{schema}
+	state := State{Version: version, Latest: latest(files)}
+	if state.Version > state.Latest {
+		return state, &NewerError{state}
 	}
-	return schema, nil
+	return state, nil
 }

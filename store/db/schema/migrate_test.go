@@ -1,4 +1,4 @@
-package db_test
+package schema_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/test/dbtest"
 )
 
@@ -38,17 +39,17 @@ func TestMigrateRunsTextOfTheEngine(t *testing.T) {
 			"0001_a.sql": "create table a (n bigint);",
 			"0002_b.sql": "create table b (/*sqlite: of_sqlite *//*postgres: of_postgres */ bigint);",
 		})
-		if schema, err := db.StatusFiles(ctx, d, set); err != nil || schema != (db.Schema{Version: 0, Latest: 2}) {
-			t.Errorf("before: %+v, %v", schema, err)
+		if state, err := schema.StatusFiles(ctx, d, set); err != nil || state != (schema.State{Version: 0, Latest: 2}) {
+			t.Errorf("before: %+v, %v", state, err)
 		}
 		for range 2 { // the second time there is nothing to do
-			schema, err := db.MigrateFiles(ctx, d, set)
-			if err != nil || !schema.Current() || schema.Version != 2 {
-				t.Fatalf("%+v, %v", schema, err)
+			state, err := schema.MigrateFiles(ctx, d, set)
+			if err != nil || !state.Current() || state.Version != 2 {
+				t.Fatalf("%+v, %v", state, err)
 			}
 		}
-		run(t, d, "insert into a (n) values (1)")
-		run(t, d, "insert into b (of_"+d.Dialect().Name+") values (1)")
+		dbtest.Run(t, d, "insert into a (n) values (1)")
+		dbtest.Run(t, d, "insert into b (of_"+d.Dialect().Name+") values (1)")
 	})
 }
 
@@ -59,21 +60,21 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 			"0001_a.sql": "create table a (n bigint);",
 			"0002_b.sql": "create table b (n bigint); insert into b (n) values (1); insert into nowhere (n) values (1);",
 		}
-		if _, err := db.MigrateFiles(ctx, d, files(texts)); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		if _, err := schema.MigrateFiles(ctx, d, files(texts)); err == nil || !strings.Contains(err.Error(), "nowhere") {
 			t.Fatalf("got %v", err)
 		}
-		schema, err := db.StatusFiles(ctx, d, files(texts))
-		if err != nil || schema.Version != 1 {
-			t.Errorf("%+v, %v", schema, err)
+		state, err := schema.StatusFiles(ctx, d, files(texts))
+		if err != nil || state.Version != 1 {
+			t.Errorf("%+v, %v", state, err)
 		}
-		if err := tryExec(d, "insert into b (n) values (2)"); err == nil {
+		if err := dbtest.Exec(d, "insert into b (n) values (2)"); err == nil {
 			t.Error("the failed migration left its table")
 		}
 		texts["0002_b.sql"] = "create table b (n bigint);"
-		if _, err := db.MigrateFiles(ctx, d, files(texts)); err != nil {
+		if _, err := schema.MigrateFiles(ctx, d, files(texts)); err != nil {
 			t.Errorf("the repaired migration: %v", err)
 		}
-		run(t, d, "insert into b (n) values (2)")
+		dbtest.Run(t, d, "insert into b (n) values (2)")
 	})
 }
 
@@ -82,14 +83,14 @@ func TestNewerDataBaseIsRefused(t *testing.T) {
 		d := dbtest.Open(t, url, db.Options{})
 		old := map[string]string{"0001_a.sql": "create table a (n bigint);"}
 		both := map[string]string{"0001_a.sql": old["0001_a.sql"], "0002_b.sql": "create table b (n bigint);"}
-		if _, err := db.MigrateFiles(ctx, d, files(both)); err != nil {
+		if _, err := schema.MigrateFiles(ctx, d, files(both)); err != nil {
 			t.Fatal(err)
 		}
-		var newer *db.NewerError
-		if _, err := db.MigrateFiles(ctx, d, files(old)); !errors.As(err, &newer) || newer.Version != 2 || newer.Latest != 1 {
+		var newer *schema.NewerError
+		if _, err := schema.MigrateFiles(ctx, d, files(old)); !errors.As(err, &newer) || newer.Version != 2 || newer.Latest != 1 {
 			t.Errorf("Migrate: %v", err)
 		}
-		if _, err := db.StatusFiles(ctx, d, files(old)); !errors.As(err, &newer) || !strings.Contains(err.Error(), "newer program") {
+		if _, err := schema.StatusFiles(ctx, d, files(old)); !errors.As(err, &newer) || !strings.Contains(err.Error(), "newer program") {
 			t.Errorf("Status: %v", err)
 		}
 	})
@@ -112,8 +113,8 @@ func TestReplicasMigrateOnce(t *testing.T) {
 		go func() {
 			defer wait.Done()
 			<-start
-			if schema, err := db.MigrateFiles(ctx, d, files(set)); err != nil || schema.Version != 5 {
-				t.Errorf("%+v, %v", schema, err)
+			if state, err := schema.MigrateFiles(ctx, d, files(set)); err != nil || state.Version != 5 {
+				t.Errorf("%+v, %v", state, err)
 			}
 		}()
 	}
@@ -124,13 +125,13 @@ func TestReplicasMigrateOnce(t *testing.T) {
 // Calls continue during a migration, and see the new tables afterwards.
 func TestMigrateWhileOpen(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		table(t, d)
-		run(t, d, "insert into things (n) values (1)")
+		dbtest.Run(t, d, "create table things (n bigint not null primary key)")
+		dbtest.Run(t, d, "insert into things (n) values (1)")
 		set := fstest.MapFS{}
 		// The migrations of the database, and one more.
-		err := fs.WalkDir(db.Migrations(), ".", func(path string, e fs.DirEntry, err error) error {
+		err := fs.WalkDir(schema.Migrations(), ".", func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {
-				text, err := fs.ReadFile(db.Migrations(), path)
+				text, err := fs.ReadFile(schema.Migrations(), path)
 				set[path] = &fstest.MapFile{Data: text}
 				return err
 			}
@@ -140,13 +141,13 @@ func TestMigrateWhileOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		set["9000_more.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nalter table things add column more bigint not null default 4;")}
-		if _, err := db.MigrateFiles(ctx, d, set); err != nil {
+		if _, err := schema.MigrateFiles(ctx, d, set); err != nil {
 			t.Fatal(err)
 		}
 		var n, more int
-		get(t, d, []any{&n}, "select count(*) from things")
-		get(t, d, []any{&more}, "select more from things")
-		run(t, d, "insert into things (n) values (2)")
+		dbtest.Get(t, d, []any{&n}, "select count(*) from things")
+		dbtest.Get(t, d, []any{&more}, "select more from things")
+		dbtest.Run(t, d, "insert into things (n) values (2)")
 		if n != 1 || more != 4 {
 			t.Error(n, more)
 		}
@@ -156,7 +157,7 @@ func TestMigrateWhileOpen(t *testing.T) {
 // Migrations are numbered 0001, 0002 and so on. Each text for one engine names
 // an existing engine; otherwise it would be a comment on both.
 func TestMigrationFiles(t *testing.T) {
-	names, err := fs.Glob(db.Migrations(), "*.sql")
+	names, err := fs.Glob(schema.Migrations(), "*.sql")
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
@@ -165,7 +166,7 @@ func TestMigrationFiles(t *testing.T) {
 		if want := fmt.Sprintf("%04d_", i+1); !strings.HasPrefix(name, want) {
 			t.Errorf("%s: want a name that begins with %s", name, want)
 		}
-		text, err := fs.ReadFile(db.Migrations(), name)
+		text, err := fs.ReadFile(schema.Migrations(), name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,12 @@
-package db
+package schema
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"kartei/store/db"
 )
 
 // Table is one table as the database describes it.
@@ -37,8 +39,8 @@ func (t *Table) Spread() bool {
 // describing holds the queries that describe an engine's tables. Each returns
 // the name of the table first; the order of the rows is that of the
 // description.
-var describing = map[*Dialect]struct{ columns, keys, uniques, foreign string }{
-	sqliteDialect: {
+var describing = map[string]struct{ columns, keys, uniques, foreign string }{
+	"sqlite": {
 		columns: `select t.name, c.name, lower(c.type) from sqlite_schema t join pragma_table_xinfo(t.name) c
 			where t.type = 'table' and t.name not like 'sqlite_%' and c.hidden = 0 order by t.name, c.name`,
 		keys: `select t.name, c.name from sqlite_schema t join pragma_table_xinfo(t.name) c
@@ -48,7 +50,7 @@ var describing = map[*Dialect]struct{ columns, keys, uniques, foreign string }{
 		foreign: `select t.name, cast(f.id as text), f."from", f."table" from sqlite_schema t join pragma_foreign_key_list(t.name) f
 			where t.type = 'table' order by t.name, f.id, f.seq`,
 	},
-	postgresDialect: {
+	"postgres": {
 		columns: `select c.relname::text, a.attname::text, format_type(a.atttypid, null) from pg_class c join pg_attribute a on a.attrelid = c.oid
 			where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and a.attnum > 0 and not a.attisdropped
 			and a.attgenerated = '' order by c.relname::text collate "C", a.attname::text collate "C"`,
@@ -68,11 +70,11 @@ var describing = map[*Dialect]struct{ columns, keys, uniques, foreign string }{
 
 // Tables describes all tables but that of the migrations. A table comes after
 // those that it references; otherwise they are sorted by name.
-func Tables(ctx context.Context, d DB) ([]Table, error) {
+func Tables(ctx context.Context, d db.DB) ([]Table, error) {
 	byName := map[string]*Table{}
-	err := d.Read(ctx, func(tx Tx) error {
+	err := d.Read(ctx, func(tx db.Tx) error {
 		clear(byName)
-		say := describing[tx.Dialect()]
+		say := describing[tx.Dialect().Name]
 		err := eachText(ctx, tx, say.columns, 3, func(v []string) error {
 			if v[0] == "goose_db_version" {
 				return nil
@@ -135,7 +137,7 @@ func group(lists *[][]string, last *string, v []string) {
 }
 
 // eachText calls f with each row of n text columns.
-func eachText(ctx context.Context, tx Tx, query string, n int, f func([]string) error) error {
+func eachText(ctx context.Context, tx db.Tx, query string, n int, f func([]string) error) error {
 	rows, err := tx.Query(ctx, query)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package db_test
+package schema_test
 
 import (
 	"context"
@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"kartei/store/db"
+	"kartei/store/db/schema"
 	"kartei/test/dbtest"
 )
 
-// Every table but those of db.Whole leads with the organization, and so do all
+// Every table but those of schema.Whole leads with the organization, and so do all
 // unique indexes and foreign keys. So a cluster can distribute the rows by it
 // and check each on one server.
 func TestSchemaSpreadsByOrganization(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		tables, err := db.Tables(context.Background(), d)
+		tables, err := schema.Tables(context.Background(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,9 +25,9 @@ func TestSchemaSpreadsByOrganization(t *testing.T) {
 		found := map[string]bool{}
 		for _, table := range tables {
 			found[table.Name] = true
-			if db.Whole[table.Name] != "" {
+			if schema.Whole[table.Name] != "" {
 				for _, refers := range table.Refers {
-					if db.Whole[refers] == "" {
+					if schema.Whole[refers] == "" {
 						t.Errorf("%s, which is whole, refers to %s, which is spread", table.Name, refers)
 					}
 				}
@@ -43,7 +44,7 @@ func TestSchemaSpreadsByOrganization(t *testing.T) {
 				}
 			}
 		}
-		for name := range db.Whole {
+		for name := range schema.Whole {
 			if !found[name] {
 				t.Errorf("there is no table %s", name)
 			}
@@ -54,15 +55,15 @@ func TestSchemaSpreadsByOrganization(t *testing.T) {
 // Both engines describe the same tables.
 func TestTablesOfBothEngines(t *testing.T) {
 	ctx := context.Background()
-	lite, err := db.Tables(ctx, dbtest.SQLite(t))
+	lite, err := schema.Tables(ctx, dbtest.SQLite(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	post, err := db.Tables(ctx, dbtest.Postgres(t))
+	post, err := schema.Tables(ctx, dbtest.Postgres(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	same := func(a, b db.Table) bool {
+	same := func(a, b schema.Table) bool {
 		return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) && slices.Equal(a.Key, b.Key) &&
 			len(a.Uniques) == len(b.Uniques) && len(a.Foreign) == len(b.Foreign) && len(a.Refers) == len(b.Refers)
 	}

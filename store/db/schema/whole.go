@@ -1,4 +1,4 @@
-package db
+package schema
 
 // Whole holds the tables that stay on the coordinator of a cluster, through
 // which all statements go, each with its reason. The rows of every other table

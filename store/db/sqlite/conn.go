@@ -1,4 +1,4 @@
-// Package sqlite owns the calls into the SQLite library: connections, prepared statements, online backup.
+// Package sqlite owns the calls into the SQLite library: connections, prepared statements, the mapping of the file.
 //
 // It uses the library's C interface directly, as modernc.org/sqlite translates
 // it, below database/sql. A point read costs half as much as through the driver
@@ -35,6 +35,9 @@ const (
 	// NoRoomForIndex is an extended code: the index of the log cannot grow.
 	NoRoomForIndex = lib.SQLITE_IOERR_SHMSIZE
 )
+
+// Head begins every SQLite file. See https://www.sqlite.org/fileformat.html.
+const Head = "SQLite format 3\x00"
 
 // maxStatements bounds the prepared statements of a connection. The product has
 // some hundred; a statement takes about 10 KiB.

@@ -15,7 +15,7 @@
 
 ------------------------------------------------------------ Who is calling ----
 -- These tables are small and belong to the instance: they are not spread over a
--- cluster (db.Whole), and the organization does not lead their keys.
+-- cluster (schema.Whole), and the organization does not lead their keys.
 
 -- A live organization, or the sandbox beside one. An erased organization keeps
 -- its row without a name, so that its number is not used again: docs/decisions/0031.

@@ -1,0 +1,161 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"kartei/store/db/sqlite"
+)
+
+// Path returns the path of the database file, without symbolic links.
+func (d *liteDB) Path() string { return d.path }
+
+// Alone runs f between two groups of writes.
+func (d *liteDB) Alone(ctx context.Context, f func() error) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	return d.write.doAlone(ctx, func(*sqlite.Conn) error {
+		d.write.noteChange()
+		return f()
+	})
+}
+
+// CopyTo has SQLite write the copy row by row, not page by page.
+func (d *liteDB) CopyTo(path string) error {
+	if !d.gate.enter() {
+		return ErrClosed
+	}
+	defer d.gate.leave()
+	if err := d.watch.check(); err != nil {
+		return err
+	}
+	conn, err := openConn(d.path, d.opts)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return MapError(conn.Script("vacuum into '" + strings.ReplaceAll(path, "'", "''") + "'"))
+}
+
+// Inspect opens a SQLite file for a look at it, such as a copy. It fails unless
+// the file is a database of Kartei, of whatever version. It takes no lock and
+// must not be called for a database that this process has open: closing the
+// file would drop the locks of its connections.
+func Inspect(path string) (*sqlite.Conn, error) {
+	if ok, err := isSQLite(path); err != nil || !ok {
+		return nil, errors.Join(err, fmt.Errorf("%s is not an SQLite database", path))
+	}
+	conn, err := sqlite.OpenExisting(path)
+	if err != nil {
+		return nil, describeOpen(path, err)
+	}
+	if err := checkApplication(conn, path); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// realPath resolves the names of a database, so that all of them lead to the
+// same lock.
+func realPath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("db: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return real, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("db: %w", err)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("db: there is no folder %s for the database", filepath.Dir(path))
+	}
+	if err != nil {
+		return "", fmt.Errorf("db: %w", err)
+	}
+	return filepath.Join(dir, filepath.Base(path)), nil
+}
+
+// openConn opens a connection. A new database file is readable by its owner
+// only.
+func openConn(path string, opts Options) (*sqlite.Conn, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		// No connection is open yet, so closing this descriptor drops no lock.
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("db: %w", err)
+		}
+		file.Close()
+	}
+	conn, err := sqlite.Open(path)
+	if err != nil {
+		return nil, describeOpen(path, err)
+	}
+	script := settings
+	if opts.NoSync {
+		script += "pragma synchronous = off;"
+	}
+	if err := conn.Script(script); err != nil {
+		conn.Close()
+		return nil, describeOpen(path, err)
+	}
+	return conn, nil
+}
+
+// application is the application id in the header of Kartei's SQLite files:
+// "KART".
+const application = "1262572116"
+
+// claimApplication marks a new database, and refuses one of another program.
+func claimApplication(conn *sqlite.Conn, path string) error {
+	tables, err := conn.Value("select name from sqlite_schema limit 1")
+	if err != nil {
+		return describeOpen(path, err)
+	}
+	if tables == "" {
+		return MapError(conn.Script("pragma application_id = " + application))
+	}
+	return checkApplication(conn, path)
+}
+
+func checkApplication(conn *sqlite.Conn, path string) error {
+	found, err := conn.Value("pragma application_id")
+	if err != nil {
+		return describeOpen(path, err)
+	}
+	if found != application {
+		return fmt.Errorf("db: %s is the SQLite database of another program", path)
+	}
+	return nil
+}
+
+func describeOpen(path string, err error) error {
+	var lite *sqlite.Error
+	if errors.As(err, &lite) && lite.Primary() == sqlite.NotADatabase {
+		return fmt.Errorf("db: %s is not an SQLite database", path)
+	}
+	return fmt.Errorf("db: open %s: %w", path, MapError(err))
+}
+
+// isSQLite reports whether a file begins like a SQLite database. It must not be
+// called for a database that this process has open.
+func isSQLite(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, fmt.Errorf("db: %w", err)
+	}
+	defer file.Close()
+	head := make([]byte, 16)
+	n, _ := file.Read(head)
+	return strings.HasPrefix(string(head[:n]), sqlite.Head), nil
+}

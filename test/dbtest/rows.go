@@ -1,0 +1,111 @@
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"kartei/store/db"
+	"kartei/store/db/schema"
+)
+
+var ctx = context.Background()
+
+// Run runs a statement in its own transaction, which must succeed.
+func Run(t testing.TB, d db.DB, query string, args ...any) {
+	t.Helper()
+	if err := Exec(d, query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Exec runs a statement in its own transaction.
+func Exec(d db.DB, query string, args ...any) error {
+	return d.Write(ctx, func(tx db.Tx) error {
+		_, err := tx.Exec(ctx, query, args...)
+		return err
+	})
+}
+
+// Get reads one row.
+func Get(t testing.TB, d db.DB, dest []any, query string, args ...any) {
+	t.Helper()
+	err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(dest...) })
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// Texts reads one column of text.
+func Texts(t testing.TB, d db.DB, query string, args ...any) (all []string) {
+	t.Helper()
+	err := d.Read(ctx, func(tx db.Tx) (err error) {
+		all, err = db.Values[string](ctx, tx, query, args...)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return all
+}
+
+// Count returns the number of rows of a table.
+func Count(t testing.TB, d db.DB, table string) (n int) {
+	t.Helper()
+	Get(t, d, []any{&n}, "select count(*) from "+table)
+	return n
+}
+
+// Fill inserts rows into every table of a migrated database. Each column gets a
+// value of its type that differs from row to row. So a table that a copy of the
+// database omits is detected.
+func Fill(t testing.TB, d db.DB, rows int) {
+	t.Helper()
+	tables, err := schema.Tables(ctx, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.Write(ctx, func(tx db.Tx) error {
+		for _, table := range tables {
+			for i := range rows {
+				var names, marks []string
+				var args []any
+				for _, c := range table.Columns {
+					value := valueIn(table.Name, c, i)
+					names, args = append(names, c.Name), append(args, value)
+					marks = append(marks, fmt.Sprintf("$%d", len(args)))
+				}
+				tx.Queue("insert into "+table.Name+" ("+strings.Join(names, ", ")+") values ("+strings.Join(marks, ", ")+")", args...)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fixed are the values of columns with a rule.
+var fixed = map[string]string{"level": "on", "state": "open", "role": "admin", "environment": "live", "sandbox_of": ""}
+
+// valueIn returns the value of a column in row i of a table.
+func valueIn(table string, c schema.Column, i int) any {
+	switch text, known := fixed[c.Name]; {
+	case c.Name == "kind" && table == "principals":
+		return "user"
+	case c.Name == "sandbox_of":
+		return nil
+	case known && c.Type == "text" && table != "limits":
+		return text
+	case c.Name == "external_id" && i%3 == 0, c.Name == "email_folded" && table == "principals" && i%2 == 0:
+		return nil
+	case c.Type == "text":
+		return fmt.Sprintf("é\"<%d", i) // so that an api_key's principal_id is a principal's id
+	case c.Name == "rank", c.Name == "status":
+		return i % 7
+	case c.Type == "bigint":
+		return i + 1
+	}
+	return i%2 == 0
+}
