@@ -86,24 +86,6 @@ func (t *pgTx) Expect(ctx context.Context, query string, want int64) error {
 	return expect(ctx, t, query, want)
 }
 
-// assume fails the transaction unless a condition on $1 is true. Two successive
-// assumptions that wait travel as one statement, because each statement costs
-// the server 8 microseconds.
-func (t *pgTx) assume(condition string, value any) {
-	values := []any{value}
-	beside := t.assumption
-	if beside != "" {
-		last := len(t.pending) - 1
-		condition = beside + " and " + strings.ReplaceAll(condition, "$1", "$2")
-		values = append(t.pending[last].args, value)
-		t.pending = t.pending[:last]
-	}
-	t.Queue("select 1 / (case when "+condition+" then 1 else 0 end)", values...)
-	if beside == "" {
-		t.assumption = condition
-	}
-}
-
 // expect queries at once.
 func expect(ctx context.Context, t Tx, query string, want int64) error {
 	var number int64

@@ -33,33 +33,69 @@ func identity(t *testing.T) (file, recipient string) {
 	return file, made.Recipient().String()
 }
 
-// TestEncryptedBackup: only the holder of an identity can open the copy. A cut
-// or changed copy restores nothing. No plain copy remains.
+// marker is in the name of each thing of a sealed database.
+const marker = "Zwetschgendatschi"
+
+// sealed is an encrypted copy of a database with 3000 things.
+type sealed struct {
+	source       db.DB
+	file         string
+	content      []byte
+	mine, theirs string        // files of identities; only mine opens the copy
+	empty        func() string // URL of a new place to restore to
+}
+
+func seal(t *testing.T, url string) *sealed {
+	t.Helper()
+	needTools(t, url)
+	s := &sealed{source: dbtest.Open(t, url, db.Options{NoSync: true}), file: filepath.Join(t.TempDir(), "copy.age")}
+	table(t, s.source)
+	for n := range 3000 {
+		dbtest.Run(t, s.source, "insert into things (n, name) values ($1, $2)", n, fmt.Sprint(marker, n))
+	}
+	var recipient string
+	s.mine, recipient = identity(t)
+	s.theirs, _ = identity(t)
+	to, err := move.ParseRecipients([]string{"# the office", "", recipient})
+	if err != nil || len(to) != 1 {
+		t.Fatalf("%v, %v", to, err)
+	}
+	if err := move.BackupFor(ctx, s.source, s.file, to); err != nil {
+		t.Fatal(err)
+	}
+	if s.content, err = os.ReadFile(s.file); err != nil {
+		t.Fatal(err)
+	}
+	s.empty = func() string {
+		if strings.HasPrefix(url, "postgres:") {
+			return dbtest.EmptyPostgresURL(t)
+		}
+		return "sqlite:" + filepath.Join(t.TempDir(), "restored.db")
+	}
+	return s
+}
+
+// identities reads identities from files.
+func identities(t *testing.T, files ...string) move.Identities {
+	t.Helper()
+	list, err := move.ReadIdentities(files...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestEncryptedBackup: only the holder of an identity can open the copy. No
+// plain copy remains.
 func TestEncryptedBackup(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
-		needTools(t, url)
-		source := dbtest.Open(t, url, db.Options{NoSync: true})
-		table(t, source)
-		const marker = "Zwetschgendatschi"
-		for n := range 3000 {
-			dbtest.Run(t, source, "insert into things (n, name) values ($1, $2)", n, fmt.Sprint(marker, n))
+		s := seal(t, url)
+		for _, plain := range []string{marker, "things", "SQLite format", "PGDMP"} {
+			if bytes.Contains(s.content, []byte(plain)) {
+				t.Errorf("the copy holds %q", plain)
+			}
 		}
-		mine, recipient := identity(t)
-		theirs, _ := identity(t)
-		to, err := move.ParseRecipients([]string{"# the office", "", recipient})
-		if err != nil || len(to) != 1 {
-			t.Fatalf("%v, %v", to, err)
-		}
-		dir := t.TempDir()
-		file := filepath.Join(dir, "copy.age")
-		if err := move.BackupFor(ctx, source, file, to); err != nil {
-			t.Fatal(err)
-		}
-		bytesOf, err := os.ReadFile(file)
-		if err != nil || bytes.Contains(bytesOf, []byte(marker)) || bytes.Contains(bytesOf, []byte("things")) || bytes.Contains(bytesOf, []byte("SQLite format")) || bytes.Contains(bytesOf, []byte("PGDMP")) {
-			t.Errorf("the copy can be read: %v", err)
-		}
-		places := []string{dir}
+		places := []string{filepath.Dir(s.file)}
 		if path, is := strings.CutPrefix(url, "sqlite:"); is {
 			places = append(places, filepath.Dir(path))
 		}
@@ -68,57 +104,62 @@ func TestEncryptedBackup(t *testing.T) {
 				t.Errorf("drafts stayed: %v", left)
 			}
 		}
-
-		empty := func() string {
-			if strings.HasPrefix(url, "postgres:") {
-				return dbtest.EmptyPostgresURL(t)
-			}
-			return "sqlite:" + filepath.Join(t.TempDir(), "restored.db")
-		}
-		identities := func(files ...string) move.Identities {
-			list, err := move.ReadIdentities(files...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return list
-		}
-		target := empty()
-		refused := func(what, from string, with move.Identities, words string) {
-			t.Helper()
-			_, err := move.RestoreWith(ctx, from, target, false, with)
-			if err == nil || !strings.Contains(err.Error(), words) {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-		refused("no identity", file, nil, "--identity")
-		if _, err := move.Restore(ctx, file, target, false); !errors.Is(err, move.ErrEncrypted) {
+		target := s.empty()
+		if _, err := move.Restore(ctx, s.file, target, false); !errors.Is(err, move.ErrEncrypted) || !strings.Contains(err.Error(), "--identity") {
 			t.Errorf("no identity: %v", err)
 		}
-		if err := move.CheckCopy(file, identities(theirs)); err == nil {
+		if err := move.CheckCopy(s.file, identities(t, s.theirs)); err == nil {
 			t.Error("the check takes another identity")
 		}
-		refused("another identity", file, identities(theirs), "for others")
-		spoilt := func(name string, content []byte) string {
-			path := filepath.Join(t.TempDir(), name)
+		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs)); err == nil || !strings.Contains(err.Error(), "for others") {
+			t.Errorf("another identity: %v", err)
+		}
+		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs, s.mine)); err != nil {
+			t.Fatal(err)
+		}
+		restored := dbtest.Open(t, target, db.Options{})
+		if n := dbtest.Texts(t, restored, "select cast(count(*) as text) from things where name like '"+marker+"%'"); len(n) != 1 || n[0] != "3000" {
+			t.Errorf("restored %v", n)
+		}
+		plain := filepath.Join(t.TempDir(), "plain")
+		if err := move.Backup(ctx, s.source, plain); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := move.RestoreWith(ctx, plain, s.empty(), false, identities(t, s.mine)); err == nil || !strings.Contains(err.Error(), "not an encrypted copy") {
+			t.Errorf("an identity for a plain copy: %v", err)
+		}
+	})
+}
+
+// TestDamagedEncryptedBackup: a cut or changed copy restores nothing.
+func TestDamagedEncryptedBackup(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		s := seal(t, url)
+		target, with := s.empty(), identities(t, s.mine)
+		refused := func(what string, content []byte) {
+			t.Helper()
+			path := filepath.Join(t.TempDir(), "damaged")
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			return path
+			if _, err := move.RestoreWith(ctx, path, target, false, with); err == nil || !strings.Contains(err.Error(), "damaged") {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
-		for _, keep := range []int{len(bytesOf) - 1, len(bytesOf) - 17, len(bytesOf) / 2, 64<<10 + 300, 250, 100, 30} {
-			refused("cut off", spoilt("cut", bytesOf[:min(keep, len(bytesOf)-1)]), identities(mine), "damaged")
+		for _, keep := range []int{len(s.content) - 1, len(s.content) - 17, len(s.content) / 2, 64<<10 + 300, 250, 100, 30} {
+			refused("cut off", s.content[:min(keep, len(s.content)-1)])
 		}
 		// age writes chunks of 64 KiB and a tag of 16 bytes, so a copy that is
 		// cut there has only whole chunks.
-		header := bytes.Index(bytesOf, []byte("\n---")) + 1
-		header += bytes.IndexByte(bytesOf[header:], '\n') + 1 + 16
-		refused("cut between chunks", spoilt("cut", bytesOf[:header+64<<10+16]), identities(mine), "damaged")
-		for _, at := range []int{len(bytesOf) - 1, len(bytesOf) / 2, header + 5, header - 40} {
-			changed := bytes.Clone(bytesOf)
+		header := bytes.Index(s.content, []byte("\n---")) + 1
+		header += bytes.IndexByte(s.content[header:], '\n') + 1 + 16
+		refused("cut between chunks", s.content[:header+64<<10+16])
+		for _, at := range []int{len(s.content) - 1, len(s.content) / 2, header + 5, header - 40} {
+			changed := bytes.Clone(s.content)
 			changed[at] ^= 1
-			refused("changed", spoilt("changed", changed), identities(mine), "damaged")
+			refused("changed", changed)
 		}
-		refused("more at the end", spoilt("longer", append(bytes.Clone(bytesOf), "more"...)), identities(mine), "damaged")
+		refused("more at the end", append(bytes.Clone(s.content), "more"...))
 		if path, is := strings.CutPrefix(target, "sqlite:"); is {
 			left, _ := os.ReadDir(filepath.Dir(path))
 			for _, e := range left {
@@ -126,21 +167,6 @@ func TestEncryptedBackup(t *testing.T) {
 					t.Errorf("refused copies left %s", e.Name())
 				}
 			}
-		}
-
-		if _, err := move.RestoreWith(ctx, file, target, false, identities(theirs, mine)); err != nil {
-			t.Fatal(err)
-		}
-		restored := dbtest.Open(t, target, db.Options{})
-		if n := dbtest.Texts(t, restored, "select cast(count(*) as text) from things where name like '"+marker+"%'"); len(n) != 1 || n[0] != "3000" {
-			t.Errorf("restored %v", n)
-		}
-		plain := filepath.Join(dir, "plain")
-		if err := move.Backup(ctx, source, plain); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := move.RestoreWith(ctx, plain, empty(), false, identities(mine)); err == nil || !strings.Contains(err.Error(), "not an encrypted copy") {
-			t.Errorf("an identity for a plain copy: %v", err)
 		}
 	})
 }

@@ -1,0 +1,150 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"kartei/store/db"
+	"kartei/store/db/sqlite"
+)
+
+// ErrExists is the error, wrapped, of a Restore without force over an existing
+// database.
+var ErrExists = errors.New("there is a database already")
+
+// Restore creates the database named by url from a file of Backup, which it
+// checks first. Without force it refuses an existing database. With force it
+// renames an existing SQLite database and returns the new name; the tables of a
+// PostgreSQL database are replaced. A SQLite database in use is always refused.
+// For PostgreSQL, Restore needs pg_restore on PATH and an existing database.
+func Restore(ctx context.Context, from, url string, force bool) (aside string, err error) {
+	return RestoreWith(ctx, from, url, force, nil)
+}
+
+// RestoreWith is Restore for an encrypted copy that one of the identities
+// opens. The copy is read whole before anything changes.
+func RestoreWith(ctx context.Context, from, url string, force bool, identities Identities) (aside string, err error) {
+	c, err := openCopy(from, identities)
+	if err != nil {
+		return "", fmt.Errorf("db: restore: %w", err)
+	}
+	scheme, path, _ := strings.Cut(url, ":")
+	switch scheme {
+	case "sqlite":
+		aside, err = restoreSQLite(c, path, force)
+	case "postgres", "postgresql":
+		err = restorePostgres(ctx, c, url, force)
+	default:
+		err = fmt.Errorf("the database must be sqlite:PATH or postgres://USER@HOST/NAME")
+	}
+	if err != nil {
+		return "", fmt.Errorf("db: restore: %w", err)
+	}
+	return aside, nil
+}
+
+// checkEngine refuses a backup of the other engine, by the first bytes of the
+// file. It must not be called for a SQLite database that this process has open.
+func checkEngine(c *copied, postgres bool) error {
+	begin, err := c.head() // a shorter file belongs to neither
+	if err != nil {
+		return err
+	}
+	from := c.path
+	switch {
+	case postgres && strings.HasPrefix(begin, sqlite.Head):
+		return fmt.Errorf("%s is a copy of an SQLite database: restore it into a data folder, without --database-url, and then move it with kartei copy", from)
+	case !postgres && strings.HasPrefix(begin, "PGDMP"):
+		return fmt.Errorf("%s is an archive of pg_dump: name the PostgreSQL database that it goes into, with --database-url postgres://USER@HOST/NAME", from)
+	case !postgres && !strings.HasPrefix(begin, sqlite.Head):
+		return fmt.Errorf("%s is not an SQLite database", from)
+	}
+	return nil
+}
+
+func restoreSQLite(c *copied, path string, force bool) (aside string, err error) {
+	from := c.path
+	if isSame(from, path) {
+		return "", errors.New("the backup is the database itself")
+	}
+	if info, err := os.Stat(from + "-wal"); err == nil && info.Size() > 0 {
+		return "", fmt.Errorf("%s is a database that is in use or was not closed, not a backup", from)
+	}
+	path, unlock, err := db.LockFile(path)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if err := mustNotExist(path); err != nil && !force {
+		return "", fmt.Errorf("%w: %w", ErrExists, err)
+	}
+	if err := checkEngine(c, false); err != nil {
+		return "", err
+	}
+	draft, err := c.draft(path)
+	if draft != "" {
+		defer discard(draft)
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := checkFile(draft); err != nil {
+		return "", err
+	}
+	if aside, err = putAside(path); err != nil {
+		return "", err
+	}
+	return aside, publish(draft, path)
+}
+
+// isSame reports whether two paths lead to one file.
+func isSame(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// putAside renames a database and its log, and returns the new name. An old
+// write-ahead log beside another file would corrupt it.
+func putAside(path string) (string, error) {
+	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")
+	found := false
+	for _, suffix := range []string{"", "-wal"} {
+		err := os.Rename(path+suffix, aside+suffix)
+		if err == nil {
+			found = true
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	// SQLite rebuilds the index of the log if it is missing.
+	if err := os.Remove(path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if !found {
+		return "", nil
+	}
+	return aside, nil
+}
+
+// draft writes the content of the copy to a draft beside path. It returns the
+// name even on an error.
+func (c *copied) draft(path string) (string, error) {
+	name, err := newDraft(path, restoreDraft)
+	if err != nil {
+		return name, err
+	}
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return name, err
+	}
+	return name, errors.Join(c.each(file), file.Close())
+}

@@ -1,0 +1,187 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"kartei/store/db/sqlite"
+)
+
+const (
+	// checkpointPages is the growth of the write-ahead log, in pages of 4 KiB,
+	// that triggers a checkpoint. A page that was written many times is copied
+	// once. The index of the log finds 4,000 pages in one step.
+	checkpointPages = 4000
+	// restartPages is the size at which the writer pauses until the log can
+	// start over. Otherwise a log under constant writes would grow without
+	// limit.
+	restartPages = 4 * checkpointPages
+
+	// Erased data remains in the log, and in the file until the log is copied
+	// back. So the log is emptied emptyAfter the first change that it holds. If
+	// readers block that, it is tried again, with a backoff of at most
+	// emptyRetry. A read that blocks for longestRead is interrupted; PostgreSQL
+	// bounds statements alike. New readers need no log once all of it is copied
+	// back. So the log is empty 50 seconds after a change: emptyAfter, twice
+	// longestRead, and two retries in between. A backup is not interrupted: it
+	// holds what the log holds.
+	emptyAfter  = 15 * time.Second
+	emptyRetry  = 5 * time.Second
+	longestRead = 10 * time.Second
+	// emptyWait is the time that the writer waits for the last readers. Each
+	// attempt delays writes by at most that.
+	emptyWait = 50 * time.Millisecond
+	// emptyLate is the time after which a log that could not be emptied is
+	// reported to the operator.
+	emptyLate = time.Minute
+)
+
+// emptyLog copies the log to the file and truncates it, if that is due. On a
+// full disk the log may occupy all the space. This checkpoint comes before the
+// write, which would add the first freed megabyte to the log. It uses that
+// megabyte and frees up to 64. If a long read blocks the truncation, most of
+// the log is in the file now, and the log starts over after the read.
+func (w *liteWriter) emptyLog() {
+	if !w.reclaim {
+		return
+	}
+	_, _, err := w.conn.Checkpoint(sqlite.Truncate)
+	if w.reclaim = isFull(err); !w.reclaim {
+		w.checkpointed.Store(0)
+	}
+}
+
+// watchLog requests a checkpoint if the log has grown enough.
+func (w *liteWriter) watchLog() {
+	pages := int64(w.conn.LogPages())
+	done := w.checkpointed.Load()
+	if pages < done {
+		// The log has started over.
+		w.checkpointed.Store(0)
+		done = 0
+	}
+	if pages-done < checkpointPages {
+		return
+	}
+	select {
+	case w.checkpointNow <- struct{}{}:
+	default:
+	}
+}
+
+// noteChange schedules the emptying of the log within the promised time.
+func (w *liteWriter) noteChange() {
+	if !w.full.Load() && w.full.CompareAndSwap(false, true) {
+		w.changed <- struct{}{} // never blocks: full is cleared after the element was received
+	}
+}
+
+// checkpointLoop copies the write-ahead log to the file concurrently with the
+// writer. SQLite's automatic checkpoint would make one commit in some hundred
+// wait for two more fsyncs and the copying. The loop also empties the log some
+// time after a change, so that no erased data stays in it.
+func (w *liteWriter) checkpointLoop() {
+	defer w.checkpointDone.Done()
+	var due <-chan time.Time
+	var e emptying
+	for {
+		select {
+		case <-w.stop:
+			return
+		case <-w.checkpointNow:
+			if log, ok := w.copyLog(); ok && log >= restartPages {
+				w.restartLog()
+			}
+		case <-w.changed:
+			e = emptying{since: w.clock.Now()}
+			due = w.clock.After(emptyAfter)
+		case <-due:
+			due = nil
+			if !w.tryEmpty() {
+				due = w.clock.After(e.again(w))
+			}
+		}
+	}
+}
+
+// emptying is the state of an overdue emptying of the log.
+type emptying struct {
+	since time.Time // time of the first change
+	wait  time.Duration
+	told  bool
+}
+
+// again returns the backoff before the next attempt to empty the log.
+func (e *emptying) again(w *liteWriter) time.Duration {
+	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told {
+		e.told = true
+		w.log.Warn("the write-ahead log cannot be emptied, and may hold what was erased: a backup or another program reads the database", "since", late.String())
+	}
+	e.wait = min(max(2*e.wait, time.Second), emptyRetry)
+	return e.wait
+}
+
+// copyLog copies as much of the log as is possible without waiting, and returns
+// its number of pages.
+func (w *liteWriter) copyLog() (log int, ok bool) {
+	log, done, err := w.checkpoints.Checkpoint(sqlite.Passive)
+	if err != nil {
+		if !isFull(err) { // Writes reports that
+			w.log.Warn("checkpoint failed", "error", err)
+		}
+		return 0, false
+	}
+	w.checkpointed.Store(int64(done))
+	return log, true
+}
+
+// tryEmpty copies the log to the file and truncates it, and reports whether it
+// succeeded. Most is copied concurrently with the writer, which then waits for
+// the rest and, for a moment, for readers of the log.
+func (w *liteWriter) tryEmpty() bool {
+	if log, ok := w.copyLog(); !ok || int64(log) > w.checkpointed.Load() {
+		w.interruptLong()
+		return false
+	}
+	err := w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
+		conn.BusyTimeout(emptyWait)
+		defer conn.BusyTimeout(busyTimeout)
+		_, _, err := conn.Checkpoint(sqlite.Truncate)
+		if err == nil {
+			w.checkpointed.Store(0)
+			w.full.Store(false)
+		}
+		return err
+	})
+	var lite *sqlite.Error
+	switch {
+	case err == nil:
+		w.empties.Add(1)
+		return true
+	case errors.As(err, &lite) && lite.Primary() == sqlite.Busy:
+		w.interruptLong()
+	case !errors.Is(err, ErrClosed) && !isFull(err):
+		w.log.Warn("the write-ahead log was not emptied", "error", err)
+	}
+	return false
+}
+
+// restartLog pauses the writer while the rest of the log is copied and its last
+// readers finish.
+func (w *liteWriter) restartLog() {
+	err := w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
+		_, _, err := conn.Checkpoint(sqlite.Restart)
+		select {
+		case <-w.checkpointNow: // an earlier request, fulfilled by this checkpoint
+		default:
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		w.restarts.Add(1)
+	case !errors.Is(err, ErrClosed):
+		w.log.Warn("write-ahead log goes on growing", "error", err)
+	}
+}
