@@ -38,7 +38,7 @@ lint:
 # is written down, and where one takes something back this fails and says what.
 openapi:
 	@for document in api/openapi/*.json; do \
-		$(GO) run ./cmd/kartei openapi draft "$$(basename "$$document" .json)" >"$$document.new" && mv "$$document.new" "$$document" || exit 1; \
+		$(GO) run ./cmd/kartei openapi draft "$$(basename "$$document" .json)" >"$$document.new" && mv "$$document.new" "$$document" || { rm -f "$$document.new"; exit 1; }; \
 	done
 	@ci/frozen.sh --write
 	@$(GO) test ./api/draft -run 'TestPublished$$' -grow
@@ -48,12 +48,14 @@ openapi:
 retract:
 	@$(GO) test ./api/draft -run 'TestPublished$$' -retract
 
-# Writes what pages take from the code: the tables of settings, the tree in README,
-# the SQL of each family of records (record/testdata/statements).
+# Writes what files take from the code: the tables of settings, the tree in README,
+# the SQL of each family of records (record/testdata/statements), and the members
+# that the recorded answers have gained (api/testdata).
 docs:
 	@$(GO) test ./config -run 'SettingsPage$$' -write
 	@$(GO) test . -run 'ReadmeTree$$' -write
 	@$(GO) test ./record -run 'TestStatements$$' -write
+	@$(GO) test ./api -run 'TestRecordedCalls$$' -record
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')

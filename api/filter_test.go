@@ -4,12 +4,15 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/app"
+	"kartei/docs"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -48,27 +51,53 @@ func creator(family string) *api.Operation {
 	return nil
 }
 
+// narrowedBy returns the example of a family's filter, its allowed values if it
+// is an enumeration, and the prefix of its values if they are ids.
+func narrowedBy(t testing.TB, family, parameter string) (example string, enum []string, prefix string) {
+	t.Helper()
+	for op := range rows() {
+		if op.ID != family+".list" {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(op.Run.Input) {
+			if f.Tag.Get("query") == parameter {
+				if values := f.Tag.Get("enum"); values != "" {
+					enum = strings.Split(values, ",")
+				}
+				prefix, _, _ = strings.Cut(f.Tag.Get("prefix"), ",")
+				return f.Tag.Get("example"), enum, prefix
+			}
+		}
+	}
+	t.Fatalf("%s.list has no filter %s, which Parameters of api/versions.go names", family, parameter)
+	return "", nil, ""
+}
+
 // values returns possible values for a parameter's member.
 func (f *filing) values(parameter string) []string {
 	if f.named[parameter] != nil {
 		return f.named[parameter]
 	}
-	var list []string
-	switch parameter {
-	case "email":
+	f.T.Helper()
+	said, list, prefix := narrowedBy(f.T, f.family, parameter)
+	switch {
+	case list != nil:
+	case parameter == "email":
 		list = []string{"a@kanzlei.example", "Anna.Berg@Kanzlei.example", "b+c@kanzlei.example"}
-	case "externalId":
+	case parameter == "externalId":
 		list = []string{"crm-1", "crm-2", "crm 3&x=ü"}
-	case "status":
-		list = []string{"open", "completed"}
-	case "assigneeId":
+	case parameter == "assigneeId":
 		list = []string{f.people[0].Principal, f.people[2].Principal}
-	default: // a reference
-		family := map[string]string{"companyId": "companies", "contactId": "contacts", "taskId": "tasks"}[parameter]
-		if op := creator(family); op != nil {
-			for range 2 {
-				list = append(list, create(f.T, f.people[0], op, example(f.T, op)).Text("id"))
-			}
+	case prefix == "":
+		list = []string{said}
+	default:
+		target := slices.IndexFunc(api.Families, func(other app.Family) bool { return other.Prefix == prefix })
+		if target < 0 {
+			f.T.Fatalf("%s: no family has the prefix %s of the filter %s", f.family, prefix, parameter)
+		}
+		op := creator(api.Families[target].Plural)
+		for range 2 {
+			list = append(list, create(f.T, f.people[0], op, example(f.T, op)).Text("id"))
 		}
 	}
 	f.named[parameter] = list
@@ -306,28 +335,33 @@ func TestFilterRules(t *testing.T) {
 		}
 		path := creator(family).Path
 		for _, p := range parameters {
-			value := map[string]string{"status": "open", "email": "a@b.example", "externalId": "x"}[p]
-			if prefix := map[string]string{"companyId": "cmp_", "contactId": "con_", "taskId": "tsk_", "assigneeId": "usr_"}[p]; prefix != "" {
-				value = prefix + "01jb2z5k3xf0q8r9s7t6v5w4y3"
-				for _, malformed := range []string{"x", "doc_01jb2z5k3xf0q8r9s7t6v5w4y3", value + "0"} {
+			value, enum, prefix := narrowedBy(t, family, p)
+			empty := "TOO_SHORT"
+			if prefix != "" {
+				empty = "INVALID_FORMAT"
+				for _, malformed := range []string{"x", "evt_01jb2z5k3xf0q8r9s7t6v5w4y3", value + "0"} {
 					a := c.Do("GET", path+"?"+p+"="+malformed, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST")
 					if got := a.Fields(); len(got) != 1 || !strings.HasPrefix(got[0], p+" ") {
 						t.Errorf("%s=%s: %v", p, malformed, got)
 					}
 				}
 			}
-			if p == "status" {
-				wantFields(t, c.Do("GET", path+"?status=OPEN", nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), "status NOT_IN_ENUM")
+			if enum != nil {
+				empty = "NOT_IN_ENUM"
+				wantFields(t, c.Do("GET", path+"?"+p+"="+strings.ToUpper(value), nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" NOT_IN_ENUM")
+			}
+			if !strings.Contains(string(docs.Guide), "`"+p+"=`") {
+				t.Errorf("docs/guide.md does not name the filter %s of %s", p, family)
 			}
 			by := p + "=" + url.QueryEscape(value)
 			for _, at := range []string{path, path + "/count"} {
 				wantFields(t, c.Do("GET", at+"?"+by, nil, "Svc-Version", old).Want(400, "UNKNOWN_PARAMETER"), p+" UNKNOWN_FIELD")
 				c.Do("GET", at+"?"+by, nil, "Svc-Version", next).Want(200)
 				wantFields(t, c.Do("GET", at+"?q=x&"+by, nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" FORBIDDEN_COMBINATION")
-				wantFields(t, c.Do("GET", at+"?"+p+"=", nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" "+map[string]string{"status": "NOT_IN_ENUM", "email": "TOO_SHORT", "externalId": "TOO_SHORT", "companyId": "INVALID_FORMAT", "contactId": "INVALID_FORMAT", "taskId": "INVALID_FORMAT", "assigneeId": "INVALID_FORMAT"}[p])
+				wantFields(t, c.Do("GET", at+"?"+p+"=", nil, "Svc-Version", next).Want(400, "INVALID_REQUEST"), p+" "+empty)
 				// White space alone is no member's value, and does not mean
 				// 'not set'.
-				if p == "email" || p == "externalId" {
+				if empty == "TOO_SHORT" {
 					if a := c.Do("GET", path+"?"+p+"=%20", nil, "Svc-Version", next).Want(200); len(a.Data()) != 0 {
 						t.Errorf("%s of white space finds %s", p, a.Body)
 					}

@@ -46,7 +46,7 @@ type answer struct {
 	Body    string            `json:"body,omitzero"`
 }
 
-var fillIn = flag.Bool("record", false, "fill in the answers that a recording has not, and what those that it has have gained; nothing else of them is changed")
+var fillIn = flag.Bool("record", false, "fill in the answers that a recording has not, and what those that it has have gained; nothing else of them is changed (make docs)")
 
 // names maps the ids and cursors of one run to their names in the recording, by
 // order of appearance.
@@ -271,7 +271,7 @@ func firstDifference(was, is *answer) string {
 		same++
 	}
 	around := func(text string) string { return text[max(0, same-60):min(len(text), same+60)] }
-	return fmt.Sprintf("from byte %d on: was ...%s...\nand is ...%s...\nWhere it only has more members, go test ./api -run Recorded -record takes it over.", same, around(a), around(b))
+	return fmt.Sprintf("from byte %d on: was ...%s...\nand is ...%s...\nWhere it only has more members, make docs writes them.", same, around(a), around(b))
 }
 
 // TestGained checks that -record accepts only differences that clients do not

@@ -34,15 +34,15 @@ func Reference(version string) ([]byte, error) { return document(version, api.Op
 //
 //	example       value for examples: JSON for arrays, null, or else the text itself
 //	patch         set or clear: the member's part in the example of a merge patch
-//	min, max      the bounds of a number; the length of a text in characters;
-//	              the length of the items of an array
+//	min, max      the bounds of a number; the length of a text in characters, at
+//	              least 1 without min; the length of the items of an array
 //	minItems      least length of an array
 //	maxItems      greatest length of an array
 //	format        email, date, date-time, uri, or language (BCP 47)
 //	pattern       a pattern with the same meaning in RE2, ECMA 262 and Python
 //	enum          the allowed values, separated by commas; or iso3166; or events
 //	              for the event types that endpoints can subscribe to
-//	named         the name of the schema of these values
+//	named         on a member of a body: the name of the schema of these values
 //	default       value of an absent member
 //	prefix        prefix of the id in the field: con_ or usr_,svc_
 //	multiline     true: newline and tab are allowed
@@ -119,7 +119,7 @@ func (d *drafter) document(ops []api.Operation, webhooks bool) (object, error) {
 		root.set("webhooks", sent)
 	}
 	root.set("components", d.components())
-	return root, nil
+	return root, d.clash
 }
 
 // escapeSpaces escapes the spaces outside ASCII in patterns, so that they are
@@ -186,6 +186,8 @@ type drafter struct {
 	shared  map[string]*object // by kind of component
 	// said has the keys of all requested words, and whether the words exist.
 	said map[string]bool
+	// clash is the last error of share.
+	clash error
 }
 
 func newDrafter(version string) *drafter {
@@ -216,8 +218,8 @@ func (d *drafter) missing() error {
 // componentKinds are the sections of components, in the document's order.
 var componentKinds = []string{"schemas", "responses", "parameters", "examples", "headers"}
 
-// share adds v to the components and returns a reference to it. A component
-// with the same name must be equal.
+// share adds v to the components and returns a reference to it. A different
+// component of the same name is an error of the document.
 func (d *drafter) share(kind, name string, v any) object {
 	section := d.shared[kind]
 	if section == nil {
@@ -225,7 +227,7 @@ func (d *drafter) share(kind, name string, v any) object {
 		d.shared[kind] = section
 	}
 	if old := section.get(name); old != nil && !equal(old, v) {
-		panic(fmt.Sprintf("api: two %s are called %s", kind, name))
+		d.clash = fmt.Errorf("draft: two different %s are called %s", kind, name)
 	}
 	section.set(name, v)
 	return reference(kind, name)

@@ -70,6 +70,8 @@ func (d *drafter) parameters(op *api.Operation, preview bool) ([]object, error) 
 		switch {
 		case f.Tag.Get("path") != "":
 			out = append(out, d.pathParameter(op, f))
+		case isFilter(in, f) && op.TakesIn("", name):
+			return nil, fmt.Errorf("the filter %s belongs into Parameters of the version that it begins with, in api/versions.go", name)
 		case name != "" && op.TakesIn(d.version, name):
 			p, err := d.queryParameter(op, f)
 			if err != nil {
@@ -79,6 +81,12 @@ func (d *drafter) parameters(op *api.Operation, preview bool) ([]object, error) 
 		}
 	}
 	return append(out, d.headerParameters(op, preview)...), nil
+}
+
+// isFilter reports whether a field of an input is in the family's struct of
+// filters.
+func isFilter(input reflect.Type, f reflect.StructField) bool {
+	return declaring(input, f).Name() == "Filters"
 }
 
 func (d *drafter) pathParameter(op *api.Operation, f reflect.StructField) object {
@@ -118,7 +126,7 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 	component, in := title(name), declaring(op.Run.Input, f)
 	family := title(in.PkgPath()[strings.LastIndexByte(in.PkgPath(), '/')+1:])
 	switch old := d.shared["parameters"].lookup(component); {
-	case in.Name() == "Filters": // these have another meaning in every family
+	case isFilter(op.Run.Input, f): // these have another meaning in every family
 		component = family + component
 	case old == nil || equal(old, p):
 	case in.PkgPath() == envelopeType.PkgPath(): // another meaning of the same name: CountQ, EventListLimit

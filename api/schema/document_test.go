@@ -279,7 +279,7 @@ func TestLogsHideMembers(t *testing.T) {
 				b.Reset()
 				log.Info("said", name, "Geheimes")
 				if hidden := !strings.Contains(b.String(), "Geheimes"); hidden == slices.Contains(harmless, name) {
-					t.Errorf("%s.%s: hidden in logs is %v. Personal data belongs into forbidden of telemetry/log.go, and other members into harmless of this test", family, name, hidden)
+					t.Errorf("%s.%s: hidden in logs is %v. Personal data, and every text, belongs into forbidden of kit/telemetry/log.go, and other members into harmless of this test", family, name, hidden)
 				}
 			}
 		}
