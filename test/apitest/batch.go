@@ -101,7 +101,7 @@ func (c *Client) throughBatch(r *http.Request) *Answer {
 	}
 	inBatch.Add(1)
 	result := results[1]
-	a := &Answer{TB: c.TB, Status: result.Status, Header: batch.Header.Clone()}
+	a := &Answer{TB: c.TB, Status: result.Status, Header: batch.Header.Clone(), log: c.Logged}
 	for _, name := range []string{"Content-Type", "RateLimit", "RateLimit-Policy", "Request-Id", "Content-Length"} {
 		a.Header.Del(name)
 	}
@@ -190,7 +190,7 @@ func (c *Client) send(r *http.Request) *Answer {
 	c.Helper()
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
-	answer := &Answer{c.TB, w.Code, Received(w.Result().Header), w.Body.Bytes()}
+	answer := &Answer{c.TB, w.Code, Received(w.Result().Header), w.Body.Bytes(), c.Logged}
 	Conform(c.TB, answer.Header.Get("Svc-Version"), r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), answer.Status, answer.Header, answer.Body)
 	return answer
 }

@@ -168,7 +168,7 @@ func (c *Client) Put(session *Answer, file []byte) *Answer {
 	}
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
-	return &Answer{c.TB, w.Code, w.Result().Header, w.Body.Bytes()}
+	return &Answer{c.TB, w.Code, w.Result().Header, w.Body.Bytes(), c.Logged}
 }
 
 // Upload opens a session for a file and sends it. It returns the session's id.

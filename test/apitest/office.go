@@ -345,6 +345,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	log    *Logged
 }
 
 // Do sends a request to /v1. headers are alternating names and values. A body
@@ -416,12 +417,27 @@ func Fresh() string { return fmt.Sprintf("fresh-%d", keys.Add(1)) }
 func (a *Answer) Want(status int, code ...string) *Answer {
 	a.Helper()
 	if a.Status != status {
-		a.Fatalf("status %d, want %d: %s", a.Status, status, a.Body)
+		a.Fatalf("status %d, want %d: %s%s", a.Status, status, a.Body, a.cause())
 	}
 	if len(code) > 0 && a.Text("code") != code[0] {
 		a.Fatalf("code %q, want %q: %s", a.Text("code"), code[0], a.Body)
 	}
 	return a
+}
+
+// cause returns the line of the operator's log that says why a call failed with
+// an internal error.
+func (a *Answer) cause() string {
+	request := a.Header.Get("Request-Id")
+	if a.log == nil || a.Status != http.StatusInternalServerError || request == "" {
+		return ""
+	}
+	for line := range strings.Lines(a.log.String()) {
+		if strings.Contains(line, request) {
+			return "\n" + line
+		}
+	}
+	return ""
 }
 
 // JSON returns the answer's body as decoded JSON.

@@ -112,7 +112,7 @@ func (s *Server) Read(r *bufio.Reader, w Wire) *Answer {
 	if err != nil {
 		s.Fatalf("%s %.80s: half an answer: %v", w.Method, w.Path, err)
 	}
-	a := &Answer{s.TB, response.StatusCode, response.Header, body}
+	a := &Answer{TB: s.TB, Status: response.StatusCode, Header: response.Header, Body: body}
 	// Requests that are not valid HTTP are answered by net/http, in plain text.
 	if bytes.HasPrefix(body, []byte("{")) || w.Method == "HEAD" {
 		Conform(s.TB, a.Header.Get("Svc-Version"), w.Method, w.Path, a.Status, a.Header, a.Body)
