@@ -69,7 +69,7 @@ func TestReplay(t *testing.T) {
 		} {
 			a := post(other, "k-1").Want(422, "IDEMPOTENCY_PAYLOAD_MISMATCH")
 			if a.Header.Get("Idempotent-Replayed") != "" {
-				t.Error("a refusal says that it is a replay")
+				t.Errorf("%s: a refusal says that it is a replay", other)
 			}
 		}
 		replayed(t, first, post(body, `"k-1"`)) // the quoted form is the same key

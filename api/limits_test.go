@@ -388,16 +388,16 @@ func TestRateLimited(t *testing.T) {
 			checkHeaders(t, call.path, a)
 			p := a.JSON()
 			if got := fmt.Sprint(p["violated-policies"]); got != "[key]" {
-				t.Errorf("violated-policies %s", got)
+				t.Errorf("%s %s: violated-policies %s", call.method, call.path, got)
 			}
 			retry, err := strconv.Atoi(a.Header.Get("Retry-After"))
 			name, r, reset := left(t, a)
 			ms := int(p["retryAfterMs"].(float64))
 			if err != nil || retry < 1 || retry < reset || ms < 1 || ms > retry*1000 || ms <= (retry-1)*1000 {
-				t.Errorf("Retry-After %q, t=%d, retryAfterMs %d", a.Header.Get("Retry-After"), reset, ms)
+				t.Errorf("%s %s: Retry-After %q, t=%d, retryAfterMs %d", call.method, call.path, a.Header.Get("Retry-After"), reset, ms)
 			}
 			if name != "key" || r != 0 {
-				t.Errorf("RateLimit %q", a.Header.Get("RateLimit"))
+				t.Errorf("%s %s: RateLimit %q", call.method, call.path, a.Header.Get("RateLimit"))
 			}
 		}
 		if after := contents(t, o.DB); after != before {

@@ -133,14 +133,14 @@ func TestRejected(t *testing.T) {
 				}
 			}
 			if !strings.Contains(german["detail"].(string), "Datei") || !strings.Contains(english["detail"].(string), "file") || german["title"] == english["title"] {
-				t.Errorf("%v and %v", german, english)
+				t.Errorf("%s as %s: %v and %v", lie.name, lie.declared, german, english)
 			}
 			if got := english["detail"].(string); !strings.Contains(got, lie.said) {
 				t.Errorf("%s as %s: %q", lie.name, lie.declared, got)
 			}
 			for who, other := range map[string]*apitest.Client{"a colleague": colleague, "an admin": admin, "another organization": stranger} {
 				if got := other.Do("GET", at, nil).Want(404, "NOT_FOUND").Text("detail"); got != c.Do("GET", "/operations/opr_00000000000000000000000000", nil).Want(404).Text("detail") {
-					t.Errorf("%s is told %s", who, got)
+					t.Errorf("%s as %s: %s is told %s", lie.name, lie.declared, who, got)
 				}
 			}
 			o.Rest()
@@ -149,7 +149,7 @@ func TestRejected(t *testing.T) {
 			}
 			usedUp := c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(422, "VALIDATION_FAILED")
 			if !bytes.Contains(usedUp.Body, []byte("GET /v1"+at)) {
-				t.Errorf("%s does not lead to its operation", usedUp.Body)
+				t.Errorf("%s as %s: %s does not lead to its operation", lie.name, lie.declared, usedUp.Body)
 			}
 		}
 		events := c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data()

@@ -335,21 +335,21 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 			m := all[i].message
 			to, err := m.Header.AddressList("To")
 			if err != nil || len(to) != 1 || to[0].Name != "" || to[0].Address != want.to {
-				t.Errorf("To: %v, %v", to, err)
+				t.Errorf("to %s: To: %v, %v", want.to, to, err)
 			}
 			if got := subject(t, m); !strings.Contains(got, want.subject) || !strings.HasPrefix(got, "Kartei: ") {
-				t.Errorf("subject %q", got)
+				t.Errorf("to %s: subject %q", want.to, got)
 			}
 			if !strings.HasPrefix(all[i].body, want.text) || !strings.Contains(all[i].body, "240") || !strings.HasSuffix(all[i].body, "\nhttps://kartei.example\n") ||
 				!strings.Contains(all[i].body, "2026-11-02 09:15") {
-				t.Errorf("body %q", all[i].body)
+				t.Errorf("to %s: body %q", want.to, all[i].body)
 			}
 			if m.Header.Get("Content-Language") != want.language || m.Header.Get("Auto-Submitted") != "auto-generated" ||
 				!strings.HasPrefix(m.Header.Get("Message-Id"), "<ntc_") || !strings.HasSuffix(m.Header.Get("Message-Id"), "@kartei.example>") {
-				t.Errorf("header %v", m.Header)
+				t.Errorf("to %s: header %v", want.to, m.Header)
 			}
 			if date, err := m.Header.Date(); err != nil || !date.Equal(begin) {
-				t.Errorf("Date %v, %v", date, err)
+				t.Errorf("to %s: Date %v, %v", want.to, date, err)
 			}
 			if all[i].user != "kartei" || all[i].from != "kartei@example.com" {
 				t.Errorf("from %s as %q", all[i].from, all[i].user)

@@ -23,7 +23,7 @@ func TestFailureIsKept(t *testing.T) {
 	} {
 		text, err := encode(f)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%+v: %v", f, err)
 		}
 		kept, err := parse(text)
 		if err != nil {
@@ -36,7 +36,7 @@ func TestFailureIsKept(t *testing.T) {
 			}
 		}
 		if kept.Cause != nil || kept.Reason != "" {
-			t.Errorf("kept: %+v", kept)
+			t.Errorf("%s: kept: %+v", text, kept)
 		}
 	}
 	for _, text := range []string{"", "{", "[]", `{"code":5}`} {

@@ -102,7 +102,7 @@ func TestOwnAmongNonePrivate(t *testing.T) {
 					return err
 				}
 				if readsAndThrowsAway.MatchString(plan) {
-					t.Errorf("rows are read and thrown away:\n%s", plan)
+					t.Errorf("%s\nrows are read and thrown away:\n%s", statement, plan)
 				}
 			}
 			return nil
