@@ -255,55 +255,19 @@ func (d *drafter) value(parent reflect.Type, f member, mode schemaMode) (object,
 		t, null = t.Elem(), true
 	}
 	out := object{{"description", d.say(f.key())}}
-	if t.Kind() == reflect.Struct {
-		ref, err := d.structSchema(t, mode)
-		if err != nil {
-			return nil, err
-		}
-		if null {
-			ref = object{{"anyOf", nullable(ref)}}
-		}
-		example, err := valueExample(t)
-		if f.Tag.Get("example") == "null" {
-			example = nil
-		}
-		return append(append(out, ref...), field{"examples", []any{example}}), err
-	}
-	var err error
 	switch {
+	case t.Kind() == reflect.Struct:
+		return d.structValue(out, t, f, mode, null)
 	case t == jsonType && f.Tag.Get("problem") != "":
 		codes := strings.Split(f.Tag.Get("problem"), ",")
 		out.set("anyOf", nullable(d.share("schemas", "Problem", d.problemSchema())))
 		out.set("x-kartei-codes", codes)
 		out.set("examples", []any{problemBody(fault.Code(codes[0]))})
 		return out, nil
-	case t == jsonType && mode == answering:
-		out.set("anyOf", nullable(d.share("schemas", "JsonObject", object{
-			{"description", d.say("schema.JsonObject")}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}},
-		})))
-	case t == jsonType: // any value, since this document does not restrict it
-	case t.Kind() == reflect.Map:
-		out = append(out, typed("object", null), field{"additionalProperties", object{{"type", "string"}, {"maxLength", 2000}, {"pattern", pattern.Parameter}}})
-	case t == microsType:
-		out = append(out, typed("string", null), field{"format", "date-time"}, field{"maxLength", 64})
-	case t.Kind() == reflect.String && f.Tag.Get("named") != "" && mode != answering:
-		ref := d.namedEnum(f)
-		if null {
-			ref = object{{"anyOf", nullable(ref)}}
-		}
-		out = append(out, ref...)
-	case t.Kind() == reflect.String:
-		err = textSchema(&out, parent, f, mode, null)
-	case t.Kind() == reflect.Bool:
-		out = append(out, typed("boolean", null))
-	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
-		err = integerSchema(&out, f, null)
-	case t.Kind() == reflect.Slice:
+	case t.Kind() == reflect.Slice && t != jsonType:
 		return d.array(out, parent, f, mode)
-	default:
-		err = fmt.Errorf("has a type that the draft does not know: %s", t)
 	}
-	if err != nil {
+	if err := d.plain(&out, t, parent, f, mode, null); err != nil {
 		return nil, err
 	}
 	// In a merge patch, an absent member stays unchanged (RFC 7396). Clients
@@ -325,6 +289,53 @@ func (d *drafter) value(parent reflect.Type, f member, mode schemaMode) (object,
 		out.set("examples", []any{nil})
 	}
 	return out, nil
+}
+
+// structValue adds the schema of a struct to that of a member.
+func (d *drafter) structValue(out object, t reflect.Type, f member, mode schemaMode, null bool) (object, error) {
+	ref, err := d.structSchema(t, mode)
+	if err != nil {
+		return nil, err
+	}
+	if null {
+		ref = object{{"anyOf", nullable(ref)}}
+	}
+	example, err := valueExample(t)
+	if f.Tag.Get("example") == "null" {
+		example = nil
+	}
+	return append(append(out, ref...), field{"examples", []any{example}}), err
+}
+
+// plain adds the type of a member that is neither a struct nor a list, with its
+// bounds.
+func (d *drafter) plain(out *object, t, parent reflect.Type, f member, mode schemaMode, null bool) error {
+	switch {
+	case t == jsonType && mode == answering:
+		out.set("anyOf", nullable(d.share("schemas", "JsonObject", object{
+			{"description", d.say("schema.JsonObject")}, {"type", "object"}, {"additionalProperties", true}, {"examples", []object{{}}},
+		})))
+	case t == jsonType: // any value, since this document does not restrict it
+	case t.Kind() == reflect.Map:
+		*out = append(*out, typed("object", null), field{"additionalProperties", object{{"type", "string"}, {"maxLength", 2000}, {"pattern", pattern.Parameter}}})
+	case t == microsType:
+		*out = append(*out, typed("string", null), field{"format", "date-time"}, field{"maxLength", 64})
+	case t.Kind() == reflect.String && f.Tag.Get("named") != "" && mode != answering:
+		ref := d.namedEnum(f)
+		if null {
+			ref = object{{"anyOf", nullable(ref)}}
+		}
+		*out = append(*out, ref...)
+	case t.Kind() == reflect.String:
+		return textSchema(out, parent, f, mode, null)
+	case t.Kind() == reflect.Bool:
+		*out = append(*out, typed("boolean", null))
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		return integerSchema(out, f, null)
+	default:
+		return fmt.Errorf("has a type that the draft does not know: %s", t)
+	}
+	return nil
 }
 
 func typed(name string, null bool) field {
