@@ -173,6 +173,12 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 			if refused := got.Status == 404 || got.Status == 422; !refused && (r.Audit != "" || strings.Contains(string(got.Body), owner)) {
 				t.Errorf("%s reaches what is another person's: its function must compare the owner with the caller, as own of package settings does: %d %.60s", r.ID, got.Status, got.Body)
 			}
+			if got.Fault != nil || r.Writes() {
+				continue
+			}
+			if all := ask(t, o, api.Admin, api.Local(), r.ID, in); !strings.Contains(string(all.Body), owner) {
+				t.Errorf("%s has nothing of the owner to show or to hide: let consoleInputs make it: %d %.60s", r.ID, all.Status, all.Body)
+			}
 		}
 	})
 }
@@ -299,6 +305,8 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
 		tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 			values (1, 'job_1', 'a', 'k', 'null', 'failed', 1, 5, 1000000, '', 1000000, 1000000)`)
+		tx.Queue(`insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at)
+			values (1, $1, 'ntc_1', 1, 'unknown', '{}', 0, false, 0, 0)`, c.Principal)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
