@@ -66,12 +66,15 @@ type Duties struct {
 	// RequestLog writes calls to the request log. Of a kind without Limits it keeps
 	// a sample if they come fast (see package requestlog).
 	RequestLog bool
+	// Console opens the second table. Without it only rows that anyone may call
+	// are open: the kind is for programs, even an admin's.
+	Console bool
 }
 
 // duties is the only table of the duties of each kind.
 var duties = map[Kind]Duties{
 	Key:       {Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
-	Operator:  {},
+	Operator:  {Console: true},
 	Anonymous: {},
 	// Work that a principal began, and that continues without it, obeys the
 	// organization's switches.

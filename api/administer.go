@@ -96,10 +96,9 @@ func wrongInput(err error) error {
 	return &fault.Fault{Code: fault.InvalidRequest, Cause: err}
 }
 
-// authorize checks whether a caller may call the row. A key is for programs and
-// never opens the second table, even an admin's.
+// authorize checks whether a caller may call the row.
 func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
-	if a.Credential().Kind == access.Key && !r.Who.Has(byAnyone) || !r.Who.allows(a) {
+	if !a.Credential().Duties.Console && !r.Who.Has(byAnyone) || !r.Who.allows(a) {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
 	}
 	if r.Fresh && a.Credential().Kind != access.Operator && now >= a.Credential().FreshUntil {

@@ -25,23 +25,28 @@ import (
 	"kartei/test/operator"
 )
 
-// session is a scheme for tests. Its text is the id of an organization and of a
-// person in it, like a future session of the web application.
-const session access.Scheme = "session"
+// session and token are schemes for tests. Their text is the id of an
+// organization and of a person in it. A session is for people, as that of a web
+// application; a token is for programs.
+const session, token access.Scheme = "session", "token"
 
-// acceptSessions makes the office's directory resolve sessions.
+// acceptSessions makes the office's directory resolve both.
 func acceptSessions(o *apitest.Office) {
-	o.Directory.Accept(session, sessions(func(ctx context.Context, tx db.Tx, text string) (access.Proof, error) {
+	find := func(ctx context.Context, tx db.Tx, text string) (access.Proof, error) {
 		name, person, _ := strings.Cut(text, " ")
 		org, err := access.OrganizationIn(ctx, tx, name)
 		fresh := clock.Now(o.Clock).Add(time.Minute)
 		return access.Proof{Credential: access.Credential{ID: "ses_1", FreshUntil: fresh}, Organization: org.Number, Principal: person, Scopes: access.AllScopes()}, err
-	}))
+	}
+	tokens := sessions(find)
+	tokens.Kind, tokens.Prefix, tokens.Duties = "token", "tok_", &access.Duties{}
+	o.Directory.Accept(session, sessions(find))
+	o.Directory.Accept(token, tokens)
 }
 
-// sessions is a kind of credential without duties.
+// sessions is a kind of credential that opens the second table.
 func sessions(find func(context.Context, db.Tx, string) (access.Proof, error)) access.Finder {
-	return access.Finder{Kind: "session", Prefix: "ses_", Duties: &access.Duties{}, ByText: find,
+	return access.Finder{Kind: "session", Prefix: "ses_", Duties: &access.Duties{Console: true}, ByText: find,
 		ByID: func(context.Context, db.Tx, int64, string) (access.Proof, error) { return access.Proof{}, db.ErrNoRows }}
 }
 
@@ -90,6 +95,7 @@ func TestConsoleCallers(t *testing.T) {
 	callers := map[string]api.Credential{
 		"operator": api.Local(), "admin": person(access.Admin, o.ID), "member": person(access.Member, o.ID), "viewer": person(access.Viewer, o.ID),
 		"foreign": person(access.Admin, foreign), "nobody": {}, "key": api.Bearer(o.Key(o.User(access.Admin))),
+		"token": {Scheme: token, Text: person(access.Admin, o.ID).Text},
 	}
 	may := func(r *api.ConsoleRow, who string) bool {
 		words := strings.Fields(r.Who.String())
