@@ -220,6 +220,16 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	if _, err := move.Restore(ctx, good, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false); err != nil {
 		t.Errorf("the good one: %v", err)
 	}
+	// A copy is not restored over itself, under whatever name.
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(good, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{good, link} {
+		if _, err := move.Restore(ctx, good, "sqlite:"+target, true); err == nil || !strings.Contains(err.Error(), "the database itself") {
+			t.Errorf("over itself: %v", err)
+		}
+	}
 	// A restore to the wrong engine names the engine of the file.
 	archive := write("archive", append([]byte("PGDMP"), content[:4096]...))
 	_, err = move.Restore(ctx, archive, "sqlite:"+filepath.Join(t.TempDir(), "kartei.db"), false)
