@@ -615,9 +615,9 @@ func TestMeanwhile(t *testing.T) {
 	}
 }
 
-// TestBetween checks that a notice which is posted after a failed attempt, but
+// TestNoticeBetweenFailureAndPutBack checks that a notice which is posted after a failed attempt, but
 // before its job is put back, does not wait for the whole backoff.
-func TestBetween(t *testing.T) {
+func TestNoticeBetweenFailureAndPutBack(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		a := o.low()

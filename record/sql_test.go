@@ -67,7 +67,7 @@ func TestListsGoAlongIndexes(t *testing.T) {
 
 // In an office without private records, a member's own records are not looked
 // for among all.
-func TestOwnAmongNonePrivate(t *testing.T) {
+func TestListWithoutPrivateRecords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx := context.Background()
 		err := d.Write(ctx, func(tx db.Tx) error {

@@ -117,7 +117,7 @@ func TestSendWaits(t *testing.T) {
 }
 
 // A refused connection is retried even for a write, because nothing was sent.
-func TestSendToNobody(t *testing.T) {
+func TestSendToAClosedPort(t *testing.T) {
 	client, w, server := sender(t, nil)
 	server.Close()
 	_, err := client.Send(ctx, remote.Request{Method: "DELETE", Path: "/x"})
@@ -153,7 +153,7 @@ func TestSendRepeatsTheSame(t *testing.T) {
 
 // The key is sent to the named address only, never to another host, port or
 // scheme. A redirected write is not followed.
-func TestKeyStaysHome(t *testing.T) {
+func TestKeyIsSentToOneAddress(t *testing.T) {
 	var told []string
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		told = append(told, r.Method+r.Header.Get("Authorization"))
@@ -251,7 +251,7 @@ func TestEachOfABrokenList(t *testing.T) {
 
 // The last page of a list may have a cursor, which is for later. Interrupted
 // pages are read again.
-func TestEachEnds(t *testing.T) {
+func TestLastPageWithCursor(t *testing.T) {
 	var asked []string
 	client, w, _ := sender(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.RawQuery)

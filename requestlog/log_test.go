@@ -73,7 +73,7 @@ func query(t *testing.T, l *requestlog.Log, f requestlog.Filter) []requestlog.En
 	return out
 }
 
-func TestWhatIsAddedIsFound(t *testing.T) {
+func TestAddedEntriesAreFound(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		l := open(t, d, clock.NewFake(start))
 		want := []requestlog.Entry{call(1, 0, 200), call(1, 1, 401), {RequestID: "req_a", Method: "BREW", Organization: 1, At: noon + 2000}}
@@ -333,7 +333,7 @@ func TestWrittenAfterDelay(t *testing.T) {
 	})
 }
 
-func TestCloseWritesWhatWaits(t *testing.T) {
+func TestCloseWritesTheQueue(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		l := requestlog.New(d, clock.NewFake(start))
 		var adding sync.WaitGroup
@@ -479,7 +479,7 @@ func BenchmarkWrite(b *testing.B) {
 
 // Refused calls that cost nothing do not fill the disk: they are sampled for
 // each sender and in total. Paid calls are all kept.
-func TestUnpaidCallsAreThinned(t *testing.T) {
+func TestUnpaidCallsAreSampled(t *testing.T) {
 	unpaid := func(key string, from string, at clock.Micros) requestlog.Entry {
 		e := call(requestlog.Nobody, 0, 404)
 		e.KeyID, e.Address, e.At, e.Unpaid = key, netip.MustParseAddr(from), at, true

@@ -581,7 +581,7 @@ func TestMergingAheadOfALargeRecord(t *testing.T) {
 }
 
 // A record that was never put is put by Replace and can be removed.
-func TestReplaceAndRemoveOfWhatIsNotThere(t *testing.T) {
+func TestReplaceAndRemoveOfUnknownRecord(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
 		r := w.put(t, "usr_1", false, text("Anna", "", ""))

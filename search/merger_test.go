@@ -52,7 +52,7 @@ func (impatient) After(d time.Duration) <-chan time.Time {
 
 // The Merger packs after the commit of a Put, even if the queue of writers is
 // full at first. Without a Merger the Put packs.
-func TestMergerDoesWhatIsDue(t *testing.T) {
+func TestMergerPacksAfterAPut(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
 		w.found(t)
@@ -109,7 +109,7 @@ func TestMergerDoesWhatIsDue(t *testing.T) {
 
 // Unfinished merges of writers are finished after a time without writes, and
 // every posting is still in its place.
-func TestMergerEndsWhatWritersBegan(t *testing.T) {
+func TestMergerCompletesMergesOfWriters(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
 		w.layout.haste = 1

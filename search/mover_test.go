@@ -37,7 +37,7 @@ func (w *world) mover() *Mover {
 // A change of a record with many words writes no more blocks in its transaction
 // than one with few, whatever its new visibility is. A Mover does the rest, and
 // another Mover continues after an interruption.
-func TestMoverEndsWhatAChangeBegan(t *testing.T) {
+func TestMoverCompletesAChange(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
 		w.layout.atOnce = 50
@@ -287,7 +287,7 @@ func TestMoverServesAll(t *testing.T) {
 
 // During the move of a record that became invisible to a reader, no page
 // reveals it. That holds for any number of its postings on the way.
-func TestPagesTellNothingOfWhatMoves(t *testing.T) {
+func TestPagesHideMovingRecords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := newWorld(d)
 		w.layout.atOnce = 2

@@ -81,7 +81,7 @@ func TestInvitation(t *testing.T) {
 
 // Unknown, used, expired, revoked and replaced tokens get the same answer. So
 // does a token for the address of a person of another organization.
-func TestInvitationsThatDoNotHold(t *testing.T) {
+func TestInvalidInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
 		away := must(o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Andere"}))

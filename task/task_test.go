@@ -206,7 +206,7 @@ func TestHiddenReferencesTellNothing(t *testing.T) {
 
 // A stored response with a record is not repeated to a caller who no longer
 // sees the record.
-func TestReplayToWhoLostSight(t *testing.T) {
+func TestReplayAfterVisibilityLoss(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, other := o.As(access.Member), o.As(access.Member)
 		path := "/tasks/" + owner.Do("POST", "/tasks", `{"title":"a"}`).Want(201).Text("id")

@@ -64,7 +64,7 @@ func (p panicking) Receive(context.Context, blob.Upload, io.Reader, int64) error
 }
 
 // A transfer ends even if the receiver panics.
-func TestTransferOfAPanic(t *testing.T) {
+func TestPanicEndsTheTransfer(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	c := o.As(access.Member)
 	session := open(c, 1)

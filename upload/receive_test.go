@@ -411,7 +411,7 @@ func TestReplay(t *testing.T) {
 }
 
 // One upload never becomes two documents, at any time and by any caller.
-func TestUsedOnce(t *testing.T) {
+func TestNoSecondDocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(2))
 		c := o.As(access.Member)
@@ -580,7 +580,7 @@ func TestSentWhileUsed(t *testing.T) {
 
 // A deleted document leaves nothing in its upload. Another use of the upload
 // only learns that it is consumed.
-func TestForgetsWithItsDocument(t *testing.T) {
+func TestDeletedDocumentLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		file := []byte("Guten Tag\n")
@@ -608,7 +608,7 @@ func TestForgetsWithItsDocument(t *testing.T) {
 
 // A file may arrive after the end of its session, as in a bucket that checks
 // only the beginning. It belongs to the session until it is deleted.
-func TestComesTooLate(t *testing.T) {
+func TestFileAfterItsSession(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ended := make(chan string, 10)
 		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {

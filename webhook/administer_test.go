@@ -64,7 +64,7 @@ func TestResendToADeletedEndpoint(t *testing.T) {
 
 // While the gate is closed, the resend of one event is refused with the reason.
 // A range waits until its events have expired.
-func TestResendWhileAllRests(t *testing.T) {
+func TestResendWhileTheGateIsClosed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
 		name := o.Endpoint()
@@ -97,7 +97,7 @@ func TestResendWhileAllRests(t *testing.T) {
 
 // If the principal may receive nothing, nothing is sent again and no range is
 // scanned.
-func TestResendToNobody(t *testing.T) {
+func TestResendWithoutRights(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := endpointtest.Open(t, d)
 		name := o.Endpoint()

@@ -231,7 +231,7 @@ func TestAPIErrors(t *testing.T) {
 }
 
 // A server that is not Kartei, or that lies, gets an error that says so.
-func TestAPIOfALiar(t *testing.T) {
+func TestAPIOfAWrongServer(t *testing.T) {
 	answer := func(status int, head, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			if name, value, found := strings.Cut(head, ":"); found {

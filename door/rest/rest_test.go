@@ -164,7 +164,7 @@ func TestSlowBody(t *testing.T) {
 }
 
 // A client that disconnects in the middle of its body changes nothing.
-func TestBrokenOff(t *testing.T) {
+func TestInterruptedBody(t *testing.T) {
 	s, c := open(t)
 	whole := c.Text(apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"Berg"}`})
 	for _, keep := range []int{len(whole) - 1, len(whole) - 10, len(whole) - 19} {

@@ -122,7 +122,7 @@ func TestDocumentIsOpen(t *testing.T) {
 	}
 }
 
-func TestDocumentThatIsNot(t *testing.T) {
+func TestDocumentRefusesUnknownParameters(t *testing.T) {
 	for target, want := range map[string]string{
 		pathJSON + "?version=2020-01-01":          "version",
 		pathYAML + "?version=":                    "version",

@@ -30,8 +30,8 @@ const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
 
 var lists = []string{"companies", "contacts", "tasks", "documents"}
 
-// house is an office with a copy of it.
-type house struct {
+// copiedOffice is an office with a copy of it.
+type copiedOffice struct {
 	testing.TB
 	url       string
 	as, admin *apitest.Client
@@ -39,10 +39,10 @@ type house struct {
 	*mirror
 }
 
-func each(t *testing.T, f func(h *house)) {
+func each(t *testing.T, f func(h *copiedOffice)) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
-		h := &house{TB: t, url: o.Listen().URL, as: o.As(access.Member), admin: o.As(access.Admin), file: filepath.Join(t.TempDir(), "mirror.db")}
+		h := &copiedOffice{TB: t, url: o.Listen().URL, as: o.As(access.Member), admin: o.As(access.Admin), file: filepath.Join(t.TempDir(), "mirror.db")}
 		h.start()
 		t.Cleanup(func() { h.db.Close() })
 		f(h)
@@ -50,7 +50,7 @@ func each(t *testing.T, f func(h *house)) {
 }
 
 // start opens the copy like a new process.
-func (h *house) start() {
+func (h *copiedOffice) start() {
 	h.Helper()
 	if h.mirror != nil {
 		h.db.Close()
@@ -62,7 +62,7 @@ func (h *house) start() {
 	h.mirror = m
 }
 
-func (h *house) must(err error) {
+func (h *copiedOffice) must(err error) {
 	h.Helper()
 	if err != nil {
 		h.Fatal(err)
@@ -70,7 +70,7 @@ func (h *house) must(err error) {
 }
 
 // equals compares the copy with the records that the key sees.
-func (h *house) equals() {
+func (h *copiedOffice) equals() {
 	h.Helper()
 	total := 0
 	for _, list := range lists {
@@ -97,7 +97,7 @@ func (h *house) equals() {
 	}
 }
 
-func (h *house) count() (n int) {
+func (h *copiedOffice) count() (n int) {
 	h.Helper()
 	h.must(h.db.QueryRow(`select count(*) from records`).Scan(&n))
 	return n
@@ -105,7 +105,7 @@ func (h *house) count() (n int) {
 
 // deliver sends a webhook that was signed some time ago, and returns the
 // status.
-func (h *house) deliver(body []byte, with string, ago time.Duration) int {
+func (h *copiedOffice) deliver(body []byte, with string, ago time.Duration) int {
 	h.Helper()
 	w, err := standardwebhooks.NewWebhook(with)
 	h.must(err)
@@ -124,7 +124,7 @@ func (h *house) deliver(body []byte, with string, ago time.Duration) int {
 }
 
 // events returns the events of the feed, the last one first.
-func (h *house) events() (bodies []json.RawMessage) {
+func (h *copiedOffice) events() (bodies []json.RawMessage) {
 	h.Helper()
 	var p page[json.RawMessage]
 	h.must(json.Unmarshal(h.as.Do("GET", "/events?limit=100", nil).Want(200).Body, &p))
@@ -135,7 +135,7 @@ func (h *house) events() (bodies []json.RawMessage) {
 // changes in any list and continues from the file.
 func TestCopy(t *testing.T) {
 	ctx := context.Background()
-	each(t, func(h *house) {
+	each(t, func(h *copiedOffice) {
 		company := h.as.Do("POST", "/companies", map[string]any{"name": "Morgenstern"}).Want(201).Text("id")
 		for i := range 130 { // more than one page
 			h.as.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint("Nr. ", i)}).Want(201)
@@ -193,7 +193,7 @@ func TestOpen(t *testing.T) {
 // Repeated and late pages change nothing.
 func TestPagesMayComeAgain(t *testing.T) {
 	ctx := context.Background()
-	each(t, func(h *house) {
+	each(t, func(h *copiedOffice) {
 		made := h.as.Do("POST", "/contacts", map[string]any{"lastName": "alt"}).Want(201)
 		changed := h.as.Do("PATCH", "/contacts/"+made.Text("id"), map[string]any{"lastName": "neu"}, "If-Match", "*").Want(200)
 		h.must(h.apply(ctx, "contacts", []json.RawMessage{changed.Body}))
@@ -211,7 +211,7 @@ func TestPagesMayComeAgain(t *testing.T) {
 // order. Unsigned requests and events without a list do nothing.
 func TestWebhooks(t *testing.T) {
 	ctx := context.Background()
-	each(t, func(h *house) {
+	each(t, func(h *copiedOffice) {
 		h.must(h.copyAll(ctx))
 		for i := range 10 {
 			id := h.as.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint("Nr. ", i)}).Want(201).Text("id")
@@ -259,7 +259,7 @@ func TestWebhooks(t *testing.T) {
 // cursor. Reading every list finds changes without an event.
 func TestFeed(t *testing.T) {
 	ctx := context.Background()
-	each(t, func(h *house) {
+	each(t, func(h *copiedOffice) {
 		h.as.Do("POST", "/contacts", map[string]any{"lastName": "davor"}).Want(201)
 		h.must(h.copyAll(ctx))
 		contact := func(name string) {

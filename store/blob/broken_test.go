@@ -91,7 +91,7 @@ func TestBrokenAnswersAreContinued(t *testing.T) {
 }
 
 // A file that the bucket fails to return is not reported as damaged.
-func TestRotateOfWhatIsNotGiven(t *testing.T) {
+func TestRotateOfAnUnreadableFile(t *testing.T) {
 	behind := newBucket(t, Always)
 	put(t, behind, kept, content(100_000))
 	s := newBreaking(t, behind, Always)

@@ -279,7 +279,7 @@ func TestSweep(t *testing.T) {
 
 // Failed calls leave nothing in the folder itself, not only in the listing of
 // the store.
-func TestNothingIsLeftOfWhatFailed(t *testing.T) {
+func TestFailedCallsLeaveNothing(t *testing.T) {
 	for _, o := range []LocalOptions{{}, {Plain: true}} {
 		dir := t.TempDir()
 		l := newLocal(t, dir, o)
@@ -467,7 +467,7 @@ func TestSwapping(t *testing.T) {
 	}
 }
 
-func TestLinksLeadNowhere(t *testing.T) {
+func TestLinksAreNotFollowed(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	l := newLocal(t, dir, LocalOptions{Plain: true})
 	put(t, l, "files/7/doc_x", nil)

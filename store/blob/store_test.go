@@ -173,7 +173,7 @@ func TestPutAndRead(t *testing.T) {
 	})
 }
 
-func TestAbsent(t *testing.T) {
+func TestMissingNames(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		isAbsent(t, s, kept)
 		if err := s.Delete(ctx, kept); err != nil {

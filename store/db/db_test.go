@@ -63,7 +63,7 @@ type (
 	rank  int32
 )
 
-func TestValuesComeBackAsTheyWent(t *testing.T) {
+func TestValuesAreReadAsWritten(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		word, number, off := "Zoë", int64(-7), false

@@ -95,7 +95,7 @@ func increasing(t *testing.T, d db.DB) (transactions int) {
 
 // Waiting changes of one organization are committed together. Its clock
 // advances even if that of the machine stands still or jumps back.
-func TestLineIsCommittedTogether(t *testing.T) {
+func TestQueueIsCommittedTogether(t *testing.T) {
 	d := lineData(t)
 	var all []func(db.Tx) error
 	for i := range 20 {
@@ -112,7 +112,7 @@ func TestLineIsCommittedTogether(t *testing.T) {
 }
 
 // Another replica is ahead, so the assumption about the clock is wrong.
-func TestLineBehindAnotherReplica(t *testing.T) {
+func TestQueueBehindAnotherReplica(t *testing.T) {
 	d := lineData(t)
 	if err := d.WriteIn(ctx, 1, change(0, 5)); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestLineBehindAnotherReplica(t *testing.T) {
 }
 
 // A failing member is undone alone, whatever the failure.
-func TestLineMembersFailAlone(t *testing.T) {
+func TestQueuedChangesFailAlone(t *testing.T) {
 	stop := errors.New("stop")
 	lock := func(tx db.Tx) error { // held by the test
 		if free, err := tx.Lock(ctx, "held"); err != nil || !free {
@@ -219,7 +219,7 @@ func TestLineMembersFailAlone(t *testing.T) {
 // A connection that is lost before the commit was sent fails no caller. If it
 // is lost during the commit, the outcome is reported as unknown, and nothing is
 // repeated.
-func TestLineLosesItsConnection(t *testing.T) {
+func TestQueueLosesItsConnection(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d, killer := dbtest.Open(t, url, db.Options{}), dbtest.Open(t, url, db.Options{Readers: 1, Writers: 1})
 	changes(t, d)
@@ -260,7 +260,7 @@ func TestLineLosesItsConnection(t *testing.T) {
 }
 
 // A change that waits too long for others of its organization fails.
-func TestLineIsLeftInTime(t *testing.T) {
+func TestQueueIsLeftInTime(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Wait: 5 * time.Second} /* which holds for connecting, too */)
 	err := d.WriteIn(ctx, 1, func(db.Tx) error {

@@ -105,7 +105,7 @@ func TestGroupMembersFailAlone(t *testing.T) {
 	}
 }
 
-func TestLineIsBounded(t *testing.T) {
+func TestWriterQueueIsBounded(t *testing.T) {
 	d := dbtest.Open(t, dbtest.SQLiteURL(t), db.Options{Queue: 2, NoSync: true})
 	release := occupy(t, d)
 	defer release()

@@ -165,7 +165,7 @@ func TestEmailsHaveNoNames(t *testing.T) {
 // The instructions in the notice of a disabled endpoint recover everything.
 // That includes failed events, untried ones, those not fanned out yet, and
 // those from the disabled time.
-func TestRecipeOfTheNotice(t *testing.T) {
+func TestInstructionsOfTheNotice(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, d db.DB) {
 			o := open(t, d)

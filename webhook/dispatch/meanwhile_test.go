@@ -16,7 +16,7 @@ import (
 
 // An endpoint is enabled while a dispatcher purges its deliveries. Events sent
 // again survive, both pending and claimed ones.
-func TestEnabledWhileItIsClosed(t *testing.T) {
+func TestEnabledDuringPurge(t *testing.T) {
 	for _, has := range []bool{false, true} {
 		t.Run(fmt.Sprint("has it ", has), func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -50,7 +50,7 @@ func TestEnabledWhileItIsClosed(t *testing.T) {
 
 // Changes committed during a poll take effect. The test has an event of a type
 // that the owner adds, and one that the principal gains the right to see.
-func TestChangedDuringLook(t *testing.T) {
+func TestChangedDuringPoll(t *testing.T) {
 	for before := range 3 {
 		for name, rights := range map[string]bool{"a type": false, "rights": true} {
 			t.Run(fmt.Sprintf("%s before statement %d", name, before), func(t *testing.T) {

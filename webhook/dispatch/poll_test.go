@@ -73,7 +73,7 @@ func (r refusingTx) Query(ctx context.Context, query string, args ...any) (db.Ro
 // A poll may fail after it claimed deliveries, because another process was
 // faster or the database is unavailable. It keeps these deliveries, so that
 // they need not wait for the end of their lease.
-func TestFailedLookKeepsWhatItTook(t *testing.T) {
+func TestFailedPollKeepsItsClaims(t *testing.T) {
 	for name, test := range map[string]struct {
 		refused  string
 		newFirst bool
@@ -116,7 +116,7 @@ func TestFailedLookKeepsWhatItTook(t *testing.T) {
 
 // The deletion of an endpoint during its poll is no error. Its claimed
 // deliveries are dropped.
-func TestEndpointDeletedDuringLook(t *testing.T) {
+func TestEndpointDeletedDuringPoll(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		var log strings.Builder

@@ -48,7 +48,7 @@ func TestNothingBeginsBeforeGoneIsStored(t *testing.T) {
 // The end of an attempt lets one parked queue begin, however many there are.
 // Queues that have nothing to begin, or need a poll first, do not block the
 // others.
-func TestOneEndOneBeginning(t *testing.T) {
+func TestOneEndBeginsOneQueue(t *testing.T) {
 	fake := clock.NewFake(endpointtest.Begin)
 	now := clock.Now(fake)
 	disp := New(Options{Clock: fake})

@@ -129,7 +129,7 @@ func TestResendInPieces(t *testing.T) {
 
 // A try is recorded with the current state of its delivery. After a resend, the
 // last attempt of the old series is the first of the new one.
-func TestLastAttemptOfWhatIsSentAgain(t *testing.T) {
+func TestLastAttemptOfAResend(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		disp, at := o.still()
@@ -160,7 +160,7 @@ func (o *office) still() (*Dispatcher, webhook.Address) {
 }
 
 // A delivery of a dead process begins a new series of attempts at once.
-func TestResendOfWhatTheDeadLeft(t *testing.T) {
+func TestResendAfterADeadProcess(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		dead, at := o.still()

@@ -15,7 +15,7 @@ import (
 // Time alone changes no status while an attempt is due. That happens if a
 // process was down, or a gate closed, for longer than the endpoint had left.
 // The next attempt then decides.
-func TestTimeWaitsForWhatIsDue(t *testing.T) {
+func TestDueAttemptComesBeforeStatus(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		from, to time.Duration // in between, an attempt was due but not made

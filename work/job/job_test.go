@@ -29,8 +29,8 @@ var (
 	start = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 )
 
-// yard is a database with a clock and the runners that use it.
-type yard struct {
+// fixture is a database with a clock and the runners that use it.
+type fixture struct {
 	testing.TB
 	db    db.DB
 	clock *clock.Fake
@@ -42,8 +42,8 @@ type yard struct {
 // end is the end of a claim as a runner reports it.
 type end struct{ kind, outcome string }
 
-func open(t testing.TB, d db.DB) *yard {
-	return &yard{TB: t, db: d, clock: clock.NewFake(start), ends: make(chan end, 10_000)}
+func open(t testing.TB, d db.DB) *fixture {
+	return &fixture{TB: t, db: d, clock: clock.NewFake(start), ends: make(chan end, 10_000)}
 }
 
 func must(t testing.TB, err error) {
@@ -54,14 +54,14 @@ func must(t testing.TB, err error) {
 }
 
 // add enqueues a job in a transaction of its own.
-func (y *yard) add(organization int64, s job.Spec) {
+func (y *fixture) add(organization int64, s job.Spec) {
 	y.Helper()
 	must(y, y.db.WriteIn(ctx, organization, func(tx db.Tx) error {
 		return job.Enqueue(ctx, tx, organization, clock.Now(y.clock), s)
 	}))
 }
 
-func (y *yard) options() job.Options {
+func (y *fixture) options() job.Options {
 	return job.Options{
 		Logger: slog.New(slog.DiscardHandler),
 		Observe: func(kind, outcome string, _ time.Duration) {
@@ -73,7 +73,7 @@ func (y *yard) options() job.Options {
 }
 
 // run runs a runner until stop is called, or the test ends.
-func (y *yard) run(d db.DB, o job.Options, handlers ...job.Handler) (stop func()) {
+func (y *fixture) run(d db.DB, o job.Options, handlers ...job.Handler) (stop func()) {
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	for i, h := range handlers {
@@ -93,7 +93,7 @@ func (y *yard) run(d db.DB, o job.Options, handlers ...job.Handler) (stop func()
 }
 
 // want waits for the next end and compares it.
-func (y *yard) want(kind, outcome string) {
+func (y *fixture) want(kind, outcome string) {
 	y.Helper()
 	if got := <-y.ends; got != (end{kind, outcome}) {
 		y.Fatalf("%v, want %s %s", got, kind, outcome)
@@ -102,7 +102,7 @@ func (y *yard) want(kind, outcome string) {
 
 // until returns the next end. If nothing runs, nothing is due and every end was
 // reported, it moves the clock to the next due time.
-func (y *yard) until() end {
+func (y *fixture) until() end {
 	y.Helper()
 	for {
 		select {
@@ -119,14 +119,14 @@ func (y *yard) until() end {
 }
 
 // number returns the single number that a query returns.
-func (y *yard) number(query string, args ...any) (n int64) {
+func (y *fixture) number(query string, args ...any) (n int64) {
 	y.Helper()
 	must(y, y.db.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query, args...).Scan(&n) }))
 	return n
 }
 
 // left returns the states of all jobs of an organization, in order.
-func (y *yard) left(organization int64) string {
+func (y *fixture) left(organization int64) string {
 	y.Helper()
 	var states []string
 	must(y, y.db.Read(ctx, func(tx db.Tx) error {
@@ -149,7 +149,7 @@ func (y *yard) left(organization int64) string {
 	return strings.Join(states, "; ")
 }
 
-func (y *yard) expect(organization int64, want string) {
+func (y *fixture) expect(organization int64, want string) {
 	y.Helper()
 	if got := y.left(organization); got != want {
 		y.Errorf("jobs are %q, want %q", got, want)
@@ -420,7 +420,7 @@ func TestFair(t *testing.T) {
 
 // fair lets one job end at a time and waits for the next one to begin. Handlers
 // are therefore called in the order of the claims.
-func fair(y *yard, share int) {
+func fair(y *fixture, share int) {
 	must(y, y.db.Write(ctx, func(tx db.Tx) error {
 		for range 1000 {
 			must(y, job.Enqueue(ctx, tx, 1, clock.Now(y.clock), job.Spec{Kind: "a"}))
@@ -790,7 +790,7 @@ func TestSoon(t *testing.T) {
 
 // With Rest a job whose attempts fail is brought forward by a bound. Attempts keeps
 // it at the longer pauses, and gives it further attempts.
-func TestSoonRests(t *testing.T) {
+func TestSoonWithRest(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		y := open(t, d)
 		attempts := make(chan int, 10)
@@ -883,7 +883,7 @@ func read[T any](d db.DB, f func(db.Tx) (T, error)) (v T, err error) {
 }
 
 // retry retries a failed job.
-func (y *yard) retry(d db.DB, name string) error {
+func (y *fixture) retry(d db.DB, name string) error {
 	return d.Write(ctx, func(tx db.Tx) error {
 		_, err := job.Retry(ctx, tx, clock.Now(y.clock), name)
 		return err

@@ -294,7 +294,7 @@ func TestJobs(t *testing.T) {
 	})
 }
 
-func TestEndsInTheMiddle(t *testing.T) {
+func TestTidyStopsBetweenPieces(t *testing.T) {
 	d := dbtest.SQLite(t)
 	seed(t, d, 1)
 	fill(t, d, "events", 1, 1, retention.Piece*3)

@@ -137,7 +137,7 @@ func TestSocketIsPrivate(t *testing.T) {
 	}
 }
 
-func TestWhoIsInTheWay(t *testing.T) {
+func TestLeftoverSockets(t *testing.T) {
 	t.Run("a dead server's socket", func(t *testing.T) {
 		dir := folder(t)
 		l, err := net.Listen("unix", filepath.Join(dir, socket.SocketName))

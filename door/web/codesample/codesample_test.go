@@ -85,7 +85,7 @@ func TestEveryOperationHasSamples(t *testing.T) {
 }
 
 // Except for the samples, the document stays the same, byte for byte.
-func TestRestStays(t *testing.T) {
+func TestOnlySamplesAreAdded(t *testing.T) {
 	spec, _ := openapi.Document(openapi.Versions()[0])
 	var want, got bytes.Buffer
 	if err := json.Compact(&want, spec); err != nil {
@@ -111,7 +111,7 @@ func TestRestStays(t *testing.T) {
 }
 
 // Samples name a version that calls do not get by default.
-func TestVersionAskedFor(t *testing.T) {
+func TestRequestedVersion(t *testing.T) {
 	for id, of := range samplesOf(t, added(t, openapi.Versions()[0], Options{Server: server, Version: "2027-02-01"})) {
 		for label, source := range of {
 			if !strings.Contains(source, "Svc-Version") || !strings.Contains(source, "2027-02-01") {
