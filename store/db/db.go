@@ -34,7 +34,7 @@ var ErrUnavailable = errors.New("db: unavailable")
 var ErrRefused = fmt.Errorf("%w for writes", ErrUnavailable)
 
 // ErrStale means that the assumption of a Tx.Expect was wrong.
-var ErrStale = errors.New("db: what was expected has changed")
+var ErrStale = errors.New("db: an expected value has changed")
 
 // DB is an open database. It is safe for concurrent use.
 type DB interface {

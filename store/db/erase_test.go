@@ -118,7 +118,7 @@ func TestErasedBeforeALongReadEnds(t *testing.T) {
 	now.Await(1)
 	now.Advance(10 * time.Second)
 	for next := now.Waited(); db.Empties(d) == 0; next = now.Waited() {
-		if err == nil && strings.Contains(log.String(), "a read was ended") {
+		if err == nil && strings.Contains(log.String(), "a long read was interrupted") {
 			err = <-ended
 		}
 		if n := people(); n != 0 { // takes and returns a reader

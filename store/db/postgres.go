@@ -139,7 +139,7 @@ func (d *pgDB) check(ctx context.Context) error {
 	conn, err := d.acquire(ctx, d.readers)
 	if err != nil {
 		if strings.Contains(err.Error(), "unsupported startup parameter") {
-			err = fmt.Errorf("db: a pooler is between that takes no session settings: "+ // the operator must fix it, so it is not Away
+			err = fmt.Errorf("db: a pooler without session settings is in front of the database: "+ // the operator must fix it, so it is not Away
 				"add default_query_exec_mode=exec to the URL: %v", err)
 		}
 		return err
@@ -155,7 +155,7 @@ func (d *pgDB) check(ctx context.Context) error {
 		return MapError(err)
 	}
 	if fsync == "off" || commit == "off" {
-		d.opts.Logger.Warn("the database server answers before a commit is on its disk: its crash loses what was acknowledged",
+		d.opts.Logger.Warn("the database server answers before a commit is on its disk: if it crashes, acknowledged changes are lost",
 			"fsync", fsync, "synchronous_commit", commit)
 	}
 	return nil

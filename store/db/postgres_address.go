@@ -39,7 +39,7 @@ type postgresAddress struct {
 func readPostgres(address string) (postgresAddress, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
-		return postgresAddress{}, fmt.Errorf("db: the postgres URL cannot be read: %w", err)
+		return postgresAddress{}, fmt.Errorf("db: the URL of the PostgreSQL database is not valid: %w", err)
 	}
 	a := postgresAddress{config: config}
 	if !saysTLS(address) && a.goesAway() {
@@ -106,7 +106,7 @@ func (a *postgresAddress) verify() (err error) {
 		separator = "&"
 	}
 	if a.config, err = pgxpool.ParseConfig(given + separator + added); err != nil {
-		return fmt.Errorf("db: the postgres URL cannot be read: %w", err)
+		return fmt.Errorf("db: the URL of the PostgreSQL database is not valid: %w", err)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (d *pgDB) inQueue(ctx context.Context, span *trace.Span, organization int64
 	case err == errAlone:
 		return d.writeIn(ctx, span, organization, false, f)
 	case op.state.Load() == opGivenUp && ctx.Err() == nil:
-		return fmt.Errorf("%w: others write to the same organization", ErrBusy)
+		return fmt.Errorf("%w: other calls write to the same organization", ErrBusy)
 	}
 	return err
 }

@@ -168,7 +168,7 @@ func (d *liteDB) waitForReader(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timeout.C:
-		return fmt.Errorf("%w: all %d readers are taken", ErrBusy, cap(d.slots))
+		return fmt.Errorf("%w: all %d reading connections are in use", ErrBusy, cap(d.slots))
 	}
 }
 
@@ -185,7 +185,7 @@ func (d *liteDB) interruptLong() {
 		case r.noted != r.uses:
 			r.noted, r.since = r.uses, now
 		case now.Sub(r.since) >= longestRead:
-			d.opts.Logger.Warn("a read was ended that kept the write-ahead log from being emptied", "after", now.Sub(r.since).String())
+			d.opts.Logger.Warn("a long read was interrupted, because the write-ahead log could not be emptied", "after", now.Sub(r.since).String())
 			r.Interrupt()
 		}
 	}

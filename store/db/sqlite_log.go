@@ -116,7 +116,7 @@ type emptying struct {
 func (e *emptying) again(w *liteWriter) time.Duration {
 	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told {
 		e.told = true
-		w.log.Warn("the write-ahead log cannot be emptied, and may hold what was erased: a backup or another program reads the database", "since", late.String())
+		w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because a backup or another program reads the database", "since", late.String())
 	}
 	e.wait = min(max(2*e.wait, time.Second), emptyRetry)
 	return e.wait
@@ -182,6 +182,6 @@ func (w *liteWriter) restartLog() {
 	case err == nil:
 		w.restarts.Add(1)
 	case !errors.Is(err, ErrClosed):
-		w.log.Warn("write-ahead log goes on growing", "error", err)
+		w.log.Warn("the write-ahead log keeps growing", "error", err)
 	}
 }

@@ -71,7 +71,7 @@ func scanColumn(s *sqlite.Stmt, i int, dest any) error {
 	}
 	target := reflect.ValueOf(dest)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
-		return fmt.Errorf("db: column %d: destination %T is no pointer", i, dest)
+		return fmt.Errorf("db: column %d: destination %T is not a pointer", i, dest)
 	}
 	return scanReflected(s, i, have, target.Elem())
 }

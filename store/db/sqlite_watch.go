@@ -72,9 +72,9 @@ func (w *fileWatch) check() error {
 	for name, opened := range w.files {
 		switch changed(name, opened) {
 		case deleted:
-			return wrap(ErrRefused, fmt.Errorf("%s was deleted while it was open: what is written would be lost. Put it back, or stop the server and restore a backup", name))
+			return wrap(ErrRefused, fmt.Errorf("%s was deleted while it was open: further changes would be lost. Put it back, or stop the server and restore a backup", name))
 		case replaced:
-			return wrap(ErrRefused, fmt.Errorf("%s was replaced while it was open: what is written would be lost. Put it back, or stop the server and restore a backup", name))
+			return wrap(ErrRefused, fmt.Errorf("%s was replaced while it was open: further changes would be lost. Put it back, or stop the server and restore a backup", name))
 		}
 	}
 	return nil

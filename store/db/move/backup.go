@@ -77,7 +77,7 @@ func checkFile(path string) error {
 			return fmt.Errorf("%s is damaged: %w", path, err)
 		}
 		if found != check.intact {
-			return fmt.Errorf("%s is damaged: %s finds fault", path, check.pragma)
+			return fmt.Errorf("%s is damaged: %s reports errors", path, check.pragma)
 		}
 	}
 	return checkVersion(conn)

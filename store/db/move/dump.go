@@ -113,7 +113,7 @@ func runTool(ctx context.Context, config *pgx.ConnConfig, s streams, name string
 func forLibpq(address string) (_, password string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", "", errors.New("the postgres URL cannot be read")
+		return "", "", errors.New("the URL of the PostgreSQL database is not valid")
 	}
 	if u.User != nil {
 		password, _ = u.User.Password()

@@ -47,7 +47,7 @@ func ParseRecipients(lines []string) (list Recipients, err error) {
 			some, err = age.ParseRecipients(strings.NewReader(line))
 		}
 		if err != nil { // the error must not repeat a secret key that was given by mistake
-			return nil, errors.New("a recipient is not accepted; accepted are public keys of age (age1...) and of SSH (ssh-ed25519, ssh-rsa)")
+			return nil, errors.New("a recipient is not valid; it must be a public key of age (age1...) or of SSH (ssh-ed25519, ssh-rsa)")
 		}
 		list = append(list, some...)
 	}
@@ -71,7 +71,7 @@ func ReadIdentities(paths ...string) (list Identities, err error) {
 			some, err = age.ParseIdentities(bytes.NewReader(text))
 		}
 		if err != nil { // the error may quote the key
-			return nil, fmt.Errorf("%s holds no identity that can be used; accepted are secret keys of age (AGE-SECRET-KEY-1...) and a private key of SSH without a passphrase", path)
+			return nil, fmt.Errorf("%s contains no usable identity; it must contain secret keys of age (AGE-SECRET-KEY-1...) or a private key of SSH without a passphrase", path)
 		}
 		list = append(list, some...)
 	}
@@ -196,7 +196,7 @@ func (c *copied) each(w io.Writer) error {
 	if c.encrypted {
 		r, err = age.Decrypt(r, c.identities...)
 		if none := new(age.NoIdentityMatchError); errors.As(err, &none) {
-			return fmt.Errorf("%s was encrypted for others: no identity that was named opens it", c.path)
+			return fmt.Errorf("%s was encrypted for other recipients: none of the given identities opens it", c.path)
 		}
 		if err != nil {
 			return c.damaged(err)

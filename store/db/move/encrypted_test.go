@@ -111,7 +111,7 @@ func TestEncryptedBackup(t *testing.T) {
 		if err := move.CheckCopy(s.file, identities(t, s.theirs)); err == nil {
 			t.Error("the check takes another identity")
 		}
-		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs)); err == nil || !strings.Contains(err.Error(), "for others") {
+		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs)); err == nil || !strings.Contains(err.Error(), "for other recipients") {
 			t.Errorf("another identity: %v", err)
 		}
 		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs, s.mine)); err != nil {

@@ -180,7 +180,7 @@ func (c *cluster) check(ctx context.Context) (nodes int, err error) {
 	}
 	err = c.conn.QueryRow(ctx, "select count(*) from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards").Scan(&nodes)
 	if err == nil && nodes == 0 {
-		err = fmt.Errorf("%w: the cluster has no server that takes rows: run `select citus_add_node('HOST', PORT)` "+
+		err = fmt.Errorf("%w: the cluster has no server that accepts rows: run `select citus_add_node('HOST', PORT)` "+
 			"on the coordinator for each worker", ErrNotDistributable)
 	}
 	return nodes, db.MapError(err)
@@ -269,7 +269,7 @@ func (c *cluster) spreading(tables []Table) ([]string, error) {
 		whole, p := Whole[t.Name] != "", c.tables[t.Name]
 		switch {
 		case p.placed && !whole && (p.column != "organization" || p.group != group), whole && p.column != "":
-			return nil, fmt.Errorf("%w: table %s was distributed otherwise: undo it with `select undistribute_table('%[2]s')`, then repeat", ErrNotDistributable, t.Name)
+			return nil, fmt.Errorf("%w: table %s was distributed in another way: undo it with `select undistribute_table('%[2]s')`, then repeat", ErrNotDistributable, t.Name)
 		case p.placed || whole:
 			continue
 		}

@@ -177,7 +177,7 @@ func inOrder(byName map[string]*Table) ([]Table, error) {
 			}
 		}
 		if len(tables) == before {
-			return nil, fmt.Errorf("db: the foreign keys of %s lead in a circle", strings.Join(names, ", "))
+			return nil, fmt.Errorf("db: the foreign keys of %s form a cycle", strings.Join(names, ", "))
 		}
 	}
 	return tables, nil
