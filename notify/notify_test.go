@@ -627,8 +627,8 @@ func TestNoticeBetweenFailureAndPutBack(t *testing.T) {
 		o.start(&between{DB: d, sender: s, at: 8, do: func() { o.alert(c, a) }}, c)
 		o.alert(c, a)
 		o.rest()
-		for _, pause := range []time.Duration{1, 2, 5, 15, 30, 60, 120} {
-			o.pass(pause * time.Minute)
+		for _, minutes := range []int{1, 2, 5, 15, 30, 60, 120} {
+			o.pass(time.Duration(minutes) * time.Minute)
 		}
 		if n := s.attempts.Load(); n != 8 || o.count("notices", "true") != 2 {
 			t.Fatalf("%d attempts, %d notices: %s", n, o.count("notices", "true"), o.logged)
