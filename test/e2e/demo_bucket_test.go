@@ -3,6 +3,9 @@ package e2e
 import (
 	"path/filepath"
 	"testing"
+	"time"
+
+	"kartei/test/patience"
 )
 
 // TestDemoWithoutItsBucket starts the demo without its bucket. The next start,
@@ -18,10 +21,14 @@ func TestDemoWithoutItsBucket(t *testing.T) {
 		decode(t, demo.First, &line)
 		tell := client{t, demo, line.Keys.Full}
 		tell.call("GET", "/contacts?limit=1", "", 200, "")
-		for {
+		// A call each half second stays below the limit of the key.
+		for watch := patience.New(); ; time.Sleep(500 * time.Millisecond) {
 			n := len(pageOf(t, tell.call("GET", "/documents?limit=100", "", 200, "")).Data)
 			if n > 0 || b.failing() {
 				return n
+			}
+			if watch.IsStuck(n) {
+				t.Fatal("the demo has no documents yet")
 			}
 		}
 	}

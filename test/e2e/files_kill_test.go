@@ -154,7 +154,7 @@ func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 	}
 	s.idle(h.store...)
 	check(t, len(begun), h.store...)
-	if files := p.files(t); len(files) != len(begun) {
+	if files := p.stored(t); len(files) != len(begun) {
 		t.Errorf("%d documents, %q", len(begun), files)
 	}
 }

@@ -206,7 +206,7 @@ func (j *journey) deletes(t *testing.T) {
 	if got := j.call("GET", "/documents?includeDeleted=true&updatedSince="+j.since, "", 200, ""); !strings.Contains(string(got.Body), marker) {
 		t.Errorf("%s has no marker", got.Body)
 	}
-	if n := len(j.files(t)); n < 1 || n > 2 { // deleted files are kept for some minutes, for backups
+	if n := len(j.stored(t)); n < 1 || n > 2 { // deleted files are kept for some minutes, for backups
 		t.Errorf("%d files", n)
 	}
 	j.has(j.letter, j.file)
@@ -227,8 +227,8 @@ func (j *journey) restores(t *testing.T) {
 	restored.server = start(t, append(append([]string{"serve"}, store...), key...)...)
 	restored.has(j.letter, j.file)
 	restored.has(j.enclosed, []byte("Anlage\n"))
-	if n := len(to.files(t)); n != 2 {
-		t.Errorf("%d files were restored", n)
+	if files := to.stored(t); len(files) != 2 {
+		t.Errorf("restored are %v, want the files of two documents", files)
 	}
 	check(t, 2, store...)
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,13 @@ func (p place) files(t testing.TB) (names []string) {
 		t.Fatal(err)
 	}
 	return names
+}
+
+// stored returns the names of the stored files while a server runs. Its check of
+// the folder has a temporary file at times.
+func (p place) stored(t testing.TB) []string {
+	t.Helper()
+	return slices.DeleteFunc(p.files(t), func(name string) bool { return strings.HasPrefix(name, "unfinished/") })
 }
 
 // everywhere has the kinds of places.
