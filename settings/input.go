@@ -2,6 +2,7 @@ package settings
 
 import (
 	"maps"
+	"net/mail"
 	"net/netip"
 	"slices"
 	"strings"
@@ -66,14 +67,18 @@ func (f *faults) text(field, s string, max int) string {
 
 // email normalizes and checks an email address. Only an actual email can tell
 // whether the address exists. So the rule is coarse: one @ with a local part
-// before it and a domain after it.
+// before it and a domain after it. The parser of emails must read the same
+// address. Otherwise a comment, as in ida@example.org(2), would make many
+// addresses of one mailbox.
 func (f *faults) email(field, s string) string {
 	before := len(*f)
 	s = f.text(field, s, maxEmail)
 	local, domain, found := strings.Cut(s, "@")
+	read, err := mail.ParseAddress(s)
 	switch {
 	case len(*f) > before:
-	case !found || local == "" || domain == "" || strings.ContainsAny(s, " <>,;\"") || strings.Contains(domain, "@"):
+	case !found || local == "" || domain == "" || strings.ContainsAny(s, " <>,;\"[]") || strings.Contains(domain, "@"),
+		err != nil || read.Address != s, strings.ContainsFunc(s, unicode.IsSpace):
 		f.add(field, fault.InvalidFormat, "name@example.org")
 	}
 	return s
