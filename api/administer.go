@@ -122,6 +122,11 @@ var notAdministered = fault.Text{
 // change it clears the cache of callers, even if the outcome of the commit is
 // unknown.
 func (a *API) administer(ctx context.Context, c *call) (err error) {
+	if c.op.Run.facts.writes {
+		if err := a.identifyAgain(ctx, c); err != nil {
+			return err
+		}
+	}
 	if c.op.Run.prefetch != nil {
 		c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())
 	}
@@ -149,6 +154,26 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 	}
 	a.confirmedBy(c, err)
 	return c.sortFields(err)
+}
+
+// identifyAgain identifies the caller of a change once more, after its body has
+// arrived. A slow body takes as long as --body-timeout. In this time a person
+// may have lost the right, and could otherwise still invite somebody or make a
+// key.
+func (a *API) identifyAgain(ctx context.Context, c *call) error {
+	if c.actor.PrincipalID() == "" { // the operator, or a caller who did not sign in
+		return nil
+	}
+	actor, _, err := a.access.Resolve(ctx, c.Credential, c.Address, true)
+	if err == nil {
+		err = actor.Gate()
+	}
+	if err != nil {
+		c.refusal = access.RefusalOf(err)
+		return err
+	}
+	c.actor = actor
+	return c.console.authorize(actor, c.now)
 }
 
 // audit appends the line of an act to the audit log.

@@ -441,6 +441,43 @@ func TestAdminsDemoteEachOther(t *testing.T) {
 	})
 }
 
+// TestChangesAfterLosingTheRight lets a caller lose its right while the body of
+// a change is on its way. The change is refused. Otherwise somebody who expects
+// to be disabled could hold calls ready that let them in again.
+func TestChangesAfterLosingTheRight(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		acceptSessions(o)
+		o.User(access.Admin)
+		yes, viewer := true, access.Viewer
+		for want, loss := range map[int]settings.PrincipalChange{401: {Disabled: &yes}, 403: {Role: &viewer}} {
+			loss.ID = o.User(access.Admin)
+			for row, in := range map[string]any{
+				"people.invite": settings.NewInvitation{Email: "neu@example.com", Role: access.Admin},
+				"people.create": settings.NewPrincipal{Name: "Neu", Email: "neu@example.com", Role: access.Admin},
+			} {
+				body, err := json.Marshal(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				no, role := false, access.Admin
+				if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: loss.ID, Disabled: &no, Role: &role}); err != nil {
+					t.Fatal(err)
+				}
+				got := o.API.Do(t.Context(), &api.Request{
+					Operation: row, Door: api.Web, Credential: api.Credential{Scheme: session, Text: o.ID + " " + loss.ID}, HasBody: true,
+					Body: func() ([]byte, error) {
+						_, err := o.Operator.SetUser(t.Context(), loss)
+						return body, err
+					},
+				}, nil)
+				if got.Status != want {
+					t.Errorf("%s: %d %s, want %d", row, got.Status, got.Body, want)
+				}
+			}
+		}
+	})
+}
+
 // TestConsoleActsNameTheirTarget checks that an operation that does not name
 // its target fails. None of its changes remain.
 func TestConsoleActsNameTheirTarget(t *testing.T) {
