@@ -541,3 +541,58 @@ func TestStrangersAcceptInvitations(t *testing.T) {
 		}
 	})
 }
+
+// TestInvitationsHoldWithTheirSender checks that an invitation is valid as long
+// as its sender administers. Otherwise an admin who is disabled could come back
+// by an invitation to a second address.
+func TestInvitationsHoldWithTheirSender(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		acceptSessions(o)
+		first := api.Credential{Scheme: session, Text: o.ID + " " + o.User(access.Admin)}
+		yes, no, viewer, role := true, false, access.Viewer, access.Admin
+		for loss, lose := range map[string]func(id string) error{
+			"disabled": func(id string) error {
+				_, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: id, Disabled: &yes})
+				return err
+			},
+			"demoted": func(id string) error {
+				_, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: id, Role: &viewer})
+				return err
+			},
+			"erased": func(id string) error {
+				if got := ask(t, o, api.Admin, api.Local(), "people.erase", access.ByID{ID: id}); got.Fault != nil {
+					return got.Fault
+				}
+				return nil
+			},
+		} {
+			sender := o.User(access.Admin)
+			var made settings.CreatedInvitation
+			if got := ask(t, o, api.Web, api.Credential{Scheme: session, Text: o.ID + " " + sender}, "people.invite",
+				settings.NewInvitation{Email: loss + "@example.com", Role: access.Admin}); json.Unmarshal(got.Body, &made) != nil || made.Token == "" {
+				t.Fatalf("%d %s", got.Status, got.Body)
+			}
+			if err := lose(sender); err != nil {
+				t.Fatal(err)
+			}
+			accept := func() int {
+				return ask(t, o, api.Web, api.Credential{}, "invitations.accept", settings.Acceptance{Token: made.Token, Name: "Ida"}).Status
+			}
+			if got := accept(); got != 404 {
+				t.Errorf("the sender is %s: %d", loss, got)
+			}
+			if got := ask(t, o, api.Web, first, "invitations.list", access.Page{}); got.Status != 200 || strings.Contains(string(got.Body), made.ID) {
+				t.Errorf("the sender is %s: %d %s", loss, got.Status, got.Body)
+			}
+			if loss == "erased" {
+				continue
+			}
+			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: sender, Disabled: &no, Role: &role}); err != nil {
+				t.Fatal(err)
+			}
+			if got := accept(); got != 200 {
+				t.Errorf("the sender is no longer %s: %d", loss, got)
+			}
+		}
+	})
+}

@@ -148,7 +148,7 @@ func mayInvite(ctx context.Context, c *app.Call, i *CreatedInvitation) error {
 		return fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate, Text: &isMember})
 	}
 	if err == nil {
-		err = c.Tx.QueryRow(ctx, `select count(*) from invitations where organization = $1 and expires_at > $2 and email_folded <> $3`,
+		err = c.Tx.QueryRow(ctx, countInvitations,
 			i.organization, c.Now, access.FoldEmail(i.Email)).Scan(&open)
 	}
 	if err == nil && open >= maxInvitations {
@@ -267,7 +267,9 @@ func CheckInvitation(ctx context.Context, c *app.Call, in Acceptance) (nothing s
 // AcceptInvitation creates the person that an invitation is for, and ends the
 // invitation. Anyone may call it: the token is the credential. Unknown, used,
 // expired and revoked tokens get the same answer. So does a token whose address
-// belongs to a person of another organization by now.
+// belongs to a person of another organization by now. So does one whose sender
+// administers no longer: otherwise an admin who was disabled could come back by
+// an invitation to a second address.
 func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance, _ struct{}) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err

@@ -66,13 +66,19 @@ const (
 
 	invitationColumns = `select i.id, i.organization, o.id, i.email, i.language, i.role, i.rights, i.invited_by, i.created_at, i.expires_at`
 	invitationTables  = ` from invitations i join organizations o on o.number = i.organization`
-	selectInvitation  = invitationColumns + invitationTables + ` where i.id = $1`
+	// invitationHolds restricts a query to invitations of the operator, and of
+	// people who administer their organization at present.
+	invitationHolds = ` and (i.invited_by = '' or exists (select 1 from principals s
+		where s.id = i.invited_by and s.organization = i.organization and s.role = 'admin' and s.disabled = false))`
+	selectInvitation = invitationColumns + invitationTables + ` where i.id = $1` + invitationHolds
 	// selectInvitationByHash also says whether the address is a person's already.
 	selectInvitationByHash = invitationColumns + `, i.token_hash, o.state, (select count(*) from principals p where p.email_folded = i.email_folded)` +
-		invitationTables + ` where i.token_hash = $1`
+		invitationTables + ` where i.token_hash = $1` + invitationHolds
 	selectInvitations = invitationColumns + invitationTables + `
 		where i.id > $2 and i.expires_at > $4
-		and ($3 = '' or i.organization = (select coalesce(sandbox_of, number) from organizations where id = $3))
+		and ($3 = '' or i.organization = (select coalesce(sandbox_of, number) from organizations where id = $3))` + invitationHolds + `
 		order by i.id limit $1`
+	countInvitations = `select count(*) from invitations i
+		where i.organization = $1 and i.expires_at > $2 and i.email_folded <> $3` + invitationHolds
 	deleteInvitation = `delete from invitations where id = $1`
 )
