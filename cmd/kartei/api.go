@@ -94,7 +94,7 @@ func (c *apiCmd) Run(ctx context.Context, g *Globals) error {
 		return usageError{err}
 	}
 	client, err := c.telling(g, 0, func(why error, wait time.Duration) {
-		fmt.Fprintf(g.Err, "%v; trying again in %s.\n", why, wait.Round(100*time.Millisecond))
+		fmt.Fprintf(g.Err, "The instance: %v; trying again in %s.\n", why, wait.Round(100*time.Millisecond))
 	})
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (c *apiCmd) Run(ctx context.Context, g *Globals) error {
 	if ctx.Err() != nil {
 		return statusError{errors.New("interrupted"), exitInterrupted}
 	}
-	return classified(err)
+	return classified(unreached(err, c.address(g)))
 }
 
 func (c *apiCmd) once(ctx context.Context, client *remote.Client, r remote.Request, out *apiOutput) error {
@@ -145,6 +145,15 @@ func (c *apiCmd) tellOutcome(g *Globals, b *apiRequest, err error) {
 		return
 	}
 	fmt.Fprintln(g.Err, "Read the record before you repeat it.")
+}
+
+// unreached adds the address to the error of a call that was never sent, and
+// says how to name another one.
+func unreached(err error, address string) error {
+	if none := new(remote.NoAnswerError); !errors.As(err, &none) || none.Sent {
+		return err
+	}
+	return fmt.Errorf("no instance can be reached at %s: %w; KARTEI_URL or --url names another address", address, err)
 }
 
 // classified gives an error the exit status of its class.

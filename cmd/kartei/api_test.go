@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/remote"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -277,6 +278,21 @@ func TestAPIOfAWrongServer(t *testing.T) {
 				t.Errorf("prints %q and says %q, want %q and %q", out, errs, c.out, c.want)
 			}
 		})
+	}
+}
+
+// A call that never reached an instance names the address, and what sets it.
+func TestAPINamesTheAddress(t *testing.T) {
+	g := &Globals{settings: newChosen(func(string) (string, bool) { return "", false })}
+	address := new(instanceFlags).address(g)
+	for sent, want := range map[bool]string{
+		false: "no instance can be reached at http://127.0.0.1:8080: refused; KARTEI_URL or --url names another address",
+		true:  "refused",
+	} {
+		err := classified(unreached(&remote.NoAnswerError{Err: errors.New("refused"), Sent: sent}, address))
+		if with := new(statusError); err.Error() != want || !errors.As(err, with) || with.status != exitNoAnswer {
+			t.Errorf("sent %t: %v, want %q", sent, err, want)
+		}
 	}
 }
 

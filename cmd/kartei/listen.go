@@ -27,6 +27,12 @@ type instanceFlags struct {
 	Key string `name:"key" placeholder:"KEY" help:"The API key; without it KARTEI_KEY, which other users of the machine cannot see."`
 }
 
+// address returns the address of the instance.
+func (f *instanceFlags) address(g *Globals) string {
+	named, _ := g.settings.sources.Environ("KARTEI_URL")
+	return cmp.Or(f.URL, named, "http://127.0.0.1:8080")
+}
+
 // client returns a client of the instance. It prints every wait.
 func (f *instanceFlags) client(g *Globals, patience time.Duration) (*remote.Client, error) {
 	return f.telling(g, patience, func(why error, wait time.Duration) {
@@ -46,7 +52,7 @@ func (f *instanceFlags) telling(g *Globals, patience time.Duration, waiting func
 		return nil, usageError{errors.New("the API key is missing; set KARTEI_KEY or give --key")}
 	}
 	c, err := remote.New(remote.Options{
-		URL: cmp.Or(f.URL, environ("KARTEI_URL"), "http://127.0.0.1:8080"), Key: key, Patience: patience, Clock: clock.System, Waiting: waiting,
+		URL: f.address(g), Key: key, Patience: patience, Clock: clock.System, Waiting: waiting,
 	})
 	if err != nil {
 		return nil, usageError{fmt.Errorf("--url: %w", err)}
