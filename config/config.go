@@ -48,18 +48,18 @@ type Server struct {
 	Listen                 Address        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" page:"install.md" help:"Address of the API; port 0 takes a free one."`
 	OperatorListen         Address        `name:"operator-listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" page:"install.md" help:"Address of /healthz, /readyz and /metrics; never make it public."`
 	BaseURL                BaseURL        `name:"base-url" placeholder:"URL" page:"tls.md" help:"Address under which clients reach the instance, without /v1; without it that of --listen."`
-	TrustedProxies         []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR,..." page:"tls.md" help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
+	TrustedProxies         []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR" page:"tls.md" help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
 	TLSCert                File           `name:"tls-cert" placeholder:"FILE" page:"tls.md" help:"Certificate chain in PEM; read again when the file changes."`
 	TLSKey                 File           `name:"tls-key" placeholder:"FILE" page:"tls.md" help:"Private key of the certificate in PEM."`
 	HSTS                   HSTS           `name:"hsts" default:"8760h" placeholder:"TIME|off" page:"tls.md" help:"With --tls-cert: how long browsers use TLS only (Strict-Transport-Security)."`
 	MasterKeyFile          File           `name:"master-key-file" placeholder:"FILE" page:"master-key.md" help:"File with the 32 random bytes of the master key; without it master.key in the data folder, made on the first start."`
-	PreviousMasterKeyFiles []File         `name:"previous-master-key-files" placeholder:"FILE,..." page:"master-key.md" help:"Files with earlier master keys, for as long as something is sealed under them."`
+	PreviousMasterKeyFiles []File         `name:"previous-master-key-files" placeholder:"FILE" page:"master-key.md" help:"Files with earlier master keys, for as long as something is sealed under them."`
 	BlobEncryption         Encryption     `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" page:"files.md" help:"Whether files of documents are encrypted before they are stored; auto encrypts those in a folder."`
 
 	Environment Environment `name:"environment" default:"production" placeholder:"production|rc" page:"upgrade.md" help:"What the instance is; rc, a release candidate, also serves versions of the API that are not released yet."`
 
 	Metered          bool             `name:"metered" default:"true" negatable:"" page:"limits.md" help:"Count calls against the limits."`
-	Limit            []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY],..." page:"limits.md" help:"Changed numbers of limits, for example key=3000/6000."`
+	Limit            []limit.Override `name:"limits" placeholder:"NAME=QUOTA[/CAPACITY]" page:"limits.md" help:"Changed numbers of limits, for example key=3000/6000."`
 	LockAfter        int              `name:"lock-after" default:"50" placeholder:"N" page:"limits.md" help:"429 answers that a key may get in --lock-window before it is locked."`
 	LockWindow       Duration         `name:"lock-window" default:"1m" placeholder:"TIME" page:"limits.md" help:"Time in which --lock-after is counted."`
 	LockTime         Duration         `name:"lock-time" default:"5m" placeholder:"TIME" page:"limits.md" help:"Time for which a key stays locked."`
@@ -72,7 +72,7 @@ type Server struct {
 	MaxStaged        Size             `name:"max-staged" default:"10GiB" placeholder:"SIZE" page:"files.md" help:"Sum of the bytes that the open uploads of one organization may announce; more is 429 QUOTA_EXHAUSTED."`
 	MaxCalls         int              `name:"max-calls" default:"1024" placeholder:"N" page:"bounds.md" help:"Calls answered at the same time; one more is 429 OVERLOADED."`
 
-	UploadTypes       []extract.Name   `name:"upload-types" placeholder:"TYPE,..." page:"texts.md" help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
+	UploadTypes       []extract.Name   `name:"upload-types" placeholder:"TYPE" page:"texts.md" help:"Types of files that may become documents; without it PDF, office formats without macros, plain text, CSV, RTF, images, emails, XML, JSON and ZIP."`
 	TextSize          int              `name:"text-size" default:"1048576" placeholder:"BYTES" page:"texts.md" help:"Bytes of a file's text that are kept for searches."`
 	TextTime          Duration         `name:"text-time" default:"60s" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the text of one file, at most; a small file gets 5s, and 5s more for each MiB."`
 	TextBudget        Duration         `name:"text-budget" default:"20m" placeholder:"TIME" page:"texts.md" help:"Processor time for reading the texts of one organization in an hour; documents beyond it wait."`
@@ -83,10 +83,10 @@ type Server struct {
 	SMTPURL  SMTPURL `name:"smtp-url" placeholder:"URL" secret:"url" page:"email.md" help:"Mail server, smtp://USER:PASSWORD@HOST:PORT or smtps://...; without it emails are files in the folder mail of the data folder."`
 	MailFrom Email   `name:"mail-from" placeholder:"ADDRESS" page:"email.md" help:"Sender of emails; without it kartei@ and the host of --base-url."`
 
-	WebhookDenyNets    []netip.Prefix   `name:"webhook-deny-nets" placeholder:"CIDR,..." page:"outgoing.md" help:"Networks that no webhook is sent to although their addresses are public."`
-	WebhookAllowNets   []netip.Prefix   `name:"webhook-allow-nets" placeholder:"CIDR,..." page:"outgoing.md" help:"For development: networks that webhooks are sent to although their addresses are not public."`
+	WebhookDenyNets    []netip.Prefix   `name:"webhook-deny-nets" placeholder:"CIDR" page:"outgoing.md" help:"Networks that no webhook is sent to although their addresses are public."`
+	WebhookAllowNets   []netip.Prefix   `name:"webhook-allow-nets" placeholder:"CIDR" page:"outgoing.md" help:"For development: networks that webhooks are sent to although their addresses are not public."`
 	WebhookCA          File             `name:"webhook-ca" placeholder:"FILE" page:"outgoing.md" help:"For development: PEM file of authorities that receivers of webhooks may use, beside those of the system."`
-	WebhookDial        []egress.Mapping `name:"webhook-dial" placeholder:"HOST=ADDRESS[:PORT],..." page:"outgoing.md" help:"For development: addresses of webhook hosts, in place of DNS; they are checked like any other."`
+	WebhookDial        []egress.Mapping `name:"webhook-dial" placeholder:"HOST=ADDRESS[:PORT]" page:"outgoing.md" help:"For development: addresses of webhook hosts, in place of DNS; they are checked like any other."`
 	WebhookDevelopment bool             `name:"webhook-development" negatable:"" page:"outgoing.md" help:"Accept --webhook-allow-nets, --webhook-ca and --webhook-dial in production too."`
 
 	Guesses int `name:"guesses" default:"30" placeholder:"N" page:"bounds.md" help:"Refused credentials that one address may present in a minute."`

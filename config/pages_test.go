@@ -57,7 +57,7 @@ func settingsTables(t *testing.T) string {
 			if !slices.Contains(pages, page) {
 				pages = append(pages, page)
 			}
-			rows[page] = append(rows[page], row(tag))
+			rows[page] = append(rows[page], row(group.Field(i)))
 		}
 	}
 	var b strings.Builder
@@ -67,8 +67,10 @@ func settingsTables(t *testing.T) string {
 	return b.String()
 }
 
-// row returns the line of one setting.
-func row(tag reflect.StructTag) string {
+// row returns the line of one setting. The value of one that takes several ends
+// as in the help text.
+func row(setting reflect.StructField) string {
+	tag := setting.Tag
 	cell := func(text, none string) string {
 		if text == "" {
 			return none
@@ -76,6 +78,9 @@ func row(tag reflect.StructTag) string {
 		return "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
 	}
 	name, value, none := tag.Get("name"), tag.Get("placeholder"), "none"
+	if setting.Type.Name() == "" && setting.Type.Kind() == reflect.Slice {
+		value += ",..."
+	}
 	if _, is := tag.Lookup("negatable"); is {
 		name, value, none = "[no-]"+name, "true|false", "`false`"
 	}

@@ -22,7 +22,7 @@ type blobsCmd struct {
 // a server.
 type blobKeys struct {
 	MasterKeyFile          config.File       `name:"master-key-file" placeholder:"FILE" help:"File with the master key in force; used only if no server runs."`
-	PreviousMasterKeyFiles []config.File     `name:"previous-master-key-files" placeholder:"FILE,..." help:"Files with the master keys before it."`
+	PreviousMasterKeyFiles []config.File     `name:"previous-master-key-files" placeholder:"FILE" help:"Files with the master keys before it."`
 	BlobEncryption         config.Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" help:"Whether files are encrypted."`
 }
 

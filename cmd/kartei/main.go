@@ -74,6 +74,7 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 		kong.Writers(out, errs),
 		kong.Exit(func(code int) { panic(left(code)) }),
 		kong.Resolvers(c.settings),
+		kong.Help(help),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ValueFormatter(c.settings.help),
 		kong.BindTo(ctx, (*context.Context)(nil)),
@@ -122,6 +123,17 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 	}
 	fmt.Fprintf(errs, "kartei: %s\n", socket.Sentence(err, nil))
 	return status
+}
+
+// help prints a help text. Commands that work through the API of an instance
+// read no data, so theirs leaves out the flags that say where data is.
+func help(options kong.HelpOptions, parsed *kong.Context) error {
+	if command := parsed.Selected(); command != nil && slices.Contains([]string{"api", "listen", "trigger"}, command.Name) {
+		for _, flag := range parsed.Model.Flags {
+			flag.Hidden = flag.Name != "help" && flag.Name != "config"
+		}
+	}
+	return kong.DefaultHelpPrinter(options, parsed)
 }
 
 // commandWords returns the words of a command without its arguments.

@@ -202,6 +202,23 @@ func TestHelpNamesTheEnvironment(t *testing.T) {
 	}
 }
 
+// The help of commands for other machines has no flags for data on this one.
+func TestHelpOfClientCommands(t *testing.T) {
+	for command, is := range map[string]bool{"api": false, "listen": false, "trigger": false, "backup": true} {
+		if _, out, _ := kartei(nil, command, "--help"); strings.Contains(out, "--database-url") != is || !strings.Contains(out, "--help") {
+			t.Errorf("the help of %s is %q", command, out)
+		}
+	}
+}
+
+// A flag that takes several values says so once.
+func TestHelpShowsLists(t *testing.T) {
+	_, out, _ := kartei(nil, "serve", "--help")
+	if !strings.Contains(out, "--trusted-proxies=CIDR,...\n") || strings.Contains(out, "...,...") {
+		t.Errorf("the help of serve is %q", out)
+	}
+}
+
 func TestHelpIsACommandToo(t *testing.T) {
 	for _, about := range [][]string{nil, {"serve"}, {"key", "create"}} {
 		_, want, _ := kartei(nil, append(about, "--help")...)
