@@ -58,12 +58,18 @@ func (c *auditCmd) Run(ctx context.Context, g *Globals) error {
 	return err
 }
 
-// changes writes changes for people.
+// changes writes changes for people: the value before and the new one, or the
+// new one alone if there was none before.
 func changes(list []audit.Change) string {
 	words := make([]string, len(list))
 	for i, c := range list {
-		if words[i] = c.Member; c.From != nil || c.To != nil {
-			words[i] += ": " + shown(c.From) + " -> " + shown(c.To)
+		words[i] = c.Member
+		switch was, is := shown(c.From), shown(c.To); {
+		case c.From == nil && c.To == nil: // the log does not have its values
+		case was == "-": // there was none
+			words[i] += ": " + is
+		default:
+			words[i] += ": " + was + " -> " + is
 		}
 	}
 	return strings.Join(words, "; ")

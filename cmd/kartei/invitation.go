@@ -45,7 +45,7 @@ func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
 		return g.print(made)
 	}
 	fmt.Fprintln(g.Out, made.Link)
-	fmt.Fprintf(g.Err, "The link is for %s, works once, and expires at %s (%s). Earlier links for this address no longer work.\n", made.Email, made.ExpiresAt, made.ID)
+	fmt.Fprintf(g.Err, "The link is for %s, works once, and expires at %s (%s). Earlier links for this address no longer work.\n", made.Email, minute(made.ExpiresAt), made.ID)
 	if made.Mailed {
 		fmt.Fprintln(g.Err, "It is sent to the address.")
 	}
@@ -74,7 +74,7 @@ func (c *invitationListCmd) Run(ctx context.Context, g *Globals) error {
 		if by == "" {
 			by = "operator"
 		}
-		return []string{i.ID, i.Email, string(i.Role), by, i.ExpiresAt.String(), i.OrganizationID}
+		return []string{i.ID, i.Email, string(i.Role), by, minute(i.ExpiresAt), i.OrganizationID}
 	})
 }
 
