@@ -155,8 +155,8 @@ func (s *counted) mayErase(ctx context.Context, tx db.Tx, tenants []tenant, pers
 		return err
 	}
 	return &fault.Fault{Code: fault.Forbidden, Extra: map[string]any{"held": held}, Detail: &fault.Text{
-		DE: fmt.Sprintf("Der Person gehören noch Datensätze, oder Aufgaben sind ihr zugewiesen: %s. Übergeben Sie sie zuerst (kartei user hand-over).", say(held)),
-		EN: fmt.Sprintf("Records still belong to the person, or tasks are assigned to it: %s. Hand them over first (kartei user hand-over).", say(held)),
+		DE: fmt.Sprintf("Der Person gehören noch Datensätze, oder ihr sind Aufgaben zugewiesen: %s. Übergeben Sie sie zuerst (kartei user hand-over, private mit --private).", say(held)),
+		EN: fmt.Sprintf("The person still owns records or is assigned tasks: %s. Hand them over first (kartei user hand-over, private ones with --private).", say(held)),
 	}}
 }
 

@@ -131,7 +131,7 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 		}
 		if out.HeldUntil > told {
 			told = out.HeldUntil
-			fmt.Fprintf(g.Err, "All rows are erased. A running backup needs the files until %s or longer; they are erased after it. You may interrupt this command: a server then erases the files.\n",
+			fmt.Fprintf(g.Err, "All rows are erased. A backup that runs, or ended less than ten minutes ago, holds the files until %s or longer; they are erased then. You may interrupt this command: a server then erases the files.\n",
 				told.Time().Format(time.TimeOnly+" UTC"))
 		}
 		select {
