@@ -24,7 +24,6 @@ import (
 	"kartei/app"
 	"kartei/config"
 	"kartei/document"
-	"kartei/door/admin/socket"
 	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
@@ -320,14 +319,8 @@ func (i *Instance) migrate(ctx context.Context) error {
 
 // run starts the background work, which ends with Close.
 func (i *Instance) run(ctx context.Context) error {
-	l, err := socket.Listen(string(i.config.Store.DataDir))
-	switch {
-	case errors.Is(err, socket.ErrPathTooLong), errors.Is(err, socket.ErrNoSecret): // everything else works without it
-		i.logger.Warn("the running server cannot be administered from the command line", "error", err)
-	case err != nil:
+	if err := i.administer(ctx); err != nil {
 		return err
-	default:
-		i.ground.Go(func() { i.report(socket.Serve(ctx, l, i.door())) })
 	}
 	i.ground.Go(func() {
 		i.Directory.Run(ctx, func(err error) {

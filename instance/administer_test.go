@@ -1,0 +1,58 @@
+package instance
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"kartei/config"
+	"kartei/door/admin/socket"
+	"kartei/kit/clock"
+	"kartei/test/dbtest"
+	"kartei/test/patience"
+)
+
+// A server whose secret cannot be written at its start, for example on a full
+// disk, can be administered without a restart once it can be written.
+func TestSocketOpensLater(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, at string) {
+		dir, err := os.MkdirTemp("", "kartei") // t.TempDir's path can be too long for a socket
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		obstacle := filepath.Join(dir, socket.SecretName, "file")
+		if err := os.MkdirAll(obstacle, 0o700); err != nil { // the secret cannot replace a folder
+			t.Fatal(err)
+		}
+		now := clock.NewFake(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))
+		c := configOf(dir)
+		c.Store.DatabaseURL, c.Clock = config.DatabaseURL(at), now
+		begin(t, c)
+		if _, err := socket.Dial(dir); err == nil {
+			t.Fatal("a socket without its secret")
+		}
+		if err := os.RemoveAll(filepath.Dir(obstacle)); err != nil {
+			t.Fatal(err)
+		}
+		overdue := time.After(patience.Bound)
+		for {
+			waits := now.Waited()
+			now.Advance(tryEvery)
+			if client, err := socket.Dial(dir); err == nil {
+				defer client.Close()
+				if err := client.Call(context.Background(), "pause", Nothing{}, nil); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			select {
+			case <-waits: // the work of the instance goes on
+			case <-overdue:
+				t.Fatal("the socket was not opened")
+			}
+		}
+	})
+}
