@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"kartei/api"
@@ -50,10 +51,18 @@ func (a act) begin(ctx context.Context, d db.DB, c clock.Clock, changes ...audit
 // logged.
 func (a act) beginAnyway(ctx context.Context, d db.DB, c clock.Clock, changes ...audit.Change) {
 	state, err := schema.Status(ctx, d)
-	if err == nil && state.Current() {
-		if err = a.begin(ctx, d, c, changes...); err == nil {
-			return
-		}
+	switch {
+	case err != nil:
+	case !state.Current():
+		err = errOtherRelease
+	default:
+		err = a.begin(ctx, d, c, changes...)
+	}
+	if err == nil {
+		return
 	}
 	slog.Warn("an administrative act is not in the audit log", "act", a.name, "word", a.word, "target", a.target, "reason", err)
 }
+
+// errOtherRelease is the reason for a missing line.
+var errOtherRelease = errors.New("the database has the schema of another release")

@@ -71,7 +71,7 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	defer to.Close()
 	release, err := holdFiles(ctx, i.DB, i.clock)
 	if err != nil {
-		return BackupOutput{}, err
+		return BackupOutput{}, fmt.Errorf("the database cannot store that the removal of files waits for the backup: %w; --without-files copies the database alone", err)
 	}
 	defer func() { _ = release() }() // for early returns, which report an earlier error
 	out, err := i.backupDatabase(ctx, in)
@@ -175,7 +175,7 @@ func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ *
 		closeData()
 		return nil, nil, err
 	}
-	return &admin.Door{Acts: socket.Acts{"backup": socket.Do(i.backupAct)}}, func() { closeData(); closeBlobs() }, nil
+	return &admin.Door{Acts: socket.Acts{"backup": socket.Do(i.backupAct)}, Refused: i.DB.Writes().Refused}, func() { closeData(); closeBlobs() }, nil
 }
 
 // errNoKey is the error if the master key for the files is missing.

@@ -3,6 +3,8 @@ package admin_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"kartei/door/admin/socket"
 	"kartei/kit/fault"
 	"kartei/settings"
+	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 
@@ -147,4 +150,59 @@ func members(text string) (names []string) {
 		decoder.Token()
 	}
 	return names
+}
+
+// refusing is a database that refuses writes while full is set.
+type refusing struct {
+	db.DB
+	full bool
+	away error // the error of reads
+}
+
+func (r *refusing) Read(ctx context.Context, f func(db.Tx) error) error {
+	if r.away != nil {
+		return r.away
+	}
+	return r.DB.Read(ctx, f)
+}
+
+func (r *refusing) Write(ctx context.Context, f func(db.Tx) error) error {
+	if r.full {
+		return fmt.Errorf("%w: no room", db.ErrRefused)
+	}
+	return r.DB.Write(ctx, f)
+}
+
+func (r *refusing) WriteIn(ctx context.Context, organization int64, f func(db.Tx) error) error {
+	if r.full {
+		return fmt.Errorf("%w: no room", db.ErrRefused)
+	}
+	return r.DB.WriteIn(ctx, organization, f)
+}
+
+// If writes are refused, the operator reads why, for operations and for acts.
+func TestRefusedWritesSayWhy(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		full := &refusing{DB: d}
+		o := apitest.New(t, full)
+		door := &admin.Door{API: o.API, Refused: func() error { return errors.New("the disk of /data is full") }, Acts: socket.Acts{
+			"pause": socket.Do(func(ctx context.Context, _ struct{}) (struct{}, error) {
+				return struct{}{}, full.Write(ctx, func(db.Tx) error { return nil })
+			}),
+		}}
+		for name, in := range map[string]any{"organizations.create": settings.NewOrganization{Name: "Voll"}, "pause": struct{}{}} {
+			full.full = true
+			err := door.Call(t.Context(), name, in, nil)
+			if text := socket.Sentence(err, nil); !strings.Contains(text, "the disk of /data is full") || strings.Contains(text, "a little later") {
+				t.Errorf("%s: %s", name, text)
+			}
+			if full.full = false; door.Call(t.Context(), name, in, nil) != nil {
+				t.Errorf("%s is still refused", name)
+			}
+		}
+		full.away = fmt.Errorf("%w: connection refused by db.internal", db.ErrUnavailable)
+		if err := door.Call(t.Context(), "organizations.list", access.Page{}, nil); !strings.Contains(socket.Sentence(err, nil), "connection refused by db.internal") {
+			t.Errorf("database away: %v", err)
+		}
+	})
 }
