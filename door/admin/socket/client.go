@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -20,6 +21,9 @@ const maxAnswer = 256 << 20
 
 // ErrNoServer is returned, wrapped, if no server serves on the data folder.
 var ErrNoServer = errors.New("no server is running on it")
+
+// ErrNoAnswer is returned, wrapped, if a server ended before it answered.
+var ErrNoAnswer = errors.New("the server ended before it answered, so it is unknown whether the command was executed")
 
 // Client calls the acts of a running server.
 type Client struct {
@@ -95,19 +99,31 @@ func (c *Client) send(ctx context.Context, name string, body []byte, secret stri
 	request.Header.Set("Authorization", scheme+secret)
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, false, fmt.Errorf("admin: %s: %w", c.path, err)
+		return nil, false, c.broken(err)
 	}
 	defer response.Body.Close()
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	switch {
 	case err != nil:
-		return nil, false, fmt.Errorf("admin: %s: %w", c.path, err)
+		return nil, false, c.broken(err)
 	case refused(response):
 		return nil, false, nil
 	case response.StatusCode != http.StatusOK:
 		return nil, true, decodeError(response.StatusCode, answer)
 	}
 	return answer, true, nil
+}
+
+// broken returns the error for a connection that broke. If the request may have
+// arrived, nobody knows whether the act was executed.
+func (c *Client) broken(err error) error {
+	if wrapped, is := errors.AsType[*url.Error](err); is { // its text names a URL that only this package knows
+		err = wrapped.Err
+	}
+	if failed, is := errors.AsType[*net.OpError](err); is && failed.Op == "dial" {
+		return fmt.Errorf("admin: %s: %w", c.path, err)
+	}
+	return fmt.Errorf("admin: %s: %w: %w. See what is stored before you repeat the command: if it changed anything, kartei audit has its line", c.path, ErrNoAnswer, err)
 }
 
 // Close ends the client's connections.
