@@ -15,6 +15,7 @@ import (
 	"kartei/door/admin/socket"
 	"kartei/instance"
 	"kartei/kit/trace"
+	"kartei/store/db"
 )
 
 // Globals is the input of every command: the location of the data, and the
@@ -48,8 +49,13 @@ func (g *Globals) connect(ctx context.Context, open func(context.Context, *confi
 	return caller, done, g.explain(err)
 }
 
-// explain adds to an error about missing data what the user can do.
+// explain adds to an error about missing data, or about data in use, what the
+// user can do.
 func (g *Globals) explain(err error) error {
+	if errors.As(err, new(*db.InUse)) {
+		return fmt.Errorf("%w. If that process is a server, none answers on the socket in %s: give the server's own --data-dir. "+
+			"If this is it, wait until the server is ready; its log says why if it has no socket, and a restart makes a new one", err, absolute(string(g.DataDir)))
+	}
 	if !errors.Is(err, instance.ErrNoData) {
 		return err
 	}

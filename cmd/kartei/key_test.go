@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kartei/kit/masterkey"
+	"kartei/store/db"
 )
 
 // shell runs command lines on one data folder.
@@ -188,6 +189,23 @@ func TestNoData(t *testing.T) {
 	s.try("migrate")
 	if status, _, errs := s.try("org", "list"); status != 0 {
 		t.Error(errs)
+	}
+}
+
+// If the database is in use and no server answers on the socket of the data
+// folder, the error says where a server was looked for.
+func TestDataInUse(t *testing.T) {
+	s := newShell(t)
+	_, unlock, err := db.LockFile(filepath.Join(s.dir, "kartei.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	for _, line := range [][]string{{"org", "list"}, {"pause"}, {"backup", "--without-files", filepath.Join(t.TempDir(), "copy")}} {
+		status, out, errs := s.try(line...)
+		if status != 1 || out != "" || !strings.Contains(errs, "in use by process") || !strings.Contains(errs, "none answers on the socket in "+s.dir) {
+			t.Errorf("%v: status %d, out %q, err %q", line, status, out, errs)
+		}
 	}
 }
 
