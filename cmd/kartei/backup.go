@@ -171,7 +171,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	if err := instance.Restored(ctx, &g.Store, c.File); err != nil {
-		return err
+		return c.restoredBut(aside, err)
 	}
 	if c.JSON.JSON {
 		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied}), g.unreadable(copied))
@@ -188,6 +188,17 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		fmt.Fprintf(g.Out, "No files of documents were restored: there is no folder %s.files; --files names another one.\n", c.File)
 	}
 	return g.unreadable(copied)
+}
+
+// restoredBut returns the error of a restore that took effect, but whose
+// database could not be written to afterwards, for example on a full disk.
+func (c *restoreCmd) restoredBut(aside string, err error) error {
+	previous := ""
+	if aside != "" {
+		previous = "; the previous database is in " + aside
+	}
+	return fmt.Errorf("the database was restored from %s%s. But it could not store the restore in the audit log, nor that its files may be elsewhere now: %w. "+
+		"Once the cause is gone, run kartei blobs forget-place, and the next server can start", c.File, previous, err)
 }
 
 func (c *restoreCmd) identities() (move.Identities, error) {

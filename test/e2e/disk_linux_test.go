@@ -215,6 +215,47 @@ func TestReadOnlyDisk(t *testing.T) {
 	s.call("POST", "/contacts", `{"lastName":"Tal"}`, 201, "", "Idempotency-Key", "two")
 }
 
+// TestRestoreFillsTheDisk restores a copy to a disk that has room for it and for
+// nothing more. The restore takes effect, so the error says that, and where the
+// previous database is.
+func TestRestoreFillsTheDisk(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, 24<<20)
+	dir := filepath.Join(disk, "kartei")
+	store := []string{"--data-dir", dir}
+	h := newCluster(t, 1, "sqlite:"+filepath.Join(dir, "kartei.db"), store...)
+	h.close()
+	backup := filepath.Join(t.TempDir(), "copy.db")
+	kartei(t, append([]string{"backup", backup}, store...)...)
+	size, err := os.Stat(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var room unix.Statfs_t
+	if err := unix.Statfs(disk, &room); err != nil {
+		t.Fatal(err)
+	}
+	ballast := filepath.Join(disk, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, int64(room.Bavail)*room.Bsize-size.Size()-room.Bsize), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, status := try(t, append([]string{"restore", "--force", backup}, store...)...)
+	aside, err := filepath.Glob(filepath.Join(dir, "kartei.db.replaced-*"))
+	if status != 1 || err != nil || len(aside) != 1 {
+		t.Fatalf("exit %d, %v %v: %s", status, aside, err, errs)
+	}
+	for _, says := range []string{"was restored from " + backup, "the previous database is in " + aside[0], "disk is full", "kartei blobs forget-place"} {
+		if !strings.Contains(errs, says) {
+			t.Errorf("it does not say %q: %s", says, errs)
+		}
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	kartei(t, append([]string{"blobs", "forget-place"}, store...)...)
+	h.open()
+}
+
 // smallDisk mounts a file system of a given size, in bytes. Only root may mount.
 func smallDisk(t *testing.T, size int) string {
 	t.Helper()
