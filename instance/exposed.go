@@ -42,9 +42,9 @@ func exposed(s *config.Server, dir string, public, operator net.Addr) (words []s
 	return words
 }
 
-// exposedFolder returns a warning about the mode of the data folder, or the
-// empty text. A user who may write there can replace the master key and the
-// database. If root owns the folder and the process runs as another user, the
+// exposedFolder returns a warning about the owner and the mode of the data
+// folder, or the empty text. A user who may write there can replace the master
+// key and the database, and the folder's owner always may. If root owns the folder and the process runs as another user, the
 // group may have access. Kubernetes hands over volumes this way.
 func exposedFolder(dir string) string {
 	info, err := os.Stat(dir)
@@ -52,7 +52,8 @@ func exposedFolder(dir string) string {
 		return ""
 	}
 	mode, open := info.Mode().Perm(), os.FileMode(0o027)
-	if uid := ownerOf(info); uid == 0 && os.Geteuid() != 0 {
+	uid := ownerOf(info)
+	if uid == 0 && os.Geteuid() != 0 {
 		open = 0o007
 	}
 	if absolute, err := filepath.Abs(dir); err == nil {
@@ -60,6 +61,9 @@ func exposedFolder(dir string) string {
 	}
 	cure := fmt.Sprintf("chmod 700 %q, or name a folder within it with --data-dir, which is then created for this user alone", dir)
 	switch mode &= open; {
+	case uid > 0 && uid != int64(os.Geteuid()):
+		return fmt.Sprintf("another user (%d) owns the data folder %s, and so may replace the master key and the database: "+
+			"run the server as this user, or chown -R %d %q", uid, dir, os.Geteuid(), dir)
 	case mode&0o022 != 0:
 		return fmt.Sprintf("other users may write to the data folder %s (mode %04o), and so replace the master key and the database: %s", dir, info.Mode().Perm(), cure)
 	case mode != 0:

@@ -62,6 +62,21 @@ func TestExposed(t *testing.T) {
 	}
 }
 
+// The owner of a folder may replace what is in it, whatever its mode.
+func TestFolderOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder away")
+	}
+	const nobody = 65534
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, nobody, -1)); err != nil {
+		t.Fatal(err)
+	}
+	if words := exposed(&config.Server{}, dir, nil, nil); len(words) != 1 || !strings.Contains(words[0], "another user (65534) owns") || !strings.Contains(words[0], "chown -R 0") {
+		t.Errorf("%q", words)
+	}
+}
+
 // A start warns of an open data folder. It refuses a master key that others can
 // read, current or previous, and so do the commands that need one.
 func TestStartWithOpenPermissions(t *testing.T) {
