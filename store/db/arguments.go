@@ -25,8 +25,8 @@ type value struct {
 	float float64
 }
 
-// valueOf converts an argument: nil, a string, []byte, bool, integer or
-// float64, a type of such a kind, or a pointer to one (nil is NULL).
+// valueOf converts an argument. It takes nil, a string, []byte, bool, integer
+// or float64, a type of such a kind, and a pointer to one (nil is NULL).
 func valueOf(arg any) (value, error) {
 	switch v := arg.(type) {
 	case nil:

@@ -27,8 +27,8 @@ var ErrBusy = errors.New("db: busy")
 // store more. Nothing was changed. It is returned wrapped.
 var ErrUnavailable = errors.New("db: unavailable")
 
-// ErrRefused is the error, wrapped, of a Write to a database that can be read
-// and not written: its disk is full or broken, or it is read-only. It is an
+// ErrRefused is the error, wrapped, of a Write to a database that can only be
+// read: its disk is full or broken, or it is read-only. It is an
 // ErrUnavailable. DB.Writes reports it to the operator, so callers need not log
 // it.
 var ErrRefused = fmt.Errorf("%w for writes", ErrUnavailable)
@@ -56,9 +56,9 @@ type DB interface {
 	// with the word of the notification. It also calls f with an empty word
 	// whenever a notification may have been missed. It returns when ctx ends.
 	// Notifications are fast but not reliable, so callers must also read from
-	// the database. On SQLite, which has no replicas, f is called only for
-	// NotifyLocal of this process. So it is behind a transaction pooler, which
-	// loses notifications. f must return at once.
+	// the database. On SQLite, which has no replicas, and behind a transaction
+	// pooler, which loses notifications, f is called only for NotifyLocal of
+	// this process. f must return at once.
 	Listen(ctx context.Context, topic string, f func(word string))
 	// SubscribeLocal calls f with each NotifyLocal of this process to topic,
 	// until end is called. Unlike Listen it needs no connection to the server.
@@ -106,8 +106,8 @@ type Tx interface {
 	// ErrNoRows without a query.
 	AssumeNone(ctx context.Context, query string, args ...any) Row
 	// ExecOne runs a statement that must change one row, and fails with
-	// ErrConflict if it changed none. check is a select that divides by zero in
-	// that case. A speculative transaction queues both.
+	// ErrConflict if it changed none. In that case check, a select, divides by
+	// zero. A speculative transaction queues both.
 	ExecOne(ctx context.Context, change, check Statement) error
 	// Expect makes the transaction fail with ErrStale unless the query, which
 	// returns one number, returns want. Then it has no effect and no result. On

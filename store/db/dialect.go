@@ -14,9 +14,9 @@ type Dialect struct {
 	TextList string
 	// In is the condition that a column equals one of the strings in a
 	// parameter, a JSON array: `where id ` + d.In("$2"). With it PostgreSQL
-	// always uses an index that ends in the column. With rows of TextList it
-	// does not: misled by its statistics, it would read all of a table that
-	// fills and empties.
+	// always uses an index that ends in the column. With rows of TextList its
+	// statistics may mislead it, and it reads all of a table that fills and
+	// empties.
 	In func(placeholder string) string
 	// Rows turns a parameter, a JSON array of arrays, into rows of one column
 	// named value. `value ->> 0` is the first element as text. Format it with

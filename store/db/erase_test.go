@@ -24,9 +24,9 @@ import (
 // files (SECURITY.md).
 const promised = time.Minute
 
-// TestErasedIsInNoFile: some time without writes after a deletion, no file
-// holds the record: neither the database nor the log, not even in the unused
-// middle of a page.
+// TestErasedIsInNoFile: some time after a deletion, without further writes, no
+// file holds the record. This holds for the database, even the unused middle of
+// a page, and for the log.
 func TestErasedIsInNoFile(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})

@@ -41,9 +41,9 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// MapError maps an error of an engine to the errors of this package. It wraps
-// it, and returns nil for nil and an error that it does not know as it is. No
-// other code knows the engines' codes. DB and Tx have mapped theirs; the
+// MapError maps an error of an engine to the errors of this package, and wraps
+// it. It returns nil for nil, and an unknown error unchanged. No other code
+// knows the engines' codes. Errors of DB and Tx are already mapped; the
 // function is for connections of Server.Config.
 func MapError(err error) error {
 	var lite *sqlite.Error
@@ -113,9 +113,9 @@ func wrap(kind, err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// Away reports whether an error at startup says that the database cannot be
-// used now and may be usable later, with the same configuration: no server, a
-// server that is starting or has no room, a full disk.
+// Away reports whether an error at startup may pass without a change of the
+// configuration. Examples are no server, a server that is starting or has no
+// room, and a full disk.
 func Away(err error) bool {
 	var server *pgconn.PgError
 	var lite *sqlite.Error

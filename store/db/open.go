@@ -38,8 +38,8 @@ type Options struct {
 	// timeouts are shorter. 0 means 30 seconds.
 	Transaction time.Duration
 	// Grouped, if not nil, is called with the number of writes that shared a
-	// commit: after each commit of SQLite's writer, and after each commit for
-	// an organization on PostgreSQL.
+	// commit. On SQLite that is each commit of the writer, and on PostgreSQL
+	// each commit for an organization.
 	Grouped func(writes int)
 	// Stated, if not nil, is called with each statement before it is sent, in
 	// the goroutine of its caller. For tests that inspect statements.

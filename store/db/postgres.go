@@ -256,8 +256,8 @@ func (d *pgDB) write(ctx context.Context, span *trace.Span, organization int64, 
 }
 
 // tries calls f, a bounded number of times, until f says that another call is
-// useless. Nothing can happen twice. f asks for another call only after a
-// rollback by the server, or if the connection was lost before a commit was
+// useless. No change can happen twice: f asks for another call only after a
+// rollback by the server, or after losing the connection before a commit was
 // sent.
 func (d *pgDB) tries(ctx context.Context, f func(try int) (again bool, err error)) error {
 	for try := 0; ; try++ {
@@ -310,9 +310,9 @@ func fresh(conn *pgx.Conn) bool {
 	return !taken
 }
 
-// again reports whether another attempt may have a different result: after a
-// lost race, a lost connection, or a failure that may follow from a wrong
-// assumption. It is never true after a commit that may have succeeded.
+// again reports whether another attempt may have a different result. It may
+// after a lost race, a lost connection, or a wrong assumption. It is never true
+// after a commit that may have succeeded.
 func (t *pgTx) again(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, ErrUnknownOutcome), errors.Is(err, ErrBusy):

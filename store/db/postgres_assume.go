@@ -45,11 +45,11 @@ func execOne(ctx context.Context, t Tx, change Statement) error {
 }
 
 // assumeTick returns the tick that the clock will most probably give. It queues
-// a statement that sets this tick, or divides by zero. The second statement
-// divides by zero if there is no clock: an update of no row fails nothing, so
-// the change would be committed after the erasure of its organization. It costs
-// the server 8 microseconds, once in a transaction, which holds its clock from
-// then on.
+// a statement that sets this tick, or divides by zero if the clock is ahead.
+// Once in a transaction it queues another, which divides by zero if there is no
+// clock, and costs the server 8 microseconds. Without it, an update of no row
+// would succeed, and the change would be committed after the erasure of its
+// organization.
 func (t *pgTx) assumeTick(organization int64, now clock.Micros) clock.Micros {
 	tick := now
 	if organization == t.organization {

@@ -19,8 +19,8 @@ type expectation struct {
 var composed sync.Map
 
 // within returns a statement that also returns the expectation's number, as an
-// additional first column. can is false if the statement is not a single
-// select. Then the expectation travels as a separate statement. That costs the
+// additional first column. If the statement is not a single select, can is
+// false, and the expectation travels as a separate statement. That costs the
 // server 8 microseconds more, a fifth of reading a record.
 func (e *expectation) within(query string) (together string, can bool) {
 	key := [2]string{e.query, query}

@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// watchdog bounds the duration of transactions. Contexts with a deadline cost
-// more: pgx registers a function for each statement, and each transaction sets
-// a timer, together 3 µs of the 50 that a read takes. The watchdog scans
-// periodically instead.
+// watchdog bounds the duration of transactions. It scans them periodically.
+// Contexts with a deadline cost more: pgx registers a function for each
+// statement, and each transaction sets a timer. Together that is 3 µs of the 50
+// that a read takes.
 type watchdog struct {
 	most time.Duration
 

@@ -11,8 +11,8 @@ import (
 )
 
 // scanPlain scans a row of common types without nulls into variables of exactly
-// these types. Otherwise it returns false and pgx scans the row. pgx looks up
-// the conversions anew for each row, which is 2 of the 45 µs that a read takes
+// these types. Otherwise it returns false, and pgx scans the row. pgx looks up
+// the conversions again for each row. That is 2 of the 45 µs that a read takes
 // this process.
 func scanPlain(fields []pgconn.FieldDescription, values [][]byte, dest []any) bool {
 	if len(fields) != len(dest) || len(values) != len(dest) {

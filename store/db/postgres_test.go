@@ -162,9 +162,9 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 	dbtest.Run(t, d, "insert into things (n) values (4)")
 }
 
-// A read-only database refuses changes and serves reads. The first change after
-// the setting was removed succeeds, although sessions of the meantime keep it,
-// on every path of a change.
+// A read-only database refuses changes and serves reads. After the setting is
+// removed, the first change succeeds on every path, although older sessions
+// keep the setting.
 func TestReadOnlySessionsAreGivenUp(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 4, Writers: 4})
@@ -409,9 +409,9 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// A select carries the expectation in an additional column; other statements
-// travel with its query. Either way it is one round trip. No row, or unread
-// rows, do not count as fulfilled.
+// A select carries the expectation in an additional column. Other statements
+// travel with its query. Either way it is one round trip. Without a row, or
+// with unread rows, the expectation counts as failed.
 func TestExpectTravelsAlong(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.EmptyPostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})

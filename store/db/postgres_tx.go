@@ -52,7 +52,7 @@ type pgTx struct {
 	answered bool
 	stated   func(string) // Options.Stated
 	span     *trace.Span  // of the transaction, or of the running member of a group; usually nil
-	// changed is true once a statement has changed something; then a commit
+	// changed is true after a statement has changed something. A commit then
 	// calls took.
 	changed bool
 	took    func()

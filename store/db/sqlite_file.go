@@ -44,10 +44,10 @@ func (d *liteDB) CopyTo(path string) error {
 	return MapError(conn.Script("vacuum into '" + strings.ReplaceAll(path, "'", "''") + "'"))
 }
 
-// Inspect opens a SQLite file for a look at it, such as a copy. It fails unless
-// the file is a database of Kartei, of whatever version. It takes no lock and
-// must not be called for a database that this process has open: closing the
-// file would drop the locks of its connections.
+// Inspect opens a SQLite file to read it, such as a copy. It fails unless the
+// file is a database of Kartei, of any version. It takes no lock. It must not
+// be called for a database that this process has open, because closing the file
+// would drop the locks of its connections.
 func Inspect(path string) (*sqlite.Conn, error) {
 	if ok, err := isSQLite(path); err != nil || !ok {
 		return nil, errors.Join(err, fmt.Errorf("%s is not an SQLite database", path))

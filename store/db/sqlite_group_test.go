@@ -12,8 +12,8 @@ import (
 )
 
 // An operation that fails because of another one in its group returns after
-// that one is stored. Otherwise a client could learn that a record is gone and
-// then read it.
+// that one is stored. Otherwise a client could learn that a record is deleted
+// and then read it.
 func TestGroupMembersLearnNothingBeforeTheCommit(t *testing.T) {
 	d := dbtest.SQLite(t)
 	table(t, d)

@@ -21,11 +21,11 @@ const (
 	// Erased data remains in the log, and in the file until the log is copied
 	// back. So the log is emptied emptyAfter the first change that it holds. If
 	// readers block that, it is tried again, with a backoff of at most
-	// emptyRetry. A read that blocks for longestRead is interrupted; PostgreSQL
-	// bounds statements alike. New readers need no log once all of it is copied
-	// back. So the log is empty 50 seconds after a change: emptyAfter, twice
-	// longestRead, and two retries in between. A backup is not interrupted: it
-	// holds what the log holds.
+	// emptyRetry. A read that blocks for longestRead is interrupted, as
+	// PostgreSQL ends a long statement. New readers need no log once all of it
+	// is copied back. So the log is empty 50 seconds after a change:
+	// emptyAfter, twice longestRead, and two retries in between. A backup is
+	// not interrupted, because it contains what the log contains.
 	emptyAfter  = 15 * time.Second
 	emptyRetry  = 5 * time.Second
 	longestRead = 10 * time.Second

@@ -305,8 +305,8 @@ func TestDiskFull(t *testing.T) {
 	dbtest.Run(t, d, "insert into things (n, note) values (-1, $1)", text)
 }
 
-// A log that has filled the disk is copied to the file with the first freed
-// space, and then frees its own: on a running server, and at a start.
+// A log that has filled the disk is copied to the file as soon as space is
+// freed, and then frees its own. This holds on a running server and at a start.
 func TestLogGivesRoomBack(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restarts), func(t *testing.T) {

@@ -16,8 +16,8 @@ var (
 )
 
 // liteTx runs statements on one SQLite connection. Its rules are those of
-// PostgreSQL, so that code that works here works there: a failed statement ends
-// the transaction, and only one result is open at a time.
+// PostgreSQL, so that code that works here also works there. A failed statement
+// ends the transaction, and only one result is open at a time.
 type liteTx struct {
 	conn  *sqlite.Conn
 	write bool
@@ -41,9 +41,9 @@ type queued struct {
 func (t *liteTx) Dialect() *Dialect { return sqliteDialect }
 
 // ready returns an error if no statement can run now. It checks the context of
-// a read before each statement, not during one: statements are bounded, and a
-// watched context costs a third of a point read. A write that has begun is
-// completed, because other operations share its commit.
+// a read before each statement and not during one, because statements are
+// bounded and watching a context costs a third of a point read. A write that
+// has begun is completed, because other operations share its commit.
 func (t *liteTx) ready(ctx context.Context) error {
 	switch {
 	case t.ended:

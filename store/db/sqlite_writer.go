@@ -215,8 +215,8 @@ func isFull(err error) bool {
 }
 
 // undo undoes a failed operation alone. If others of the group have changed
-// something, the failure may result from that, as with a record that one of
-// them deleted. So its caller gets the error after their commit.
+// something, the failure may result from that: one of them may have deleted its
+// record. So its caller gets the error after their commit.
 func (w *liteWriter) undo(op *operation, cause error) {
 	op.err = cause
 	w.reclaim = w.reclaim || isFull(cause)

@@ -28,7 +28,7 @@ type Writes struct {
 	log   *slog.Logger
 	// reason describes to the operator why a write was refused.
 	reason func(error) string
-	// look finds problems that no failed write shows.
+	// look finds problems that no failed write reveals.
 	look func() error
 
 	total   atomic.Int64

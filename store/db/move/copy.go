@@ -51,12 +51,11 @@ type copying struct {
 	After []any `json:"after"`
 }
 
-// Copy copies all rows of one database to another, empty one, and proves that
+// Copy copies all rows of one database to another, empty one, and checks that
 // both hold the same rows. Both must have this release's schema, and nothing
 // else may write to them. An interrupted copy is continued by the next call.
 // Copy holds some thousand rows in memory. tell, if not nil, is called with the
-// progress, in copied rows. The comparison at the end counts little beside
-// them.
+// progress, in copied rows. The final comparison adds little to them.
 func Copy(ctx context.Context, from, to db.DB, tell func(done, total int64)) ([]Copied, error) {
 	if tell == nil {
 		tell = func(int64, int64) {}

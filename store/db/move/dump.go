@@ -47,8 +47,8 @@ func restorePostgres(ctx context.Context, c *copied, url string, force bool) err
 	if !c.encrypted {
 		return runTool(ctx, config, streams{}, "pg_restore", append(args, c.path)...)
 	}
-	// The copy was read whole before. If reading fails all the same, the
-	// archive ends early and pg_restore rolls back.
+	// The whole copy was read before. If reading fails now, the archive ends
+	// early and pg_restore rolls back.
 	in, out := io.Pipe()
 	go func() { out.CloseWithError(c.each(out)) }()
 	defer in.Close()
@@ -81,8 +81,8 @@ type streams struct {
 
 // runTool runs one of PostgreSQL's programs against a database. The password is
 // passed in the environment, because other users of the machine can read
-// arguments. So are the ways of authentication that this process accepts, which
-// may exclude passwords in clear text. libpq 16 or later obeys them.
+// arguments. The environment also has the accepted ways of authentication,
+// which may exclude passwords in clear text. libpq 16 or later obeys them.
 func runTool(ctx context.Context, config *pgx.ConnConfig, s streams, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {

@@ -137,8 +137,8 @@ type copied struct {
 	encrypted  bool
 }
 
-// openCopy opens a copy. It reads an encrypted one whole. So it is known early
-// that an identity opens it and that every byte is intact.
+// openCopy opens a copy. It reads all of an encrypted one first, to check that
+// an identity opens it and that every byte is intact.
 func openCopy(path string, identities Identities) (*copied, error) {
 	c, err := newCopy(path, identities)
 	if err == nil && c.encrypted {

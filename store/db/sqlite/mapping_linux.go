@@ -63,7 +63,7 @@ var mappedFiles = struct {
 
 const (
 	// overread is the number of bytes that the library may read behind a page
-	// of a damaged file; see unixFetch in
+	// of a damaged file. See unixFetch in
 	// https://sqlite.org/src/file/src/os_unix.c.
 	overread = 256
 	// reserve is the minimum length of a region behind the end of the file.
