@@ -166,7 +166,7 @@ func TestScanRefusesWhatDoesNotFit(t *testing.T) {
 	})
 }
 
-func TestDuplicateIsToldApart(t *testing.T) {
+func TestDuplicateHasItsOwnError(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		dbtest.Run(t, d, "create table parts (n bigint not null references things (n), kind text check (kind = 'a'))")
@@ -467,7 +467,7 @@ func TestFailedStatementEndsTheTransaction(t *testing.T) {
 	})
 }
 
-func TestQueue(t *testing.T) {
+func TestQueuedStatements(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		// Only queued statements, in order.
@@ -567,7 +567,7 @@ func TestTransactionEndsWithItsFunction(t *testing.T) {
 }
 
 // A statement takes effect even if its rows are not read.
-func TestReturningUnread(t *testing.T) {
+func TestUnreadReturningTakesEffect(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		table(t, d)
 		err := d.Write(ctx, func(tx db.Tx) error {
@@ -827,7 +827,7 @@ func TestExpect(t *testing.T) {
 }
 
 // Away distinguishes temporary failures from those that the operator must fix.
-func TestAway(t *testing.T) {
+func TestAwayMeansTemporary(t *testing.T) {
 	server := func(code string) error { return fmt.Errorf("db: migrations: %w", &pgconn.PgError{Code: code}) }
 	for name, c := range map[string]struct {
 		err  error
@@ -858,7 +858,7 @@ func TestAway(t *testing.T) {
 
 // A local notification is delivered in this process after the commit and never
 // without it, alone or in a group.
-func TestTell(t *testing.T) {
+func TestNotifyLocal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		ctx, end := context.WithCancel(context.Background())
 		heard := make(chan string, 100)

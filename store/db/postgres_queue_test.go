@@ -260,7 +260,7 @@ func TestQueueLosesItsConnection(t *testing.T) {
 }
 
 // A change that waits too long for others of its organization fails.
-func TestQueueIsLeftInTime(t *testing.T) {
+func TestQueueWaitIsBounded(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Wait: 5 * time.Second} /* which holds for connecting, too */)
 	err := d.WriteIn(ctx, 1, func(db.Tx) error {

@@ -165,7 +165,7 @@ func TestLostConnectionIsUnavailable(t *testing.T) {
 // A read-only database refuses changes and serves reads. After the setting is
 // removed, the first change succeeds on every path, although older sessions
 // keep the setting.
-func TestReadOnlySessionsAreGivenUp(t *testing.T) {
+func TestReadOnlySessionsAreClosed(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url, db.Options{Readers: 4, Writers: 4})
 	changes(t, d)
@@ -286,7 +286,7 @@ func TestLockTimeoutIsBusy(t *testing.T) {
 
 // With default_query_exec_mode=exec nothing depends on a session, as a pooler
 // requires.
-func TestWithoutSessions(t *testing.T) {
+func TestTransactionPooler(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	d := dbtest.Open(t, url+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
 	table(t, d)
@@ -352,7 +352,7 @@ func TestSessionLimits(t *testing.T) {
 
 // Behind a pooler a listener is called once at the start, because earlier
 // notifications may be lost. Otherwise a job would wait for the next poll.
-func TestListenWithoutSessionsLooksOnce(t *testing.T) {
+func TestListenBehindPoolerCallsOnce(t *testing.T) {
 	d := dbtest.Open(t, dbtest.PostgresURL(t)+"&default_query_exec_mode=exec", db.Options{Readers: 1, Writers: 1})
 	listen, end := context.WithCancel(ctx)
 	heard, ended := make(chan string, 10), make(chan struct{})
@@ -412,7 +412,7 @@ func TestListen(t *testing.T) {
 // A select carries the expectation in an additional column. Other statements
 // travel with its query. Either way it is one round trip. Without a row, or
 // with unread rows, the expectation counts as failed.
-func TestExpectTravelsAlong(t *testing.T) {
+func TestExpectIsOneRoundTrip(t *testing.T) {
 	address, trips := dbtest.Counted(t, dbtest.EmptyPostgresURL(t))
 	d := dbtest.Open(t, address, db.Options{Readers: 1, Writers: 1})
 	for _, c := range []struct {
@@ -479,9 +479,9 @@ func TestExpectTravelsAlong(t *testing.T) {
 	}
 }
 
-// TestSilenceEnds: a transaction ends if its server falls silent, and so does
+// TestSilentServerIsGivenUp: a transaction ends if its server falls silent, and so does
 // its connection. The next transaction gets another one.
-func TestSilenceEnds(t *testing.T) {
+func TestSilentServerIsGivenUp(t *testing.T) {
 	d := dbtest.Open(t, dbtest.PostgresURL(t), db.Options{Transaction: 300 * time.Millisecond, Readers: 1, Writers: 1})
 	for name, run := range map[string]func(context.Context, func(db.Tx) error) error{"read": d.Read, "write": d.Write} {
 		began := time.Now()
@@ -502,8 +502,8 @@ func TestSilenceEnds(t *testing.T) {
 	}
 }
 
-// TestNoPasswordForALiar: a server that claims to have no TLS gets no password.
-func TestNoPasswordForALiar(t *testing.T) {
+// TestNoPasswordWithoutTLS: a server that claims to have no TLS gets no password.
+func TestNoPasswordWithoutTLS(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	for _, c := range []struct {
 		host, query string

@@ -73,7 +73,7 @@ func startChild(t *testing.T, act, url string) (*exec.Cmd, *bufio.Scanner) {
 }
 
 // Acknowledged writes survive kill -9, and every write is whole.
-func TestKill(t *testing.T) {
+func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		d := dbtest.Open(t, url, db.Options{})
 		table(t, d)

@@ -307,7 +307,7 @@ func TestDiskFull(t *testing.T) {
 
 // A log that has filled the disk is copied to the file as soon as space is
 // freed, and then frees its own. This holds on a running server and at a start.
-func TestLogGivesRoomBack(t *testing.T) {
+func TestLogFreesRoomOnAFullDisk(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restarts), func(t *testing.T) {
 			dir, resize := dbtest.SmallDisk(t, "3m")

@@ -57,7 +57,7 @@ func accepted(t *testing.T, d db.DB) {
 
 // A full disk is logged at its beginning, once a minute and at its end, however
 // many writes fail. The message has the folder and the free space.
-func TestFullDiskIsTold(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	dir, resize := dbtest.SmallDisk(t, "3m")
 	d, now, log := watched(t, "sqlite:"+filepath.Join(dir, "kartei.db"))
 	table(t, d)
@@ -109,7 +109,7 @@ func TestFullDiskIsTold(t *testing.T) {
 }
 
 // A read-only PostgreSQL database is reported until a change is stored.
-func TestReadOnlyIsTold(t *testing.T) {
+func TestReadOnlyIsReported(t *testing.T) {
 	url := dbtest.PostgresURL(t)
 	alter := func(setting string) {
 		t.Helper()

@@ -104,7 +104,7 @@ func needTools(t *testing.T, url string) {
 	}
 }
 
-func TestRestoreReplacesOnlyWhenTold(t *testing.T) {
+func TestRestoreReplacesOnlyWithForce(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		needTools(t, url)
 		source := dbtest.Open(t, url, db.Options{NoSync: true})

@@ -55,7 +55,7 @@ func TestCopyMovesEveryTable(t *testing.T) {
 
 // An interrupted copy, after any page, is continued. Until its end it is
 // reported as unfinished, and no other instance can be copied to the target.
-func TestCopyGoesOn(t *testing.T) {
+func TestInterruptedCopyResumes(t *testing.T) {
 	directions(t, func(t *testing.T, from, to db.DB) {
 		dbtest.Fill(t, from, 600)
 		other := dbtest.SQLite(t)
@@ -125,7 +125,7 @@ func halfCopy(source, target string) {
 }
 
 // A killed copy is continued.
-func TestCopyIsKilled(t *testing.T) {
+func TestKilledCopyResumes(t *testing.T) {
 	for name, urls := range map[string]func() (from, to string){
 		"to postgres": func() (string, string) { return dbtest.SQLiteURL(t), dbtest.PostgresURL(t) },
 		"to sqlite":   func() (string, string) { return dbtest.PostgresURL(t), dbtest.SQLiteURL(t) },

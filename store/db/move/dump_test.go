@@ -17,9 +17,9 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestNoPasswordForALiar: a restore sends no password to a server that claims
+// TestNoPasswordWithoutTLS: a restore sends no password to a server that claims
 // to have no TLS, and neither do PostgreSQL's programs.
-func TestNoPasswordForALiar(t *testing.T) {
+func TestNoPasswordWithoutTLS(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")
 	for _, c := range []struct {
 		host, query string

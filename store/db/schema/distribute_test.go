@@ -178,7 +178,7 @@ func described(t *testing.T, d db.DB) string {
 }
 
 // A run that was interrupted before any statement is completed by the next one.
-func TestDistributeGoesOn(t *testing.T) {
+func TestDistributeResumes(t *testing.T) {
 	for _, after := range []int{1, 8, 13, 20} {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
 			d := apart(t, dbtest.EmptyCitus(t))

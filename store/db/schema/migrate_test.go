@@ -78,7 +78,7 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestNewerDataBaseIsRefused(t *testing.T) {
+func TestNewerDatabaseIsRefused(t *testing.T) {
 	eachEmpty(t, func(t *testing.T, url string) {
 		d := dbtest.Open(t, url, db.Options{})
 		old := map[string]string{"0001_a.sql": "create table a (n bigint);"}
@@ -123,7 +123,7 @@ func TestReplicasMigrateOnce(t *testing.T) {
 }
 
 // Calls continue during a migration, and see the new tables afterwards.
-func TestMigrateWhileOpen(t *testing.T) {
+func TestMigrateDuringCalls(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dbtest.Run(t, d, "create table things (n bigint not null primary key)")
 		dbtest.Run(t, d, "insert into things (n) values (1)")
