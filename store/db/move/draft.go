@@ -60,11 +60,7 @@ func removeOldDrafts(dir string) {
 // publish renames a complete draft, never over an existing file. It returns
 // once the content and the name are on the disk.
 func publish(draft, path string) error {
-	file, err := os.OpenFile(draft, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+	if err := syncFile(draft); err != nil {
 		return err
 	}
 	// A link fails if the name exists; a rename would replace the file.
@@ -82,6 +78,15 @@ func publish(draft, path string) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// syncFile returns once the content of a file is on the disk.
+func syncFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
 }
 
 func mustNotExist(path string) error {

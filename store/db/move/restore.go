@@ -96,10 +96,37 @@ func restoreSQLite(c *copied, path string, force bool) (aside string, err error)
 	if err := checkFile(draft); err != nil {
 		return "", err
 	}
+	// That can take minutes, during which a killed process must not leave the
+	// folder without a database.
+	if err := syncFile(draft); err != nil {
+		return "", err
+	}
+	return replace(draft, path, publish)
+}
+
+// replace puts a database aside and publishes the draft in its place. If that
+// fails, the database gets its name back.
+func replace(draft, path string, publish func(draft, path string) error) (aside string, err error) {
 	if aside, err = putAside(path); err != nil {
 		return "", err
 	}
-	return aside, publish(draft, path)
+	if err = publish(draft, path); err == nil || aside == "" {
+		return aside, err
+	}
+	if mustNotExist(path) == nil {
+		if failed := putBack(aside, path); failed == nil {
+			return "", fmt.Errorf("nothing was replaced: %w", err)
+		}
+	}
+	return "", fmt.Errorf("%w; the previous database is in %s", err, aside)
+}
+
+// putBack reverses putAside.
+func putBack(aside, path string) error {
+	if err := os.Rename(aside+"-wal", path+"-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(aside, path)
 }
 
 // isSame reports whether two paths lead to one file.
