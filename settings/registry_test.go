@@ -158,8 +158,14 @@ func TestPrincipals(t *testing.T) {
 		if robots := must(o.operator.ListServiceAccounts(ctx, access.Page{Organization: o.org.ID})); len(robots.Data) != 1 || robots.Data[0].ID != robot.ID {
 			t.Errorf("service accounts: %+v", robots)
 		}
-		if none := must(o.operator.ListUsers(ctx, access.Page{Organization: id.New(id.Organization)})); len(none.Data) != 0 {
-			t.Errorf("users of an organization that does not exist: %+v", none)
+		nowhere := access.Page{Organization: id.New(id.Organization)}
+		_, noUsers := o.operator.ListUsers(ctx, nowhere)
+		_, noAccounts := o.operator.ListServiceAccounts(ctx, nowhere)
+		_, noKeys := o.operator.ListKeys(ctx, nowhere)
+		for _, err := range []error{noUsers, noAccounts, noKeys} {
+			if !fault.Is(err, fault.NotFound) {
+				t.Errorf("a list of an organization that does not exist: %v", err)
+			}
 		}
 
 		changed := must(o.operator.SetUser(ctx, settings.PrincipalChange{

@@ -61,9 +61,6 @@ func within(ctx context.Context, c *app.Call, name string) (string, error) {
 		return "", nil
 	}
 	o, err := Organization(ctx, c, name)
-	if isOperator(c) && fault.Is(err, fault.NotFound) {
-		return name, nil // the list is empty
-	}
 	return o.ID, err
 }
 
