@@ -25,6 +25,10 @@ var ErrNoServer = errors.New("no server is running on it")
 // ErrNoAnswer is returned, wrapped, if a server ended before it answered.
 var ErrNoAnswer = errors.New("the server ended before it answered, so it is unknown whether the command was executed")
 
+// errForeignServer is the error for a process of another user that answers in
+// the data folder.
+var errForeignServer = errors.New("a process of another user answers there, and gets no command: see who may write to the folder")
+
 // Client calls the acts of a running server.
 type Client struct {
 	path   string
@@ -40,7 +44,12 @@ func Dial(dataDir string) (*Client, error) {
 		return nil, fmt.Errorf("admin: %s: %w", dataDir, ErrNoServer)
 	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", path)
+		conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", path)
+		if err == nil && !servesFolder(conn, dataDir) {
+			conn.Close()
+			return nil, fmt.Errorf("%s: %w", path, errForeignServer)
+		}
+		return conn, err
 	}
 	probe, err := dial(context.Background(), "", "")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
