@@ -220,10 +220,10 @@ func (e *eraser) held(ctx context.Context) error {
 
 // files erases up to erasePiece files.
 func (e *eraser) files(ctx context.Context, prefix string) (n int64, err error) {
-	if err := e.held(ctx); err != nil {
-		return 0, err
-	}
 	for info, err := range e.store.List(ctx, prefix) {
+		if err == nil && n == 0 { // without files there is nothing to wait for
+			err = e.held(ctx)
+		}
 		if err != nil {
 			return n, err
 		}

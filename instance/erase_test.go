@@ -314,17 +314,55 @@ func TestInterruptedErasureContinues(t *testing.T) {
 	})
 }
 
+// hold makes a backup copy files for ten minutes.
+func (e *erasable) hold() (until clock.Micros) {
+	e.Helper()
+	until = clock.Now(e.now).Add(10 * time.Minute)
+	if err := e.db.Write(e.Context(), func(tx db.Tx) error { return document.Hold(e.Context(), tx, until) }); err != nil {
+		e.Fatal(err)
+	}
+	return until
+}
+
+// fileNames returns the names of the files of the organization that goes.
+func (e *erasable) fileNames() []string {
+	e.Helper()
+	return slices.DeleteFunc(e.left(e.gone), func(name string) bool { return !strings.Contains(name, "/") })
+}
+
+// The erasure of an organization without files does not wait for a backup.
+func TestErasureWithoutFiles(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		e := newErasable(t, d)
+		for _, name := range e.fileNames() {
+			if err := e.store.Delete(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.hold()
+		e.set(access.Deleting)
+		if _, err := e.operator.EraseOrganization(t.Context(), access.ByID{ID: e.gone.ID}); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			out, err := e.act(t.Context(), access.ByID{ID: e.gone.ID})
+			if err != nil || out.HeldUntil > 0 {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			if out.Done {
+				return
+			}
+		}
+		t.Error("it does not end")
+	})
+}
+
 // While a backup copies files, the files stay and the rows are erased. Other
 // organizations are erased on time.
 func TestErasureWaitsForABackup(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		e := newErasable(t, d)
-		files := slices.DeleteFunc(e.left(e.gone), func(name string) bool { return !strings.Contains(name, "/") })
-		until := clock.Now(e.now).Add(10 * time.Minute)
-		err := d.Write(t.Context(), func(tx db.Tx) error { return document.Hold(t.Context(), tx, until) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		files, until := e.fileNames(), e.hold()
 		e.set(access.Deleting)
 		if _, err := e.operator.EraseOrganization(t.Context(), access.ByID{ID: e.gone.ID}); err != nil {
 			t.Fatal(err)
