@@ -48,7 +48,7 @@ func (i *Instance) door() *admin.Door {
 	a["address"] = socket.Do(func(context.Context, Nothing) (Address, error) { return Address{i.BaseURL}, nil })
 	a["backup"] = socket.Do(i.backupAct)
 	maps.Copy(a, i.blobActs())
-	return &admin.Door{API: i.API, Acts: a, Refused: i.DB.Writes().Refused}
+	return &admin.Door{API: i.API, Acts: a, Explain: Explain(i.DB.Writes().Refused)}
 }
 
 // Address is the output of the act address. Only a running instance has this
@@ -160,7 +160,7 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 		closeAll()
 		return nil, nil, err
 	}
-	return &admin.Door{API: a, Acts: acts(d, clock.System, func(bool) {}), Refused: d.Writes().Refused}, closeAll, nil
+	return &admin.Door{API: a, Acts: acts(d, clock.System, func(bool) {}), Explain: Explain(d.Writes().Refused)}, closeAll, nil
 }
 
 // offline returns an API on data without a server, for the operator's calls.
@@ -194,7 +194,7 @@ func OpenUnmigrated(ctx context.Context, store *config.Store) (*admin.Door, func
 	if err != nil {
 		return nil, nil, err
 	}
-	return &admin.Door{Acts: acts(d, clock.System, func(bool) {}), Refused: d.Writes().Refused}, closeAll, nil
+	return &admin.Door{Acts: acts(d, clock.System, func(bool) {}), Explain: Explain(d.Writes().Refused)}, closeAll, nil
 }
 
 // begun returns ErrNoData if no migration was ever applied.

@@ -175,7 +175,7 @@ func OpenBackup(ctx context.Context, store *config.Store, s *config.Server) (_ *
 		closeData()
 		return nil, nil, err
 	}
-	return &admin.Door{Acts: socket.Acts{"backup": socket.Do(i.backupAct)}, Refused: i.DB.Writes().Refused}, func() { closeData(); closeBlobs() }, nil
+	return &admin.Door{Acts: socket.Acts{"backup": socket.Do(i.backupAct)}, Explain: Explain(i.DB.Writes().Refused)}, func() { closeData(); closeBlobs() }, nil
 }
 
 // errNoKey is the error if the master key for the files is missing.

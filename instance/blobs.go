@@ -183,7 +183,7 @@ func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_
 		done()
 		return nil, nil, err
 	}
-	return &admin.Door{API: a, Acts: i.blobActs()}, done, nil
+	return &admin.Door{API: a, Acts: i.blobActs(), Explain: Explain(i.DB.Writes().Refused)}, done, nil
 }
 
 // blobActs returns the acts on the store of files.

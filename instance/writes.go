@@ -2,9 +2,12 @@ package instance
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"kartei/access"
+	"kartei/kit/fault"
 	"kartei/store/db"
 )
 
@@ -33,4 +36,37 @@ func (i *Instance) tryWrites(ctx context.Context) {
 			return access.PutSetting(ctx, tx, trySetting, i.clock.Now().UTC().Format(time.RFC3339))
 		})
 	}
+}
+
+// Explain returns a function that adds to an error of the database what only the
+// operator may read: which disk is full, or which server does not answer. After
+// a commit with an unknown outcome the error stays as it is. refused returns why
+// the database refuses writes at present, or nil.
+func Explain(refused func() error) func(error) error {
+	return func(err error) error {
+		f, is := errors.AsType[*fault.Fault](err)
+		if !errors.Is(err, db.ErrUnavailable) || errors.Is(err, db.ErrUnknownOutcome) || is && f.Code != fault.InstancePending {
+			return err
+		}
+		var reason error
+		if errors.Is(err, db.ErrRefused) {
+			reason = refused()
+		}
+		switch {
+		case !is && reason != nil:
+			return fmt.Errorf("%w: %w", err, reason)
+		case !is:
+			return err
+		case reason != nil:
+			return pending(fault.Text{DE: "Nichts wurde gespeichert: ", EN: "Nothing was stored: "}, reason, err)
+		}
+		return pending(fault.Text{DE: "Die Datenbank ist nicht erreichbar: ", EN: "The database is not available: "}, f.Cause, err)
+	}
+}
+
+// pending returns a fault with a text and a reason.
+func pending(text fault.Text, reason, cause error) error {
+	return &fault.Fault{Code: fault.InstancePending, Cause: cause, Detail: &fault.Text{
+		DE: fmt.Sprintf("%s%v.", text.DE, reason), EN: fmt.Sprintf("%s%v.", text.EN, reason),
+	}}
 }

@@ -13,6 +13,7 @@ import (
 	"kartei/access"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
+	"kartei/instance"
 	"kartei/kit/fault"
 	"kartei/settings"
 	"kartei/store/db"
@@ -185,7 +186,7 @@ func TestRefusedWritesSayWhy(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		full := &refusing{DB: d}
 		o := apitest.New(t, full)
-		door := &admin.Door{API: o.API, Refused: func() error { return errors.New("the disk of /data is full") }, Acts: socket.Acts{
+		door := &admin.Door{API: o.API, Explain: instance.Explain(func() error { return errors.New("the disk of /data is full") }), Acts: socket.Acts{
 			"pause": socket.Do(func(ctx context.Context, _ struct{}) (struct{}, error) {
 				return struct{}{}, full.Write(ctx, func(db.Tx) error { return nil })
 			}),
