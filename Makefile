@@ -6,7 +6,7 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: demo test build bench lint fmt openapi retract docs
+.PHONY: demo test build bench lint fmt openapi retract docs pages
 
 # Serves the sample office on http://127.0.0.1:8080 until Ctrl-C. ARGS are the
 # flags of `kartei demo`, for example ARGS='--listen 127.0.0.1:9000 --data demo'.
@@ -56,6 +56,10 @@ docs:
 	@$(GO) test . -run 'ReadmeTree$$' -write
 	@$(GO) test ./record -run 'TestStatements$$' -write
 	@$(GO) test ./api -run 'TestRecordedCalls$$' -record
+
+# Writes the Go of the templates below door/web (*_templ.go), which is committed.
+pages:
+	@$(GO) tool -modfile=tools/go.mod templ generate -log-level warn -path door/web
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')

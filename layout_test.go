@@ -24,7 +24,7 @@ import (
 var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
 	{"kit/clock", "kit/fault", "kit/id"},
-	{"kit/", "docs", ".", "examples", "api/openapi", "api/schema/pattern", "api/words", "store/db/sqlite", "door/web/codesample"},
+	{"kit/", "docs", ".", "examples", "api/openapi", "api/schema/pattern", "api/words", "store/db/sqlite", "door/web/codesample", "door/web/say"},
 	// What a reader of a file format is handed, and the readers of old formats;
 	// the format of postings.
 	{"extract/textio", "search/packed"},
@@ -59,7 +59,7 @@ var floors = [][]string{
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "webhook/dispatch"},
 	// What drafts the next frozen document, and what a door shows.
-	{"api/draft", "door/web/reference", "door/admin/socket"},
+	{"api/draft", "door/web/reference", "door/web/look", "door/admin/socket"},
 	// The doors, and a client of an instance elsewhere.
 	{"door/", "remote"},
 	// One running Kartei, and an office to fill it with.

@@ -18,7 +18,7 @@ var write = flag.Bool("write", false, "write the tree into README.md (make docs)
 // README.md. The others stand between them, in the order of their names.
 var (
 	first = []string{"api", "contact", "company", "task", "document", "upload", "operation", "event", "batch", "webhook", "search", "notify", "limit", "record", "app", "access"}
-	last  = []string{"door", "store", "work", "extract", "requestlog", "instance", "config", "remote", "sample", "cmd", "kit", "test", "bench", "docs", "examples", "ci"}
+	last  = []string{"door", "store", "work", "extract", "requestlog", "instance", "config", "remote", "sample", "cmd", "kit", "test", "bench", "docs", "examples", "tools", "ci"}
 )
 
 // groups are the lines of folders that hold no package themselves.
@@ -28,6 +28,7 @@ var groups = map[string]string{
 	"work":  "what runs beside the calls",
 	"kit":   "what every package may use; it knows nothing of the product",
 	"test":  "helpers of tests, and the tests of the whole binary",
+	"tools": "the generator of templates, at the version that the program uses",
 	"ci":    "the checks of every change; .ci/run runs them all",
 }
 

@@ -29,6 +29,15 @@ fi
 ci/frozen.sh
 go mod verify >/dev/null
 go mod tidy -diff
+[ "$(go list -m -f '{{.Version}}' github.com/a-h/templ)" = "$(go list -m -modfile=tools/go.mod -f '{{.Version}}' github.com/a-h/templ)" ] || {
+	echo "tools/go.mod has another version of templ than go.mod"
+	exit 1
+}
+make -s pages 2>/dev/null
+git diff --exit-code --stat -- '*_templ.go' || {
+	echo "the Go of these templates is not what their text says: make pages"
+	exit 1
+}
 go vet ./...
 install honnef.co/go/tools/cmd/staticcheck v0.8.2
 "$tools/staticcheck" ./...

@@ -1,13 +1,15 @@
 package web
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 )
 
-//go:embed static/pages.css static/pages.js static/icon.svg
+//go:embed static/*.css static/pages.js static/icon.svg static/vendor/*.js script/*.js
 var staticFiles embed.FS
 
 // assets are the files below /static/. Each name contains the hash of the
@@ -18,17 +20,38 @@ type assets struct {
 	urls  map[string]string
 }
 
+// The files below /static/, each joined of the ones that it names. htmx comes first
+// in the script of the app, then the extension that holds it to the policy.
+var joined = []struct {
+	name, contentType string
+	parts             []string
+}{
+	{"pages.css", "text/css; charset=utf-8", []string{"static/tokens.css", "static/pages.css"}},
+	{"pages.js", "text/javascript; charset=utf-8", []string{"static/pages.js"}},
+	{"app.css", "text/css; charset=utf-8", []string{"static/tokens.css", "static/app.css"}},
+	{"app.js", "text/javascript; charset=utf-8", []string{"static/vendor/htmx-*.js", "static/vendor/hx-csp-*.js", "script/*.js"}},
+	{"icon.svg", "image/svg+xml", []string{"static/icon.svg"}},
+}
+
 // loadAssets reads the embedded files.
 func loadAssets() (*assets, error) {
 	a := &assets{files: map[string]*content{}, urls: map[string]string{}}
-	for name, contentType := range map[string]string{
-		"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
-	} {
-		body, err := staticFiles.ReadFile("static/" + name)
-		if err != nil {
-			return nil, fmt.Errorf("web: %w", err)
+	for _, j := range joined {
+		var body []byte
+		for _, pattern := range j.parts {
+			names, err := fs.Glob(staticFiles, pattern)
+			if err != nil || len(names) == 0 {
+				return nil, fmt.Errorf("web: no file %s", pattern)
+			}
+			for _, name := range names {
+				part, err := staticFiles.ReadFile(name)
+				if err != nil {
+					return nil, fmt.Errorf("web: %w", err)
+				}
+				body = append(append(body, bytes.TrimSpace(part)...), '\n')
+			}
 		}
-		a.add(name, newContent(contentType, cacheHashed, body))
+		a.add(j.name, newContent(j.contentType, cacheHashed, body))
 	}
 	return a, nil
 }

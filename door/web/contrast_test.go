@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"math"
+	"os"
+	"regexp"
 	"strconv"
 	"testing"
 )
@@ -28,3 +30,52 @@ func luminance(t *testing.T, hex string) float64 {
 
 // contrast returns the contrast ratio of two luminances, 1 to 21.
 func contrast(a, b float64) float64 { return (max(a, b) + 0.05) / (min(a, b) + 0.05) }
+
+// colours are the colours of tokens.css by their names, in light and in dark.
+func colours(t *testing.T) map[string][2]string {
+	t.Helper()
+	css, err := os.ReadFile("static/tokens.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][2]string{}
+	for _, m := range regexp.MustCompile(`--([a-z]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\);`).FindAllStringSubmatch(string(css), -1) {
+		all[m[1]] = [2]string{m[2], m[3]}
+	}
+	return all
+}
+
+// pairs are what stands on what, and the contrast that WCAG 2.2 AA asks of it.
+var pairs = []struct {
+	above, below []string
+	least        float64
+}{
+	{[]string{"text", "muted", "accent", "ok", "warn", "bad", "info"}, []string{"ground", "raised", "selected"}, 4.5},
+	{[]string{"text", "muted"}, []string{"sunken"}, 4.5},
+	{[]string{"onaccent"}, []string{"accent"}, 4.5},
+	{[]string{"text"}, []string{"mark", "infoground", "okground", "warnground", "badground"}, 4.5},
+	{[]string{"ok"}, []string{"okground"}, 4.5},
+	{[]string{"warn"}, []string{"warnground"}, 4.5},
+	{[]string{"bad"}, []string{"badground"}, 4.5},
+	{[]string{"info", "accent"}, []string{"infoground"}, 4.5},
+	{[]string{"focus", "control"}, []string{"ground", "raised"}, 3},
+}
+
+// Text and background have the contrast of WCAG 2.2 AA, in both colour schemes.
+func TestContrast(t *testing.T) {
+	colour := colours(t)
+	for _, p := range pairs {
+		for _, above := range p.above {
+			for _, below := range p.below {
+				for i, scheme := range []string{"light", "dark"} {
+					if colour[above][i] == "" || colour[below][i] == "" {
+						t.Fatalf("no colour %s or %s", above, below)
+					}
+					if got := contrast(luminance(t, colour[above][i]), luminance(t, colour[below][i])); got < p.least {
+						t.Errorf("%s: %s on %s has %.2f, needs %.1f", scheme, above, below, got, p.least)
+					}
+				}
+			}
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -369,47 +368,6 @@ func unzip(t *testing.T, w *httptest.ResponseRecorder) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// Text and background have the contrast of WCAG 2.2 AA, in both colour schemes.
-func TestContrast(t *testing.T) {
-	css, err := os.ReadFile("static/pages.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	variable := regexp.MustCompile(`--([a-z]+): #([0-9a-f]{6});`)
-	blocks := strings.SplitN(string(css), "prefers-color-scheme: dark", 2)
-	if len(blocks) != 2 {
-		t.Fatal("no dark scheme")
-	}
-	for i, scheme := range []string{"light", "dark"} {
-		colour := map[string]float64{}
-		for _, m := range variable.FindAllStringSubmatch(blocks[i], -1) {
-			colour[m[1]] = luminance(t, m[2])
-		}
-		check := func(text, ground string, least float64) {
-			for _, name := range []string{text, ground} {
-				if _, ok := colour[name]; !ok {
-					t.Fatalf("%s: no colour %s", scheme, name)
-				}
-			}
-			if got := contrast(colour[text], colour[ground]); got < least {
-				t.Errorf("%s: %s on %s has %.2f, needs %.1f", scheme, text, ground, got, least)
-			}
-		}
-		for _, ground := range []string{"ground", "raised", "selected"} {
-			for _, text := range []string{"text", "muted", "accent", "ok", "warn", "bad", "info"} {
-				check(text, ground, 4.5)
-			}
-		}
-		for _, ground := range []string{"ground", "raised"} {
-			check("focus", ground, 3)
-			check("control", ground, 3)
-		}
-		check("warn", "warnground", 4.5)
-		check("text", "infoground", 4.5)
-		check("accent", "infoground", 4.5)
-	}
 }
 
 func BenchmarkHandler(b *testing.B) {

@@ -1,0 +1,44 @@
+// Package look owns how pages look: the frame around them, and the parts that all of them are made of.
+package look
+
+import (
+	"context"
+	"io"
+
+	"github.com/a-h/templ"
+
+	"kartei/door/web/say"
+)
+
+// View is what every page and every part knows of its reader and its answer.
+type View struct {
+	say.Words
+	// Nonce is the answer's own. Elements with attributes of htmx carry it, and so
+	// do scripts.
+	Nonce string
+	// Root is in front of the address of every page: empty, or /sandbox.
+	Root string
+	// Theme is light or dark if the reader chose one. Empty follows the system.
+	Theme string
+	// Compact makes rows of tables lower.
+	Compact bool
+	// Keys is whether single keys are shortcuts.
+	Keys bool
+	// Asset returns the address of a file below /static/ by its name.
+	Asset func(name string) string
+}
+
+// To returns the address of a page within the reader's environment.
+func (v View) To(path string) templ.SafeURL { return templ.SafeURL(v.Root + path) }
+
+// Sandbox reports whether the reader is in the sandbox.
+func (v View) Sandbox() bool { return v.Root != "" }
+
+// Icon draws an icon of 16 px. Screen readers skip it: words stand beside it, or
+// in the label of the control around it.
+func Icon(name string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		_, err := io.WriteString(w, `<svg class="icon" viewBox="0 0 24 24" aria-hidden="true">`+icons[name]+`</svg>`)
+		return err
+	})
+}
