@@ -56,6 +56,8 @@ var floors = [][]string{
 	{"contact", "company", "task", "document", "batch", "webhook"},
 	// How somebody leaves: all of their records, then the person.
 	{"departure"},
+	// How people sign in: their accounts, factors and sessions.
+	{"account"},
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "webhook/dispatch"},
 	// What drafts the next frozen document, and what a door shows.

@@ -43,6 +43,8 @@ type Kind string
 const (
 	// Key is an API key, with which a program calls.
 	Key Kind = "key"
+	// Session is the sign-in of a person with a browser.
+	Session Kind = "session"
 	// Operator has no secret: only the operator can reach the door itself.
 	Operator Kind = "operator"
 	// Anonymous is no credential: the caller did not sign in, which some
@@ -73,7 +75,10 @@ type Duties struct {
 
 // duties is the only table of the duties of each kind.
 var duties = map[Kind]Duties{
-	Key:       {Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+	Key: {Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+	// The organization's switches are about programs, and so is what the preview
+	// channel warns of. Forms carry the revision that they change.
+	Session:   {Precondition: true, Limits: true, RequestLog: true, Console: true},
 	Operator:  {Console: true},
 	Anonymous: {},
 	// Work that a principal began, and that continues without it, obeys the
@@ -91,6 +96,12 @@ const (
 	// Local is a door that only the operator can reach, such as the socket in the
 	// data folder. There is no text.
 	Local Scheme = "local"
+	// Cookie is the cookie of the web application. The text is the token of a
+	// session, which acts in its live organization.
+	Cookie Scheme = "cookie"
+	// SandboxCookie is the same cookie, below the address of the sandbox. The
+	// session acts in the sandbox of its organization.
+	SandboxCookie Scheme = "sandbox"
 )
 
 // Presented is a credential as its door received it.

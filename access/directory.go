@@ -86,11 +86,13 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 		db: d, clock: c, options: o,
 		shared:   d.Dialect().Name != "sqlite",
 		throttle: newThrottle(o.Failures, o.FailureWindow, o.Addresses),
-		uses:     uses{pending: make(map[string]clock.Micros)},
+		uses:     uses{pending: make(map[use]clock.Micros)},
 		finders:  make(map[Scheme]Finder),
 		seen:     make(map[string]*atomic.Pointer[sightings]),
 	}
 	dir.Accept(Bearer, Finder{Kind: Key, Prefix: id.Key, ByID: keyByID}) // Authenticate has the texts
+	dir.Accept(Cookie, sessionFinder(selectSession))
+	dir.Accept(SandboxCookie, sessionFinder(selectSandboxSession))
 	dir.generations.read = dir.readGeneration
 	rand.Read(dir.decoy[:])
 	dir.cache.Store(newKeyCache(0, o.Credentials))
@@ -332,7 +334,7 @@ func (d *Directory) vouched(kid string, cred *cachedKey, from netip.Addr, now cl
 func (d *Directory) succeeded(cred *cachedKey, from netip.Addr, now clock.Micros) {
 	sighted(cred.seen, from, now)
 	if last := cred.used.Load(); now-clock.Micros(last) >= useResolution && cred.used.CompareAndSwap(last, int64(now)) {
-		d.uses.mark(cred.kid, now)
+		d.uses.mark(use{updateLastUse, cred.kid}, now)
 	}
 }
 

@@ -69,7 +69,17 @@ func (d *Directory) Due(ctx context.Context, id string) (e Erasable, err error) 
 // its sandbox remain.
 func (d *Directory) Erased(ctx context.Context, number int64) error {
 	return d.act(ctx, func(tx db.Tx) error {
-		_, err := tx.Exec(ctx, setErased, number, d.now())
-		return err
+		if _, err := tx.Exec(ctx, setErased, number, d.now()); err != nil {
+			return err
+		}
+		return EraseAccounts(ctx, tx)
 	})
+}
+
+// EraseAccounts erases the accounts that are nobody's any more, with all that
+// belongs to them. An account is made with its first person, so it has one until
+// the last is erased.
+func EraseAccounts(ctx context.Context, tx db.Tx) error {
+	_, err := tx.Exec(ctx, eraseAccounts)
+	return err
 }

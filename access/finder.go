@@ -25,6 +25,8 @@ type Proof struct {
 	// Scopes are those of the credential. A kind that has none of its own
 	// returns AllScopes.
 	Scopes []string
+	// used is the last recorded use, of kinds that record it.
+	used clock.Micros
 	// Refused is why the credential is no longer valid, for example Revoked. The
 	// directory itself compares ExpiresAt.
 	Refused Reason
@@ -44,6 +46,9 @@ type Finder struct {
 	ByID func(ctx context.Context, tx db.Tx, organization int64, id string) (Proof, error)
 	// Duties are those of a kind that is not in the table of duties.
 	Duties *Duties
+	// use is the statement that records a use, by id. It is empty for kinds that
+	// do not record it.
+	use string
 }
 
 // Accept makes the directory resolve one more scheme. It must be called before
@@ -71,8 +76,9 @@ func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip
 		}
 	}
 	var reason Reason
-	err = d.db.Read(ctx, func(tx db.Tx) error {
-		p, err := f.ByText(ctx, tx, text)
+	var p Proof
+	err = d.db.Read(ctx, func(tx db.Tx) (err error) {
+		p, err = f.ByText(ctx, tx, text)
 		if err == nil {
 			a, reason, err = f.judge(ctx, tx, &p, now)
 		}
@@ -87,6 +93,9 @@ func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip
 		return nil, d.refuse(reason, a, from, now)
 	}
 	sighted(d.sightingsOf(name), from, now)
+	if f.use != "" && now-p.used >= useResolution {
+		d.uses.mark(use{f.use, p.ID}, now)
+	}
 	return a, nil
 }
 

@@ -71,6 +71,8 @@ const (
 	dateErasable = `update organizations set erase_at = $1 where state = 'deleting' and erase_at = 0`
 	setErased    = `update organizations set name = '', module_on = false, erased_at = $2
 		where (number = $1 or sandbox_of = $1) and state = 'deleting' and erased_at = 0`
+	eraseAccounts = `delete from accounts where not exists (select 1 from principals p where p.account_id = accounts.id)`
+
 	selectSandboxNumber = `select number from organizations where sandbox_of = $1`
 
 	// PrincipalColumns begins a query for ScanPrincipal; its table is p.

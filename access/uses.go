@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// useResolution is the precision of a key's last use.
+	// useResolution is the precision of a credential's last use.
 	useResolution = clock.Minute
 	// usesInterval is the time between two writes of last uses.
 	usesInterval = 10 * time.Second
@@ -21,38 +21,42 @@ const (
 // uses holds the last uses that are not written yet.
 type uses struct {
 	mu      sync.Mutex
-	pending map[string]clock.Micros
+	pending map[use]clock.Micros
 	dropped int64
 }
 
-func (u *uses) mark(kid string, now clock.Micros) {
+// use is a credential that was used: the statement that writes the time, and the
+// text that finds the row.
+type use struct{ statement, name string }
+
+func (u *uses) mark(of use, now clock.Micros) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if _, known := u.pending[kid]; !known && len(u.pending) >= usesMax {
+	if _, known := u.pending[of]; !known && len(u.pending) >= usesMax {
 		u.dropped++
 		return
 	}
-	u.pending[kid] = now
+	u.pending[of] = now
 }
 
-func (u *uses) take() map[string]clock.Micros {
+func (u *uses) take() map[use]clock.Micros {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	taken := u.pending
-	u.pending = make(map[string]clock.Micros)
+	u.pending = make(map[use]clock.Micros)
 	return taken
 }
 
 // Flush writes the waiting last uses. A failed write loses them until the next
-// use of each key.
+// use of each credential.
 func (d *Directory) Flush(ctx context.Context) error {
 	marks := d.uses.take()
 	if len(marks) == 0 {
 		return nil
 	}
 	return d.db.Write(ctx, func(tx db.Tx) error {
-		for kid, at := range marks {
-			tx.Queue(updateLastUse, kid, int64(at))
+		for of, at := range marks {
+			tx.Queue(of.statement, of.name, int64(at))
 		}
 		return nil
 	})

@@ -16,6 +16,15 @@ type Credential = access.Presented
 // API key. The empty text means that there was none.
 func Bearer(text string) Credential { return Credential{Scheme: access.Bearer, Text: text} }
 
+// Cookie returns the credential of a cookie of the web application: the token of a
+// session. With sandbox, the session acts in the sandbox of its organization.
+func Cookie(token string, sandbox bool) Credential {
+	if sandbox {
+		return Credential{Scheme: access.SandboxCookie, Text: token}
+	}
+	return Credential{Scheme: access.Cookie, Text: token}
+}
+
 // Local returns the credential of a door that only the operator can reach.
 func Local() Credential { return Credential{Scheme: access.Local} }
 

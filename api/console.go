@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kartei/access"
+	"kartei/account"
 	"kartei/app"
 	"kartei/departure"
 	"kartei/kit/fault"
@@ -23,6 +24,8 @@ import (
 // a folder, or must work on a database of another release. No other door will
 // ever offer it.
 var Console = []ConsoleRow{
+	row("session.get", read, byMember, atWeb, "", ask(account.GetSession)),
+
 	row("organizations.list", read, byOperator, atSocket, "", ask(settings.ListOrganizations)),
 	row("organizations.create", administer, byOperator, atSocket, "organization.create", ask(settings.CreateOrganization)),
 	row("organizations.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetOrganization)),

@@ -63,6 +63,8 @@ func (e *erasable) organization(name string) access.OrganizationInfo {
 		e.Fatal(err)
 	}
 	for _, number := range []int64{o.Number, o.Number + 1} {
+		account := fmt.Sprintf("account-%d", number)
+		e.exec(`insert into accounts (id, email, email_folded, created_at) values ($1, $1, $1, 1)`, account)
 		for _, t := range e.tables {
 			if t.Spread() && t.Name != "clocks" {
 				e.fill(t, number)
@@ -83,7 +85,7 @@ func (e *erasable) fill(t schema.Table, number int64) {
 	e.Helper()
 	special := map[string]any{
 		"organization": number, "kind": "user", "role": "admin", "environment": "test", "rights": "{}",
-		"principal_id": fmt.Sprintf("principals-id-%d", number),
+		"principal_id": fmt.Sprintf("principals-id-%d", number), "account_id": fmt.Sprintf("account-%d", number),
 	}
 	var names, places []string
 	var args []any
@@ -207,10 +209,20 @@ func TestEveryTableIsErased(t *testing.T) {
 		if left := e.left(e.gone); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
+		err := d.Read(t.Context(), func(tx db.Tx) error {
+			accounts, err := db.Values[string](t.Context(), tx, "select id from accounts order by id")
+			if want := fmt.Sprintf("[account-%d account-%d]", e.stays.Number, e.stays.Number+1); fmt.Sprint(accounts) != want {
+				t.Errorf("accounts %v, want %s", accounts, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if after := e.left(e.stays); !slices.Equal(before, after) {
 			t.Errorf("of another organization there were %v and are %v", before, after)
 		}
-		err := d.Read(t.Context(), func(tx db.Tx) error {
+		err = d.Read(t.Context(), func(tx db.Tx) error {
 			names, err := db.Values[string](t.Context(), tx, "select name from organizations where number in ($1, $2)", e.gone.Number, e.gone.Number+1)
 			if len(names) != 2 || names[0]+names[1] != "" {
 				t.Errorf("the names that are left: %q", names)

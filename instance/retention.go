@@ -28,6 +28,7 @@ var Retention = []retention.Rule{
 	retention.Keep("webhook_attempts", webhook.LogAge.Sub(0), "attempted_at", "id"),
 	retention.Keep("audit_lines", audit.Age, "at", "id").OrNobodys(),
 	retention.Keep("invitations", 0, "expires_at", "id"),
+	retention.Keep("sessions", 0, "expires_at", "id"),
 	retention.Keep("handovers", 90*day, "finished_at", "id", "finished_at > 0"),
 	retention.Keep("jobs", 30*day, "due_at", "id", "state = 'failed'").OrNobodys(),
 }

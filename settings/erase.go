@@ -13,12 +13,13 @@ import (
 const (
 	countOtherAdmins = `select count(*) from principals
 		where organization = $1 and kind = 'user' and role = 'admin' and disabled = false and id <> $2`
-	erasePrincipal = `update principals set name = '', email = null, email_folded = null, role = 'viewer', rights = '{}',
+	erasePrincipal = `update principals set name = '', email = null, email_folded = null, account_id = null, role = 'viewer', rights = '{}',
 		disabled = true, language = 'de', erased_at = $2 where id = $1`
 	// The name and the networks of a key may reveal who the person is and where
 	// they are.
 	eraseKeys = `update api_keys set name = '', networks = '[]', revoked_at = case when revoked_at = 0 then $2 else revoked_at end
 		where principal_id = $1`
+	eraseSessions    = `delete from sessions where principal_id = $1`
 	eraseBell        = `delete from notices where organization = $1 and principal = $2`
 	eraseInvitations = `delete from invitations where organization = $1 and email_folded = $2`
 )
@@ -43,11 +44,15 @@ func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (acce
 		{eraseInvitations, []any{p.Home, access.FoldEmail(p.Email)}},
 		{eraseBell, []any{p.Home, p.ID}},
 		{eraseKeys, []any{p.ID, c.Now}},
+		{eraseSessions, []any{p.ID}},
 		{erasePrincipal, []any{p.ID, c.Now}},
 	} {
 		if _, err := c.Tx.Exec(ctx, s.statement, s.args...); err != nil {
 			return p, err
 		}
+	}
+	if err := access.EraseAccounts(ctx, c.Tx); err != nil {
+		return p, err
 	}
 	return principal(ctx, c, access.UserPrincipal, p.ID)
 }

@@ -32,6 +32,8 @@ const (
 	AuditLine       = "aud_"
 	Invitation      = "inv_"
 	Handover        = "hov_"
+	Account         = "acc_"
+	Session         = "ses_"
 )
 
 // alphabet is Crockford's base32 in lower case: no i, l, o, u.

@@ -3,6 +3,7 @@ package apitest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/account"
 	"kartei/api"
 	"kartei/app"
 	"kartei/door/rest"
@@ -312,6 +314,36 @@ func (o *Office) Key(principal string, scopes ...string) string {
 		o.Fatal(err)
 	}
 	return key.Key
+}
+
+// Session signs a principal in, and returns the token of the session. The office's
+// other sessions of the principal go on.
+func (o *Office) Session(principal string) (token string) {
+	o.Helper()
+	now := clock.Now(o.Clock)
+	err := o.DB.Write(context.Background(), func(tx db.Tx) error {
+		p, err := access.PrincipalIn(context.Background(), tx, "", principal)
+		if err != nil {
+			return err
+		}
+		var name string
+		err = tx.QueryRow(context.Background(), `select coalesce(account_id, '') from principals where id = $1`, principal).Scan(&name)
+		if err == nil && name == "" {
+			if name, err = account.Create(context.Background(), tx, now, cmp.Or(p.Email, principal+"@example.com")); err == nil {
+				err = account.Join(context.Background(), tx, principal, name)
+			}
+		}
+		if err == nil {
+			token, _, err = access.BeginSession(context.Background(), tx, now, access.NewSession{
+				Account: name, Organization: p.Home, Principal: principal, Address: "192.0.2.1", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
+			})
+		}
+		return err
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return token
 }
 
 // As returns a client that acts with a fresh key of a fresh user.

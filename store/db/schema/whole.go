@@ -7,6 +7,8 @@ package schema
 var Whole = map[string]string{
 	"organizations":  "the list of what the others are spread by; only operators change it",
 	"principals":     "an email address signs in one user of the whole instance",
+	"accounts":       "an address signs in before its organizations are known",
+	"sessions":       "a token is looked up before its organization is known",
 	"api_keys":       "a key is looked up before its organization is known",
 	"invitations":    "a token is looked up before its organization is known",
 	"generations":    "one row for all that replicas keep in memory",

@@ -36,6 +36,19 @@ create table organizations (
 	erased_at        bigint  not null default 0
 );
 
+-- How people sign in: an address with its password and its second factors. One
+-- account may be a person in several organizations.
+create table accounts (
+	id                  text   not null primary key,
+	email               text   not null,
+	-- The address in lower case. Only the person changes it.
+	email_folded        text   not null unique,
+	-- Argon2id in the PHC string format. Empty without a password.
+	password            text   not null default '',
+	password_changed_at bigint not null default 0,
+	created_at          bigint not null
+);
+
 -- Users and service accounts.
 create table principals (
 	id           text    not null primary key,
@@ -47,6 +60,9 @@ create table principals (
 	email        text,
 	-- The address in lower case. One address signs in one user of the instance.
 	email_folded text    unique,
+	-- The account that signs in as this person. Null until the person has accepted
+	-- an invitation, and for a service account.
+	account_id   text    references accounts (id),
 	role         text    not null check (role in ('admin', 'member', 'viewer')),
 	-- A JSON object from a family to none, read or write. It narrows the role.
 	rights       text    not null,
@@ -59,6 +75,40 @@ create table principals (
 );
 -- The people of an organization, for lists and for what concerns all of them.
 create index principals_organization on principals (organization, kind, id);
+-- The persons of an account.
+create unique index principals_account on principals (account_id, organization);
+
+-- Sign-ins of people with a browser. An ended one keeps its row until it expires,
+-- so that the refusals of its browser have a reason in the request log.
+create table sessions (
+	id           text    not null primary key,
+	-- SHA-256 of the token in hex. The token itself is stored nowhere.
+	token_hash   text    not null unique,
+	account_id   text    not null references accounts (id),
+	-- The person of the account, and their live organization. The same token also
+	-- opens its sandbox.
+	organization bigint  not null references organizations (number),
+	principal_id text    not null references principals (id),
+	created_at   bigint  not null,
+	-- The last call, to the minute.
+	last_seen_at bigint  not null,
+	-- The end at the latest, and the time without a call after which it ends.
+	expires_at   bigint  not null,
+	idle         bigint  not null,
+	-- Until when the sign-in counts as recent.
+	fresh_until  bigint  not null,
+	ended_at     bigint  not null default 0,
+	-- What the person sees in the list of their sessions: the address and the
+	-- browser of the sign-in.
+	address      text    not null,
+	agent        text    not null
+);
+-- Retention.
+create index sessions_expires_at on sessions (organization, expires_at);
+-- The sessions of somebody who changes their password.
+create index sessions_account on sessions (account_id, expires_at);
+-- The sessions of somebody who is erased.
+create index sessions_principal on sessions (principal_id);
 
 create table api_keys (
 	kid           text    not null primary key,
