@@ -307,6 +307,7 @@ func (p *onPostgres) writeScript(ctx context.Context, conn *pgx.Conn, file, orga
 			"principal": "'" + p.member + "'", "key": "'fresh-' || " + fresh, "created_at": now, "fingerprint": "repeat('f', 64)", "status": "201",
 			"etag": "'r1'", "location": "'/contacts/con_' || " + fresh, "body": "(select content from contacts where organization = " +
 				fmt.Sprint(p.numbers[0]) + " and id = " + fmt.Sprintf(numbered, "1") + ")",
+			"record": "'con_' || " + fresh, "erased": "false",
 		}},
 	} {
 		t.own["organization"] = ":org"
