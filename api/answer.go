@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"kartei/kit/fault"
@@ -220,35 +219,4 @@ func (c *call) isCurrent() bool {
 		return false
 	}
 	return c.ifNoneMatchAny || slices.Contains(c.ifNoneMatch, c.result.etag)
-}
-
-// languageOf returns the language of problem documents: English if the client
-// prefers it to German, otherwise German (contract, 'Errors').
-func languageOf(values []string) fault.Language {
-	best, weight := fault.German, 0.0
-	for _, value := range values {
-		for part := range strings.SplitSeq(value, ",") {
-			tag, parameters, _ := strings.Cut(part, ";")
-			primary, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "-")
-			l := fault.Language(primary)
-			if w := quality(parameters); (l == fault.English || l == fault.German) && w > weight {
-				best, weight = l, w
-			}
-		}
-	}
-	return best
-}
-
-// quality parses the weight of one range of an Accept-Language header: 1 if
-// there is none, 0 if it is invalid.
-func quality(parameters string) float64 {
-	name, value, ok := strings.Cut(strings.TrimSpace(parameters), "=")
-	if !ok || !strings.EqualFold(strings.TrimSpace(name), "q") {
-		return 1
-	}
-	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if err != nil || q < 0 || q > 1 {
-		return 0
-	}
-	return q
 }

@@ -50,23 +50,32 @@ type Arguments struct {
 // call is refused or fails, the error is the *fault.Fault that a client would
 // get as a problem document.
 func Call[Out any](ctx context.Context, a *API, by Caller, operation string, args Arguments) (out Out, err error) {
-	r, err := args.request(operation, by)
-	if err != nil {
-		return out, err
-	}
-	response := a.Do(ctx, r, nil)
+	response, err := Send(ctx, a, by, operation, args)
 	switch {
+	case err != nil:
+		return out, err
 	case response.Fault != nil:
 		return out, response.Fault
 	case response.File != nil:
 		response.File.Sent(response.Status, false)
 		return out, fmt.Errorf("api: %s answers with a file: use Do", operation)
-	case len(response.Body) > 0 && r.Operation != "":
+	case len(response.Body) > 0 && InConsole(operation):
 		err = stdjson.Unmarshal(response.Body, &out) // see fillWhole
 	case len(response.Body) > 0:
 		err = json.Unmarshal(response.Body, &out)
 	}
 	return out, err
+}
+
+// Send is Call without decoding: it returns the answer with its status, headers and
+// fault. It fails if there is no such operation, or if the body cannot be encoded.
+// The caller sends a file, and calls its Sent.
+func Send(ctx context.Context, a *API, by Caller, operation string, args Arguments) (*Response, error) {
+	r, err := args.request(operation, by)
+	if err != nil {
+		return nil, err
+	}
+	return a.Do(ctx, r, nil), nil
 }
 
 // request returns the request of a call.

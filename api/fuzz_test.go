@@ -80,7 +80,7 @@ func FuzzAcceptLanguage(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
-		l := languageOf([]string{value})
+		l := fault.Preferred([]string{value})
 		if l != fault.German && l != fault.English {
 			t.Fatalf("%q gives %q", value, l)
 		}
@@ -88,7 +88,7 @@ func FuzzAcceptLanguage(f *testing.F) {
 			t.Fatalf("%q gives English", value)
 		}
 		// Ranges of other languages do not matter.
-		if with := languageOf([]string{value, "fr", "x;q=1"}); with != l {
+		if with := fault.Preferred([]string{value, "fr", "x;q=1"}); with != l {
 			t.Fatalf("%q gives %s, with French %s", value, l, with)
 		}
 	})

@@ -300,7 +300,7 @@ func acceptsGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, params, _ := strings.Cut(part, ";")
 		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			return quality(params) > 0
+			return fault.Quality(params) > 0
 		}
 	}
 	return false
