@@ -45,7 +45,7 @@ func (s *Store) Database() string {
 
 // Server holds the settings of a running server.
 type Server struct {
-	Listen                 Address        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" page:"install.md" help:"Address of the API; port 0 takes a free one."`
+	Listen                 Address        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" page:"install.md" help:"Address of the API; port 0 takes a free one, and localhost is 127.0.0.1 and [::1]."`
 	OperatorListen         Address        `name:"operator-listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" page:"install.md" help:"Address of /healthz, /readyz and /metrics; never make it public."`
 	BaseURL                BaseURL        `name:"base-url" placeholder:"URL" page:"tls.md" help:"Address under which clients reach the instance, without /v1; without it that of --listen."`
 	TrustedProxies         []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR" page:"tls.md" help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`

@@ -49,6 +49,7 @@ type Options struct {
 type Server struct {
 	http     *http.Server
 	bound    *boundListener
+	named    bool // the host is localhost
 	secure   bool
 	strict   string // Strict-Transport-Security, empty for none
 	draining atomic.Bool
@@ -57,9 +58,10 @@ type Server struct {
 	err      error
 }
 
-// Listen binds address. Connections wait until Serve is called.
+// Listen binds address. Connections wait until Serve is called. The host
+// localhost binds the loopback addresses of both families.
 func Listen(address string, o Options) (*Server, error) {
-	l, err := net.Listen("tcp", address)
+	l, err := listen(address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("another program listens on %s already: name another port, or end that program", address)
 	}
@@ -78,6 +80,7 @@ func Listen(address string, o Options) (*Server, error) {
 			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		},
 		bound:  bound(l, o),
+		named:  bothFamilies(address),
 		secure: o.Certificate != nil,
 		done:   make(chan struct{}),
 	}
@@ -101,7 +104,7 @@ func (s *Server) URL() string {
 		scheme = "https://"
 	}
 	a := s.bound.Addr().(*net.TCPAddr)
-	if a.IP.IsUnspecified() {
+	if s.named || a.IP.IsUnspecified() {
 		return scheme + net.JoinHostPort("localhost", strconv.Itoa(a.Port))
 	}
 	return scheme + a.String()

@@ -1,0 +1,120 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// ports is the number of free ports that listen tries. It needs more than one
+// only if another program took the same port in the other family just then.
+const ports = 16
+
+// listen binds address. The host localhost stands for 127.0.0.1 and ::1 with one
+// port, as far as the machine has both: a browser may try either of them first.
+func listen(address string) (net.Listener, error) {
+	if !bothFamilies(address) {
+		return net.Listen("tcp", address)
+	}
+	_, port, _ := net.SplitHostPort(address)
+	l, err := listenLoopback(port)
+	for try := 1; err != nil && port == "0" && try < ports; try++ {
+		l, err = listenLoopback(port)
+	}
+	return l, err
+}
+
+// bothFamilies reports whether an address names localhost.
+func bothFamilies(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && strings.EqualFold(host, "localhost")
+}
+
+func listenLoopback(port string) (net.Listener, error) {
+	var all []net.Listener
+	var errs []error
+	for _, ip := range []string{"127.0.0.1", "::1"} {
+		l, err := net.Listen("tcp", net.JoinHostPort(ip, port))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, l)
+		_, port, _ = net.SplitHostPort(l.Addr().String())
+	}
+	err := errors.Join(errs...)
+	if len(all) > 0 && !errors.Is(err, syscall.EADDRINUSE) {
+		return join(all...), nil // a family that the machine lacks is no error
+	}
+	for _, l := range all {
+		l.Close()
+	}
+	return nil, fmt.Errorf("listening on localhost: %w", err)
+}
+
+// joined is several listeners as one. It has the address of the first.
+type joined struct {
+	net.Listener
+	arrive chan arrival
+	closed chan struct{}
+	close  func() error
+}
+
+type arrival struct {
+	net.Conn
+	err error
+}
+
+func join(all ...net.Listener) net.Listener {
+	if len(all) == 1 {
+		return all[0]
+	}
+	j := &joined{Listener: all[0], arrive: make(chan arrival), closed: make(chan struct{})}
+	var accepting sync.WaitGroup
+	for _, l := range all {
+		accepting.Go(func() { j.accept(l) })
+	}
+	j.close = sync.OnceValue(func() error {
+		close(j.closed)
+		var errs []error
+		for _, l := range all {
+			errs = append(errs, l.Close())
+		}
+		accepting.Wait()
+		return errors.Join(errs...)
+	})
+	return j
+}
+
+// accept hands on what arrives at one of the listeners. A caller that does not
+// ask lets it wait, so at most one connection of each listener waits here
+// instead of in the kernel.
+func (j *joined) accept(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		select {
+		case j.arrive <- arrival{c, err}:
+		case <-j.closed:
+			if err == nil {
+				c.Close()
+			}
+			return
+		}
+	}
+}
+
+// Accept waits for the next connection of any of the listeners.
+func (j *joined) Accept() (net.Conn, error) {
+	select {
+	case a := <-j.arrive:
+		return a.Conn, a.err
+	case <-j.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close closes all listeners.
+func (j *joined) Close() error { return j.close() }
