@@ -8,8 +8,8 @@ export CGO_ENABLED = 0
 
 .PHONY: demo test build bench lint fmt openapi retract docs pages
 
-# Serves the sample office on http://127.0.0.1:8080 until Ctrl-C. ARGS are the
-# flags of `kartei demo`, for example ARGS='--listen 127.0.0.1:9000 --data demo'.
+# Serves the sample office on http://localhost:8080 until Ctrl-C. ARGS are the
+# flags of `kartei demo`, for example ARGS='--listen localhost:9000 --data demo'.
 demo: build
 	@exec bin/kartei demo $(ARGS)
 

@@ -18,7 +18,7 @@ blocks() {
 		$0 == mark { wanted = 1; next }
 		wanted && /^```sh$/ { inside = 1; next }
 		inside && /^```$/ { inside = wanted = 0; printf "%c", 0; next }
-		inside { print }' "$2" | sed "s#http://127.0.0.1:8080#$web#g"
+		inside { print }' "$2" | sed "s#http://localhost:8080#$web#g"
 }
 
 # The blocks of one document run in one shell, as somebody pastes them.

@@ -8,11 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
-	"kartei/access"
 	"kartei/app"
 	"kartei/company"
 	"kartei/contact"
@@ -33,34 +31,25 @@ type made struct {
 	document.New
 }
 
-// File puts papers into the sandbox if it never had a document. It works like a
-// client: it opens sessions, sends the files, and begins operations that make
-// documents of them. The operations go on after File returns.
-func (o *Office) File(ctx context.Context, d db.DB, dir *access.Directory, c clock.Clock, files app.Files, key string) error {
-	actor, err := dir.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
-	if err != nil {
-		return err
-	}
-	write := func(f func(call *app.Call) error) error {
-		return d.Write(ctx, func(tx db.Tx) error {
-			return f(&app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Services: &app.Services{Families: families, Files: files}})
-		})
+// File puts papers into an organization, the live one or the sandbox, if it
+// never had a document. It works like a client: it opens sessions, sends the
+// files, and begins operations that make documents of them. The operations go on
+// after File returns.
+func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files app.Files, organization string) error {
+	write := func(f func(*app.Call) error) error {
+		return o.write(ctx, d, c, app.Services{Families: families, Files: files}, organization, f)
 	}
 	var all []made
-	err = write(func(call *app.Call) (err error) {
+	var number int64
+	err := write(func(call *app.Call) (err error) {
+		number = call.Actor.Org()
 		if all, err = writePapers(ctx, call); err != nil {
 			return err
 		}
 		for i := range all {
-			in := upload.CreateInput{Fields: all[i].upload}
-			opened, err := upload.Prefetch(ctx, call, in)
-			if err != nil {
+			if err := all[i].open(ctx, call); err != nil {
 				return err
 			}
-			if _, err := upload.Create(ctx, call, in, opened); err != nil {
-				return err
-			}
-			all[i].UploadID = opened.ID
 		}
 		return nil
 	})
@@ -69,7 +58,7 @@ func (o *Office) File(ctx context.Context, d db.DB, dir *access.Directory, c clo
 	}
 	for i := range all {
 		m := &all[i]
-		m.staged, err = files.Store.Put(ctx, upload.Staged(actor.Org(), m.UploadID), bytes.NewReader(m.file), blob.Expected{Size: m.upload.Size, SHA256: *m.upload.SHA256})
+		m.staged, err = files.Store.Put(ctx, upload.Staged(number, m.UploadID), bytes.NewReader(m.file), blob.Expected{Size: m.upload.Size, SHA256: *m.upload.SHA256})
 		if err != nil {
 			return err
 		}
@@ -84,8 +73,20 @@ func (o *Office) File(ctx context.Context, d db.DB, dir *access.Directory, c clo
 	})
 }
 
+// open opens the upload session of a paper.
+func (m *made) open(ctx context.Context, call *app.Call) error {
+	in := upload.CreateInput{Fields: m.upload}
+	opened, err := upload.Prefetch(ctx, call, in)
+	if err != nil {
+		return err
+	}
+	m.UploadID = opened.ID
+	_, err = upload.Create(ctx, call, in, opened)
+	return err
+}
+
 // writePapers writes the papers for the existing tasks. It writes none if the
-// sandbox has or had documents.
+// organization has or had documents.
 func writePapers(ctx context.Context, call *app.Call) (all []made, err error) {
 	var one int64
 	err = call.Tx.QueryRow(ctx, `select 1 from documents where organization = $1 limit 1`, call.Actor.Org()).Scan(&one)

@@ -73,22 +73,21 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys, err := o.NewKeys(ctx, op, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		both := []string{o.OrganizationID, o.SandboxID}
 		store, err := blob.NewLocal(t.TempDir(), blob.LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}, BaseURL: "https://kartei.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer store.Close()
 		files := app.Files{Store: store, MaxSize: 1 << 20, MaxStaged: 1 << 30, Declared: extract.Allow().Declared}
-		if err := o.Fill(ctx, d, dir, clock.System, keys.Full.Key, Size); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 { // the second time, the operations or documents exist already
-			if err := o.File(ctx, d, dir, clock.System, files, keys.Full.Key); err != nil {
-				t.Fatal(err)
+		for range 2 { // the second time, the records, and the operations or documents, exist already
+			for _, organization := range both {
+				if err := o.Fill(ctx, d, clock.System, organization, Size); err != nil {
+					t.Fatal(err)
+				}
+				if err := o.File(ctx, d, clock.System, files, organization); err != nil {
+					t.Fatal(err)
+				}
 			}
 			work(t, d, files.Store, extractor)
 		}
@@ -99,11 +98,17 @@ func testFile(t *testing.T, extractor *extract.Extractor) {
 			}
 			return n
 		}
-		if n := count(`select count(*) from documents where contact_id is not null and task_id is not null`); n != len(papers) {
-			t.Errorf("%d documents of %d papers", n, len(papers))
+		if n := count(`select count(*) from documents where contact_id is not null and task_id is not null`); n != 2*len(papers) {
+			t.Errorf("%d documents of %d papers in each organization", n, len(papers))
 		}
-		if n := count(`select count(*) from operations where status = 'succeeded'`); n != len(papers) {
-			t.Errorf("%d operations of %d papers succeeded", n, len(papers))
+		if n := count(`select count(*) from operations where status = 'succeeded'`); n != 2*len(papers) {
+			t.Errorf("%d operations of %d papers in each organization succeeded", n, len(papers))
+		}
+		for _, organization := range both {
+			n := count(`select count(*) from contacts c join organizations o on o.number = c.organization where o.id = '` + organization + `'`)
+			if n != Size {
+				t.Errorf("%s has %d contacts", organization, n)
+			}
 		}
 		if n := count(`select count(*) from documents where company_id is not null`); n == 0 {
 			t.Error("no document is a company's")

@@ -4,7 +4,6 @@ package sample
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -132,16 +131,11 @@ func (o *Office) NewKeys(ctx context.Context, op Operator, lifetime time.Duratio
 // families are the families of the office's records.
 var families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
 
-// Fill creates companies, n contacts and their tasks in the sandbox if it has
-// no contact. It creates all of them or none, by the functions behind the API.
-// key is the full key.
-func (o *Office) Fill(ctx context.Context, d db.DB, dir *access.Directory, c clock.Clock, key string, n int) error {
-	actor, err := dir.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
-	if err != nil {
-		return err
-	}
-	return d.Write(ctx, func(tx db.Tx) error {
-		call := &app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Services: &app.Services{Families: families}}
+// Fill creates companies, n contacts and their tasks in an organization, the
+// live one or the sandbox, if it has no contact. It creates all of them or none,
+// by the functions behind the API, as the office's administrator.
+func (o *Office) Fill(ctx context.Context, d db.DB, c clock.Clock, organization string, n int) error {
+	return o.write(ctx, d, c, app.Services{Families: families}, organization, func(call *app.Call) error {
 		switch have, err := contact.Count(ctx, call, contact.CountInput{}); {
 		case err != nil:
 			return err
@@ -153,6 +147,21 @@ func (o *Office) Fill(ctx context.Context, d db.DB, dir *access.Directory, c clo
 			return err
 		}
 		return o.fillContacts(ctx, call, n, companies)
+	})
+}
+
+// write calls f in one transaction as the administrator in an organization.
+func (o *Office) write(ctx context.Context, d db.DB, c clock.Clock, s app.Services, organization string, f func(*app.Call) error) error {
+	return d.Write(ctx, func(tx db.Tx) error {
+		in, err := access.OrganizationIn(ctx, tx, organization)
+		if err != nil {
+			return err
+		}
+		actor, err := access.ActorFor(ctx, tx, in.Number, o.Users[0])
+		if err != nil {
+			return err
+		}
+		return f(&app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Services: &s})
 	})
 }
 

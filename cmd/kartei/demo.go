@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"os"
@@ -31,7 +32,8 @@ type demoCmd struct {
 // Help returns the text below the command's summary.
 func (*demoCmd) Help() string {
 	return `Serves the sample office 'Kanzlei Morgenstern' until it is interrupted. With --data a folder keeps
-the data, the two keys (in demo.json) and your changes.`
+the data, the two keys (in demo.json) and your changes. The address is http://localhost and the port of
+--listen, unless --listen names an address of the network: the demo listens on 127.0.0.1 and [::1].`
 }
 
 // demoLine is what --json prints; open-points.md fixes its form.
@@ -161,8 +163,12 @@ func (c *demoCmd) folder(g *Globals) (kept bool, remove func(), err error) {
 }
 
 // choose sets the demo's own defaults where no setting was given: a free port
-// for operators, and only warnings in the log.
+// for operators, and only warnings in the log. The host of a loopback address
+// becomes localhost, because browsers accept passkeys for a name only.
 func (c *demoCmd) choose(g *Globals) {
+	if host, port, err := net.SplitHostPort(string(c.Listen)); err == nil && (host == "127.0.0.1" || host == "::1") {
+		c.Listen = config.Address(net.JoinHostPort("localhost", port))
+	}
 	if g.settings.source("operator-listen") == "default" {
 		c.OperatorListen = "127.0.0.1:0"
 	}
@@ -196,14 +202,7 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 			return demoLine{}, "", err
 		}
 	}
-	if err := office.Fill(ctx, i.DB, i.Directory, clock.System, kept.Keys.Full, sample.Size); err != nil {
-		return demoLine{}, "", err
-	}
-	err = office.File(ctx, i.DB, i.Directory, clock.System, i.Files, kept.Keys.Full)
-	if errors.Is(err, blob.ErrUnavailable) {
-		// As with serve, everything else works if the files cannot be reached.
-		slog.Warn("the demo has no documents, because their files cannot be stored; the next start creates them", "error", err)
-	} else if err != nil {
+	if err := fill(ctx, i, office); err != nil {
 		return demoLine{}, "", err
 	}
 	// The endpoint comes last, so that it gets no events about the office
@@ -224,6 +223,29 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 		OrganizationID: office.OrganizationID, SandboxID: office.SandboxID,
 		Keys: kept.Keys, Login: kept.Login,
 	}, receiver.EndpointID, nil
+}
+
+// fill fills the live organization, in which people sign in, and the sandbox of
+// the keys.
+func fill(ctx context.Context, i *instance.Instance, office sample.Office) error {
+	both := []string{office.OrganizationID, office.SandboxID}
+	for _, organization := range both {
+		if err := office.Fill(ctx, i.DB, clock.System, organization, sample.Size); err != nil {
+			return err
+		}
+	}
+	for _, organization := range both {
+		err := office.File(ctx, i.DB, clock.System, i.Files, organization)
+		if errors.Is(err, blob.ErrUnavailable) {
+			// As with serve, everything else works if the files cannot be reached.
+			slog.Warn("the demo has no documents, because their files cannot be stored; the next start creates them", "error", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // test tests the endpoint, so that there is a delivery at once.
@@ -277,7 +299,8 @@ func (c *demoCmd) tell(g *Globals, i *instance.Instance, l demoLine, kept bool) 
 	if !kept {
 		data += " (removed at the end)"
 	}
-	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s' with %d contacts, their companies, tasks and documents in its sandbox.
+	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s' with %d contacts, their companies, tasks and documents,
+once as its own data and once more in its sandbox, which the keys below reach.
 
   API              %s
   reference        %[4]s/docs

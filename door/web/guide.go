@@ -21,6 +21,6 @@ var marks = regexp.MustCompile(`(?m)^<!-- .* -->\n`)
 // address in the commands.
 func guide(baseURL string) []byte {
 	text := marks.ReplaceAll(docs.Guide, nil)
-	text = bytes.ReplaceAll(text, []byte("http://127.0.0.1:8080"), []byte(baseURL))
+	text = bytes.ReplaceAll(text, []byte("http://localhost:8080"), []byte(baseURL))
 	return bytes.ReplaceAll(text, []byte("](../examples/mirror/main.go)"), []byte("]("+pathMirror+")"))
 }

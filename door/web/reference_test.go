@@ -236,7 +236,7 @@ func TestLLMs(t *testing.T) {
 			t.Errorf("the long file lacks %s", c)
 		}
 	}
-	if strings.Contains(full, "<!--") || strings.Contains(full, "127.0.0.1:8080") || !strings.Contains(full, "# From the first call") {
+	if strings.Contains(full, "<!--") || strings.Contains(full, "localhost:8080") || !strings.Contains(full, "# From the first call") {
 		t.Error("the guide is not what readers of an instance get")
 	}
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"crypto/rand"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +26,20 @@ func TestFirstHour(t *testing.T) {
 	decode(t, demo.First, &line)
 	if line.BaseURL != demo.URL+"/v1" || line.Login.Email == "" || line.Login.Password == "" {
 		t.Fatalf("the demo's line is %s", demo.First)
+	}
+	// The address is a name, for passkeys, and both of its families answer.
+	port, named := strings.CutPrefix(demo.URL, "http://localhost:")
+	if !named {
+		t.Errorf("the demo's address is %s", demo.URL)
+	}
+	for _, host := range []string{"127.0.0.1", "[::1]"} {
+		free, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			continue // the machine lacks this family
+		}
+		free.Close()
+		at := &server{URL: "http://" + host + ":" + port}
+		client{t, at, line.Keys.Full}.call("GET", "/me", "", 200, "")
 	}
 	full, reader := client{t, demo, line.Keys.Full}, client{t, demo, line.Keys.Read}
 
