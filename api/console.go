@@ -10,6 +10,7 @@ import (
 	"kartei/app"
 	"kartei/departure"
 	"kartei/kit/fault"
+	"kartei/record"
 	"kartei/settings"
 	"kartei/webhook"
 )
@@ -46,6 +47,7 @@ var Console = []ConsoleRow{
 	row("serviceAccounts.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListServiceAccounts)),
 	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.create", ask(settings.CreateServiceAccount)),
 	row("serviceAccounts.set", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.set", ask(settings.SetServiceAccount)),
+	row("records.history", read, byMember, atWeb, "", ask(record.History)),
 	row("names.resolve", read, byMember|byOperator, atPeople, "", ask(settings.ResolveNames)),
 
 	row("keys.list", read, bySelf|byOperator, atPeople, "", ask(settings.ListKeys)),

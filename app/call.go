@@ -33,6 +33,12 @@ type Call struct {
 	Language fault.Language
 	// RequestID is the id of the call, req_....
 	RequestID string
+	// Door is the door of the call (api.Door), or job for work that goes on
+	// without its caller.
+	Door string
+	// Requester is the principal that asked for the work of a caretaker. It is
+	// empty for the operator, and for other actors.
+	Requester string
 	// Span is the span of the call, nil for most calls.
 	Span *trace.Span
 	// Prefetched is what the operation read outside the database before its

@@ -18,6 +18,7 @@ import (
 	"kartei/audit"
 	"kartei/departure"
 	"kartei/kit/fault"
+	"kartei/record"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/store/db/schema"
@@ -138,6 +139,13 @@ func TestHandOver(t *testing.T) {
 				t.Errorf("%s belongs to %v, and is assigned to %q; want %v", path, got["ownerId"], assignee, want)
 			}
 		}
+		admin.Inside(func(ctx context.Context, call *app.Call) error {
+			history, err := record.History(ctx, call, record.HistoryInput{ID: l.contact, Limit: 1})
+			if got := history.Data[0]; got.Act != "updated" || fmt.Sprint(got.Members) != "[ownerId]" || got.Door != "job" || got.Principal != "" || !strings.HasPrefix(got.RequestID, "req_") {
+				t.Errorf("%+v", got)
+			}
+			return err
+		})
 		// The contact, the company and two tasks have one each. Documents have
 		// no event of an update.
 		if all := feed(admin); len(all) != events+4 {
@@ -440,6 +448,7 @@ var staying = map[string]string{
 	"audit_lines":       "the id stays in the log, for 400 days",
 	"idempotency":       "sealed, for a day",
 	"operations":        "for 31 days, with ids",
+	"record_changes":    "ids, until the record is gone",
 	"uploads":           "for a day, until they expire",
 	"visibility_losses": "ids, until the record is gone",
 }

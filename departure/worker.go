@@ -177,7 +177,7 @@ func (h *walk) change(ctx context.Context, f family, ids []string) error {
 		if err != nil {
 			return err
 		}
-		c := &app.Call{Actor: actor, Tx: tx, Now: begun, RequestID: h.requestID, Services: h.Services}
+		c := &app.Call{Actor: actor, Tx: tx, Now: begun, RequestID: h.requestID, Door: "job", Requester: h.requestedBy, Services: h.Services}
 		for _, id := range ids {
 			handed, stayed, err := f.HandOver(ctx, c, id, h.Handover)
 			if err != nil {

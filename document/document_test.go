@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http/httptest"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/app"
+	"kartei/record"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -96,6 +99,15 @@ func TestLife(t *testing.T) {
 				t.Errorf("after it was renamed %s finds %d documents", q, len(data))
 			}
 		}
+		c.Inside(func(ctx context.Context, call *app.Call) error { // the job acts for the call
+			history, err := record.History(ctx, call, record.HistoryInput{ID: id})
+			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
+				t.Errorf("%+v", history)
+			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != "rest" || made.RequestID != accepted.Header.Get("Request-Id") {
+				t.Errorf("%+v", made)
+			}
+			return err
+		})
 		c.Do("PATCH", at, `{"size":1}`, "If-Match", "*").Want(422, "VALIDATION_FAILED")
 		c.Do("PATCH", at, `{"name":"../x"}`, "If-Match", "*").Want(422, "VALIDATION_FAILED")
 

@@ -133,14 +133,16 @@ type Work struct {
 	// Principal began the operation.
 	Principal string
 	Status    Status
-	input     string
+	// Request is the Request-Id of the call that began it.
+	Request string
+	input   string
 }
 
 // Read reads an operation for its job, with its input.
 func Read(ctx context.Context, tx db.Tx, organization int64, name string, input any) (w Work, err error) {
 	w.ID = name
-	err = tx.QueryRow(ctx, `select principal, status, input from operations where organization = $1 and id = $2`, organization, name).
-		Scan(&w.Principal, &w.Status, &w.input)
+	err = tx.QueryRow(ctx, `select principal, status, input, request from operations where organization = $1 and id = $2`, organization, name).
+		Scan(&w.Principal, &w.Status, &w.input, &w.Request)
 	if err != nil || w.Ended() {
 		return w, err
 	}

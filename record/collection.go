@@ -46,8 +46,10 @@ type Collection[T, F any, P fields[F]] struct {
 	filters    []filter
 	references []reference
 	columns    []column
-	sql        statements
-	handing    handing
+	// writable are the members that a history names.
+	writable []member
+	sql      statements
+	handing  handing
 	// further returns the words of a record that are not in its members; may be
 	// nil.
 	further Further
@@ -80,6 +82,7 @@ func NewCollection[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Col
 		k.filters = append(k.filters, filtersOf(filters, members)...)
 	}
 	k.columns = columnsOf(k.filters, k.references)
+	k.writable = writable(members, "")
 	k.sql = statementsFor(f.Plural, k.columns, k.references)
 	k.handing = handingFor(f.Plural, k.references)
 	return k
@@ -182,7 +185,8 @@ func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name stri
 		return Created[T]{}, err
 	}
 	r.updated = r.created
-	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content)}, f)...)
+	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID}, f)...)
+	tell(c)
 	event.Append(c, k.event(r, "created"))
 	words := f.Words()
 	if further != nil {
@@ -253,6 +257,7 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, ver
 	if err := k.replace(ctx, c, r, next.updated, k.sql.update, values...); err != nil {
 		return Answer[T]{}, err
 	}
+	note(c, next, verb, differing(k.writable, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()))
 	if err := k.trackVisibilityLoss(ctx, c, r, next); err != nil {
 		return Answer[T]{}, err
 	}
@@ -348,6 +353,8 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.By
 	if err := k.replace(ctx, c, r, next.updated, k.sql.erase); err != nil {
 		return app.Nothing{}, err
 	}
+	next.revision++
+	noteDeletion(c, &next)
 	replay.Erase(c.Tx, c.Actor.Org(), r.id)
 	event.Append(c, k.event(&next, "deleted"))
 	return app.Nothing{}, search.Remove(ctx, c.Tx, subject)

@@ -17,8 +17,8 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, email, company_id)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12);
+insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, email, company_id)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
@@ -891,6 +891,9 @@ where organization = $1
 	and id = $2
 	and updated_at = $3;
 
+insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
 select audience, id, words
@@ -925,6 +928,8 @@ order by level desc;
 
 -- as above: select 1 / count(*) from contacts where organization = $1 and id = $2 and updated_at = $3 ...
 
+-- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
+
 select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1
@@ -954,6 +959,8 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -- as above: select 1 / count(*) from contacts where organization = $1 and id = $2 and updated_at = $3 ...
 
+-- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
+
 delete from visibility_losses
 where organization = $1
 	and record_id = $2;
@@ -975,13 +982,19 @@ where organization = $1
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update contacts
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', email = null, company_id = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', email = null, company_id = null
 where organization = $1
 	and id = $2
 	and revision = $3
 	and deleted = false;
 
 -- as above: select 1 / count(*) from contacts where organization = $1 and id = $2 and updated_at = $3 ...
+
+delete from record_changes
+where organization = $1
+	and record_id = $2;
+
+-- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
 update idempotency
 set erased = true, etag = '', location = '', body = ''

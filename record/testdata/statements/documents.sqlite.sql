@@ -28,8 +28,8 @@ set tick = case when $2 > tick then $2 else tick + 1 end
 where organization = $1
 returning tick;
 
-insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, contact_id, task_id, company_id)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13);
+insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, contact_id, task_id, company_id)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
@@ -975,6 +975,9 @@ where organization = $1
 	and revision = $3
 	and deleted = false;
 
+insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
 select words
 from document_words
 where organization = $1
@@ -1008,6 +1011,8 @@ order by level desc;
 
 -- as above: update documents set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $ ...
 
+-- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
+
 select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1
@@ -1032,6 +1037,8 @@ from json_each($5);
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 -- as above: update documents set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $ ...
+
+-- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
 delete from visibility_losses
 where organization = $1
@@ -1068,11 +1075,17 @@ where key <> ''
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update documents
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', contact_id = null, task_id = null, company_id = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', contact_id = null, task_id = null, company_id = null
 where organization = $1
 	and id = $2
 	and revision = $3
 	and deleted = false;
+
+delete from record_changes
+where organization = $1
+	and record_id = $2;
+
+-- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
 update idempotency
 set erased = true, etag = '', location = '', body = ''

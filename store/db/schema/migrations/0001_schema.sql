@@ -248,9 +248,12 @@ alter table visibility_losses alter column organization set (n_distinct = 16);
 --   deleted     a deleted record keeps its row without content, as its deletion marker.
 --   audience    who sees the record: empty for the whole organization, else its owner.
 --   schema_hash identifies the members that the content has: docs/decisions/0008.
+--   created_by, created_door, created_request
+--               the first line of the record's history (record_changes): its principal,
+--               door and Request-Id. A deleted record has none.
 --   content     the members of the record in the JSON of the answer.
 --
--- A column between schema_hash and content repeats a member that lists can be narrowed
+-- A column between created_request and content repeats a member that lists can be narrowed
 -- by, or that refers to another record. It is null if the member is not set. The
 -- content comes last: SQLite reads what is behind a long text page by page.
 --
@@ -277,6 +280,9 @@ create table contacts (
 	audience     text    not null,
 	external_id  text,
 	schema_hash  bigint  not null,
+	created_by   text    not null default '',
+	created_door text    not null default '',
+	created_request text not null default '',
 	company_id   text,
 	-- With ASCII letters in lower case.
 	email        text /*postgres: collate "C" */,
@@ -307,6 +313,9 @@ create table companies (
 	audience     text    not null,
 	external_id  text,
 	schema_hash  bigint  not null,
+	created_by   text    not null default '',
+	created_door text    not null default '',
+	created_request text not null default '',
 	content      text    not null,
 	primary key (organization, id)
 );
@@ -330,6 +339,9 @@ create table tasks (
 	audience     text    not null,
 	external_id  text,
 	schema_hash  bigint  not null,
+	created_by   text    not null default '',
+	created_door text    not null default '',
+	created_request text not null default '',
 	contact_id   text,
 	company_id   text,
 	document_id  text,
@@ -372,6 +384,9 @@ create table documents (
 	audience     text    not null,
 	external_id  text,
 	schema_hash  bigint  not null,
+	created_by   text    not null default '',
+	created_door text    not null default '',
+	created_request text not null default '',
 	contact_id   text,
 	company_id   text,
 	task_id      text,
@@ -387,6 +402,30 @@ create index documents_contact_id_audience on documents (organization, contact_i
 create index documents_company_id on documents (organization, company_id, updated_at) where deleted = false and company_id is not null;
 create index documents_company_id_audience on documents (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
 create index documents_task_id_audience on documents (organization, task_id, audience, updated_at) where deleted = false and task_id is not null;
+
+-- The history of records: a line for each change but the creation, which stands in
+-- the record's own row and so costs no statement. It holds no content. A record has its
+-- last 200 lines. Its deletion erases them, and only the line of the deletion stays.
+create table record_changes (
+	organization bigint not null,
+	record_id    text   not null,
+	-- The revision that the change made.
+	revision     bigint not null,
+	-- The tick of the change.
+	changed_at   bigint not null,
+	-- The verb of its event, such as updated, completed or deleted.
+	act          text   not null,
+	-- The names of the members that changed, separated by spaces.
+	members      text   not null,
+	-- Who changed it: empty for the operator, by a hand-over.
+	principal    text   not null,
+	door         text   not null,
+	request_id   text   not null,
+	primary key (organization, record_id, revision)
+) /*sqlite: without rowid */;
+/*postgres:
+alter table record_changes alter column organization set (n_distinct = 16);
+*/
 
 
 --------------------------------------------------------------------- Search ----
@@ -845,5 +884,5 @@ alter table notices alter column organization set (n_distinct = 16);
 
 /*postgres:
 -- Of a table that was never analyzed the planner believes that it is larger.
-analyze contacts, companies, tasks, visibility_losses, events, idempotency, search_documents, search_segments, search_blocks, request_log, notices;
+analyze contacts, companies, tasks, record_changes, visibility_losses, events, idempotency, search_documents, search_segments, search_blocks, request_log, notices;
 */

@@ -1,0 +1,202 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+)
+
+// Topic wakes subscribers after the commit of each change of a record, also
+// while the module is off (db.Tx.NotifyLocal). The message is the number of the
+// organization.
+const Topic = "records"
+
+const (
+	// kept is how many changes of a record its history has, besides the
+	// creation. A sync of every night fills it in half a year. Without a bound,
+	// one record that a program changes each minute would have 500,000 lines a
+	// year.
+	kept = 200
+	// mostChanges is the size of a page of history, unless the caller says
+	// another one.
+	mostChanges = 50
+)
+
+const (
+	insertChange = `insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	trimChanges   = `delete from record_changes where organization = $1 and record_id = $2 and revision <= $3`
+	eraseChanges  = `delete from record_changes where organization = $1 and record_id = $2`
+	selectChanges = `select revision, changed_at, act, members, principal, door, request_id from record_changes
+		where organization = $1 and record_id = $2 and revision < $3 order by revision desc limit $4`
+)
+
+// Change is one line of a record's history. It says that members changed, and
+// not from what to what.
+type Change struct {
+	Revision int64 `json:"revision"`
+	// ChangedAt is the tick of the change, and so the record's updatedAt after
+	// it.
+	ChangedAt clock.Micros `json:"changedAt"`
+	// Act is the verb of the change's event, such as created or completed.
+	Act string `json:"act"`
+	// Members are the names of the changed members. A member of an address has
+	// the form address.city. A creation and a deletion have none.
+	Members []string `json:"members"`
+	// Principal is empty if the operator had the records of somebody handed
+	// over.
+	Principal string `json:"principalId"`
+	Door      string `json:"door"`
+	RequestID string `json:"requestId"`
+}
+
+// HistoryInput is the input of History.
+type HistoryInput struct {
+	// ID is that of a record of any family.
+	ID string `json:"id"`
+	// Before is the revision of the last line of the previous page.
+	Before int64 `json:"before,omitempty"`
+	// Limit is 1 to 1,000; zero means 50.
+	Limit int `json:"limit,omitempty"`
+}
+
+// History returns the changes of a record, the newest first: the last 200 and the
+// creation. The caller must have the right to read the family and see the record.
+// Who saw a deleted one sees the line of its deletion.
+func History(ctx context.Context, c *app.Call, in HistoryInput) (access.List[Change], error) {
+	none := access.List[Change]{}
+	limit, err := access.PageSize(in.Limit, mostChanges)
+	if err != nil {
+		return none, err
+	}
+	i := slices.IndexFunc(c.Services.Families, func(f app.Family) bool { return id.Valid(f.Prefix, in.ID) })
+	if i < 0 {
+		return none, fault.New(fault.NotFound)
+	}
+	f := c.Services.Families[i]
+	if scope := f.ReadScope(); !c.Actor.May(scope) {
+		return none, access.Lacking(scope)
+	}
+	created, living, err := creation(ctx, c, f, in.ID)
+	if err != nil {
+		return none, err
+	}
+	before := in.Before
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	changes, err := db.List(ctx, c.Tx, scanChange, selectChanges, c.Actor.Org(), in.ID, before, limit+1)
+	if err != nil {
+		return none, err
+	}
+	if living && len(changes) <= limit && before > created.Revision {
+		changes = append(changes, created)
+	}
+	return access.PageOf(changes, limit), nil
+}
+
+// creation returns the first line of the history of a record that the actor sees,
+// or saw when it was deleted.
+func creation(ctx context.Context, c *app.Call, f app.Family, name string) (line Change, living bool, err error) {
+	line = Change{Revision: 1, Act: "created", Members: []string{}}
+	var deleted bool
+	err = c.Tx.QueryRow(ctx, `select created_at, deleted, created_by, created_door, created_request from `+f.Plural+` as r
+		where r.organization = $1 and r.id = $2 and `+app.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).
+		Scan(&line.ChangedAt, &deleted, &line.Principal, &line.Door, &line.RequestID)
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.New(fault.NotFound)
+	}
+	return line, !deleted, err
+}
+
+func scanChange(row db.Row) (line Change, err error) {
+	var members string
+	err = row.Scan(&line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID)
+	line.Members = strings.Fields(members)
+	return line, err
+}
+
+// author returns the principal of a change.
+func author(c *app.Call) string {
+	if by := c.Actor.PrincipalID(); by != "" {
+		return by
+	}
+	return c.Requester
+}
+
+// tell wakes whoever shows records of the organization.
+func tell(c *app.Call) { c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
+
+// note adds a line to the history of a record whose revision is new. It comes
+// after the statement of the change: if another change was first, that
+// statement says so.
+func note(c *app.Call, r *row, act string, members []string) {
+	c.Tx.Queue(insertChange, c.Actor.Org(), r.id, r.revision, r.updated, act, strings.Join(members, " "), author(c), c.Door, c.RequestID)
+	if outdated := r.revision - kept; outdated > 1 {
+		c.Tx.Queue(trimChanges, c.Actor.Org(), r.id, outdated)
+	}
+	tell(c)
+}
+
+// noteDeletion erases the history of a record, and leaves the line of its deletion.
+func noteDeletion(c *app.Call, r *row) {
+	c.Tx.Queue(eraseChanges, c.Actor.Org(), r.id)
+	note(c, r, "deleted", nil)
+}
+
+// member is a member that callers can set, and its name in a history.
+type member struct {
+	name  string
+	index []int
+	// inner are the members of a nested struct.
+	inner []member
+}
+
+// writable returns the members of a family that callers can set. The others follow
+// from them.
+func writable(t reflect.Type, prefix string) (list []member) {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous || f.Tag.Get("read") == "true" {
+			continue
+		}
+		m := member{name: prefix + f.Tag.Get("json"), index: f.Index}
+		if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct {
+			m.inner = writable(f.Type.Elem(), m.name+".")
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// differing returns the names of the members that differ.
+func differing(members []member, before, after reflect.Value) (names []string) {
+	for _, m := range members {
+		was, is := before.FieldByIndex(m.index), after.FieldByIndex(m.index)
+		switch {
+		case m.inner != nil:
+			names = append(names, differing(m.inner, orZero(was), orZero(is))...)
+		case !reflect.DeepEqual(was.Interface(), is.Interface()):
+			names = append(names, m.name)
+		}
+	}
+	return names
+}
+
+// orZero returns the struct that a pointer points to, or one without values.
+func orZero(v reflect.Value) reflect.Value {
+	if v.IsNil() {
+		return reflect.Zero(v.Type().Elem())
+	}
+	return v.Elem()
+}

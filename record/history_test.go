@@ -1,0 +1,308 @@
+package record_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"kartei/access"
+	"kartei/app"
+	contacts "kartei/contact"
+	"kartei/kit/fault"
+	records "kartei/record"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/task"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// historyOf returns the history that a client sees.
+func historyOf(t *testing.T, c *apitest.Client, in records.HistoryInput) (page access.List[records.Change], err error) {
+	t.Helper()
+	err = c.Try(func(ctx context.Context, call *app.Call) (err error) {
+		page, err = records.History(ctx, call, in)
+		return err
+	})
+	return page, err
+}
+
+// lines returns the history of a record in short: its revisions, acts and members.
+func lines(t *testing.T, c *apitest.Client, name string) (short []string) {
+	t.Helper()
+	page, err := historyOf(t, c, records.HistoryInput{ID: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range page.Data {
+		short = append(short, strings.TrimSpace(fmt.Sprintln(l.Revision, l.Act, strings.Join(l.Members, " "))))
+	}
+	return short
+}
+
+// A history says who changed which members of a record when, by which door and
+// call. It holds no content.
+func TestHistory(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		anna, ben := o.As(access.Member), o.As(access.Member)
+		made := anna.Do("POST", "/contacts", `{"lastName":"Geheim","tags":["Geheim"],"address":{"city":"Geheim","street":"Weg 1"}}`).Want(201)
+		name := made.Text("id")
+		patch := func(c *apitest.Client, body string) *apitest.Answer {
+			return c.Do("PATCH", "/contacts/"+name, body, "If-Match", "*").Want(200)
+		}
+		second := patch(ben, `{"lastName":"Berg","firstName":"Anna","address":{"city":"Köln"},"tags":["Neu"]}`)
+		patch(ben, `{"lastName":"Berg","tags":["Neu"]}`) // changes nothing
+		third := patch(anna, `{"address":null}`)
+		page, err := historyOf(t, ben, records.HistoryInput{ID: name})
+		if err != nil || page.HasMore || len(page.Data) != 3 {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		for i, want := range []struct {
+			answer    *apitest.Answer
+			principal string
+			act       string
+			members   []string
+		}{
+			{third, anna.Principal, "updated", []string{"address.street", "address.city"}},
+			{second, ben.Principal, "updated", []string{"firstName", "lastName", "address.city", "tags"}},
+			{made, anna.Principal, "created", []string{}},
+		} {
+			got := page.Data[i]
+			at := strings.Trim(string(got.ChangedAt.AppendJSON(nil)), `"`)
+			if got.Revision != int64(3-i) || got.Act != want.act || got.Principal != want.principal || got.Door != "rest" ||
+				at != want.answer.Text("updatedAt") || got.RequestID != want.answer.Header.Get("Request-Id") || !slices.Equal(got.Members, want.members) {
+				t.Errorf("%+v, want %+v %s", got, want, want.answer.Body)
+			}
+		}
+		if text, _ := json.Marshal(page); strings.Contains(string(text), "Geheim") {
+			t.Errorf("a history holds content: %s", text)
+		}
+		first, err := historyOf(t, ben, records.HistoryInput{ID: name, Limit: 2})
+		if err != nil || !first.HasMore || !reflect.DeepEqual(first.Data, page.Data[:2]) {
+			t.Errorf("the first page: %+v, %v", first, err)
+		}
+		if rest, err := historyOf(t, ben, records.HistoryInput{ID: name, Limit: 2, Before: 2}); err != nil || rest.HasMore || !reflect.DeepEqual(rest.Data, page.Data[2:]) {
+			t.Errorf("the second page: %+v, %v", rest, err)
+		}
+		if rest, err := historyOf(t, ben, records.HistoryInput{ID: name, Before: 1}); err != nil || rest.HasMore || len(rest.Data) != 0 {
+			t.Errorf("behind the last page: %+v, %v", rest, err)
+		}
+	})
+}
+
+// An act has its own verb. What follows from a member is not named.
+func TestHistoryOfActs(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		c := apitest.New(t, d).As(access.Member)
+		name := c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201).Text("id")
+		for range 2 { // the second time changes nothing
+			c.Do("POST", "/tasks/"+name+"/complete", nil).Want(200)
+		}
+		c.Do("PATCH", "/tasks/"+name, `{"priority":"high","dueAt":"2026-11-30T17:00:00Z"}`, "If-Match", "*").Want(200)
+		if got, want := lines(t, c, name), []string{"3 updated priority dueAt", "2 completed status", "1 created"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+}
+
+// Only who may read a record reads its history, and an unknown one, that of another
+// organization and a hidden one are the same.
+func TestHistoryIsSeenWithTheRecord(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		owner, other, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		_, foreign := o.Organization("Andere")
+		stranger := &apitest.Client{Office: o, Key: o.Key(o.User(access.Admin, foreign))}
+		private := owner.Do("POST", "/contacts", `{"lastName":"Berg","visibility":"private"}`).Want(201).Text("id")
+		for who, sees := range map[*apitest.Client]bool{owner: true, admin: true, other: false, stranger: false} {
+			if _, err := historyOf(t, who, records.HistoryInput{ID: private}); fault.Is(err, fault.NotFound) == sees || sees && err != nil {
+				t.Errorf("%s: %v", who.Principal, err)
+			}
+		}
+		for _, name := range []string{"", "con_", "con_01jb2z5k3xf0q8r9s7t6v5w4y3", "usr_01jb2z5k3xf0q8r9s7t6v5w4y3", "tsk" + strings.TrimPrefix(private, "con")} {
+			if _, err := historyOf(t, admin, records.HistoryInput{ID: name}); !fault.Is(err, fault.NotFound) {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+		tasks := &apitest.Client{Office: o, Key: o.Key(owner.Principal, "tasks:read")}
+		if _, err := historyOf(t, tasks, records.HistoryInput{ID: private}); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("without the right to read contacts: %v", err)
+		}
+		for _, limit := range []int{-1, 1001} {
+			if _, err := historyOf(t, owner, records.HistoryInput{ID: private, Limit: limit}); !fault.Is(err, fault.ValidationFailed) {
+				t.Errorf("a page of %d: %v", limit, err)
+			}
+		}
+	})
+}
+
+// The deletion of a record erases its history. The line of the deletion stays, for
+// those who saw the record.
+func TestHistoryIsErasedWithTheRecord(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		owner, other := o.As(access.Member), o.As(access.Member)
+		for visibility, seen := range map[string]bool{"organization": true, "private": false} {
+			name := owner.Do("POST", "/contacts", `{"lastName":"Berg","visibility":"`+visibility+`"}`).Want(201).Text("id")
+			owner.Do("PATCH", "/contacts/"+name, `{"lastName":"Tal"}`, "If-Match", "*").Want(200)
+			deletion := owner.Do("DELETE", "/contacts/"+name, nil, "If-Match", "*").Want(204).Header.Get("Request-Id")
+			page, err := historyOf(t, owner, records.HistoryInput{ID: name})
+			if err != nil || len(page.Data) != 1 || page.Data[0].Act != "deleted" || page.Data[0].Revision != 3 || page.Data[0].RequestID != deletion || page.Data[0].Principal != owner.Principal {
+				t.Errorf("%+v, %v", page, err)
+			}
+			if page, err := historyOf(t, other, records.HistoryInput{ID: name}); (err == nil && len(page.Data) == 1) != seen || !seen && !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s, another member: %+v, %v", visibility, page, err)
+			}
+			var left, named int64
+			if err := d.Read(t.Context(), func(tx db.Tx) error {
+				if err := tx.QueryRow(t.Context(), `select count(*) from record_changes where record_id = $1`, name).Scan(&left); err != nil {
+					return err
+				}
+				return tx.QueryRow(t.Context(), `select count(*) from contacts where id = $1 and created_by || created_door || created_request <> ''`, name).Scan(&named)
+			}); err != nil || left != 1 || named != 0 {
+				t.Errorf("%d lines, and the creation in %d rows: %v", left, named, err)
+			}
+		}
+	})
+}
+
+// Changes are written and told while the module is off, when they have no events.
+func TestHistoryWhileTheModuleIsOff(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		c := o.As(access.Member)
+		off := "off"
+		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Module: &off}); err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		var mu sync.Mutex
+		defer d.SubscribeLocal(records.Topic, func(word string) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, word)
+		})()
+		var name string
+		changes := []func(context.Context, *app.Call) error{
+			func(ctx context.Context, call *app.Call) error {
+				made, err := task.Tasks.Create(ctx, call, &task.Fields{Title: "Akte"})
+				name = strings.TrimPrefix(made.Location(), "/tasks/")
+				return err
+			},
+			func(ctx context.Context, call *app.Call) error {
+				_, err := task.Complete(ctx, call, app.ByID{ID: name})
+				return err
+			},
+			func(ctx context.Context, call *app.Call) error {
+				_, err := task.Tasks.Delete(ctx, call, app.ByID{ID: name})
+				return err
+			},
+		}
+		for i, want := range [][]string{{"1 created"}, {"2 completed status", "1 created"}, {"3 deleted"}} {
+			c.Inside(changes[i])
+			if got := lines(t, c, name); !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+			mu.Lock()
+			if n := len(told); n != i+1 || told[i] == "" || told[i] != told[0] {
+				t.Errorf("after %d changes subscribers were told %q", i+1, told)
+			}
+			mu.Unlock()
+		}
+		var events int64
+		if err := d.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select count(*) from events`).Scan(&events)
+		}); err != nil || events != 0 {
+			t.Errorf("%d events, %v", events, err)
+		}
+	})
+}
+
+// A history has the last 200 changes and the creation.
+func TestHistoryIsBounded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		c := apitest.New(t, d).As(access.Member)
+		name := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		const changes = 205
+		c.Inside(func(ctx context.Context, call *app.Call) error {
+			for i := range changes {
+				patch := records.UpdateInput[contacts.Fields]{ID: name}
+				patch.Patch.SetRaw(fmt.Appendf(nil, `{"lastName":"Berg %d"}`, i))
+				if _, err := contacts.Contacts.Update(ctx, call, patch); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		page, err := historyOf(t, c, records.HistoryInput{ID: name, Limit: 1000})
+		if err != nil || len(page.Data) != 201 {
+			t.Fatalf("%d lines, %v", len(page.Data), err)
+		}
+		if newest, oldest, first := page.Data[0].Revision, page.Data[199].Revision, page.Data[200]; newest != changes+1 || oldest != newest-199 || first.Revision != 1 || first.Act != "created" {
+			t.Errorf("from %d to %d, and %+v", newest, oldest, first)
+		}
+	})
+}
+
+// The work of a caretaker has the principal that asked for it.
+func TestHistoryOfCaretakers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		c, successor := o.As(access.Admin), o.User(access.Member)
+		name := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		c.Inside(func(ctx context.Context, call *app.Call) error {
+			caretaker, err := access.CaretakerOf(ctx, call.Tx, call.Actor.Org())
+			if err != nil {
+				return err
+			}
+			work := *call
+			work.Actor, work.Requester, work.Door = caretaker, "usr_1", "job"
+			_, _, err = contacts.Contacts.HandOver(ctx, &work, name, records.Handover{From: c.Principal, To: successor})
+			return err
+		})
+		page, err := historyOf(t, c, records.HistoryInput{ID: name})
+		if err != nil || page.Data[0].Principal != "usr_1" || page.Data[0].Door != "job" {
+			t.Errorf("%+v, %v", page, err)
+		}
+	})
+}
+
+// Concurrent changes of a record have a line for each revision.
+func TestHistoryOfConcurrentChanges(t *testing.T) {
+	eachAndReplicas(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		name := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		var working sync.WaitGroup
+		var mu sync.Mutex
+		requests := map[string]bool{}
+		for i := range 8 {
+			working.Go(func() {
+				for n := range 5 {
+					a := c.Do("PATCH", "/contacts/"+name, fmt.Sprintf(`{"lastName":"Berg %d %d"}`, i, n), "If-Match", "*")
+					if a.Status == http.StatusOK {
+						mu.Lock()
+						requests[a.Header.Get("Request-Id")] = true
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		working.Wait()
+		page, err := historyOf(t, c, records.HistoryInput{ID: name})
+		if err != nil || len(page.Data) != len(requests)+1 {
+			t.Fatalf("%d lines for %d changes and a creation: %v", len(page.Data), len(requests), err)
+		}
+		for i, l := range page.Data {
+			if l.Revision != int64(len(page.Data)-i) || l.Revision > 1 && !requests[l.RequestID] {
+				t.Errorf("line %d is %+v", i, l)
+			}
+		}
+	})
+}
