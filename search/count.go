@@ -22,6 +22,10 @@ func (b bounds) counted(ctx context.Context, tx db.Tx, s Scope, q Query, limit i
 	if err != nil {
 		return 0, false, err
 	}
+	return b.countedIn(x, q, limit)
+}
+
+func (b bounds) countedIn(x *index, q Query, limit int) (int, bool, error) {
 	f := finder{index: x, query: q, bounds: b, limit: limit}
 	if len(q.words) == 1 && len(x.moving) == 0 { // otherwise a posting may belong to a word that its record no longer has
 		return f.countOne(q.words[0])

@@ -98,6 +98,10 @@ func (b bounds) find(ctx context.Context, tx db.Tx, s Scope, q Query, from *Posi
 	if err != nil {
 		return Hits{}, err
 	}
+	return b.findIn(x, q, from, limit)
+}
+
+func (b bounds) findIn(x *index, q Query, from *Position, limit int) (hits Hits, err error) {
 	f := finder{index: x, query: q, bounds: b, limit: limit}
 	if from != nil {
 		f.from = *from

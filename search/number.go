@@ -35,6 +35,21 @@ func number(s string) (national string, n int) {
 	return nationalForm(digits, plus), n
 }
 
+// firstNumber returns the national form of the first digits of a telephone number, and
+// where they stand; "" if there are none. They count as a number even after a letter
+// or without a leading zero.
+func firstNumber(folded string) (national string, at Span) {
+	start := strings.IndexAny(folded, "+0123456789")
+	if start < 0 {
+		return "", at
+	}
+	national, n := number(folded[start:])
+	if n == 0 {
+		national, _, n = digitGroups(folded[start:], true)
+	}
+	return national, Span{start, start + n}
+}
+
 // isDotted reports whether dots in digits that begin with '0' separate the groups of
 // a telephone number: '01.02.2024' is a date, '0.5' a fraction, and '01.23.45.67.89'
 // a number in France.

@@ -21,7 +21,7 @@ type term struct {
 // finds nothing.
 func Parse(q string) Query {
 	var words []term
-	queryWords(fold(q), func(word string, prefix bool) {
+	queryWords(fold(q), func(word string, prefix bool, _ Span) {
 		words = append(words, term{word, prefix})
 	})
 	if len(words) > 0 {
@@ -29,6 +29,67 @@ func Parse(q string) Query {
 	}
 	return Query{distinct(words)}
 }
+
+// Readings returns the queries that a typed text may mean, the usual one first. Digits
+// in groups also mean a telephone number without its leading zero, and many digits
+// one with a country code and no plus sign, as telephones send it.
+func Readings(q string) []Query {
+	list := []Query{Parse(q)}
+	text := strings.TrimSpace(fold(q))
+	digits := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, text)
+	if strings.Trim(text, "0123456789 +()/.-") != "" || len(digits) < leastReading || len(digits) > maxDigits || isDate(text) {
+		return list
+	}
+	forms := []string{nationalForm(digits, text[0] == '+')}
+	if text[0] != '+' && text[0] != '0' && len(digits) >= withCountry {
+		forms = append(forms, nationalForm(digits, true))
+	}
+	for _, form := range forms {
+		reading := Query{[]term{{form, true}}}
+		if form != "" && !slices.ContainsFunc(list, func(o Query) bool { return slices.Equal(o.words, reading.words) }) {
+			list = append(list, reading)
+		}
+	}
+	return list
+}
+
+const (
+	// leastReading is how many digits in groups count as the beginning of a number.
+	leastReading = 4
+	// withCountry is how many digits a number with its country code has at least.
+	withCountry = 10
+)
+
+// isDate reports whether a text of digits may be a date or an amount: dots, and no
+// other separator.
+func isDate(text string) bool {
+	return strings.Contains(text, ".") && !strings.ContainsAny(text, " +()/-")
+}
+
+// Holds reports whether a record of these words alone is a hit of q.
+func (q Query) Holds(d *Document) bool { return q.matches(d.String()) }
+
+func (q Query) matches(words string) bool {
+	_, is := q.rate(words, 0)
+	return is && !q.Empty()
+}
+
+// AreNumber reports whether one of the readings of a text is the telephone number at
+// the beginning of another text, however both are written.
+func AreNumber(readings []Query, phone string) bool {
+	national, _ := firstNumber(fold(phone))
+	return len(national) >= leastReading && slices.ContainsFunc(readings, func(q Query) bool {
+		return len(q.words) == 1 && q.words[0].text == national
+	})
+}
+
+// Same reports whether two texts are the same for a search.
+func Same(a, b string) bool { return fold(strings.TrimSpace(a)) == fold(strings.TrimSpace(b)) }
 
 // distinct keeps each word once. A whole word replaces the same word as a prefix,
 // since it matches less.

@@ -12,8 +12,12 @@ const (
 	maxAddress = 254 // runes, the longest email address (RFC 5321)
 )
 
-// sink receives a word. With prefix set, a query matches every word with that prefix.
-type sink func(word string, prefix bool)
+// Span is a part of a text: the bytes from the first number to the second one.
+type Span [2]int
+
+// sink receives a word, and the part of the folded text that it comes from. With
+// prefix set, a query matches every word with that prefix.
+type sink func(word string, prefix bool, at Span)
 
 // indexText passes the words of a folded text to add.
 //
@@ -23,46 +27,46 @@ type sink func(word string, prefix bool)
 // beginning does not walk it. With inNumbers set, the groups of such digits are words
 // too.
 func indexText(folded string, inNumbers bool, add sink) {
-	split(folded, func(written, national string) {
-		add(national, true)
+	split(folded, func(at Span, national string) {
+		add(national, true, at)
 		if inNumbers {
-			parts(written, false, add)
+			parts(folded, at, false, add)
 		}
-	}, func(chunk string) {
-		if whole := address(chunk); whole != "" {
-			add(whole, false)
+	}, func(at Span) {
+		if whole, from := address(folded, at); whole != "" {
+			add(whole, false, from)
 		}
-		parts(chunk, false, add)
+		parts(folded, at, false, add)
 	})
 }
 
 // queryWords passes the words of a folded query to add. An address or a number is
 // searched as a whole and not by its parts.
 func queryWords(folded string, add sink) {
-	split(folded, func(_, national string) {
+	split(folded, func(at Span, national string) {
 		if national != "" {
-			add(national, true)
+			add(national, true, at)
 		}
-	}, func(chunk string) {
-		if whole := address(chunk); whole != "" {
-			add(whole, false)
+	}, func(at Span) {
+		if whole, from := address(folded, at); whole != "" {
+			add(whole, false, from)
 			return
 		}
-		parts(chunk, true, add)
+		parts(folded, at, true, add)
 	})
 }
 
-// split cuts a folded text into telephone numbers and the other runs between
-// gaps. A number is passed as written and in its national form. Index and query
-// must cut alike, or a text would not find itself.
-func split(folded string, phone func(written, national string), other func(chunk string)) {
+// split cuts a folded text into telephone numbers, which are passed with their
+// national form, and the other runs between gaps. Index and query must cut alike, or
+// a text would not find itself.
+func split(folded string, phone func(at Span, national string), other func(at Span)) {
 	for i := 0; i < len(folded); {
 		if isGap(folded[i]) {
 			i++
 			continue
 		}
 		if national, n := number(folded[i:]); n > 0 {
-			phone(folded[i:i+n], national)
+			phone(Span{i, i + n}, national)
 			i += n
 			continue
 		}
@@ -70,17 +74,22 @@ func split(folded string, phone func(written, national string), other func(chunk
 		for end < len(folded) && !isGap(folded[end]) {
 			end++
 		}
-		other(folded[i:end])
+		other(Span{i, end})
 		i = end
 	}
 }
 
-// address returns the word for chunk as a whole; "" if it has no '@'.
-func address(chunk string) string {
-	if whole := trim(chunk); strings.Contains(whole, "@") {
-		return "@" + cut(whole, maxAddress)
+// address returns the word for a part of a folded text as a whole, and where it
+// stands without the '@' before it; "" if it is no address.
+func address(folded string, at Span) (word string, from Span) {
+	part := folded[at[0]:at[1]]
+	whole := trim(part)
+	if !strings.Contains(whole, "@") {
+		return "", at
 	}
-	return ""
+	start := at[0] + strings.Index(part, whole)
+	whole = cut(whole, maxAddress)
+	return "@" + whole, Span{start, start + len(whole)}
 }
 
 // isGap reports whether c separates addresses and numbers: a space, or one of the
@@ -93,20 +102,21 @@ func isGap(c byte) bool {
 	return false
 }
 
-// parts passes the plain words of a folded text to add.
-func parts(folded string, query bool, add sink) {
+// parts passes the plain words of a part of a folded text to add.
+func parts(folded string, at Span, query bool, add sink) {
 	start, unspaced := -1, false
 	flush := func(end int) {
 		switch {
 		case start < 0:
 		case unspaced:
-			pairs(folded[start:end], query, add)
+			pairs(folded, Span{start, end}, query, add)
 		default:
-			add(plainNumber(cut(folded[start:end], maxWord)), false)
+			add(plainNumber(cut(folded[start:end], maxWord)), false, Span{start, end})
 		}
 		start = -1
 	}
-	for i, r := range folded {
+	for i, r := range folded[at[0]:at[1]] {
+		i += at[0]
 		switch {
 		case !isWordRune(r):
 			flush(i)
@@ -117,26 +127,30 @@ func parts(folded string, query bool, add sink) {
 			start, unspaced = i, isUnspaced(r)
 		}
 	}
-	flush(len(folded))
+	flush(at[1])
 }
 
 // pairs passes a run of a script without spaces to add as bigrams: every character
 // with the next one and, in the index, the last one alone. So any part of the run is
 // found: two characters and more by their bigrams, and one as the prefix of a
 // bigram.
-func pairs(run string, query bool, add sink) {
+func pairs(folded string, at Span, query bool, add sink) {
+	run := folded[at[0]:at[1]]
 	first, second := 0, unit(run)
+	pass := func(end int, prefix bool) {
+		add(cut(run[first:end], maxWord), prefix, Span{at[0] + first, at[0] + end})
+	}
 	if query && second == len(run) {
-		add(cut(run, maxWord), true)
+		pass(len(run), true)
 		return
 	}
 	for second < len(run) {
 		end := second + unit(run[second:])
-		add(cut(run[first:end], maxWord), false)
+		pass(end, false)
 		first, second = second, end
 	}
 	if !query {
-		add(cut(run[first:], maxWord), false)
+		pass(len(run), false)
 	}
 }
 

@@ -84,21 +84,12 @@ func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 func (d *Document) AddPhone(rank Rank, text string) {
 	folded := fold(text)
 	indexText(folded, false, d.sink(rank))
-	start := strings.IndexAny(folded, "+0123456789")
-	if start < 0 {
-		return
-	}
-	// The first digits count as a number even after a letter or without a
-	// leading zero.
-	national, n := number(folded[start:])
-	if n == 0 {
-		national, _, _ = digitGroups(folded[start:], true)
-	}
+	national, _ := firstNumber(folded)
 	d.add(rank, national)
 }
 
 func (d *Document) sink(rank Rank) sink {
-	return func(word string, _ bool) { d.add(rank, word) }
+	return func(word string, _ bool, _ Span) { d.add(rank, word) }
 }
 
 func (d *Document) add(rank Rank, word string) {

@@ -1,0 +1,151 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Marker finds the parts of a text that a query found. It folds the text and cuts it
+// into words as the index does, so it marks what was found and nothing else.
+type Marker struct{ words []term }
+
+// MarkerOf returns the marker of queries.
+func MarkerOf(queries ...Query) Marker {
+	var m Marker
+	for _, q := range queries {
+		m.words = append(m.words, q.words...)
+	}
+	return m
+}
+
+// Text returns the parts of a text that match a word of the query, in order. They
+// never overlap, and begin and end between characters.
+func (m Marker) Text(text string) []Span { return m.marks(text, false) }
+
+// Phone is Text for a telephone number, which AddPhone indexes. A number is marked
+// from its beginning, since a country code stands for a typed zero.
+func (m Marker) Phone(text string) []Span { return m.marks(text, true) }
+
+func (m Marker) marks(text string, phone bool) []Span {
+	if len(m.words) == 0 || !utf8.ValidString(text) { // the text of a record is valid
+		return nil
+	}
+	f := foldWithOrigin(text)
+	var found []Span
+	mark := func(at Span) {
+		if at[0] < at[1] {
+			found = append(found, f.origin(at))
+		}
+	}
+	split(f.text, func(at Span, national string) {
+		m.number(f.text, at, national, mark)
+		if !phone {
+			parts(f.text, at, false, m.word(f.text, mark))
+		}
+	}, func(at Span) {
+		if whole, from := address(f.text, at); whole != "" {
+			m.address(whole, from, mark)
+		}
+		parts(f.text, at, false, m.word(f.text, mark))
+	})
+	if phone {
+		m.phone(f.text, mark)
+	}
+	return joined(found)
+}
+
+// word returns a sink that marks plain words. A word can lack the zeros at the
+// beginning of its part.
+func (m Marker) word(folded string, mark func(Span)) sink {
+	return func(word string, _ bool, at Span) {
+		zeros := strings.Index(folded[at[0]:at[1]], word)
+		for _, t := range m.words {
+			if t.matches(word) && zeros >= 0 {
+				mark(Span{at[0], at[0] + zeros + len(t.text)})
+			}
+		}
+	}
+}
+
+// address marks the beginning of an email address. Its word has an '@' more.
+func (m Marker) address(word string, at Span, mark func(Span)) {
+	for _, t := range m.words {
+		if t.matches(word) {
+			mark(Span{at[0], at[0] + len(t.text) - 1})
+		}
+	}
+}
+
+// number marks the beginning of a telephone number: as many of its last digits as
+// the national form has, up to those typed.
+func (m Marker) number(folded string, at Span, national string, mark func(Span)) {
+	var digits []int
+	for i := at[0]; i < at[1]; i++ {
+		if isDigit(folded[i]) {
+			digits = append(digits, i)
+		}
+	}
+	for _, t := range m.words {
+		if national != "" && t.matches(national) {
+			mark(Span{at[0], digits[len(digits)-len(national)+len(t.text)-1] + 1})
+		}
+	}
+}
+
+// phone marks the first digits of a text as a number, as AddPhone indexes them.
+func (m Marker) phone(folded string, mark func(Span)) {
+	if national, at := firstNumber(folded); national != "" {
+		m.number(folded, at, national, mark)
+	}
+}
+
+// joined sorts spans and joins those that overlap or touch.
+func joined(list []Span) []Span {
+	slices.SortFunc(list, func(a, b Span) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	var out []Span
+	for _, s := range list {
+		if n := len(out); n > 0 && s[0] <= out[n-1][1] {
+			out[n-1][1] = max(out[n-1][1], s[1])
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// folded is a folded text that knows where each of its bytes comes from.
+type folded struct {
+	text string
+	// from has the part of the original text for each byte.
+	from []Span
+}
+
+// foldWithOrigin is fold, and keeps the origin of each byte. What folding drops, such
+// as the 'e' of 'ae' or an accent, belongs to the byte before.
+func foldWithOrigin(s string) folded {
+	f := folder{b: make([]byte, 0, len(s)+8)}
+	var from []Span
+	var it norm.Iter
+	it.InitString(norm.NFKD, s)
+	for !it.Done() {
+		start := it.Pos()
+		for _, r := range string(it.Next()) {
+			f.rune(r)
+		}
+		at := Span{start, it.Pos()}
+		if len(f.b) == len(from) && len(from) > 0 {
+			from[len(from)-1][1] = at[1]
+		}
+		for len(from) < len(f.b) {
+			from = append(from, at)
+		}
+	}
+	return folded{string(f.b), from}
+}
+
+// origin returns the part of the original text for a part of the folded one.
+func (f *folded) origin(at Span) Span { return Span{f.from[at[0]][0], f.from[at[1]-1][1]} }
