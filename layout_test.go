@@ -54,8 +54,9 @@ var floors = [][]string{
 	{"upload", "operation"},
 	// The records. They refer to each other by name and do not know each other.
 	{"contact", "company", "task", "document", "batch", "webhook"},
-	// How somebody leaves: all of their records, then the person.
-	{"departure"},
+	// How somebody leaves: all of their records, then the person. How people find
+	// what is in all families.
+	{"departure", "lookup"},
 	// How people sign in: their accounts, factors and sessions.
 	{"account"},
 	// The contract: the table and the path; and beside it the sender of events.

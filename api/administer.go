@@ -120,7 +120,7 @@ var notAdministered = fault.Text{
 // administer runs a row of the second table. A read has a reading connection. A
 // change has one transaction, which includes its line of the audit log. After a
 // change it clears the cache of callers, even if the outcome of the commit is
-// unknown.
+// unknown, unless the change is a note.
 func (a *API) administer(ctx context.Context, c *call) (err error) {
 	if c.op.Run.facts.writes {
 		if err := a.identifyAgain(ctx, c); err != nil {
@@ -147,7 +147,9 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 	if !c.op.Run.facts.writes || c.prefetchErr != nil { // a failed prefetch is the answer: nothing is written
 		err = a.db.Read(ctx, operate)
 	} else {
-		defer a.access.Forget()
+		if c.op.Act != note {
+			defer a.access.Forget()
+		}
 		if err = a.db.Write(ctx, operate); errors.Is(err, db.ErrDuplicate) {
 			err = a.db.Write(ctx, operate) // the value that another call took is found now
 		}

@@ -10,6 +10,7 @@ import (
 	"kartei/app"
 	"kartei/departure"
 	"kartei/kit/fault"
+	"kartei/lookup"
 	"kartei/record"
 	"kartei/settings"
 	"kartei/webhook"
@@ -71,6 +72,10 @@ var Console = []ConsoleRow{
 	row("webhooks.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.ListAttempts)),
 	row("webhooks.enable", administer, bySelf|byOperator, atPeople, "webhook.enable", ask(webhook.Enable)),
 	row("webhooks.resend", administer, bySelf|byOperator, atPeople, "webhook.resend", ask(webhook.Resend)),
+
+	row("lookup.find", read, byMember, atWeb, "", asking(lookup.Prepare, lookup.Find)),
+	row("lookup.recent", read, byMember, atWeb, "", ask(lookup.Recent)),
+	row("lookup.opened", note, byMember, atWeb, "", ask(lookup.Opened)),
 
 	row("jobs.list", read, byOperator, atSocket, "", ask(settings.ListJobs)),
 	row("jobs.retry", administer, byOperator, atSocket, "job.retry", ask(settings.RetryJob)),
@@ -155,6 +160,10 @@ const (
 
 // administer changes settings. It concerns no record.
 const administer Act = "administer"
+
+// note changes what is for its caller alone, and nothing about rights. So no line of
+// the audit log tells of it, and the cache of callers stays.
+const note Act = "note"
 
 // The doors of the second table.
 const (

@@ -126,6 +126,9 @@ func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (acce
 		return p, err
 	}
 	for _, t := range tenants {
+		if _, err := c.Tx.Exec(ctx, eraseRecents, t.number, p.ID); err != nil {
+			return p, err
+		}
 		// The job runs a minute later, because calls in progress reach the log
 		// after their answer.
 		if err := job.Enqueue(ctx, c.Tx, t.number, c.Now, job.Spec{Kind: EraseKind, Key: p.ID, Payload: named{p.ID}, Due: c.Now.Add(time.Minute)}); err != nil {
@@ -161,6 +164,7 @@ func (s *counted) mayErase(ctx context.Context, tx db.Tx, tenants []tenant, pers
 }
 
 const (
+	eraseRecents = `delete from recents where organization = $1 and principal = $2`
 	selectShorts = `select substr(kid, 1, 8) from api_keys where principal_id = $1
 		union select substr(previous_kid, 1, 8) from api_keys where principal_id = $1 and previous_kid is not null`
 	// The lines of one key are changed in pieces along an index.

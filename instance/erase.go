@@ -42,7 +42,7 @@ var organizationRows = []struct{ table, key string }{
 	{"documents", "id"}, {"document_words", "id"}, {"contacts", "id"}, {"companies", "id"}, {"tasks", "id"}, {"record_changes", "record_id, revision"},
 	{"search_moves", "family, created, number"}, {"search_documents", "family, created"},
 	{"search_blocks", "family, segment, audience, rank, word, position"}, {"search_segments", "family, segment"},
-	{"visibility_losses", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"},
+	{"visibility_losses", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"}, {"recents", "principal"},
 	{"limits", "subject"}, {"reading_time", "at"}, {"request_log", "at, request_id"}, {"jobs", "id"}, {"job_turns", ""},
 	{"audit_lines", "id"}, {"handovers", "id"}, {"invitations", "id"}, {"sessions", "id"}, {"api_keys", "kid"}, {"principals", "id"},
 }

@@ -291,6 +291,20 @@ func ListAttempts(ctx context.Context, c *app.Call, in LogInput) (page access.Li
 	return access.PageOf(found, limit), err
 }
 
+const findAttempt = `select a.endpoint, a.event_type || ' ' || a.status, e.principal from webhook_attempts a
+	join webhook_endpoints e on e.organization = a.organization and e.id = a.endpoint where a.organization = $1 and a.id = $2`
+
+// AttemptOf returns the endpoint of an entry of the delivery log, and its event type
+// and status. If the caller does not administer the endpoint it is NOT_FOUND.
+func AttemptOf(ctx context.Context, c *app.Call, name string) (endpoint, title string, err error) {
+	var principal string
+	err = c.Tx.QueryRow(ctx, findAttempt, c.Actor.Org(), name).Scan(&endpoint, &title, &principal)
+	if errors.Is(err, db.ErrNoRows) || err == nil && !mayAdminister(c, principal) {
+		return "", "", fault.New(fault.NotFound)
+	}
+	return endpoint, title, err
+}
+
 // Enable makes a disabled endpoint receive events again, beginning with the
 // next. Resend sends what it missed, from MissedSince on. An endpoint that is
 // not disabled stays as it is.

@@ -882,6 +882,21 @@ create index notices_mail_at on notices (organization, principal, kind, mail_at)
 alter table notices alter column organization set (n_distinct = 16);
 */
 
+-- The records that a person opened lately, for the search field. Only the person
+-- reads the list. It has no times, and ends with the twentieth record.
+create table recents (
+	organization bigint  not null,
+	principal    text    not null,
+	-- The person does not want the list.
+	switched_off boolean not null,
+	-- JSON that package lookup alone reads: families, ids and ticks of creation.
+	records      text    not null,
+	primary key (organization, principal)
+);
+/*postgres:
+alter table recents alter column organization set (n_distinct = 16);
+*/
+
 /*postgres:
 -- Of a table that was never analyzed the planner believes that it is larger.
 analyze contacts, companies, tasks, record_changes, visibility_losses, events, idempotency, search_documents, search_segments, search_blocks, request_log, notices;

@@ -1,0 +1,53 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/search"
+	"kartei/store/db"
+)
+
+// Sight is a record as the actor sees it, for code that spans families.
+type Sight[P any] struct {
+	ID string
+	// Created and Updated are the ticks of its creation and of its last change.
+	Created, Updated clock.Micros
+	Members          P
+}
+
+// Look returns the named records that the actor sees, in the order of the names. The
+// others are left out. It asks for no right to read the family.
+func (k *Collection[T, F, P]) Look(ctx context.Context, c *app.Call, names []string) ([]Sight[P], error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	rows, err := k.query(ctx, c, len(names), k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(names))
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]Sight[P], len(rows))
+	for i := range rows {
+		r := &rows[i]
+		f, err := k.decode(k.withoutHidden(r))
+		if err != nil {
+			return nil, fmt.Errorf("record: %s: %w", r.id, err)
+		}
+		found[r.id] = Sight[P]{r.id, r.created, r.updated, f}
+	}
+	list := make([]Sight[P], 0, len(found))
+	for _, name := range names {
+		if s, seen := found[name]; seen {
+			list = append(list, s)
+			delete(found, name)
+		}
+	}
+	return list, nil
+}
+
+// Searcher returns a reader of the index of the records that the actor sees.
+func (k *Collection[T, F, P]) Searcher(ctx context.Context, c *app.Call) (*search.Reader, error) {
+	return search.Open(ctx, c.Tx, k.searchScope(c))
+}
