@@ -1,4 +1,4 @@
-// Package webtest owns the browser of tests: one Chromium, a tab for each size and colour scheme.
+// Package webtest owns the browser of tests: one Chromium, tabs that people use, and what is wrong with a page.
 package webtest
 
 import (
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,16 +13,17 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
-)
 
-// patience is the time that a page and its checks may take on a busy machine.
-const patience = 2 * time.Minute
+	"kartei/test/patience"
+)
 
 // View is how a reader looks at a page.
 type View struct {
 	Width    int
 	Dark     bool
 	NoScript bool
+	// Touch is a screen that is touched.
+	Touch bool
 }
 
 // String names the view in messages.
@@ -31,6 +31,9 @@ func (v View) String() string {
 	s := fmt.Sprintf("%d px, light", v.Width)
 	if v.Dark {
 		s = fmt.Sprintf("%d px, dark", v.Width)
+	}
+	if v.Touch {
+		s += ", touched"
 	}
 	if v.NoScript {
 		s += ", without script"
@@ -82,56 +85,66 @@ func missing(t testing.TB, what string) {
 	t.Skip(what)
 }
 
-// Axe returns the source of axe-core, which ci/setup.sh installs. root is the
-// folder of the repository.
-func Axe(t testing.TB, root string) string {
-	t.Helper()
-	source, err := os.ReadFile(filepath.Join(root, ".cache/axe-4.14.1/node_modules/axe-core/axe.min.js"))
-	if err != nil {
-		missing(t, "axe-core is not installed: ci/setup.sh npm axe")
-	}
-	return string(source)
-}
-
 // Tab is a tab of the browser, in one view.
 type Tab struct {
 	t    testing.TB
 	ctx  context.Context
 	View View
+	// Effort is what the person in front of the tab has done so far.
+	Effort Effort
 
 	mu      sync.Mutex
 	console []string
 	marks   chan string
 }
 
-// Tab opens a tab.
+// Tab opens a tab of a new person: it shares no cookies and no cache with other
+// tabs.
 func (b *Browser) Tab(v View) *Tab {
 	b.t.Helper()
-	ctx, closeTab := chromedp.NewContext(b.ctx)
-	b.t.Cleanup(closeTab)
-	tab := &Tab{t: b.t, ctx: ctx, View: v, marks: make(chan string, 1)}
+	return open(b.t, b.ctx, v, chromedp.WithNewBrowserContext())
+}
+
+// Beside opens another tab of the same person.
+func (tab *Tab) Beside(v View) *Tab {
+	tab.t.Helper()
+	return open(tab.t, tab.ctx, v)
+}
+
+func open(t testing.TB, parent context.Context, v View, o ...chromedp.ContextOption) *Tab {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(parent, o...)
+	t.Cleanup(closeTab)
+	tab := &Tab{t: t, ctx: ctx, View: v, marks: make(chan string, 1)}
 	if err := chromedp.Do(ctx); err != nil { // with this context: otherwise the tab closes at the end of its first call's context
-		b.t.Fatalf("open a tab (%s): %v", v, err)
+		t.Fatalf("open a tab (%s): %v", v, err)
 	}
-	scheme := "light"
-	if v.Dark {
-		scheme = "dark"
-	}
-	tab.must("open a tab", func(ctx context.Context) error {
-		if err := chromedp.Do(ctx, chromedp.EmulateViewport(int64(v.Width), 900)); err != nil {
-			return err
-		}
-		if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
-		}); err != nil {
-			return err
-		}
-		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: v.NoScript})
-		return err
-	})
+	tab.must("open a tab", tab.emulate)
 	messages := chromedp.Console(ctx)
 	go tab.listen(messages)
 	return tab
+}
+
+// emulate makes the tab look as its view says.
+func (tab *Tab) emulate(ctx context.Context) error {
+	scheme := "light"
+	if tab.View.Dark {
+		scheme = "dark"
+	}
+	var o []chromedp.EmulateViewportOption
+	if tab.View.Touch {
+		o = append(o, chromedp.EmulateTouch)
+	}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(int64(tab.View.Width), 900, o...)); err != nil {
+		return err
+	}
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+	}); err != nil {
+		return err
+	}
+	_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: tab.View.NoScript})
+	return err
 }
 
 // endOfPage is a line that a tab writes to its console to mark the end of
@@ -155,7 +168,7 @@ func (tab *Tab) listen(messages func(func(chromedp.ConsoleMessage, error) bool))
 
 func (tab *Tab) must(what string, f func(ctx context.Context) error) {
 	tab.t.Helper()
-	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	ctx, cancel := context.WithTimeout(tab.ctx, patience.Bound)
 	defer cancel()
 	if err := f(ctx); err != nil {
 		tab.t.Fatalf("%s (%s): %v", what, tab.View, err)
@@ -178,18 +191,6 @@ func Eval[T any](tab *Tab, expression string) T {
 		return err
 	})
 	return value
-}
-
-// Press presses keys, which go to the focused element.
-func (tab *Tab) Press(keys string) {
-	tab.t.Helper()
-	tab.must("keys", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(keys)) })
-}
-
-// Click clicks the first element that a selector matches.
-func (tab *Tab) Click(selector string) {
-	tab.t.Helper()
-	tab.must("click "+selector, func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector))) })
 }
 
 // Screenshot writes a picture of the window, or of the whole page.
@@ -215,7 +216,7 @@ func (tab *Tab) Console() []string {
 	Eval[any](tab, fmt.Sprintf("console.debug(%q), null", endOfPage))
 	select {
 	case <-tab.marks:
-	case <-time.After(patience):
+	case <-time.After(patience.Bound):
 		tab.t.Fatal("the browser's console says nothing")
 	}
 	tab.mu.Lock()

@@ -1,0 +1,119 @@
+package webtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Axe returns the source of axe-core, which ci/setup.sh installs. root is the
+// folder of the repository.
+func Axe(t testing.TB, root string) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join(root, ".cache/axe-4.14.1/node_modules/axe-core/axe.min.js"))
+	if err != nil {
+		missing(t, "axe-core is not installed: ci/setup.sh npm axe")
+	}
+	return string(source)
+}
+
+// look inspects a page. It unfolds everything first.
+const look = `(() => {
+	for (const folded of document.querySelectorAll("details")) { folded.open = true; }
+	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+	const wide = [...document.querySelectorAll("body *")].filter((e) => {
+		const style = getComputedStyle(e), box = e.getBoundingClientRect();
+		return box.width > 0 && style.overflowX !== "visible" && style.overflowX !== "hidden" && e.scrollWidth > e.clientWidth + 1;
+	}).map((e) => e.tagName + "." + e.className);
+	return {
+		headings: document.querySelectorAll("h1").length,
+		title: document.title,
+		language: document.documentElement.lang,
+		twice: ids.filter((id, i) => ids.indexOf(id) !== i),
+		sideways: Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth,
+		wide: wide,
+	};
+})()`
+
+type looked struct {
+	Headings, Sideways int
+	Title, Language    string
+	Twice, Wide        []string
+}
+
+// checkAxe runs the checks of axe-core and returns the violations.
+const checkAxe = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
+	r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " " + n.failureSummary)))`
+
+// shifts are the movements of what was drawn already, without those that a key or
+// a click caused. Less than a thousandth of the window is no movement that a person
+// sees: a busy machine may draw a line before its hyphens are known.
+const shifts = `new Promise((resolve) => {
+	const seen = [];
+	const add = (list) => {
+		for (const e of list) {
+			if (!e.hadRecentInput && e.value >= 0.001) { seen.push(e.value.toFixed(4) + " " + e.sources.map((s) => s.node?.outerHTML?.slice(0, 120) ?? "").join(" | ")); }
+		}
+	};
+	const observer = new PerformanceObserver((list) => add(list.getEntries()));
+	observer.observe({type: "layout-shift", buffered: true});
+	setTimeout(() => { add(observer.takeRecords()); observer.disconnect(); resolve(seen); }, 50);
+})`
+
+// Shifts returns the layout shifts of the page so far: how much moved, and what.
+func (tab *Tab) Shifts() []string {
+	tab.t.Helper()
+	if tab.View.NoScript {
+		return nil
+	}
+	return Eval[[]string](tab, shifts)
+}
+
+// Faults returns what is wrong with the page, whatever the page is about: layout
+// shifts, headings, ids, what scrolls sideways, what axe-core finds, and what the
+// console says. It unfolds what is folded.
+func (tab *Tab) Faults(axe string) (list []string) {
+	tab.t.Helper()
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	for _, moved := range tab.Shifts() {
+		add("layout shift: %s", moved)
+	}
+	page := Eval[looked](tab, look)
+	if page.Headings != 1 || page.Title == "" || page.Language == "" {
+		add("%d h1, title %q, language %q", page.Headings, page.Title, page.Language)
+	}
+	if len(page.Twice) > 0 {
+		add("ids twice: %v", page.Twice)
+	}
+	if page.Sideways > 0 || len(page.Wide) > 0 {
+		add("%d px are beside the window, and these scroll sideways: %v", page.Sideways, page.Wide)
+	}
+	if !tab.View.NoScript {
+		Eval[any](tab, axe+"; null")
+		list = append(list, Eval[[]string](tab, checkAxe)...)
+	}
+	for _, said := range tab.Console() {
+		add("the console says %s", said)
+	}
+	return list
+}
+
+// Transfer is a file that the page loaded.
+type Transfer struct {
+	// Name is its address. Kind says what asked for it: navigation for the page
+	// itself, link, script, img, fetch and others.
+	Name, Kind string
+	// Bytes is its size over the wire, compressed, without headers. A file from the
+	// browser's cache has none.
+	Bytes int
+}
+
+const transfers = `[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].map((e) => ({
+	name: e.name, kind: e.entryType === "navigation" ? "navigation" : e.initiatorType, bytes: e.transferSize === 0 ? 0 : e.encodedBodySize}))`
+
+// Transfers returns what the page has loaded so far.
+func (tab *Tab) Transfers() []Transfer {
+	tab.t.Helper()
+	return Eval[[]Transfer](tab, transfers)
+}
