@@ -42,17 +42,18 @@ const (
 	exitMemory    = 26
 	exitCrash     = 27
 	exitOpen      = 28 // not confined
+	exitUnread    = 29 // no reader for this form of the type
 )
 
 var reasons = map[int]Reason{
 	exitDone: Complete, exitCut: Complete, exitEncrypted: Encrypted, exitBroken: Broken, exitInflated: Inflated,
-	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed, exitOpen: Unconfined,
+	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed, exitOpen: Unconfined, exitUnread: Unsupported,
 }
 
 // Child runs a command line of an Extractor, and exits. It returns if the
 // command line is another one. Every program with an Extractor must call it
-// first. The child reads the file from standard input and writes the text to
-// standard output.
+// first. The child reads the file from standard input and writes the text, or
+// the drawn page, to standard output.
 func Child(args []string) {
 	if len(args) < 2 || args[1] != command {
 		return
@@ -62,8 +63,11 @@ func Child(args []string) {
 
 // order is the command line of a child.
 type order struct {
-	name   string
+	name string
+	// read writes the text of the file, or else draw draws the sheet.
 	read   textio.ReadFunc
+	draw   drawFunc
+	sheet  Sheet
 	limits Limits
 	cache  string
 	// require makes the child exit if it is not confined.
@@ -71,8 +75,8 @@ type order struct {
 }
 
 func parseOrder(args []string) (o order, err error) {
-	if len(args) != 6 {
-		return o, errors.New("this command is only for the server itself: it reads the text of a file")
+	if len(args) != 7 {
+		return o, errors.New("this command is only for the server itself: it reads or draws a file")
 	}
 	text, err1 := strconv.Atoi(args[1])
 	memory, err2 := strconv.ParseInt(args[2], 10, 64)
@@ -90,11 +94,16 @@ func parseOrder(args []string) (o order, err error) {
 		return o, nil
 	}
 	k := find(o.name)
-	if k == nil || k.text == nil {
-		return o, fmt.Errorf("files of the type %q have no text", o.name)
+	switch {
+	case k != nil && args[6] != "" && drawings[k.name] != nil:
+		o.draw = drawings[k.name]
+		_, err := fmt.Sscanf(args[6], sheetForm, &o.sheet.Number, &o.sheet.DPI)
+		return o, err
+	case k != nil && args[6] == "" && k.text != nil:
+		o.read = k.text
+		return o, nil
 	}
-	o.read = k.text
-	return o, nil
+	return o, fmt.Errorf("files of the type %q have no text, or cannot be drawn", o.name)
 }
 
 func child(args []string, in io.Reader, out, errs io.Writer) int {
@@ -119,8 +128,12 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	// reached.
 	debug.SetMemoryLimit(o.limits.Memory / 2)
 	runtime.GOMAXPROCS(1)
+	input := &textio.Input{Reader: in, Memory: o.limits.Memory, Cache: o.cache}
 	s := textio.NewSink(out, o.limits.Text)
-	err = o.read(&textio.Input{Reader: in, Memory: o.limits.Memory, Cache: o.cache}, s)
+	if o.draw != nil {
+		return exit(s, drawTo(out, o.draw, input, o.sheet))
+	}
+	err = o.read(input, s)
 	if err != nil && o.name == warming { // the log must contain nothing of a file
 		fmt.Fprintln(errs, "kartei extract:", err)
 	}
@@ -129,6 +142,10 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	}
 	return exit(s, err)
 }
+
+// errUnsupported is the error for a file of a known type in a form that no
+// reader reads.
+var errUnsupported = errors.New("extract: no reader for this form of the type")
 
 func exit(s *textio.Sink, err error) int {
 	switch {
@@ -142,6 +159,8 @@ func exit(s *textio.Sink, err error) int {
 		return exitInflated
 	case errors.Is(err, textio.ErrBroken):
 		return exitBroken
+	case errors.Is(err, errUnsupported):
+		return exitUnread
 	}
 	return exitCrash
 }

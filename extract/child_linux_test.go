@@ -55,7 +55,7 @@ func TestLimitIsProcessorTime(t *testing.T) {
 func TestChildDiesWithTheServer(t *testing.T) {
 	if os.Getenv("KARTEI_TEST_SERVER") == "1" {
 		in, _ := io.Pipe()
-		cmd := exec.Command(os.Args[0], command, "test/family", "100", "1000000000", "1000", "", preferred)
+		cmd := exec.Command(os.Args[0], command, "test/family", "100", "1000000000", "1000", "", preferred, "")
 		cmd.Stdin, cmd.Stdout, cmd.SysProcAttr = in, os.Stdout, attributes()
 		cmd.Run()
 		return

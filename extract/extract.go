@@ -1,4 +1,4 @@
-// Package extract owns what a file is and what it says: type, malware, and text, read in a confined child process.
+// Package extract owns what a file is, says and looks like: type, malware, text, pages, read in a confined child.
 package extract
 
 import (
@@ -23,7 +23,7 @@ import (
 
 // Text is the result of reading a file.
 type Text struct {
-	Body   string // valid UTF-8 without control characters except tab and line feed; the text before Reason occurred
+	Body   string // valid UTF-8 without control characters except tab, line feed, and form feed between pages; the text before Reason occurred
 	Cut    bool   // the file has more text than the limit
 	Reason Reason // why text is missing; "" if the file was read to its end or to the limit
 }
@@ -192,33 +192,53 @@ func (x *Extractor) Within(ctx context.Context, most time.Duration, organization
 	if k == nil || k.text == nil {
 		return Text{Reason: Unsupported}, 0, nil
 	}
-	cache := ""
-	if x.cached(k.name) { // before it takes a slot, so files of other types do not wait
-		warm, err := x.fill(ctx)
-		if err != nil {
-			return Text{}, 0, err
-		}
-		if warm {
-			cache = x.options.Cache
-		} else {
-			most += coldTime
-		}
+	t, err := x.withCache(ctx, x.reading(k.name, "", most)) // before it takes a slot, so files of other types do not wait
+	if err != nil {
+		return Text{}, 0, err
 	}
 	if err := x.slots.enter(ctx, organization); err != nil {
 		return Text{}, 0, err
 	}
 	defer x.slots.leave(organization)
-	in := &source{Reader: r}
-	e, err := x.run(ctx, in, k.name, cache, most)
-	switch {
-	case in.err != nil:
-		return Text{}, e.took, in.err
-	case ctx.Err() != nil:
-		return Text{}, e.took, ctx.Err()
-	case err != nil:
+	return x.read(ctx, t, r)
+}
+
+// withCache returns a task with the cache, if its type needs one, or with the
+// time that it takes without.
+func (x *Extractor) withCache(ctx context.Context, t task) (task, error) {
+	if !x.cached(t.name) {
+		return t, nil
+	}
+	warm, err := x.fill(ctx)
+	if warm {
+		t.cache = x.options.Cache
+	} else {
+		t.most += coldTime
+	}
+	return t, err
+}
+
+// read reads the text of a file, and returns its processor time. The caller has
+// a slot.
+func (x *Extractor) read(ctx context.Context, t task, r io.Reader) (Text, time.Duration, error) {
+	e, err := x.runOn(ctx, r, t)
+	if err != nil {
 		return Text{}, e.took, err
 	}
 	return tidied(e.wrote, x.options.Text, e.code), e.took, nil
+}
+
+// runOn is run for a file of a user. Its error means nothing about the file.
+func (x *Extractor) runOn(ctx context.Context, r io.Reader, t task) (end, error) {
+	in := &source{Reader: r}
+	e, err := x.run(ctx, in, t)
+	switch {
+	case in.err != nil:
+		return e, in.err
+	case ctx.Err() != nil:
+		return e, ctx.Err()
+	}
+	return e, err
 }
 
 // fill starts a child that writes the reader of PDF into the cache. That
@@ -229,7 +249,7 @@ func (x *Extractor) fill(ctx context.Context) (warm bool, err error) {
 	if warm, ours, err := x.beginFilling(); !ours {
 		return warm, err
 	}
-	e, err := x.run(ctx, strings.NewReader(""), warming, x.options.Cache, x.options.Time)
+	e, err := x.run(ctx, strings.NewReader(""), x.reading(warming, x.options.Cache, x.options.Time))
 	x.mu.Lock()
 	x.filling = false
 	x.warm = err == nil && e.code == exitDone
@@ -275,7 +295,7 @@ var ErrUnconfined = errors.New("the process that reads texts is not confined")
 // that names what the system lacks. Other errors come from ctx or from starting
 // a process.
 func (x *Extractor) Confined(ctx context.Context) error {
-	e, err := x.run(ctx, strings.NewReader(""), probing, "", x.options.Time)
+	e, err := x.run(ctx, strings.NewReader(""), x.reading(probing, "", x.options.Time))
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -341,22 +361,37 @@ func (e end) why() error {
 	return errors.New(string(cmp.Or(reasons[e.code], Crashed)))
 }
 
-// run starts a child for a file with a limit on processor time, and waits for
-// its end.
-func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, most time.Duration) (end, error) {
+// task is what a child has to do.
+type task struct {
+	name  string // of the type, or one of the arguments instead of it
+	cache string
+	sheet string // to draw; "" reads the text
+	// most bounds the processor time, wall the real time, and output the bytes
+	// that the child writes.
+	most, wall time.Duration
+	output     int
+}
+
+// reading returns the task of reading a text.
+func (x *Extractor) reading(name, cache string, most time.Duration) task {
+	return task{name: name, cache: cache, most: most, wall: wallTimes * x.options.Time, output: x.options.Text + 1}
+}
+
+// run starts a child for a file and waits for its end.
+func (x *Extractor) run(ctx context.Context, in io.Reader, t task) (end, error) {
 	l := x.options.Limits
-	limited, cancel := context.WithTimeout(ctx, wallTimes*l.Time)
+	limited, cancel := context.WithTimeout(ctx, t.wall)
 	defer cancel()
 	confinement := preferred
 	if x.options.Require {
 		confinement = required
 	}
-	cmd := exec.CommandContext(limited, x.options.Program, command, name,
-		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(most.Seconds()))), cache, confinement)
+	cmd := exec.CommandContext(limited, x.options.Program, command, t.name,
+		strconv.Itoa(l.Text), strconv.FormatInt(l.Memory, 10), strconv.Itoa(int(math.Ceil(t.most.Seconds()))), t.cache, confinement, t.sheet)
 	cmd.Env = []string{}
 	cmd.Dir = root
 	cmd.Stdin = in
-	out, errs := &capped{most: l.Text + 1, strict: true}, &capped{most: 16 << 10}
+	out, errs := &capped{most: t.output, strict: true}, &capped{most: 16 << 10}
 	cmd.Stdout, cmd.Stderr = out, errs
 	cmd.WaitDelay = 10 * time.Second
 	cmd.SysProcAttr = attributes()
@@ -373,7 +408,7 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, m
 	if limited.Err() != nil {
 		return end{out.kept, nil, exitTime, took}, nil
 	}
-	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, most), took}, nil
+	return end{out.kept, errs.kept, ended(cmd.ProcessState, errs.kept, t.most), took}, nil
 }
 
 // tidied returns the output of a child as a text. The child cleans its text
@@ -381,6 +416,7 @@ func (x *Extractor) run(ctx context.Context, in io.Reader, name, cache string, m
 func tidied(body []byte, most, code int) Text {
 	var tidy bytes.Buffer
 	s := textio.NewSink(&tidy, most)
+	s.Paged = true
 	s.Text(string(body))
 	_ = s.Close() // a buffer takes everything
 	t := Text{Body: tidy.String(), Cut: code == exitCut || s.Full()}

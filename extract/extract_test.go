@@ -80,7 +80,7 @@ func TestExtract(t *testing.T) {
 			"</table:table-cell></table:table-row></table:table>")), "Mieten\na\tb\nc"},
 		{"ZIP", "application/zip", string(zipped(t, entry{"Akten/Bescheid.pdf", ""}, entry{"M\x81ller.txt", ""})), "Akten/Bescheid.pdf\nMüller.txt"},
 
-		{"PDF", "application/pdf", string(pdfOf(`M\374ller, 12,50 \200`, "Seite zwei")), "Müller, 12,50 €\n\nSeite zwei"},
+		{"PDF", "application/pdf", string(pdfOf(`M\374ller, 12,50 \200`, "Seite zwei")), "Müller, 12,50 €\fSeite zwei"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := textOf(t, Limits{}, c.content, c.contentType); got != (Text{Body: c.want}) {
@@ -120,7 +120,7 @@ func TestExtractReasons(t *testing.T) {
 		name, contentType, content string
 		want                       Text
 	}{
-		{"a picture", "image/png", png, Text{Reason: Unsupported}},
+		{"a picture", "image/png", pngStart, Text{Reason: Unsupported}},
 		{"a type that nobody knows", "application/x-unheard-of", "x", Text{Reason: Unsupported}},
 		{"PDF that is cut", "application/pdf", string(pdfOf("a"))[:60], Text{Reason: Broken}},
 		{"only the header of a PDF", "application/pdf", "%PDF-1.7\n", Text{Reason: Broken}},

@@ -38,7 +38,7 @@ func seed(f *testing.F, endings ...string) {
 // Any bytes are accepted as few types, and never as types of two families.
 func FuzzSniff(f *testing.F) {
 	seed(f)
-	for _, content := range []string{letter, png, gif, jpeg, exe, "", "<svg/>", `{"a":1}`, utf16Of("<html>"), string(compoundOf("WordDocument", "a", "b", "c", "d")),
+	for _, content := range []string{letter, pngStart, gifStart, jpegStart, exe, "", "<svg/>", `{"a":1}`, utf16Of("<html>"), string(compoundOf("WordDocument", "a", "b", "c", "d")),
 		string(pdfOf("a")) + string(zipped(f, entry{"a", "a"}))} {
 		f.Add([]byte(content))
 	}

@@ -69,60 +69,80 @@ func warm(in *textio.Input, _ *textio.Sink) error {
 	return err
 }
 
-// readPDF reads a PDF page by page.
-func readPDF(in *textio.Input, out *textio.Sink) error {
+// openPDF opens the document of a PDF, and counts its pages.
+func openPDF(in *textio.Input) (p pdfium.Pdfium, document references.FPDF_DOCUMENT, pages int, err error) {
 	whole, err := in.Hold()
 	if err != nil {
-		return err
+		return nil, "", 0, err
 	}
-	p, err := openPDFium(in)
-	if err != nil {
-		return err
+	if p, err = openPDFium(in); err != nil {
+		return nil, "", 0, err
 	}
 	opened, err := p.OpenDocument(&requests.OpenDocument{FileReader: io.NewSectionReader(whole, 0, whole.Size), FileReaderSize: whole.Size})
 	switch {
 	case errors.Is(err, failures.ErrPassword), errors.Is(err, failures.ErrSecurity):
-		return textio.ErrEncrypted
+		return nil, "", 0, textio.ErrEncrypted
 	case err != nil:
-		return textio.ErrBroken
+		return nil, "", 0, textio.ErrBroken
 	}
 	count, err := p.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: opened.Document})
+	if err != nil || count.PageCount == 0 {
+		return nil, "", 0, textio.ErrBroken
+	}
+	return p, opened.Document, count.PageCount, nil
+}
+
+// readPDF reads a PDF page by page.
+func readPDF(in *textio.Input, out *textio.Sink) error {
+	p, document, pages, err := openPDF(in)
 	if err != nil {
-		return textio.ErrBroken
+		return err
 	}
 	bad := 0
-	for i := range count.PageCount {
-		out.Paragraph()
-		if err := readPage(p, opened.Document, i, out); errors.Is(err, textio.ErrFull) {
+	for i := range pages {
+		if i > 0 {
+			out.Page()
+		}
+		if err := readPage(p, document, i, out); errors.Is(err, textio.ErrFull) {
 			return err
 		} else if err != nil {
 			bad++
 		}
 	}
-	if bad > 0 || count.PageCount == 0 {
+	if bad > 0 {
 		return textio.ErrBroken
 	}
 	return nil
 }
 
-// readPage reads a page with its form fields and notes. For that they become
+// loadPage loads a page with its form fields and notes. For that they become
 // part of the page, as for printing.
-func readPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int, out *textio.Sink) error {
+func loadPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int) (references.FPDF_PAGE, error) {
 	page, err := p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: i})
 	if err != nil {
-		return err
+		return "", err
 	}
 	flat, err := p.FPDFPage_Flatten(&requests.FPDFPage_Flatten{
 		Page: requests.Page{ByReference: &page.Page}, Usage: requests.FPDFPage_FlattenUsageNormalDisplay,
 	})
-	if err == nil && flat.Result == responses.FPDFPage_FlattenResultSuccess {
-		closePage(p, page.Page)
-		if page, err = p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: i}); err != nil {
-			return err
-		}
+	if err != nil || flat.Result != responses.FPDFPage_FlattenResultSuccess {
+		return page.Page, nil
 	}
-	defer closePage(p, page.Page)
-	text, err := p.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page.Page}})
+	closePage(p, page.Page)
+	if page, err = p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: i}); err != nil {
+		return "", err
+	}
+	return page.Page, nil
+}
+
+// readPage reads a page.
+func readPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int, out *textio.Sink) error {
+	page, err := loadPage(p, document, i)
+	if err != nil {
+		return err
+	}
+	defer closePage(p, page)
+	text, err := p.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page}})
 	if err != nil {
 		return err
 	}

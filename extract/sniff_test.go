@@ -21,12 +21,12 @@ const (
 
 // Signatures that suffice to recognise a file.
 const (
-	png    = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00"
-	gif    = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x00\x00\x00\x00\x00,"
-	jpeg   = "\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"
-	exe    = "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00\xb8\x00\x00\x00"
-	elf    = "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00>\x00"
-	letter = "From: Anna Berg <anna.berg@example.com>\r\nTo: b@example.com\r\nSubject: Termin\r\nDate: Mon, 02 Nov 2026 10:00:00 +0100\r\n\r\nGuten Tag\r\n"
+	pngStart  = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00"
+	gifStart  = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x00\x00\x00\x00\x00,"
+	jpegStart = "\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00"
+	exe       = "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00\xb8\x00\x00\x00"
+	elf       = "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00>\x00"
+	letter    = "From: Anna Berg <anna.berg@example.com>\r\nTo: b@example.com\r\nSubject: Termin\r\nDate: Mon, 02 Nov 2026 10:00:00 +0100\r\n\r\nGuten Tag\r\n"
 )
 
 func sniff(t testing.TB, types Types, content []byte, declared string) Verdict {
@@ -78,9 +78,9 @@ func TestSniffAccepts(t *testing.T) {
 		{"JSON that is a number", "application/json", "12", ""},
 		{"e-mail", "message/rfc822", letter, ""},
 		{"e-mail with unusual fields", "message/rfc822", "X-Spam: no\r\nreceived: from a\r\n\tby b\r\n\r\nHallo", ""},
-		{"PNG", "image/png", png, ""},
-		{"JPEG", "image/jpg", jpeg, "image/jpeg"},
-		{"GIF", "image/gif", gif, ""},
+		{"PNG", "image/png", pngStart, ""},
+		{"JPEG", "image/jpg", jpegStart, "image/jpeg"},
+		{"GIF", "image/gif", gifStart, ""},
 		{"WebP", "image/webp", "RIFF\x24\x00\x00\x00WEBPVP8 \x18\x00\x00\x00", ""},
 		{"TIFF", "image/tiff", "II*\x00\x08\x00\x00\x00\x00\x00", ""},
 		{"HEIC", "image/heic", "\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic", ""},
@@ -140,7 +140,7 @@ func TestSniffRefuses(t *testing.T) {
 		{"text as e-mail", "message/rfc822", "Guten Tag,\nwie besprochen:\n", NotAsSaid},
 		{"text as PDF", "application/pdf", "Guten Tag", NotAsSaid},
 		{"PDF as Word", docx, string(pdfOf("a")), NotAsSaid},
-		{"PNG as JPEG", "image/jpeg", png, NotAsSaid},
+		{"PNG as JPEG", "image/jpeg", pngStart, NotAsSaid},
 		{"a ZIP as Word", docx, archive, NotAsSaid},
 		{"a ZIP as OpenDocument", odt, archive, NotAsSaid},
 		{"Word as Excel", xlsx, string(word(t, "")), NotAsSaid},
@@ -156,11 +156,11 @@ func TestSniffRefuses(t *testing.T) {
 
 		{"PDF that does not begin as one", "application/pdf", "\n" + string(pdfOf("a")), NotAsSaid},
 		{"PDF behind text", "text/plain", "Hallo\n" + string(pdfOf("a")), NotAsSaid},
-		{"PDF in a picture", "image/gif", gif + string(pdfOf("a")), NotAsSaid},
+		{"PDF in a picture", "image/gif", gifStart + string(pdfOf("a")), NotAsSaid},
 		{"PDF with a ZIP", "application/pdf", string(pdfOf("a")) + archive, NotAsSaid},
 		{"PDF with a ZIP whose comment is the end of the PDF", "application/pdf", commented(string(pdfOf("a")), archive, "\n%%EOF\n"), NotAsSaid},
-		{"GIF with a ZIP", "image/gif", gif + archive, NotAsSaid},
-		{"JPEG with a ZIP", "image/jpeg", jpeg + archive, NotAsSaid},
+		{"GIF with a ZIP", "image/gif", gifStart + archive, NotAsSaid},
+		{"JPEG with a ZIP", "image/jpeg", jpegStart + archive, NotAsSaid},
 		{"text with a ZIP", "text/plain", "Hallo\n" + archive, NotAsSaid},
 		{"two archives", "application/zip", archive + string(zipped(t, entry{"b.txt", "b"})), NotAsSaid},
 		{"two archives as if they were one", "application/zip", moved(archive, string(zipped(t, entry{"b.txt", "b"}))), NotAsSaid},

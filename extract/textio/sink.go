@@ -3,18 +3,24 @@ package textio
 import (
 	"bufio"
 	"io"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // Sink accepts text and writes it in a clean form: valid UTF-8 without control
-// characters. Several blanks or tabs become one, and several empty lines become
-// one. It stops after a number of bytes.
+// characters but tabs, line feeds, and form feeds between pages. Several blanks
+// or tabs become one, and several empty lines become one. It stops after a number of bytes.
 type Sink struct {
+	// Paged keeps the form feeds of a text that another Sink wrote. Otherwise
+	// a form feed is the end of a line.
+	Paged bool
+
 	w    *bufio.Writer
 	left int
-	// lines, tab and blank are the gap before the next character: the first of them
-	// that is set.
+	// pages, lines, tab and blank are the gap before the next character: the
+	// first of them that is set.
+	pages   int
 	lines   int
 	tab     bool
 	blank   bool
@@ -45,23 +51,51 @@ func (s *Sink) Text(t string) error {
 }
 
 func (s *Sink) rune(r rune, size int) {
-	switch {
-	case r == '\n' || r == '\f' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+	if r == '\f' && s.Paged {
+		s.pages++
+		return
+	}
+	if r == utf8.RuneError && size <= 1 { // a broken byte
+		return
+	}
+	switch r = Kept(r); r {
+	case '\n':
 		s.lines++
-	case r == '\t':
+	case '\t':
 		s.tab = true
-	case unicode.IsSpace(r):
+	case ' ':
 		s.blank = true
-	case r == utf8.RuneError && size <= 1, r == '\u00ad', r == '\ufeff', unicode.IsControl(r), r&0xfffe == 0xfffe:
-		// Not text: broken bytes, soft hyphens, marks of byte order, NUL.
+	case dropped:
 	default:
 		s.put(s.gap(), r)
 	}
 }
 
+// dropped is what Kept returns for a character that is not text.
+const dropped rune = -1
+
+// Kept returns what a text keeps of a character: the character itself, a line
+// feed for the end of a line, a tab or a blank for other white space, and a
+// negative number for what is not text: soft hyphens, marks of byte order, NUL.
+func Kept(r rune) rune {
+	switch {
+	case r == '\n' || r == '\f' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+		return '\n'
+	case r == '\t':
+		return '\t'
+	case unicode.IsSpace(r):
+		return ' '
+	case r == '\u00ad', r == '\ufeff', unicode.IsControl(r), r&0xfffe == 0xfffe, !utf8.ValidRune(r):
+		return dropped
+	}
+	return r
+}
+
 // gap returns the space between two words.
 func (s *Sink) gap() (gap string) {
 	switch {
+	case s.pages > 0:
+		gap = strings.Repeat("\f", s.pages)
 	case !s.started:
 	case s.lines > 0:
 		gap = "\n\n"[:min(s.lines, 2)]
@@ -70,7 +104,7 @@ func (s *Sink) gap() (gap string) {
 	case s.blank:
 		gap = " "
 	}
-	s.started, s.lines, s.tab, s.blank = true, 0, false, false
+	s.started, s.pages, s.lines, s.tab, s.blank = true, 0, 0, false, false
 	return gap
 }
 
@@ -95,6 +129,12 @@ func (s *Sink) Line() error {
 // Paragraph begins a new line after an empty one.
 func (s *Sink) Paragraph() error {
 	s.lines = max(s.lines, 2)
+	return s.err
+}
+
+// Page begins a new page. A form feed separates it from the one before.
+func (s *Sink) Page() error {
+	s.pages++
 	return s.err
 }
 
