@@ -30,6 +30,8 @@ type Options struct {
 	// Standing announces facts about a version: not released yet, deprecated,
 	// or the date of its end. Most versions have no entry.
 	Standing map[string]fault.Text
+	// Styleguide serves /styleguide, for those who build pages.
+	Styleguide bool
 }
 
 // policy is the content security policy. Pages load one style sheet and one
@@ -73,6 +75,7 @@ func newContent(contentType, cache string, body []byte) *content {
 type handler struct {
 	options Options
 	files   map[string]*content
+	assets  *assets
 	// pages by language and path
 	pages     map[fault.Language]map[string]lazy
 	documents *documents
@@ -103,7 +106,7 @@ func Handler(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.files = assets.files
+	h.assets, h.files = assets, assets.files
 	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, examples.Mirror)
 	h.files[pathGuideMarkdown] = newContent("text/markdown; charset=utf-8", cachePage, guide(o.BaseURL))
 	h.files["/llms.txt"] = newContent("text/plain; charset=utf-8", cachePage, llms(o))
@@ -160,6 +163,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if file, ok := h.files[path]; ok {
 		file.serve(w, r, http.StatusOK)
+		return
+	}
+	if path == pathStyleguide && h.options.Styleguide {
+		h.styleguide(w, r)
 		return
 	}
 	switch path {

@@ -1,10 +1,107 @@
-// What the parts of pages do with a script, which they do without one too.
+// What the parts of pages do with a script. Each does without one too.
 "use strict";
 
 (function () {
-  // A menu closes as soon as something in it was chosen.
+  const german = document.documentElement.lang === "de";
+  const say = (de, en) => (german ? de : en);
+
+  // A browser offers the clipboard only to pages from TLS or from this machine.
+  // On other pages the text is selected and copied by the old command.
+  async function copy(text) {
+    if (navigator.clipboard) { return navigator.clipboard.writeText(text); }
+    const field = document.createElement("textarea");
+    field.value = text;
+    field.className = "unseen";
+    document.body.append(field);
+    field.select();
+    const copied = document.execCommand("copy");
+    field.remove();
+    if (!copied) { throw new Error("not copied"); }
+  }
+
+  // toast says something that no fragment says.
+  function toast(text) {
+    const box = document.createElement("div"), line = document.createElement("p");
+    box.className = "toast";
+    line.textContent = text;
+    box.append(line);
+    document.getElementById("toasts").append(box);
+  }
+
+  function copyAndSay(text) {
+    copy(text).then(() => toast(say("Kopiert", "Copied")), () => toast(say("Nicht kopiert", "Not copied")));
+  }
+  window.kartei = { say, copy: copyAndSay, toast };
+
+  // dress adds to a part of the page what works with a script only.
+  function dress(root) {
+    for (const hidden of root.querySelectorAll("[data-copy][hidden], [data-reveal][hidden]")) { hidden.hidden = false; }
+    for (const block of root.querySelectorAll(".code:not(:has(.copy))")) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "button copy";
+      button.textContent = say("Kopieren", "Copy");
+      block.append(button);
+    }
+  }
+
   document.addEventListener("click", function (event) {
-    const menu = event.target.closest("[popover].menu a, [popover].menu button");
-    if (menu) { menu.closest("[popover]").hidePopover(); }
+    const on = (selector) => event.target.closest(selector);
+    const chosen = on(".menu a, .menu button");
+    if (chosen) { chosen.closest("[popover]").hidePopover(); }
+    if (on("[data-copy]")) { copyAndSay(on("[data-copy]").dataset.copy); }
+    if (on(".code .copy")) { copyAndSay(on(".code").querySelector("pre").textContent.replace(/\n$/, "")); }
+    if (on("[data-close]")) { on(".toast").remove(); }
+    const eye = on("[data-reveal]");
+    if (eye) {
+      const field = document.getElementById(eye.dataset.reveal), shown = field.type === "text";
+      field.type = shown ? "password" : "text";
+      eye.setAttribute("aria-pressed", String(!shown));
+    }
+    // Browsers without commands of buttons get those that the parts use.
+    const command = on("[commandfor]");
+    if (command && !("commandForElement" in HTMLButtonElement.prototype)) {
+      const dialog = document.getElementById(command.getAttribute("commandfor"));
+      if (command.getAttribute("command") === "show-modal") { dialog.showModal(); } else { dialog.close(); }
+    }
   });
+
+  // In a menu, the arrows move as people expect it.
+  document.addEventListener("keydown", function (event) {
+    const menu = event.target.closest && event.target.closest(".menu");
+    const opener = event.target.matches && event.target.matches("[popovertarget]");
+    if (opener && event.key === "ArrowDown") {
+      const opened = document.getElementById(event.target.getAttribute("popovertarget"));
+      opened.showPopover({ source: event.target });
+      opened.querySelector("a, button").focus();
+      event.preventDefault();
+    }
+    if (!menu || !["ArrowDown", "ArrowUp", "Home", "End"].includes(event.key)) { return; }
+    const lines = [...menu.querySelectorAll("a, button")], at = lines.indexOf(document.activeElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1 + lines.length, Home: 0, End: lines.length - 1 }[event.key];
+    lines[to % lines.length].focus();
+    event.preventDefault();
+  });
+
+  // A toast goes after 10 s, but never while somebody points at it or is in it.
+  const leaves = 10000;
+  function watch(box) {
+    let timer = 0;
+    const start = () => { clearTimeout(timer); timer = setTimeout(() => box.remove(), leaves); };
+    const stay = () => clearTimeout(timer);
+    for (const [name, act] of [["mouseenter", stay], ["focusin", stay], ["mouseleave", start], ["focusout", start]]) { box.addEventListener(name, act); }
+    start();
+  }
+  const toasts = document.getElementById("toasts");
+  if (toasts) {
+    for (const box of toasts.children) { watch(box); }
+    new MutationObserver(function (changes) {
+      for (const change of changes) {
+        for (const box of change.addedNodes) { if (box.nodeType === 1) { watch(box); } }
+      }
+    }).observe(toasts, { childList: true });
+  }
+
+  dress(document);
+  document.addEventListener("htmx:after:swap", () => dress(document));
 })();
