@@ -120,8 +120,9 @@ func (a *Actor) May(scope string) bool {
 	return found
 }
 
-// OnlyReads reports whether the level of the organization is read.
-func (a *Actor) OnlyReads() bool { return a.organization.Level == Read }
+// OnlyReads reports whether the level of the organization is read, and restricts the
+// actor.
+func (a *Actor) OnlyReads() bool { return a.organization.Level == Read && a.credential.Duties.Gate }
 
 // SeesAll reports whether the actor sees private records of others.
 func (a *Actor) SeesAll() bool { return a.role == Admin }

@@ -43,7 +43,7 @@ func TestAuthenticate(t *testing.T) {
 			if diff := cmp.Diff([]string{"contacts:read", "tasks:write"}, a.Scopes()); diff != "" {
 				t.Error(diff)
 			}
-			if err := a.Gate(); err != nil {
+			if err := a.Gate(false); err != nil {
 				t.Errorf("the sandbox's API is open from the start: %v", err)
 			}
 		}

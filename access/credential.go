@@ -65,6 +65,11 @@ type Duties struct {
 	Precondition bool
 	// Limits charges calls to the rate limits and quotas.
 	Limits bool
+	// Person is set for a person at a screen instead of a program. Limits then
+	// charges the policies of sessions, and RequestLog writes only changes and
+	// refusals. Every change accepts an Idempotency-Key, and an organization that is
+	// closed can still be read (see Actor.Gate).
+	Person bool
 	// RequestLog writes calls to the request log. Of a kind without Limits it keeps
 	// a sample if they come fast (see package requestlog).
 	RequestLog bool
@@ -176,23 +181,46 @@ func (d *Directory) Used(a *Actor, from netip.Addr) {
 // them (contract, 'Authentication', points 6 and 8). The order is: module
 // publicApi off or professional secrecy not declared, 403 API_MODULE_DISABLED;
 // level off, 401 UNAUTHENTICATED. Only the request log distinguishes that from
-// a wrong key. An organization that is closed or being deleted refuses every
-// kind with 403 FORBIDDEN. Level read refuses no call here: it removes the
-// writing scopes.
-func (a *Actor) Gate() error {
+// a wrong key. Level read refuses no call here: it removes the writing scopes.
+//
+// An organization that is closed or being deleted refuses every kind with 403
+// FORBIDDEN. A person still reads in a closed one, and an admin in one that is
+// being deleted. changes says whether the call changes anything.
+func (a *Actor) Gate(changes bool) error {
 	o := &a.organization
 	if a.credential.Duties.Gate {
-		switch {
-		case !o.ModuleOn:
-			return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(ModuleOff)}
-		case !o.SecrecyDeclared:
-			return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(SecrecyUndeclared), Detail: &undeclared}
-		case o.apiOff():
+		if err := a.Module(); err != nil {
+			return err
+		}
+		if o.apiOff() {
 			return refused(APIOff, a.credential, o.Number)
 		}
 	}
-	if kind := a.credential.Kind; o.State != Open && kind != Operator && kind != Anonymous {
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed), Detail: &closed}
+	switch kind := a.credential.Kind; {
+	case o.State == Open, kind == Operator, kind == Anonymous:
+		return nil
+	case a.credential.Duties.Person && !changes && (o.State == Closed || a.role == Admin):
+		return nil
+	case a.credential.Duties.Person && o.State == Deleting:
+		return closedBecause(&onlyAdmins)
+	case a.credential.Duties.Person:
+		return closedBecause(&onlyReading)
+	}
+	return closedBecause(&closed)
+}
+
+func closedBecause(detail *fault.Text) error {
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(OrganizationClosed), Detail: detail}
+}
+
+// Module returns 403 API_MODULE_DISABLED unless the organization has enabled the
+// module publicApi and has declared its professional secrecy.
+func (a *Actor) Module() error {
+	switch o := &a.organization; {
+	case !o.ModuleOn:
+		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(ModuleOff)}
+	case !o.SecrecyDeclared:
+		return &fault.Fault{Code: fault.APIModuleDisabled, Reason: string(SecrecyUndeclared), Detail: &undeclared}
 	}
 	return nil
 }

@@ -15,6 +15,14 @@ var (
 		DE: "Die Organisation ist geschlossen oder zur Löschung vorgesehen.",
 		EN: "The organization is closed or scheduled for deletion.",
 	}
+	onlyReading = fault.Text{
+		DE: "Die Organisation ist geschlossen. Lesen ist weiterhin möglich, Ändern nicht.",
+		EN: "The organization is closed. Reading is still possible, changing is not.",
+	}
+	onlyAdmins = fault.Text{
+		DE: "Die Organisation wird gelöscht. Nur ihre Administratorinnen und Administratoren können noch lesen.",
+		EN: "The organization is being deleted. Only its admins can still read.",
+	}
 )
 
 // Emits reports whether changes of the actor are written as events. While the

@@ -43,7 +43,7 @@ func TestGate(t *testing.T) {
 		a := principal
 		a.hold(Credential{Kind: Key, Duties: duties[Key]}, held)
 		got := pass
-		if err := a.Gate(); err != nil {
+		if err := a.Gate(true); err != nil {
 			got = fault.From(err).Code
 		}
 		if got != c.gate {
@@ -54,7 +54,7 @@ func TestGate(t *testing.T) {
 		}
 		free := principal
 		free.hold(Credential{Kind: "badge"}, held)
-		if err := free.Gate(); (err == nil) != (c.state == Open) || len(free.Scopes()) != 2 {
+		if err := free.Gate(true); (err == nil) != (c.state == Open) || len(free.Scopes()) != 2 {
 			t.Errorf("module %t secrecy %t level %q state %q: a kind without the duty has scopes %v and %v", c.module, c.secrecy, c.level, c.state, free.Scopes(), err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestGate(t *testing.T) {
 
 func TestNoScopesNoAccess(t *testing.T) {
 	var nobody Actor
-	if nobody.May("") || nobody.May("contacts:read") || nobody.SeesAll() || nobody.Gate() == nil {
+	if nobody.May("") || nobody.May("contacts:read") || nobody.SeesAll() || nobody.Gate(false) == nil {
 		t.Error("the zero Actor may do something")
 	}
 }

@@ -65,16 +65,23 @@ func Allows(role Role, rights Rights, scope string) bool {
 
 // effectiveScopes returns the sorted scopes of a caller: those of its
 // credential that its role and rights allow. If the gate is one of its duties,
-// the level of the organization must allow them too.
+// the level of the organization must allow them too. A person changes nothing in an
+// organization that is not open.
 func effectiveScopes(held []string, a *Actor) []string {
 	scopes := make([]string, 0, len(held))
 	for _, scope := range held {
-		if Allows(a.role, a.rights, scope) && (!a.credential.Duties.Gate || a.organization.Level.lets(scope)) {
+		if Allows(a.role, a.rights, scope) && a.organization.lets(scope, &a.credential.Duties) {
 			scopes = append(scopes, scope)
 		}
 	}
 	slices.Sort(scopes)
 	return slices.Compact(scopes)
+}
+
+// lets reports whether the switches of the organization let a kind of credential
+// use a scope.
+func (o *Organization) lets(scope string, d *Duties) bool {
+	return (!d.Gate || o.Level.lets(scope)) && !(d.Person && o.State != Open && Writes(scope))
 }
 
 // lets reports whether the level allows programs to use a scope.

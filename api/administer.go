@@ -76,6 +76,9 @@ func (c *call) fillWhole() error {
 func encodeWhole(op *Operation, answer any) (r result, err error) {
 	r.status = op.Run.status
 	_, r.secret = answer.(app.Secret)
+	if v, counted := answer.(app.Counted); counted {
+		r.records = v.Records()
+	}
 	if _, nothing := answer.(app.Nothing); !nothing {
 		r.body, err = json.Marshal(answer)
 	}
@@ -126,6 +129,13 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 		if err := a.identifyAgain(ctx, c); err != nil {
 			return err
 		}
+		if c.idempotency != "" {
+			if !a.busy.enter(c) {
+				return inProgress()
+			}
+			defer a.busy.leave(c)
+			c.fingerprint = fingerprintOf(c)
+		}
 	}
 	if c.op.Run.prefetch != nil {
 		c.prefetched, c.prefetchErr = c.op.Run.prefetch(ctx, a.callOf(c, nil), c.input.Interface())
@@ -139,12 +149,12 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 			return err
 		}
 		c.audited = new(audit.Act)
-		if c.result, err = a.operate(ctx, c, tx); err != nil {
+		if err = a.once(ctx, c, tx); err != nil || c.replayed {
 			return err
 		}
 		return c.audit(tx)
 	}
-	if !c.op.Run.facts.writes || c.prefetchErr != nil { // a failed prefetch is the answer: nothing is written
+	if !c.op.Run.facts.writes || c.prefetchErr != nil && c.idempotency == "" { // a failed prefetch is the answer: nothing is written
 		err = a.db.Read(ctx, operate)
 	} else {
 		if c.op.Act != note {
@@ -168,7 +178,7 @@ func (a *API) identifyAgain(ctx context.Context, c *call) error {
 	}
 	actor, _, err := a.access.Resolve(ctx, c.Credential, c.Address, true)
 	if err == nil {
-		err = actor.Gate()
+		err = c.gate(actor)
 	}
 	if err != nil {
 		c.refusal = access.RefusalOf(err)

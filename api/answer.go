@@ -2,10 +2,12 @@ package api
 
 import (
 	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
+	"kartei/access"
 	"kartei/kit/fault"
 	"kartei/limit"
 	"kartei/requestlog"
@@ -145,7 +147,7 @@ func setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
 	if c.language == fault.English {
 		h["Content-Language"] = inEnglish
 	}
-	if f.Code == fault.Unauthenticated {
+	if f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer {
 		h["WWW-Authenticate"] = bearerScheme
 	}
 	if wait := f.Wait(); wait > 0 {
@@ -165,7 +167,10 @@ func seconds(d time.Duration) string {
 func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	e := requestlog.Entry{
 		At: c.now, RequestID: c.id, Operation: c.operation(), Method: known(c.Method), Status: status, Code: code,
-		Duration: a.clock.Now().Sub(c.begun), Address: c.Address, Unpaid: !c.paid,
+		Duration: a.clock.Now().Sub(c.begun), Address: c.Address, Door: string(c.Door), Unpaid: !c.paid,
+	}
+	if c.Operation != "" {
+		e.Method = "" // a row of the second table has none
 	}
 	switch {
 	case c.actor != nil:
@@ -174,7 +179,7 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	case c.refusal != nil:
 		e.Organization, e.KeyID, e.KidShort = c.refusal.Organization, c.refusal.KeyID, c.refusal.KidShort
 	}
-	if c.rules != nil { // whether the version was resolved
+	if c.rules != nil && !c.duties.Person { // whether the version was resolved; people have none
 		e.Version = c.version
 	}
 	if f != nil {
@@ -183,13 +188,26 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	if c.of != nil {
 		e.Batch = c.of.id
 	}
-	if a.log != nil && (c.actor == nil || c.duties.RequestLog) {
+	if a.log != nil && c.logged(status) {
 		a.log.Add(e)
 	}
 	c.endSpan(status, code)
 	if a.observe != nil {
 		a.observe(Observation{Operation: e.Operation, Status: status, Code: code, Duration: e.Duration})
 	}
+}
+
+// logged reports whether the request log keeps the call. Of people it keeps
+// changes and refusals: what they look at is nobody's log. A page that asks whether
+// somebody is signed in, and finds nobody, refuses nobody.
+func (c *call) logged(status int) bool {
+	switch {
+	case c.actor == nil:
+		return c.Door != Web || c.Credential.Text != ""
+	case c.duties.Person && status < http.StatusBadRequest:
+		return c.duties.RequestLog && c.op.Run.facts.writes
+	}
+	return c.duties.RequestLog
 }
 
 // known returns a standard method, or OTHER. An arbitrary one may be long, or a

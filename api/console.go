@@ -42,7 +42,7 @@ var Console = []ConsoleRow{
 	row("people.erase", administer, byAdmin|byOperator, atPeople|fresh, "person.erase", asking(departure.Count, departure.Erase)),
 	row("people.invite", administer, byAdmin|byOperator, atPeople|fresh, "person.invite", ask(settings.Invite)),
 	row("invitations.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListInvitations)),
-	row("invitations.revoke", administer, byAdmin|byOperator, atPeople, "invitation.revoke", ask(settings.RevokeInvitation)),
+	row("invitations.revoke", administer, byAdmin|byOperator, atPeople|always, "invitation.revoke", ask(settings.RevokeInvitation)),
 	row("invitations.accept", administer, byAnyone, atPeople, "invitation.accept", asking(settings.CheckInvitation, settings.AcceptInvitation)),
 
 	row("serviceAccounts.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListServiceAccounts)),
@@ -55,9 +55,9 @@ var Console = []ConsoleRow{
 	row("keys.get", read, bySelf|byOperator, atPeople, "", ask(settings.GetKey)),
 	row("keys.create", administer, bySelf|byOperator, atPeople|fresh, "key.create", ask(settings.CreateKey)),
 	row("keys.update", administer, bySelf|byOperator, atPeople|fresh, "key.update", ask(settings.UpdateKey)),
-	row("keys.pause", administer, bySelf|byOperator, atPeople, "key.pause", ask(settings.PauseKey)),
+	row("keys.pause", administer, bySelf|byOperator, atPeople|always, "key.pause", ask(settings.PauseKey)),
 	row("keys.resume", administer, bySelf|byOperator, atPeople, "key.resume", ask(settings.ResumeKey)),
-	row("keys.revoke", administer, bySelf|byOperator, atPeople, "key.revoke", ask(webhook.RevokeKey)),
+	row("keys.revoke", administer, bySelf|byOperator, atPeople|always, "key.revoke", ask(webhook.RevokeKey)),
 	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
 
 	row("requests.list", read, byAdmin|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
@@ -90,6 +90,11 @@ type ConsoleRow struct {
 	Doors []Door
 	// Fresh requires that a person has signed in recently.
 	Fresh bool
+	// Unstored answers are never stored for an Idempotency-Key, because they issue the
+	// token of a session, of which the database has only a hash.
+	Unstored bool
+	// Always opens the row to people whose organization is closed or being deleted.
+	Always bool
 	// Audit is the word of the act in the audit log, empty if the log omits the
 	// operation.
 	Audit string
@@ -154,6 +159,11 @@ const (
 	// fresh requires a fresh sign-in of each person who calls. What gives access or
 	// erases has it. What only takes access away has not: that must never wait.
 	fresh
+	// always opens a row to people whose organization is not open: to leave it, to
+	// choose another one, and to take access away.
+	always
+	// unstored is for rows that issue the token of a session.
+	unstored
 	// atPeople stands for the doors of people.
 	atPeople = atSocket | atWeb
 )
@@ -176,8 +186,9 @@ const (
 // row returns a row.
 func row(id string, act Act, who Who, where places, audit string, run handler) ConsoleRow {
 	family, _, _ := strings.Cut(id, ".")
-	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Audit: audit}
+	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Always: where&always != 0, Unstored: where&unstored != 0, Audit: audit}
 	r.prepare()
+	r.Run.facts.discloses = run.counted
 	if where&atSocket != 0 {
 		r.Doors = append(r.Doors, Admin)
 	}
@@ -192,7 +203,7 @@ func row(id string, act Act, who Who, where places, audit string, run handler) C
 func ask[I, O any](f func(context.Context, *app.Call, I) (O, error), faults ...fault.Code) handler {
 	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
 	return handler{
-		Input: in, Output: out, faults: faults, status: statusOf(out), bind: &binding{input: in, path: -1, body: -1, whole: true},
+		Input: in, Output: out, faults: faults, status: statusOf(out), counted: out.Implements(reflect.TypeFor[app.Counted]()), bind: &binding{input: in, path: -1, body: -1, whole: true},
 		call: func(ctx context.Context, c *app.Call, v any) (any, error) { return f(ctx, c, *v.(*I)) },
 	}
 }

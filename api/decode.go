@@ -40,6 +40,9 @@ type checked interface {
 func decode(a *API, _ context.Context, c *call) error {
 	if c.console != nil {
 		c.input = c.newInput()
+		if err := c.decodeKey(); err != nil {
+			return err
+		}
 		return c.decodeWhole()
 	}
 	var err error
@@ -81,7 +84,7 @@ func (c *call) decodeHeaders() error {
 			fail("If-Match", fault.InvalidFormat, &tagExpected)
 		}
 		c.ifMatch.Waived = !c.duties.Precondition
-		if c.op.Idempotent() {
+		if c.acceptsKey() {
 			switch key, ok := idempotencyKey(c.Header["Idempotency-Key"]); {
 			case !ok:
 				fail("Idempotency-Key", fault.InvalidFormat, &keyExpected)

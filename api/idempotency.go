@@ -44,6 +44,27 @@ func inProgress() error {
 	return &fault.Fault{Code: fault.IdempotencyInProgress, RetryAfter: time.Second}
 }
 
+// acceptsKey reports whether the call accepts an Idempotency-Key. A person's form
+// has one for every change: the browser sends it again after a lost answer.
+func (c *call) acceptsKey() bool {
+	return c.op.Idempotent() || c.duties.Person && c.op.Run.facts.writes && c.op.Act != bundle
+}
+
+// decodeKey reads the Idempotency-Key of a call of the second table. Only people of
+// an organization have one. Rows that issue the token of a session ignore it,
+// because their answers are not stored.
+func (c *call) decodeKey() error {
+	if !c.acceptsKey() || c.console.Unstored || c.actor.PrincipalID() == "" {
+		return nil
+	}
+	key, ok := idempotencyKey(c.Header["Idempotency-Key"])
+	if !ok {
+		return fault.BadRequest(fault.Field{Name: "Idempotency-Key", Code: fault.InvalidFormat, Text: &keyExpected})
+	}
+	c.idempotency = key
+	return nil
+}
+
 // once runs the operation unless its key has been used. For a used key it
 // repeats the stored answer, or refuses the call if the content differs. Only
 // the answer of a successful call is stored, in the same transaction as the
@@ -64,7 +85,7 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 	case errors.Is(err, db.ErrNoRows):
 	case err != nil:
 		return err
-	case stored.Fingerprint != c.fingerprint:
+	case c.opened(&stored) != c.fingerprint:
 		return fault.New(fault.IdempotencyPayloadMismatch)
 	default:
 		c.replayed = true
@@ -103,15 +124,41 @@ func (a *API) store(c *call, tx db.Tx) {
 	if c.op.Run.facts.shows { // a replay or an empty change does not touch the record itself
 		record.Hold(tx, c.actor.Org(), c.op.Family, c.record)
 	}
-	a.answers.Store(tx, c.replayKey(), c.now, &replay.Answer{
+	answer := replay.Answer{
 		Fingerprint: c.fingerprint, Record: c.about(), Status: c.result.status,
 		ETag: c.result.etag, Location: c.result.location, Body: c.result.body,
-	})
+	}
+	if c.console != nil {
+		answer.Fingerprint, answer.Body = "", append([]byte(c.fingerprint), c.result.body...)
+	}
+	a.answers.Store(tx, c.replayKey(), c.now, &answer)
+}
+
+// opened returns the fingerprint of a stored answer. In the second table it begins
+// the sealed body, which opened removes: an input may hold a password, which its
+// hash would give away to whoever reads the database.
+func (c *call) opened(stored *replay.Answer) string {
+	switch {
+	case c.console == nil || stored.Fingerprint != "":
+		return stored.Fingerprint
+	case stored.Erased:
+		return c.fingerprint // it was erased with the answer
+	case len(stored.Body) < len(c.fingerprint):
+		return ""
+	}
+	fingerprint := stored.Body[:len(c.fingerprint)]
+	if stored.Body = stored.Body[len(c.fingerprint):]; len(stored.Body) == 0 {
+		stored.Body = nil
+	}
+	return string(fingerprint)
 }
 
 // about returns the id of the record that the answer contains or names: the one
 // that the call names, or the one that it created.
 func (c *call) about() string {
+	if c.console != nil {
+		return c.audited.Target()
+	}
 	if c.op.Named() {
 		return c.record
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/limit"
@@ -65,12 +66,21 @@ func (c *call) charge() limit.Charge {
 	if c.searches() {
 		points += searchCost
 	}
-	return limit.Charge{
-		Organization: c.actor.Org(), Principal: c.actor.PrincipalID(), Key: c.actor.Credential().ID,
-		// The changes of a batch are charged to its parts.
-		Points: points, Write: c.op.Run.facts.writes && c.op.Cost > 0, Nested: c.of != nil, Delete: c.op.Run.facts.deletes, Reads: c.discloses(),
-		Into: c.statuses[:0], At: c.begun,
+	charge := chargeTo(c.actor)
+	// The changes of a batch are charged to its parts.
+	charge.Points, charge.Write, charge.Nested = points, c.op.Run.facts.writes && c.op.Act != bundle, c.of != nil
+	charge.Delete, charge.Reads = c.op.Run.facts.deletes, c.discloses()
+	charge.Into, charge.At = c.statuses[:0], c.begun
+	return charge
+}
+
+// chargeTo returns a charge to the accounts of an actor.
+func chargeTo(a *access.Actor) limit.Charge {
+	c := limit.Charge{Organization: a.Org(), Principal: a.PrincipalID(), Key: a.Credential().ID}
+	if a.Credential().Duties.Person {
+		c.Session, c.Key = true, limit.Sessions(c.Principal)
 	}
+	return c
 }
 
 // discloses reports whether the answer has records that may be new to the

@@ -10,7 +10,6 @@ import (
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/limit"
 )
 
 // Me is the answer of me.get.
@@ -51,16 +50,21 @@ type MeGrant struct {
 }
 
 func meGet(_ context.Context, c *app.Call, _ app.None) (Me, error) {
-	a, key := c.Actor, c.Actor.Credential()
-	return Me{
+	a := c.Actor
+	me := Me{
 		AuthMethod:    "apiKey",
 		PrincipalType: string(a.PrincipalType()), PrincipalID: a.PrincipalID(), PrincipalName: a.PrincipalName(),
 		Organization: MeOrg{a.Organization().ID, a.Organization().Name},
-		Key:          &MeKey{key.Short, key.Environment, key.VersionPin, key.ExpiresAt},
 		Scopes:       a.Scopes(),
 		OpenFamilies: openFamilies(a),
 		APIVersion:   c.Version,
-	}, nil
+	}
+	if of := a.Credential(); of.Duties.Person {
+		me.AuthMethod = "session"
+	} else {
+		me.Key = &MeKey{of.Short, of.Environment, of.VersionPin, of.ExpiresAt}
+	}
+	return me, nil
 }
 
 // openFamilies returns the sorted families with at least one operation that the
@@ -98,9 +102,7 @@ type LimitPolicy struct {
 
 func rateLimitGet(ctx context.Context, c *app.Call, _ app.None) (RateLimit, error) {
 	limiter := c.Services.Limits
-	statuses, err := limiter.Status(ctx, limit.Charge{
-		Organization: c.Actor.Org(), Principal: c.Actor.PrincipalID(), Key: c.Actor.Credential().ID,
-	})
+	statuses, err := limiter.Status(ctx, chargeTo(c.Actor))
 	if err != nil {
 		return RateLimit{}, err
 	}

@@ -66,6 +66,12 @@ var policyWords = map[string]fault.Text{
 	"deletes":      {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
 	"deletes-day":  {DE: "Löschungen mit diesem Schlüssel", EN: "deletions with this key"},
 	"outflow":      {DE: "gelesene Datensätze mit diesem Schlüssel", EN: "records read with this key"},
+
+	"session-writes":      {DE: "Änderungen", EN: "changes"},
+	"session-concurrency": {DE: "gleichzeitige Anfragen", EN: "concurrent requests"},
+	"session-deletes":     {DE: "Löschungen", EN: "deletions"},
+	"session-deletes-day": {DE: "Löschungen", EN: "deletions"},
+	"session-outflow":     {DE: "angezeigte Datensätze", EN: "records shown"},
 }
 
 // windowWords describes the windows of policies.
@@ -93,7 +99,7 @@ func limited(d *limit.Decision, begun time.Time) *fault.Text {
 			continue
 		}
 		n, window := strconv.FormatInt(s.Quota, 10), windowWords[s.Window]
-		if s.Name == "concurrency" {
+		if s.Unit == limit.Calls {
 			window = fault.Text{}
 		}
 		de, en = append(de, n+" "+words.DE+window.DE), append(en, n+" "+words.EN+window.EN)

@@ -10,9 +10,11 @@ import (
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/record"
 	"kartei/settings"
 	"kartei/store/db"
+	"kartei/store/replay"
 	"kartei/webhook"
 	"kartei/work/job"
 )
@@ -138,6 +140,9 @@ func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (acce
 	if p, err = settings.ErasePerson(ctx, c, p); err != nil {
 		return p, err
 	}
+	for _, t := range tenants { // answers to acts about the person have its name
+		replay.Erase(c.Tx, t.number, p.ID)
+	}
 	c.Audit.Changed("endpoints", endpoints, 0)
 	p.Name = access.ErasedName.In(c.Language)
 	return p, nil
@@ -167,12 +172,13 @@ const (
 	eraseRecents = `delete from recents where organization = $1 and principal = $2`
 	selectShorts = `select substr(kid, 1, 8) from api_keys where principal_id = $1
 		union select substr(previous_kid, 1, 8) from api_keys where principal_id = $1 and previous_kid is not null`
-	// The lines of one key are changed in pieces along an index.
+	// The lines of one key, or of a person's sessions, are changed in pieces along an
+	// index. Those of refused calls lack the principal.
 	selectLine = `select at, request_id from request_log where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
 		order by at, request_id limit 1 offset $5`
 	clearLines = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
-		and (at, request_id) <= ($5, $6) and principal_id = $7`
-	clearRest = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4) and principal_id = $5`
+		and (at, request_id) <= ($5, $6) and principal_id in ($7, '')`
+	clearRest = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4) and principal_id in ($5, '')`
 	clearActs = `update audit_lines set address = '' where organization = $1 and id in (
 		select id from audit_lines where organization = $1 and principal = $2 and address <> '' limit $3)`
 )
@@ -201,7 +207,7 @@ func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 		shorts, err = db.Values[string](ctx, tx, selectShorts, of.ID)
 		return err
 	})
-	for _, short := range shorts {
+	for _, short := range append(shorts, id.Short(of.ID)) { // the last one is that of the sessions
 		if err == nil {
 			err = w.clear(ctx, j, of.ID, short)
 		}

@@ -10,16 +10,21 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// level is the kind of subject that a policy counts for. A call is charged to one
-// account of each level, locked in this order, so there is no deadlock.
+// level is the kind of subject that a policy counts for. A call is charged to three
+// accounts, locked in this order, so there is no deadlock. The third one is that of
+// its key, or the one that all sessions of its principal share.
 type level uint8
 
 const (
 	byOrganization level = iota
 	byPrincipal
 	byKey
-	levels
+	bySession
+	kinds
 )
+
+// levels is the number of accounts of a call.
+const levels = 3
 
 func levelOf(name string) level {
 	switch name {
@@ -27,9 +32,29 @@ func levelOf(name string) level {
 		return byOrganization
 	case "principal":
 		return byPrincipal
+	case sessionLevel:
+		return bySession
 	}
 	return byKey
 }
+
+// place returns the position of a level's account among the three of a call.
+func (l level) place() level { return min(l, byKey) }
+
+// last returns the level of the third account of a call.
+func (c *Charge) last() level {
+	if c.Session {
+		return bySession
+	}
+	return byKey
+}
+
+// sessionsOf begins the names of the accounts of sessions.
+const sessionsOf = "session:"
+
+// Sessions returns the name of the account that all sessions of a principal share:
+// to sign in again gives nobody a new quota.
+func Sessions(principal string) string { return sessionsOf + principal }
 
 // subject is the owner of an account. Accounts are kept by organization: calls of
 // a principal in the sandbox do not count outside of it.
@@ -40,7 +65,7 @@ type subject struct {
 }
 
 func subjects(c *Charge) [levels]subject {
-	return [levels]subject{{c.Organization, byOrganization, ""}, {c.Organization, byPrincipal, c.Principal}, {c.Organization, byKey, c.Key}}
+	return [levels]subject{{c.Organization, byOrganization, ""}, {c.Organization, byPrincipal, c.Principal}, {c.Organization, c.last(), c.Key}}
 }
 
 // account is the state of all policies for one subject.
@@ -305,6 +330,8 @@ func levelOfName(name string) level {
 	switch {
 	case name == "":
 		return byOrganization
+	case strings.HasPrefix(name, sessionsOf):
+		return bySession
 	case strings.HasPrefix(name, id.User), strings.HasPrefix(name, id.ServiceAccount):
 		return byPrincipal
 	}

@@ -202,12 +202,14 @@ func (l *Ledger) Done(c Charge, d *Decision, records int) {
 	a.unlock()
 }
 
-// Status returns every declared policy for the subject of c.
+// Status returns every policy that concerns the caller, for the subject of c.
 func (l *Ledger) Status(ctx context.Context, c Charge) ([]Status, error) {
 	out := c.Into[:0]
 	if !l.Metered() {
 		for i := range l.table.rules {
-			out = append(out, l.table.atRest(&l.table.rules[i]))
+			if r := &l.table.rules[i]; r.concerns(&c) {
+				out = append(out, l.table.atRest(r))
+			}
 		}
 		return out, nil
 	}
@@ -224,5 +226,5 @@ func (l *Ledger) Status(ctx context.Context, c Charge) ([]Status, error) {
 		return nil, err
 	}
 	defer a.unlock()
-	return l.table.status(&a, now, out), nil
+	return l.table.status(&a, &c, now, out), nil
 }

@@ -272,7 +272,7 @@ func TestModelOverReplicas(t *testing.T) {
 	replicas := launchReplicas(t, dbtest.Postgres(t), 2, c, limit.Config{})
 	alone := limit.New(limit.Config{Metered: true}, c)
 	random := seed.Rand(t)
-	charges := []limit.Charge{get, remove, {Organization: 7, Principal: "usr_a", Key: "key_a", Points: 7, Reads: true}, {Organization: 7, Principal: "usr_a", Key: "key_b", Points: 5, Write: true}}
+	charges := []limit.Charge{get, remove, {Organization: 7, Principal: "usr_a", Key: "key_a", Points: 7, Reads: true}, {Organization: 7, Principal: "usr_a", Key: "key_b", Points: 5, Write: true}, shows, erases}
 	for n := range 600 {
 		charge := charges[random.IntN(len(charges))]
 		want, err := alone.Take(context.Background(), charge)
@@ -287,7 +287,7 @@ func TestModelOverReplicas(t *testing.T) {
 		records := random.IntN(100)
 		alone.Done(charge, &want, records)
 		r.Done(charge, &got, records)
-		r.left(charge, "key") // waits until the replica has reported the call
+		r.Status(context.Background(), charge) // waits until the replica has reported the call
 		if !slices.Equal(got.Violated, want.Violated) || !slices.Equal(got.Statuses, want.Statuses) || got.RetryAfter != want.RetryAfter || got.Quota != want.Quota {
 			t.Fatalf("call %d, %+v:\n%+v, want\n%+v", n, charge, got, want)
 		}

@@ -2,7 +2,8 @@
 //
 // A policy is a token bucket in exact integers or a sliding window log;
 // counter.go has both. A call is charged to three accounts: of its key, its
-// principal and its organization. table.go checks all policies that apply, and
+// principal and its organization. A session has policies of its own, and one
+// account for all sessions of its principal instead of that of a key. table.go checks all policies that apply, and
 // charges all or none. On SQLite the accounts are in memory (memory.go) and saved
 // in the background (store.go).
 //
@@ -38,7 +39,8 @@ const (
 type Policy struct {
 	// Name is the policy's name in the RateLimit headers, for example key.
 	Name string
-	// Level is what the limit applies to: key, principal or organization.
+	// Level is what the limit applies to: key, principal or organization, or
+	// session for all sessions of a principal.
 	Level string
 	Unit  Unit
 	Quota int64
@@ -65,7 +67,12 @@ func (s *Status) ResetSeconds() int64 { return int64((s.Reset + time.Second - 1)
 type Charge struct {
 	Organization int64
 	Principal    string
-	Key          string
+	// Key is the id of the credential. For a session it is Sessions(Principal).
+	Key string
+	// Session is set for calls of a session. Only the policies of that level apply
+	// to them, and to no others: a busy person takes nothing from programs, nor
+	// they from that person. A session is never locked.
+	Session bool
 	// Points is the call's cost; negative counts as 0.
 	Points int64
 	// Write is set for every call that may change something, deletes included.
@@ -132,7 +139,7 @@ type Limiter interface {
 	// and the records that it returned are charged. It must be called exactly once
 	// for each such call, and never blocks.
 	Done(c Charge, d *Decision, records int)
-	// Status returns every declared policy for the subject of c.
+	// Status returns every policy that concerns the caller, for the subject of c.
 	Status(ctx context.Context, c Charge) ([]Status, error)
 	// Declared returns the decision for a caller that has taken nothing yet.
 	Declared(c Charge) Decision
@@ -140,11 +147,13 @@ type Limiter interface {
 	Metered() bool
 }
 
-// Alert says that a key has used up most of a day or hour quota.
+// Alert says that a key, or the sessions of a principal, have used up most of a day
+// or hour quota.
 type Alert struct {
 	Organization int64  `json:"-"`
 	Principal    string `json:"principal"`
 	Key          string `json:"-"`
+	Session      bool   `json:"session,omitempty"`
 	Policy       string `json:"policy"`
 	// Used is the usage at the time At, in microseconds since 1970.
 	Used  int64 `json:"used"`

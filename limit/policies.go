@@ -51,8 +51,13 @@ func or[T comparable](v *T, unset T) {
 	}
 }
 
+// sessionLevel is the level of the policies for sessions.
+const sessionLevel = "session"
+
 // Policies returns the table of the contract ('Limits'), in the order of the
-// headers. The caller may change its copy.
+// headers, and the policies for sessions. The caller may change its copy.
+//
+// Sessions have no points: a person clicks, and a page takes several calls.
 func Policies() []Policy {
 	return []Policy{
 		{"key", "key", Points, 300, 600, time.Minute},
@@ -63,11 +68,20 @@ func Policies() []Policy {
 		{"deletes", "key", Deletes, 10, 10, time.Minute},
 		{"deletes-day", "key", Deletes, 300, 300, 24 * time.Hour},
 		{"outflow", "key", Records, 10_000, 10_000, time.Hour},
+
+		{"session-writes", sessionLevel, Writes, 120, 120, time.Minute},
+		{"session-concurrency", sessionLevel, Calls, 12, 12, time.Second},
+		{"session-deletes", sessionLevel, Deletes, 30, 30, time.Minute},
+		{"session-deletes-day", sessionLevel, Deletes, 500, 500, 24 * time.Hour},
+		{"session-outflow", sessionLevel, Records, 30_000, 30_000, time.Hour},
 	}
 }
 
 // applies reports whether a policy concerns a call.
 func (p *Policy) applies(c *Charge) bool {
+	if !p.concerns(c) {
+		return false
+	}
 	switch p.Unit {
 	case Writes:
 		return c.Write
@@ -78,6 +92,9 @@ func (p *Policy) applies(c *Charge) bool {
 	}
 	return true
 }
+
+// concerns reports whether a policy is one of those for the kind of caller.
+func (p *Policy) concerns(c *Charge) bool { return (p.Level == sessionLevel) == c.Session }
 
 // bucket reports whether the policy is a token bucket: whether it has a
 // capacity.

@@ -201,7 +201,7 @@ func (l *Ledger) doneShared(c *Charge, records int, now int64) {
 	a := accounts{byKey: key}
 	key.end(c)
 	key.touched = true
-	for i, p := range l.table.levels[byKey] {
+	for i, p := range l.table.levels[c.last()] {
 		switch r := &l.table.rules[p]; {
 		case r.Unit == Calls:
 			key.counters[i].lease += r.amount(c)

@@ -12,22 +12,22 @@ type table struct {
 	config  Config
 	shared  bool // with replicas, whose reports come late
 	rules   []rule
-	levels  [levels][]int // the rules of a level, as indices into rules
-	classes [8]class
+	levels  [kinds][]int // the rules of a level, as indices into rules
+	classes [16]class
 	// share is how many of the organization's points one key may take. refusals is
 	// how many 429 responses a key may get before it is locked.
 	share, refusals rule
 }
 
-// class is a set of calls to which the same policies apply. There are eight.
+// class is a set of calls to which the same policies apply. There are sixteen.
 type class struct {
 	uses   []use
 	rest   []Status // their statuses if nothing is taken
 	header string
 }
 
-// use locates the counter of a policy: slot is its index in the account of that
-// level.
+// use locates the counter of a policy: level is the position of its account among
+// those of a call, and slot its index there.
 type use struct {
 	rule  *rule
 	level level
@@ -65,7 +65,7 @@ func (t *table) newClass(c Charge) class {
 			continue
 		}
 		l := levelOf(r.Level)
-		k.uses = append(k.uses, use{r, l, slices.Index(t.levels[l], i)})
+		k.uses = append(k.uses, use{r, l.place(), slices.Index(t.levels[l], i)})
 		k.rest = append(k.rest, t.atRest(r))
 	}
 	_, k.header = Headers(k.rest)
@@ -95,11 +95,16 @@ func (c *Charge) class() (i uint8) {
 	if c.Reads {
 		i |= 4
 	}
+	if c.Session {
+		i |= 8
+	}
 	return i
 }
 
 // ofClass returns a charge of a class.
-func ofClass(i uint8) Charge { return Charge{Write: i&1 != 0, Delete: i&2 != 0, Reads: i&4 != 0} }
+func ofClass(i uint8) Charge {
+	return Charge{Write: i&1 != 0, Delete: i&2 != 0, Reads: i&4 != 0, Session: i&8 != 0}
+}
 
 // begin returns the class of a call and the decision for a caller that has taken
 // nothing.
@@ -316,7 +321,7 @@ func (t *table) took(key *account, r *rule, counter *counter, c *Charge, amount 
 }
 
 func (t *table) alert(key *account, r *rule, c *Charge, used int64, exhausted bool) {
-	key.alerts = append(key.alerts, Alert{c.Organization, c.Principal, c.Key, r.Name, used, r.Quota, key.at, exhausted})
+	key.alerts = append(key.alerts, Alert{c.Organization, c.Principal, c.Key, c.Session, r.Name, used, r.Quota, key.at, exhausted})
 	key.dirty, key.unsaved = true, key.unsaved+urgent
 }
 
@@ -352,6 +357,9 @@ func (t *table) read(a *accounts, u *use, s *Status, over, refused bool) {
 func (t *table) refuse(a *accounts, d *Decision, k *class, c *Charge) {
 	key := a[byKey]
 	d.RetryAfter = retryAfter(d)
+	if c.Session { // it is never locked, and there is no key to pause
+		return
+	}
 	if t.config.Exhausted {
 		t.noteExhausted(key, d, k, c)
 	}
@@ -512,18 +520,21 @@ func (d *Decision) Least(others ...*Decision) {
 	tightestFirst(d.Statuses)
 }
 
-// status appends the status of every declared policy to out. The asking call does
+// status appends the status of every policy that concerns the caller to out. The asking call does
 // not count as running: it is over when its caller reads the response.
-func (t *table) status(a *accounts, now int64, out []Status) []Status {
+func (t *table) status(a *accounts, c *Charge, now int64, out []Status) []Status {
 	for l := range a {
 		a[l].at = max(a[l].at, now)
 	}
-	var slots [levels]int
+	var slots [kinds]int
 	for i := range t.rules {
 		r := &t.rules[i]
-		u := use{r, levelOf(r.Level), 0}
-		u.slot = slots[u.level]
-		slots[u.level]++
+		l := levelOf(r.Level)
+		u := use{r, l.place(), slots[l]}
+		slots[l]++
+		if !r.concerns(c) {
+			continue
+		}
 		r.advance(&a[u.level].counters[u.slot], a[u.level].at)
 		t.share.advance(&a[byKey].share, a[byKey].at)
 		s := t.atRest(r)

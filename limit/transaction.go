@@ -230,7 +230,7 @@ func (l *Ledger) try(r *request, j *transaction) {
 	}
 	if r.statusOnly {
 		r.disputed = known == unsure && len(org.holdings) > 0 && waited < l.opts.statusWait()
-		r.statuses = l.table.status(&a, r.now, nil)
+		r.statuses = l.table.status(&a, &r.charge, r.now, nil)
 	} else {
 		r.decision, r.disputed = l.table.take(&a, &r.charge, r.now, known)
 	}

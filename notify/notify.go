@@ -107,7 +107,7 @@ func New(o Options) *Center {
 }
 
 // Alert posts a notice about a limit, in the transaction that counts it. It
-// goes to the user of the key and the organization's admins.
+// goes to the user of the key or of the sessions, and to the organization's admins.
 func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 	kind := QuotaLow
 	if a.Exhausted {
@@ -123,11 +123,14 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 	if err != nil {
 		return err
 	}
+	if a.Session {
+		return c.Post(ctx, tx, live, users, SessionQuotaLow, QuotaFacts{PrincipalID: a.Principal, Policy: a.Policy, Used: a.Used, Quota: a.Quota, At: clock.Micros(a.At)})
+	}
 	label, err := access.KeyLabelIn(ctx, tx, a.Key)
 	if err != nil {
 		return err
 	}
-	return c.Post(ctx, tx, live, users, kind, QuotaFacts{a.Key, label.KidShort, a.Policy, a.Used, a.Quota, clock.Micros(a.At)})
+	return c.Post(ctx, tx, live, users, kind, QuotaFacts{Key: a.Key, KidShort: label.KidShort, Policy: a.Policy, Used: a.Used, Quota: a.Quota, At: clock.Micros(a.At)})
 }
 
 // Post adds a notice to the bells of users and enqueues its emails, which are

@@ -19,21 +19,28 @@ const (
 	QuotaLow Kind = "quota_low"
 	// KeyPaused says that a key used its day quota of deletes and was paused.
 	KeyPaused Kind = "key_paused"
+	// SessionQuotaLow says that a person has used most of a day or hour quota in the
+	// web application.
+	SessionQuotaLow Kind = "session_quota_low"
 )
 
-// QuotaFacts are the facts of a notice about a key's quota.
+// QuotaFacts are the facts of a notice about a quota.
 type QuotaFacts struct {
-	Key      string       `json:"key"`
-	KidShort string       `json:"kidShort,omitempty"`
-	Policy   string       `json:"policy"`
-	Used     int64        `json:"used"`
-	Quota    int64        `json:"quota"`
-	At       clock.Micros `json:"at"`
+	Key string `json:"key,omitempty"`
+	// PrincipalID is the person who used the quota in the web application.
+	PrincipalID string       `json:"principalId,omitempty"`
+	KidShort    string       `json:"kidShort,omitempty"`
+	Policy      string       `json:"policy"`
+	Used        int64        `json:"used"`
+	Quota       int64        `json:"quota"`
+	At          clock.Micros `json:"at"`
 }
 
 var limitForms = map[Kind]Form{
 	QuotaLow:  {Words: quotaWords(QuotaLow), Mail: quotaMail(QuotaLow), Farewell: farewell},
 	KeyPaused: {Words: quotaWords(KeyPaused), Mail: quotaMail(KeyPaused), Farewell: farewell},
+
+	SessionQuotaLow: {Words: sessionWords, Mail: sessionMail, Farewell: sessionFarewell},
 }
 
 // quotaWords returns Form.Words for a kind of notice about a quota.
@@ -59,6 +66,50 @@ func quotaMail(kind Kind) func(string, []byte) (Words, error) {
 		return wordsFor(kind, f, access.KeyLabel{KidShort: cmp.Or(f.KidShort, f.Key)}), nil
 	}
 }
+
+// sessionWords is Form.Words for SessionQuotaLow.
+func sessionWords(ctx context.Context, tx db.Tx, data []byte) (Words, error) {
+	var f QuotaFacts
+	if err := json.Unmarshal(data, &f); err != nil {
+		return Words{}, err
+	}
+	user, err := access.UserIn(ctx, tx, f.PrincipalID)
+	return sessionLow(f, cmp.Or(user.Name, f.PrincipalID)), err
+}
+
+// sessionMail is Form.Mail for SessionQuotaLow.
+func sessionMail(_ string, data []byte) (Words, error) {
+	var f QuotaFacts
+	err := json.Unmarshal(data, &f)
+	return sessionLow(f, f.PrincipalID), err
+}
+
+// sessionLow returns the text of a notice about the quota of a person.
+func sessionLow(f QuotaFacts, person string) Words {
+	did, quota := named(sessionUses, f.Policy), named(quotas, strings.TrimPrefix(f.Policy, "session-"))
+	percent, when := f.Used*100/max(1, f.Quota), minute(f.At)
+	return Words{
+		fault.Text{
+			DE: fmt.Sprintf("Webanwendung: %s zu %d %% verbraucht", quota.DE, percent),
+			EN: fmt.Sprintf("Web application: %d%% of the %s used", percent, quota.EN),
+		},
+		fault.Text{
+			DE: fmt.Sprintf("%s hat in der Webanwendung bis %s (UTC) %s: %d von %d. Ist das Kontingent aufgebraucht, bittet die Anwendung zu warten, bis ältere nicht mehr mitzählen. Alles andere funktioniert weiter, auch Programme mit API-Schlüsseln.\n\n"+
+				"Falls Sie das nicht erwarten, beenden Sie die Anmeldungen dieser Person, und lassen Sie ihr Kennwort ändern.", person, when, did.DE, f.Used, f.Quota),
+			EN: fmt.Sprintf("%s has %s in the web application by %s (UTC): %d of %d. Once the quota is used up, the application asks to wait until older ones no longer count. Everything else goes on, programs with API keys too.\n\n"+
+				"If you do not expect this, end the sessions of this person and have the password changed.", person, did.EN, when, f.Used, f.Quota),
+		},
+	}
+}
+
+// sessionUses say what a person did.
+var sessionUses = map[string]fault.Text{
+	"session-deletes-day": {DE: "innerhalb von 24 Stunden Einträge gelöscht", EN: "deleted entries within 24 hours"},
+	"session-outflow":     {DE: "innerhalb einer Stunde Datensätze abgerufen", EN: "read records within an hour"},
+}
+
+// minute formats a time for people, to the minute.
+func minute(at clock.Micros) string { return strings.Replace(at.String(), "T", " ", 1)[:16] }
 
 func language(user access.PrincipalInfo) fault.Language {
 	if user.Language == access.English {
@@ -97,7 +148,7 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 	if of := k.Organization; of != "" { // the name of a sandbox says what it is
 		keyDE, keyEN = keyDE+" von "+of, keyEN+" of "+of
 	}
-	when := strings.Replace(f.At.String(), "T", " ", 1)[:16]
+	when := minute(f.At)
 	quota, unit := named(quotas, f.Policy), named(units, f.Policy)
 	percent := f.Used * 100 / max(1, f.Quota)
 	if kind == KeyPaused {
@@ -130,10 +181,14 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 
 // greeting and farewell enclose the text of an email.
 var (
-	greeting = fault.Text{DE: "Guten Tag,", EN: "Hello,"}
-	andMore  = fault.Text{DE: " (und %d weitere)", EN: " (and %d more)"}
-	further  = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle Mitteilungen finden Sie auch unter der Glocke.", EN: "Further notices of this kind since then: %d. All of them are also shown at the bell."}
-	unnamed  = fault.Text{DE: "und %d weitere, die hier nicht einzeln aufgeführt sind", EN: "and %d more that are not listed here"}
+	greeting        = fault.Text{DE: "Guten Tag,", EN: "Hello,"}
+	andMore         = fault.Text{DE: " (und %d weitere)", EN: " (and %d more)"}
+	further         = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle Mitteilungen finden Sie auch unter der Glocke.", EN: "Further notices of this kind since then: %d. All of them are also shown at the bell."}
+	unnamed         = fault.Text{DE: "und %d weitere, die hier nicht einzeln aufgeführt sind", EN: "and %d more that are not listed here"}
+	sessionFarewell = fault.Text{
+		DE: "Sie erhalten diese Nachricht von Kartei, weil es um Ihre Anmeldung geht oder weil Sie die Organisation verwalten. Zum selben Kontingent erhalten Sie höchstens eine Nachricht je Zeitfenster.",
+		EN: "Kartei sent this message because it is about your session or because you administer the organization. You get at most one message in each window of a quota.",
+	}
 	farewell = fault.Text{
 		DE: "Sie erhalten diese Nachricht von Kartei, weil Ihnen der Schlüssel gehört oder weil Sie die Organisation verwalten. Zum selben Kontingent erhalten Sie höchstens eine Nachricht je Zeitfenster.",
 		EN: "Kartei sent this message because the key is yours or because you administer the organization. You get at most one message in each window of a quota.",

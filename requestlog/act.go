@@ -18,7 +18,8 @@ type QueryInput struct {
 	Request string `json:"requestId,omitempty"`
 	// Organization is an org_... id.
 	Organization string `json:"organizationId,omitempty"`
-	// Key is a key's id or the first 8 characters of its kid.
+	// Key is a key's id or the first 8 characters of its kid, or the id of a
+	// session, or of a person for all of them.
 	Key string `json:"key,omitempty"`
 	// Status is one status (401) or a class (4xx).
 	Status string       `json:"status,omitempty"`
@@ -54,6 +55,9 @@ type Line struct {
 	Version        string       `json:"version"`
 	// Batch is the Request-Id of the batch that the call was a part of.
 	Batch string `json:"batch"`
+	// Door is the way in: rest for the API, web for the web application. Lines of
+	// older releases lack it.
+	Door string `json:"door"`
 }
 
 // Find returns the calls of organizations: their ids by their numbers.
@@ -87,5 +91,5 @@ func (e *Entry) line(ids map[int64]string) Line {
 		address = e.Address.String()
 	}
 	return Line{e.At, e.RequestID, ids[e.Organization], e.KeyID, e.KidShort, e.PrincipalID, e.Operation, e.Method,
-		e.Status, e.Code, int64(e.Duration / time.Microsecond), address, e.Reason, e.Version, e.Batch}
+		e.Status, e.Code, int64(e.Duration / time.Microsecond), address, e.Reason, e.Version, e.Batch, e.Door}
 }

@@ -46,6 +46,8 @@ type Entry struct {
 	// Batch is the Request-Id of the batch that contained the call; empty for
 	// others.
 	Batch string
+	// Door is the way in, for example rest or web.
+	Door string
 	// Unpaid says that the call was refused before it was charged. Such calls are
 	// sampled. The flag is not stored.
 	Unpaid bool

@@ -15,10 +15,10 @@ import (
 )
 
 // columns of request_log, in the order of Entry.
-const columns = `organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason, version, batch`
+const columns = `organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason, version, batch, door`
 
 // width is the number of columns.
-const width = 15
+const width = 16
 
 var names = strings.Split(columns, ", ")
 
@@ -94,7 +94,7 @@ func (e *Entry) appendTo(args []any) []any {
 		address = e.Address.Unmap().String()
 	}
 	return append(args, e.Organization, int64(e.At), e.RequestID, e.KeyID, e.KidShort, e.PrincipalID, e.Operation,
-		e.Method, int64(e.Status), e.Code, e.Duration.Microseconds(), address, e.Reason, e.Version, e.Batch)
+		e.Method, int64(e.Status), e.Code, e.Duration.Microseconds(), address, e.Reason, e.Version, e.Batch, e.Door)
 }
 
 func scan(rows db.Row) (Entry, error) {
@@ -102,7 +102,7 @@ func scan(rows db.Row) (Entry, error) {
 	var at, duration int64
 	var address string
 	err := rows.Scan(&e.Organization, &at, &e.RequestID, &e.KeyID, &e.KidShort, &e.PrincipalID, &e.Operation,
-		&e.Method, &e.Status, &e.Code, &duration, &address, &e.Reason, &e.Version, &e.Batch)
+		&e.Method, &e.Status, &e.Code, &duration, &address, &e.Reason, &e.Version, &e.Batch, &e.Door)
 	e.At, e.Duration = clock.Micros(at), time.Duration(duration)*time.Microsecond
 	e.Address, _ = netip.ParseAddr(address)
 	return e, err
@@ -135,6 +135,10 @@ func (f *Filter) statement(limit int) (string, []any) {
 	switch {
 	case strings.HasPrefix(f.Key, id.Key):
 		and("kid_short = (select substr(kid, 1, 8) from api_keys where id = ?) and key_id = ?", f.Key, f.Key)
+	case strings.HasPrefix(f.Key, id.User): // the calls of its sessions
+		and("kid_short = ? and principal_id = ?", id.Short(f.Key), f.Key)
+	case strings.HasPrefix(f.Key, id.Session): // the lines have the short form of its principal
+		and("at >= ? and key_id = ?", int64(clock.FromTime(id.Time(f.Key)).Add(-skew)), f.Key)
 	case strings.Contains(f.Key, "_"): // the id of another kind of credential
 		and("kid_short = ? and key_id = ?", id.Short(f.Key), f.Key)
 	case f.Key != "":

@@ -490,7 +490,7 @@ func SendTest(ctx context.Context, c *app.Call, in app.ByID) (TestSent, error) {
 		return TestSent{}, err
 	}
 	if !c.Actor.Emits() { // the module was switched off after the call was admitted
-		return TestSent{}, c.Actor.Gate()
+		return TestSent{}, c.Actor.Module()
 	}
 	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
 	e.ID = event.Append(c, e)

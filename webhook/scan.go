@@ -25,7 +25,7 @@ func Visibility(ctx context.Context, tx db.Tx, organization int64, principal str
 		return Nothing, false, nil
 	case err != nil:
 		return "", false, err
-	case actor.Gate() != nil:
+	case actor.Gate(false) != nil:
 		return Nothing, true, nil //nolint:nilerr // a gate that is closed is an answer, and no failure
 	case actor.Disabled():
 		return Nothing, false, nil

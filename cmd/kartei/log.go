@@ -14,7 +14,7 @@ type logCmd struct {
 	Request string `arg:"" optional:"" placeholder:"REQUEST-ID" help:"Only the call with this Request-Id, req_..."`
 
 	Org    string              `name:"org" placeholder:"ORG" help:"Only calls to this organization, org_..."`
-	Key    string              `name:"key" placeholder:"KEY" help:"Only calls with this key: its id (key_...) or the 8 characters after kart_test_ or kart_live_."`
+	Key    string              `name:"key" placeholder:"KEY" help:"Only calls with this key: its id (key_...) or the 8 characters after kart_test_ or kart_live_. Or of a session (ses_...), or of all sessions of a person (usr_...)."`
 	Status requestlog.Statuses `name:"status" placeholder:"401|4xx" help:"Only calls with this status or class of statuses."`
 	Since  moment              `name:"since" placeholder:"TIME" help:"Only calls from this time on: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
 	Until  moment              `name:"until" placeholder:"TIME" help:"Only calls before this time."`
@@ -51,10 +51,10 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 	return err
 }
 
-var logHeader = []string{"TIME", "STATUS", "CODE", "REASON", "METHOD", "OPERATION", "KEY", "ADDRESS", "TOOK", "REQUEST"}
+var logHeader = []string{"TIME", "STATUS", "CODE", "REASON", "DOOR", "METHOD", "OPERATION", "KEY", "ADDRESS", "TOOK", "REQUEST"}
 
 func logRow(l requestlog.Line) []string {
-	return []string{l.Time.String(), strconv.Itoa(l.Status), l.Code, l.Reason, l.Method, l.Operation, l.KidShort, l.Address,
+	return []string{l.Time.String(), strconv.Itoa(l.Status), l.Code, l.Reason, l.Door, l.Method, l.Operation, l.KidShort, l.Address,
 		(time.Duration(l.DurationMicros) * time.Microsecond).String(), l.RequestID}
 }
 

@@ -49,7 +49,7 @@ func TestLog(t *testing.T) {
 	}{
 		{"--json", 0, `{"data":[],"hasMore":false}` + "\n"},
 		{"--json --key key_a --status 4xx --since 1h --until 2030-01-01T00:00:00Z --limit 1000", 0, `{"data":[],"hasMore":false}` + "\n"},
-		{"", 0, "TIME  STATUS  CODE  REASON  METHOD  OPERATION  KEY  ADDRESS  TOOK  REQUEST\n"},
+		{"", 0, "TIME  STATUS  CODE  REASON  DOOR  METHOD  OPERATION  KEY  ADDRESS  TOOK  REQUEST\n"},
 		{"--limit 1001", 2, ""},
 		{"--limit 0", 2, ""},
 		{"--status 4x", 2, ""},

@@ -732,7 +732,8 @@ create table request_log (
 	at           bigint  not null,
 	request_id   text    /*postgres: collate "C" */ not null,
 	key_id       text    not null,
-	-- The first 8 characters of the kid, also of a key that does not exist.
+	-- The first 8 characters of the kid, also of a key that does not exist. For a
+	-- session the last 8 of its principal, so that erasing the person finds its calls.
 	kid_short    text    not null,
 	principal_id text    not null,
 	operation    text    not null,
@@ -750,6 +751,8 @@ create table request_log (
 	version      text    not null default '',
 	-- The Request-Id of the batch that the call was a part of. Empty for others.
 	batch        text    not null default '',
+	-- The way in, for example rest or web.
+	door         text    not null default '',
 	primary key (organization, at, request_id)
 );
 -- The calls of one key.
