@@ -83,7 +83,7 @@ var duties = map[Kind]Duties{
 	Key: {Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
 	// The organization's switches are about programs, and so is what the preview
 	// channel warns of. Forms carry the revision that they change.
-	Session:   {Precondition: true, Limits: true, RequestLog: true, Console: true},
+	Session:   {Precondition: true, Limits: true, RequestLog: true, Console: true, Person: true},
 	Operator:  {Console: true},
 	Anonymous: {},
 	// Work that a principal began, and that continues without it, obeys the

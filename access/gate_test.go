@@ -52,6 +52,14 @@ func TestGate(t *testing.T) {
 		if slices.Contains(a.Scopes(), "contacts:read") != c.reads || slices.Contains(a.Scopes(), "contacts:write") != c.writes {
 			t.Errorf("level %q: scopes %v", c.level, a.Scopes())
 		}
+		person := principal
+		person.hold(Credential{Kind: Session, Duties: duties[Session]}, held)
+		if reads, writes := person.Gate(false) == nil, person.Gate(true) == nil; reads != (c.state == Open || c.state == Closed) || writes != (c.state == Open) || slices.Contains(person.Scopes(), "contacts:write") != writes {
+			t.Errorf("module %t secrecy %t level %q state %q: a person reads %t, writes %t, scopes %v", c.module, c.secrecy, c.level, c.state, reads, writes, person.Scopes())
+		}
+		if person.role = Admin; (person.Gate(false) == nil) != (c.state == Open || c.state == Closed || c.state == Deleting) || (person.Gate(true) == nil) != (c.state == Open) {
+			t.Errorf("state %q: an admin reads %v, writes %v", c.state, person.Gate(false), person.Gate(true))
+		}
 		free := principal
 		free.hold(Credential{Kind: "badge"}, held)
 		if err := free.Gate(true); (err == nil) != (c.state == Open) || len(free.Scopes()) != 2 {

@@ -26,7 +26,7 @@ import (
 // a folder, or must work on a database of another release. No other door will
 // ever offer it.
 var Console = []ConsoleRow{
-	row("session.get", read, byMember, atWeb, "", ask(account.GetSession)),
+	row("session.get", read, byMember, atWeb|always, "", ask(account.GetSession)),
 
 	row("organizations.list", read, byOperator, atSocket, "", ask(settings.ListOrganizations)),
 	row("organizations.create", administer, byOperator, atSocket, "organization.create", ask(settings.CreateOrganization)),

@@ -129,10 +129,13 @@ func (o *office) bucket(key string, p Policy) *refBucket {
 }
 
 func who(p Policy, c Charge) string {
-	return map[string]string{"key": c.Key, "principal": c.Principal, "organization": ""}[p.Level]
+	return map[string]string{"key": c.Key, "session": c.Key, "principal": c.Principal, "organization": ""}[p.Level]
 }
 
 func concerns(p Policy, c Charge) bool {
+	if c.Session != (p.Level == "session") {
+		return false
+	}
 	switch p.Unit {
 	case Writes:
 		return c.Write
@@ -222,7 +225,7 @@ func (o *office) take(c Charge) (violated []string) {
 			violated = append(violated, p.Name)
 		}
 	}
-	if violated != nil {
+	if violated != nil && !c.Session {
 		w := o.window("refused", c.Key, Policy{Quota: 50, Window: time.Minute})
 		w.take(o.now(), 1)
 		if n, _ := w.sum(o.now()); n > 50 {
@@ -230,6 +233,8 @@ func (o *office) take(c Charge) (violated []string) {
 			o.locked[c.Key] = o.now().Add(5 * time.Minute)
 			return []string{"key"}
 		}
+	}
+	if violated != nil {
 		return violated
 	}
 	for _, p := range o.policies {
@@ -260,7 +265,7 @@ func (o *office) sane(t *rapid.T, p Policy, c Charge) {
 	w := o.window(p.Name, who(p, c), p)
 	most := p.Quota
 	if p.Unit == Records {
-		most += 6 * 100
+		most += 12 * 100
 	}
 	if n := w.exactly(o.now(), p.Window); n > most {
 		t.Fatalf("%s: %d in a window of %v", p.Name, n, p.Window)
@@ -330,7 +335,8 @@ func TestModel(t *testing.T) {
 	// The policies are those of the contract, and small ones that collide more
 	// often.
 	small, err := With(Override{"key", 40, 60}, Override{"writes", 8, 8}, Override{"principal", 90, 90},
-		Override{"organization", 120, 120}, Override{"deletes", 3, 3}, Override{"deletes-day", 9, 9}, Override{"outflow", 600, 600})
+		Override{"organization", 120, 120}, Override{"deletes", 3, 3}, Override{"deletes-day", 9, 9}, Override{"outflow", 600, 600},
+		Override{"session-writes", 12, 12}, Override{"session-deletes", 3, 3}, Override{"session-deletes-day", 9, 9}, Override{"session-outflow", 700, 700})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,8 +366,11 @@ func compare(t *rapid.T, policies []Policy) {
 
 // charge draws what a call costs.
 func (m *comparison) charge(t *rapid.T) Charge {
-	key := rapid.SampledFrom([]string{"key_a", "key_b", "key_c"}).Draw(t, "key")
-	ch := Charge{Organization: 1, Principal: map[string]string{"key_a": "usr_a", "key_b": "usr_a", "key_c": "svc_c"}[key], Key: key}
+	key := rapid.SampledFrom([]string{"key_a", "key_b", "key_c", Sessions("usr_a")}).Draw(t, "key")
+	ch := Charge{Organization: 1, Principal: map[string]string{"key_c": "svc_c"}[key], Key: key, Session: key == Sessions("usr_a")}
+	if ch.Principal == "" {
+		ch.Principal = "usr_a"
+	}
 	switch rapid.SampledFrom([]string{"get", "list", "search", "create", "delete", "events", "batch"}).Draw(t, "kind") {
 	case "get":
 		ch.Points, ch.Reads = 1, true
@@ -440,18 +449,19 @@ func (m *comparison) wait(t *rapid.T) {
 // status compares what a key is told of its limits.
 func (m *comparison) status(t *rapid.T) {
 	ch := m.charge(t)
-	asking := m.take(t, Charge{Organization: 1, Principal: ch.Principal, Key: ch.Key, Points: 1})
+	asking := m.take(t, Charge{Organization: 1, Principal: ch.Principal, Key: ch.Key, Session: ch.Session, Points: 1})
 	defer m.end(asking, 0)
 	if asking.decision.Violated != nil {
 		return
 	}
 	all, err := m.limiter.Status(context.Background(), ch)
-	if err != nil || len(all) != len(m.office.policies) {
+	policies := slices.DeleteFunc(slices.Clone(m.office.policies), func(p Policy) bool { return ch.Session != (p.Level == "session") })
+	if err != nil || len(all) != len(policies) {
 		t.Fatal(all, err)
 	}
 	for i, s := range all {
-		left, reset := m.office.left(m.office.policies[i], ch, true, false)
-		if s.Policy != m.office.policies[i] || s.Remaining != left || s.Reset != reset {
+		left, reset := m.office.left(policies[i], ch, true, false)
+		if s.Policy != policies[i] || s.Remaining != left || s.Reset != reset {
 			t.Fatalf("status of %s: %d, %v, want %d, %v", s.Name, s.Remaining, s.Reset, left, reset)
 		}
 	}

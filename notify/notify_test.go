@@ -377,6 +377,35 @@ func TestOwnerAndAdminsAreTold(t *testing.T) {
 	})
 }
 
+// A quota of the web application is told to its person and to the admins. No key is
+// named, and the email holds no name.
+func TestSessionQuota(t *testing.T) {
+	o, s := open(t, dbtest.SQLite(t)), listen(t)
+	c := o.center(s.sender(t, ""))
+	o.alert(c, limit.Alert{Organization: o.sandbox, Principal: o.owner, Key: limit.Sessions(o.owner), Session: true, Policy: "session-outflow", Used: 24_000, Quota: 30_000, At: begin.UnixMicro()})
+	o.run(c)
+	all, bell := s.all(), o.bell(c)
+	if len(all) != 2 || len(bell) != 2 {
+		t.Fatalf("%d emails, %d entries: %s", len(all), len(bell), o.logged)
+	}
+	var texts []string
+	for i, m := range all {
+		texts = append(texts, subject(t, m.message)+m.body, bell[i].Title+bell[i].Text)
+		if strings.Contains(m.body, "Anna") || !strings.Contains(m.body, o.owner) {
+			t.Errorf("the email says %s", m.body)
+		}
+		if bell[i].Kind != notify.SessionQuotaLow || !strings.Contains(bell[i].Text, "Anna") {
+			t.Errorf("the bell says %+v", bell[i])
+		}
+	}
+	for _, text := range texts {
+		if !strings.Contains(text, "80") || !strings.Contains(text, "24000") || strings.Contains(text, "kartei key") || strings.Contains(text, "QUOTA_EXHAUSTED") ||
+			strings.Contains(text, "session-") || strings.Contains(text, "session:") {
+			t.Errorf("the text is %s", text)
+		}
+	}
+}
+
 // Notices about a service account go to the admins.
 func TestServiceAccount(t *testing.T) {
 	o := open(t, dbtest.SQLite(t))

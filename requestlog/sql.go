@@ -137,8 +137,8 @@ func (f *Filter) statement(limit int) (string, []any) {
 		and("kid_short = (select substr(kid, 1, 8) from api_keys where id = ?) and key_id = ?", f.Key, f.Key)
 	case strings.HasPrefix(f.Key, id.User): // the calls of its sessions
 		and("kid_short = ? and principal_id = ?", id.Short(f.Key), f.Key)
-	case strings.HasPrefix(f.Key, id.Session): // the lines have the short form of its principal
-		and("at >= ? and key_id = ?", int64(clock.FromTime(id.Time(f.Key)).Add(-skew)), f.Key)
+	case strings.HasPrefix(f.Key, id.Session): // its lines have the short form of its principal
+		and("kid_short = (select substr(principal_id, length(principal_id) - 7) from sessions where id = ?) and key_id = ?", f.Key, f.Key)
 	case strings.Contains(f.Key, "_"): // the id of another kind of credential
 		and("kid_short = ? and key_id = ?", id.Short(f.Key), f.Key)
 	case f.Key != "":
