@@ -74,6 +74,7 @@ var Console = []ConsoleRow{
 	row("webhooks.resend", administer, bySelf|byOperator, atPeople, "webhook.resend", ask(webhook.Resend)),
 
 	row("lookup.find", read, byMember, atWeb, "", asking(lookup.Prepare, lookup.Find)),
+	row("lookup.similar", read, byMember, atWeb, "", ask(lookup.FindSimilar)),
 	row("lookup.recent", read, byMember, atWeb, "", ask(lookup.Recent)),
 	row("lookup.opened", note, byMember, atWeb, "", ask(lookup.Opened)),
 

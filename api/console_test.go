@@ -348,6 +348,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	return map[string]any{
 		"session.get":            struct{}{},
 		"lookup.find":            lookup.FindInput{Q: name},
+		"lookup.similar":         lookup.SimilarInput{Family: "contacts", LastName: name},
 		"lookup.recent":          lookup.RecentInput{},
 		"lookup.opened":          map[string]bool{"remember": false},
 		"organizations.list":     access.Page{},

@@ -20,7 +20,7 @@ func describeContact(d *draft, f *contact.Fields) {
 	d.add(names, "companyId", f.CompanyID)
 	d.add(phone, "mobile", f.Mobile)
 	d.add(phone, "phone", f.Phone)
-	d.add(always, "email", f.Email)
+	d.add(email, "email", f.Email)
 	d.add(always, "address", place(f.Address))
 	d.add(found, "title", f.Title)
 	d.add(found, "jobTitle", f.JobTitle)
@@ -28,13 +28,13 @@ func describeContact(d *draft, f *contact.Fields) {
 	d.add(excerpt, "note", f.Note)
 	d.identify(phone, f.Mobile)
 	d.identify(phone, f.Phone)
-	d.identify(always, f.Email)
+	d.identify(email, f.Email)
 }
 
 func describeCompany(d *draft, f *company.Fields) {
 	d.title(&f.Name)
 	d.add(phone, "phone", f.Phone)
-	d.add(always, "email", f.Email)
+	d.add(email, "email", f.Email)
 	d.add(always, "address", place(f.Address))
 	d.add(found, "legalForm", f.LegalForm)
 	d.add(found, "website", f.Website)
@@ -43,7 +43,7 @@ func describeCompany(d *draft, f *company.Fields) {
 	d.sharing(&f.Sharing)
 	d.add(excerpt, "note", f.Note)
 	d.identify(phone, f.Phone)
-	d.identify(always, f.Email)
+	d.identify(email, f.Email)
 	d.identify(always, f.VatID)
 	d.identify(always, f.RegisterNumber)
 }

@@ -115,7 +115,52 @@ func Find(ctx context.Context, c *app.Call, in FindInput, _ struct{}) (Found, er
 			return Found{}, err
 		}
 	}
+	if len(f.groups) == 0 {
+		if err := f.trunks(ctx, out.Family); err != nil {
+			return Found{}, err
+		}
+	}
 	return out, f.finish(ctx, &out)
+}
+
+// trunks adds those whose telephone number has the searched one as an extension.
+func (f *finder) trunks(ctx context.Context, only string) error {
+	if !search.IsNumber(f.q) {
+		return nil
+	}
+	f.readings = search.Trunks(f.q)
+	for _, family := range allowed(f.Call) {
+		if only != "" && only != family.Plural {
+			continue
+		}
+		r, err := family.searcher(ctx, f.Call)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, q := range f.readings {
+			if names, _, err = r.First(q, f.limit); err != nil {
+				return err
+			}
+			if len(names) > 0 {
+				break
+			}
+		}
+		drafts, err := family.look(ctx, f.Call, names)
+		if err != nil {
+			return err
+		}
+		g := group{Group: Group{Family: family.Plural}}
+		for _, d := range drafts {
+			if d.Near = d.isExact("", f.readings); d.Near {
+				g.drafts = append(g.drafts, d)
+			}
+		}
+		if len(g.drafts) > 0 {
+			f.groups = append(f.groups, g)
+		}
+	}
+	return nil
 }
 
 // check returns the limit of the input.

@@ -3,6 +3,7 @@ package lookup
 
 import (
 	"context"
+	"slices"
 	"unicode/utf8"
 
 	"kartei/app"
@@ -28,6 +29,9 @@ type Hit struct {
 	// Exact says that a telephone number, an email address, an external id or the
 	// record's id is the whole text that was searched.
 	Exact bool `json:"exact,omitempty"`
+	// Near says that the searched telephone number is an extension of this one.
+	// Nothing has the searched number itself.
+	Near bool `json:"near,omitempty"`
 	// Opened says that the caller opened the record lately.
 	Opened bool `json:"opened,omitempty"`
 	// InText says that a word is in the content of the document.
@@ -113,6 +117,8 @@ const (
 	always kind = iota
 	// phone is always, for a telephone number.
 	phone
+	// email is always, for an email address.
+	email
 	// state is always, for a value that no search finds.
 	state
 	// names is always, for the id of a record, whose title is shown.
@@ -139,13 +145,13 @@ func (d *draft) identify(k kind, text *string) {
 
 // isExact reports whether a text, or one of its readings, identifies the record.
 func (d *draft) isExact(q string, readings []search.Query) bool {
-	for _, m := range d.identifying {
-		if m.kind == phone && search.AreNumber(readings, m.text) || search.Same(q, m.text) {
-			return true
-		}
-	}
-	return false
+	return d.identified(func(m member) bool {
+		return m.kind == phone && search.AreNumber(readings, m.text) || search.Same(q, m.text)
+	})
 }
+
+// identified reports whether one of the identifying texts is as asked.
+func (d *draft) identified(as func(member) bool) bool { return slices.ContainsFunc(d.identifying, as) }
 
 // finish marks the hit and chooses its facts. titles has the titles of the records
 // that members name; others are not shown.

@@ -410,3 +410,81 @@ func TestRecent(t *testing.T) {
 		}
 	})
 }
+
+// TestFindOffices finds an office by the number of one of its extensions, if nothing
+// has that number itself.
+func TestFindOffices(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		me := sit(o, access.Member)
+		office := me.make("companies", map[string]any{"name": "Rheinbau", "phone": "0221 98765-0"})
+		plain := me.make("companies", map[string]any{"name": "Kölnbau", "phone": "0221 55 66 77"})
+		person := me.make("contacts", map[string]any{"lastName": "Berg", "phone": "0221 98765-44"})
+		me.make("companies", map[string]any{"name": "Andere", "phone": "0221 98765-99", "note": "Zentrale 0221 98765-0"})
+		for q, want := range map[string]string{
+			"+49 221 98765 12": office, "492219876512": office, "022198765123": office, "0221 55667788": plain, "0221 98765-44": person,
+		} {
+			got := me.find(q)
+			if got.Best != want || len(got.Groups) != 1 || len(got.Groups[0].Hits) != 1 || got.Groups[0].Hits[0].Near == (want == person) {
+				t.Errorf("%s: %+v", q, got)
+			}
+		}
+		if got := show(me.find("0221 98765-12").Groups[0].Hits[0]); got != "Rheinbau; phone=[0221 98765-0]" {
+			t.Error(got)
+		}
+		for _, q := range []string{"0221 98766-12", "0221 9876", "0221 98765 12 Berg", "23.11.2026"} {
+			if got := me.find(q); len(got.Groups) > 0 && got.Groups[0].Hits[0].Near {
+				t.Errorf("%s: %+v", q, got)
+			}
+		}
+	})
+}
+
+func TestSimilar(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		me, other := sit(o, access.Member), sit(o, access.Member)
+		firm := me.make("companies", map[string]any{"name": "Rheinbau GmbH & Co. KG", "phone": "0221 98765-0", "email": "post@rheinbau.example"})
+		brigitte := me.make("contacts", map[string]any{"firstName": "Brigitte", "lastName": "Müller", "email": "bm@example.net", "mobile": "0176 04069063", "companyId": firm})
+		me.make("contacts", map[string]any{"firstName": "Jonas", "lastName": "Berg", "email": "jonas@example.net", "note": "Kollege von Brigitte Müller, bm@example.net, 0176 04069063"})
+		me.make("contacts", map[string]any{"firstName": "Privat", "lastName": "Müller", "visibility": "private"})
+		for _, c := range []struct {
+			who  desk
+			in   lookup.SimilarInput
+			want string
+		}{
+			{me, lookup.SimilarInput{Family: "contacts", LastName: "Mueller"}, "Privat [Müller] name, Brigitte [Müller] name"},
+			{other, lookup.SimilarInput{Family: "contacts", LastName: "Mueller"}, "Brigitte [Müller] name"},
+			{me, lookup.SimilarInput{Family: "contacts", LastName: "muell"}, "Privat [Müll]er name, Brigitte [Müll]er name"},
+			{me, lookup.SimilarInput{Family: "contacts", FirstName: "Brigitte"}, ""},
+			{me, lookup.SimilarInput{Family: "contacts", FirstName: "Brigitte", LastName: "Müller"}, "[Brigitte] [Müller] name"},
+			{me, lookup.SimilarInput{Family: "contacts", FirstName: "Birgit", LastName: "Müller"}, ""},
+			{me, lookup.SimilarInput{Family: "contacts", Email: "BM@example.net"}, "Brigitte Müller email"},
+			{me, lookup.SimilarInput{Family: "contacts", Email: "bm@example"}, ""},
+			{me, lookup.SimilarInput{Family: "contacts", Numbers: []string{"", "+49 (0)176 040 690 63"}}, "Brigitte Müller number"},
+			{me, lookup.SimilarInput{Family: "contacts", LastName: "Müller", Email: "bm@example.net", Numbers: []string{"491760406906 3"}}, "Brigitte [Müller] email number name, Privat [Müller] name"},
+			{me, lookup.SimilarInput{Family: "contacts", ID: brigitte, LastName: "Müller", Email: "bm@example.net"}, "Privat [Müller] name"},
+			{me, lookup.SimilarInput{Family: "companies", Name: "Rheinbau AG"}, "[Rheinbau] GmbH & Co. KG name"},
+			{me, lookup.SimilarInput{Family: "companies", Name: "GmbH"}, "Rheinbau [GmbH] & Co. KG name"},
+			{me, lookup.SimilarInput{Family: "companies", Numbers: []string{"0221/987650"}}, "Rheinbau GmbH & Co. KG number"},
+			{me, lookup.SimilarInput{Family: "companies"}, ""},
+		} {
+			var out lookup.Similar
+			c.who.ask("lookup.similar", c.in, &out)
+			var got []string
+			for _, l := range out.Data {
+				words := []string{brackets(l.Title, l.Marks)}
+				for _, by := range l.By {
+					words = append(words, string(by))
+				}
+				got = append(got, strings.Join(words, " "))
+			}
+			if strings.Join(got, ", ") != c.want {
+				t.Errorf("%+v: %q, want %q", c.in, strings.Join(got, ", "), c.want)
+			}
+		}
+		for _, in := range []lookup.SimilarInput{{}, {Family: "tasks"}, {Family: "contacts", Email: strings.Repeat("a", 255)}, {Family: "contacts", Numbers: make([]string, 6)}} {
+			if got := me.ask("lookup.similar", in, nil); got.Status != 422 {
+				t.Errorf("%+v: %d %s", in, got.Status, got.Body)
+			}
+		}
+	})
+}

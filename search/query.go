@@ -35,16 +35,11 @@ func Parse(q string) Query {
 // one with a country code and no plus sign, as telephones send it.
 func Readings(q string) []Query {
 	list := []Query{Parse(q)}
-	text := strings.TrimSpace(fold(q))
-	digits := strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
-		}
-		return r
-	}, text)
-	if strings.Trim(text, "0123456789 +()/.-") != "" || len(digits) < leastReading || len(digits) > maxDigits || isDate(text) {
+	if !IsNumber(q) {
 		return list
 	}
+	text := strings.TrimSpace(fold(q))
+	digits := digitsOf(text)
 	forms := []string{nationalForm(digits, text[0] == '+')}
 	if text[0] != '+' && text[0] != '0' && len(digits) >= withCountry {
 		forms = append(forms, nationalForm(digits, true))
@@ -56,6 +51,23 @@ func Readings(q string) []Query {
 		}
 	}
 	return list
+}
+
+// IsNumber reports whether a text is a telephone number or its beginning: digits and
+// what separates them.
+func IsNumber(text string) bool {
+	text = strings.TrimSpace(fold(text))
+	n := len(digitsOf(text))
+	return strings.Trim(text, "0123456789 +()/.-") == "" && n >= leastReading && n <= maxDigits && !isDate(text)
+}
+
+func digitsOf(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 const (
@@ -87,6 +99,52 @@ func AreNumber(readings []Query, phone string) bool {
 		return len(q.words) == 1 && q.words[0].text == national
 	})
 }
+
+// Whole returns the query of a text whose last word is complete too.
+func Whole(text string) Query {
+	q := Parse(text)
+	for i := range q.words {
+		q.words[i].prefix = false
+	}
+	return q
+}
+
+// Numbers returns the queries for a whole telephone number: as AddPhone indexes it
+// and, if many digits begin without a plus sign, also without a country code.
+func Numbers(text string) (list []Query) {
+	forms := []string{}
+	if national, at := firstNumber(fold(text)); len(national) >= leastReading {
+		forms = append(forms, national)
+		if start := fold(text)[at[0]]; start != '+' && start != '0' && len(national) >= withCountry {
+			forms = append(forms, nationalForm(national, true))
+		}
+	}
+	for _, form := range forms {
+		list = append(list, Query{[]term{{form, false}}})
+	}
+	return list
+}
+
+// Trunks returns the queries for the telephone number of an office that has a number
+// as an extension: with up to four digits less at its end, and a zero or nothing in
+// their place. The longest comes first.
+func Trunks(number string) (list []Query) {
+	for _, q := range Numbers(number) {
+		national := q.words[0].text
+		for n := len(national) - 1; n >= max(leastTrunk, len(national)-4); n-- {
+			for _, form := range []string{national[:n] + "0", national[:n]} {
+				if form != national {
+					list = append(list, Query{[]term{{form, false}}})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// leastTrunk is how many digits the number of an office has at least without its
+// extension, with the area code: 30 12345.
+const leastTrunk = 7
 
 // Same reports whether two texts are the same for a search.
 func Same(a, b string) bool { return fold(strings.TrimSpace(a)) == fold(strings.TrimSpace(b)) }
