@@ -9,6 +9,7 @@ import (
 	"kartei/account"
 	"kartei/app"
 	"kartei/departure"
+	"kartei/document"
 	"kartei/kit/fault"
 	"kartei/lookup"
 	"kartei/record"
@@ -49,6 +50,8 @@ var Console = []ConsoleRow{
 	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.create", ask(settings.CreateServiceAccount)),
 	row("serviceAccounts.set", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.set", ask(settings.SetServiceAccount)),
 	row("records.history", read, byMember, atWeb, "", ask(record.History)),
+	row("documents.page", read, byMember, atWeb, "", asking(document.DrawPage, document.GetPage)),
+	row("documents.text", read, byMember, atWeb, "", asking(document.ReadText, document.GetText)),
 	row("names.resolve", read, byMember|byOperator, atPeople, "", ask(settings.ResolveNames)),
 
 	row("keys.list", read, bySelf|byOperator, atPeople, "", ask(settings.ListKeys)),

@@ -343,6 +343,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		return made
 	}
 	off := "off"
+	letter := one(c.Document("geheim.txt", "text/plain", []byte(c.Principal)))
 	home, person := access.Page{Organization: o.ID}, map[string]string{"organizationId": o.ID, "principalId": c.Principal}
 	hook := map[string]string{"organizationId": o.SandboxID, "id": endpoint.ID}
 	return map[string]any{
@@ -351,6 +352,8 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"lookup.similar":         lookup.SimilarInput{Family: "contacts", LastName: name},
 		"lookup.recent":          lookup.RecentInput{},
 		"lookup.opened":          map[string]bool{"remember": false},
+		"documents.page":         letter,
+		"documents.text":         letter,
 		"organizations.list":     access.Page{},
 		"organizations.create":   settings.NewOrganization{Name: name},
 		"organizations.get":      one(o.ID),

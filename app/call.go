@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/audit"
+	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
 	"kartei/kit/fault"
@@ -121,6 +122,8 @@ type Files struct {
 	Declared func(contentType string) (kept string, taken bool)
 	// Types are the accepted media types, for error messages.
 	Types []string
+	// Viewer draws pages of documents and reads their texts.
+	Viewer *extract.Viewer
 }
 
 // Precondition is a parsed If-Match header. The zero value means that none was

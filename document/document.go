@@ -191,8 +191,11 @@ func consumed(operation string) *fault.Text {
 	}
 }
 
-// eraseRest deletes a document's file, and the words of its content.
+// eraseRest deletes a document's file, the words of its content and its pictures.
 func eraseRest(ctx context.Context, c *app.Call, name string) error {
+	if v := c.Services.Files.Viewer; v != nil {
+		v.Forget(Kept(c.Actor.Org(), name))
+	}
 	c.Tx.Queue(`delete from document_words where organization = $1 and id = $2`, c.Actor.Org(), name)
 	return erase(ctx, c.Tx, c.Actor.Org(), c.Now, name)
 }

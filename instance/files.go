@@ -17,13 +17,25 @@ import (
 )
 
 // takeFiles sets the accepted types of files, and the parts that handle files.
-func (i *Instance) takeFiles() {
+func (i *Instance) takeFiles() (err error) {
 	s := &i.config.Server
 	i.types = extract.Allow(s.UploadTypes...)
-	i.Files = app.Files{Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared, Types: i.types.Names()}
+	texts := s.Texts(&i.config.Store)
+	texts.Cold = func(why error) {
+		i.logger.Warn("the PDF reader was not stored in the folder cache: until it is, each PDF takes some seconds more", "error", why)
+	}
+	if i.extractor, err = extract.New(texts); err != nil {
+		return err
+	}
+	i.reader.ping = i.extractor.Confined
+	i.Files = app.Files{
+		Store: i.Blobs, MaxSize: int64(s.MaxFileSize), MaxStaged: int64(s.MaxStaged), Declared: i.types.Declared, Types: i.types.Names(),
+		Viewer: i.extractor.NewViewer(),
+	}
 	i.files.ping = i.pingFiles
 	i.files.lost, i.files.back = "the files of documents cannot be reached or stored", "the files of documents can be reached again"
 	i.receiver = &upload.Receiver{DB: i.DB, Clock: i.clock, Store: i.Blobs, Access: i.Directory}
+	return nil
 }
 
 // newMaker returns the maker of documents for the settings.
@@ -31,7 +43,8 @@ func (i *Instance) newMaker() (m *document.Maker, err error) {
 	s := &i.config.Server
 	m = &document.Maker{
 		Clock: i.clock, Store: i.Blobs, Types: i.types, RefuseUnscanned: s.ClamdAway == "refuse", Families: api.Families, Logger: i.logger,
-		Ended: i.metrics.Operations(), Budget: time.Duration(s.TextBudget),
+		Extractor: i.extractor,
+		Ended:     i.metrics.Operations(), Budget: time.Duration(s.TextBudget),
 	}
 	if s.Clamd != "" {
 		scanner, err := extract.NewScanner(s.Clamd)
@@ -42,15 +55,7 @@ func (i *Instance) newMaker() (m *document.Maker, err error) {
 		i.scanner.ping = scanner.Ping
 		i.scanner.lost, i.scanner.back = "clamd cannot be reached: no documents are made without it", "clamd can be reached again"
 	}
-	texts := s.Texts(&i.config.Store)
-	texts.Cold = func(why error) {
-		i.logger.Warn("the PDF reader was not stored in the folder cache: until it is, each PDF takes some seconds more", "error", why)
-	}
-	m.Extractor, err = extract.New(texts)
-	if err != nil {
-		return nil, err
-	}
-	i.reader.ping, i.maker = m.Extractor.Confined, m
+	i.maker = m
 	return m, nil
 }
 

@@ -104,6 +104,7 @@ type Instance struct {
 	files      watched
 	scanner    watched // without a ping if none is configured
 	maker      *document.Maker
+	extractor  *extract.Extractor
 	reader     watched // checked once; away if it is not confined
 	listens    bool
 	public     *serve.Server
@@ -229,7 +230,9 @@ func (i *Instance) wire(ctx context.Context) error {
 		return err
 	}
 	i.Directory = access.NewDirectory(i.DB, i.clock, accessOptions(&i.config.Store, &i.config.Server))
-	i.takeFiles()
+	if err := i.takeFiles(); err != nil {
+		return err
+	}
 	i.Log = requestlog.New(i.DB, i.clock)
 	if i.notices, err = i.center(); err != nil {
 		return err
@@ -440,6 +443,9 @@ func (i *Instance) close(ctx context.Context) error {
 	add("traces", i.tracer.Close(last))
 	if i.operator != nil {
 		add("operator's listener", i.operator.Shutdown(last))
+	}
+	if i.Files.Viewer != nil {
+		i.Files.Viewer.Close()
 	}
 	if i.Blobs != nil {
 		add("files of documents", i.Blobs.Close())

@@ -96,21 +96,34 @@ func Working(change func(*Workshop)) Option { return func(o *options) { o.workin
 
 // fileOptions returns the options of the API for files.
 func (o *Office) fileOptions() app.Files {
-	return app.Files{Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared, Types: extract.Allow().Names()}
+	viewer := o.extractor().NewViewer()
+	o.Cleanup(viewer.Close)
+	return app.Files{
+		Store: o.blobs(), MaxSize: MaxFile, MaxStaged: MaxStaged, Declared: extract.Allow().Declared, Types: extract.Allow().Names(), Viewer: viewer,
+	}
 }
+
+// extractor returns the reader of texts of the office.
+func (o *Office) extractor() *extract.Extractor {
+	o.Helper()
+	x, err := extract.New(o.options.texts)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return x
+}
+
+// Texts sets how the office reads texts and draws pages.
+func Texts(x extract.Options) Option { return func(o *options) { o.texts = x } }
 
 // work runs the office's jobs until the test ends.
 func (o *Office) work() {
 	o.Helper()
-	extractor, err := extract.New(extract.Options{})
-	if err != nil {
-		o.Fatal(err)
-	}
 	logger := slog.New(slog.NewTextHandler(o.Logged, nil))
 	w := &Workshop{
 		DB: o.DB,
 		Maker: &document.Maker{
-			Clock: o.Clock, Store: o.blobs(), Types: extract.Allow(), Extractor: extractor, Families: api.Families, Logger: logger,
+			Clock: o.Clock, Store: o.blobs(), Types: extract.Allow(), Extractor: o.extractor(), Families: api.Families, Logger: logger,
 		},
 		Receiver: o.receiver(),
 		Options:  job.Options{Logger: logger, Observe: func(string, string, time.Duration) { o.worked.tell() }},

@@ -23,6 +23,7 @@ import (
 	"kartei/api"
 	"kartei/app"
 	"kartei/door/rest"
+	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/limit"
@@ -96,6 +97,7 @@ type options struct {
 	transfers, transfersEach int
 	batched                  bool
 	stored                   func(blob.Store) blob.Store
+	texts                    extract.Options
 	working                  func(*Workshop)
 }
 
