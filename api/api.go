@@ -128,6 +128,7 @@ type API struct {
 	// declared fills the limit headers while the caller is unknown.
 	declared  limit.Decision
 	transfers transfers
+	watches   watches
 }
 
 // New returns an API. It fails if a frozen document cannot be compiled.
@@ -149,6 +150,7 @@ func New(o Options) (*API, error) {
 	a.declared = o.Limiter.Declared(limit.Charge{})
 	a.maxCalls = int64(cmp.Or(o.MaxCalls, 1024))
 	a.transfers = transfers{most: cmp.Or(o.MaxTransfers, 256), each: cmp.Or(o.MaxTransfersEach, 32), observer: o.Transfers, now: o.Clock.Now, of: map[int64]int{}}
+	a.watches = watches{each: map[string]int{}, end: make(chan struct{})}
 	if o.Transfers == nil {
 		a.transfers.observer = unobserved{}
 	}

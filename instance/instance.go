@@ -430,6 +430,9 @@ func (i *Instance) close(ctx context.Context) error {
 	}
 	if i.public != nil {
 		i.drain(ctx)
+		if i.API != nil {
+			i.API.EndWatches()
+		}
 		add("calls in flight", i.public.Shutdown(ctx))
 	}
 	i.stop()

@@ -186,7 +186,7 @@ func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name stri
 	}
 	r.updated = r.created
 	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID}, f)...)
-	tell(c)
+	k.tell(c, r)
 	event.Append(c, k.event(r, "created"))
 	words := f.Words()
 	if further != nil {
@@ -257,7 +257,7 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, ver
 	if err := k.replace(ctx, c, r, next.updated, k.sql.update, values...); err != nil {
 		return Answer[T]{}, err
 	}
-	note(c, next, verb, differing(k.writable, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()))
+	k.note(c, next, verb, differing(k.writable, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()))
 	if err := k.trackVisibilityLoss(ctx, c, r, next); err != nil {
 		return Answer[T]{}, err
 	}
@@ -354,7 +354,7 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.By
 		return app.Nothing{}, err
 	}
 	next.revision++
-	noteDeletion(c, &next)
+	k.noteDeletion(c, &next)
 	replay.Erase(c.Tx, c.Actor.Org(), r.id)
 	event.Append(c, k.event(&next, "deleted"))
 	return app.Nothing{}, search.Remove(ctx, c.Tx, subject)

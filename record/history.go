@@ -18,9 +18,26 @@ import (
 )
 
 // Topic wakes subscribers after the commit of each change of a record, also
-// while the module is off (db.Tx.NotifyLocal). The message is the number of the
-// organization.
+// while the module is off (db.Tx.NotifyLocal). The message is what Told reads.
 const Topic = "records"
+
+// tell tells the subscribers of Topic of a change.
+func (k *Collection[T, F, P]) tell(c *app.Call, r *row) {
+	b := make([]byte, 0, 48)
+	b = append(strconv.AppendInt(b, c.Actor.Org(), 10), ' ')
+	b = append(strconv.AppendInt(b, int64(r.updated), 10), ' ')
+	c.Tx.NotifyLocal(Topic, string(append(b, k.Plural...)))
+}
+
+// Told returns what a message of Topic says: the family of the record that
+// changed, and the tick of the change.
+func Told(message string) (organization int64, family string, tick clock.Micros) {
+	first, rest, _ := strings.Cut(message, " ")
+	second, family, _ := strings.Cut(rest, " ")
+	organization, _ = strconv.ParseInt(first, 10, 64)
+	at, _ := strconv.ParseInt(second, 10, 64)
+	return organization, family, clock.Micros(at)
+}
 
 const (
 	// kept is how many changes of a record its history has, besides the
@@ -135,24 +152,21 @@ func author(c *app.Call) string {
 	return c.Requester
 }
 
-// tell wakes whoever shows records of the organization.
-func tell(c *app.Call) { c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
-
 // note adds a line to the history of a record whose revision is new. It comes
 // after the statement of the change: if another change was first, that
 // statement says so.
-func note(c *app.Call, r *row, act string, members []string) {
+func (k *Collection[T, F, P]) note(c *app.Call, r *row, act string, members []string) {
 	c.Tx.Queue(insertChange, c.Actor.Org(), r.id, r.revision, r.updated, act, strings.Join(members, " "), author(c), c.Door, c.RequestID)
 	if outdated := r.revision - kept; outdated > 1 {
 		c.Tx.Queue(trimChanges, c.Actor.Org(), r.id, outdated)
 	}
-	tell(c)
+	k.tell(c, r)
 }
 
 // noteDeletion erases the history of a record, and leaves the line of its deletion.
-func noteDeletion(c *app.Call, r *row) {
+func (k *Collection[T, F, P]) noteDeletion(c *app.Call, r *row) {
 	c.Tx.Queue(eraseChanges, c.Actor.Org(), r.id)
-	note(c, r, "deleted", nil)
+	k.note(c, r, "deleted", nil)
 }
 
 // member is a member that callers can set, and its name in a history.
@@ -186,11 +200,28 @@ func differing(members []member, before, after reflect.Value) (names []string) {
 		switch {
 		case m.inner != nil:
 			names = append(names, differing(m.inner, orZero(was), orZero(is))...)
-		case !reflect.DeepEqual(was.Interface(), is.Interface()):
+		case !same(was, is):
 			names = append(names, m.name)
 		}
 	}
 	return names
+}
+
+// same reports whether two members have the same value. reflect.DeepEqual would
+// copy each of them.
+func same(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.Pointer:
+		return a.IsNil() == b.IsNil() && (a.IsNil() || a.Elem().Equal(b.Elem()))
+	case reflect.Slice:
+		for i := range min(a.Len(), b.Len()) {
+			if !a.Index(i).Equal(b.Index(i)) {
+				return false
+			}
+		}
+		return a.Len() == b.Len()
+	}
+	return a.Equal(b)
 }
 
 // orZero returns the struct that a pointer points to, or one without values.

@@ -1,0 +1,204 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/kit/fault"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/patience"
+)
+
+// watching is a watch in the background.
+type watching struct {
+	told  chan []string
+	ended chan error
+	stop  context.CancelFunc
+}
+
+// watch begins a watch. It returns after its first sign of life.
+func watch(t *testing.T, o *apitest.Office, who api.Credential) *watching {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	w := &watching{make(chan []string, 100), make(chan error, 1), stop}
+	t.Cleanup(stop)
+	go func() {
+		w.ended <- o.API.Watch(ctx, who, netip.MustParseAddr("192.0.2.7"), func(families []string) error {
+			w.told <- slices.Clone(families)
+			return nil
+		})
+	}()
+	if first := w.next(t); first != nil {
+		t.Errorf("the first sign of life names %v", first)
+	}
+	return w
+}
+
+// next returns what the watch tells next.
+func (w *watching) next(t *testing.T) []string {
+	t.Helper()
+	select {
+	case families := <-w.told:
+		return families
+	case err := <-w.ended:
+		t.Fatalf("the watch ended: %v", err)
+	case <-patience.New().Stuck():
+		t.Fatal("the watch tells nothing")
+	}
+	return nil
+}
+
+// end returns how the watch ends.
+func (w *watching) end(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-w.ended:
+		return err
+	case <-patience.New().Stuck():
+		t.Fatal("the watch does not end")
+	}
+	return nil
+}
+
+// A watch tells the families in which its own organization has changes, also while
+// the module is off.
+func TestWatch(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		c := o.As(access.Member)
+		token := o.Session(c.Principal)
+		live, sandbox := watch(t, o, api.Cookie(token, false)), watch(t, o, api.Cookie(token, true))
+		name := c.Do("POST", "/contacts", `{"lastName":"Berg","visibility":"private"}`).Want(201).Text("id")
+		if got := sandbox.next(t); !slices.Equal(got, []string{"contacts"}) {
+			t.Errorf("after a creation: %v", got)
+		}
+		c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
+		if got := sandbox.next(t); !slices.Equal(got, []string{"tasks"}) {
+			t.Errorf("after a creation: %v", got)
+		}
+		off := "off"
+		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Module: &off}); err != nil {
+			t.Fatal(err)
+		}
+		as := api.Cookie(token, true)
+		if got := o.API.Do(t.Context(), &api.Request{Method: "DELETE", Path: "/contacts/" + name, Header: map[string][]string{"If-Match": {"*"}}, Door: api.Web, Credential: as}, nil); got.Status != 204 {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+		if got := sandbox.next(t); !slices.Equal(got, []string{"contacts"}) {
+			t.Errorf("after a deletion while the module is off: %v", got)
+		}
+		o.Clock.Advance(25 * time.Second)
+		for _, w := range []*watching{live, sandbox} { // the sandbox's changes are none of the live organization
+			if got := w.next(t); got != nil {
+				t.Errorf("a sign of life names %v", got)
+			}
+		}
+		live.stop()
+		if err := live.end(t); err != nil {
+			t.Errorf("a watch whose caller leaves: %v", err)
+		}
+		o.API.EndWatches()
+		if err := sandbox.end(t); err != nil {
+			t.Errorf("a watch of a process that stops: %v", err)
+		}
+	})
+}
+
+// A watch begins and goes on only with the right to it.
+func TestWatchIsRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		c := o.As(access.Member)
+		token := o.Session(c.Principal)
+		begin := func(who api.Credential) error {
+			return o.API.Watch(t.Context(), who, netip.MustParseAddr("192.0.2.7"), func([]string) error { return errors.New("it began") })
+		}
+		for code, who := range map[fault.Code]api.Credential{fault.Unauthenticated: api.Cookie(token+"x", false), fault.Forbidden: api.Bearer(c.Key)} {
+			if err := begin(who); !fault.Is(err, code) {
+				t.Errorf("%s: %v", code, err)
+			}
+		}
+		o.API.Pause(true)
+		if err := begin(api.Cookie(token, false)); !fault.Is(err, fault.APIPaused) {
+			t.Errorf("during a pause: %v", err)
+		}
+		o.API.Pause(false)
+		var all []*watching
+		for range 4 {
+			all = append(all, watch(t, o, api.Cookie(token, true)))
+		}
+		if err := begin(api.Cookie(token, false)); !fault.Is(err, fault.RateLimited) {
+			t.Errorf("the fifth watch of a session: %v", err)
+		}
+		if err := begin(api.Cookie(o.Session(o.User(access.Viewer)), false)); err == nil || err.Error() != "it began" {
+			t.Errorf("a watch of another session: %v", err)
+		}
+		// Without the right to read contacts nothing is told of them.
+		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Rights: access.Rights{"contacts": "none"}}); err != nil {
+			t.Fatal(err)
+		}
+		o.Clock.Await(4)
+		o.Clock.Advance(25 * time.Second)
+		for _, w := range all {
+			if got := w.next(t); got != nil {
+				t.Errorf("a sign of life names %v", got)
+			}
+		}
+		other := o.As(access.Member)
+		other.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
+		other.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
+		for _, w := range all {
+			if got := w.next(t); !slices.Equal(got, []string{"tasks"}) {
+				t.Errorf("without the right to read contacts: %v", got)
+			}
+		}
+		disabled := true
+		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &disabled}); err != nil {
+			t.Fatal(err)
+		}
+		o.Clock.Await(4)
+		o.Clock.Advance(25 * time.Second)
+		for _, w := range all {
+			if err := w.end(t); !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("a watch of a disabled person: %v", err)
+			}
+		}
+	})
+}
+
+// The changes of another replica are found within seconds.
+func TestWatchSeesOtherReplicas(t *testing.T) {
+	url := dbtest.PostgresURL(t)
+	o := apitest.New(t, dbtest.Open(t, url, db.Options{}), apitest.Replicas(1))
+	other := o.Replica(dbtest.Open(t, url, db.Options{}))
+	c := o.As(access.Member)
+	w := watch(t, o, api.Cookie(o.Session(c.Principal), true))
+	elsewhere := *c
+	elsewhere.Office = other
+	elsewhere.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
+	o.Clock.Await(1)
+	o.Clock.Advance(3 * time.Second)
+	if got := w.next(t); !slices.Contains(got, "contacts") {
+		t.Errorf("%v", got)
+	}
+	// A change of its own process is told once.
+	c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
+	if got := w.next(t); !slices.Equal(got, []string{"tasks"}) {
+		t.Errorf("%v", got)
+	}
+	o.Clock.Advance(3 * time.Second)
+	o.Clock.Await(1)
+	o.Clock.Advance(22 * time.Second)
+	if got := w.next(t); got != nil {
+		t.Errorf("told twice: %v", got)
+	}
+}
