@@ -57,6 +57,9 @@ type Duties struct {
 	// Gate applies the organization's switches for programs: the module, the
 	// declaration of secrecy and the level (see Actor.Gate).
 	Gate bool
+	// Version serves a call in the version that it names or that its key pins. Kinds
+	// without it get the internal version, whose lists can do more.
+	Version bool
 	// Preview requires the header Svc-Preview for operations of the preview channel.
 	Preview bool
 	// IdempotencyKey requires the header Idempotency-Key for creations.
@@ -80,7 +83,7 @@ type Duties struct {
 
 // duties is the only table of the duties of each kind.
 var duties = map[Kind]Duties{
-	Key: {Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+	Key: {Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
 	// The organization's switches are about programs, and so is what the preview
 	// channel warns of. Forms carry the revision that they change.
 	Session:   {Precondition: true, Limits: true, RequestLog: true, Console: true, Person: true},

@@ -92,8 +92,11 @@ func (a *API) setHeaders(c *call, f *fault.Fault) {
 	}
 	set("Request-Id", c.id)
 	h["Cache-Control"], h["X-Content-Type-Options"], h["Vary"] = noCache, nosniff, vary
-	v := a.versions[c.version]
-	h["Svc-Version"], h["Link"] = v.svcVersion, v.link
+	v := a.served(c.version)
+	h["Svc-Version"] = v.svcVersion
+	if v.link != nil {
+		h["Link"] = v.link
+	}
 	if v.deprecation != nil {
 		h["Deprecation"] = v.deprecation
 	}

@@ -115,6 +115,8 @@ type API struct {
 	answers  replay.Vault
 	routes   routes
 	versions map[string]*served
+	// internal is the version of kinds of credential without one.
+	internal *served
 	// names lists the versions, the oldest first. current is the newest that is
 	// not a candidate, and the default.
 	names    []string
@@ -193,11 +195,20 @@ func (a *API) serve(versions []Version) error {
 	if a.current == "" {
 		return errors.New("api: no version is current")
 	}
+	rules, err := schema.Compile(openapi.OfSessions(), later)
+	if err != nil {
+		return fmt.Errorf("api: the internal version: %w", err)
+	}
+	a.internal = &served{Version: Internal, rules: rules, svcVersion: []string{Internal.Name}}
 	return nil
 }
 
-// document returns the frozen document of a served version.
+// document returns the frozen document of a served version. A caller of the
+// internal version, which is not shown, gets the current one.
 func (a *API) document(version string) ([]byte, bool) {
+	if version == Internal.Name {
+		version = a.current
+	}
 	if a.versions[version] == nil {
 		return nil, false
 	}

@@ -73,7 +73,7 @@ func TestNewCredentialKind(t *testing.T) {
 	}{
 		{name: "no duty", level: access.Off},
 		{"gate", access.Duties{Gate: true}, always, 401, fault.Unauthenticated, access.Off},
-		{"preview", access.Duties{Preview: true}, func(op *api.Operation) bool { return op.Channel.Preview(apitest.Current()) }, 404, fault.OperationNotInVersion, access.Off},
+		{"preview", access.Duties{Version: true, Preview: true}, func(op *api.Operation) bool { return op.Channel.Preview(apitest.Current()) }, 404, fault.OperationNotInVersion, access.Off},
 		{"idempotency key", access.Duties{IdempotencyKey: true}, (*api.Operation).Creates, 400, fault.InvalidRequest, access.Off},
 		{"precondition", access.Duties{Precondition: true}, (*api.Operation).Conditional, 428, fault.PreconditionRequired, access.Off},
 		{"limits", access.Duties{Limits: true}, func(op *api.Operation) bool { return op.Cost > 0 }, 429, fault.RateLimited, access.Off},

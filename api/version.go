@@ -22,7 +22,7 @@ type served struct {
 	Version
 	rules *schema.Document
 	// The headers about the version in every answer; deprecation and sunset are
-	// nil until they are announced.
+	// nil until they are announced. The internal version has no link.
 	svcVersion, link, deprecation, sunset []string
 }
 
@@ -49,6 +49,14 @@ func newServed(v Version, successor string, rules *schema.Document, base string)
 	return s
 }
 
+// served returns a version as the path serves it.
+func (a *API) served(name string) *served {
+	if name == Internal.Name {
+		return a.internal
+	}
+	return a.versions[name]
+}
+
 // linkTo formats one link of a Link header (RFC 8288).
 func linkTo(target, rel, contentType string) string {
 	return "<" + target + `>; rel="` + rel + `"; type="` + contentType + `"`
@@ -60,8 +68,13 @@ func (s *served) over(now clock.Micros) bool {
 }
 
 // version selects the version: that of the request, else the pin of the
-// credential, else the current one.
+// credential, else the current one. Kinds of credential without a version have the
+// internal one, whatever they ask for.
 func version(a *API, _ context.Context, c *call) error {
+	if !c.duties.Version {
+		c.version, c.rules = Internal.Name, a.internal.rules
+		return nil
+	}
 	name := cmp.Or(c.actor.Credential().VersionPin, a.current)
 	if asked := c.Header["Svc-Version"]; len(asked) > 0 {
 		if len(asked) > 1 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"kartei/api/openapi"
 	"kartei/kit/fault"
 )
 
@@ -23,6 +24,9 @@ type Version struct {
 	// Parameters holds, by family, the query parameters of lists and counts
 	// that begin with this version.
 	Parameters map[string][]string
+	// Orders holds, by family, the values of the parameter sort that the version
+	// adds. Only the internal version does.
+	Orders map[string][]string
 }
 
 // Standing returns the announcements about the version in words, for the page
@@ -65,6 +69,20 @@ var Versions = []Version{
 	},
 }
 
+// Internal is the version of sessions: the newest one, with additions for the
+// pages of the web application. It is served in every environment, and to no
+// credential that can name a version. Its document, internal.json, is enforced and
+// shown to nobody, so it changes freely.
+var Internal = Version{
+	Name: openapi.Internal,
+	Parameters: map[string][]string{
+		"contacts":  {"ownerId", "tag"},
+		"companies": {"ownerId", "tag"},
+		"tasks":     {"tag"},
+		"documents": {"ownerId", "tag"},
+	},
+}
+
 // VersionsIn returns the versions that an environment, production or rc,
 // serves, the oldest first.
 func VersionsIn(environment string) []Version {
@@ -89,9 +107,13 @@ func Names(versions []Version) []string {
 }
 
 // TakesIn reports whether the operation has a query parameter in a version:
-// from the first version that declares it, or always if none does.
+// from the first version that declares it, or always if none does. The internal
+// version has all.
 func (o *Operation) TakesIn(version, parameter string) bool {
-	named := false
+	named := slices.Contains(Internal.Parameters[o.Family], parameter)
+	if version == Internal.Name {
+		return true
+	}
 	for _, v := range Versions {
 		if slices.Contains(v.Parameters[o.Family], parameter) {
 			if v.Name <= version {

@@ -17,7 +17,7 @@ fi
 # release candidate serves every document that there is.
 start_demo --environment rc --listen 127.0.0.1:0 --no-metered --guesses 1000000
 
-for document in api/openapi/*.json; do
+for document in api/openapi/2*.json; do
 	echo "$document"
 	python3 ci/schemathesis.py "$document" "$work/document.json"
 	"$venv/bin/schemathesis" --config-file ci/schemathesis.toml run "$work/document.json" \

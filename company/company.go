@@ -40,6 +40,8 @@ type CreateInput struct {
 // Filters narrow lists and counts.
 type Filters struct {
 	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
+	Tag        string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
+	OwnerID    string `query:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
 // ListInput is the input of companies.list.

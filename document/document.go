@@ -66,6 +66,8 @@ type Filters struct {
 	ContactID string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	TaskID    string `query:"taskId" prefix:"tsk_" few:"true" example:"tsk_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	CompanyID string `query:"companyId" prefix:"cmp_" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Tag       string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
+	OwnerID   string `query:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 }
 
 // ListInput is the input of documents.list.

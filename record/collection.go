@@ -187,6 +187,7 @@ func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name stri
 	r.updated = r.created
 	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID}, f)...)
 	k.tell(c, r)
+	k.tag(c, r, s.Tags)
 	event.Append(c, k.event(r, "created"))
 	words := f.Words()
 	if further != nil {
@@ -258,6 +259,7 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, ver
 		return Answer[T]{}, err
 	}
 	k.note(c, next, verb, differing(k.writable, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()))
+	k.retag(c, next, before.Shared().Tags, after.Shared().Tags)
 	if err := k.trackVisibilityLoss(ctx, c, r, next); err != nil {
 		return Answer[T]{}, err
 	}
@@ -355,6 +357,7 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.By
 	}
 	next.revision++
 	k.noteDeletion(c, &next)
+	untag(c.Tx, c.Actor.Org(), r.id)
 	replay.Erase(c.Tx, c.Actor.Org(), r.id)
 	event.Append(c, k.event(&next, "deleted"))
 	return app.Nothing{}, search.Remove(ctx, c.Tx, subject)

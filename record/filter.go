@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -26,6 +27,9 @@ type filter struct {
 	// with names the parameter of another filter that has common indexes with this
 	// one.
 	with string
+	// tags says that the member is the list of tags, and one of them is the value.
+	// Table tags has them.
+	tags bool
 }
 
 // column is a column of the family's table that repeats a text member for
@@ -65,6 +69,11 @@ func columnName(member string) string {
 // (organization, COLUMN, audience, updated_at) and, unless few share a value,
 // TABLE_COLUMN on (organization, COLUMN, updated_at), both for living records
 // where the column is not null.
+//
+// Two filters are for the members of Sharing, and come last. `each:"tags"` finds
+// records with a tag, along the indexes of table tags. ownerId needs the index
+// TABLE_owner_id_shared on (organization, owner_id, updated_at), for living records
+// that everyone sees: a private record has its owner as its audience.
 func FilterBy[X any]() reflect.Type { return reflect.TypeFor[X]() }
 
 // filtersOf joins filters and members by their names. It panics if there is no such
@@ -74,8 +83,10 @@ func filtersOf(filters, members reflect.Type) []filter {
 	for _, f := range reflect.VisibleFields(filters) {
 		x := filter{parameter: f.Tag.Get("query"), input: f.Index, few: f.Tag.Get("few") == "true", with: f.Tag.Get("with")}
 		x.column = column{name: columnName(x.parameter), fold: f.Tag.Get("fold") == "true"}
+		each := f.Tag.Get("each")
+		x.tags = each != ""
 		for _, m := range reflect.VisibleFields(members) {
-			if !m.Anonymous && m.Tag.Get("json") == x.parameter {
+			if !m.Anonymous && m.Tag.Get("json") == cmp.Or(each, x.parameter) {
 				x.member = m.Index
 			}
 		}
@@ -85,6 +96,14 @@ func filtersOf(filters, members reflect.Type) []filter {
 		list = append(list, x)
 	}
 	return list
+}
+
+// of returns the value that a filter looks for.
+func (x *filter) of(text string) string {
+	if x.tags {
+		return folded(Clean(text))
+	}
+	return x.value(text)
 }
 
 // value returns the value of the column for a text.
@@ -101,8 +120,11 @@ func (c *column) value(text string) string {
 	}, text)
 }
 
-// externalID is a column of every family. Its unique index has its name.
-const externalID = "external_id"
+// These columns are in every family. The unique index of externalID has its name.
+const (
+	externalID = "external_id"
+	ownerID    = "owner_id"
+)
 
 // index returns the name of the index for a stream of a listing: that of the first
 // filter, whose value fewest records share.
@@ -127,15 +149,17 @@ func (n narrowing) leads(i int) bool {
 }
 
 // columnsOf returns the columns of filters and references, each once, without
-// external_id.
+// those of every family.
 func columnsOf(filters []filter, references []reference) (list []column) {
 	add := func(c column) {
-		if c.name != externalID && !slices.ContainsFunc(list, func(o column) bool { return o.name == c.name }) {
+		if c.name != externalID && c.name != ownerID && !slices.ContainsFunc(list, func(o column) bool { return o.name == c.name }) {
 			list = append(list, c)
 		}
 	}
 	for _, x := range filters {
-		add(x.column)
+		if !x.tags {
+			add(x.column)
+		}
 	}
 	for _, r := range references {
 		add(r.column)
@@ -185,7 +209,7 @@ func (k *Collection[T, F, P]) narrowed(in []any) (n narrowing) {
 		x := &k.filters[i]
 		if text := v.FieldByIndex(x.input).String(); text != "" {
 			n.filters = append(n.filters, x)
-			n.values = append(n.values, x.value(text))
+			n.values = append(n.values, x.of(text))
 		}
 	}
 	return n
@@ -251,14 +275,22 @@ func (n narrowing) along(d *db.Dialect, table string, l listing) string {
 // Filters outside of the index are written in a form that no index serves.
 // PostgreSQL plans once for all values: it might use the index of a company with a
 // million contacts to find those with one address.
-func (n narrowing) where() string {
+func (n narrowing) where(table string) string {
 	var b strings.Builder
 	for i, x := range n.filters {
 		if n.leads(i) {
 			fmt.Fprintf(&b, " and %s = $%d", x.name, 6+i)
 		} else {
-			fmt.Fprintf(&b, " and %s || '' = $%d", x.name, 6+i)
+			b.WriteString(x.compared(table, 6+i))
 		}
 	}
 	return b.String()
+}
+
+// compared returns the condition of a filter outside of the index.
+func (x *filter) compared(table string, place int) string {
+	if x.tags {
+		return fmt.Sprintf(" and (select count(*) from tags as g where g.organization = $1 and g.record_id = %s.id and g.tag = $%d) > 0", table, place)
+	}
+	return fmt.Sprintf(" and %s || '' = $%d", x.name, place)
 }

@@ -35,6 +35,8 @@ var listings = func() (l []listing) {
 }()
 
 const (
+	// counted is the column of a row that is only counted.
+	counted = `1`
 	// shown are the columns of a response.
 	shown = `id, revision, created_at, updated_at, deleted, schema_hash, content`
 )
@@ -89,7 +91,7 @@ func statementsFor(table string, columns []column, references []reference) state
 
 // counting counts the streams of a listing up to $5 rows.
 func (s *statements) counting(d *db.Dialect, l listing, n narrowing) string {
-	return `select count(*) from (` + strings.Join(s.streams(d, l, `1`, n), ` union all `) + ` limit $5) as counted`
+	return `select count(*) from (` + strings.Join(s.streams(d, l, counted, n), ` union all `) + ` limit $5) as counted`
 }
 
 // page merges the streams of a listing; $5 is how many rows are wanted.
@@ -112,6 +114,9 @@ func (s *statements) page(d *db.Dialect, l listing, n narrowing) string {
 // streams returns a select for each stream of a listing. $1 is the organization, $2
 // the principal. The rows lie between the ticks $3 and $4, both exclusive.
 func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowing) []string {
+	if n.divided() {
+		return s.divided(d, l, columns, n)
+	}
 	var list []string
 	for _, deleted := range []string{"false", "true"} {
 		if deleted == "true" && !l.deleted {
@@ -123,7 +128,7 @@ func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowi
 		}
 		for _, audience := range audiences {
 			list = append(list, `select `+columns+` from `+s.table+n.along(d, s.table, l)+`
-				where organization = $1 and `+audience+` and deleted = `+deleted+` and updated_at > $3 and updated_at < $4`+n.where())
+				where organization = $1 and `+audience+` and deleted = `+deleted+` and updated_at > $3 and updated_at < $4`+n.where(s.table))
 		}
 	}
 	if l.deleted && !l.all {

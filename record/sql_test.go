@@ -46,6 +46,7 @@ func TestListsGoAlongIndexes(t *testing.T) {
 			counting := []string{"CO-ROUTINE", "SCAN"} // of what was found
 			company, email := &filter{column: column{name: "company_id"}}, &filter{column: column{name: "email"}, few: true}
 			external := &filter{column: column{name: "external_id"}}
+			tag, owner := &filter{parameter: "tag", column: column{name: "tag"}, tags: true}, &filter{column: column{name: ownerID}}
 			for _, n := range []struct {
 				but []string
 				narrowing
@@ -55,8 +56,18 @@ func TestListsGoAlongIndexes(t *testing.T) {
 				{few, narrowing{[]*filter{external}, []any{"x8"}}},
 				{few, narrowing{[]*filter{external, email, company}, []any{"x8", "a7", "cmp_4"}}},
 				{few, narrowing{[]*filter{email, company}, []any{"a7", "cmp_4"}}},
+				{nil, narrowing{[]*filter{company, tag, owner}, []any{"cmp_4", "mandant", "usr_1"}}},
+				{nil, narrowing{[]*filter{tag}, []any{"mandant"}}},
+				{nil, narrowing{[]*filter{tag, owner}, []any{"mandant", "usr_1"}}},
+				{nil, narrowing{[]*filter{owner}, []any{"usr_1"}}},
 			} {
 				index := n.index("contacts", l)
+				switch n.filters[0] {
+				case tag:
+					index = "tags_tick_shared"
+				case owner:
+					index = "contacts_owner_id_shared"
+				}
 				name := fmt.Sprintf("%+v by %v", l, n.narrowing)
 				look(name, s.page(d.Dialect(), l, n.narrowing), index, n.but, n.values...)
 				look("count "+name, s.counting(d.Dialect(), l, n.narrowing), index, counting, n.values...)
@@ -185,6 +196,10 @@ func insertSome(t *testing.T, d db.DB) {
 			tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, company_id, email)
 				values ($1, $2, 1, $3, $3, $4, 'usr_1', $5, $6, 1, '{}', $7, $8)`, 1+i%2, fmt.Sprint("con_", i), i+1, i%10 == 1, audience,
 				fmt.Sprint("x", i), fmt.Sprint("cmp_", i%50), fmt.Sprint("a", i/3))
+			if i%10 != 1 && i%3 == 0 {
+				tx.Queue(`insert into tags (organization, record_id, tag, family, audience, tick) values ($1, $2, $3, 'contacts', $4, $5)`,
+					1+i%2, fmt.Sprint("con_", i), []string{"mandant", "erbrecht"}[i/3%2], audience, i+1)
+			}
 			if i%5 == 0 {
 				tx.Queue(`insert into visibility_losses (organization, record_id, principal, family, tick) values ($1, $2, $3, 'contacts', $4)`,
 					1+i%2, fmt.Sprint("con_", i), fmt.Sprint("usr_", i%3), i+1)
@@ -194,7 +209,7 @@ func insertSome(t *testing.T, d db.DB) {
 	})
 	if err == nil && d.Dialect().Name == "postgres" {
 		err = d.Write(ctx, func(tx db.Tx) error {
-			_, err := tx.Exec(ctx, "analyze contacts, visibility_losses")
+			_, err := tx.Exec(ctx, "analyze contacts, tags, visibility_losses")
 			return err
 		})
 	}

@@ -108,6 +108,7 @@ type story struct {
 	member, admin *apitest.Client
 	text          strings.Builder
 	known         map[string]bool
+	company       string
 }
 
 // tell writes a heading and the statements of f. A statement that was shown
@@ -127,6 +128,17 @@ func (s *story) tell(heading string, f func()) {
 
 // newest requests the version with all filters.
 var newest = []string{"Svc-Version", api.Versions[len(api.Versions)-1].Name}
+
+// pages shows the lists and counts that sessions alone have.
+func (s *story) pages(queries ...string) {
+	base := "/" + s.family
+	member, admin := s.member.Session(s.member.Principal), s.member.Session(s.admin.Principal)
+	for _, query := range queries {
+		given := strings.NewReplacer("{me}", s.member.Principal, "{company}", s.company).Replace(query)
+		s.tell("GET "+base+query+" in a session, by a member", func() { s.member.InSession(member, base+given).Want(200) })
+		s.tell("GET "+base+query+" in a session, by an admin", func() { s.member.InSession(admin, base+given).Want(200) })
+	}
+}
 
 // both shows a call by a member, whose statements check the audience, and by an
 // admin, who sees all. The heading has shown in place of the path.
@@ -178,16 +190,22 @@ func (s *story) others() map[string]string {
 	made := func(family, name string) string {
 		return s.member.Do("POST", "/"+family, map[string]any{name: "Anna"}).Want(201).Text("id")
 	}
+	s.company = made("companies", "name")
 	return map[string]string{
-		"companyId": made("companies", "name"), "contactId": made("contacts", "lastName"), "taskId": made("tasks", "title"),
+		"companyId": s.company, "contactId": made("contacts", "lastName"), "taskId": made("tasks", "title"),
 		"assigneeId": s.member.Principal, "status": "open", "externalId": "crm-1", "email": "anna@berg.example",
 	}
 }
 
 func theContacts(s *story) {
 	v := s.others()
-	id := s.create("contacts", map[string]any{"lastName": "Berg", "email": v["email"], "companyId": v["companyId"], "externalId": v["externalId"]})
+	id := s.create("contacts", map[string]any{"lastName": "Berg", "tags": []string{"Mandant"}, "email": v["email"], "companyId": v["companyId"], "externalId": v["externalId"]})
 	s.rest(id, `{"lastName":"Tal"}`, v, "externalId", "email", "companyId", "email companyId")
+	other := s.member.Do("POST", "/contacts", map[string]any{"lastName": "Berg", "tags": []string{"Mandant"}}).Want(201).Text("id")
+	s.tell(`PATCH /contacts/{id} {"tags":["Erbrecht"]}`, func() {
+		s.member.Do("PATCH", "/contacts/"+other, `{"tags":["Erbrecht"]}`, "If-Match", "*").Want(200)
+	})
+	s.pages("?tag=mandant", "?tag=mandant&ownerId={me}", "?companyId={company}&tag=mandant", "?ownerId={me}", "/count?tag=mandant", "/count?ownerId={me}")
 }
 
 func theCompanies(s *story) {

@@ -60,6 +60,7 @@ type Filters struct {
 	ContactID  string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	CompanyID  string `query:"companyId" prefix:"cmp_" with:"status" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	AssigneeID string `query:"assigneeId" prefix:"usr_,svc_" with:"status" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Tag        string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
 	Status     string `query:"status" enum:"open,completed" example:"open"`
 }
 

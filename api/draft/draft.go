@@ -23,7 +23,12 @@ import (
 // Document returns the OpenAPI 3.1 document of a version for the current table
 // and types. The frozen document of the next release is made from it. The same
 // table gives the same bytes.
-func Document(version string) ([]byte, error) { return document(version, api.Operations, false) }
+func Document(version string) ([]byte, error) {
+	if version == api.Internal.Name {
+		return internal()
+	}
+	return document(version, api.Operations, false)
+}
 
 // Reference returns the document of a version, with the requests to webhook
 // endpoints added. Client generators fail on that section, so the frozen
@@ -64,6 +69,7 @@ func Reference(version string) ([]byte, error) { return document(version, api.Op
 //	              principals
 //	few           on a filter: true if few records share a value
 //	with          on a filter: another filter that is often used together with it
+//	each          on a filter: the list of texts that has the value among others
 //	fold          on a filter: true if the case of ASCII letters is ignored
 
 // document writes the document of version from a table.
@@ -76,6 +82,11 @@ func document(version string, ops []api.Operation, webhooks bool) ([]byte, error
 	if err := d.missing(); err != nil {
 		return nil, err
 	}
+	return written(root)
+}
+
+// written returns a document as JSON.
+func written(root object) ([]byte, error) {
 	var b bytes.Buffer
 	if err := json.MarshalWrite(&b, root, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
 		return nil, fmt.Errorf("draft: writing the draft: %w", err)

@@ -27,8 +27,11 @@ func TestFrozen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, version := range openapi.Versions() {
-		frozen, _ := openapi.Document(version)
+	for _, version := range append(openapi.Versions(), openapi.Internal) {
+		frozen, found := openapi.Document(version)
+		if !found {
+			frozen = openapi.OfSessions()
+		}
 		now, err := Document(version)
 		if err != nil {
 			t.Fatal(err)

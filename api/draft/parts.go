@@ -122,6 +122,12 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 			rest = append(rest, member)
 		}
 	}
+	if more := d.orders(op); name == "sort" && more != nil {
+		values, _ := rest.get("enum").([]string)
+		rest.set("enum", append(slices.Clone(values), more...))
+		p.set("schema", rest)
+		return p, nil // another one in every family
+	}
 	p.set("schema", rest)
 	component, in := title(name), declaring(op.Run.Input, f)
 	family := title(in.PkgPath()[strings.LastIndexByte(in.PkgPath(), '/')+1:])
@@ -135,6 +141,14 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 		component = family + strings.TrimSuffix(in.Name(), "Input") + component
 	}
 	return d.share("parameters", component, p), nil
+}
+
+// orders returns the orders that the version adds to the lists of a family.
+func (d *drafter) orders(op *api.Operation) []string {
+	if d.version != api.Internal.Name {
+		return nil
+	}
+	return api.Internal.Orders[op.Family]
 }
 
 // declaring returns the struct that declares a field of t, which may be an

@@ -24,11 +24,17 @@ var documents = func() map[string][]byte {
 	return m
 }()
 
+// Internal is the name of the version that sessions have. Its document is
+// enforced, but it is never shown, and it changes with each release.
+const Internal = "internal"
+
 // Versions returns the names of all versions, YYYY-MM-DD, the oldest first.
 func Versions() []string {
 	names := make([]string, 0, len(documents))
 	for name := range documents {
-		names = append(names, name)
+		if name != Internal {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	return names
@@ -38,5 +44,8 @@ func Versions() []string {
 // that does not exist. The caller must not change the bytes.
 func Document(version string) ([]byte, bool) {
 	b, found := documents[version]
-	return b, found
+	return b, found && version != Internal
 }
+
+// OfSessions returns the document of the internal version.
+func OfSessions() []byte { return documents[Internal] }

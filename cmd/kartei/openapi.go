@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"kartei/api"
 	"kartei/api/draft"
 )
 
@@ -13,11 +14,11 @@ type openapiCmd struct {
 
 // draftCmd prints the draft of the next frozen document. It needs no instance.
 type draftCmd struct {
-	Version string `arg:"" help:"The version, YYYY-MM-DD."`
+	Version string `arg:"" help:"The version, YYYY-MM-DD, or internal for that of sessions."`
 }
 
 func (c *draftCmd) Run(g *Globals) error {
-	if _, err := time.Parse(time.DateOnly, c.Version); err != nil {
+	if _, err := time.Parse(time.DateOnly, c.Version); err != nil && c.Version != api.Internal.Name {
 		return usageError{fmt.Errorf("%s is not a version: versions are dates, YYYY-MM-DD", c.Version)}
 	}
 	document, err := draft.Document(c.Version)

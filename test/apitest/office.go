@@ -348,6 +348,18 @@ func (o *Office) Session(principal string) (token string) {
 	return token
 }
 
+// InSession reads as the web application does: by a session of the sandbox, with
+// the parameters of the internal version. target is a path below /v1 with its query.
+func (o *Office) InSession(token, target string) *Answer {
+	o.Helper()
+	path, query, _ := strings.Cut(target, "?")
+	got := o.API.Do(context.Background(), &api.Request{
+		Method: "GET", Path: path, Query: query, Header: map[string][]string{}, Door: api.Web,
+		Credential: api.Cookie(token, true), Address: netip.MustParseAddr("192.0.2.1"),
+	}, nil)
+	return &Answer{TB: o.TB, Status: got.Status, Header: got.Header, Body: got.Body}
+}
+
 // As returns a client that acts with a fresh key of a fresh user.
 func (o *Office) As(role access.Role, scopes ...string) *Client {
 	o.Helper()

@@ -23,6 +23,10 @@ returning tick;
 insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, email, company_id)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
+insert into tags (organization, record_id, tag, family, audience, tick)
+select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as text), cast($5 as bigint)
+from json_each($6);
+
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
 
@@ -843,6 +847,11 @@ where organization = $1
 insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
+update tags
+set audience = $3, tick = $4
+where organization = $1
+	and record_id = $2;
+
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
 select audience, id, words
@@ -875,6 +884,8 @@ order by level desc;
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
+-- as above: update tags set audience = $3, tick = $4 where organization = $1 and record_id = $2 ...
+
 select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
 where o.number = $1
@@ -901,6 +912,8 @@ from json_each($5);
 -- as above: update contacts set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6 ...
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
+
+-- as above: update tags set audience = $3, tick = $4 where organization = $1 and record_id = $2 ...
 
 delete from visibility_losses
 where organization = $1
@@ -933,6 +946,10 @@ where organization = $1
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
+delete from tags
+where organization = $1
+	and record_id = $2;
+
 update idempotency
 set erased = true, etag = '', location = '', body = ''
 where organization = $1
@@ -949,4 +966,420 @@ where organization = $1
 	and created = $3;
 
 -- as above: select segment from search_segments where organization = $1 and family = $2 and after < $3 ...
+
+-------- PATCH /contacts/{id} {"tags":["Erbrecht"]}
+
+-- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
+
+-- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
+
+-- as above: update contacts set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6 ...
+
+-- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
+
+-- as above: delete from tags where organization = $1 and record_id = $2 ...
+
+-- as above: insert into tags (organization, record_id, tag, family, audience, tick) select cast($1 as  ...
+
+-- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
+
+-- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...
+
+-- as above: update search_documents set audience = $4, words = $5 where organization = $1 and family = ...
+
+-- as above: select segment from search_segments where organization = $1 and family = $2 and after < $3 ...
+
+-------- GET /contacts?tag=mandant in a session, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end
+from (
+	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
+	from tags as g indexed by tags_tick_shared cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = ''
+		and g.tick > $3
+		and g.tick < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+	union all
+	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
+	from tags as g indexed by tags_tick_own cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = $2
+		and g.audience <> ''
+		and g.tick > $3
+		and g.tick < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /contacts?tag=mandant in a session, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 1 end
+from (
+	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
+	from tags as g indexed by tags_tick_shared cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = ''
+		and g.tick > $3
+		and g.tick < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+	union all
+	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
+	from tags as g indexed by tags_tick_private cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience <> ''
+		and $2 = $2
+		and g.tick > $3
+		and g.tick < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /contacts?tag=mandant&ownerId={me} in a session, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end
+from (
+	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
+	from tags as g indexed by tags_tick_shared cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = ''
+		and g.tick > $3
+		and g.tick < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+		and owner_id || '' = $7
+	union all
+	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
+	from tags as g indexed by tags_tick_own cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = $2
+		and g.audience <> ''
+		and g.tick > $3
+		and g.tick < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+		and owner_id || '' = $7
+) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /contacts?tag=mandant&ownerId={me} in a session, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 1 end
+from (
+	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
+	from tags as g indexed by tags_tick_shared cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = ''
+		and g.tick > $3
+		and g.tick < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+		and owner_id || '' = $7
+	union all
+	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
+	from tags as g indexed by tags_tick_private cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience <> ''
+		and $2 = $2
+		and g.tick > $3
+		and g.tick < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+		and owner_id || '' = $7
+) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /contacts?companyId={company}&tag=mandant in a session, by a member
+
+-- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_company_id_audience
+	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+		and (
+		select count(*)
+		from tags as g
+		where g.organization = $1
+			and g.record_id = contacts.id
+			and g.tag = $7
+	) > 0
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_company_id_audience
+	where organization = $1
+		and audience = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+		and (
+		select count(*)
+		from tags as g
+		where g.organization = $1
+			and g.record_id = contacts.id
+			and g.tag = $7
+	) > 0
+) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /contacts?companyId={company}&tag=mandant in a session, by an admin
+
+-- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 1 end
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_company_id
+	where organization = $1
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+		and (
+		select count(*)
+		from tags as g
+		where g.organization = $1
+			and g.record_id = contacts.id
+			and g.tag = $7
+	) > 0
+) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /contacts?ownerId={me} in a session, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_owner_id_shared
+	where organization = $1
+		and owner_id = $6
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_live_audience
+	where organization = $1
+		and audience = $6
+		and audience <> ''
+		and $2 = $6
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /contacts?ownerId={me} in a session, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 1 end
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_owner_id_shared
+	where organization = $1
+		and owner_id = $6
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_live_audience
+	where organization = $1
+		and audience = $6
+		and audience <> ''
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+) as r
+order by updated_at desc
+limit $5;
+
+-------- GET /contacts/count?tag=mandant in a session, by a member
+
+select count(*)
+from (
+	select 1
+	from tags as g indexed by tags_tick_shared
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = ''
+		and g.tick > $3
+		and g.tick < $4
+		and tag = $6
+	union all
+	select 1
+	from tags as g indexed by tags_tick_own
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = $2
+		and g.audience <> ''
+		and g.tick > $3
+		and g.tick < $4
+		and tag = $6
+	limit $5
+) as counted;
+
+-------- GET /contacts/count?tag=mandant in a session, by an admin
+
+select count(*)
+from (
+	select 1
+	from tags as g indexed by tags_tick_shared
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = ''
+		and g.tick > $3
+		and g.tick < $4
+		and tag = $6
+	union all
+	select 1
+	from tags as g indexed by tags_tick_private
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience <> ''
+		and $2 = $2
+		and g.tick > $3
+		and g.tick < $4
+		and tag = $6
+	limit $5
+) as counted;
+
+-------- GET /contacts/count?ownerId={me} in a session, by a member
+
+select count(*)
+from (
+	select 1
+	from contacts indexed by contacts_owner_id_shared
+	where organization = $1
+		and owner_id = $6
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from contacts indexed by contacts_live_audience
+	where organization = $1
+		and audience = $6
+		and audience <> ''
+		and $2 = $6
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	limit $5
+) as counted;
+
+-------- GET /contacts/count?ownerId={me} in a session, by an admin
+
+select count(*)
+from (
+	select 1
+	from contacts indexed by contacts_owner_id_shared
+	where organization = $1
+		and owner_id = $6
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from contacts indexed by contacts_live_audience
+	where organization = $1
+		and audience = $6
+		and audience <> ''
+		and $2 = $2
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	limit $5
+) as counted;
 

@@ -268,6 +268,8 @@ alter table visibility_losses alter column organization set (n_distinct = 16);
 --                       few records share a value: those of an admin are then sorted.
 --   *_COLUMN_status_audience, *_COLUMN_status
 --                       the open tasks among all that were ever done
+--   *_shared            records for everyone with a value of a filter. Private ones are
+--                       found by their audience.
 
 create table contacts (
 	organization bigint  not null,
@@ -293,12 +295,14 @@ create index contacts_live_audience on contacts (organization, audience, updated
 create index contacts_live on contacts (organization, updated_at) where deleted = false;
 create index contacts_deleted_audience on contacts (organization, audience, updated_at) where deleted = true;
 create index contacts_deleted on contacts (organization, updated_at) where deleted = true;
+create index contacts_owner_id_shared on contacts (organization, owner_id, updated_at) where deleted = false and audience = '';
 create unique index contacts_external_id on contacts (organization, external_id) where external_id is not null;
 create index contacts_company_id on contacts (organization, company_id, updated_at) where deleted = false and company_id is not null;
 create index contacts_company_id_audience on contacts (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
 create index contacts_email_audience on contacts (organization, email, audience, updated_at) where deleted = false and email is not null;
 /*postgres:
 alter table contacts alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000),
+	alter column owner_id set (n_distinct = 1000),
 	alter column company_id set (n_distinct = 1000), alter column email set (n_distinct = 1000);
 */
 
@@ -323,9 +327,11 @@ create index companies_live_audience on companies (organization, audience, updat
 create index companies_live on companies (organization, updated_at) where deleted = false;
 create index companies_deleted_audience on companies (organization, audience, updated_at) where deleted = true;
 create index companies_deleted on companies (organization, updated_at) where deleted = true;
+create index companies_owner_id_shared on companies (organization, owner_id, updated_at) where deleted = false and audience = '';
 create unique index companies_external_id on companies (organization, external_id) where external_id is not null;
 /*postgres:
-alter table companies alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000);
+alter table companies alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000),
+	alter column owner_id set (n_distinct = 1000);
 */
 
 create table tasks (
@@ -397,11 +403,37 @@ create index documents_live_audience on documents (organization, audience, updat
 create index documents_live on documents (organization, updated_at) where deleted = false;
 create index documents_deleted_audience on documents (organization, audience, updated_at) where deleted = true;
 create index documents_deleted on documents (organization, updated_at) where deleted = true;
+create index documents_owner_id_shared on documents (organization, owner_id, updated_at) where deleted = false and audience = '';
 create unique index documents_external_id on documents (organization, external_id) where external_id is not null;
 create index documents_contact_id_audience on documents (organization, contact_id, audience, updated_at) where deleted = false and contact_id is not null;
 create index documents_company_id on documents (organization, company_id, updated_at) where deleted = false and company_id is not null;
 create index documents_company_id_audience on documents (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
 create index documents_task_id_audience on documents (organization, task_id, audience, updated_at) where deleted = false and task_id is not null;
+/*postgres:
+alter table documents alter column owner_id set (n_distinct = 1000);
+*/
+
+-- The tags of living records, one row each. The columns repeat what lists with a tag
+-- are ordered by. Indexes are as in the families, but divided: an entry is either in
+-- _shared, or in _own and _private.
+create table tags (
+	organization bigint not null,
+	record_id    text   not null,
+	-- Folded: in lower case, with umlauts written out.
+	tag          text   not null,
+	family       text   not null,
+	audience     text   not null,
+	-- The tick of the record's last change.
+	tick         bigint not null,
+	primary key (organization, record_id, tag)
+);
+create index tags_tick_shared on tags (organization, family, tag, tick) where audience = '';
+create index tags_tick_private on tags (organization, family, tag, tick) where audience <> '';
+create index tags_tick_own on tags (organization, family, tag, audience, tick) where audience <> '';
+/*postgres:
+alter table tags alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000),
+	alter column tag set (n_distinct = 1000);
+*/
 
 -- The history of records: a line for each change but the creation, which stands in
 -- the record's own row and so costs no statement. It holds no content. A record has its

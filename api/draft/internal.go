@@ -1,0 +1,79 @@
+package draft
+
+import (
+	"slices"
+	"strings"
+
+	"kartei/api"
+)
+
+// internal returns the document of the internal version. Nobody reads it: it has
+// what the path enforces, without words, examples and refusals.
+func internal() ([]byte, error) {
+	d := newDrafter(api.Internal.Name)
+	root, err := d.document(api.Operations, false)
+	if err != nil {
+		return nil, err
+	}
+	document := object{{"openapi", root.get("openapi")}, {"info", object{{"title", "Kartei"}, {"version", d.version}}}, {"paths", enforced(root.get("paths"))}}
+	var components object
+	for _, kind := range []string{"schemas", "parameters"} {
+		section, _ := root.get("components").(object).get(kind).(object)
+		var kept object
+		for _, f := range section {
+			kept = append(kept, field{f.name, enforced(f.value)})
+		}
+		components.set(kind, kept)
+	}
+	document.set("components", components)
+	return written(document)
+}
+
+// enforced returns a part of a document without what no call is checked against.
+func enforced(v any) any {
+	switch v := v.(type) {
+	case object:
+		var kept object
+		for _, f := range v {
+			switch {
+			case f.name == "properties":
+				kept = append(kept, field{f.name, enforcedEach(f.value.(object))})
+			case f.name == "responses":
+				kept = append(kept, field{f.name, enforcedEach(successes(f.value.(object)))})
+			case !slices.Contains(unenforced, f.name) && !strings.HasPrefix(f.name, "x-"):
+				kept = append(kept, field{f.name, enforced(f.value)})
+			}
+		}
+		return kept
+	case []object:
+		kept := make([]object, len(v))
+		for i := range v {
+			kept[i] = enforced(v[i]).(object)
+		}
+		return kept
+	}
+	return v
+}
+
+// unenforced are the names of parts that only readers need.
+var unenforced = []string{"description", "summary", "tags", "example", "examples", "headers", "links"}
+
+// enforcedEach is enforced for the values of an object whose names are not those
+// of OpenAPI.
+func enforcedEach(o object) object {
+	kept := object{}
+	for _, f := range o {
+		kept = append(kept, field{f.name, enforced(f.value)})
+	}
+	return kept
+}
+
+// successes returns the answers to calls that succeed.
+func successes(responses object) (kept object) {
+	for _, r := range responses {
+		if strings.HasPrefix(r.name, "2") {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
