@@ -78,6 +78,7 @@ var Console = []ConsoleRow{
 
 	row("lookup.find", read, byMember, atWeb, "", asking(lookup.Prepare, lookup.Find)),
 	row("lookup.similar", read, byMember, atWeb, "", ask(lookup.FindSimilar)),
+	row("lookup.titles", read, byMember, atWeb, "", ask(lookup.Titles)),
 	row("lookup.recent", read, byMember, atWeb, "", ask(lookup.Recent)),
 	row("lookup.opened", note, byMember, atWeb, "", ask(lookup.Opened)),
 

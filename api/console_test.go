@@ -350,6 +350,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"session.get":            struct{}{},
 		"lookup.find":            lookup.FindInput{Q: name},
 		"lookup.similar":         lookup.SimilarInput{Family: "contacts", LastName: name},
+		"lookup.titles":          lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
 		"lookup.recent":          lookup.RecentInput{},
 		"lookup.opened":          map[string]bool{"remember": false},
 		"documents.page":         letter,

@@ -1,0 +1,54 @@
+package lookup
+
+import (
+	"context"
+	"strings"
+
+	"kartei/app"
+	"kartei/kit/fault"
+)
+
+// mostTitles bounds the ids in one call. A page of records names fewer others.
+const mostTitles = 200
+
+// TitlesInput is the input of Titles.
+type TitlesInput struct {
+	// IDs are ids of records, at most 200.
+	IDs []string `json:"ids"`
+}
+
+// Named is the title of a record.
+type Named struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
+// TitlesOf is the output of Titles.
+type TitlesOf struct {
+	Data []Named `json:"data"`
+}
+
+// Titles returns the titles of the named records that the caller sees. Others are
+// left out.
+func Titles(ctx context.Context, c *app.Call, in TitlesInput) (TitlesOf, error) {
+	if len(in.IDs) > mostTitles {
+		return TitlesOf{}, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(mostTitles)})
+	}
+	out := TitlesOf{Data: []Named{}}
+	for _, f := range allowed(c) {
+		var ids []string
+		for _, name := range in.IDs {
+			if strings.HasPrefix(name, f.Prefix) {
+				ids = append(ids, name)
+			}
+		}
+		drafts, err := f.look(ctx, c, ids)
+		if err != nil {
+			return out, err
+		}
+		for _, d := range drafts {
+			out.Data = append(out.Data, Named{d.ID, d.Title})
+		}
+	}
+	return out, nil
+}
