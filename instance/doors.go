@@ -10,20 +10,26 @@ import (
 	"kartei/config"
 	"kartei/door/rest"
 	"kartei/door/web"
+	"kartei/door/web/office"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/serve"
 )
 
 // doors returns the handler of all public requests: the REST door below /v1,
-// the pages elsewhere. It does not clean paths, because each door interprets
+// the web application and the public pages elsewhere. It does not clean paths, because each door interprets
 // its own.
 func (i *Instance) doors() (http.Handler, error) {
 	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Standing: standing(api.VersionsIn(string(i.config.Server.Environment)))})
 	if err != nil {
 		return nil, err
 	}
-	calls := rest.Handler(i.API, serve.ClientAddress(i.config.Server.TrustedProxies), serve.FromTrusted(i.config.Server.TrustedProxies))
+	address := serve.ClientAddress(i.config.Server.TrustedProxies)
+	application := office.Handler(office.Options{
+		API: i.API, Address: address, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger,
+		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
+	})
+	calls := rest.Handler(i.API, address, serve.FromTrusted(i.config.Server.TrustedProxies))
 	uploads := i.uploads()
 	if i.public != nil {
 		i.public.Refuse(rest.Refusal(i.API))
@@ -34,7 +40,7 @@ func (i *Instance) doors() (http.Handler, error) {
 			return
 		}
 		if path, ok := strings.CutPrefix(r.URL.Path, rest.Prefix); !ok || path != "" && path[0] != '/' {
-			pages.ServeHTTP(w, r)
+			application.ServeHTTP(w, r)
 			return
 		}
 		defer i.metrics.Answering()()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 )
 
 //go:embed static/*.css static/pages.js static/icon.svg static/vendor/*.js script/*.js
@@ -32,6 +33,18 @@ var joined = []struct {
 	{"app.js", "text/javascript; charset=utf-8", []string{"static/vendor/htmx-*.js", "static/vendor/hx-csp-*.js", "script/*.js"}},
 	{"icon.svg", "image/svg+xml", []string{"static/icon.svg"}},
 }
+
+// Asset returns the address of a file below /static/ by its name, or an empty text.
+func Asset(name string) string {
+	a, err := loaded()
+	if err != nil {
+		return ""
+	}
+	return a.urls[name]
+}
+
+// loaded are the assets of this program, read once.
+var loaded = sync.OnceValues(loadAssets)
 
 // loadAssets reads the embedded files.
 func loadAssets() (*assets, error) {

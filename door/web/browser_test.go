@@ -15,7 +15,7 @@ import (
 // kinds are addresses of different kinds of pages. Each page has a part that no
 // other has.
 var kinds = []string{
-	"/", "/guide", "/changelog", "/problems", "/problems/VALIDATION_FAILED", "/missing",
+	"/about", "/guide", "/changelog", "/problems", "/problems/VALIDATION_FAILED", "/missing",
 	"/docs", "/docs/webhooks", "/docs/contacts", "/docs/meta", "/docs/contacts/list", "/docs/contacts/create", "/docs/batch/run",
 	"/docs/documents/content", "/docs/tasks/create?version=2027-02-01", "/docs/webhook-endpoints/create",
 }

@@ -265,7 +265,7 @@ func (p page) list() []page {
 		return p
 	}
 	pages := []page{
-		at("start", "/", p.Say("Übersicht", "Overview")),
+		at("start", PathAbout, p.Say("Übersicht", "Overview")),
 		at("problems", "/problems", p.Say("Problemcodes", "Problem codes")),
 		at("message", pathMissing, p.Say("Seite nicht gefunden", "Page not found")),
 		at("message", pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed")),

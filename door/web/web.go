@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -85,7 +86,11 @@ type handler struct {
 	llmsFull   lazy
 }
 
-// Handler returns the handler of the pages: /, /guide, /changelog, /docs and
+// PathAbout is the page that says what an instance is. The start page belongs to
+// the web application.
+const PathAbout = "/about"
+
+// Handler returns the handler of the public pages: /about, /guide, /changelog, /docs and
 // everything below it, /problems, /problems/{CODE}, /llms.txt and /static/. All
 // other paths get a 404 page. Handler fails if a version has no document.
 func Handler(o Options) (http.Handler, error) {
@@ -102,11 +107,11 @@ func Handler(o Options) (http.Handler, error) {
 		}
 	}
 	h.llmsFull = sync.OnceValues(h.full)
-	assets, err := loadAssets()
+	assets, err := loaded()
 	if err != nil {
 		return nil, err
 	}
-	h.assets, h.files = assets, assets.files
+	h.assets, h.files = assets, maps.Clone(assets.files)
 	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, examples.Mirror)
 	h.files[pathGuideMarkdown] = newContent("text/markdown; charset=utf-8", cachePage, guide(o.BaseURL))
 	h.files["/llms.txt"] = newContent("text/plain; charset=utf-8", cachePage, llms(o))

@@ -52,7 +52,7 @@ func get(t testing.TB, h http.Handler, target string, headers ...string) *httpte
 // allPages are the addresses of all pages except those of operations, in the
 // current version only.
 func allPages() []string {
-	paths := []string{"/", "/guide", "/changelog", "/docs", "/docs/webhooks", "/docs/contacts", "/docs/contacts/create", "/problems"}
+	paths := []string{"/about", "/guide", "/changelog", "/docs", "/docs/webhooks", "/docs/contacts", "/docs/contacts/create", "/problems"}
 	for _, c := range fault.Codes() {
 		paths = append(paths, "/problems/"+string(c))
 	}
@@ -205,7 +205,7 @@ func TestLanguage(t *testing.T) {
 		{"?lang=fr", "en", fault.English},
 	}
 	for _, tt := range tests {
-		for _, path := range []string{"/", "/docs", "/missing"} {
+		for _, path := range []string{"/about", "/docs", "/missing"} {
 			w := get(t, h, path+tt.query, "Accept-Language", tt.header)
 			if got := w.Header().Get("Content-Language"); got != string(tt.want) {
 				t.Errorf("%s%s with %q: %s, want %s", path, tt.query, tt.header, got, tt.want)
@@ -244,7 +244,7 @@ func TestNotFound(t *testing.T) {
 		"/static/pages.css", "/static/../web.go", "/!404", "/%21404", "/!405", "/docs?version=2020-01-01",
 		"/docs/contacts.create", "/docs/contacts/create/x", "/docs/contacts/create?version=2020-01-01", "//evil.example/docs/", "/%00",
 	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/about", nil)
 		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(path, "%21", "!"), "%00", "\x00"), "?")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
@@ -269,7 +269,7 @@ func TestSlashAtTheEnd(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	h := newHandler(t)
-	for _, path := range []string{"/", "/docs", "/docs/openapi.json", "/docs/openapi.yaml?lang=en", "/docs/reference.json", "/problems", "/problems/NOT_FOUND", "/missing"} {
+	for _, path := range []string{"/about", "/docs", "/docs/openapi.json", "/docs/openapi.yaml?lang=en", "/docs/reference.json", "/problems", "/problems/NOT_FOUND", "/missing"} {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW"} {
 			w := do(t, h, method, path)
 			if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
@@ -321,10 +321,10 @@ func TestNothingInline(t *testing.T) {
 
 func TestCaching(t *testing.T) {
 	h := newHandler(t)
-	css := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.css`).FindString(get(t, h, "/").Body.String())
-	script := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.js`).FindString(get(t, h, "/").Body.String())
+	css := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.css`).FindString(get(t, h, "/about").Body.String())
+	script := regexp.MustCompile(`/static/pages-[0-9a-f]{16}\.js`).FindString(get(t, h, "/about").Body.String())
 	for path, cache := range map[string]string{
-		"/": "no-cache", "/problems/NOT_FOUND": "no-cache", "/docs": "no-cache", "/docs/contacts/create": "no-cache", "/docs/openapi.json": "no-cache",
+		"/about": "no-cache", "/problems/NOT_FOUND": "no-cache", "/docs": "no-cache", "/docs/contacts/create": "no-cache", "/docs/openapi.json": "no-cache",
 		"/llms.txt": "no-cache", "/llms-full.txt": "no-cache", "/guide.md": "no-cache",
 		css: "public, max-age=31536000, immutable", script: "public, max-age=31536000, immutable",
 	} {

@@ -1,0 +1,315 @@
+package office
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/a-h/templ"
+
+	"kartei/door/web/look"
+	"kartei/door/web/say"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+)
+
+// sortedNames returns the keys of a map in order.
+func sortedNames[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }
+
+// countText returns the number of records: 1.284, or 10.000+ where counting stops.
+func countText(w say.Words, c counted) string {
+	text := w.Number(c.Count)
+	if c.Capped {
+		text += "+"
+	}
+	return text
+}
+
+// sortName returns the name of a record as lists sort it: Müller, Brigitte.
+func sortName(f *family, r values) string {
+	if f == &contacts && r["lastName"] != "" && r["firstName"] != "" {
+		return r["lastName"] + ", " + joined(" ", r["title"], r["firstName"])
+	}
+	return f.heading(r)
+}
+
+// shown returns the members of a record that the list of facts shows: those that
+// have a value, and the one that is being edited.
+func (f *family) shown(r values, editing string) []field {
+	var list []field
+	for _, m := range f.fields {
+		if (r[m.name] != "" || m.name == editing) && !m.hidden {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// labelOf returns the label of a value of a choice.
+func (m field) labelOf(value string) fault.Text {
+	for _, o := range m.options {
+		if o.value == value {
+			return o.label
+		}
+	}
+	return text(value, value)
+}
+
+// telephone returns the address of a telephone number (RFC 3966): its digits, with a
+// + in front of them if there is one.
+func telephone(number string) templ.SafeURL {
+	var b strings.Builder
+	for _, r := range strings.Replace(number, "(0)", "", 1) {
+		if r >= '0' && r <= '9' || r == '+' && b.Len() == 0 {
+			b.WriteRune(r)
+		}
+	}
+	return templ.SafeURL("tel:" + b.String())
+}
+
+// webAddress returns a web address, or # for a text with another scheme than http
+// and https.
+func webAddress(text string) templ.SafeURL {
+	if u, err := url.Parse(text); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		return templ.SafeURL(u.String())
+	}
+	return "#"
+}
+
+// day returns a date of the form 2006-01-02 in words.
+func day(w say.Words, date string) string {
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return date
+	}
+	w.Zone = time.UTC
+	return w.Day(t)
+}
+
+// waiting returns a time to wait in words.
+func waiting(w say.Words, d time.Duration) string {
+	seconds := int((d + time.Second - 1) / time.Second)
+	if seconds < 120 {
+		return w.Plural(seconds, "%d Sekunde", "%d Sekunden", "%d second", "%d seconds")
+	}
+	return w.Plural((seconds+59)/60, "%d Minute", "%d Minuten", "%d minute", "%d minutes")
+}
+
+// waitText says how long to wait, or nothing.
+func waitText(w say.Words, d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return w.Say("Bitte warten Sie "+waiting(w, d)+".", "Please wait for "+waiting(w, d)+".")
+}
+
+// formTitle returns the title of a form.
+func formTitle(v *request, f recordForm) string {
+	switch {
+	case f.id == "":
+		return v.words.Say("Neu: ", "New: ") + f.family.one.In(v.words.Language)
+	case len(f.conflicts) > 0:
+		return v.words.Say("Bitte entscheiden: ", "Please decide: ") + f.family.heading(f.was)
+	}
+	return f.family.heading(f.was)
+}
+
+// action returns the address to which the form is sent.
+func (f recordForm) action() string {
+	if f.id == "" {
+		return "/" + f.family.name + "/new"
+	}
+	return "/" + f.family.name + "/" + f.id
+}
+
+// conflicting reports whether a member waits for a decision.
+func (f recordForm) conflicting(name string) bool {
+	return slices.ContainsFunc(f.conflicts, func(c conflict) bool { return c.Name == name })
+}
+
+// mayShare reports whether the person may change the owner and the visibility.
+func (f recordForm) mayShare(v *request) bool {
+	return f.id == "" || v.session.Administers || f.was["ownerId"] == v.session.Principal.ID
+}
+
+// field returns the field in which a member is typed.
+func (m field) field(v *request, f recordForm, focus bool) look.Field {
+	l := v.words.Language
+	out := look.Field{
+		Name: m.name, Label: m.label.In(l), Hint: m.hint.In(l), Value: f.typed[m.name], Required: m.required, Focus: focus,
+		Type: m.inputType(), Autocomplete: "off", Rows: 3,
+	}
+	if wrong := f.wrong[m.name]; wrong != "" {
+		out.Errors = []string{wrong}
+	}
+	if m.kind == longField {
+		out.Rows = 6
+	}
+	if m.kind == choice && !m.required {
+		out.Options = append(out.Options, look.Option{Text: "–"})
+	}
+	for _, o := range m.options {
+		out.Options = append(out.Options, look.Option{Value: o.value, Text: o.label.In(l)})
+	}
+	if m.kind == emailField || m.kind == linkField {
+		out.More = templ.OrderedAttributes{{Key: "inputmode", Value: string(m.kind)}}
+	}
+	return out
+}
+
+// combo returns the field in which a reference is found by typing.
+func (m field) combo(v *request, f recordForm, focus bool) look.Combo {
+	return look.Combo{Field: m.field(v, f, focus), Text: f.names[f.typed[m.name]], Source: "/choices/" + m.to + "?list=f-" + m.name + "-list"}
+}
+
+// inputType returns the type of an input, which chooses the keyboard of telephones.
+// A web address and an email are typed as text, because the browser's own checks
+// speak the language of the browser and not the person's.
+func (m field) inputType() string {
+	switch m.kind {
+	case phoneField:
+		return "tel"
+	case dayField:
+		return "date"
+	}
+	return ""
+}
+
+// wrongs are the lines above a form that was refused.
+func (f recordForm) wrongs(v *request) []look.Wrong {
+	var list []look.Wrong
+	for _, m := range f.family.fields {
+		if text := f.wrong[m.name]; text != "" {
+			list = append(list, look.Wrong{ID: "f-" + m.name, Label: m.label.In(v.words.Language), Text: text})
+		}
+	}
+	return list
+}
+
+// columns are the heads of the table of a list.
+func (l recordList) columns(v *request) []look.Column {
+	say := v.words.Say
+	columns := []look.Column{{Name: "Name", Class: "main"}}
+	if l.family == &contacts {
+		columns = append(columns, look.Column{Name: say("Firma", "Company"), Class: "wide"})
+	}
+	return append(columns,
+		look.Column{Name: say("Telefon", "Phone")},
+		look.Column{Name: say("Ort", "City"), Class: "wide"},
+		look.Column{Name: say("Geändert", "Changed"), Class: "when"})
+}
+
+// pages are the neighbouring pages of a list.
+func (l recordList) pages(v *request) (p look.Pages) {
+	at := func(cursor string) templ.SafeURL { return v.look().To(l.listing.from(cursor).at("/" + l.family.name)) }
+	if l.listing.Cursor != "" {
+		p.Newer = at("")
+	}
+	if l.next != "" {
+		p.Older = at(l.next)
+	}
+	return p
+}
+
+// mayEdit reports whether the person may change a member of the record.
+func (p recordPage) mayEdit(v *request, m field) bool {
+	return p.mayWrite && (!m.restricted || v.session.Administers || p.record["ownerId"] == v.session.Principal.ID)
+}
+
+// beneath is the line beside the name of a record.
+func (p recordPage) beneath() string {
+	return joined(" · ", append([]string{p.names[p.record["companyId"]]}, p.family.beneath(p.record)...)...)
+}
+
+// moments are the changes of a record, for the timeline.
+func (p recordPage) moments(v *request) []look.Moment {
+	var list []look.Moment
+	for _, c := range p.history {
+		t, _ := timeOf(c.Time)
+		m := look.Moment{At: t, Who: p.names[c.Principal], Icon: "pencil", Text: v.labels(p.family, c.Members)}
+		switch c.Act {
+		case "created":
+			m.Icon, m.Text = "plus", v.words.Say("angelegt", "created")
+		case "completed":
+			m.Icon, m.Text = "check", v.words.Say("erledigt", "completed")
+		}
+		if c.Door != "web" {
+			m.Note = c.Door
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// timeOf returns a time of an answer.
+func timeOf(at string) (time.Time, bool) {
+	t, err := clock.Parse(at)
+	return t.Time(), err == nil
+}
+
+// lower returns the English name of a record within a sentence.
+func (f *family) lower() string { return strings.ToLower(f.one.EN) }
+
+// shown returns the note as it is drawn.
+func (t *toast) shown() look.Toast {
+	out := look.Toast{Kind: look.OK, Text: t.Text}
+	if t.Bad {
+		out.Kind = look.Bad
+	}
+	if u := t.Undo; u != nil {
+		out.Undo = u.Action
+		out.Hidden = []look.Hidden{{Name: tokenField, Value: u.Token}, {Name: revisionField, Value: strconv.FormatInt(u.Revision, 10)}}
+		for _, name := range sortedNames(u.Set) {
+			out.Hidden = append(out.Hidden, look.Hidden{Name: wasPrefix + name, Value: u.Was[name]}, look.Hidden{Name: name, Value: u.Set[name]})
+		}
+	}
+	return out
+}
+
+// searchTitle returns the heading of the hits.
+func searchTitle(v *request, q string) string {
+	if q == "" {
+		return v.words.Say("Zuletzt geöffnet", "Opened lately")
+	}
+	return v.words.Say("Treffer für „"+q+"“", "Hits for “"+q+"”")
+}
+
+// groupTitle returns the heading of the hits of a family.
+func groupTitle(v *request, g foundGroup) string {
+	if f := familyOf(g.Family); f != nil {
+		return f.many.In(v.words.Language)
+	}
+	return v.words.Say("Kontakte und Firmen", "Contacts and companies")
+}
+
+// hitsOf returns the hits of all groups.
+func hitsOf(f found) []hit {
+	var all []hit
+	for _, g := range f.Groups {
+		all = append(all, g.Hits...)
+	}
+	return all
+}
+
+// iconOf returns the icon of a kind of record.
+func iconOf(object string) string {
+	icons := map[string]string{"contact": "user", "company": "building-2", "task": "square-check-big", "document": "file-text"}
+	return first(icons[object], "search")
+}
+
+// newContactNamed returns the form of a new contact with a text as its name, or as
+// its number or address.
+func newContactNamed(q string) string {
+	member := "lastName"
+	switch {
+	case strings.Contains(q, "@"):
+		member = "email"
+	case !strings.ContainsFunc(q, unicode.IsLetter):
+		member = "phone"
+	}
+	return "/contacts/new?" + url.Values{member: {q}}.Encode()
+}

@@ -1,0 +1,145 @@
+package office
+
+import (
+	"kartei/kit/fault"
+)
+
+// family describes a kind of record to the pages.
+type family struct {
+	// name is the plural in addresses and rows of the table: contacts.
+	name string
+	// object is the kind in answers: contact.
+	object string
+	// scope are the rights to read and to write.
+	read, write string
+	one, many   fault.Text
+	icon        string
+	// missing is shown in place of a record's name if it has none.
+	fields []field
+	// heading returns the name of a record.
+	heading func(values) string
+	// beneath returns the line below the name.
+	beneath func(values) []string
+}
+
+// fieldKind says how a member is shown and typed.
+type fieldKind string
+
+// The kinds of field.
+const (
+	textField  fieldKind = "text"
+	longField  fieldKind = "long"
+	emailField fieldKind = "email"
+	phoneField fieldKind = "tel"
+	linkField  fieldKind = "url"
+	dayField   fieldKind = "date"
+	choice     fieldKind = "choice"
+	tagsField  fieldKind = "tags"
+	// reference is a member that names another record, or a person.
+	reference fieldKind = "reference"
+)
+
+// field describes a member of a record to forms and to the list of facts.
+type field struct {
+	name  string
+	kind  fieldKind
+	label fault.Text
+	hint  fault.Text
+	// max is the longest text, in characters.
+	max int
+	// options are the values of a choice. The empty value is not among them.
+	options []option
+	// to is the family that a reference names, or people.
+	to string
+	// once says that the value cannot be removed.
+	required bool
+	// restricted says that only the owner and admins change the member.
+	restricted bool
+	// fact is false for members that the list of facts does not show.
+	hidden bool
+}
+
+// option is a value of a choice.
+type option struct {
+	value string
+	label fault.Text
+}
+
+// text returns a text in both languages.
+func text(de, en string) fault.Text { return fault.Text{DE: de, EN: en} }
+
+// sharing are the members that all families have in common.
+var sharing = []field{
+	{name: "tags", kind: tagsField, label: text("Schlagworte", "Tags"), hint: text("Eines je Zeile", "One on each line"), max: 50},
+	{name: "externalId", kind: textField, label: text("Fremdkennung", "External ID"), max: 200},
+	{name: "ownerId", kind: reference, to: "people", label: text("Eigentümer", "Owner"), required: true, restricted: true},
+	{name: "visibility", kind: choice, label: text("Sichtbar für", "Visible to"), required: true, restricted: true, options: []option{
+		{"organization", text("alle im Büro", "everyone in the office")},
+		{"private", text("nur Eigentümer und Administration", "the owner and admins only")},
+	}},
+}
+
+// address are the members of a postal address.
+var address = []field{
+	{name: "address.street", kind: textField, label: text("Straße", "Street"), max: 200},
+	{name: "address.postalCode", kind: textField, label: text("PLZ", "Postal code"), max: 20},
+	{name: "address.city", kind: textField, label: text("Ort", "City"), max: 200},
+	{name: "address.region", kind: textField, label: text("Region", "Region"), max: 200},
+	{name: "address.country", kind: textField, label: text("Land", "Country"), hint: text("Zwei Buchstaben, zum Beispiel DE", "Two letters, for example DE"), max: 2},
+}
+
+var contacts = family{
+	name: "contacts", object: "contact", read: "contacts:read", write: "contacts:write",
+	one: text("Kontakt", "Contact"), many: text("Kontakte", "Contacts"), icon: "users",
+	fields: concat([]field{
+		{name: "salutation", kind: choice, label: text("Anrede", "Salutation"), options: []option{
+			{"ms", text("Frau", "Ms")}, {"mr", text("Herr", "Mr")}, {"mx", text("ohne Anrede", "Mx")},
+		}},
+		{name: "title", kind: textField, label: text("Titel", "Title"), max: 200},
+		{name: "firstName", kind: textField, label: text("Vorname", "First name"), max: 200},
+		{name: "lastName", kind: textField, label: text("Nachname", "Last name"), max: 200},
+		{name: "mobile", kind: phoneField, label: text("Mobil", "Mobile"), max: 50},
+		{name: "phone", kind: phoneField, label: text("Telefon", "Phone"), max: 50},
+		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},
+		{name: "companyId", kind: reference, to: "companies", label: text("Firma", "Company")},
+		{name: "jobTitle", kind: textField, label: text("Funktion", "Job title"), max: 200},
+	}, address, []field{
+		{name: "birthday", kind: dayField, label: text("Geburtstag", "Birthday")},
+		{name: "language", kind: textField, label: text("Sprache", "Language"), hint: text("Zum Beispiel de oder en-GB", "For example de or en-GB"), max: 35},
+		{name: "note", kind: longField, label: text("Notiz", "Note"), max: 10000},
+	}, sharing),
+	heading: func(v values) string { return joined(" ", v["title"], first(v["displayName"], v["email"])) },
+	beneath: func(v values) []string { return present(v["jobTitle"]) },
+}
+
+var companies = family{
+	name: "companies", object: "company", read: "companies:read", write: "companies:write",
+	one: text("Firma", "Company"), many: text("Firmen", "Companies"), icon: "building-2",
+	fields: concat([]field{
+		{name: "name", kind: textField, label: text("Name", "Name"), max: 200, required: true},
+		{name: "legalForm", kind: textField, label: text("Rechtsform", "Legal form"), max: 200},
+		{name: "phone", kind: phoneField, label: text("Telefon", "Phone"), max: 50},
+		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},
+		{name: "website", kind: linkField, label: text("Website", "Website"), max: 2048},
+	}, address, []field{
+		{name: "vatId", kind: textField, label: text("USt-IdNr.", "VAT ID"), max: 200},
+		{name: "registerNumber", kind: textField, label: text("Registernummer", "Register number"), max: 200},
+		{name: "note", kind: longField, label: text("Notiz", "Note"), max: 10000},
+	}, sharing),
+	heading: func(v values) string { return v["name"] },
+	beneath: func(v values) []string { return present(v["legalForm"], v["address.city"]) },
+}
+
+var tasks = family{
+	name: "tasks", object: "task", read: "tasks:read", write: "tasks:write",
+	one: text("Aufgabe", "Task"), many: text("Aufgaben", "Tasks"), icon: "square-check-big",
+	heading: func(v values) string { return v["title"] },
+	beneath: func(values) []string { return nil },
+}
+
+var documents = family{
+	name: "documents", object: "document", read: "documents:read", write: "documents:write",
+	one: text("Dokument", "Document"), many: text("Dokumente", "Documents"), icon: "file-text",
+	heading: func(v values) string { return v["name"] },
+	beneath: func(values) []string { return nil },
+}

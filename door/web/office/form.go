@@ -1,0 +1,79 @@
+package office
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"kartei/kit/fault"
+)
+
+// form is a submitted form.
+type form struct {
+	// token is the token of the form: see formTokens.
+	token string
+	// Values are the other fields.
+	url.Values
+	// was holds the values that the person saw, of the fields named was.NAME.
+	was values
+	// revision is the revision of the record that the person saw, or zero.
+	revision int64
+}
+
+// maxForm bounds the bytes of a form. The longest member of a record is a note of
+// 10,000 characters, which a form sends twice: as it was, and as it is.
+const maxForm = 512 << 10
+
+// The fields that every form may have.
+const (
+	tokenField    = "form"
+	revisionField = "revision"
+	wasPrefix     = "was."
+)
+
+// readForm reads the body of a POST.
+func readForm(w http.ResponseWriter, r *http.Request) (*form, error) {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/x-www-form-urlencoded" {
+		return nil, fault.New(fault.UnsupportedMediaType)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return nil, fault.New(fault.PayloadTooLarge)
+		}
+		return nil, &fault.Fault{Code: fault.InvalidRequest, Cause: err}
+	}
+	f := &form{token: r.PostForm.Get(tokenField), Values: url.Values{}, was: values{}}
+	f.revision, _ = strconv.ParseInt(r.PostForm.Get(revisionField), 10, 64)
+	for name, list := range r.PostForm {
+		if before, was := strings.CutPrefix(name, wasPrefix); was {
+			f.was[before] = normal(list[0])
+		} else if name != tokenField && name != revisionField {
+			f.Values[name] = list
+		}
+	}
+	return f, nil
+}
+
+// text returns the text of a field: without white space around it, and with \n at
+// the end of lines.
+func (f *form) text(name string) string { return normal(f.Get(name)) }
+
+// normal returns a text as the API stores it. Browsers send \r\n.
+func normal(text string) string {
+	return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+// values returns the values of the named members that the form has.
+func (f *form) values(names []string) values {
+	v := values{}
+	for _, name := range names {
+		if list, sent := f.Values[name]; sent {
+			v[name] = normal(strings.Join(list, "\n"))
+		}
+	}
+	return v
+}

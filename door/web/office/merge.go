@@ -1,0 +1,52 @@
+package office
+
+import (
+	"maps"
+	"slices"
+)
+
+// conflict is a member that two people changed to different values.
+type conflict struct {
+	Name string
+	// Base is the value that both saw. Theirs is stored. Mine was typed.
+	Base, Theirs, Mine string
+}
+
+// merged is the result of a merge by member.
+type merged struct {
+	// Values are those of the record after the merge, as far as the form has them. A
+	// member in conflict has their value.
+	Values values
+	// Mine and Theirs are the members that only one side changed.
+	Mine, Theirs []string
+	// Conflicts need the decision of a person.
+	Conflicts []conflict
+}
+
+// merge unites what a person typed with what somebody else stored meanwhile. base
+// has the values that the person saw, and mine those of the form when it was sent.
+// theirs has the values of the record now.
+//
+// A member that one side changed is taken over. So is one that both changed to the
+// same value. Every other difference is a conflict: no typed value is lost or
+// written unseen.
+func merge(base, mine, theirs values) merged {
+	m := merged{Values: values{}}
+	for _, name := range slices.Sorted(maps.Keys(mine)) {
+		b, i, t := base[name], mine[name], theirs[name]
+		switch {
+		case i == t:
+			m.Values[name] = t
+		case i == b:
+			m.Values[name] = t
+			m.Theirs = append(m.Theirs, name)
+		case t == b:
+			m.Values[name] = i
+			m.Mine = append(m.Mine, name)
+		default:
+			m.Values[name] = t
+			m.Conflicts = append(m.Conflicts, conflict{name, b, t, i})
+		}
+	}
+	return m
+}

@@ -1,0 +1,40 @@
+package office
+
+// namesOf adds the names of people and service accounts.
+func (v *request) namesOf(ids []string, names map[string]string) error {
+	return v.resolved("names.resolve", ids, names)
+}
+
+// titlesOf adds the names of records. One that the person does not see has none.
+func (v *request) titlesOf(ids []string, names map[string]string) error {
+	return v.resolved("lookup.titles", ids, names)
+}
+
+// resolved adds the names that a row knows for ids.
+func (v *request) resolved(row string, ids []string, names map[string]string) error {
+	if ids = unique(ids); len(ids) == 0 {
+		return nil
+	}
+	found, err := ask[struct {
+		Data []struct {
+			ID    string `json:"id"`
+			Name  string `json:"name"`
+			Title string `json:"title"`
+		} `json:"data"`
+	}](v, row, arguments{body: map[string]any{"ids": ids}})
+	v.naming.Lock()
+	defer v.naming.Unlock()
+	for _, n := range found.Data {
+		names[n.ID] = first(n.Name, n.Title)
+	}
+	return err
+}
+
+// get reads a record.
+func (v *request) get(f *family, id string) (values, error) {
+	a := v.do(f.name+".get", arguments{id: id})
+	if err := a.err(); err != nil {
+		return nil, err
+	}
+	return flatten(a.Body)
+}

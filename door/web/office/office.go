@@ -1,0 +1,110 @@
+// Package office owns the web application: the pages with which the people of an office work.
+package office
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"kartei/api"
+	"kartei/kit/clock"
+)
+
+// Options are what the pages need.
+type Options struct {
+	API *api.API
+	// Address returns the address that a request comes from.
+	Address func(*http.Request) netip.Addr
+	// BaseURL is the public address of the instance, without a slash at the end.
+	BaseURL string
+	Clock   clock.Clock
+	// FormKey signs the tokens of forms: 32 secret bytes, the same on all replicas.
+	FormKey []byte
+	// Public serves every path that is not in Pages.
+	Public http.Handler
+	Logger *slog.Logger
+	// Asset returns the address of a file below /static/ by its name.
+	Asset func(name string) string
+}
+
+// handler serves the pages.
+type handler struct {
+	Options
+	tokens formTokens
+	pages  *http.ServeMux
+	// secure is true if the instance is reached through TLS.
+	secure bool
+	// cookie is the name of the session's cookie.
+	cookie string
+}
+
+// Handler serves the web application, and passes all other paths on. Requests of
+// other origins that change something are refused (http.CrossOriginProtection).
+func Handler(o Options) http.Handler {
+	h := &handler{Options: o, tokens: formTokens{key: o.FormKey, now: o.Clock.Now}}
+	h.cookie, h.secure = cookieOf(o.BaseURL)
+	h.pages = http.NewServeMux()
+	mux := h.pages
+	for i := range Pages {
+		p := &Pages[i]
+		mux.Handle(p.pattern(""), h.page(p, false))
+		if p.For == inside {
+			mux.Handle(p.pattern(sandboxPath), h.page(p, true))
+		}
+	}
+	mux.Handle("/", o.Public)
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(h.denyForeign))
+	return protection.Handler(mux)
+}
+
+// sandboxPath begins the address of each page of the sandbox. So an address says
+// which environment it shows.
+const sandboxPath = "/sandbox"
+
+// cookieOf returns the name of the session's cookie, and whether it is sent over
+// TLS only. With TLS the prefix __Host- binds it to this host. Without TLS the
+// port is a part of the name, because browsers share cookies between ports.
+func cookieOf(base string) (name string, secure bool) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme == "https" {
+		return "__Host-kartei", true
+	}
+	if port := u.Port(); port != "" {
+		return "kartei-" + port, false
+	}
+	return "kartei", false
+}
+
+// mayRefuseToSignIn returns true for a request whose cookie would travel without
+// encryption: the instance has no TLS, and the browser is not on this machine.
+func (h *handler) unprotected(r *http.Request) bool {
+	if h.secure || r.TLS != nil {
+		return false
+	}
+	host := r.Host
+	if name, _, found := strings.Cut(host, ":"); found && !strings.HasPrefix(host, "[") {
+		host = name
+	} else if end := strings.IndexByte(host, ']'); end > 0 {
+		host = host[1:end]
+	}
+	address, err := netip.ParseAddr(host)
+	return host != "localhost" && (err != nil || !address.IsLoopback())
+}
+
+// signIn sets the cookie of a session. A zero end means that it ends with the
+// browser.
+func (h *handler) signIn(w http.ResponseWriter, token string, ends time.Time) {
+	http.SetCookie(w, &http.Cookie{
+		Name: h.cookie, Value: token, Path: "/", Expires: ends, Secure: h.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// signOut removes the cookie of the session, and what the browser kept of pages.
+func (h *handler) signOut(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{Name: h.cookie, Path: "/", MaxAge: -1, Secure: h.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
+}

@@ -1,0 +1,259 @@
+package office_test
+
+import (
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/door/web"
+	"kartei/door/web/office"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// browser is a browser without script: it has a cookie and reads forms.
+type browser struct {
+	t       testing.TB
+	handler http.Handler
+	cookie  string
+}
+
+// open returns the pages of an office, and the browser of a person of it.
+func open(t testing.TB, o *apitest.Office, role access.Role) *browser {
+	t.Helper()
+	h := office.Handler(office.Options{
+		API: o.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, BaseURL: "https://kartei.example",
+		Clock: o.Clock, FormKey: []byte("0123456789abcdef0123456789abcdef"), Public: http.NotFoundHandler(), Asset: web.Asset,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	return &browser{t: t, handler: h, cookie: o.Session(o.As(role).Principal)}
+}
+
+// page is an answer to a browser.
+type page struct {
+	*browser
+	Status   int
+	Location string
+	Body     string
+	Path     string
+}
+
+func (b *browser) do(method, path string, form url.Values, headers ...string) *page {
+	b.t.Helper()
+	r := httptest.NewRequest(method, "https://kartei.example"+path, strings.NewReader(form.Encode()))
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if b.cookie != "" {
+		r.AddCookie(&http.Cookie{Name: "__Host-kartei", Value: b.cookie})
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, r)
+	body, err := io.ReadAll(w.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return &page{browser: b, Status: w.Code, Location: w.Header().Get("Location"), Body: string(body), Path: path}
+}
+
+func (b *browser) get(path string) *page { b.t.Helper(); return b.do("GET", path, nil) }
+
+// want fails unless the page has a status and all texts.
+func (p *page) want(status int, texts ...string) *page {
+	p.t.Helper()
+	if p.Status != status {
+		p.t.Fatalf("%s: status %d, want %d\n%s", p.Path, p.Status, status, p.main())
+	}
+	for _, text := range texts {
+		if !strings.Contains(p.Body, text) {
+			p.t.Errorf("%s lacks %q\n%s", p.Path, text, p.main())
+		}
+	}
+	return p
+}
+
+// main returns the content of the page, for messages.
+func (p *page) main() string {
+	_, main, _ := strings.Cut(p.Body, "<main")
+	main, _, _ = strings.Cut(main, "</main>")
+	return main
+}
+
+// fields returns the fields of the form that is sent to an address.
+func (p *page) fields(action string) url.Values {
+	p.t.Helper()
+	_, after, found := strings.Cut(p.Body, `action="`+action+`"`)
+	if !found {
+		p.t.Fatalf("%s has no form for %s\n%s", p.Path, action, p.main())
+	}
+	form, _, _ := strings.Cut(after, "</form>")
+	values := url.Values{}
+	for _, tag := range inputs.FindAllString(form, -1) {
+		attributes := map[string]string{}
+		for _, a := range attribute.FindAllStringSubmatch(tag, -1) {
+			attributes[a[1]] = html.UnescapeString(a[2])
+		}
+		if kind := attributes["type"]; (kind == "radio" || kind == "checkbox") && !strings.Contains(tag, " checked") || kind == "submit" {
+			continue
+		}
+		values.Add(attributes["name"], attributes["value"])
+	}
+	for _, area := range areas.FindAllStringSubmatch(form, -1) {
+		values.Set(area[1], html.UnescapeString(area[2]))
+	}
+	for _, choice := range selects.FindAllStringSubmatch(form, -1) {
+		if chosen := selected.FindStringSubmatch(choice[2]); chosen != nil {
+			values.Set(choice[1], chosen[1])
+		}
+	}
+	return values
+}
+
+var (
+	inputs    = regexp.MustCompile(`<input [^>]*>`)
+	attribute = regexp.MustCompile(`([a-z-]+)="([^"]*)"`)
+	areas     = regexp.MustCompile(`(?s)<textarea [^>]*name="([^"]+)"[^>]*>(.*?)</textarea>`)
+	selects   = regexp.MustCompile(`(?s)<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>`)
+	selected  = regexp.MustCompile(`<option value="([^"]*)" selected`)
+)
+
+// send sends the form for an address, with some fields set.
+func (p *page) send(action string, set ...string) *page {
+	p.t.Helper()
+	form := p.fields(action)
+	for i := 0; i < len(set); i += 2 {
+		form.Set(set[i], set[i+1])
+	}
+	return p.do("POST", action, form)
+}
+
+func TestContactOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := open(t, apitest.New(t, d), access.Member)
+		created := b.get("/contacts/new").want(200).send("/contacts/new", "lastName", "Müller", "firstName", "Brigitte", "mobile", "0176 04069063", "tags", "Mandant\r\nErb, recht").want(303)
+		detail := b.get(created.Location).want(200, "Brigitte Müller", `href="tel:017604069063"`, "Erb, recht")
+		b.get("/contacts").want(200, "Müller, Brigitte")
+
+		edited := b.get(created.Location+"/edit").want(200).send(created.Location, "mobile", "", "address.city", "Köln")
+		edited.want(303)
+		if got := b.get(created.Location).want(200, "Köln").Body; strings.Contains(got, "04069063") {
+			t.Error("a number that was removed is still there")
+		}
+		b.get(created.Location+"/edit").send(created.Location, "email", "nobody").want(422, `aria-invalid="true"`, `value="nobody"`)
+		b.get(created.Location).send(created.Location + "/delete").want(303)
+		b.get(created.Location).want(404)
+		_ = detail
+	})
+}
+
+// TestTwoPeopleEditAContact sends two forms that were drawn at the same time (J8).
+func TestTwoPeopleEditAContact(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		ida := open(t, o, access.Member)
+		jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
+		path := ida.get("/contacts/new").send("/contacts/new", "lastName", "Müller", "mobile", "0176 04069063", "phone", "0221 1").want(303).Location
+		idas, jans := ida.get(path+"/edit"), jan.get(path+"/edit")
+		idas.send(path, "mobile", "0176 04069064", "jobTitle", "Richterin").want(303)
+
+		// Jan changed another member, and the same one to another value.
+		merge := jans.send(path, "mobile", "0151 2233445", "phone", "0221 2").want(409, "0176 04069063", "0176 04069064", "0151 2233445", "Richterin", "Funktion")
+		ida.get(path).want(200, "0176 04069064", "0221 1")
+		merge.send(path).want(303)
+		ida.get(path).want(200, "0151 2233445", "0221 2", "Richterin")
+
+		// Members that only one of them changed are merged without a question.
+		idas, jans = ida.get(path+"/edit"), jan.get(path+"/edit")
+		idas.send(path, "mobile", "1").want(303)
+		jans.send(path, "phone", "2", "lastName", "Meier").want(303)
+		ida.get(path).want(200, "Meier", `tel:1"`, `tel:2"`)
+
+		// Whoever keeps what is stored, and who types a third value, gets it.
+		idas, jans = ida.get(path+"/edit"), jan.get(path+"/edit")
+		idas.send(path, "mobile", "11", "phone", "22").want(303)
+		jans.send(path, "mobile", "111", "phone", "222").want(409).
+			send(path, "pick.mobile", "theirs", "pick.phone", "other", "phone", "2222").want(303)
+		ida.get(path).want(200, `tel:11"`, `tel:2222"`)
+
+		// A form of a record that is deleted meanwhile creates it anew.
+		jans = jan.get(path + "/edit")
+		ida.get(path).send(path + "/delete").want(303)
+		again := jans.send(path, "mobile", "333").want(409, "gelöscht").send("/contacts/new").want(303)
+		if again.Location == path {
+			t.Error("a deleted contact came back under its old address")
+		}
+		ida.get(again.Location).want(200, "Meier", `tel:333"`)
+	})
+}
+
+// TestFormIsSentTwice repeats a form, as a browser does after a line that died.
+func TestFormIsSentTwice(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := open(t, apitest.New(t, d), access.Member)
+		form := b.get("/contacts/new")
+		first := form.send("/contacts/new", "lastName", "Berg").want(303)
+		if second := form.send("/contacts/new", "lastName", "Berg").want(303); second.Location != first.Location {
+			t.Errorf("a form that was sent twice made two contacts: %s and %s", first.Location, second.Location)
+		}
+		edit := b.get(first.Location + "/edit")
+		edit.send(first.Location, "mobile", "1").want(303)
+		edit.send(first.Location, "mobile", "1").want(303)
+		b.get(first.Location).want(200, `tel:1"`)
+	})
+}
+
+func TestPagesAskToSignIn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		path := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg").want(303).Location
+		form := b.get(path + "/edit")
+		cookie := b.cookie
+		b.cookie = ""
+		if got := b.get("/contacts?q=a").want(303).Location; got != "/signin?next=%2Fcontacts%3Fq%3Da" {
+			t.Errorf("a caller without a session is led to %s", got)
+		}
+		// What was typed waits for the sign-in.
+		form.send(path, "mobile", "0176 1").want(401, "0176 1", "abgelaufen")
+		b.cookie = cookie
+		b.get(path).want(200)
+
+		// A token of nobody, of somebody else or of another form's person is refused.
+		for _, token := range []string{"", "x", o.Session(o.As(access.Member).Principal)} {
+			form.send(path, "form", token, "mobile", "0176 2").want(422, "noch nichts", "0176 2")
+		}
+		if got := b.do("POST", path, form.fields(path), "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); got.Status != 403 {
+			t.Errorf("a form of another site: %d", got.Status)
+		}
+	})
+}
+
+// TestForeignRecordsAreNotFound compares an unknown id with one of another person.
+func TestForeignRecordsAreNotFound(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		ida := open(t, o, access.Member)
+		jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
+		path := ida.get("/contacts/new").send("/contacts/new", "lastName", "Geheim", "visibility", "private").want(303).Location
+		hidden, unknown := jan.get(path).want(404), jan.get(path[:len(path)-1]+"0").want(404)
+		if strings.Contains(hidden.main(), "Geheim") || hidden.main() != unknown.main() {
+			t.Errorf("a hidden record differs from an unknown one:\n%s\n%s", hidden.main(), unknown.main())
+		}
+		jan.get("/contacts").want(200)
+		ida.get("/contacts").want(200, "Geheim")
+	})
+}

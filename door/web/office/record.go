@@ -1,0 +1,321 @@
+package office
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"kartei/kit/fault"
+)
+
+// recordPage is what the page of a record shows.
+type recordPage struct {
+	family *family
+	record values
+	// names are the names of what the record refers to, by id.
+	names map[string]string
+	// tasks, documents and contacts refer to the record. Those of a family that the
+	// person may not read are nil.
+	tasks, documents, contacts []values
+	history                    []change
+	// list is the list that the record was opened from.
+	list recordList
+	// mayWrite says that the person may change the record.
+	mayWrite bool
+	// edit is the form of the member that is edited in place, or nil.
+	edit *recordForm
+	// editing is the name of that member.
+	editing string
+}
+
+// change is an entry of the history of a record.
+type change struct {
+	Time      string   `json:"changedAt"`
+	Act       string   `json:"act"`
+	Members   []string `json:"members"`
+	Principal string   `json:"principalId"`
+	Door      string   `json:"door"`
+	Revision  int64    `json:"revision"`
+}
+
+// showRecord serves the page of a record.
+func showRecord(f *family) func(*request) view {
+	return func(v *request) view { return v.record(f, v.PathValue("id")) }
+}
+
+// record draws the page of a record.
+func (v *request) record(f *family, id string) view {
+	p := recordPage{family: f, names: map[string]string{}, mayWrite: v.session.may(f.write)}
+	refer := func(to *family, member string, into *[]values, order string) func() error {
+		return func() (err error) {
+			if v.session.may(to.read) {
+				*into, err = v.referring(to, member, id, order)
+			}
+			return err
+		}
+	}
+	reads := []func() error{
+		func() (err error) {
+			p.record, err = v.get(f, id)
+			return err
+		},
+		func() (err error) {
+			p.list, err = f.list(v, listingOf(v.URL.Query()))
+			return err
+		},
+		func() (err error) {
+			p.history, err = v.history(id)
+			return err
+		},
+		refer(&tasks, f.object+"Id", &p.tasks, "-updatedAt"),
+		refer(&documents, f.object+"Id", &p.documents, "-updatedAt"),
+	}
+	if f == &companies {
+		reads = append(reads, refer(&contacts, "companyId", &p.contacts, "-updatedAt"))
+	}
+	if err := together(reads...); err != nil {
+		return v.failed(err)
+	}
+	if err := f.resolve(v, p.names, p.record); err != nil {
+		return v.failed(err)
+	}
+	if err := v.namesOf(people(p.history), p.names); err != nil {
+		return v.failed(err)
+	}
+	if name := v.URL.Query().Get("edit"); p.mayWrite && f.has(name) {
+		p.editing = name
+		p.edit = &recordForm{family: f, id: id, was: p.record, typed: p.record, revision: revisionOf(p.record), token: v.mint(), names: p.names}
+	}
+	return v.ok(f.heading(p.record), f.name, recordView(v, p))
+}
+
+// historyShown is the number of changes that the page of a record shows.
+const historyShown = 10
+
+// history returns the last changes of a record.
+func (v *request) history(id string) ([]change, error) {
+	found, err := ask[struct {
+		Data []change `json:"data"`
+	}](v, "records.history", arguments{body: map[string]any{"id": id, "limit": historyShown}})
+	return found.Data, err
+}
+
+// people returns the ids of those who made changes.
+func people(history []change) []string {
+	var ids []string
+	for _, c := range history {
+		if c.Principal != "" {
+			ids = append(ids, c.Principal)
+		}
+	}
+	return ids
+}
+
+// has reports whether a family has a member that can be typed.
+func (f *family) has(name string) bool { return slices.Contains(f.names(), name) }
+
+// referring returns the first records of a family that name a record.
+func (v *request) referring(f *family, member, id, order string) ([]values, error) {
+	q := url.Values{member: {id}, "sort": {order}, "limit": {"10"}}
+	if f == &tasks {
+		q.Set("status", "open")
+	}
+	page, err := ask[listed](v, f.name+".list", arguments{query: q})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]values, len(page.Data))
+	for i, raw := range page.Data {
+		if list[i], err = flatten(raw); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// showList serves the list of a family.
+func showList(f *family) func(*request) view {
+	return func(v *request) view {
+		l, err := f.list(v, listingOf(v.URL.Query()))
+		if err != nil && !fault.Is(err, fault.CursorMismatch) {
+			return v.failed(err)
+		}
+		if err != nil { // an address of yesterday: the list begins anew
+			return v.seeOther(listingOf(v.URL.Query()).from("").at("/" + f.name))
+		}
+		return v.ok(f.many.In(v.words.Language), f.name, listView(v, l))
+	}
+}
+
+// recordForm is a form as it is drawn: for a new record, for a change, or for a
+// decision between two changes.
+type recordForm struct {
+	family *family
+	// id is empty for a new record.
+	id string
+	// was has the values that the person saw, and typed those of the fields.
+	was, typed values
+	revision   int64
+	names      map[string]string
+	token      string
+	// problem is why the form was not stored, and wrong the messages by field.
+	problem *fault.Fault
+	wrong   map[string]string
+	// conflicts need a decision. by is who stored the other change.
+	conflicts []conflict
+	theirs    []string
+	// gone says that the record was deleted while the form was open.
+	gone bool
+}
+
+// showForm serves the form of a new record, filled from the address, or of a
+// change.
+func showForm(f *family) func(*request) view {
+	return func(v *request) view {
+		form := recordForm{family: f, id: v.PathValue("id"), typed: values{}, token: v.mint(), names: map[string]string{}}
+		if form.id != "" {
+			record, err := v.get(f, form.id)
+			if err != nil {
+				return v.failed(err)
+			}
+			form.was, form.typed, form.revision = record, record, revisionOf(record)
+		}
+		for _, m := range f.fields {
+			if given := v.URL.Query().Get(m.name); given != "" && form.id == "" {
+				form.typed[m.name] = given
+			}
+		}
+		return v.draw(form, http.StatusOK)
+	}
+}
+
+// draw draws a form.
+func (v *request) draw(form recordForm, status int) view {
+	if err := form.family.resolve(v, form.names, form.typed); err != nil {
+		return v.failed(err)
+	}
+	title := v.words.Say("Neu: ", "New: ") + form.family.one.In(v.words.Language)
+	if form.id != "" {
+		title = v.words.Say("Bearbeiten: ", "Edit: ") + form.family.heading(form.was)
+	}
+	out := v.ok(title, form.family.name, formView(v, form))
+	out.status = status
+	return out
+}
+
+// createRecord stores a new record.
+func createRecord(f *family) func(*request) view {
+	return func(v *request) view {
+		typed := v.form.values(f.names())
+		a := v.do(f.name+".create", arguments{body: typed.body(), once: v.form.token})
+		if a.Fault != nil {
+			return v.refusedForm(recordForm{family: f, typed: typed, token: v.form.token, names: map[string]string{}}, a.Fault)
+		}
+		path := "/" + f.name
+		if record, err := flatten(a.Body); err == nil && record["id"] != "" {
+			path += "/" + record["id"]
+		}
+		if v.form.Get("next") != "" {
+			path = "/" + f.name + "/new?" + url.Values{"companyId": {typed["companyId"]}}.Encode()
+		}
+		return v.seeOther(path)
+	}
+}
+
+// saveRecord stores the form of a change, or a single field of it.
+func saveRecord(f *family) func(*request) view {
+	return func(v *request) view {
+		id := v.PathValue("id")
+		typed := v.decided(f)
+		was := values{}
+		for name := range typed {
+			was[name] = v.form.was[name]
+		}
+		form := recordForm{family: f, id: id, was: was, typed: typed, revision: v.form.revision, token: v.form.token, names: map[string]string{}}
+		s, err := v.save(f, id, was, typed, v.form.revision)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			form.gone, form.id = true, ""
+			return v.draw(form, http.StatusConflict)
+		case err != nil:
+			return v.refusedForm(form, asFault(err))
+		case s.Merge != nil:
+			form.was, form.typed, form.revision = s.Record, typed, revisionOf(s.Record)
+			form.conflicts, form.theirs, form.token = s.Merge.Conflicts, s.Merge.Theirs, v.mint()
+			for name, value := range s.Merge.Values {
+				form.typed[name] = value
+			}
+			return v.draw(form, http.StatusConflict)
+		}
+		return v.done("/"+f.name+"/"+id, v.changeNote(f, id, s))
+	}
+}
+
+// refusedForm draws a form again, with everything that was typed, and says why it
+// was not stored.
+func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
+	form.problem, form.wrong = f, fieldTexts(f, v.words.Language)
+	if f.Code == fault.IdempotencyPayloadMismatch { // sent once, then changed and sent again
+		form.token = v.mint()
+	}
+	return v.draw(form, f.Code.Status())
+}
+
+// decided returns the values that were typed. In a form with conflicts, a field
+// pick.NAME says whose value holds: theirs, mine or another one.
+func (v *request) decided(f *family) values {
+	typed := v.form.values(f.names())
+	for name := range typed {
+		switch v.form.Get("pick." + name) {
+		case "theirs":
+			typed[name] = v.form.was[name]
+		case "mine":
+			typed[name] = normal(v.form.Get("mine." + name))
+		}
+	}
+	return typed
+}
+
+// deleteRecord erases a record. The dialog before it said that this is final.
+func deleteRecord(f *family) func(*request) view {
+	return func(v *request) view {
+		a := v.do(f.name+".delete", arguments{id: v.PathValue("id"), match: v.form.revision, once: v.form.token})
+		switch {
+		case a.is(fault.NotFound): // somebody else was quicker, or it was sent twice
+		case a.is(fault.PreconditionFailed):
+			return v.done("/"+f.name+"/"+v.PathValue("id"), &toast{Bad: true, Text: v.words.Say(
+				"Nicht gelöscht: Der Datensatz wurde inzwischen geändert. Bitte sehen Sie ihn noch einmal an.",
+				"Not deleted: the record was changed meanwhile. Please look at it again.")})
+		case a.Fault != nil:
+			return v.failed(a.Fault)
+		}
+		return v.done("/"+f.name, &toast{Text: v.words.Say("Gelöscht.", "Deleted.")})
+	}
+}
+
+// names returns the names of the members that a form may have.
+func (f *family) names() []string {
+	names := make([]string, len(f.fields))
+	for i, m := range f.fields {
+		names[i] = m.name
+	}
+	return names
+}
+
+// field returns the description of a member.
+func (f *family) field(name string) field {
+	for _, m := range f.fields {
+		if m.name == name {
+			return m
+		}
+	}
+	return field{name: name, label: text(name, name)}
+}
+
+// revisionOf returns the revision of a record.
+func revisionOf(record values) int64 {
+	n, _ := strconv.ParseInt(cmp.Or(record["revision"], "0"), 10, 64)
+	return n
+}

@@ -1,0 +1,221 @@
+package office
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"kartei/api"
+	"kartei/door/web/say"
+	"kartei/kit/fault"
+)
+
+// request is one request for a page.
+type request struct {
+	*http.Request
+	office  *handler
+	w       http.ResponseWriter
+	page    *Page
+	sandbox bool
+	nonce   string
+	// token is the text of the session's cookie.
+	token string
+	// session describes the caller. It is empty on pages for everyone.
+	session session
+	words   say.Words
+	// naming guards maps of names while calls run side by side.
+	naming sync.Mutex
+	// form is the submitted form of a POST.
+	form *form
+}
+
+// view is what a page answers with: a status and a component, or a redirect.
+type view struct {
+	status int
+	body   component
+	// to is the address of a redirect.
+	to string
+	// next is the page that is shown in place of a redirect.
+	next *http.Request
+}
+
+// component draws itself as HTML. templ.Component is one.
+type component interface {
+	Render(ctx context.Context, w io.Writer) error
+}
+
+// page returns the handler of a row of Pages.
+func (h *handler) page(p *Page, sandbox bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &request{Request: r, office: h, w: w, page: p, sandbox: sandbox, nonce: newNonce()}
+		setHeaders(w.Header(), v.nonce)
+		v.words = say.Words{Language: languageOf(r), Now: h.Clock.Now()}
+		v.show(v.serve())
+	})
+}
+
+// serve runs the checks of every page, and then the page.
+func (v *request) serve() view {
+	if c := v.CookiesNamed(v.office.cookie); len(c) > 0 {
+		v.token = c[0].Value
+	}
+	if v.Method == http.MethodPost {
+		f, err := readForm(v.w, v.Request)
+		if err != nil {
+			return v.failed(err)
+		}
+		v.form = f
+	}
+	if v.page.For != open {
+		switch err := v.identify(); {
+		case fault.Is(err, fault.Unauthenticated):
+			return v.askToSignIn()
+		case err != nil:
+			return v.failed(err)
+		}
+	}
+	if v.form != nil && !v.office.tokens.valid(v.form.token, v.session.Principal.ID) {
+		return v.sendAgain(http.StatusUnprocessableEntity, v.words.Say(
+			"Dieses Formular ist älter als einen Tag oder gehört zu einer anderen Anmeldung. Gespeichert wurde noch nichts.",
+			"This form is older than a day, or belongs to another sign-in. Nothing was stored yet."))
+	}
+	return v.page.Serve(v)
+}
+
+// show sends a view.
+func (v *request) show(out view) {
+	switch {
+	case out.to != "":
+		http.Redirect(v.w, v.Request, out.to, http.StatusSeeOther)
+		return
+	case out.next != nil:
+		v.office.pages.ServeHTTP(v.w, out.next)
+		return
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.Header().Set("Content-Language", string(v.words.Language))
+	v.w.WriteHeader(out.status)
+	if v.Method == http.MethodHead {
+		return
+	}
+	if err := out.body.Render(v.Context(), v.w); err != nil && v.Context().Err() == nil {
+		v.office.Logger.Error("a page could not be drawn", slog.String("page", v.page.Path), slog.Any("error", err))
+	}
+}
+
+// identify asks who is calling.
+func (v *request) identify() error {
+	if v.token == "" {
+		return fault.New(fault.Unauthenticated)
+	}
+	s, err := ask[session](v, "session.get", arguments{})
+	if err != nil {
+		return err
+	}
+	v.session = s
+	v.words = s.words(v.words)
+	return nil
+}
+
+// arguments are those of a call of a row.
+type arguments struct {
+	id    string
+	query url.Values
+	body  any
+	// match is the revision that a change expects, for If-Match. Zero sends none.
+	match int64
+	// once is the idempotency key.
+	once string
+}
+
+// answer is the answer to a call.
+type answer struct {
+	*api.Response
+}
+
+// do calls a row of one of the two tables. A page calls only rows that its line in
+// Pages names; another one is an error of the program.
+func (v *request) do(row string, args arguments) answer {
+	if row != "session.get" && !slices.Contains(strings.Fields(v.page.Rows), row) {
+		return answer{&api.Response{Status: 500, Fault: fault.Wrap(fmt.Errorf("the page %s calls %s, which its line does not name", v.page.Path, row))}}
+	}
+	by := api.Caller{Door: api.Web, Credential: api.Cookie(v.token, v.sandbox), Address: v.office.Address(v.Request), Header: map[string][]string{
+		"Accept-Language": {string(v.words.Language)},
+	}}
+	if args.match > 0 {
+		by.Header["If-Match"] = []string{`"r` + strconv.FormatInt(args.match, 10) + `"`}
+	}
+	if args.once != "" {
+		by.Header["Idempotency-Key"] = []string{args.once}
+	}
+	r, err := api.Send(v.Context(), v.office.API, by, row, api.Arguments{ID: args.id, Query: args.query, Body: args.body})
+	if err != nil {
+		return answer{&api.Response{Status: 500, Fault: fault.From(err)}}
+	}
+	return answer{r}
+}
+
+// is reports whether the call was refused with a code.
+func (a answer) is(code fault.Code) bool { return a.Fault != nil && a.Fault.Code == code }
+
+// err returns the fault, or nil.
+func (a answer) err() error {
+	if a.Fault == nil {
+		return nil
+	}
+	return a.Fault
+}
+
+// ask calls a row and decodes its answer.
+func ask[T any](v *request, row string, args arguments) (out T, err error) {
+	a := v.do(row, args)
+	if err := a.err(); err != nil {
+		return out, err
+	}
+	if len(a.Body) > 0 {
+		err = decode(a.Body, &out)
+	}
+	return out, err
+}
+
+// url returns the address of a page of the environment that the request is about.
+func (v *request) url(path string) string {
+	if v.sandbox {
+		return sandboxPath + path
+	}
+	return path
+}
+
+// mint returns a token for a new form.
+func (v *request) mint() string { return v.office.tokens.mint(v.session.Principal.ID) }
+
+// seeOther redirects to a page after a change.
+func (v *request) seeOther(path string) view { return view{to: v.url(path)} }
+
+// asFault returns the fault of an error.
+func asFault(err error) *fault.Fault {
+	if f, is := errors.AsType[*fault.Fault](err); is {
+		return f
+	}
+	return fault.Wrap(err)
+}
+
+// fieldTexts returns the messages of a fault by field.
+func fieldTexts(f *fault.Fault, in fault.Language) map[string]string {
+	texts := map[string]string{}
+	for _, field := range f.Fields {
+		name, _, _ := strings.Cut(field.Name, "[")
+		if texts[name] == "" {
+			texts[name] = field.Message(in)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,79 @@
+package office
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"kartei/door/web/say"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+)
+
+// session is the answer of session.get, as far as pages need it.
+type session struct {
+	ID        string `json:"id"`
+	Email     string `json:"email"`
+	Principal person `json:"principal"`
+	// Organization is the one that the page shows.
+	Organization struct {
+		ID        string `json:"id"`
+		Name      string `json:"name"`
+		SandboxOf string `json:"sandboxOf"`
+	} `json:"organization"`
+	// Scopes are what the person may do at present, sorted.
+	Scopes      []string     `json:"scopes"`
+	Administers bool         `json:"administers"`
+	Persons     []person     `json:"persons"`
+	FreshUntil  clock.Micros `json:"freshUntil"`
+	EndsAt      clock.Micros `json:"endsAt"`
+	// TimeZone is a name of the IANA time zone database.
+	TimeZone string `json:"timeZone"`
+	Theme    string `json:"theme"`
+	Density  string `json:"density"`
+	// KeysOff switches shortcuts of a single key off.
+	KeysOff bool `json:"keysOff"`
+	// Bell is the number of entries that were not read.
+	Bell int `json:"bell"`
+}
+
+// person is a person of the caller's account.
+type person struct {
+	ID               string `json:"id"`
+	Name             string `json:"name"`
+	Role             string `json:"role"`
+	Language         string `json:"language"`
+	OrganizationID   string `json:"organizationId"`
+	OrganizationName string `json:"organizationName"`
+}
+
+// may reports whether the person has a scope.
+func (s *session) may(scope string) bool {
+	_, found := slices.BinarySearch(s.Scopes, scope)
+	return found
+}
+
+// words returns how the pages speak to the person.
+func (s *session) words(w say.Words) say.Words {
+	w.Language = fault.German
+	if s.Principal.Language == string(fault.English) {
+		w.Language = fault.English
+	}
+	if zone, err := time.LoadLocation(first(s.TimeZone, "Europe/Berlin")); err == nil {
+		w.Zone = zone
+	}
+	return w
+}
+
+// languageOf returns the language of a page for a caller who is not known yet.
+func languageOf(r *http.Request) fault.Language {
+	if r.URL.Query().Get("lang") == string(fault.English) {
+		return fault.English
+	}
+	return fault.Preferred(r.Header["Accept-Language"])
+}
+
+// decode decodes the answer of a row. Members that a page does not need are
+// ignored.
+func decode(body []byte, into any) error { return json.Unmarshal(body, into) }

@@ -1,0 +1,193 @@
+package office
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"kartei/door/web/look"
+	"kartei/kit/fault"
+)
+
+// look returns what every part of a page knows.
+func (v *request) look() look.View {
+	root := ""
+	if v.sandbox {
+		root = sandboxPath
+	}
+	return look.View{
+		Words: v.words, Nonce: v.nonce, Root: root, Asset: v.office.Asset,
+		Theme: v.session.Theme, Compact: v.session.Density == "compact", Keys: !v.session.KeysOff,
+	}
+}
+
+// frame returns what stands around a page of the application.
+func (v *request) frame(title, here string) look.Frame {
+	return look.Frame{
+		View: v.look(), Title: title, Here: here,
+		Person: v.session.Principal.Name, Organization: v.session.Organization.Name,
+		OtherOrganizations: len(v.session.Persons) > 1, Bell: v.session.Bell, Query: v.URL.Query().Get("q"),
+		May:     func(family, verb string) bool { return v.session.may(family + ":" + verb) },
+		SignOut: v.mint(),
+	}
+}
+
+// ok answers with a page of the application.
+func (v *request) ok(title, here string, content component) view {
+	note, _ := v.Context().Value(noteKey{}).(*toast)
+	return view{status: http.StatusOK, body: appPage(v.frame(title, here), content, note)}
+}
+
+// noteKey is the key of the note in the context of a page that is shown after a
+// change.
+type noteKey struct{}
+
+// done ends a change: it shows the page at path. With a script the answer is the page
+// itself, with a note that can take the change back. Without one it is a redirect, so
+// that reloading sends nothing again.
+func (v *request) done(path string, note *toast) view {
+	if v.Header.Get("HX-Request") == "" {
+		return v.seeOther(path)
+	}
+	next := v.Clone(context.WithValue(v.Context(), noteKey{}, note))
+	next.Method, next.Body, next.PostForm, next.URL = http.MethodGet, http.NoBody, nil, &url.URL{Path: v.url(path)}
+	if i := strings.IndexByte(path, '?'); i >= 0 {
+		next.URL = &url.URL{Path: v.url(path[:i]), RawQuery: path[i+1:]}
+	}
+	v.w.Header().Set("HX-Push-Url", v.url(path))
+	return view{next: next}
+}
+
+// here returns the path of this page with another value of a parameter. An empty
+// value removes it.
+func (v *request) here(parameter, value string) string {
+	q := v.URL.Query()
+	q.Set(parameter, value)
+	if value == "" {
+		q.Del(parameter)
+	}
+	path := strings.TrimPrefix(v.URL.Path, v.look().Root)
+	if len(q) > 0 {
+		path += "?" + q.Encode()
+	}
+	return path
+}
+
+// swap returns the attributes of a link that replaces the content of the page,
+// without loading it anew.
+func (v *request) swap(path string) look.Hx {
+	return v.look().Get(path).Target("#main").Select("#main").Morph()
+}
+
+// swapForm is swap for a form.
+func (v *request) swapForm(path string) look.Hx {
+	return v.look().Post(path).Target("#main").Select("#main").Morph()
+}
+
+// problemPage is a page about a refusal.
+type problemPage struct {
+	Title, Text string
+	// Wait is the time after which to try again, zero if that does not help.
+	Wait time.Duration
+	// Again is the form that can be sent again, or nil.
+	Again *again
+	// RequestID is shown for errors of the program.
+	RequestID string
+}
+
+// again is a form that was not stored, and that can be sent again as it is.
+type again struct {
+	Action string
+	Token  string
+	Fields url.Values
+}
+
+// failed answers with a page about an error. What is refused for a while can be sent
+// again from there, with the same token, so nothing happens twice.
+func (v *request) failed(err error) view {
+	f := asFault(err)
+	if f.Code == fault.Unauthenticated {
+		return v.askToSignIn()
+	}
+	p := problemPage{Title: f.Title(v.words.Language), Text: f.DetailIn(v.words.Language), Wait: f.Wait()}
+	switch f.Code {
+	case fault.NotFound:
+		p.Title, p.Text = v.words.Say("Nicht gefunden", "Not found"), v.words.Say(
+			"Diese Seite gibt es nicht, oder Sie dürfen sie nicht sehen.",
+			"This page does not exist, or you may not see it.")
+	case fault.RateLimited, fault.Overloaded, fault.APIPaused, fault.InstancePending, fault.Upstream:
+		if v.form != nil {
+			p.Again = v.again(v.form.token)
+		}
+	case fault.Internal:
+		v.office.Logger.Error("a page failed", "page", v.page.Path, "error", err)
+	}
+	return v.problem(f.Code.Status(), p)
+}
+
+// sendAgain asks the person to confirm a form once more. Nothing was stored.
+func (v *request) sendAgain(status int, why string) view {
+	return v.problem(status, problemPage{Title: v.words.Say("Bitte noch einmal senden", "Please send again"), Text: why, Again: v.again(v.mint())})
+}
+
+// again returns the submitted form.
+func (v *request) again(token string) *again {
+	fields := url.Values{}
+	for name, list := range v.PostForm {
+		if name != tokenField {
+			fields[name] = list
+		}
+	}
+	return &again{Action: v.URL.Path, Token: token, Fields: fields}
+}
+
+// problem draws a page about a refusal: within the application if the caller is
+// known.
+func (v *request) problem(status int, p problemPage) view {
+	if v.session.ID == "" {
+		return view{status: status, body: cardPage(v.look(), p.Title, problemView(v, p))}
+	}
+	return view{status: status, body: appPage(v.frame(p.Title, ""), problemView(v, p), nil)}
+}
+
+// askToSignIn sends a caller without a session to the sign-in page, and back
+// afterwards. A form that was being sent travels with it: see signInPage.
+func (v *request) askToSignIn() view {
+	if v.Method != http.MethodPost {
+		target := v.URL.Path
+		if q := v.URL.RawQuery; q != "" {
+			target += "?" + q
+		}
+		if target == "/" {
+			return v.signInForm(signInForm{}, http.StatusOK)
+		}
+		return view{to: "/signin?" + url.Values{"next": {target}}.Encode()}
+	}
+	return v.signInForm(signInForm{Resume: v.again(v.form.token), Notice: v.words.Say(
+		"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, ist noch da: Melden Sie sich an, dann wird es gesendet.",
+		"Your sign-in has ended. What you entered is still here: sign in, and it will be sent.")}, http.StatusUnauthorized)
+}
+
+// denyForeign answers a change that a page of another origin sent.
+func (h *handler) denyForeign(w http.ResponseWriter, r *http.Request) {
+	v := &request{Request: r, office: h, w: w, page: &Page{Path: r.URL.Path}, nonce: newNonce()}
+	setHeaders(w.Header(), v.nonce)
+	v.words.Language = languageOf(r)
+	v.show(v.problem(http.StatusForbidden, problemPage{
+		Title: v.words.Say("Abgelehnt", "Refused"),
+		Text: v.words.Say("Diese Änderung kam von einer fremden Seite und wurde nicht ausgeführt.",
+			"This change came from another site and was not carried out."),
+	}))
+}
+
+// local returns a path of this site to return to, or /. A foreign address, also one
+// that only looks like a path, is not followed.
+func local(target string) string {
+	u, err := url.Parse(target)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(target, "\\\r\n\t") {
+		return "/"
+	}
+	return u.RequestURI()
+}

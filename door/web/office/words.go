@@ -1,0 +1,34 @@
+package office
+
+import "strings"
+
+// concat returns the elements of all lists.
+func concat[T any](lists ...[]T) []T {
+	var all []T
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// present returns the texts that are not empty.
+func present(texts ...string) []string {
+	var list []string
+	for _, t := range texts {
+		if t != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// joined joins the texts that are not empty.
+func joined(between string, texts ...string) string { return strings.Join(present(texts...), between) }
+
+// first returns the first text that is not empty.
+func first(texts ...string) string {
+	if list := present(texts...); len(list) > 0 {
+		return list[0]
+	}
+	return ""
+}
