@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/rand"
 	"net/http"
+	"strings"
 	"time"
 
 	"kartei/door/web/look"
@@ -24,10 +25,15 @@ func (h *handler) styleguide(w http.ResponseWriter, r *http.Request) {
 		Words: say.Words{Language: language(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"), Keys: true,
 		Asset: func(name string) string { return h.assets.urls[name] },
 	}
-	frame := look.Frame{
+	frame := look.Frame{Find: pathStyleguide + "/find",
+
 		View: view, Title: view.Say("Bausteine", "Parts"), Here: "contacts", Person: "Ida Morgen", Organization: "Kanzlei Morgenstern", Bell: 3,
 	}
-	if err := look.Styleguide(frame).Render(r.Context(), w); err != nil {
+	page := look.Styleguide(frame)
+	if r.URL.Path != pathStyleguide {
+		page = look.StyleOptions(view, r.URL.Query().Get("q"), strings.HasSuffix(r.URL.Path, "/find"))
+	}
+	if err := page.Render(r.Context(), w); err != nil {
 		h.fail(w, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"kartei/api/openapi"
@@ -47,4 +48,50 @@ func TestStyleguideIsOff(t *testing.T) {
 	if w := get(t, newHandler(t), "/styleguide"); w.Code != 404 {
 		t.Errorf("%d", w.Code)
 	}
+}
+
+// fieldOf is the field of companies of the page of parts.
+const fieldOf = `document.querySelector("#f-companyId")`
+
+// A combobox asks while one types, moves by arrows, and keeps an id beside the text.
+func TestCombobox(t *testing.T) {
+	server := styleguide(t)
+	tab := webtest.Start(t).Tab(webtest.View{Width: 1280})
+	tab.Open(server.URL + "/styleguide?lang=en")
+	webtest.Eval[any](tab, fieldOf+`.focus(), `+fieldOf+`.select(), null`)
+	tab.Type("in")
+	tab.Until(fieldOf + `.getAttribute("aria-activedescendant") === "f-companyId-list-0"`)
+	if got := webtest.Eval[string](tab, `document.querySelector("#f-companyId-list").innerText.replace(/\s+/g, " ")`); !strings.Contains(got, "Rheinbau") || !strings.Contains(got, "Lindner") {
+		t.Errorf("the list says %q", got)
+	}
+	tab.Press(webtest.Down)
+	tab.Press(webtest.Enter)
+	const values = `JSON.stringify([document.querySelector("[name=companyId]").value, ` + fieldOf + `.value, ` + fieldOf + `.getAttribute("aria-expanded"), document.activeElement.id])`
+	if got := webtest.Eval[string](tab, values); got != `["cmp_Blumen Lindner, Inhaberin Petra Lindner e. K.","Blumen Lindner, Inhaberin Petra Lindner e. K.","false","f-companyId"]` {
+		t.Errorf("chosen: %s", got)
+	}
+	tab.Type("x")
+	if got := webtest.Eval[string](tab, `document.querySelector("[name=companyId]").value`); got != "" {
+		t.Errorf("after typing on, the id is still %q", got)
+	}
+	tab.Until(`document.querySelector("#f-companyId-list").innerText.includes("Nothing found")`)
+	tab.Press(webtest.Escape)
+	if got := webtest.Eval[string](tab, fieldOf+`.getAttribute("aria-expanded")`); got != "false" {
+		t.Errorf("after Escape the list is open")
+	}
+	for _, found := range tab.Console() {
+		t.Error(found)
+	}
+}
+
+// Enter right behind the last key opens the first hit of what was typed, though the
+// answer is still on its way.
+func TestEnterWaitsForTheAnswer(t *testing.T) {
+	server := styleguide(t)
+	tab := webtest.Start(t).Tab(webtest.View{Width: 1280})
+	tab.Open(server.URL + "/styleguide?lang=en")
+	tab.Click("#find")
+	tab.Type("ulder")
+	tab.Press(webtest.Enter)
+	tab.Until(`location.search.includes("opened=0228")`)
 }

@@ -170,7 +170,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		file.serve(w, r, http.StatusOK)
 		return
 	}
-	if path == pathStyleguide && h.options.Styleguide {
+	if h.options.Styleguide && (path == pathStyleguide || strings.HasPrefix(path, pathStyleguide+"/")) {
 		h.styleguide(w, r)
 		return
 	}

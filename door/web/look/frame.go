@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -57,6 +58,8 @@ func (f Frame) mayWriteAny() bool { return len(f.creatable()) > 0 }
 func (f Frame) bellLabel() string {
 	return f.Plural(f.Bell, "Glocke: %d Hinweis", "Glocke: %d Hinweise", "Bell: %d notice", "Bell: %d notices")
 }
+
+func (f Frame) find() string { return cmp.Or(f.Find, "/search") }
 
 // bellCount is short, so that the bar keeps its form.
 func (f Frame) bellCount() string {
