@@ -42,6 +42,8 @@ var floors = [][]string{
 	{"access", "search", "requestlog", "config"},
 	// Whom Kartei tells, and what it remembers of who did what.
 	{"notify", "audit"},
+	// What proves a person.
+	{"access/signin"},
 	// What an operation is handed.
 	{"app"},
 	// The change log, which records append to.

@@ -51,6 +51,8 @@ const (
 
 	selectSandboxSession = sessionColumns + `join organizations o on o.sandbox_of = s.organization where s.token_hash = $1`
 	selectSessionByID    = sessionColumns + `join organizations o on coalesce(o.sandbox_of, o.number) = s.organization where s.id = $1 and o.number = $2`
+	renewSession         = `update sessions set token_hash = $2, fresh_until = $3 where id = $1 and ended_at = 0`
+	moveSession          = `update sessions set token_hash = $2, organization = $3, principal_id = $4 where id = $1 and ended_at = 0`
 	updateSessionSeen    = `update sessions set last_seen_at = $2 where id = $1 and last_seen_at < $2`
 )
 
@@ -68,6 +70,28 @@ func BeginSession(ctx context.Context, tx db.Tx, now clock.Micros, n NewSession)
 	_, err = tx.Exec(ctx, insertSession, name, HashToken(token), n.Account, n.Organization, n.Principal, now, now.Add(lifetime),
 		clock.Micros(idle/time.Microsecond), now.Add(SignInFresh), n.Address, n.Agent)
 	return token, name, err
+}
+
+// RenewSession gives a session a new token, and makes its sign-in recent until a
+// time. Requests with the old token are refused.
+func RenewSession(ctx context.Context, tx db.Tx, name string, freshUntil clock.Micros) (token string, err error) {
+	token = NewToken()
+	return token, changed(tx.Exec(ctx, renewSession, name, HashToken(token), freshUntil))
+}
+
+// MoveSession lets a session go on as another person of its account, with a new
+// token.
+func MoveSession(ctx context.Context, tx db.Tx, name string, organization int64, principal string) (token string, err error) {
+	token = NewToken()
+	return token, changed(tx.Exec(ctx, moveSession, name, HashToken(token), organization, principal))
+}
+
+// changed returns err, or a conflict if nothing changed.
+func changed(n int64, err error) error {
+	if err == nil && n == 0 {
+		err = db.ErrConflict
+	}
+	return err
 }
 
 // NewToken returns 256 random bits as text.

@@ -29,6 +29,9 @@ func newThrottle(limit int, window time.Duration, max int) *throttle {
 	return &throttle{limit: limit, window: window, max: max, failures: make(map[netip.Addr]failures)}
 }
 
+// Network returns the unit in which guesses from an address are counted: see source.
+func Network(from netip.Addr) netip.Addr { return source(from.Unmap().WithZone("")) }
+
 // source returns the unit of counting for an address: an IPv4 address, or the
 // /64 of an IPv6 address. One customer can use all of a /64. Callers without an
 // address share the zero one.

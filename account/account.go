@@ -2,28 +2,209 @@ package account
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"kartei/access"
+	"kartei/access/signin"
+	"kartei/app"
 	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/notify"
 	"kartei/store/db"
 )
 
 const (
 	insertAccount = `insert into accounts (id, email, email_folded, created_at) values ($1, $2, $3, $4)`
 	joinAccount   = `update principals set account_id = $2 where id = $1`
+
+	accountColumns       = `select id, email, password, totp_secret, totp_step, totp_since, password_changed_at from accounts`
+	selectAccountByEmail = accountColumns + ` where email_folded = $1`
+	selectAccount        = accountColumns + ` where id = $1`
+	countPasskeys        = `select count(*) from passkeys where account_id = $1`
+	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
+
+	// selectPersons finds those persons of an account that can sign in.
+	selectPersons = `select p.id, p.name, p.role, p.language, o.id, o.name, o.number from principals p join organizations o on o.number = p.organization
+		where p.account_id = $1 and p.disabled = false and p.erased_at = 0 and o.state <> 'deleting' and o.erased_at = 0
+		order by o.name, p.id`
 )
 
 // Create stores a new account without a password, and returns its id. An address
 // that has an account is db.ErrDuplicate.
 func Create(ctx context.Context, tx db.Tx, now clock.Micros, email string) (string, error) {
 	name := id.New(id.Account)
+	return name, create(ctx, tx, now, name, email)
+}
+
+func create(ctx context.Context, tx db.Tx, now clock.Micros, name, email string) error {
 	_, err := tx.Exec(ctx, insertAccount, name, email, access.FoldEmail(email), now)
-	return name, err
+	return err
 }
 
 // Join makes a principal a person of an account.
 func Join(ctx context.Context, tx db.Tx, principal, account string) error {
 	_, err := tx.Exec(ctx, joinAccount, principal, account)
 	return err
+}
+
+// stored is an account as the database has it.
+type stored struct {
+	id, email       string
+	password        string
+	totp            string // sealed
+	totpStep        int64
+	totpSince       clock.Micros
+	passwordChanged clock.Micros
+}
+
+func scanAccount(row db.Row) (a stored, err error) {
+	err = row.Scan(&a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
+	return a, err
+}
+
+// byEmail returns the account of an address. An unknown address is the zero account:
+// what follows takes as long.
+func byEmail(ctx context.Context, tx db.Tx, email string) (stored, error) {
+	a, err := scanAccount(tx.QueryRow(ctx, selectAccountByEmail, access.FoldEmail(email)))
+	if errors.Is(err, db.ErrNoRows) {
+		return stored{}, nil
+	}
+	return a, err
+}
+
+func byID(ctx context.Context, tx db.Tx, account string) (stored, error) {
+	return scanAccount(tx.QueryRow(ctx, selectAccount, account))
+}
+
+// factors are the second factors of an account.
+type factors struct {
+	totp            bool
+	passkeys, codes int64
+}
+
+func (f factors) any() bool { return f.totp || f.passkeys > 0 }
+
+// methods returns the names of the factors that complete a password.
+func (f factors) methods() []string {
+	var m []string
+	if f.totp {
+		m = append(m, "totp")
+	}
+	if f.passkeys > 0 {
+		m = append(m, "passkey")
+	}
+	if f.codes > 0 {
+		m = append(m, "recoveryCode")
+	}
+	return m
+}
+
+func factorsOf(ctx context.Context, tx db.Tx, a *stored) (f factors, err error) {
+	f.totp = a.totp != ""
+	if err = tx.QueryRow(ctx, countPasskeys, a.id).Scan(&f.passkeys); err == nil {
+		err = tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.codes)
+	}
+	return f, err
+}
+
+// Person is a person of an account.
+type Person struct {
+	ID       string      `json:"id"`
+	Name     string      `json:"name"`
+	Role     access.Role `json:"role"`
+	Language string      `json:"language"`
+	// OrganizationID is the id of a live organization.
+	OrganizationID   string `json:"organizationId"`
+	OrganizationName string `json:"organizationName"`
+
+	home int64
+}
+
+func scanPerson(row db.Row) (p Person, err error) {
+	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Language, &p.OrganizationID, &p.OrganizationName, &p.home)
+	return p, err
+}
+
+func personsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) {
+	return db.List(ctx, tx, scanPerson, selectPersons, account)
+}
+
+// mail enqueues an email to an address, if the instance sends any. The mails of
+// accounts belong to no organization: an account may have several.
+func mail(ctx context.Context, c *app.Call, m notify.Message) error {
+	if !c.Services.Settings.Mails {
+		return nil
+	}
+	return c.Services.Settings.Notices.Send(ctx, c.Tx, 0, m)
+}
+
+// tell enqueues a message about the security of an account to its owner, in the
+// language of one of the persons.
+func tell(ctx context.Context, c *app.Call, account string, title, text fault.Text) error {
+	a, err := byID(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	in, err := languageOf(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	return mail(ctx, c, notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in) + "\n\n" + notYou.In(in)})
+}
+
+func languageOf(ctx context.Context, tx db.Tx, account string) (fault.Language, error) {
+	persons, err := personsOf(ctx, tx, account)
+	if err != nil || len(persons) == 0 {
+		return fault.German, err
+	}
+	return fault.Language(persons[0].Language), nil
+}
+
+var notYou = fault.Text{
+	DE: "Waren Sie das nicht, dann wenden Sie sich gleich an die Administration Ihrer Organisation.",
+	EN: "If this was not you, tell an admin of your organization at once.",
+}
+
+// desk returns what the sign-in needs.
+func desk(c *app.Call) *signin.Desk { return c.Services.SignIn }
+
+// attempt counts an attempt in a transaction of its own, since that of a refused
+// call is rolled back.
+func attempt(ctx context.Context, c *app.Call, limits ...signin.Limit) error {
+	return throttled(desk(c).DB.Write(ctx, func(tx db.Tx) error { return signin.Attempt(ctx, tx, c.Now, limits...) }))
+}
+
+// throttled turns a wait into 429, and a full queue of passwords too.
+func throttled(err error) error {
+	if left := signin.Waits(err); left > 0 {
+		return tooMany(left)
+	}
+	if errors.Is(err, signin.ErrBusy) {
+		return &fault.Fault{Code: fault.Overloaded, RetryAfter: time.Second, Cause: err}
+	}
+	return err
+}
+
+func tooMany(left time.Duration) error {
+	return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyAttempts}
+}
+
+var tooManyAttempts = fault.Text{
+	DE: "Zu viele Versuche. Bitte warten Sie einen Moment. Mit einem Passkey oder über „Kennwort vergessen“ können Sie sich gleich anmelden.",
+	EN: "Too many attempts. Please wait a moment. With a passkey, or by 'Forgot password', you can sign in at once.",
+}
+
+// unknown returns the one 404 for tickets and links.
+func unknown(err error) error {
+	if errors.Is(err, db.ErrNoRows) {
+		return &fault.Fault{Code: fault.NotFound, Detail: &noTicket}
+	}
+	return err
+}
+
+var noTicket = fault.Text{
+	DE: "Dieser Vorgang ist abgelaufen oder schon abgeschlossen. Bitte beginnen Sie von vorn.",
+	EN: "This has expired, or was completed already. Please start again.",
 }

@@ -3,9 +3,11 @@ package account
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"kartei/access"
+	"kartei/access/signin"
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -19,6 +21,8 @@ type Session struct {
 	Email string `json:"email"`
 	// Principal is the person that the session acts as.
 	Principal Person `json:"principal"`
+	// Preferences are how the person wants the pages to be.
+	Preferences Preferences `json:"preferences"`
 	// Organization is the one that the call acts in: a live one or its sandbox.
 	Organization access.OrganizationInfo `json:"organization"`
 	// Scopes are what the person may do at present, sorted. Administers says that
@@ -32,53 +36,181 @@ type Session struct {
 	// ExpiresAt is the end if no further call comes, EndsAt that at the latest.
 	ExpiresAt clock.Micros `json:"expiresAt"`
 	EndsAt    clock.Micros `json:"endsAt"`
-}
-
-// Person is a person of an account.
-type Person struct {
-	ID       string      `json:"id"`
-	Name     string      `json:"name"`
-	Role     access.Role `json:"role"`
-	Language string      `json:"language"`
-	// OrganizationID is the id of a live organization.
-	OrganizationID   string `json:"organizationId"`
-	OrganizationName string `json:"organizationName"`
+	Trusted   bool         `json:"trusted"`
 }
 
 const (
-	selectSession = `select s.account_id, a.email, s.expires_at from sessions s join accounts a on a.id = s.account_id
-		where s.id = $1 and s.principal_id = $2`
-	// selectPersons finds those persons of an account that can sign in.
-	selectPersons = `select p.id, p.name, p.role, p.language, o.id, o.name from principals p join organizations o on o.number = p.organization
-		where p.account_id = $1 and p.disabled = false and p.erased_at = 0 and o.state <> 'deleting' and o.erased_at = 0
-		order by o.name, p.id`
+	selectOwnSession = `select s.id, s.account_id, s.organization, s.expires_at, s.idle, p.preferences
+		from sessions s join principals p on p.id = s.principal_id where s.id = $1 and s.principal_id = $2`
+
+	sessionColumns = `select s.id, s.organization, o.name, s.created_at, s.last_seen_at, s.expires_at, s.idle, s.address, s.agent
+		from sessions s join organizations o on o.number = s.organization`
+	// The newest ones. Nobody has more browsers.
+	selectSessions = sessionColumns + ` where s.account_id = $1 and s.ended_at = 0 and s.expires_at > $2 and s.last_seen_at + s.idle > $2 order by s.id desc limit 100`
+
+	endSession       = `update sessions set ended_at = $3 where id = $1 and account_id = $2 and ended_at = 0`
+	endOtherSessions = `update sessions set ended_at = $3 where account_id = $1 and id <> $2 and ended_at = 0`
 )
+
+// own is the session of the caller.
+type own struct {
+	id          string
+	account     stored
+	home        int64
+	endsAt      clock.Micros
+	idle        clock.Micros
+	preferences string
+}
+
+// ownSession returns the session of the caller. Callers with another kind of
+// credential have none.
+func ownSession(ctx context.Context, c *app.Call) (s own, err error) {
+	var account string
+	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
+		&s.id, &account, &s.home, &s.endsAt, &s.idle, &s.preferences)
+	if err == nil {
+		s.account, err = byID(ctx, c.Tx, account)
+	}
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.New(fault.NotFound)
+	}
+	return s, err
+}
+
+func (s *own) trusted() bool { return s.idle > clock.Micros(access.SessionIdle.Microseconds()) }
 
 // GetSession returns the session of the caller.
 func GetSession(ctx context.Context, c *app.Call, _ app.None) (s Session, err error) {
+	mine, err := ownSession(ctx, c)
+	if err != nil {
+		return s, err
+	}
 	credential := c.Actor.Credential()
 	s.ID, s.FreshUntil, s.ExpiresAt = credential.ID, credential.FreshUntil, credential.ExpiresAt
-	var account string
-	err = c.Tx.QueryRow(ctx, selectSession, s.ID, c.Actor.PrincipalID()).Scan(&account, &s.Email, &s.EndsAt)
-	if errors.Is(err, db.ErrNoRows) { // a caller with another kind of credential
-		return s, fault.New(fault.NotFound)
+	s.Email, s.EndsAt, s.Trusted = mine.account.email, mine.endsAt, mine.trusted()
+	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()
+	if err := json.Unmarshal([]byte(mine.preferences), &s.Preferences); err != nil {
+		return s, err
 	}
-	if err == nil {
-		s.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID)
+	s.Preferences = s.Preferences.withDefaults()
+	if s.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID); err != nil {
+		return s, err
 	}
-	if err == nil {
-		s.Persons, err = db.List(ctx, c.Tx, scanPerson, selectPersons, account)
-	}
+	s.Persons, err = personsOf(ctx, c.Tx, mine.account.id)
 	for _, p := range s.Persons {
 		if p.ID == c.Actor.PrincipalID() {
 			s.Principal = p
 		}
 	}
-	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()
 	return s, err
 }
 
-func scanPerson(row db.Row) (p Person, err error) {
-	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Language, &p.OrganizationID, &p.OrganizationName)
-	return p, err
+// Switched is the input of Switch.
+type Switched struct {
+	Principal string `json:"principalId"`
+}
+
+// Switch goes on as another person of the account, in a session with a new token.
+// The sign-in is as recent as it was.
+func Switch(ctx context.Context, c *app.Call, in Switched) (SignedIn, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	persons, err := personsOf(ctx, c.Tx, s.account.id)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	for _, p := range persons {
+		if p.ID != in.Principal {
+			continue
+		}
+		token, err := access.MoveSession(ctx, c.Tx, s.id, p.home, p.ID)
+		c.Audit.About(p.home, s.id)
+		c.Audit.Changed("principalId", c.Actor.PrincipalID(), p.ID)
+		return SignedIn{Status: "signedIn", Token: token, EndsAt: s.endsAt, Person: &p}, err
+	}
+	return SignedIn{}, fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
+}
+
+// SignOut ends the session of the caller.
+func SignOut(ctx context.Context, c *app.Call, _ app.None) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(s.home, s.id)
+	_, err = c.Tx.Exec(ctx, endSession, s.id, s.account.id, c.Now)
+	return app.Nothing{}, err
+}
+
+// Browser is a session as its owner sees it in a list.
+type Browser struct {
+	ID string `json:"id"`
+	// Current is true for the session of the caller.
+	Current bool `json:"current"`
+	// OrganizationName is the organization that it acts in.
+	OrganizationName string       `json:"organizationName"`
+	CreatedAt        clock.Micros `json:"createdAt"`
+	LastSeenAt       clock.Micros `json:"lastSeenAt"`
+	ExpiresAt        clock.Micros `json:"expiresAt"`
+	Trusted          bool         `json:"trusted"`
+	Address          string       `json:"address"`
+	Agent            string       `json:"agent"`
+}
+
+// ListSessions returns the sessions of the caller's account, the newest first.
+func ListSessions(ctx context.Context, c *app.Call, _ app.None) (access.List[Browser], error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return access.List[Browser]{}, err
+	}
+	all, err := db.List(ctx, c.Tx, func(row db.Row) (b Browser, err error) {
+		var home int64
+		var idle clock.Micros
+		err = row.Scan(&b.ID, &home, &b.OrganizationName, &b.CreatedAt, &b.LastSeenAt, &b.ExpiresAt, &idle, &b.Address, &b.Agent)
+		b.Current, b.ExpiresAt = b.ID == s.id, min(b.ExpiresAt, b.LastSeenAt+idle)
+		b.Trusted = (&own{idle: idle}).trusted()
+		return b, err
+	}, selectSessions, s.account.id, c.Now)
+	return access.PageOf(all, access.MaxPage), err
+}
+
+// Ending is the input of EndSessions: the id of one session, or all others.
+type Ending struct {
+	ID     string `json:"id,omitempty"`
+	Others bool   `json:"others,omitempty"`
+}
+
+// EndSessions ends sessions of the caller's account.
+func EndSessions(ctx context.Context, c *app.Call, in Ending) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if in.Others {
+		c.Audit.About(s.home, c.Actor.PrincipalID())
+		_, err = c.Tx.Exec(ctx, endOtherSessions, s.account.id, s.id, c.Now)
+		return app.Nothing{}, err
+	}
+	c.Audit.About(s.home, in.ID)
+	n, err := c.Tx.Exec(ctx, endSession, in.ID, s.account.id, c.Now)
+	if err == nil && n == 0 {
+		err = &fault.Fault{Code: fault.NotFound, Detail: &noSession}
+	}
+	return app.Nothing{}, err
+}
+
+var noSession = fault.Text{
+	DE: "Diese Sitzung ist schon zu Ende.",
+	EN: "This session has ended already.",
+}
+
+// endOthers ends all sessions of an account but one, and everything that was begun
+// with the factors that changed.
+func endOthers(ctx context.Context, c *app.Call, account, but string) error {
+	if _, err := c.Tx.Exec(ctx, endOtherSessions, account, but, c.Now); err != nil {
+		return err
+	}
+	return signin.EndTickets(ctx, c.Tx, account, "")
 }

@@ -190,7 +190,7 @@ func (a *API) identifyAgain(ctx context.Context, c *call) error {
 
 // audit appends the line of an act to the audit log.
 func (c *call) audit(tx db.Tx) error {
-	if c.console.Audit == "" {
+	if c.console.Audit == "" || c.audited.Omitted() {
 		return nil
 	}
 	if c.audited.Target() == "" {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/signin"
 	"kartei/api/openapi"
 	"kartei/api/schema"
 	"kartei/app"
@@ -73,6 +74,8 @@ type Options struct {
 	// Settings holds the dependencies of administrative operations. If its
 	// Versions are empty, they are the served ones.
 	Settings app.Settings
+	// SignIn is what operations of the sign-in need. The default knows no passkeys.
+	SignIn *signin.Desk
 	// DocsBase is the address of the instance, with /problems/{CODE} and
 	// /docs/openapi.json below it.
 	DocsBase string
@@ -145,6 +148,9 @@ func New(o Options) (*API, error) {
 		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger},
 	}
 	a.services.Settings = o.settings()
+	if a.services.SignIn = o.SignIn; o.SignIn == nil {
+		a.services.SignIn = signin.NewDesk(o.DB, masterkey.Vault{}, "")
+	}
 	if err := a.serve(o.Versions); err != nil {
 		return nil, err
 	}

@@ -53,6 +53,10 @@ func authenticate(a *API, ctx context.Context, c *call) (err error) {
 		return nil
 	}
 	c.actor, c.assumed, err = a.access.Resolve(ctx, c.Credential, c.Address, c.again)
+	if cookie := c.Credential.Scheme == access.Cookie || c.Credential.Scheme == access.SandboxCookie; cookie && fault.Is(err, fault.Unauthenticated) && c.console != nil && c.console.Who.Has(byAnyone) {
+		c.actor = access.Nobody() // a browser still has the cookie of a session that has ended
+		return nil
+	}
 	if err != nil {
 		c.actor, c.refusal = nil, access.RefusalOf(err)
 		return err

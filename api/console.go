@@ -27,7 +27,34 @@ import (
 // a folder, or must work on a database of another release. No other door will
 // ever offer it.
 var Console = []ConsoleRow{
+	row("signin.password", administer, byAnyone, atWeb, "session.begin", asking(account.CheckPassword, account.SignInByPassword)),
+	row("signin.second", administer, byAnyone, atWeb, "session.begin", asking(account.CheckSecond, account.SignInBySecond)),
+	row("signin.passkeyOptions", administer, byAnyone, atWeb, "session.begin", asking(account.LimitPasskeys, account.AskPasskey)),
+	row("signin.passkey", administer, byAnyone, atWeb, "session.begin", asking(account.CheckPasskey, account.SignInByPasskey)),
+	row("signin.choose", administer, byAnyone, atWeb, "session.begin", ask(account.Choose)),
+	row("signin.out", administer, byMember, atWeb|always, "session.end", ask(account.SignOut)),
+	row("signin.forgot", administer, byAnyone, atWeb, "account.forgot", asking(account.LimitForgot, account.Forgot)),
+	row("signin.reset", administer, byAnyone, atWeb, "account.reset", asking(account.CheckReset, account.Reset)),
+
 	row("session.get", read, byMember, atWeb|always, "", ask(account.GetSession)),
+	row("session.switch", administer, byMember, atWeb|always, "session.switch", ask(account.Switch)),
+	row("session.refresh", administer, byMember, atWeb|always, "session.refresh", asking(account.CheckFresh, account.Refresh)),
+	row("sessions.list", read, byMember, atWeb|always, "", ask(account.ListSessions)),
+	row("sessions.end", administer, byMember, atWeb|always, "session.end", ask(account.EndSessions)),
+
+	row("factors.get", read, byMember, atWeb|always, "", ask(account.GetFactors)),
+	row("factors.password", administer, byMember, atWeb|always|fresh, "account.password", asking(account.HashPassword, account.SetPassword)),
+	row("factors.totpBegin", administer, byMember, atWeb|fresh, "account.totp", ask(account.BeginTOTP)),
+	row("factors.totpConfirm", administer, byMember, atWeb|fresh, "account.totp", asking(account.LimitCodes, account.ConfirmTOTP)),
+	row("factors.totpRemove", administer, byMember, atWeb|fresh, "account.totp", ask(account.RemoveTOTP)),
+	row("factors.recoveryCodes", administer, byMember, atWeb|fresh, "account.recoveryCodes", ask(account.RenewRecoveryCodes)),
+	row("factors.passkeyOptions", administer, byMember, atWeb|fresh, "account.passkey", ask(account.BeginPasskey)),
+	row("factors.passkeyAdd", administer, byMember, atWeb|fresh, "account.passkey", ask(account.AddPasskey)),
+	row("factors.passkeyRemove", administer, byMember, atWeb|fresh, "account.passkey", ask(account.RemovePasskey)),
+	row("account.changeEmail", administer, byMember, atWeb|fresh, "account.changeEmail", ask(account.ChangeEmail)),
+	row("account.confirmEmail", administer, byAnyone, atWeb, "account.confirmEmail", asking(account.CheckLink, account.ConfirmEmail)),
+	row("profile.get", read, byMember, atWeb|always, "", ask(account.GetProfile)),
+	row("profile.set", administer, byMember, atWeb, "profile.set", ask(account.SetProfile)),
 
 	row("organizations.list", read, byOperator, atSocket, "", ask(settings.ListOrganizations)),
 	row("organizations.create", administer, byOperator, atSocket, "organization.create", ask(settings.CreateOrganization)),
@@ -42,9 +69,10 @@ var Console = []ConsoleRow{
 	row("people.handOverStatus", read, byAdmin|byOperator, atPeople, "", ask(departure.Status)),
 	row("people.erase", administer, byAdmin|byOperator, atPeople|fresh, "person.erase", asking(departure.Count, departure.Erase)),
 	row("people.invite", administer, byAdmin|byOperator, atPeople|fresh, "person.invite", ask(settings.Invite)),
+	row("people.resetFactors", administer, byAdmin|byOperator, atPeople|fresh, "person.resetFactors", ask(account.ResetFactors)),
 	row("invitations.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListInvitations)),
 	row("invitations.revoke", administer, byAdmin|byOperator, atPeople|always, "invitation.revoke", ask(settings.RevokeInvitation)),
-	row("invitations.accept", administer, byAnyone, atPeople, "invitation.accept", asking(settings.CheckInvitation, settings.AcceptInvitation)),
+	row("invitations.accept", administer, byAnyone, atPeople, "invitation.accept", asking(account.CheckAcceptance, account.Accept)),
 
 	row("serviceAccounts.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListServiceAccounts)),
 	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.create", ask(settings.CreateServiceAccount)),

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/account"
 	"kartei/api"
 	"kartei/app"
 	"kartei/audit"
@@ -167,6 +169,9 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 		for i := range api.Console {
 			r := &api.Console[i]
 			in, who := inputs[r.ID], strings.Fields(r.Who.String())
+			if f, is := in.(func() any); is {
+				in = f()
+			}
 			if in == nil || !slices.Contains(r.Doors, api.Web) || slices.Contains(who, "anyone") {
 				continue // a row without an input fails in TestConsoleActsAreAudited
 			}
@@ -196,6 +201,9 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 		}
 	})
 }
+
+// prepares are the rows that only prepare an act, and so leave no line.
+var prepares = map[string]bool{"signin.passkeyOptions": true, "signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true}
 
 // aboutTheCaller reports whether a row knows only the person who calls: it names
 // nobody, and the operator is no person.
@@ -246,10 +254,16 @@ func TestConsoleActsAreAudited(t *testing.T) {
 				t.Errorf("%s: consoleInputs in api/console_test.go has no input for it", r.ID)
 				continue
 			}
+			if f, is := in.(func() any); is {
+				in = f()
+			}
 			before := lines(t, o)
 			door, as, kind := api.Admin, api.Local(), "operator"
 			if aboutTheCaller(r) {
 				door, as, kind = api.Web, api.Cookie(o.Session(owner), true), "session" // the sandbox has the records
+			}
+			if r.Who.String() == "anyone" {
+				as, kind = api.Credential{}, "anonymous"
 			}
 			got := ask(t, o, door, as, r.ID, in)
 			if got.Fault != nil {
@@ -257,7 +271,7 @@ func TestConsoleActsAreAudited(t *testing.T) {
 				continue
 			}
 			after, want := lines(t, o), 0
-			if r.Audit != "" {
+			if r.Audit != "" && !prepares[r.ID] {
 				want = 1
 			}
 			if n := len(after) - len(before); n != want {
@@ -346,8 +360,8 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	letter := one(c.Document("geheim.txt", "text/plain", []byte(c.Principal)))
 	home, person := access.Page{Organization: o.ID}, map[string]string{"organizationId": o.ID, "principalId": c.Principal}
 	hook := map[string]string{"organizationId": o.SandboxID, "id": endpoint.ID}
-	return map[string]any{
-		"session.get":            struct{}{},
+	all := map[string]any{
+		"people.resetFactors":    one(joined(t, o)),
 		"lookup.find":            lookup.FindInput{Q: name},
 		"lookup.similar":         lookup.SimilarInput{Family: "contacts", LastName: name},
 		"lookup.titles":          lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
@@ -369,7 +383,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"people.invite":          settings.NewInvitation{Organization: o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
 		"invitations.list":       home,
 		"invitations.revoke":     one(invite("geheim.weg@example.com").ID),
-		"invitations.accept":     settings.Acceptance{Token: invite("geheim.an@example.com").Token, Name: name},
+		"invitations.accept":     account.Acceptance{Token: invite("geheim.an@example.com").Token, Name: name, Password: somePassword},
 		"serviceAccounts.list":   home,
 		"serviceAccounts.create": settings.NewPrincipal{Organization: o.ID, Name: name},
 		"serviceAccounts.set":    settings.PrincipalChange{ID: service.ID, Name: &name},
@@ -395,7 +409,9 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"webhooks.resend":        map[string]any{"organizationId": o.SandboxID, "id": endpoint.ID, "failed": true},
 		"jobs.list":              struct{}{},
 		"jobs.retry":             one("job_1"),
-	}, c.Principal
+	}
+	maps.Copy(all, signInInputs(t, o, c.Principal))
+	return all, c.Principal
 }
 
 // TestLastAdmin checks that admins cannot take the last admin of their
@@ -548,14 +564,14 @@ func TestStrangersAcceptInvitations(t *testing.T) {
 		}
 		before := counted.writes.Load()
 		for _, token := range []string{"", "x", made.Token[1:], made.ID} {
-			if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", settings.Acceptance{Token: token, Name: "Ida"}); got.Status != 404 {
+			if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", account.Acceptance{Token: token, Name: "Ida", Password: somePassword}); got.Status != 404 {
 				t.Errorf("%q: %d %s", token, got.Status, got.Body)
 			}
 		}
 		if n := counted.writes.Load(); n != before {
 			t.Errorf("%d transactions for tokens that are not valid", n-before)
 		}
-		got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", settings.Acceptance{Token: made.Token, Name: "Ida"})
+		got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida", Password: somePassword})
 		var p access.PrincipalInfo
 		if json.Unmarshal(got.Body, &p) != nil || got.Status != 200 && got.Status != 201 || p.Role != access.Admin || p.Name != "Ida" {
 			t.Fatalf("%d %s", got.Status, got.Body)
@@ -563,7 +579,7 @@ func TestStrangersAcceptInvitations(t *testing.T) {
 		if l := lines(t, o)[0]; l.Word != "invitation.accept" || l.CredentialKind != "anonymous" || l.PrincipalID != "" || l.Target != p.ID || l.Door != "web" {
 			t.Errorf("%+v", l)
 		}
-		if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", settings.Acceptance{Token: made.Token, Name: "Ida"}); got.Status != 404 {
+		if got := ask(t, o, api.Web, api.Credential{}, "invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida", Password: somePassword}); got.Status != 404 {
 			t.Errorf("again: %d %s", got.Status, got.Body)
 		}
 	})
@@ -596,14 +612,15 @@ func TestInvitationsHoldWithTheirSender(t *testing.T) {
 			sender := o.User(access.Admin)
 			var made settings.CreatedInvitation
 			if got := ask(t, o, api.Web, api.Credential{Scheme: session, Text: o.ID + " " + sender}, "people.invite",
-				settings.NewInvitation{Email: loss + "@example.com", Role: access.Admin}); json.Unmarshal(got.Body, &made) != nil || made.Token == "" {
+				settings.NewInvitation{Email: loss + "@example.com", Role: access.Admin}); json.Unmarshal(got.Body, &made) != nil || made.Token != "" || made.Link != "" {
 				t.Fatalf("%d %s", got.Status, got.Body)
 			}
+			made.Token = o.Linked(loss + "@example.com")
 			if err := lose(sender); err != nil {
 				t.Fatal(err)
 			}
 			accept := func() int {
-				return ask(t, o, api.Web, api.Credential{}, "invitations.accept", settings.Acceptance{Token: made.Token, Name: "Ida"}).Status
+				return ask(t, o, api.Web, api.Credential{}, "invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida", Password: somePassword}).Status
 			}
 			if got := accept(); got != 404 {
 				t.Errorf("the sender is %s: %d", loss, got)

@@ -130,7 +130,12 @@ func (a *API) operate(ctx context.Context, c *call, tx db.Tx) (result, error) {
 
 // callOf returns the view that an operation has of its call.
 func (a *API) callOf(c *call, tx db.Tx) *app.Call {
+	agent := ""
+	if sent := c.Header["User-Agent"]; len(sent) > 0 {
+		agent = sent[0]
+	}
 	return &app.Call{
+		Address: c.Address, Agent: agent,
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id, Door: string(c.Door),
 		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Audit: c.audited, Services: a.services,
 	}

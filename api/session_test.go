@@ -81,16 +81,23 @@ func TestSessionEnds(t *testing.T) {
 		if works(busy) {
 			t.Error("the session goes on without an end")
 		}
-		yes, no := true, false
-		token := o.Session(admin)
-		for _, disabled := range []*bool{&yes, &no} {
-			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: admin, Disabled: disabled}); err != nil {
-				t.Fatal(err)
+		yes, no, member, role := true, false, access.Member, access.Admin
+		for _, change := range [][]settings.PrincipalChange{{{Disabled: &yes}, {Disabled: &no}}, {{Role: &member}, {Role: &role}}} {
+			token := o.Session(admin)
+			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: admin, Language: new("en")}); err != nil || !works(token) {
+				t.Errorf("another language: %v", err)
 			}
-			if works(token) == *disabled {
-				t.Errorf("disabled: %t", *disabled)
+			for _, in := range change {
+				in.ID = admin
+				if _, err := o.Operator.SetUser(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+				if works(token) {
+					t.Errorf("%+v", in)
+				}
 			}
 		}
+		token := o.Session(admin)
 		if got := ask(t, o, api.Admin, api.Local(), "people.erase", access.ByID{ID: admin}); got.Fault == nil {
 			t.Error("the last admin was erased")
 		}

@@ -4,9 +4,11 @@ package app
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"kartei/access"
+	"kartei/access/signin"
 	"kartei/audit"
 	"kartei/extract"
 	"kartei/kit/clock"
@@ -42,6 +44,10 @@ type Call struct {
 	Requester string
 	// Span is the span of the call, nil for most calls.
 	Span *trace.Span
+	// Address is the address of the caller, and Agent what the caller's browser says
+	// it is.
+	Address netip.Addr
+	Agent   string
 	// Prefetched is what the operation read outside the database before its
 	// transaction began (see api.prefetching).
 	Prefetched any
@@ -78,6 +84,8 @@ type Services struct {
 	Logger *slog.Logger
 	// Settings is what administrative operations need.
 	Settings Settings
+	// SignIn is what operations of the sign-in need.
+	SignIn *signin.Desk
 }
 
 // Settings is what administrative operations need.

@@ -34,6 +34,8 @@ type Act struct {
 	organization int64
 	target       string
 	changes      []Change
+	by           string
+	omitted      bool
 }
 
 // Change is a member that an act changed. From and To are null if the member's
@@ -51,6 +53,23 @@ func (a *Act) About(organization int64, target string) {
 		a.organization, a.target = organization, target
 	}
 }
+
+// By sets the person of an act whose caller has no credential yet, as at a sign-in.
+func (a *Act) By(principal string) {
+	if a != nil {
+		a.by = principal
+	}
+}
+
+// Omit says that the log has no line: the operation only prepared the act.
+func (a *Act) Omit() {
+	if a != nil {
+		a.omitted = true
+	}
+}
+
+// Omitted reports whether Omit was called.
+func (a *Act) Omitted() bool { return a.omitted }
 
 // Target returns the target set by About, or the empty string.
 func (a *Act) Target() string { return a.target }
@@ -105,7 +124,7 @@ func Append(tx db.Tx, a *Act, l Line) error {
 	if err != nil {
 		return fmt.Errorf("audit: %s: %w", l.Word, err)
 	}
-	tx.Queue(insertLine, a.organization, id.New(id.AuditLine), int64(l.Time), l.PrincipalID, l.CredentialKind, l.CredentialID, l.Door, l.Address,
+	tx.Queue(insertLine, a.organization, id.New(id.AuditLine), int64(l.Time), cmp.Or(l.PrincipalID, a.by), l.CredentialKind, l.CredentialID, l.Door, l.Address,
 		l.Operation, l.Word, a.target, string(changes), l.RequestID)
 	return nil
 }

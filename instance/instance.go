@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kartei/access"
+	"kartei/access/signin"
 	"kartei/api"
 	"kartei/app"
 	"kartei/config"
@@ -275,6 +276,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 		BaseURL: i.BaseURL, Mails: i.config.Server.SMTPURL != "",
 	}
 	o.DocsBase = i.BaseURL
+	o.SignIn = signin.NewDesk(i.DB, i.keys.Vault(signin.SecretsPurpose), i.BaseURL)
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
 	o.Observe = i.observe()
 	o.Tracer = i.tracer

@@ -186,3 +186,10 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 	}
 	return net.Masked(), true
 }
+
+// CheckEmail normalizes and checks an email address.
+func CheckEmail(field, email string) (string, error) {
+	var f faults
+	email = f.email(field, email)
+	return email, f.err()
+}

@@ -2,11 +2,7 @@ package settings
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,8 +27,6 @@ const (
 	// has that many new colleagues in a week, and each invitation is an email
 	// to somebody who did not ask for it.
 	maxInvitations = 100
-	// tokenBytes is the size of a token: 256 random bits.
-	tokenBytes = 32
 	// InvitationPath is the page of an invitation. The token follows as a
 	// fragment. Browsers do not send fragments, so the token is in no log of a
 	// server or a proxy.
@@ -70,13 +64,15 @@ type Invitation struct {
 	organization int64
 }
 
-// CreatedInvitation is a new invitation. Its token is shown only here.
+// CreatedInvitation is a new invitation. Its token is shown only here, and only to
+// the operator. An admin has it mailed: whoever has the token acts as the owner of
+// the address, who may have an account that admins know nothing about.
 type CreatedInvitation struct {
 	Invitation
-	Token string `json:"token"`
+	Token string `json:"token,omitempty"`
 	// Link is the address of the page that accepts the invitation. It is empty
 	// if the address of the instance is not known.
-	Link string `json:"link"`
+	Link string `json:"link,omitempty"`
 	// Mailed says that the link is sent to the address.
 	Mailed bool `json:"mailed"`
 }
@@ -102,6 +98,7 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 		return CreatedInvitation{}, err
 	}
 	made := newInvitation(c, &f, in)
+	in.Mail = in.Mail || !isOperator(c)
 	if in.Mail && !c.Services.Settings.Mails {
 		f.say("mail", fault.ForbiddenCombination, "Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
 			"No mail server is configured (--smtp-url), or no server is running.")
@@ -118,10 +115,14 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return CreatedInvitation{}, err
 	}
-	if err := mayInvite(ctx, c, &made); err != nil {
+	if err := mayInvite(ctx, c, &made, in.Role); err != nil {
 		return CreatedInvitation{}, err
 	}
-	return storeInvitation(ctx, c, made, in.Mail)
+	made, err = storeInvitation(ctx, c, made, in.Mail)
+	if !isOperator(c) {
+		made.Token, made.Link = "", ""
+	}
+	return made, err
 }
 
 // newInvitation checks the members that the new person will have.
@@ -138,29 +139,53 @@ func newInvitation(c *app.Call, f *faults, in NewInvitation) CreatedInvitation {
 // placeholder stands for the name until the person gives it.
 const placeholder = "?"
 
-// mayInvite refuses an address that already belongs to a person of the
-// organization. It also refuses an invitation beyond the bound.
-func mayInvite(ctx context.Context, c *app.Call, i *CreatedInvitation) error {
-	var known, open int64
-	err := c.Tx.QueryRow(ctx, `select count(*) from principals where organization = $1 and email_folded = $2`,
-		i.organization, access.FoldEmail(i.Email)).Scan(&known)
-	if err == nil && known > 0 {
+// mayInvite refuses an address whose person in the organization has an account
+// already, or is disabled, and an invitation beyond the bounds. A person without an
+// account keeps the role and the rights that they have.
+func mayInvite(ctx context.Context, c *app.Call, i *CreatedInvitation, role access.Role) error {
+	p, joined, err := personAt(ctx, c.Tx, i.organization, i.Email)
+	switch {
+	case err != nil:
+		return err
+	case p.ID == "":
+	case joined || p.Disabled:
 		return fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate, Text: &isMember})
+	case role != "" && role != p.Role:
+		return fault.Invalid(fault.Field{Name: "role", Code: fault.ForbiddenCombination, Text: &hasRole})
+	default:
+		i.Role, i.Rights, i.Language = p.Role, p.Rights, p.Language
 	}
-	if err == nil {
-		err = c.Tx.QueryRow(ctx, countInvitations,
-			i.organization, c.Now, access.FoldEmail(i.Email)).Scan(&open)
-	}
+	var open int64
+	err = c.Tx.QueryRow(ctx, countInvitations, i.organization, c.Now, access.FoldEmail(i.Email)).Scan(&open)
 	if err == nil && open >= maxInvitations {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: &tooManyInvitations}
 	}
 	return err
 }
 
+// personAt returns the person of an organization with an address, or the zero one,
+// and whether an account signs in as them.
+func personAt(ctx context.Context, tx db.Tx, organization int64, email string) (p access.PrincipalInfo, joined bool, err error) {
+	var name string
+	err = tx.QueryRow(ctx, `select id, account_id is not null from principals where organization = $1 and email_folded = $2`,
+		organization, access.FoldEmail(email)).Scan(&name, &joined)
+	if errors.Is(err, db.ErrNoRows) {
+		return p, false, nil
+	}
+	if err == nil {
+		p, err = access.PrincipalIn(ctx, tx, access.UserPrincipal, name)
+	}
+	return p, joined, err
+}
+
 var (
 	isMember = fault.Text{
 		DE: "Diese Adresse gehört schon einer Person der Organisation. Ist sie gesperrt, heben Sie die Sperre auf.",
 		EN: "This address belongs to a person of the organization already. If that person is disabled, enable them.",
+	}
+	hasRole = fault.Text{
+		DE: "Diese Person hat schon eine andere Rolle. Ändern Sie sie zuerst, oder laden Sie ohne Rolle ein.",
+		EN: "This person has another role already. Change it first, or invite without a role.",
 	}
 	tooManyInvitations = fault.Text{
 		DE: fmt.Sprintf("Die Organisation hat schon %d offene Einladungen. Ziehen Sie eine zurück, oder warten Sie, bis eine angenommen wird oder abläuft.", maxInvitations),
@@ -171,9 +196,7 @@ var (
 // storeInvitation stores an invitation in place of an older one to the same
 // address. It enqueues the email, if one is wanted.
 func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail bool) (CreatedInvitation, error) {
-	raw := make([]byte, tokenBytes)
-	rand.Read(raw)
-	i.Token = base64.RawURLEncoding.EncodeToString(raw)
+	i.Token = access.NewToken()
 	if base := c.Services.Settings.BaseURL; base != "" {
 		i.Link = base + InvitationPath + i.Token
 	}
@@ -186,7 +209,7 @@ func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail
 	if _, err := c.Tx.Exec(ctx, `delete from invitations where organization = $1 and email_folded = $2`, i.organization, access.FoldEmail(i.Email)); err != nil {
 		return i, err
 	}
-	if _, err := c.Tx.Exec(ctx, insertInvitation, i.ID, i.organization, hashToken(i.Token), i.Email, access.FoldEmail(i.Email), i.Language,
+	if _, err := c.Tx.Exec(ctx, insertInvitation, i.ID, i.organization, access.HashToken(i.Token), i.Email, access.FoldEmail(i.Email), i.Language,
 		string(i.Role), mustJSON(i.Rights), i.InvitedBy, i.CreatedAt, i.ExpiresAt); err != nil {
 		return i, err
 	}
@@ -214,11 +237,6 @@ var (
 		EN: "You are invited to work with Kartei. This link accepts the invitation:\n\n%s\n\nThe link works once, and for seven days. Do not pass it on. If you did not expect an invitation, delete this message.",
 	}
 )
-
-func hashToken(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:])
-}
 
 // ListInvitations lists open invitations, the oldest first.
 func ListInvitations(ctx context.Context, c *app.Call, p access.Page) (access.List[Invitation], error) {
@@ -252,31 +270,33 @@ func endInvitation(ctx context.Context, c *app.Call, name string) error {
 	return err
 }
 
-// CheckInvitation refuses an invalid token before a transaction begins.
-// Otherwise strangers could make the database write, or clear caches.
-func CheckInvitation(ctx context.Context, c *app.Call, in Acceptance) (nothing struct{}, err error) {
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
-		reading := *c
-		reading.Tx = tx
-		_, err := invitationOf(ctx, &reading, in.Token)
-		return err
-	})
-	return nothing, err
+// OpenInvitation returns the open invitation of a token. Unknown, used, expired and
+// revoked tokens get the same answer. So does one whose sender administers no longer:
+// otherwise an admin who was disabled could come back by an invitation to a second
+// address.
+func OpenInvitation(ctx context.Context, c *app.Call, token string) (Invitation, error) {
+	return invitationOf(ctx, c, token)
 }
 
 // AcceptInvitation creates the person that an invitation is for, and ends the
-// invitation. Anyone may call it: the token is the credential. Unknown, used,
-// expired and revoked tokens get the same answer. So does a token whose address
-// belongs to a person of another organization by now. So does one whose sender
-// administers no longer: otherwise an admin who was disabled could come back by
-// an invitation to a second address.
-func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance, _ struct{}) (access.PrincipalInfo, error) {
+// invitation. A person without an account who was invited stays as they are. The
+// caller has read the invitation outside the transaction: otherwise strangers could
+// make the database write, or clear caches.
+func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance) (access.PrincipalInfo, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return access.PrincipalInfo{}, err
 	}
 	i, err := invitationOf(ctx, c, in.Token)
 	if err != nil {
 		return access.PrincipalInfo{}, err
+	}
+	known, _, err := personAt(ctx, c.Tx, i.organization, i.Email)
+	if err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	if known.ID != "" {
+		c.Audit.About(known.Home, known.ID)
+		return known, endInvitation(ctx, c, i.ID)
 	}
 	// The name is checked last, because its faults would reveal that the token
 	// is valid.
@@ -290,20 +310,16 @@ func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance, _ struct{
 	if err := endInvitation(ctx, c, i.ID); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	p, err = insertNew(ctx, c, access.OrganizationInfo{ID: i.OrganizationID, Live: i.organization}, p)
-	// The web application's first password or passkey belongs here. It comes
-	// with the same input, is stored in this transaction, and signs the person
-	// in.
-	return p, err
+	return insertNew(ctx, c, access.OrganizationInfo{ID: i.OrganizationID, Live: i.organization}, p)
 }
 
 // invitationOf returns the open invitation of a token. It finds the token by
 // its hash, so the time of the lookup reveals nothing. It also compares the
 // token in constant time.
 func invitationOf(ctx context.Context, c *app.Call, token string) (Invitation, error) {
-	hash := hashToken(token)
+	hash := access.HashToken(token)
 	var stored, state string
-	var taken int64
+	var taken int64 // a person with an account, or a disabled one
 	i, err := scanInvitationAnd(c.Tx.QueryRow(ctx, selectInvitationByHash, hash), &stored, &state, &taken)
 	if err != nil && !errors.Is(err, db.ErrNoRows) {
 		return i, err

@@ -37,10 +37,7 @@ func (o *office) accept(token string) (access.PrincipalInfo, error) {
 }
 
 func (o *office) acceptAs(token, name string) (access.PrincipalInfo, error) {
-	accept := func(ctx context.Context, c *app.Call, in settings.Acceptance) (access.PrincipalInfo, error) {
-		return settings.AcceptInvitation(ctx, c, in, struct{}{})
-	}
-	return operator.Do(ctx, o.operator, accept, settings.Acceptance{Token: token, Name: name})
+	return operator.Do(ctx, o.operator, settings.AcceptInvitation, settings.Acceptance{Token: token, Name: name})
 }
 
 func (o *office) invitations() []settings.Invitation {
@@ -73,14 +70,25 @@ func TestInvitation(t *testing.T) {
 		if len(o.invitations()) != 0 {
 			t.Error("an accepted invitation stays")
 		}
+		// A person who cannot sign in yet is invited as they are.
+		if _, err := o.invite(settings.NewInvitation{Email: "ida@neu.EXAMPLE", Role: access.Admin}); fmt.Sprint(wrong(t, err)) != "[role FORBIDDEN_COMBINATION]" {
+			t.Errorf("inviting a person of the organization with another role: %v", err)
+		}
+		again := must(o.invite(settings.NewInvitation{Email: "ida@neu.EXAMPLE"}))
+		if q := must(o.acceptAs(again.Token, "")); q.ID != p.ID || again.Role != access.Viewer || q.Name != "Ida Neu" {
+			t.Errorf("%+v %+v", again, q)
+		}
+		if _, err := o.operator.SetUser(ctx, settings.PrincipalChange{ID: p.ID, Disabled: ptr(true)}); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := o.invite(settings.NewInvitation{Email: "ida@neu.EXAMPLE"}); fmt.Sprint(wrong(t, err)) != "[email DUPLICATE]" {
-			t.Errorf("inviting a person of the organization: %v", err)
+			t.Errorf("inviting a disabled person of the organization: %v", err)
 		}
 	})
 }
 
-// Unknown, used, expired, revoked and replaced tokens get the same answer. So
-// does a token for the address of a person of another organization.
+// Unknown, used, expired, revoked and replaced tokens get the same answer. A person
+// of another organization can be invited.
 func TestInvalidInvitations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)
@@ -92,11 +100,12 @@ func TestInvalidInvitations(t *testing.T) {
 		revoked := must(o.invite(settings.NewInvitation{Email: "revoked@example.com"}))
 		must(operator.Do(ctx, o.operator, settings.RevokeInvitation, access.ByID{ID: revoked.ID}))
 		o.clock.Advance(time.Hour)
-		elsewhere, good := token("fern@example.com"), token("replaced@example.com")
+		must(o.accept(token("fern@example.com")))
+		good := token("replaced@example.com")
 		o.clock.Advance(7*24*time.Hour - time.Hour)
 		var answers []string
 		for name, token := range map[string]string{
-			"empty": "", "unknown": strings.Repeat("x", len(good)), "used": used, "replaced": replaced, "expired": expired, "revoked": revoked.Token, "elsewhere": elsewhere,
+			"empty": "", "unknown": strings.Repeat("x", len(good)), "used": used, "replaced": replaced, "expired": expired, "revoked": revoked.Token,
 		} {
 			_, err := o.accept(token)
 			if !fault.Is(err, fault.NotFound) {

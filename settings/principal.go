@@ -16,7 +16,7 @@ import (
 type NewPrincipal struct {
 	Organization string `json:"organizationId,omitempty"`
 	Name         string `json:"name"`
-	// Email is required for users and unique in the instance, without regard to
+	// Email is required for users and unique in the organization, without regard to
 	// case. It is refused for service accounts.
 	Email string `json:"email,omitempty"`
 	// Language is by default de; it is refused for service accounts.
@@ -182,8 +182,15 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	notePrincipal(c, before, p)
 	_, err = c.Tx.Exec(ctx, updatePrincipal, p.ID, p.Name, orNull(p.Email), orNull(access.FoldEmail(p.Email)),
 		string(p.Role), mustJSON(p.Rights), p.Disabled, p.Language)
+	if err == nil && (before.Role != p.Role || p.Disabled && !before.Disabled) {
+		_, err = c.Tx.Exec(ctx, endSessions, p.ID, c.Now)
+	}
 	return p, emailTaken(err)
 }
+
+// endSessions ends the sessions of a person who is disabled, or has another role: the
+// browser signs in again and gets another token.
+const endSessions = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
 
 // manages reports whether a principal is a person who can administer the
 // organization. A service account cannot sign in.

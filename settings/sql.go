@@ -71,8 +71,10 @@ const (
 	invitationHolds = ` and (i.invited_by = '' or exists (select 1 from principals s
 		where s.id = i.invited_by and s.organization = i.organization and s.role = 'admin' and s.disabled = false))`
 	selectInvitation = invitationColumns + invitationTables + ` where i.id = $1` + invitationHolds
-	// selectInvitationByHash also says whether the address is a person's already.
-	selectInvitationByHash = invitationColumns + `, i.token_hash, o.state, (select count(*) from principals p where p.email_folded = i.email_folded)` +
+	// selectInvitationByHash also says whether the person can sign in already, or may
+	// not.
+	selectInvitationByHash = invitationColumns + `, i.token_hash, o.state, (select count(*) from principals p
+			where p.organization = i.organization and p.email_folded = i.email_folded and (p.account_id is not null or p.disabled))` +
 		invitationTables + ` where i.token_hash = $1` + invitationHolds
 	selectInvitations = invitationColumns + invitationTables + `
 		where i.id > $2 and i.expires_at > $4

@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"kartei/access"
+	"kartei/account"
 	"kartei/app"
 	"kartei/settings"
 )
 
 type userInviteCmd struct {
 	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The user's organization, org_..."`
-	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with. An older invitation to the same address ends."`
+	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with. An older invitation to the same address ends. A user who cannot sign in yet can be invited too."`
 	Lang   string                  `name:"language" default:"de" placeholder:"de|en" help:"Language of messages to the user."`
-	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"Role in the organization."`
+	Role   access.Role             `name:"role" placeholder:"admin|member|viewer" help:"Role in the organization; member by default. A user who exists keeps the role."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role, for example contacts=read,documents=none."`
 	Mail   bool                    `name:"mail" help:"Send the link to the address. This needs a running server with --smtp-url."`
 	JSON
@@ -33,13 +34,8 @@ func (c *userInviteCmd) Run(ctx context.Context, g *Globals) error {
 	}, &made); err != nil {
 		return err
 	}
-	if made.Link == "" { // no server runs, so the base URL comes from the settings of this command
-		base, _, known := g.settings.sources.Look("base-url")
-		if !known {
-			base = "http://localhost"
-			fmt.Fprintln(g.Err, "The address of the instance is not known here. Set KARTEI_BASE_URL, or replace http://localhost in the link.")
-		}
-		made.Link = strings.TrimSuffix(base, "/") + settings.InvitationPath + made.Token
+	if made.Link == "" {
+		made.Link = g.link(settings.InvitationPath, made.Token)
 	}
 	if c.JSON.JSON {
 		return g.print(made)
@@ -93,4 +89,43 @@ func (c *invitationRevokeCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	_, err := fmt.Fprintf(g.Out, "%s is revoked.\n", c.ID)
 	return err
+}
+
+// link returns the address of a page with a token. No server runs, so the address of
+// the instance comes from the settings of this command.
+func (g *Globals) link(page, token string) string {
+	base, _, known := g.settings.sources.Look("base-url")
+	if !known {
+		base = "http://localhost"
+		fmt.Fprintln(g.Err, "The address of the instance is not known here. Set KARTEI_BASE_URL, or replace http://localhost in the link.")
+	}
+	return strings.TrimSuffix(base, "/") + page + token
+}
+
+type userResetFactorsCmd struct {
+	ID string `arg:"" help:"The user, usr_..."`
+	JSON
+}
+
+// Help returns the text below the command's summary.
+func (*userResetFactorsCmd) Help() string {
+	return `It removes the app for codes, the passkeys and the recovery codes of the user's account, and ends all of
+its sessions. The password stays. The link sets a new one; it works once, and for 30 minutes.`
+}
+
+// Run removes the second factors of a user.
+func (c *userResetFactorsCmd) Run(ctx context.Context, g *Globals) error {
+	var l account.Lifted
+	if err := g.act(ctx, "people.resetFactors", access.ByID{ID: c.ID}, &l); err != nil {
+		return err
+	}
+	if l.Link == "" {
+		l.Link = g.link(account.ResetPath, l.Token)
+	}
+	if c.JSON.JSON {
+		return g.print(l)
+	}
+	fmt.Fprintln(g.Out, l.Link)
+	fmt.Fprintf(g.Err, "The second factors of %s are removed, and all sessions have ended. The link sets a new password; it works once, and until %s.\n", c.ID, minute(l.ExpiresAt))
+	return nil
 }

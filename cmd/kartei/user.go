@@ -16,6 +16,7 @@ type userCmd struct {
 	Set    userSetCmd    `cmd:"" help:"Change a user: name, email, role, rights, or disable them."`
 	Invite userInviteCmd `cmd:"" help:"Invite somebody to an organization. The link is shown only now."`
 
+	ResetFactors   userResetFactorsCmd   `cmd:"" name:"reset-factors" help:"Remove the second factors of somebody who lost them, and print a link that sets a new password."`
 	HandOver       userHandOverCmd       `cmd:"" name:"hand-over" help:"Hand all records and tasks of somebody who leaves to somebody else."`
 	HandOverStatus userHandOverStatusCmd `cmd:"" name:"hand-over-status" help:"Show the progress of hand-overs."`
 	Erase          userEraseCmd          `cmd:"" help:"Erase a user who has no records any more."`
@@ -24,7 +25,7 @@ type userCmd struct {
 type userCreateCmd struct {
 	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The user's organization, org_..."`
 	Name   string                  `name:"name" required:"" placeholder:"NAME" help:"Name to show."`
-	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with, used by no other user of the instance."`
+	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address for messages, and for the invitation to sign in. No other user of the organization has it."`
 	Lang   string                  `name:"language" default:"de" placeholder:"de|en" help:"Language of messages to the user."`
 	Role   access.Role             `name:"role" default:"member" placeholder:"admin|member|viewer" help:"Role in the organization."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role, for example contacts=read,documents=none."`
@@ -51,7 +52,7 @@ func (c *userListCmd) Run(ctx context.Context, g *Globals) error {
 
 type userSetCmd struct {
 	ID    string  `arg:"" help:"The user, usr_..."`
-	Email *string `name:"email" placeholder:"ADDRESS" help:"Address to sign in with."`
+	Email *string `name:"email" placeholder:"ADDRESS" help:"Address for messages. People change the address that they sign in with themselves."`
 	Lang  *string `name:"language" placeholder:"de|en" help:"Language of messages to the user."`
 	principalChange
 	JSON

@@ -34,6 +34,7 @@ const (
 	Handover        = "hov_"
 	Account         = "acc_"
 	Session         = "ses_"
+	Passkey         = "psk_"
 )
 
 // alphabet is Crockford's base32 in lower case: no i, l, o, u.

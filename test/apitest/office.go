@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/signin"
 	"kartei/account"
 	"kartei/api"
 	"kartei/app"
@@ -200,7 +201,11 @@ func (o *Office) open() {
 		DocsBase:  baseURL,
 		Files:     o.fileOptions(),
 		Webhooks:  app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
-		Settings:  app.Settings{Notices: notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: webhook.Forms})},
+		SignIn:    signin.NewDesk(o.DB, Keys.Vault(signin.SecretsPurpose), baseURL),
+		Settings: app.Settings{
+			BaseURL: baseURL, Mails: true,
+			Notices: notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: webhook.Forms, Vault: Keys.Vault(notify.MessagePurpose)}),
+		},
 	})
 	if err != nil {
 		o.Fatal(err)

@@ -46,8 +46,62 @@ create table accounts (
 	-- Argon2id in the PHC string format. Empty without a password.
 	password            text   not null default '',
 	password_changed_at bigint not null default 0,
+	-- The secret of the generator of codes (TOTP), sealed under the master key.
+	-- Empty without one.
+	totp_secret         text   not null default '',
+	-- The step of the last used code: none is used twice.
+	totp_step           bigint not null default 0,
+	totp_since          bigint not null default 0,
 	created_at          bigint not null
 );
+
+-- Codes that replace a second factor, once each.
+create table recovery_codes (
+	account_id text not null references accounts (id) on delete cascade,
+	-- SHA-256 of the code in hex.
+	code_hash  text not null,
+	primary key (account_id, code_hash)
+);
+
+create table passkeys (
+	id            text   not null primary key,
+	account_id    text   not null references accounts (id) on delete cascade,
+	-- The id that the device gave, in base64url.
+	credential_id text   not null unique,
+	-- The public key and the counter, as the library of WebAuthn writes them.
+	credential    text   not null,
+	name          text   not null,
+	created_at    bigint not null,
+	last_used_at  bigint not null
+);
+create index passkeys_account on passkeys (account_id, id);
+
+-- What is begun and not ended: a sign-in before its second factor, a ceremony of a
+-- passkey, a mailed link. Each serves once.
+create table sign_in_tickets (
+	-- SHA-256 of the token in hex.
+	token_hash text   not null primary key,
+	kind       text   not null,
+	-- Null where nobody is known yet, and for an address that is nobody's.
+	account_id text   references accounts (id) on delete cascade,
+	-- A JSON object that belongs to the kind.
+	data       text   not null,
+	expires_at bigint not null
+);
+create index sign_in_tickets_account on sign_in_tickets (account_id);
+create index sign_in_tickets_expires_at on sign_in_tickets (expires_at);
+
+-- Guesses of passwords and codes, and mails that strangers cause.
+create table sign_in_attempts (
+	-- SHA-256 of what is counted, in hex: the table names nobody.
+	subject    text   not null primary key,
+	count      bigint not null,
+	since      bigint not null,
+	-- No attempt before.
+	next_at    bigint not null,
+	expires_at bigint not null
+);
+create index sign_in_attempts_expires_at on sign_in_attempts (expires_at);
 
 -- Users and service accounts.
 create table principals (
@@ -58,8 +112,8 @@ create table principals (
 	name         text    not null,
 	-- Null for a service account.
 	email        text,
-	-- The address in lower case. One address signs in one user of the instance.
-	email_folded text    unique,
+	-- The address in lower case.
+	email_folded text,
 	-- The account that signs in as this person. Null until the person has accepted
 	-- an invitation, and for a service account.
 	account_id   text    references accounts (id),
@@ -69,12 +123,16 @@ create table principals (
 	disabled     boolean not null,
 	created_at   bigint  not null,
 	language     text    not null default 'de',
+	-- A JSON object: how the person wants the pages to be.
+	preferences  text    not null default '{}',
 	-- When a person was erased. The row stays without name and address, since
 	-- records name its id.
 	erased_at    bigint  not null default 0
 );
 -- The people of an organization, for lists and for what concerns all of them.
 create index principals_organization on principals (organization, kind, id);
+-- Messages reach one person of an organization by an address.
+create unique index principals_email on principals (organization, email_folded);
 -- The persons of an account.
 create unique index principals_account on principals (account_id, organization);
 

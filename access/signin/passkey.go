@@ -1,0 +1,139 @@
+package signin
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+)
+
+// Passkeys runs the ceremonies of WebAuthn. A passkey asks its owner for a gesture
+// that proves them, such as a fingerprint, so it counts as both factors.
+type Passkeys struct{ relying *webauthn.WebAuthn }
+
+// NewPasskeys returns the ceremonies for an address of an instance. It returns nil
+// if there can be none: browsers want a name, and TLS unless it is localhost.
+func NewPasskeys(base string) *Passkeys {
+	u, err := url.Parse(base)
+	if err != nil || u.Hostname() == "" {
+		return nil
+	}
+	w, err := webauthn.New(&webauthn.Config{
+		RPID: u.Hostname(), RPDisplayName: "Kartei", RPOrigins: []string{u.Scheme + "://" + u.Host},
+		AttestationPreference: protocol.PreferNoAttestation,
+		AuthenticatorSelection: protocol.AuthenticatorSelection{
+			ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired,
+		},
+	})
+	if err != nil {
+		return nil
+	}
+	return &Passkeys{w}
+}
+
+// Owner is the account of passkeys.
+type Owner struct {
+	// Account is the id of the account, which is the user handle of its passkeys.
+	// Email is the name in the list of the browser.
+	Account, Email string
+	// Stored are the stored passkeys.
+	Stored []string
+}
+
+// WebAuthnID implements webauthn.User.
+func (o *Owner) WebAuthnID() []byte { return []byte(o.Account) }
+
+// WebAuthnName implements webauthn.User.
+func (o *Owner) WebAuthnName() string { return o.Email }
+
+// WebAuthnDisplayName implements webauthn.User.
+func (o *Owner) WebAuthnDisplayName() string { return o.Email }
+
+// WebAuthnCredentials implements webauthn.User. What cannot be read is left out.
+func (o *Owner) WebAuthnCredentials() []webauthn.Credential {
+	var all []webauthn.Credential
+	for _, text := range o.Stored {
+		var c webauthn.Credential
+		if json.Unmarshal([]byte(text), &c) == nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Kept is what is kept between the two steps of a ceremony.
+type Kept = webauthn.SessionData
+
+// Register begins the making of a passkey. The options are for the browser.
+func (p *Passkeys) Register(o *Owner) (options json.RawMessage, kept *Kept, err error) {
+	var known []protocol.CredentialDescriptor
+	for _, c := range o.WebAuthnCredentials() {
+		known = append(known, c.Descriptor())
+	}
+	creation, kept, err := p.relying.BeginRegistration(o, webauthn.WithExclusions(known))
+	if err != nil {
+		return nil, nil, err
+	}
+	options, err = json.Marshal(creation.Response)
+	return options, kept, err
+}
+
+// Made is a passkey that was made or used: its id, and what is stored.
+type Made struct{ ID, Stored string }
+
+// Registered checks the answer of the browser, and returns the new passkey.
+func (p *Passkeys) Registered(o *Owner, kept *Kept, response []byte) (Made, error) {
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
+	if err != nil {
+		return Made{}, err
+	}
+	c, err := p.relying.CreateCredential(o, *kept, parsed)
+	if err != nil {
+		return Made{}, err
+	}
+	return made(c)
+}
+
+// Ask begins a sign-in. The browser offers the passkeys that it has.
+func (p *Passkeys) Ask() (options json.RawMessage, kept *Kept, err error) {
+	assertion, kept, err := p.relying.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return nil, nil, err
+	}
+	options, err = json.Marshal(assertion.Response)
+	return options, kept, err
+}
+
+// Holder returns the id of the account that an answer of the browser claims. It
+// proves nothing.
+func Holder(response []byte) (account string) {
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(response)
+	if err != nil {
+		return ""
+	}
+	return string(parsed.Response.UserHandle)
+}
+
+// Used checks the answer of the browser for the account that it claims, and returns
+// the passkey with its counter.
+func (p *Passkeys) Used(o *Owner, kept *Kept, response []byte) (Made, error) {
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(response)
+	if err != nil {
+		return Made{}, err
+	}
+	_, c, err := p.relying.ValidatePasskeyLogin(func([]byte, []byte) (webauthn.User, error) { return o, nil }, *kept, parsed)
+	if err != nil {
+		return Made{}, err
+	}
+	if c.Authenticator.CloneWarning {
+		return Made{}, protocol.ErrVerification.WithDetails("the counter of the passkey went back")
+	}
+	return made(c)
+}
+
+func made(c *webauthn.Credential) (Made, error) {
+	c.Attestation = webauthn.CredentialAttestation{} // nobody asks for the maker of the device
+	text, err := json.Marshal(c)
+	return Made{ID: protocol.URLEncodedBase64(c.ID).String(), Stored: string(text)}, err
+}

@@ -1,0 +1,481 @@
+package account
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"kartei/access/signin"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+
+	"rsc.io/qr"
+)
+
+// Factors are the factors of the caller's account.
+type Factors struct {
+	Email             string       `json:"email"`
+	HasPassword       bool         `json:"hasPassword"`
+	PasswordChangedAt clock.Micros `json:"passwordChangedAt,omitzero"`
+	// TOTP says that the account has a generator of codes.
+	TOTP      bool         `json:"totp"`
+	TOTPSince clock.Micros `json:"totpSince,omitzero"`
+	// RecoveryCodes is the number of codes that are left.
+	RecoveryCodes int64     `json:"recoveryCodes"`
+	Passkeys      []Passkey `json:"passkeys"`
+	// PasskeysPossible is false if the address of the instance allows none.
+	PasskeysPossible bool `json:"passkeysPossible"`
+}
+
+// Passkey is a passkey in the list of its owner.
+type Passkey struct {
+	ID         string       `json:"id"`
+	Name       string       `json:"name"`
+	CreatedAt  clock.Micros `json:"createdAt"`
+	LastUsedAt clock.Micros `json:"lastUsedAt,omitzero"`
+}
+
+const (
+	listPasskeys   = `select id, name, created_at, last_used_at from passkeys where account_id = $1 order by id`
+	insertPasskey  = `insert into passkeys (id, account_id, credential_id, credential, name, created_at, last_used_at) values ($1, $2, $3, $4, $5, $6, 0)`
+	deletePasskey  = `delete from passkeys where id = $1 and account_id = $2`
+	deletePasskeys = `delete from passkeys where account_id = $1`
+
+	updatePassword      = `update accounts set password = $2, password_changed_at = $3 where id = $1`
+	updateTOTP          = `update accounts set totp_secret = $2, totp_step = $3, totp_since = $4 where id = $1`
+	deleteRecoveryCodes = `delete from recovery_codes where account_id = $1`
+	insertRecoveryCode  = `insert into recovery_codes (account_id, code_hash) values ($1, $2)`
+
+	// maxPasskeys bounds the passkeys of an account. Nobody has more devices.
+	maxPasskeys = 20
+)
+
+// GetFactors returns the factors of the caller's account.
+func GetFactors(ctx context.Context, c *app.Call, _ app.None) (Factors, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return Factors{}, err
+	}
+	a := &s.account
+	f := Factors{
+		Email: a.email, HasPassword: a.password != "", PasswordChangedAt: a.passwordChanged, TOTP: a.totp != "", TOTPSince: a.totpSince,
+		PasskeysPossible: desk(c).Passkeys != nil,
+	}
+	if err = c.Tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.RecoveryCodes); err != nil {
+		return f, err
+	}
+	found, err := db.List(ctx, c.Tx, func(row db.Row) (p Passkey, err error) {
+		err = row.Scan(&p.ID, &p.Name, &p.CreatedAt, &p.LastUsedAt)
+		return p, err
+	}, listPasskeys, a.id)
+	f.Passkeys = append([]Passkey{}, found...)
+	return f, err
+}
+
+// NewPassword is the input of SetPassword.
+type NewPassword struct {
+	Password string `json:"password"`
+}
+
+// HashPassword checks and hashes a new password of the caller, outside the
+// transaction.
+func HashPassword(ctx context.Context, c *app.Call, in NewPassword) (hash string, err error) {
+	var s own
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		call := *c
+		call.Tx = tx
+		s, err = ownSession(ctx, &call)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return hashNew(ctx, c, "password", in.Password, s.account.email)
+}
+
+func hashNew(ctx context.Context, c *app.Call, field, password, email string) (string, error) {
+	if err := checkNew(field, password, email); err != nil {
+		return "", err
+	}
+	hash, err := desk(c).Hasher.Hash(ctx, password)
+	return hash, throttled(err)
+}
+
+// SetPassword sets the password of the caller's account, and ends its other
+// sessions.
+func SetPassword(ctx context.Context, c *app.Call, _ NewPassword, hash string) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err == nil {
+		_, err = c.Tx.Exec(ctx, updatePassword, s.account.id, hash, c.Now)
+	}
+	if err == nil {
+		err = endOthers(ctx, c, s.account.id, s.id)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(s.home, c.Actor.PrincipalID())
+	c.Audit.Hidden("password", true)
+	return app.Nothing{}, tell(ctx, c, s.account.id, passwordTitle, passwordText)
+}
+
+var (
+	passwordTitle = fault.Text{DE: "Ihr Kennwort wurde geändert", EN: "Your password was changed"}
+	passwordText  = fault.Text{
+		DE: "Das Kennwort Ihres Kontos wurde geändert. Alle anderen Sitzungen sind beendet.",
+		EN: "The password of your account was changed. All other sessions have ended.",
+	}
+	factorTitle = fault.Text{DE: "Ihre Anmeldung wurde geändert", EN: "Your sign-in was changed"}
+)
+
+// Generator is a generator of codes that is not confirmed yet.
+type Generator struct {
+	Ticket string `json:"ticket"`
+	// Secret is what people type into an app, Address what the app reads from the
+	// picture QR, which is an SVG.
+	SecretText string `json:"secret"`
+	Address    string `json:"address"`
+	QR         string `json:"qr"`
+}
+
+// Secret implements app.Secret.
+func (Generator) Secret() {}
+
+// generating is the data of the ticket of a generator.
+type generating struct {
+	Sealed string `json:"sealed"`
+}
+
+// BeginTOTP makes the secret of a generator of codes. The old one goes on until the
+// new one is confirmed.
+func BeginTOTP(ctx context.Context, c *app.Call, _ app.None) (g Generator, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return g, err
+	}
+	c.Audit.Omit()
+	secret := signin.NewTOTP()
+	g.SecretText, g.Address = signin.Base32(secret), signin.TOTPAddress(secret, "Kartei", s.account.email)
+	if g.QR, err = picture(g.Address); err != nil {
+		return g, err
+	}
+	g.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Generator, s.account.id, generating{desk(c).Secrets.Seal(secret, s.account.id)})
+	return g, err
+}
+
+// picture returns a text as a QR code in SVG: one path, so that it has no gaps.
+func picture(text string) (string, error) {
+	code, err := qr.Encode(text, qr.M)
+	if err != nil {
+		return "", err
+	}
+	const margin = 4 // the standard's
+	size := code.Size + 2*margin
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path fill="#000" d="`, size, size, size, size)
+	for y := range code.Size {
+		for x := range code.Size {
+			if code.Black(x, y) {
+				fmt.Fprintf(&b, "M%d %dh1v1h-1z", x+margin, y+margin)
+			}
+		}
+	}
+	b.WriteString(`"/></svg>`)
+	return b.String(), nil
+}
+
+// Confirmation is the input of ConfirmTOTP.
+type Confirmation struct {
+	Ticket string `json:"ticket"`
+	Code   string `json:"code"`
+}
+
+// RecoveryCodes is a set of codes, shown once. It is empty if the account has some
+// already.
+type RecoveryCodes struct {
+	Codes []string `json:"codes"`
+}
+
+// Secret implements app.Secret.
+func (RecoveryCodes) Secret() {}
+
+// LimitCodes counts an attempt to confirm a generator.
+func LimitCodes(ctx context.Context, c *app.Call, _ Confirmation) (nothing struct{}, err error) {
+	return nothing, attempt(ctx, c, signin.CodeLimits("confirm|"+c.Actor.Credential().ID)...)
+}
+
+// ConfirmTOTP takes a generator into use, if it makes the right codes. With the first
+// second factor come recovery codes.
+func ConfirmTOTP(ctx context.Context, c *app.Call, in Confirmation, _ struct{}) (r RecoveryCodes, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	var g generating
+	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, in.Ticket, &g)
+	if err != nil || account != s.account.id {
+		return r, unknown(orNone(err))
+	}
+	secret, _, err := desk(c).Secrets.Open(g.Sealed, account)
+	if err != nil {
+		return r, err
+	}
+	step, right := signin.CheckTOTP(secret, in.Code, c.Now, 0)
+	if !right {
+		return r, wrongCode("code")
+	}
+	if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Generator, in.Ticket, nil); err != nil {
+		return r, unknown(err)
+	}
+	if _, err := c.Tx.Exec(ctx, updateTOTP, account, g.Sealed, step, c.Now); err != nil {
+		return r, err
+	}
+	if r.Codes, err = firstCodes(ctx, c, account); err != nil {
+		return r, err
+	}
+	return r, s.changed(ctx, c, "totp", fault.Text{
+		DE: "In Ihrem Konto wurde eine App für Einmalcodes eingerichtet.", EN: "An app for codes was set up in your account.",
+	})
+}
+
+// changed ends what the change of a factor concerns, and tells its owner.
+func (s *own) changed(ctx context.Context, c *app.Call, member string, text fault.Text) error {
+	c.Audit.About(s.home, c.Actor.PrincipalID())
+	c.Audit.Hidden(member, true)
+	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
+		return err
+	}
+	return tell(ctx, c, s.account.id, factorTitle, text)
+}
+
+// firstCodes makes recovery codes for an account that has none.
+func firstCodes(ctx context.Context, c *app.Call, account string) ([]string, error) {
+	var left int64
+	if err := c.Tx.QueryRow(ctx, countRecoveryCodes, account).Scan(&left); err != nil || left > 0 {
+		return []string{}, err
+	}
+	return newCodes(ctx, c, account)
+}
+
+func newCodes(ctx context.Context, c *app.Call, account string) ([]string, error) {
+	if _, err := c.Tx.Exec(ctx, deleteRecoveryCodes, account); err != nil {
+		return nil, err
+	}
+	codes := signin.NewRecoveryCodes()
+	for _, code := range codes {
+		if _, err := c.Tx.Exec(ctx, insertRecoveryCode, account, signin.HashRecoveryCode(code)); err != nil {
+			return nil, err
+		}
+	}
+	return codes, nil
+}
+
+// RenewRecoveryCodes replaces the recovery codes of the caller's account.
+func RenewRecoveryCodes(ctx context.Context, c *app.Call, _ app.None) (r RecoveryCodes, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	f, err := factorsOf(ctx, c.Tx, &s.account)
+	if err == nil && !f.any() {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &noFactor}
+	}
+	if err != nil {
+		return r, err
+	}
+	if r.Codes, err = newCodes(ctx, c, s.account.id); err != nil {
+		return r, err
+	}
+	return r, s.changed(ctx, c, "recoveryCodes", fault.Text{
+		DE: "In Ihrem Konto wurden neue Wiederherstellungscodes erzeugt. Die alten gelten nicht mehr.",
+		EN: "New recovery codes were made in your account. The old ones are no longer valid.",
+	})
+}
+
+var noFactor = fault.Text{
+	DE: "Richten Sie zuerst einen Passkey oder eine App für Einmalcodes ein.",
+	EN: "Set up a passkey or an app for codes first.",
+}
+
+// RemoveTOTP removes the generator of codes. Recovery codes go with the last second
+// factor.
+func RemoveTOTP(ctx context.Context, c *app.Call, _ app.None) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err == nil && s.account.totp == "" {
+		err = fault.New(fault.NotFound)
+	}
+	if err == nil {
+		_, err = c.Tx.Exec(ctx, updateTOTP, s.account.id, "", 0, 0)
+	}
+	if err == nil {
+		err = dropCodes(ctx, c, s.account.id)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, s.changed(ctx, c, "totp", fault.Text{
+		DE: "In Ihrem Konto wurde die App für Einmalcodes entfernt.", EN: "The app for codes was removed from your account.",
+	})
+}
+
+// dropCodes removes the recovery codes of an account without a second factor.
+func dropCodes(ctx context.Context, c *app.Call, account string) error {
+	a, err := byID(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	f, err := factorsOf(ctx, c.Tx, &a)
+	if err == nil && !f.any() {
+		_, err = c.Tx.Exec(ctx, deleteRecoveryCodes, account)
+	}
+	return err
+}
+
+// BeginPasskey begins the making of a passkey.
+func BeginPasskey(ctx context.Context, c *app.Call, _ app.None) (q PasskeyQuestion, err error) {
+	s, err := ownSession(ctx, c)
+	if err == nil && desk(c).Passkeys == nil {
+		err = &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+	}
+	if err != nil {
+		return q, err
+	}
+	c.Audit.Omit()
+	owner, err := ownerOf(ctx, c.Tx, &s.account)
+	if err != nil {
+		return q, err
+	}
+	if len(owner.Stored) >= maxPasskeys {
+		return q, &fault.Fault{Code: fault.Forbidden, Detail: &manyPasskeys}
+	}
+	return register(ctx, c, owner)
+}
+
+var manyPasskeys = fault.Text{
+	DE: fmt.Sprintf("Ein Konto hat höchstens %d Passkeys. Entfernen Sie zuerst einen.", maxPasskeys),
+	EN: fmt.Sprintf("An account has at most %d passkeys. Remove one first.", maxPasskeys),
+}
+
+func ownerOf(ctx context.Context, tx db.Tx, a *stored) (*signin.Owner, error) {
+	o := &signin.Owner{Account: a.id, Email: a.email}
+	var err error
+	o.Stored, err = db.Values[string](ctx, tx, selectPasskeys, a.id)
+	return o, err
+}
+
+// register issues the ticket of a passkey that is made.
+func register(ctx context.Context, c *app.Call, o *signin.Owner) (q PasskeyQuestion, err error) {
+	options, kept, err := desk(c).Passkeys.Register(o)
+	if err != nil {
+		return q, err
+	}
+	q.Options = options
+	q.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Registration, "", kept)
+	return q, err
+}
+
+// NewPasskey is the input of AddPasskey: a name, and the answer of the browser.
+type NewPasskey struct {
+	Ticket   string          `json:"ticket"`
+	Name     string          `json:"name"`
+	Response json.RawMessage `json:"response"`
+}
+
+// AddedPasskey is the answer of AddPasskey. The first second factor brings recovery
+// codes, which are shown once.
+type AddedPasskey struct {
+	Passkey
+	Codes []string `json:"codes"`
+}
+
+// Secret implements app.Secret.
+func (AddedPasskey) Secret() {}
+
+// AddPasskey stores a passkey.
+func AddPasskey(ctx context.Context, c *app.Call, in NewPasskey) (p AddedPasskey, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return p, err
+	}
+	owner, err := ownerOf(ctx, c.Tx, &s.account)
+	if err != nil {
+		return p, err
+	}
+	if p.Passkey, err = storePasskey(ctx, c, owner, in); err != nil {
+		return p, err
+	}
+	if p.Codes, err = firstCodes(ctx, c, s.account.id); err != nil {
+		return p, err
+	}
+	return p, s.changed(ctx, c, "passkeys", fault.Text{
+		DE: "In Ihrem Konto wurde ein Passkey eingerichtet.", EN: "A passkey was added to your account.",
+	})
+}
+
+// storePasskey checks the answer of the browser, and stores the passkey.
+func storePasskey(ctx context.Context, c *app.Call, owner *signin.Owner, in NewPasskey) (p Passkey, err error) {
+	if desk(c).Passkeys == nil {
+		return p, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+	}
+	p = Passkey{ID: id.New(id.Passkey), Name: strings.TrimSpace(in.Name), CreatedAt: c.Now}
+	if p.Name == "" {
+		p.Name = "Passkey"
+	}
+	if code, limit := checkName(p.Name); code != "" {
+		return p, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
+	}
+	var kept signin.Kept
+	if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Registration, in.Ticket, &kept); err != nil {
+		return p, unknown(err)
+	}
+	made, err := desk(c).Passkeys.Registered(owner, &kept, in.Response)
+	if err != nil {
+		return p, fault.Invalid(fault.Field{Name: "response", Code: fault.InvalidFormat, Text: &wrongPasskey})
+	}
+	_, err = c.Tx.Exec(ctx, insertPasskey, p.ID, owner.Account, made.ID, made.Stored, p.Name, c.Now)
+	return p, err
+}
+
+// ByID names a passkey.
+type ByID struct {
+	ID string `json:"id"`
+}
+
+// RemovePasskey removes a passkey. One that is all that an account without a password
+// has stays.
+func RemovePasskey(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	n, err := c.Tx.Exec(ctx, deletePasskey, in.ID, s.account.id)
+	if err == nil && n == 0 {
+		err = fault.New(fault.NotFound)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	f, err := factorsOf(ctx, c.Tx, &s.account)
+	if err == nil && f.passkeys == 0 && s.account.password == "" {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &lastWay}
+	}
+	if err == nil {
+		err = dropCodes(ctx, c, s.account.id)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, s.changed(ctx, c, "passkeys", fault.Text{
+		DE: "In Ihrem Konto wurde ein Passkey entfernt.", EN: "A passkey was removed from your account.",
+	})
+}
+
+var lastWay = fault.Text{
+	DE: "Ohne diesen Passkey könnten Sie sich nicht mehr anmelden. Setzen Sie zuerst ein Kennwort.",
+	EN: "Without this passkey you could not sign in any more. Set a password first.",
+}

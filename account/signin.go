@@ -1,0 +1,316 @@
+package account
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"kartei/access"
+	"kartei/access/signin"
+	"kartei/app"
+	"kartei/audit"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+// PasswordInput is the input of SignInByPassword.
+type PasswordInput struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	// Trusted is true on a device that the person trusts: its session lasts longer.
+	Trusted bool `json:"trusted,omitempty"`
+}
+
+// SignedIn is the answer to a step of a sign-in.
+type SignedIn struct {
+	// Status is signedIn, second if a second factor is missing, or choose if one of
+	// several persons is.
+	Status string `json:"status"`
+	// Ticket is for the next step.
+	Ticket string `json:"ticket,omitempty"`
+	// Methods are the second factors of the account: totp, passkey, recoveryCode.
+	Methods []string `json:"methods,omitempty"`
+	// Persons are the persons to choose from.
+	Persons []Person `json:"persons,omitempty"`
+	// Token is the credential of the session. Its cookie ends at EndsAt.
+	Token  string       `json:"token,omitempty"`
+	EndsAt clock.Micros `json:"endsAt,omitzero"`
+	// Person is who signed in.
+	Person *Person `json:"person,omitempty"`
+}
+
+// Secret implements app.Secret.
+func (SignedIn) Secret() {}
+
+// begun is the data of tickets for a further step.
+type begun struct {
+	Trusted bool `json:"trusted"`
+	// Principal is the person whom the step before chose.
+	Principal string `json:"principal,omitempty"`
+}
+
+// proven is a password that was checked outside the transaction.
+type proven struct {
+	account stored
+	// rehashed replaces the stored password, if its costs have changed.
+	rehashed string
+}
+
+const (
+	// maxPassword bounds what is hashed, in bytes.
+	maxPassword = 1024
+
+	updateRehashed = `update accounts set password = $3 where id = $1 and password = $2`
+)
+
+// CheckPassword checks the password of an address. It runs outside the transaction
+// of the call, because it takes long. An unknown address, a wrong password and an
+// account without one get the same answer after the same time.
+func CheckPassword(ctx context.Context, c *app.Call, in PasswordInput) (proven, error) {
+	if err := bothGiven(in); err != nil {
+		return proven{}, err
+	}
+	return checkPassword(ctx, c, "signin.password", in.Email, in.Password)
+}
+
+func bothGiven(in PasswordInput) error {
+	var fields []fault.Field
+	if in.Email == "" {
+		fields = append(fields, fault.Field{Name: "email", Code: fault.Required})
+	}
+	if in.Password == "" {
+		fields = append(fields, fault.Field{Name: "password", Code: fault.Required})
+	}
+	if len(in.Password) > maxPassword {
+		fields = append(fields, fault.Field{Name: "password", Code: fault.TooLong, Limit: maxPassword})
+	}
+	if len(fields) > 0 {
+		return fault.Invalid(fields...)
+	}
+	return nil
+}
+
+func checkPassword(ctx context.Context, c *app.Call, operation, email, password string) (p proven, err error) {
+	limits := signin.PasswordLimits(email, c.Address)
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		if p.account, err = byEmail(ctx, tx, email); err != nil {
+			return err
+		}
+		left, err := signin.Blocked(ctx, tx, c.Now, limits...)
+		if err == nil && left > 0 {
+			err = tooMany(left)
+		}
+		return err
+	})
+	if err == nil {
+		err = attempt(ctx, c, limits...)
+	}
+	if err != nil {
+		return p, err
+	}
+	same, outdated, err := desk(c).Hasher.Verify(ctx, p.account.password, password)
+	if err != nil {
+		return p, throttled(err)
+	}
+	if !same {
+		if err := refusedPassword(ctx, c, operation, email, &p.account, limits); err != nil {
+			return p, err
+		}
+		return p, wrongPassword()
+	}
+	if outdated {
+		p.rehashed, err = desk(c).Hasher.Hash(ctx, password)
+	}
+	return p, throttled(err)
+}
+
+// wrongPassword is the one answer to an unknown address and a wrong password.
+func wrongPassword() error {
+	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &wrong}
+}
+
+var wrong = fault.Text{
+	DE: "E-Mail-Adresse oder Kennwort stimmt nicht.",
+	EN: "The email address or the password is wrong.",
+}
+
+// refusedPassword records a refusal, and mails a link if the bound of an hour is
+// reached.
+func refusedPassword(ctx context.Context, c *app.Call, operation, email string, a *stored, limits []signin.Limit) error {
+	return desk(c).DB.Write(ctx, func(tx db.Tx) error {
+		call := *c
+		call.Tx = tx
+		if err := noteRefusal(ctx, &call, operation, a.id, limits[1]); err != nil {
+			return err
+		}
+		left, err := signin.Blocked(ctx, tx, c.Now, limits[0])
+		if err != nil || left == 0 {
+			return err
+		}
+		return sendReset(ctx, &call, email, a.id, manyGuesses)
+	})
+}
+
+// noteRefusal writes a line of the audit log for an account: for the first refusal
+// of a series, and for every tenth, so that a guesser does not fill the log.
+func noteRefusal(ctx context.Context, c *app.Call, operation, account string, series signin.Limit) error {
+	n, err := signin.Count(ctx, c.Tx, series)
+	if err != nil || account == "" || n > 1 && n%10 != 0 {
+		return err
+	}
+	persons, err := personsOf(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	for _, p := range persons {
+		act := new(audit.Act)
+		act.About(p.home, p.ID)
+		act.Changed("attempts", nil, n)
+		l := audit.Line{Time: c.Now, CredentialKind: string(access.Anonymous), Door: c.Door, Operation: operation, Word: "session.refuse", RequestID: c.RequestID}
+		if c.Address.IsValid() {
+			l.Address = c.Address.Unmap().String()
+		}
+		if err := audit.Append(c.Tx, act, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SignInByPassword begins a session with a password that CheckPassword found right,
+// or asks for the second factor.
+func SignInByPassword(ctx context.Context, c *app.Call, in PasswordInput, p proven) (SignedIn, error) {
+	return passed(ctx, c, in.Email, p, begun{Trusted: in.Trusted})
+}
+
+// passed goes on after a correct password.
+func passed(ctx context.Context, c *app.Call, email string, p proven, b begun) (SignedIn, error) {
+	a, err := byID(ctx, c.Tx, p.account.id)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if a.password != p.account.password { // it was changed meanwhile
+		return SignedIn{}, wrongPassword()
+	}
+	if err := signin.Cleared(ctx, c.Tx, signin.PasswordLimits(email, c.Address)...); err != nil {
+		return SignedIn{}, err
+	}
+	if p.rehashed != "" {
+		if _, err := c.Tx.Exec(ctx, updateRehashed, a.id, a.password, p.rehashed); err != nil {
+			return SignedIn{}, err
+		}
+	}
+	f, err := factorsOf(ctx, c.Tx, &a)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if !f.any() {
+		return enter(ctx, c, a.id, b)
+	}
+	c.Audit.Omit()
+	s := SignedIn{Status: "second", Methods: f.methods()}
+	s.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Second, a.id, b)
+	return s, err
+}
+
+// enter begins the session of an account whose factors are proven. With several
+// persons it asks which.
+func enter(ctx context.Context, c *app.Call, account string, b begun) (SignedIn, error) {
+	persons, err := personsOf(ctx, c.Tx, account)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	for i := range persons {
+		if len(persons) == 1 || persons[i].ID == b.Principal {
+			return begin(ctx, c, account, persons[i], b.Trusted)
+		}
+	}
+	if len(persons) == 0 {
+		return SignedIn{}, &fault.Fault{Code: fault.Forbidden, Reason: string(access.PrincipalDisabled), Detail: &nobody}
+	}
+	c.Audit.Omit()
+	s := SignedIn{Status: "choose", Persons: persons}
+	s.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Choose, account, b)
+	return s, err
+}
+
+var nobody = fault.Text{
+	DE: "Ihr Konto ist in keiner Organisation mehr aktiv. Eine Administratorin oder ein Administrator Ihrer Organisation kann helfen.",
+	EN: "Your account is active in no organization any more. An admin of your organization can help.",
+}
+
+func begin(ctx context.Context, c *app.Call, account string, p Person, trusted bool) (SignedIn, error) {
+	address := ""
+	if c.Address.IsValid() {
+		address = c.Address.Unmap().String()
+	}
+	token, name, err := access.BeginSession(ctx, c.Tx, c.Now, access.NewSession{
+		Account: account, Organization: p.home, Principal: p.ID, Trusted: trusted, Address: address, Agent: c.Agent,
+	})
+	c.Audit.About(p.home, name)
+	c.Audit.By(p.ID)
+	ends := access.SessionLifetime
+	if trusted {
+		ends = access.TrustedLifetime
+	}
+	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Person: &p}, err
+}
+
+// Choice is the input of Choose.
+type Choice struct {
+	Ticket    string `json:"ticket"`
+	Principal string `json:"principalId"`
+}
+
+// Choose begins the session of one of the persons of an account.
+func Choose(ctx context.Context, c *app.Call, in Choice) (SignedIn, error) {
+	var b begun
+	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, &b)
+	if err != nil {
+		return SignedIn{}, unknown(err)
+	}
+	persons, err := personsOf(ctx, c.Tx, account)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	for _, p := range persons {
+		if p.ID != in.Principal {
+			continue
+		}
+		if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, nil); err != nil {
+			return SignedIn{}, unknown(err)
+		}
+		return begin(ctx, c, account, p, b.Trusted)
+	}
+	return SignedIn{}, fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
+}
+
+// minPassword is the length of a password, in characters. Length is what resists
+// guesses; rules about kinds of characters do not.
+const minPassword = 12
+
+// checkNew refuses a new password that is too short or easily guessed.
+func checkNew(field, password, email string) error {
+	var wrong fault.Field
+	switch n := utf8.RuneCountInString(password); {
+	case password == "":
+		wrong = fault.Field{Code: fault.Required}
+	case n < minPassword:
+		wrong = fault.Field{Code: fault.TooShort, Limit: minPassword}
+	case len(password) > maxPassword:
+		wrong = fault.Field{Code: fault.TooLong, Limit: maxPassword}
+	case !utf8.ValidString(password):
+		wrong = fault.Field{Code: fault.InvalidFormat}
+	case signin.Guessable(password, email):
+		wrong = fault.Field{Code: fault.InvalidFormat, Text: &guessable}
+	default:
+		return nil
+	}
+	wrong.Name = field
+	return fault.Invalid(wrong)
+}
+
+var guessable = fault.Text{
+	DE: "Dieses Kennwort ist leicht zu erraten. Nehmen Sie zum Beispiel vier zufällige Wörter.",
+	EN: "This password is easily guessed. Take four random words, for example.",
+}

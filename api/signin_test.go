@@ -1,0 +1,756 @@
+package api_test
+
+import (
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/access/signin"
+	"kartei/account"
+	"kartei/api"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/store/db/schema"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/operator"
+	"kartei/test/passkeytest"
+)
+
+const somePassword = "vier Woerter aus dem Sack"
+
+// visitor is a person with a browser, who may be signed in.
+type visitor struct {
+	*testing.T
+	o     *apitest.Office
+	token string
+	from  string
+}
+
+func visit(t *testing.T, o *apitest.Office) *visitor {
+	return &visitor{T: t, o: o, from: "198.51.100.7"}
+}
+
+// ask calls a row, decodes its answer into out, and wants a status.
+func (v *visitor) ask(row string, in, out any, want int) *api.Response {
+	v.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		v.Fatal(err)
+	}
+	got := v.o.API.Do(v.Context(), &api.Request{
+		Operation: row, Door: api.Web, Credential: api.Cookie(v.token, false), Address: netip.MustParseAddr(v.from),
+		Header: map[string][]string{"User-Agent": {"Probebrowser/1.0"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
+	}, nil)
+	if got.Status != want {
+		v.Fatalf("%s: %d %s, want %d", row, got.Status, got.Body, want)
+	}
+	if out != nil && len(got.Body) > 0 {
+		if err := json.Unmarshal(got.Body, out); err != nil {
+			v.Fatal(err)
+		}
+	}
+	return got
+}
+
+// signIn signs in by password, and wants a status of the sign-in.
+func (v *visitor) signIn(email, password, status string) (s account.SignedIn) {
+	v.Helper()
+	v.ask("signin.password", account.PasswordInput{Email: email, Password: password}, &s, 200)
+	if s.Status != status || (s.Token != "") != (status == "signedIn") || (s.Ticket == "") != (status == "signedIn") {
+		v.Fatalf("%+v, want %s", s, status)
+	}
+	v.token = s.Token
+	return s
+}
+
+func (v *visitor) works() bool {
+	v.Helper()
+	return ask(v.T, v.o, api.Web, api.Cookie(v.token, false), "session.get", struct{}{}).Status == 200
+}
+
+// join invites an address to an organization, accepts, and returns the person.
+func join(t *testing.T, o *apitest.Office, organization, email string, role access.Role) (*visitor, account.Accepted) {
+	t.Helper()
+	made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: email, Role: role})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := visit(t, o)
+	var a account.Accepted
+	v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Berg", Password: somePassword}, &a, 200)
+	v.token = a.Token
+	return v, a
+}
+
+// joined returns a person with an account.
+func joined(t *testing.T, o *apitest.Office) string {
+	_, a := join(t, o, o.ID, apitest.Fresh()+"@example.com", access.Member)
+	return a.ID
+}
+
+// generate sets up a generator of codes, and returns its secret and recovery codes.
+func (v *visitor) generate() (secret []byte, codes []string) {
+	v.Helper()
+	var g account.Generator
+	v.ask("factors.totpBegin", struct{}{}, &g, 200)
+	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(g.SecretText)
+	if err != nil || !strings.HasPrefix(g.QR, "<svg") || !strings.Contains(g.Address, g.SecretText) {
+		v.Fatalf("%v %.80s", err, g.QR)
+	}
+	v.ask("factors.totpConfirm", account.Confirmation{Ticket: g.Ticket, Code: "000000"}, nil, 422)
+	var r account.RecoveryCodes
+	v.ask("factors.totpConfirm", account.Confirmation{Ticket: g.Ticket, Code: v.code(secret)}, &r, 200)
+	return secret, r.Codes
+}
+
+// code returns the code of now.
+func (v *visitor) code(secret []byte) string { return signin.TOTP(secret, v.o.Clock.Now()) }
+
+// addPasskey adds a passkey of a device.
+func (v *visitor) addPasskey(d *passkeytest.Device) (p account.AddedPasskey) {
+	v.Helper()
+	var q account.PasskeyQuestion
+	v.ask("factors.passkeyOptions", struct{}{}, &q, 200)
+	v.ask("factors.passkeyAdd", account.NewPasskey{Ticket: q.Ticket, Name: "Telefon", Response: d.Create(q.Options)}, &p, 200)
+	return p
+}
+
+// usePasskey returns the input of a sign-in by the passkey of a device.
+func (v *visitor) usePasskey(d *passkeytest.Device) account.PasskeyInput {
+	v.Helper()
+	var q account.PasskeyQuestion
+	v.ask("signin.passkeyOptions", struct{}{}, &q, 200)
+	return account.PasskeyInput{Ticket: q.Ticket, Response: d.Get(q.Options)}
+}
+
+func device(t *testing.T) *passkeytest.Device {
+	return passkeytest.New(t, "https://kartei.example", "kartei.example")
+}
+
+// signInInputs are the inputs of the rows about the person who calls.
+func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
+	fresh := func() string { return apitest.Fresh() + "@example.com" }
+	mine := func() *visitor { return &visitor{T: t, o: o, token: o.Session(owner), from: "198.51.100.7"} }
+	type input = map[string]any
+	// token finds the link of the newest mail, the password of the row before.
+	return map[string]any{
+		"session.get": struct{}{}, "sessions.list": struct{}{}, "factors.get": struct{}{}, "profile.get": struct{}{}, "signin.out": struct{}{},
+		"factors.totpBegin": struct{}{}, "factors.passkeyOptions": struct{}{}, "signin.passkeyOptions": struct{}{},
+		"signin.password": func() any {
+			email := fresh()
+			join(t, o, o.ID, email, access.Member)
+			return input{"email": email, "password": somePassword}
+		},
+		"signin.second": func() any {
+			email := fresh()
+			v, _ := join(t, o, o.ID, email, access.Member)
+			_, codes := v.generate()
+			return input{"ticket": v.signIn(email, somePassword, "second").Ticket, "recoveryCode": codes[0]}
+		},
+		"signin.passkey": func() any {
+			v, _ := join(t, o, o.ID, fresh(), access.Member)
+			d := device(t)
+			v.addPasskey(d)
+			return v.usePasskey(d)
+		},
+		"signin.choose": func() any {
+			email := fresh()
+			other, _ := o.Organization("Geheim & Partner")
+			_, a := join(t, o, o.ID, email, access.Member)
+			v, _ := join(t, o, other, email, access.Member)
+			return account.Choice{Ticket: v.signIn(email, somePassword, "choose").Ticket, Principal: a.ID}
+		},
+		"signin.forgot": input{"email": "geheim.niemand@example.com"},
+		"signin.reset": func() any {
+			email := fresh()
+			v, _ := join(t, o, o.ID, email, access.Member)
+			v.ask("signin.forgot", account.Forgotten{Email: email}, nil, 204)
+			return account.NewByLink{Token: o.Linked(email), Password: "ein ganz anderes Kennwort"}
+		},
+		"session.switch": func() any { return account.Switched{Principal: owner} },
+		"session.refresh": func() any {
+			mine().ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
+			return input{"password": somePassword}
+		},
+		"sessions.end":     input{"others": true},
+		"factors.password": account.NewPassword{Password: somePassword},
+		"factors.totpConfirm": func() any {
+			v := mine()
+			var g account.Generator
+			v.ask("factors.totpBegin", struct{}{}, &g, 200)
+			secret, _ := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(g.SecretText)
+			return account.Confirmation{Ticket: g.Ticket, Code: v.code(secret)}
+		},
+		"factors.totpRemove": func() any {
+			v := mine()
+			var f account.Factors
+			if v.ask("factors.get", struct{}{}, &f, 200); !f.TOTP {
+				v.generate()
+			}
+			return struct{}{}
+		},
+		"factors.recoveryCodes": func() any { mine().generate(); return struct{}{} },
+		"factors.passkeyAdd": func() any {
+			var q account.PasskeyQuestion
+			mine().ask("factors.passkeyOptions", struct{}{}, &q, 200)
+			return account.NewPasskey{Ticket: q.Ticket, Name: "Geheim", Response: device(t).Create(q.Options)}
+		},
+		"factors.passkeyRemove": func() any { return access.ByID{ID: mine().addPasskey(device(t)).ID} },
+		"account.changeEmail":   account.NewAddress{Email: "geheim.umzug@example.com"},
+		"account.confirmEmail": func() any {
+			email := fresh()
+			v, _ := join(t, o, o.ID, email, access.Member)
+			v.ask("account.changeEmail", account.NewAddress{Email: "neu." + email}, nil, 204)
+			v.ask("account.confirmEmail", account.Link{Token: o.Linked(email)}, nil, 200)
+			return account.Link{Token: o.Linked("neu." + email)}
+		},
+		"profile.set": input{"name": "Geheim", "theme": "dark"},
+	}
+}
+
+// TestSignIn follows a person from the invitation to the end of their sessions.
+func TestSignIn(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		v, a := join(t, o, o.ID, "Ida@Neu.example", access.Admin)
+		if a.Status != "signedIn" || a.Role != access.Admin || !v.works() || a.EndsAt != a.CreatedAt.Add(access.SessionLifetime) {
+			t.Fatalf("%+v", a)
+		}
+		w := visit(t, o)
+		w.signIn("ida@neu.EXAMPLE", somePassword, "signedIn")
+		var list access.List[account.Browser]
+		w.ask("sessions.list", struct{}{}, &list, 200)
+		if len(list.Data) != 2 || !list.Data[0].Current || list.Data[1].Current || list.Data[0].Agent != "Probebrowser/1.0" || list.Data[0].Address != "198.51.100.7" {
+			t.Errorf("%+v", list)
+		}
+		w.ask("sessions.end", account.Ending{ID: list.Data[1].ID}, nil, 204)
+		if v.works() || !w.works() {
+			t.Error("another session than the named one ended")
+		}
+		w.ask("sessions.end", account.Ending{ID: list.Data[1].ID}, nil, 404)
+		v.signIn("ida@neu.example", somePassword, "signedIn")
+		w.ask("factors.password", account.NewPassword{Password: "ein ganz anderes Kennwort"}, nil, 204)
+		if v.works() || !w.works() {
+			t.Error("a new password must end the other sessions only")
+		}
+		v.ask("signin.password", account.PasswordInput{Email: "ida@neu.example", Password: somePassword}, nil, 401)
+		w.ask("signin.out", struct{}{}, nil, 204)
+		if w.works() {
+			t.Error("the session goes on after signing out")
+		}
+		v.signIn("ida@neu.example", "ein ganz anderes Kennwort", "signedIn") // the cookie of an ended session does not hinder
+		for password, code := range map[string]string{"": "REQUIRED", "kurz": "TOO_SHORT", "aaaaaaaaaaaaaaaa": "INVALID_FORMAT", "Passwort123456789": "INVALID_FORMAT", "ida@neu.example1": "INVALID_FORMAT"} {
+			if got := v.ask("factors.password", account.NewPassword{Password: password}, nil, 422); !strings.Contains(string(got.Body), code) {
+				t.Errorf("%q: %s", password, got.Body)
+			}
+		}
+	})
+}
+
+// TestSignInTellsNothing compares the answers to an unknown address, a wrong password
+// and an account without a password.
+func TestSignInTellsNothing(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		join(t, o, o.ID, "ida@neu.example", access.Member)
+		o.Session(o.User(access.Member)) // makes an account without a password
+		var without string
+		if err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select email from accounts where password = ''`).Scan(&without)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		told := func(row string, in any, want int) string {
+			body := string(visit(t, o).ask(row, in, nil, want).Body)
+			if i := strings.Index(body, "req_"); i >= 0 {
+				body = body[:i] + body[i+30:]
+			}
+			return body
+		}
+		for _, row := range []string{"signin.password", "signin.forgot"} {
+			var answers []string
+			for _, email := range []string{"ida@neu.example", without, "niemand@neu.example"} {
+				var before, after int
+				before = len(o.Mailed())
+				if row == "signin.password" {
+					answers = append(answers, told(row, account.PasswordInput{Email: email, Password: "falsch falsch falsch"}, 401))
+				} else {
+					answers = append(answers, told(row, account.Forgotten{Email: email}, 204))
+					after = 1
+				}
+				if n := len(o.Mailed()) - before; n != after {
+					t.Errorf("%s of %s enqueues %d emails", row, email, n)
+				}
+			}
+			if slices.Sort(answers); answers[0] != answers[2] {
+				t.Errorf("%s: %q", row, answers)
+			}
+		}
+		if m := o.Mailed()[2]; m.Until != 1 {
+			t.Errorf("an address without an account gets an email: %+v", m)
+		}
+		// The bound of mails is silent.
+		n := len(o.Mailed())
+		for range 5 {
+			told("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, 204)
+		}
+		if more := len(o.Mailed()) - n; more != 2 {
+			t.Errorf("%d emails within an hour", 1+more)
+		}
+	})
+}
+
+// TestSignInTakesAsLong measures the answers to an unknown address and to a wrong
+// password.
+func TestSignInTakesAsLong(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
+	n := 0
+	for i := range 30 {
+		join(t, o, o.ID, fmt.Sprintf("p%d@neu.example", i), access.Member)
+	}
+	attempt := func(email string) func() {
+		return func() {
+			n++
+			v := visit(t, o)
+			v.from = fmt.Sprintf("198.51.%d.%d", n/250, n%250)
+			v.ask("signin.password", account.PasswordInput{Email: fmt.Sprintf(email, n%30), Password: "falsch falsch falsch"}, nil, 401)
+		}
+	}
+	took := apitest.Measure(30, []apitest.Attempt{{Name: "known", Do: attempt("p%d@neu.example")}, {Name: "unknown", Do: attempt("q%d@neu.example")}})
+	known, unknown := apitest.Median(took["known"]), apitest.Median(took["unknown"])
+	if a := apitest.Advantage(took["known"], took["unknown"]); (a < 0.2 || a > 0.8) && max(known, unknown)-min(known, unknown) > known/5 {
+		t.Errorf("advantage %.2f: known %s, unknown %s", a, known, unknown)
+	}
+}
+
+// TestGuessesAreThrottled checks the pauses of a pair of address and network, the
+// bound of an hour, and that nobody else is slowed down.
+func TestGuessesAreThrottled(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
+		d := device(t)
+		ida.addPasskey(d)
+		v := visit(t, o)
+		wrong := account.PasswordInput{Email: "ida@neu.example", Password: "falsch falsch falsch"}
+		for range 5 {
+			v.ask("signin.password", wrong, nil, 401)
+		}
+		right := account.PasswordInput{Email: "ida@neu.example", Password: somePassword}
+		for pause := time.Second; pause <= 32*time.Second; pause *= 2 {
+			if got := v.ask("signin.password", right, nil, 429); !slices.Equal(got.Header["Retry-After"], []string{fmt.Sprint(int(pause.Seconds()))}) {
+				t.Fatalf("%v after a pause of %s", got.Header["Retry-After"], pause)
+			}
+			o.Clock.Advance(pause)
+			v.ask("signin.password", wrong, nil, 401)
+		}
+		elsewhere := visit(t, o)
+		elsewhere.from = "203.0.113.5"
+		elsewhere.signIn("ida@neu.example", somePassword, "second")
+		// From many networks, an hour has a bound. A passkey still signs in.
+		before := len(o.Mailed())
+		for n := range 60 {
+			w := visit(t, o)
+			w.from = fmt.Sprintf("203.0.113.%d", 10+n)
+			if n < 50 {
+				w.ask("signin.password", wrong, nil, 401)
+			} else {
+				w.ask("signin.password", right, nil, 429)
+			}
+		}
+		if mails := o.Mailed()[before:]; len(mails) != 1 || mails[0].To != "ida@neu.example" || mails[0].Title != "Neues Kennwort" {
+			t.Errorf("%+v", mails)
+		}
+		var s account.SignedIn
+		v.ask("signin.passkey", v.usePasskey(d), &s, 200)
+		if s.Status != "signedIn" {
+			t.Errorf("%+v", s)
+		}
+		o.Clock.Advance(time.Hour)
+		elsewhere.signIn("ida@neu.example", somePassword, "second")
+		refused := 0
+		for _, l := range lines(t, o) {
+			if l.Word == "session.refuse" {
+				refused++
+			}
+		}
+		if refused == 0 || refused > 55 {
+			t.Errorf("%d lines about refusals", refused)
+		}
+	})
+}
+
+// TestSecondFactor signs in with codes: each serves once.
+func TestSecondFactor(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
+		secret, codes := v.generate()
+		if len(codes) != signin.RecoveryCodes || len(slices.Compact(slices.Sorted(slices.Values(codes)))) != signin.RecoveryCodes {
+			t.Fatalf("%q", codes)
+		}
+		type in = map[string]any
+		w := visit(t, o)
+		second := func(with in, want int) (s account.SignedIn) {
+			t.Helper()
+			begun := w.signIn("ida@neu.example", somePassword, "second")
+			if fmt.Sprint(begun.Methods) != "[totp recoveryCode]" {
+				t.Errorf("%v", begun.Methods)
+			}
+			with["ticket"] = begun.Ticket
+			if want != 200 {
+				w.ask("signin.second", with, nil, want)
+				return s
+			}
+			w.ask("signin.second", with, &s, 200)
+			w.ask("signin.second", with, nil, 404) // the ticket is used
+			return s
+		}
+		second(in{"code": v.code(secret)}, 422) // it confirmed the generator
+		o.Clock.Advance(30 * time.Second)
+		code := v.code(secret)
+		w.token = second(in{"code": code[:3] + " " + code[3:]}, 200).Token
+		if !w.works() {
+			t.Error("the session does not work")
+		}
+		second(in{"code": code}, 422)
+		o.Clock.Advance(2 * time.Minute)
+		second(in{"code": code}, 422)
+		if second(in{"recoveryCode": strings.ToUpper(strings.ReplaceAll(codes[3], "-", " "))}, 200).Token == "" {
+			t.Error("no session")
+		}
+		second(in{"recoveryCode": codes[3]}, 422)
+		if mails := o.Mailed(); mails[len(mails)-1].Title != "Ein Wiederherstellungscode wurde verwendet" {
+			t.Errorf("%+v", mails)
+		}
+		begun := w.signIn("ida@neu.example", somePassword, "second")
+		o.Clock.Advance(signin.PageLifetime)
+		w.ask("signin.second", in{"ticket": begun.Ticket, "code": v.code(secret)}, nil, 404)
+		// Guesses of codes are slowed down, from whatever network.
+		limited := false
+		for n := 0; n < 7 && !limited; n++ {
+			w.from = fmt.Sprintf("203.0.113.%d", n)
+			begun := w.signIn("ida@neu.example", somePassword, "second")
+			got := w.o.API.Do(t.Context(), &api.Request{Operation: "signin.second", Door: api.Web, Address: netip.MustParseAddr(w.from), HasBody: true,
+				Body: func() ([]byte, error) { return json.Marshal(in{"ticket": begun.Ticket, "code": "000000"}) }}, nil)
+			limited = got.Status == 429
+		}
+		if !limited {
+			t.Error("codes can be guessed quickly")
+		}
+		var f account.Factors
+		u := &visitor{T: t, o: o, token: o.Session(joinedPrincipal(t, o, "ida@neu.example")), from: "198.51.100.9"}
+		u.ask("factors.get", struct{}{}, &f, 200)
+		if !f.TOTP || !f.HasPassword || f.RecoveryCodes != 9 {
+			t.Errorf("%+v", f)
+		}
+		u.ask("factors.totpRemove", struct{}{}, nil, 204)
+		u.ask("factors.get", struct{}{}, &f, 200)
+		if f.TOTP || f.RecoveryCodes != 0 {
+			t.Errorf("%+v", f)
+		}
+		w.signIn("ida@neu.example", somePassword, "signedIn")
+	})
+}
+
+// joinedPrincipal returns the person of an account.
+func joinedPrincipal(t *testing.T, o *apitest.Office, email string) (principal string) {
+	t.Helper()
+	err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+		return tx.QueryRow(t.Context(), `select p.id from principals p join accounts a on a.id = p.account_id where a.email_folded = $1`, email).Scan(&principal)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return principal
+}
+
+// TestPasskey signs in with a passkey, makes a sign-in recent with it, and accepts an
+// invitation with one.
+func TestPasskey(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
+		d := device(t)
+		if p := v.addPasskey(d); len(p.Codes) != signin.RecoveryCodes || p.Name != "Telefon" {
+			t.Errorf("%+v", p)
+		}
+		w := visit(t, o)
+		in := w.usePasskey(d)
+		var s account.SignedIn
+		w.ask("signin.passkey", in, &s, 200)
+		w.token = s.Token
+		if s.Status != "signedIn" || !w.works() {
+			t.Errorf("%+v", s)
+		}
+		w.ask("signin.passkey", in, nil, 404) // the ceremony is over
+		other := device(t)
+		other.Create(json.RawMessage(`{"challenge":"x","user":{"id":""}}`))
+		forged := *d
+		forged.Origin = "https://kartei.example.org"
+		unverified := *d
+		unverified.Unverified = true
+		for name, device := range map[string]*passkeytest.Device{"unknown": other, "of another page": &forged, "without a gesture": &unverified} {
+			w.token = ""
+			if got := w.ask("signin.passkey", w.usePasskey(device), nil, 401); got.Fault == nil {
+				t.Error(name)
+			}
+		}
+		if second := w.signIn("ida@neu.example", somePassword, "second"); fmt.Sprint(second.Methods) != "[passkey recoveryCode]" {
+			t.Errorf("%+v", second)
+		}
+		// Step-up.
+		w.token = s.Token
+		o.Clock.Advance(access.SignInFresh)
+		w.ask("factors.passkeyOptions", struct{}{}, nil, 403)
+		var r account.Refreshed
+		w.ask("session.refresh", map[string]any{"password": somePassword}, nil, 422)
+		stepUp := w.usePasskey(d)
+		w.ask("session.refresh", map[string]any{"ticket": stepUp.Ticket, "response": stepUp.Response}, &r, 200)
+		if w.works() {
+			t.Error("the old token works after a step-up")
+		}
+		w.token = r.Token
+		w.ask("factors.passkeyOptions", struct{}{}, nil, 200)
+		// An invitation that is accepted without a password.
+		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "jan@neu.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jan, phone := visit(t, o), device(t)
+		var q account.PasskeyQuestion
+		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: "x"}, nil, 404)
+		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: made.Token}, &q, 200)
+		var a account.Accepted
+		jan.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Jan", Ticket: q.Ticket, Response: phone.Create(q.Options)}, &a, 200)
+		jan.token = a.Token
+		if !jan.works() {
+			t.Errorf("%+v", a)
+		}
+		var f account.Factors
+		jan.ask("factors.get", struct{}{}, &f, 200)
+		if f.HasPassword || len(f.Passkeys) != 1 {
+			t.Fatalf("%+v", f)
+		}
+		jan.ask("factors.passkeyRemove", access.ByID{ID: f.Passkeys[0].ID}, nil, 403) // the only way in
+		jan.token = ""
+		jan.ask("signin.passkey", jan.usePasskey(phone), &s, 200)
+	})
+}
+
+// TestAccountOfSeveralOrganizations uses one address in two organizations, whose
+// admins learn nothing of each other.
+func TestAccountOfSeveralOrganizations(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		other, _ := o.Organization("Andere")
+		_, first := join(t, o, o.ID, "ida@neu.example", access.Admin)
+		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "ida@neu.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := visit(t, o)
+		var second account.Accepted
+		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida", Password: "ein ganz anderes Kennwort"}, nil, 422)
+		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Zwei", Password: somePassword}, &second, 200)
+		v.token = second.Token
+		if second.ID == first.ID || second.Person.OrganizationID != other {
+			t.Fatalf("%+v", second)
+		}
+		var s account.Session
+		v.ask("session.get", struct{}{}, &s, 200)
+		if len(s.Persons) != 2 || s.Principal.ID != second.ID || s.Administers {
+			t.Errorf("%+v", s)
+		}
+		var chosen account.SignedIn
+		w := visit(t, o)
+		begun := w.signIn("ida@neu.example", somePassword, "choose")
+		w.ask("signin.choose", account.Choice{Ticket: begun.Ticket, Principal: o.User(access.Admin)}, nil, 422)
+		w.ask("signin.choose", account.Choice{Ticket: begun.Ticket, Principal: first.ID}, &chosen, 200)
+		w.ask("signin.choose", account.Choice{Ticket: begun.Ticket, Principal: first.ID}, nil, 404)
+		w.token = chosen.Token
+		w.ask("session.get", struct{}{}, &s, 200)
+		if !s.Administers || s.Organization.ID != o.ID {
+			t.Errorf("%+v", s)
+		}
+		old := *w
+		w.ask("session.switch", account.Switched{Principal: o.User(access.Admin)}, nil, 422)
+		w.ask("session.switch", account.Switched{Principal: second.ID}, &chosen, 200)
+		w.token = chosen.Token
+		w.ask("session.get", struct{}{}, &s, 200)
+		if s.Organization.ID != other || old.works() {
+			t.Errorf("%+v", s)
+		}
+		// An admin of the other organization makes and invites people with the address
+		// as with any other one.
+		boss, _ := join(t, o, other, "chefin@neu.example", access.Admin)
+		for _, email := range []string{"johanna@neu.example", "fern@neu.example"} {
+			if email == "fern@neu.example" {
+				join(t, o, o.ID, email, access.Member)
+			}
+			boss.ask("people.invite", settings.NewInvitation{Email: email}, nil, 200)
+			boss.ask("people.create", settings.NewPrincipal{Name: "Jemand", Email: email}, nil, 200)
+		}
+		// A caller who is signed in joins without a password.
+		made, err = operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "chefin.zwei@neu.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var joined account.Accepted
+		boss.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Chefin"}, &joined, 200)
+		if joined.Status != "joined" || joined.Token != "" {
+			t.Errorf("%+v", joined)
+		}
+		boss.ask("session.switch", account.Switched{Principal: joined.ID}, nil, 200)
+	})
+}
+
+// TestReset sets a password by a mailed link: once, for half an hour, and without
+// lifting the second factor.
+func TestReset(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		v, a := join(t, o, o.ID, "ida@neu.example", access.Member)
+		secret, _ := v.generate()
+		w := visit(t, o)
+		w.ask("signin.forgot", account.Forgotten{Email: "IDA@neu.example"}, nil, 204)
+		token := o.Linked("IDA@neu.example")
+		w.ask("signin.reset", account.NewByLink{Token: token + "x", Password: "ein ganz anderes Kennwort"}, nil, 404)
+		w.ask("signin.reset", account.NewByLink{Token: token, Password: "kurz"}, nil, 422)
+		w.ask("signin.reset", account.NewByLink{Token: token, Password: "ein ganz anderes Kennwort"}, nil, 204)
+		w.ask("signin.reset", account.NewByLink{Token: token, Password: "ein ganz anderes Kennwort"}, nil, 404)
+		if v.works() {
+			t.Error("a session goes on")
+		}
+		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")
+		w.ask("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, nil, 204)
+		o.Clock.Advance(signin.ResetLifetime)
+		w.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@neu.example"), Password: "noch ein anderes Kennwort"}, nil, 404)
+		// An admin has a link mailed that lifts the factors, with the password.
+		boss, me := join(t, o, o.ID, "chefin@neu.example", access.Admin)
+		boss.ask("people.resetFactors", access.ByID{ID: me.ID}, nil, 403)
+		var lifted account.Lifted
+		boss.ask("people.resetFactors", access.ByID{ID: a.ID}, &lifted, 200)
+		if !lifted.Mailed || lifted.Token != "" || lifted.Link != "" {
+			t.Errorf("%+v", lifted)
+		}
+		link := o.Linked("ida@neu.example")
+		w.ask("signin.reset", account.NewByLink{Token: link, Password: somePassword}, nil, 422)
+		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")
+		w.ask("signin.reset", account.NewByLink{Token: link, Password: "ein ganz anderes Kennwort"}, nil, 204)
+		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "signedIn")
+		// The operator lifts them at once.
+		w.generate()
+		if got := ask(t, o, api.Admin, api.Local(), "people.resetFactors", access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &lifted) != nil || lifted.Token == "" || lifted.Link != "https://kartei.example/reset#"+lifted.Token {
+			t.Errorf("%s", got.Body)
+		}
+		if w.works() {
+			t.Error("a session goes on")
+		}
+		w.ask("signin.reset", account.NewByLink{Token: lifted.Token, Password: somePassword}, nil, 204)
+		w.signIn("ida@neu.example", somePassword, "signedIn")
+		_ = secret
+	})
+}
+
+// TestChangeOfAddress needs the consent of both addresses.
+func TestChangeOfAddress(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
+		join(t, o, o.ID, "jan@neu.example", access.Member)
+		v.ask("account.changeEmail", account.NewAddress{Email: "ida"}, nil, 422)
+		v.ask("account.changeEmail", account.NewAddress{Email: "ida@anders.example"}, nil, 204)
+		var c account.Confirmed
+		w := visit(t, o)
+		w.ask("account.confirmEmail", account.Link{Token: o.Linked("ida@anders.example")}, &c, 200)
+		if c.Status != "waiting" {
+			t.Errorf("%+v", c)
+		}
+		w.ask("account.confirmEmail", account.Link{Token: o.Linked("ida@anders.example")}, nil, 404)
+		w.signIn("ida@neu.example", somePassword, "signedIn")
+		w.ask("account.confirmEmail", account.Link{Token: o.Linked("ida@neu.example")}, &c, 200)
+		if c.Status != "changed" {
+			t.Errorf("%+v", c)
+		}
+		w.ask("signin.password", account.PasswordInput{Email: "ida@neu.example", Password: somePassword}, nil, 401)
+		w.signIn("ida@anders.example", somePassword, "signedIn")
+		var p account.Profile
+		w.ask("profile.get", struct{}{}, &p, 200)
+		if info, err := o.Operator.GetPrincipal(t.Context(), access.ByID{ID: joinedPrincipal(t, o, "ida@anders.example")}); err != nil || info.Email != "ida@anders.example" || p.Email != info.Email {
+			t.Errorf("%+v %+v %v", p, info, err)
+		}
+		// An address with an account is answered alike, and never taken.
+		w.ask("account.changeEmail", account.NewAddress{Email: "jan@neu.example"}, nil, 204)
+		w.ask("account.confirmEmail", account.Link{Token: o.Linked("jan@neu.example")}, nil, 200)
+		w.ask("account.confirmEmail", account.Link{Token: o.Linked("ida@anders.example")}, nil, 404)
+		w.signIn("ida@anders.example", somePassword, "signedIn")
+	})
+}
+
+// TestProfile changes the profile.
+func TestProfile(t *testing.T) {
+	o := office(t)
+	v, _ := join(t, o, o.ID, "ida@neu.example", access.Viewer)
+	var p account.Profile
+	v.ask("profile.get", struct{}{}, &p, 200)
+	if p.Zone != "Europe/Berlin" || p.Theme != "system" || !*p.SingleKeys || p.Language != "de" {
+		t.Errorf("%+v", p)
+	}
+	type in = map[string]any
+	v.ask("profile.set", in{"name": " Ida Berg-Neu ", "language": "en", "zone": "America/New_York", "theme": "dark", "density": "compact", "singleKeys": false}, &p, 200)
+	v.ask("profile.set", in{"recent": false}, &p, 200)
+	var s account.Session
+	v.ask("session.get", struct{}{}, &s, 200)
+	if p.Name != "Ida Berg-Neu" || s.Principal.Name != p.Name || s.Principal.Language != "en" || s.Preferences.Theme != "dark" || *s.Preferences.SingleKeys || *s.Preferences.Recent {
+		t.Errorf("%+v %+v", p, s)
+	}
+	for field, value := range map[string]any{"name": "", "language": "fr", "zone": "Europe/Köln", "theme": "blue", "density": "tiny"} {
+		if got := v.ask("profile.set", in{field: value}, nil, 422); !strings.Contains(string(got.Body), `"`+field+`"`) {
+			t.Errorf("%s", got.Body)
+		}
+	}
+}
+
+// TestNoSecretIsStored looks for the secrets of the sign-in in all rows and in the
+// operator's log.
+func TestNoSecretIsStored(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
+		secret, codes := v.generate()
+		o.Clock.Advance(time.Minute)
+		begun := v.signIn("ida@neu.example", somePassword, "second")
+		v.ask("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, nil, 204)
+		token := v.o.Session(joinedPrincipal(t, o, "ida@neu.example"))
+		v.token = token
+		v.ask("account.changeEmail", account.NewAddress{Email: "ida@anders.example"}, nil, 204)
+		var all strings.Builder
+		tables, err := schema.Tables(t.Context(), o.DB)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range tables {
+			var names []string
+			for _, c := range table.Columns {
+				names = append(names, "coalesce(cast("+c.Name+" as text), '')")
+			}
+			err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+				rows, err := db.Values[string](t.Context(), tx, "select "+strings.Join(names, " || ' ' || ")+" from "+table.Name)
+				all.WriteString(strings.Join(rows, "\n"))
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		all.WriteString(o.Logged.String())
+		secrets := append([]string{somePassword, begun.Ticket, token, signin.Base32(secret), string(secret), v.code(secret) + "\"", o.Linked("ida@neu.example"), o.Linked("ida@anders.example")}, codes...)
+		for i, s := range secrets {
+			if strings.Contains(all.String(), s) {
+				t.Errorf("secret %d is stored or logged", i)
+			}
+		}
+		if !strings.Contains(all.String(), "$argon2id$v=19$m=19456,t=2,p=1$") {
+			t.Error("no password was looked at")
+		}
+	})
+}

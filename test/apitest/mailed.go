@@ -1,0 +1,61 @@
+package apitest
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"kartei/notify"
+	"kartei/store/db"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Mailed returns the emails that wait to be sent, the oldest first.
+func (o *Office) Mailed() (mails []notify.Message) {
+	o.Helper()
+	vault := Keys.Vault(notify.MessagePurpose)
+	err := o.DB.Read(context.Background(), func(tx db.Tx) error {
+		_, err := db.List(context.Background(), tx, func(row db.Row) (none struct{}, err error) {
+			var organization int64
+			var payload string
+			var sealed struct {
+				Sealed string `json:"sealed"`
+			}
+			if err = row.Scan(&organization, &payload); err == nil {
+				err = json.Unmarshal([]byte(payload), &sealed)
+			}
+			if err != nil {
+				return none, err
+			}
+			plain, _, err := vault.Open(sealed.Sealed, fmt.Sprintf("%d|email", organization))
+			var m notify.Message
+			if err == nil {
+				err = json.Unmarshal(plain, &m)
+			}
+			mails = append(mails, m)
+			return none, err
+		}, `select organization, payload from jobs where kind = $1 order by id`, notify.MessageKind)
+		return err
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return mails
+}
+
+var link = regexp.MustCompile(`https://\S+#(\S+)`)
+
+// Linked returns the token of the link of the newest email to an address.
+func (o *Office) Linked(email string) (token string) {
+	o.Helper()
+	for _, m := range o.Mailed() {
+		if found := link.FindStringSubmatch(m.Text); m.To == email && m.Until != 1 && found != nil {
+			token = found[1]
+		}
+	}
+	if token == "" {
+		o.Fatalf("no link was mailed to %s", email)
+	}
+	return token
+}
