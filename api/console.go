@@ -27,18 +27,18 @@ import (
 // a folder, or must work on a database of another release. No other door will
 // ever offer it.
 var Console = []ConsoleRow{
-	row("signin.password", administer, byAnyone, atWeb, "session.begin", asking(account.CheckPassword, account.SignInByPassword)),
-	row("signin.second", administer, byAnyone, atWeb, "session.begin", asking(account.CheckSecond, account.SignInBySecond)),
-	row("signin.passkeyOptions", administer, byAnyone, atWeb, "session.begin", asking(account.LimitPasskeys, account.AskPasskey)),
-	row("signin.passkey", administer, byAnyone, atWeb, "session.begin", asking(account.CheckPasskey, account.SignInByPasskey)),
-	row("signin.choose", administer, byAnyone, atWeb, "session.begin", ask(account.Choose)),
+	row("signin.password", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckPassword, account.SignInByPassword)),
+	row("signin.second", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckSecond, account.SignInBySecond)),
+	row("signin.passkeyOptions", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.LimitPasskeys, account.AskPasskey)),
+	row("signin.passkey", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckPasskey, account.SignInByPasskey)),
+	row("signin.choose", administer, byAnyone, atWeb|unstored, "session.begin", ask(account.Choose)),
 	row("signin.out", administer, byMember, atWeb|always, "session.end", ask(account.SignOut)),
-	row("signin.forgot", administer, byAnyone, atWeb, "account.forgot", asking(account.LimitForgot, account.Forgot)),
-	row("signin.reset", administer, byAnyone, atWeb, "account.reset", asking(account.CheckReset, account.Reset)),
+	row("signin.forgot", administer, byAnyone, atWeb|unstored, "account.forgot", asking(account.LimitForgot, account.Forgot)),
+	row("signin.reset", administer, byAnyone, atWeb|unstored, "account.reset", asking(account.CheckReset, account.Reset)),
 
 	row("session.get", read, byMember, atWeb|always, "", ask(account.GetSession)),
-	row("session.switch", administer, byMember, atWeb|always, "session.switch", ask(account.Switch)),
-	row("session.refresh", administer, byMember, atWeb|always, "session.refresh", asking(account.CheckFresh, account.Refresh)),
+	row("session.switch", administer, byMember, atWeb|always|unstored, "session.switch", ask(account.Switch)),
+	row("session.refresh", administer, byMember, atWeb|always|unstored, "session.refresh", asking(account.CheckFresh, account.Refresh)),
 	row("sessions.list", read, byMember, atWeb|always, "", ask(account.ListSessions)),
 	row("sessions.end", administer, byMember, atWeb|always, "session.end", ask(account.EndSessions)),
 
@@ -72,7 +72,7 @@ var Console = []ConsoleRow{
 	row("people.resetFactors", administer, byAdmin|byOperator, atPeople|fresh, "person.resetFactors", ask(account.ResetFactors)),
 	row("invitations.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListInvitations)),
 	row("invitations.revoke", administer, byAdmin|byOperator, atPeople|always, "invitation.revoke", ask(settings.RevokeInvitation)),
-	row("invitations.accept", administer, byAnyone, atPeople, "invitation.accept", asking(account.CheckAcceptance, account.Accept)),
+	row("invitations.accept", administer, byAnyone, atPeople|unstored, "invitation.accept", asking(account.CheckAcceptance, account.Accept)),
 
 	row("serviceAccounts.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListServiceAccounts)),
 	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.create", ask(settings.CreateServiceAccount)),

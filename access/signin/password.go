@@ -1,4 +1,4 @@
-// Package signin owns what proves a person at the sign-in: passwords, codes, passkeys, tickets, and the throttle of guesses.
+// Package signin owns what proves a person: passwords, codes, passkeys, tickets, and the bounds of guesses.
 package signin
 
 import (
