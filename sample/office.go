@@ -161,7 +161,7 @@ func (o *Office) write(ctx context.Context, d db.DB, c clock.Clock, s app.Servic
 		if err != nil {
 			return err
 		}
-		return f(&app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Services: &s})
+		return f(&app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Door: "job", Services: &s})
 	})
 }
 
