@@ -9,6 +9,7 @@
 //	go run ./bench --against PROGRAM      processor time and allocations of the main calls compared with another kartei, in pairs
 //	go run ./bench --traces   the cost of traces for a read, in pairs: ten minutes
 //	go run ./bench --documents 100000     transfers of files, and searches in the text of that many documents
+//	go run ./bench --lookup   finding over all families while somebody types, beside the four lists
 //
 // The first start fills the data folders. That takes some minutes and is not
 // counted. docs/performance.md explains the numbers.
@@ -51,6 +52,8 @@ type options struct {
 	webhooks int
 	// traces measures the cost of traces for a read.
 	traces bool
+	// lookup measures finding over all families.
+	lookup bool
 	// other is the program to compare with the one of this tree.
 	other string
 }
@@ -111,6 +114,7 @@ func flags() options {
 	flag.BoolVar(&o.limited, "limited", false, "measure on PostgreSQL what the limits of two replicas cost a read")
 	flag.IntVar(&o.documents, "documents", 0, "measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
 	flag.BoolVar(&o.traces, "traces", false, "measure only what traces cost a read, of an office with 100,000 contacts")
+	flag.BoolVar(&o.lookup, "lookup", false, "measure only finding over all families (lookup.find), of an office with --records contacts and a tenth of each other family")
 	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
@@ -135,6 +139,9 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	if o.fill {
 		return fillKept(ctx, &o)
+	}
+	if o.lookup { // in this process
+		return (&bench{options: o, results: map[string][]result{}}).onLookup(ctx)
 	}
 	if o.profile != "" {
 		if o.profile, err = filepath.Abs(o.profile); err != nil {

@@ -3,19 +3,23 @@ package lookup_test
 import (
 	"encoding/json"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"kartei/access"
 	"kartei/api"
 	"kartei/kit/id"
+	"kartei/limit"
 	"kartei/lookup"
 	"kartei/search"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/seed"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -29,11 +33,13 @@ type desk struct {
 	*apitest.Client
 	o      *apitest.Office
 	cookie string
+	// live is set for somebody in the live organization.
+	live bool
 }
 
 func sit(o *apitest.Office, role access.Role) desk {
 	c := o.As(role)
-	return desk{c, o, o.Session(c.Principal)}
+	return desk{c, o, o.Session(c.Principal), false}
 }
 
 // ask calls a row, and decodes its answer.
@@ -44,7 +50,7 @@ func (d desk) ask(row string, in, out any) *api.Response {
 		d.o.Fatal(err)
 	}
 	got := d.o.API.Do(d.o.Context(), &api.Request{
-		Operation: row, Door: api.Web, Credential: api.Cookie(d.cookie, true), Address: netip.MustParseAddr("192.0.2.7"),
+		Operation: row, Door: api.Web, Credential: api.Cookie(d.cookie, !d.live), Address: netip.MustParseAddr("192.0.2.7"),
 		HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 	if out != nil && got.Status != 200 {
@@ -395,7 +401,13 @@ func TestRecent(t *testing.T) {
 		if few.Remembered || len(few.Data) != 0 {
 			t.Errorf("switched off: %+v", few)
 		}
-		me.ask("lookup.opened", lookup.OpenedInput{Remember: &on}, nil)
+		live := me
+		live.live = true
+		live.ask("lookup.recent", lookup.RecentInput{}, &few)
+		if few.Remembered {
+			t.Error("switched off in the sandbox, and not in the live organization")
+		}
+		live.ask("lookup.opened", lookup.OpenedInput{Remember: &on}, nil)
 		open(me, ids[1], 204)
 		if got := recent(me); got != "B" {
 			t.Errorf("switched on again: %s", got)
@@ -485,6 +497,90 @@ func TestSimilar(t *testing.T) {
 			if got := me.ask("lookup.similar", in, nil); got.Status != 422 {
 				t.Errorf("%+v: %d %s", in, got.Status, got.Body)
 			}
+		}
+	})
+}
+
+// TestFindEqualsLists compares the hits of random records and texts with the lists, for
+// a reader who does not see all. Each hit has a mark or a word in the content.
+func TestFindEqualsLists(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		r := seed.Rand(t)
+		words := strings.Fields("Anna Berg Müller Mueller Groß Köln 0221 98765 +49 221 98765-0 anna@berg.example Ärzte-Haus M-10 ß")
+		draw := func(n int) string {
+			var list []string
+			for range 1 + r.IntN(n) {
+				list = append(list, words[r.IntN(len(words))])
+			}
+			return strings.Join(list, " ")
+		}
+		writers, reader := []desk{sit(o, access.Member), sit(o, access.Member)}, sit(o, access.Member)
+		for range 40 {
+			w := writers[r.IntN(2)]
+			members := map[string]any{"visibility": []string{"organization", "organization", "private"}[r.IntN(3)], "tags": []string{draw(2)}}
+			switch r.IntN(3) {
+			case 0:
+				members["lastName"], members["phone"], members["note"] = draw(2), draw(3), draw(4)
+				w.make("contacts", members)
+			case 1:
+				members["name"], members["phone"], members["note"] = draw(2), draw(3), draw(4)
+				w.make("companies", members)
+			case 2:
+				members["title"], members["description"] = draw(2), draw(4)
+				w.make("tasks", members)
+			}
+		}
+		for range 40 {
+			q := draw(2)
+			q = q[:len(q)-r.IntN(2)*r.IntN(2)]
+			if !utf8.ValidString(q) || strings.TrimSpace(q) == "" {
+				continue
+			}
+			var found lookup.Found
+			reader.ask("lookup.find", lookup.FindInput{Q: q, Limit: 50}, &found)
+			for _, family := range []string{"contacts", "companies", "tasks"} {
+				want := map[string]bool{}
+				for _, x := range reader.Do("GET", "/"+family+"?limit=100&q="+url.QueryEscape(q), nil).Want(200).Data() {
+					want[x["id"].(string)] = true
+				}
+				for _, g := range found.Groups {
+					for _, h := range g.Hits {
+						if g.Family != family {
+							continue
+						}
+						if !want[h.ID] && !search.IsNumber(q) { // a number has more readings than a list knows
+							t.Errorf("%q finds %s, which the list does not have", q, show(h))
+						}
+						delete(want, h.ID)
+						if !strings.Contains(show(h), "[") {
+							t.Errorf("%q marks nothing in %s", q, show(h))
+						}
+					}
+				}
+				if len(want) > 0 {
+					t.Errorf("%q in %s: the list has %d more", q, family, len(want))
+				}
+			}
+		}
+	})
+}
+
+// TestFindIsOneOfOutflow counts an answer while somebody types as one record, and a
+// longer one by its hits.
+func TestFindIsOneOfOutflow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Metered(limit.Override{Name: "session-outflow", Quota: 10, Capacity: 10}))
+		me := sit(o, access.Member)
+		for range 7 {
+			me.make("contacts", map[string]any{"lastName": "Berg"})
+		}
+		for range 3 {
+			me.find("berg")
+		}
+		var out lookup.Found
+		me.ask("lookup.find", lookup.FindInput{Q: "berg", Limit: 50}, &out)
+		if got := me.ask("lookup.find", lookup.FindInput{Q: "berg"}, nil); got.Status != 429 {
+			t.Errorf("after three short answers and one of seven: %d %s", got.Status, got.Body)
 		}
 	})
 }
