@@ -2,17 +2,22 @@ package document_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	_ "image/png"
 	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"kartei/access"
 	"kartei/api"
 	"kartei/extract"
+	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -199,5 +204,93 @@ func TestText(t *testing.T) {
 	got, _ = look[text](t, o, c.Principal, "documents.text", map[string]any{"id": paper, "q": "Müller"})
 	if !got.Paged || got.Part != 3 || got.Parts != 3 || got.Text != "Frau Müller\nMueller" || len(got.Marks) != 2 || fmt.Sprint(got.Found) != "[{3 2}]" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// opening is a store that counts how often a file is opened, and may refuse.
+type opening struct {
+	blob.Store
+	opens *atomic.Int64
+	fails *atomic.Value // a failure
+}
+
+type failure struct{ error }
+
+func (s opening) Open(ctx context.Context, name string) (blob.Reader, error) {
+	s.opens.Add(1)
+	if f, _ := s.fails.Load().(failure); f.error != nil {
+		return nil, f.error
+	}
+	return s.Store.Open(ctx, name)
+}
+
+// Fifty people who open a document at the same time have it drawn once, and all
+// of them are asked for their rights. A store that fails is not the document's
+// fault.
+func TestFiftyPeople(t *testing.T) {
+	var opens atomic.Int64
+	var fails atomic.Value
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Texts(extract.Options{Cache: cache}), apitest.Replicas(1),
+		apitest.Stored(func(s blob.Store) blob.Store { return opening{s, &opens, &fails} }))
+	c := o.As(access.Member)
+	id := c.Document("Vertrag.pdf", "application/pdf", pdf(`(Kaltmiete 950) '`))
+	foreign, _ := o.Organization("Andere")
+	before := opens.Load()
+	var people, strangers []string
+	for range 50 {
+		people = append(people, o.User(access.Member))
+	}
+	for range 5 {
+		strangers = append(strangers, o.User(access.Admin, foreign))
+	}
+	in := map[string]any{"id": id, "q": "kalt"}
+	var wg sync.WaitGroup
+	for _, person := range people {
+		wg.Go(func() {
+			got, answer := look[page](t, o, person, "documents.page", in)
+			if len(got.Image) == 0 || len(got.Hits) != 1 {
+				t.Errorf("%d %.200s", answer.Status, answer.Body)
+			}
+		})
+	}
+	for _, person := range strangers {
+		wg.Go(func() {
+			if _, answer := look[page](t, o, person, "documents.page", in); answer.Status != 404 {
+				t.Errorf("a stranger: %d", answer.Status)
+			}
+		})
+	}
+	wg.Wait()
+	if n := opens.Load() - before; n != 1 {
+		t.Errorf("it was drawn %d times", n)
+	}
+	for want, err := range map[int]error{429: extract.ErrBusy, 502: errors.New("away"), 500: blob.ErrDamaged} {
+		fails.Store(failure{err})
+		_, answer := look[page](t, o, c.Principal, "documents.page", map[string]any{"id": id, "dpi": 144})
+		if answer.Status != want || (answer.Header["Retry-After"] == nil) != (want == 500) {
+			t.Errorf("%v: %d %v", err, answer.Status, answer.Header["Retry-After"])
+		}
+	}
+}
+
+// A telephone number is marked however it is written, and a word that is broken
+// over two lines by its boxes.
+func TestMarksOnPages(t *testing.T) {
+	o := looking(t, dbtest.SQLite(t))
+	c := o.As(access.Member)
+	id := c.Document("a.pdf", "application/pdf", pdf(`(Tel. +49 \(221\) 98765-0) ' (Anruf unter 0221) ' (98765-0 erbeten, a.berg@example.com) '`))
+	for q, want := range map[string]string{
+		"0221 98": "[+49 (221) 98 0221\n98]", "022198765": "[+49 (221) 98765 0221\n98765]", "berg": "[berg]", "a.berg@example.com": "[a.berg@example.com]",
+		"nichts": "[]", "": "[]", "erbeten tel": "[Tel erbeten]",
+	} {
+		got, _ := look[page](t, o, c.Principal, "documents.page", map[string]any{"id": id, "q": q})
+		if words := fmt.Sprint(got.marked()); words != want {
+			t.Errorf("%q marks %s, want %s", q, words, want)
+		}
+		for _, h := range got.Hits {
+			if lines := 1 + strings.Count(got.Text[h.Span[0]:h.Span[1]], "\n"); len(h.Boxes) != lines {
+				t.Errorf("%q has %d boxes for %d lines: %+v", q, len(h.Boxes), lines, h.Boxes)
+			}
+		}
 	}
 }

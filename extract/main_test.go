@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -23,6 +24,12 @@ func TestMain(m *testing.M) {
 	} {
 		kinds = append(kinds, kind{name: name, text: read})
 	}
+	for name, read := range map[string]textio.ReadFunc{"test/memory": fillMemory, "test/panic": panicking, "test/output": flood, "test/lies": lie} {
+		drawings[name] = func(in *textio.Input, _ Sheet) (*Page, error) {
+			return nil, read(in, textio.NewSink(io.Discard, 0))
+		}
+	}
+	kinds = append(kinds, kind{name: "test/lies"})
 	for name, read := range systemReaders {
 		kinds = append(kinds, kind{name: name, text: read})
 	}
@@ -68,6 +75,13 @@ func flood(*textio.Input, *textio.Sink) error {
 			return err
 		}
 	}
+}
+
+// lie writes what is no page, and ends well.
+func lie(*textio.Input, *textio.Sink) error {
+	os.Stdout.WriteString(strings.Repeat("x", 100))
+	os.Exit(0)
+	return nil
 }
 
 // tryForbidden tries what a child must not be able to do.

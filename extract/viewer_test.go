@@ -3,13 +3,29 @@ package extract
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"image"
+	"image/color"
+	"image/draw"
+	"image/gif"
+	"image/jpeg"
 	"image/png"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
 )
 
 func viewer(t testing.TB) *Viewer {
@@ -62,6 +78,14 @@ func pictureOf(t testing.TB, v *Viewer, f File, s Sheet) (*Page, image.Image) {
 	return p, picture
 }
 
+// said describes a page in a failure of a test.
+func said(p *Page) string {
+	if p == nil {
+		return "no page"
+	}
+	return fmt.Sprintf("page %d of %d, %d x %d, %d bytes of %q, %q", p.Number, p.Pages, p.Width, p.Height, len(p.Image), p.ContentType, p.Reason)
+}
+
 // dark counts the dark pixels in a rectangle.
 func dark(picture image.Image, r image.Rectangle) (n int) {
 	r = r.Intersect(picture.Bounds())
@@ -111,4 +135,288 @@ func TestLettersAreInTheirBoxes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Nothing of the shelf outlives its time, and its bound holds.
+func TestShelf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		page := func(size int) *Page { return &Page{Image: make([]byte, size)} }
+		s.put("first", page(shelfPart/2))
+		time.Sleep(shelfTime / 2)
+		for i := range 6 {
+			s.put(fmt.Sprint(i), page(shelfPart-1000))
+			s.get("first")
+		}
+		s.put("large", page(shelfPart))
+		if s.get("0") != nil || s.get("1") != nil || s.get("2") != nil || s.get("3") == nil || s.get("first") == nil || s.get("large") != nil || s.size > shelfSize {
+			t.Errorf("%d values of %d bytes are kept", len(s.items), s.size)
+		}
+		s.strike("bad")
+		time.Sleep(shelfTime/2 + time.Second)
+		if s.get("first") != nil || s.get("5") == nil || s.strikes("bad") != 1 {
+			t.Errorf("at the time of the first: %d values", len(s.items))
+		}
+		time.Sleep(shelfTime / 2)
+		synctest.Wait()
+		if len(s.items) != 0 || s.order.Len() != 0 || s.size != 0 || len(s.struck) != 0 || s.sweep != nil {
+			t.Errorf("in the end: %d values of %d bytes, %v", len(s.items), s.size, s.struck)
+		}
+	})
+}
+
+// A caller waits for a bounded time. What it waited for is there when it comes
+// again. Too many waiting drawings are refused, and those of others are not.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := extractor(t, Limits{}).NewViewer()
+		defer v.Close()
+		release := make(chan struct{})
+		draw := func(organization int64, key string) (*Page, error) {
+			return look(v, t.Context(), File{Organization: organization}, key, func(ctx context.Context) (*Page, error) {
+				select {
+				case <-release:
+					return &Page{Pages: 7}, nil
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			})
+		}
+		start := time.Now()
+		for i := range maxWaiting - 1 {
+			go draw(1, fmt.Sprint(i))
+		}
+		if _, err := draw(1, "slow"); err != ErrBusy || time.Since(start) != patience {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+		if _, err := draw(1, "one more"); err != ErrBusy || time.Since(start) != patience {
+			t.Errorf("over the bound: %v after %s", err, time.Since(start))
+		}
+		go draw(2, "other")
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		if p, err := draw(1, "slow"); err != nil || p.Pages != 7 || v.kept.get("other") == nil || len(v.flights) != 0 || len(v.waiting) != 0 {
+			t.Errorf("%+v, %v; %d flights", p, err, len(v.flights))
+		}
+	})
+}
+
+// Fifty readers of one page draw it once.
+func TestFiftyReaders(t *testing.T) {
+	v := viewer(t)
+	content := testdata(t, "chromium.pdf")
+	var opens atomic.Int64
+	f := fileOf("a", "application/pdf", content)
+	open := f.Open
+	f.Open = func(ctx context.Context) (io.ReadCloser, error) {
+		opens.Add(1)
+		return open(ctx)
+	}
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			for try := 0; ; try++ { // the cache may be filled meanwhile
+				p, err := v.Page(t.Context(), f, Sheet{1, 96})
+				if errors.Is(err, ErrBusy) && try < 1000 {
+					time.Sleep(10 * time.Millisecond)
+					continue
+				}
+				if err != nil || p.Width != 816 || !strings.Contains(p.Text, "Kaltmiete") {
+					t.Errorf("%s, %v", said(p), err)
+				}
+				return
+			}
+		})
+	}
+	wg.Wait()
+	if n := opens.Load(); n != 1 {
+		t.Errorf("the file was read %d times", n)
+	}
+}
+
+// A file that makes its drawing fail has a reason and no picture. After some
+// failures no more of its pages are drawn for a while.
+func TestDrawingFails(t *testing.T) {
+	v := viewer(t)
+	for _, c := range []struct {
+		contentType, content string
+		want                 Reason
+	}{
+		{"application/pdf", "%PDF-1.7\n", Broken}, {"application/pdf", string(testdata(t, "encrypted.pdf")), Encrypted}, {"text/plain", "x", Unsupported},
+		{"image/svg+xml", "<svg/>", Unsupported}, {"text/html", "<p>", Unsupported}, {"image/heic", "x", Unsupported}, {"image/png", pngStart, Broken},
+		{"image/png", strings.Replace(pngStart, "\x00\x00\x00\x01\x00\x00\x00\x01", "\x00\x00\xff\xff\x00\x00\xff\xff", 1) + "\x00\x00\x00\x00", Broken},
+		{"image/tiff", "II*\x00\x08\x00\x00\x00", Broken}, {"image/tiff", "MM\x00*\x00\x00\x00\x00", Broken}, {"test/panic", "x", Crashed},
+		{"test/lies", "x", Crashed}, {"test/output", "x", Crashed}, {"test/memory", "x", OutOfMemory},
+	} {
+		p, err := v.Page(t.Context(), fileOf(c.contentType+c.content, c.contentType, []byte(c.content)), Sheet{1, 96})
+		if err != nil || p.Reason != c.want || len(p.Image) > 0 {
+			t.Errorf("%s %.20q: %s, %v; want %q", c.contentType, c.content, said(p), err, c.want)
+		}
+	}
+	var opens int
+	f := fileOf("a", "test/panic", []byte("x"))
+	open := f.Open
+	f.Open = func(ctx context.Context) (io.ReadCloser, error) { opens++; return open(ctx) }
+	for n := range 10 {
+		if p, err := v.Page(t.Context(), f, Sheet{n + 1, 96}); err != nil || p.Reason == Complete {
+			t.Errorf("%s, %v", said(p), err)
+		}
+	}
+	if opens != strikes {
+		t.Errorf("drawn %d times", opens)
+	}
+}
+
+// A picture of any type becomes a picture without anything but its pixels:
+// upright, on white, and no larger than a screen needs.
+func TestPictures(t *testing.T) {
+	v := viewer(t)
+	// The picture is red at the left and blue at the right, and transparent at
+	// the bottom.
+	plain := image.NewNRGBA(image.Rect(0, 0, 300, 200))
+	for y := range 150 {
+		for x := range 300 {
+			plain.SetNRGBA(x, y, color.NRGBA{R: uint8(255 * (1 - x/150)), B: uint8(255 * (x / 150)), A: 255})
+		}
+	}
+	opaque := image.NewRGBA(plain.Rect)
+	draw.Draw(opaque, opaque.Rect, image.White, image.Point{}, draw.Src)
+	draw.Draw(opaque, opaque.Rect, plain, image.Point{}, draw.Over)
+	wide := image.NewGray(image.Rect(0, 0, 4000, 1000))
+	coded := func(encode func(io.Writer) error) []byte {
+		var b bytes.Buffer
+		if err := encode(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	photo := coded(func(w io.Writer) error { return jpeg.Encode(w, opaque, nil) })
+	turned := slices.Concat(photo[:2], []byte("\xff\xe1\x00\x22Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00\x00\x00\x00\x00"), photo[2:])
+	red, blue, paper := image.Pt(30, 30), image.Pt(270, 30), image.Pt(150, 180)
+	for name, c := range map[string]struct {
+		content         []byte
+		width, height   int
+		red, blue, page image.Point
+	}{
+		"image/png":             {coded(func(w io.Writer) error { return png.Encode(w, plain) }), 300, 200, red, blue, paper},
+		"image/gif":             {coded(func(w io.Writer) error { return gif.Encode(w, opaque, nil) }), 300, 200, red, blue, paper},
+		"image/bmp":             {coded(func(w io.Writer) error { return bmp.Encode(w, opaque) }), 300, 200, red, blue, paper},
+		"image/tiff":            {coded(func(w io.Writer) error { return tiff.Encode(w, opaque, nil) }), 300, 200, red, blue, paper},
+		"image/jpeg":            {photo, 300, 200, red, blue, paper},
+		"image/jpeg; lies=on-a-side": {turned, 200, 300, image.Pt(170, 30), image.Pt(170, 270), image.Pt(20, 150)},
+	} {
+		p, picture := pictureOf(t, v, fileOf(name, name, c.content), Sheet{1, 96})
+		if p.Width != c.width || p.Height != c.height || p.Pages != 1 || bytes.Contains(p.Image, []byte("Exif")) {
+			t.Errorf("%s: %d x %d", name, p.Width, p.Height)
+		}
+		for at, want := range map[image.Point]color.RGBA{c.red: {R: 255, A: 255}, c.blue: {B: 255, A: 255}, c.page: {255, 255, 255, 255}} {
+			r, g, b, _ := picture.At(at.X, at.Y).RGBA()
+			if far(r, want.R) || far(g, want.G) || far(b, want.B) {
+				t.Errorf("%s: at %v is %d %d %d, want %v", name, at, r>>8, g>>8, b>>8, want)
+			}
+		}
+	}
+	for dpi, want := range map[int]int{96: 1632, 144: 2448} {
+		p, _ := pictureOf(t, v, fileOf("wide", "image/png", coded(func(w io.Writer) error { return png.Encode(w, wide) })), Sheet{1, dpi})
+		if p.Width != want || p.Height != want/4 {
+			t.Errorf("a wide picture is %d x %d", p.Width, p.Height)
+		}
+	}
+}
+
+func far(a uint32, b uint8) bool { return max(a>>8, uint32(b))-min(a>>8, uint32(b)) > 40 }
+
+// Each page of a TIFF file is drawn, as scanners write them.
+func TestPagesOfTIFF(t *testing.T) {
+	v := viewer(t)
+	// Two directories of a grey picture of one pixel each. The directory after
+	// the second one is the first one again.
+	page := func(at, next, shade uint32) []byte {
+		b := binary.LittleEndian.AppendUint16(nil, 8)
+		entry := func(tag, kind uint16, value uint32) {
+			b = binary.LittleEndian.AppendUint16(b, tag)
+			b = binary.LittleEndian.AppendUint16(b, kind)
+			b = binary.LittleEndian.AppendUint32(b, 1)
+			b = binary.LittleEndian.AppendUint32(b, value)
+		}
+		entry(256, 3, 1)
+		entry(257, 3, 1)
+		entry(258, 3, 8)
+		entry(259, 3, 1)
+		entry(262, 3, 1)
+		entry(273, 4, at+2+8*12+4)
+		entry(278, 3, 1)
+		entry(279, 4, 1)
+		b = binary.LittleEndian.AppendUint32(b, next)
+		return append(b, byte(shade), 0)
+	}
+	const size = 2 + 8*12 + 4 + 2
+	for name, last := range map[string]uint32{"two pages": 0, "two pages in a circle": 8} {
+		f := fileOf(name, "image/tiff", slices.Concat([]byte("II*\x00\x08\x00\x00\x00"), page(8, 8+size, 0), page(8+size, last, 255)))
+		for n, want := range []uint32{0, 0xffff} {
+			p, picture := pictureOf(t, v, f, Sheet{n + 1, 96})
+			if got, _, _, _ := picture.At(0, 0).RGBA(); p.Pages != 2 || got != want {
+				t.Errorf("%s: page %d of %d is %x", name, n+1, p.Pages, got)
+			}
+		}
+		if p, err := v.Page(t.Context(), f, Sheet{3, 96}); err != nil || p.Pages != 2 || len(p.Image) > 0 || p.Reason != Complete {
+			t.Errorf("a page that is not there: %s, %v", said(p), err)
+		}
+	}
+}
+
+// A page that would have too many pixels is drawn smaller.
+func TestLargePages(t *testing.T) {
+	v := viewer(t)
+	for box, want := range map[string][2]int{"0 0 1684 2384": {3368, 4768}, "0 0 14400 14400": {6320, 6320}, "0 0 14400 72": {15999, 80}, "0 0 1 1": {2, 2}} {
+		content := bytes.Replace(pdfOf("Hallo"), []byte("0 0 595 842"), []byte(box), 1)
+		p, _ := pictureOf(t, v, fileOf(box, "application/pdf", content), Sheet{1, 144})
+		if abs(p.Width-want[0]) > 10 || abs(p.Height-want[1]) > 10 {
+			t.Errorf("%s is %d x %d", box, p.Width, p.Height)
+		}
+	}
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// Whatever a child writes, what is taken of it is a picture of the stated size,
+// a tidy text, and boxes on the picture.
+func FuzzParsePage(f *testing.F) {
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 3, 2))); err != nil {
+		f.Fatal(err)
+	}
+	good := Page{Pages: 1, Width: 3, Height: 2, ContentType: "image/png", Image: picture.Bytes(), Text: "aü\nb", Boxes: []Box{{0, 0, 1, 1}, {1, 0, 3, 2}, {}, {2, 1, 3, 2}}}
+	for _, p := range []*Page{&good, {Pages: 0}, {Pages: 1, Text: "\x00", Boxes: []Box{{}}}} {
+		b, err := appendPage(nil, p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := parsePage(b, 1)
+		if err != nil {
+			return
+		}
+		if len(p.Boxes) != utf8.RuneCountInString(p.Text) || !isTidy([]byte(p.Text)) {
+			t.Errorf("%d boxes of %q", len(p.Boxes), p.Text)
+		}
+		if p.ContentType == "" {
+			if len(p.Image) > 0 || p.Pages > 0 {
+				t.Errorf("a picture without a type: %+v", p)
+			}
+			return
+		}
+		config, _, err := image.DecodeConfig(bytes.NewReader(p.Image))
+		if err != nil || config.Width != p.Width || config.Height != p.Height {
+			t.Errorf("%+v, %v", config, err)
+		}
+		for _, b := range p.Boxes {
+			if int(b.Right) > p.Width || int(b.Bottom) > p.Height || b.Left > b.Right || b.Top > b.Bottom {
+				t.Errorf("the box %+v", b)
+			}
+		}
+	})
 }
