@@ -299,11 +299,11 @@ func TestPictures(t *testing.T) {
 		width, height   int
 		red, blue, page image.Point
 	}{
-		"image/png":             {coded(func(w io.Writer) error { return png.Encode(w, plain) }), 300, 200, red, blue, paper},
-		"image/gif":             {coded(func(w io.Writer) error { return gif.Encode(w, opaque, nil) }), 300, 200, red, blue, paper},
-		"image/bmp":             {coded(func(w io.Writer) error { return bmp.Encode(w, opaque) }), 300, 200, red, blue, paper},
-		"image/tiff":            {coded(func(w io.Writer) error { return tiff.Encode(w, opaque, nil) }), 300, 200, red, blue, paper},
-		"image/jpeg":            {photo, 300, 200, red, blue, paper},
+		"image/png":                  {coded(func(w io.Writer) error { return png.Encode(w, plain) }), 300, 200, red, blue, paper},
+		"image/gif":                  {coded(func(w io.Writer) error { return gif.Encode(w, opaque, nil) }), 300, 200, red, blue, paper},
+		"image/bmp":                  {coded(func(w io.Writer) error { return bmp.Encode(w, opaque) }), 300, 200, red, blue, paper},
+		"image/tiff":                 {coded(func(w io.Writer) error { return tiff.Encode(w, opaque, nil) }), 300, 200, red, blue, paper},
+		"image/jpeg":                 {photo, 300, 200, red, blue, paper},
 		"image/jpeg; lies=on-a-side": {turned, 200, 300, image.Pt(170, 30), image.Pt(170, 270), image.Pt(20, 150)},
 	} {
 		p, picture := pictureOf(t, v, fileOf(name, name, c.content), Sheet{1, 96})
@@ -419,4 +419,97 @@ func FuzzParsePage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// PDFs of the test suites of pdf.js and PDFium are drawn, and their letters are
+// in their boxes. Broken and hostile ones have a reason.
+func TestForeignPDFs(t *testing.T) {
+	v := viewer(t)
+	v.most = 3 * time.Second
+	for name, c := range map[string]struct {
+		reason Reason
+		pages  int
+		says   string
+		// picture is true if the page has dark parts besides its text.
+		picture bool
+	}{
+		// Rotated pages, rotated and vertical text, other directions, a crop.
+		"rotation.pdf":          {pages: 2, says: "first page with normal layout"},
+		"rotated.pdf":           {pages: 1, says: "Rotated text"},
+		"vertical.pdf":          {pages: 3, says: "日本語\nあいうえお", picture: true},
+		"ArabicCIDTrueType.pdf": {pages: 1, says: "انواع الخطوط العربية"},
+		"hebrew_mirrored.pdf":   {pages: 1, says: "בנימין"},
+		"cropped_text.pdf":      {pages: 4, says: "Hello, world!"},
+		// Forms and notes.
+		"bug1947248_forms.pdf":  {pages: 1, says: "Hello PDF.js World", picture: true},
+		"rotated_freetexts.pdf": {pages: 1, says: "K\nK\nK\nK"},
+		// Scans.
+		"scan-bad.pdf":               {pages: 1, says: "pdf.js", picture: true},
+		"ccitt_EndOfBlock_false.pdf": {pages: 1, picture: true},
+		"jbig2_symbol_offset.pdf":    {pages: 1, picture: true},
+		"bug_jpx.pdf":                {pages: 1, picture: true},
+		// Broken, encrypted, fuzzed and hostile.
+		"control_characters.pdf":       {pages: 1, says: "Hello, world!\nGoodbye, world!"},
+		"Pages-tree-refs.pdf":          {pages: 2, says: "Pages loop"},
+		"poppler-67295-0.pdf":          {pages: 1, says: "TestString123"},
+		"poppler-85140-0.pdf":          {pages: 1},
+		"poppler-395-0-fuzzed.pdf":     {reason: Broken},
+		"REDHAT-1531897-0.pdf":         {reason: Broken},
+		"bug1020226.pdf":               {reason: Broken},
+		"encrypted_hello_world_r6.pdf": {reason: Encrypted},
+		"operator_list_cycle.pdf":      {reason: OutOfTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := v.Page(t.Context(), fileOf(name, "application/pdf", testdata(t, "foreign/"+name)), Sheet{1, 144})
+			if err != nil || p.Reason != c.reason || p.Pages != c.pages || !strings.Contains(p.Text, c.says) {
+				t.Fatalf("%s, %v; it says %q", said(p), err, p.Text)
+			}
+			if c.reason != Complete {
+				return
+			}
+			picture, _, err := image.Decode(bytes.NewReader(p.Image))
+			if err != nil {
+				t.Fatal(err)
+			}
+			inside := image.NewGray(picture.Bounds())
+			for i, r := range []rune(p.Text) {
+				if r > ' ' && !p.Boxes[i].Empty() {
+					draw.Draw(inside, rect(p.Boxes[i]), image.White, image.Point{}, draw.Src)
+					if p.Boxes[i].Left > 0 && dark(picture, rect(p.Boxes[i])) == 0 { // of a cropped letter only the edge may be left
+						t.Errorf("nothing is at %q, %v", r, p.Boxes[i])
+					}
+				}
+			}
+			boxes := 0 // dark pixels in boxes
+			for y := range p.Height {
+				for x := range p.Width {
+					if inside.GrayAt(x, y).Y > 0 {
+						boxes += dark(picture, image.Rect(x, y, x+1, y+1))
+					}
+				}
+			}
+			if all := dark(picture, picture.Bounds()); !c.picture && boxes < all*19/20 {
+				t.Errorf("%d of %d dark pixels are in boxes", boxes, all)
+			}
+		})
+	}
+}
+
+// The last of a thousand pages is drawn as soon as the first.
+func TestThousandPages(t *testing.T) {
+	pages := make([]string, 1000)
+	for i := range pages {
+		pages[i] = fmt.Sprintf("Seite %d", i+1)
+	}
+	v := viewer(t)
+	f := fileOf("a", "application/pdf", pdfOf(pages...))
+	for _, n := range []int{1, 1000} {
+		if p, _ := pictureOf(t, v, f, Sheet{n, 96}); p.Pages != 1000 || p.Text != pages[n-1] {
+			t.Errorf("%s says %q", said(p), p.Text)
+		}
+	}
+	text, err := v.Text(t.Context(), f)
+	if err != nil || text.Reason != Complete || text.Body != strings.Join(pages, "\f") {
+		t.Errorf("%d pages of text, %q, %v", 1+strings.Count(text.Body, "\f"), text.Reason, err)
+	}
 }
