@@ -146,8 +146,11 @@ type Choice struct {
 	Value, Text, Note, Icon string
 	// Href makes the choice a link.
 	Href string
-	// Marks are the spans of Text that were found, as bytes: from, to.
-	Marks [][2]int
+	// Marks are the spans of Text that were found, as bytes: from, to. NoteMarks are
+	// those of Note.
+	Marks, NoteMarks [][2]int
+	// Best is the choice that Enter takes.
+	Best bool
 }
 
 // piece is a part of a text, found or not.

@@ -3,6 +3,8 @@ package office
 import (
 	"net/url"
 	"strings"
+
+	"kartei/door/web/look"
 )
 
 // found is the answer of lookup.find.
@@ -87,6 +89,34 @@ func showSearch(v *request) view {
 		return v.goTo(f.Best)
 	}
 	return v.ok(v.words.Say("Suche", "Search"), "", searchView(v, q, f))
+}
+
+// choicesOf are the lines below the search field. Enter opens the best one.
+func choicesOf(v *request, f found) []look.Choice {
+	var all []look.Choice
+	for _, h := range hitsOf(f) {
+		c := look.Choice{Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object), Href: string(v.look().To("/go/" + h.ID)), Best: h.ID == f.Best}
+		c.Note, c.NoteMarks = h.note()
+		all = append(all, c)
+	}
+	if f.Thing != nil {
+		all = append(all, look.Choice{Text: f.Thing.Title, Icon: "link", Href: string(v.look().To("/go/" + first(f.Thing.Of, f.Thing.ID))), Best: true})
+	}
+	return all
+}
+
+// note returns what a line says beside its title: what the hit was found by, else
+// its first fact.
+func (h hit) note() (string, [][2]int) {
+	for _, fact := range h.Facts {
+		if len(fact.Marks) > 0 {
+			return fact.Text, fact.Marks
+		}
+	}
+	if len(h.Facts) > 0 {
+		return h.Facts[0].Text, nil
+	}
+	return "", nil
 }
 
 // recent returns what the person opened lately, as hits without a search.

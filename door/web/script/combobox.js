@@ -53,7 +53,7 @@
     const list = listOf(field);
     list.hidden = false;
     field.setAttribute("aria-expanded", "true");
-    point(field, field.value.trim() === "" ? null : options(field)[0]);
+    point(field, field.value.trim() === "" ? null : list.querySelector("[data-best]") || options(field)[0]);
     speak(field);
   }
 
