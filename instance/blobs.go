@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"kartei/access/signin"
 	"kartei/config"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
@@ -101,10 +102,12 @@ type RotateOutput struct {
 	Errors []string `json:"errors"`
 	// Secrets counts the webhook endpoints whose secrets were encrypted again.
 	Secrets int `json:"secrets"`
+	// Factors counts the secrets of apps for codes that were encrypted again.
+	Factors int `json:"factors"`
 	// Answers counts the stored answers that were encrypted again.
 	Answers int `json:"answers"`
-	// Unreadable counts the webhook endpoints whose secret no master key
-	// decrypts.
+	// Unreadable counts the webhook endpoints and accounts whose secret no master
+	// key decrypts.
 	Unreadable int `json:"unreadableSecrets"`
 }
 
@@ -127,7 +130,12 @@ func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func
 		if out.Answers, err = (replay.Vault{Vault: keys.Vault(replay.Purpose)}).Reseal(ctx, d); err != nil {
 			return out, err
 		}
-		out.Secrets, out.Unreadable = changed, len(unreadable)
+		factors, more, err := signin.Reseal(ctx, d, keys.Vault(signin.SecretsPurpose))
+		if err != nil {
+			return out, err
+		}
+		unreadable = append(unreadable, more...)
+		out.Secrets, out.Factors, out.Unreadable = changed, factors, len(unreadable)
 		for _, reason := range unreadable[:min(len(unreadable), maxErrors)] {
 			out.Errors = append(out.Errors, reason.Error())
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kartei/access/signin"
 	"kartei/config"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
@@ -32,6 +33,13 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	put(first, name)
 	put(first, "uploads/1/upl_a")
+	if err := first.DB.Write(t.Context(), func(tx db.Tx) error {
+		tx.Queue(`insert into accounts (id, email, email_folded, totp_secret, created_at) values ('acc_a', 'a', 'a', $1, 1)`,
+			first.keys.Vault(signin.SecretsPurpose).Seal([]byte("geheim"), "acc_a"))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	end(t, first)
 	if b, err := os.ReadFile(filepath.Join(dir, "files", name+".sealed")); err != nil || bytes.Contains(b, []byte("Morgenstern")) {
 		t.Errorf("not encrypted: %v", err)
@@ -44,9 +52,9 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	renewed.Server.PreviousMasterKeyFiles = []config.File{config.File(filepath.Join(dir, "master.key"))}
 	second := begin(t, renewed)
-	for i, want := range []RotateOutput{{Looked: 2, Changed: 2, Errors: []string{}}, {Looked: 2, Errors: []string{}}} {
+	for i, want := range []RotateOutput{{Looked: 2, Changed: 2, Factors: 1, Errors: []string{}}, {Looked: 2, Errors: []string{}}} {
 		var out RotateOutput
-		if err := second.door().Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Looked != want.Looked || out.Changed != want.Changed || out.Failed != 0 {
+		if err := second.door().Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Looked != want.Looked || out.Changed != want.Changed || out.Factors != want.Factors || out.Failed != 0 {
 			t.Errorf("time %d: %+v, %v", i, out, err)
 		}
 	}
@@ -54,6 +62,15 @@ func TestRotateBlobs(t *testing.T) {
 
 	renewed.Server.PreviousMasterKeyFiles = nil
 	third := begin(t, renewed)
+	var sealed string
+	if err := third.DB.Read(t.Context(), func(tx db.Tx) error {
+		return tx.QueryRow(t.Context(), `select totp_secret from accounts`).Scan(&sealed)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if secret, _, err := third.keys.Vault(signin.SecretsPurpose).Open(sealed, "acc_a"); err != nil || string(secret) != "geheim" {
+		t.Errorf("%q %v", secret, err)
+	}
 	r, err := third.Blobs.Open(context.Background(), name)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +89,7 @@ func TestRotateBlobs(t *testing.T) {
 	}
 	defer done()
 	var out RotateOutput
-	if err := acts.Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Failed != 2 || len(out.Errors) != 2 || !strings.Contains(out.Errors[0], "another master key") {
+	if err := acts.Call(context.Background(), "blobs.rotate", Nothing{}, &out); err != nil || out.Failed != 2 || out.Unreadable != 1 || len(out.Errors) != 3 || !strings.Contains(out.Errors[1], "another master key") {
 		t.Errorf("with the old key: %+v, %v", out, err)
 	}
 }

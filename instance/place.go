@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/config"
 	"kartei/kit/clock"
 	"kartei/store/blob"
 	"kartei/store/db"
@@ -139,16 +138,4 @@ func (i *Instance) checkForeign(ctx context.Context) error {
 // server that starts.
 func forgetPlace(d db.DB, c clock.Clock) func(context.Context, Nothing) (Nothing, error) {
 	return forget(d, c, placeSetting, act{name: "blobs.forget-place", word: "files.forgetPlace", target: placeSetting})
-}
-
-// Restored completes a database that was just restored from a file. It clears the
-// place of the files, since the copy names the original one, and audits the act.
-func Restored(ctx context.Context, store *config.Store, from string) error {
-	d, done, err := openData(ctx, store, begun)
-	if err != nil {
-		return err
-	}
-	defer done()
-	act{name: "restore", word: "instance.restore", target: from}.beginAnyway(ctx, d, clock.System)
-	return d.Write(ctx, func(tx db.Tx) error { return access.PutSetting(ctx, tx, placeSetting, "") })
 }

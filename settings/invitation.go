@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/signin"
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -216,7 +217,34 @@ func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail
 	if i.Mailed = mail; !mail {
 		return i, nil
 	}
+	if send, err := mayMail(ctx, c, i.organization, i.Email); err != nil || !send {
+		return i, err
+	}
 	return i, c.Services.Settings.Notices.Send(ctx, c.Tx, i.organization, i.message())
+}
+
+// mayMail bounds the emails to an address: three an hour for an organization, which it
+// is told, and ten a day for all. The second bound is silent: an admin must not learn
+// that others write to an address.
+func mayMail(ctx context.Context, c *app.Call, organization int64, email string) (bool, error) {
+	subject := "invitation|" + access.FoldEmail(email)
+	err := signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{Subject: fmt.Sprintf("%s|%d", subject, organization), Window: time.Hour, Most: 3})
+	if left := signin.Waits(err); left > 0 {
+		return false, &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &manyMails}
+	}
+	if err != nil {
+		return false, err
+	}
+	err = signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{Subject: subject, Window: 24 * time.Hour, Most: 10})
+	if signin.Waits(err) > 0 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+var manyMails = fault.Text{
+	DE: "An diese Adresse gingen in der letzten Stunde schon drei Einladungen. Fragen Sie nach, ob eine im Spam liegt.",
+	EN: "Three invitations went to this address within the last hour. Ask whether one is in the spam folder.",
 }
 
 // message returns the email with the link. It names neither the organization

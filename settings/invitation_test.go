@@ -205,3 +205,46 @@ func TestInvitationIsMailed(t *testing.T) {
 		}
 	})
 }
+
+// The emails to an address are bounded: for an organization, which is told, and for
+// all, silently.
+func TestInvitationMailsAreBounded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		center := notify.New(notify.Options{DB: d, Clock: o.clock, Vault: masterkey.Ring{Current: masterkey.New()}.Vault(notify.MessagePurpose)})
+		o.operator = o.operator.With(app.Services{Settings: app.Settings{BaseURL: "https://kartei.example", Mails: true, Notices: center}})
+		sent := func() (n int) {
+			if err := d.Read(ctx, func(tx db.Tx) error {
+				return tx.QueryRow(ctx, `select count(*) from jobs where kind = $1`, notify.MessageKind).Scan(&n)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		invite := func(organization string) error {
+			made, err := operator.Do(ctx, o.operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "Ida@neu.example", Mail: true})
+			if err == nil && !made.Mailed {
+				t.Errorf("%+v", made)
+			}
+			return err
+		}
+		for n := range 5 {
+			away := must(o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Andere"}))
+			for range 3 {
+				if err := invite(away.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := invite(away.ID); !fault.Is(err, fault.RateLimited) {
+				t.Errorf("one too many: %v", err)
+			}
+			if want := min(3*(n+1), 10); sent() != want {
+				t.Errorf("%d emails, want %d", sent(), want)
+			}
+		}
+		o.clock.Advance(24 * time.Hour)
+		if err := invite(o.org.ID); err != nil || sent() != 11 {
+			t.Errorf("a day later: %v, %d", err, sent())
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"kartei/audit"
 	"kartei/config"
 	"kartei/door/admin"
 	"kartei/instance"
@@ -163,6 +164,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return err
 	}
+	before, unknown := instance.Acts(ctx, &g.Store)
 	aside, err := move.RestoreWith(ctx, c.File, g.Database(), c.Force, identities)
 	if errors.Is(err, move.ErrExists) {
 		return fmt.Errorf("%w; use --force to replace it", err)
@@ -173,10 +175,15 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err := instance.Restored(ctx, &g.Store, c.File); err != nil {
 		return c.restoredBut(aside, err)
 	}
-	if c.JSON.JSON {
-		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied}), g.unreadable(copied))
+	lost, err := instance.Lost(ctx, &g.Store, before)
+	if err != nil {
+		return c.restoredBut(aside, err)
 	}
-	fmt.Fprintf(g.Out, "The database was restored from %s.\n", c.File)
+	if c.JSON.JSON {
+		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied, "lostActs": lost}), g.unreadable(copied))
+	}
+	fmt.Fprintf(g.Out, "The database was restored from %s. All sessions have ended: people sign in again.\n", c.File)
+	g.lostActs(lost, unknown)
 	fmt.Fprintln(g.Out, "Webhooks that were pending in it are delivered at the first start. To look at a copy only, start with --webhook-deny-nets 0.0.0.0/0,::/0.")
 	if aside != "" {
 		fmt.Fprintf(g.Out, "The previous database is in %s.\n", aside)
@@ -188,6 +195,32 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		fmt.Fprintf(g.Out, "No files of documents were restored: there is no folder %s.files; --files names another one.\n", c.File)
 	}
 	return g.unreadable(copied)
+}
+
+// maxLost bounds the acts that are shown.
+const maxLost = 50
+
+// lostActs shows which acts about keys and rights the restored database does not
+// know. unknown is why the former database could not be read.
+func (g *Globals) lostActs(lost []audit.Line, unknown error) {
+	switch {
+	case unknown != nil:
+		fmt.Fprintln(g.Out, "Which keys and rights were changed after the copy was made is not known here, since there was no database before that could be read. Look through them: kartei key list, kartei user list.")
+		return
+	case len(lost) == 0:
+		return
+	}
+	fmt.Fprintln(g.Out, "These keys and rights were changed after the copy was made, and are as before now. Make the changes again where they are still wanted:")
+	for _, l := range lost[:min(len(lost), maxLost)] {
+		var changes []string
+		for _, change := range l.Changes {
+			changes = append(changes, fmt.Sprintf("%s: %v to %v", change.Member, change.From, change.To))
+		}
+		fmt.Fprintf(g.Out, "  %s  %s  %s  %s\n", minute(l.Time), l.Word, l.Target, strings.Join(changes, ", "))
+	}
+	if more := len(lost) - maxLost; more > 0 {
+		fmt.Fprintf(g.Out, "  and %d more; --json shows all\n", more)
+	}
 }
 
 // restoredBut returns the error of a restore that took effect, but whose

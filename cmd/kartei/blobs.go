@@ -43,7 +43,7 @@ type rotateBlobsCmd struct {
 
 // Help returns the text below the command's summary.
 func (*rotateBlobsCmd) Help() string {
-	return `Seals files, secrets of webhook endpoints and stored answers under the master key in force, and
+	return `Seals files, secrets of webhook endpoints and second factors, and stored answers under the master key in force, and
 encrypts files that should be encrypted and are not. Calls go on meanwhile, and the command may be
 interrupted and run again at any time. If it ends without an error, nothing needs the earlier master
 keys any more.`
@@ -64,13 +64,13 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		err = g.print(out)
 	} else {
-		fmt.Fprintf(g.Out, "%[2]d of %[1]d files, the secrets of %[3]d webhook endpoints and %[4]d stored answers were sealed under the master key in force.\n", out.Looked, out.Changed, out.Secrets, out.Answers)
+		fmt.Fprintf(g.Out, "%[2]d of %[1]d files, the secrets of %[3]d webhook endpoints, %[5]d second factors and %[4]d stored answers were sealed under the master key in force.\n", out.Looked, out.Changed, out.Secrets, out.Answers, out.Factors)
 		for _, reason := range out.Errors {
 			fmt.Fprintln(g.Err, reason)
 		}
 	}
 	if err == nil && out.Failed+out.Unreadable > 0 {
-		err = fmt.Errorf("%d files and the secrets of %d webhook endpoints could not be sealed under the master key in force; keep the previous master keys", out.Failed, out.Unreadable)
+		err = fmt.Errorf("%d files and %d secrets could not be sealed under the master key in force; keep the previous master keys", out.Failed, out.Unreadable)
 	}
 	return err
 }

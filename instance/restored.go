@@ -1,0 +1,97 @@
+package instance
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"kartei/access"
+	"kartei/audit"
+	"kartei/config"
+	"kartei/kit/clock"
+	"kartei/store/db"
+)
+
+const (
+	// maxActs bounds the acts that a restore compares: the newest of each
+	// organization.
+	maxActs = 1000
+
+	endAllSessions    = `update sessions set ended_at = $1 where ended_at = 0`
+	endAllTickets     = `delete from sign_in_tickets`
+	selectAuditedOrgs = `select number, id from organizations`
+)
+
+// aboutAccess are the first words of acts that change keys and rights.
+var aboutAccess = []string{"account", "invitation", "key", "organization", "person", "serviceAccount"}
+
+// Acts returns the newest acts about keys and rights, the newest first. A restore
+// calls it before it replaces a database, and Lost afterwards. If there is no
+// readable database, it returns none.
+func Acts(ctx context.Context, store *config.Store) ([]audit.Line, error) {
+	d, done, err := openData(ctx, store, begun)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return accessActs(ctx, d)
+}
+
+func accessActs(ctx context.Context, d db.DB) (lines []audit.Line, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
+		organizations := map[int64]string{audit.Instance: ""}
+		if _, err := db.List(ctx, tx, func(row db.Row) (none struct{}, err error) {
+			var number int64
+			var name string
+			err = row.Scan(&number, &name)
+			organizations[number] = name
+			return none, err
+		}, selectAuditedOrgs); err != nil {
+			return err
+		}
+		lines, err = audit.Query(ctx, tx, organizations, audit.Filter{Limit: maxActs})
+		return err
+	})
+	return slices.DeleteFunc(lines, func(l audit.Line) bool {
+		first, _, _ := strings.Cut(l.Word, ".")
+		return !slices.Contains(aboutAccess, first)
+	}), err
+}
+
+// Lost returns those of the acts that the restored database does not know, because
+// they came after its copy was made: a key that was revoked is valid again.
+func Lost(ctx context.Context, store *config.Store, before []audit.Line) ([]audit.Line, error) {
+	if len(before) == 0 {
+		return []audit.Line{}, nil
+	}
+	known, err := Acts(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{}
+	for _, l := range known {
+		has[l.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(before), func(l audit.Line) bool { return has[l.ID] }), nil
+}
+
+// Restored completes a database that was just restored from a file. It clears the
+// place of the files, since the copy names the original one. It ends all sessions
+// and links: some of them were ended after the copy was made. It audits the act.
+func Restored(ctx context.Context, store *config.Store, from string) error {
+	d, done, err := openData(ctx, store, begun)
+	if err != nil {
+		return err
+	}
+	defer done()
+	act{name: "restore", word: "instance.restore", target: from}.beginAnyway(ctx, d, clock.System)
+	return d.Write(ctx, func(tx db.Tx) error {
+		if _, err := tx.Exec(ctx, endAllSessions, clock.Now(clock.System)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, endAllTickets); err != nil {
+			return err
+		}
+		return access.PutSetting(ctx, tx, placeSetting, "")
+	})
+}
