@@ -95,3 +95,33 @@ func TestEnterWaitsForTheAnswer(t *testing.T) {
 	tab.Press(webtest.Enter)
 	tab.Until(`location.search.includes("opened=0228")`)
 }
+
+// Single keys act where no field has the focus, and leave no trace in the field that
+// they lead to; in a field they are letters.
+func TestKeys(t *testing.T) {
+	server := styleguide(t)
+	tab := webtest.Start(t).Tab(webtest.View{Width: 1280})
+	const focused = `document.activeElement.id + ":" + (document.activeElement.value ?? "")`
+	tab.Open(server.URL + "/styleguide?lang=de")
+	webtest.Eval[any](tab, `document.activeElement.blur(), null`)
+	tab.Press("/")
+	if got := webtest.Eval[string](tab, focused); got != "find:" {
+		t.Errorf("after / the focus is in %q", got)
+	}
+	tab.Type("gk")
+	if got := webtest.Eval[string](tab, focused); got != "find:gk" {
+		t.Errorf("in a field, g and k are letters: %q", got)
+	}
+	webtest.Eval[any](tab, `document.activeElement.blur(), null`)
+	tab.Press("?")
+	if got := webtest.Eval[string](tab, `document.querySelector("dialog[open]").innerText`); !strings.Contains(got, "Nächster Eintrag") {
+		t.Errorf("the list of keys says %q", got)
+	}
+	tab.Press("gk") // a dialog covers the page
+	tab.Press(webtest.Escape)
+	for _, said := range tab.Console() {
+		t.Error(said)
+	}
+	tab.Press("gk")
+	tab.Until(`location.pathname === "/contacts"`)
+}
