@@ -20,7 +20,10 @@ import (
 // the web application and the public pages elsewhere. It does not clean paths, because each door interprets
 // its own.
 func (i *Instance) doors() (http.Handler, error) {
-	pages, err := web.Handler(web.Options{BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Standing: standing(api.VersionsIn(string(i.config.Server.Environment)))})
+	environment := string(i.config.Server.Environment)
+	pages, err := web.Handler(web.Options{
+		BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Standing: standing(api.VersionsIn(environment)), Styleguide: environment == "rc",
+	})
 	if err != nil {
 		return nil, err
 	}
