@@ -49,6 +49,22 @@ func Join(ctx context.Context, tx db.Tx, principal, account string) error {
 	return err
 }
 
+// Provide sets the password of a principal's account, by its hash. A principal
+// without an account gets one.
+func Provide(ctx context.Context, tx db.Tx, now clock.Micros, principal, email, hash string) error {
+	var name string
+	err := tx.QueryRow(ctx, `select coalesce(account_id, '') from principals where id = $1`, principal).Scan(&name)
+	if err == nil && name == "" {
+		if name, err = Create(ctx, tx, now, email); err == nil {
+			err = Join(ctx, tx, principal, name)
+		}
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, updatePassword, name, hash, now)
+	}
+	return err
+}
+
 // stored is an account as the database has it.
 type stored struct {
 	id, email       string

@@ -24,10 +24,13 @@ const Name = "Kanzlei Morgenstern"
 // AdminEmail is the address of the office's administrator.
 const AdminEmail = "helene.morgenstern@kanzlei-morgenstern.example"
 
+// MemberEmail is the address of a member of the office.
+const MemberEmail = "jonas.adler@kanzlei-morgenstern.example"
+
 // staff are the office's users; the first one is its administrator.
 var staff = []settings.NewPrincipal{
 	{Name: "Dr. Helene Morgenstern", Email: AdminEmail, Role: access.Admin},
-	{Name: "Jonas Adler", Email: "jonas.adler@kanzlei-morgenstern.example", Role: access.Member},
+	{Name: "Jonas Adler", Email: MemberEmail, Role: access.Member},
 	{Name: "Merve Yıldız", Email: "merve.yildiz@kanzlei-morgenstern.example", Role: access.Member},
 	{Name: "Sabine Kolb", Email: "sabine.kolb@kanzlei-morgenstern.example", Role: access.Member},
 }

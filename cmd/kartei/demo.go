@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -189,18 +190,22 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 	if err != nil {
 		return demoLine{}, "", err
 	}
+	anew := kept.Login.Password == ""
+	if anew {
+		kept.Login = demoLogin{sample.AdminEmail, newPassword()}
+	}
+	if err := office.SignIn(ctx, i.DB, clock.System, kept.Login.Password, anew); err != nil {
+		return demoLine{}, "", err
+	}
 	if !good(ctx, i, kept.Keys) {
 		keys, err := office.NewKeys(ctx, i.Operator(), keyLifetime)
 		if err != nil {
 			return demoLine{}, "", err
 		}
 		kept.Keys = demoKeys{keys.Full.Key, keys.Read.Key}
-		if kept.Login.Password == "" {
-			kept.Login = demoLogin{sample.AdminEmail, rand.Text()}
-		}
-		if err := writeDemoFile(path, kept); err != nil {
-			return demoLine{}, "", err
-		}
+	}
+	if err := writeDemoFile(path, kept); err != nil {
+		return demoLine{}, "", err
 	}
 	if err := fill(ctx, i, office); err != nil {
 		return demoLine{}, "", err
@@ -223,6 +228,12 @@ func (c *demoCmd) office(ctx context.Context, g *Globals, i *instance.Instance, 
 		OrganizationID: office.OrganizationID, SandboxID: office.SandboxID,
 		Keys: kept.Keys, Login: kept.Login,
 	}, receiver.EndpointID, nil
+}
+
+// newPassword returns a password of 60 random bits that a person can read and type.
+func newPassword() string {
+	b := strings.ToLower(rand.Text())
+	return b[:4] + "-" + b[4:8] + "-" + b[8:12]
 }
 
 // fill fills the live organization, in which people sign in, and the sandbox of
@@ -299,17 +310,23 @@ func (c *demoCmd) tell(g *Globals, i *instance.Instance, l demoLine, kept bool) 
 	if !kept {
 		data += " (removed at the end)"
 	}
-	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s' with %d contacts, their companies, tasks and documents,
-once as its own data and once more in its sandbox, which the keys below reach.
+	_, err := fmt.Fprintf(g.Out, `Kartei serves the sample office '%s': %d contacts, their companies, tasks and documents.
 
-  API              %s
+  sign in          %[10]s
+  email            %[11]s
+  password         %[12]s
+                   The others of the office have the same password, for example %[13]s.
+
+  API              %[3]s
   reference        %[4]s/docs
   guide            %[4]s/guide
-  for operators    %s/metrics, /healthz, /readyz
-  data             %s
+  for operators    %[5]s/metrics, /healthz, /readyz
+  data             %[6]s
 
-  key, everything  %s   (only from this machine)
-  key, reading     %s
+Keys for programs reach a second copy, the sandbox:
+
+  key, everything  %[7]s   (only from this machine)
+  key, reading     %[8]s
 
 The guide and the program kartei take them from these variables:
 
@@ -329,6 +346,6 @@ The last one creates a contact. A receiver of webhooks runs with the demo: each 
 signature is a line below. The first ones are a test and the documents that are still being made.
 Ctrl-C ends everything.
 
-`, sample.Name, sample.Size, l.BaseURL, i.BaseURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6], i.BaseURL)
+`, sample.Name, sample.Size, l.BaseURL, l.WebURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6], l.WebURL, l.Login.Email, l.Login.Password, sample.MemberEmail)
 	return err
 }

@@ -327,8 +327,15 @@ func (o *Office) Key(principal string, scopes ...string) string {
 // other sessions of the principal go on.
 func (o *Office) Session(principal string) (token string) {
 	o.Helper()
-	now := clock.Now(o.Clock)
-	err := o.DB.Write(context.Background(), func(tx db.Tx) error {
+	return Session(o.TB, o.DB, o.Clock, principal)
+}
+
+// Session signs a principal of a database in, and returns the token of the session.
+// A principal without an account gets one.
+func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token string) {
+	t.Helper()
+	now := clock.Now(c)
+	err := d.Write(context.Background(), func(tx db.Tx) error {
 		p, err := access.PrincipalIn(context.Background(), tx, "", principal)
 		if err != nil {
 			return err
@@ -348,7 +355,7 @@ func (o *Office) Session(principal string) (token string) {
 		return err
 	})
 	if err != nil {
-		o.Fatal(err)
+		t.Fatal(err)
 	}
 	return token
 }
