@@ -92,12 +92,12 @@ var contacts = family{
 	name: "contacts", object: "contact", read: "contacts:read", write: "contacts:write",
 	one: text("Kontakt", "Contact"), many: text("Kontakte", "Contacts"), icon: "users",
 	fields: concat([]field{
-		{name: "salutation", kind: choice, label: text("Anrede", "Salutation"), options: []option{
+		{name: "salutation", hidden: true, kind: choice, label: text("Anrede", "Salutation"), options: []option{
 			{"ms", text("Frau", "Ms")}, {"mr", text("Herr", "Mr")}, {"mx", text("ohne Anrede", "Mx")},
 		}},
-		{name: "title", kind: textField, label: text("Titel", "Title"), max: 200},
-		{name: "firstName", kind: textField, label: text("Vorname", "First name"), max: 200},
-		{name: "lastName", kind: textField, label: text("Nachname", "Last name"), max: 200},
+		{name: "title", hidden: true, kind: textField, label: text("Titel", "Title"), max: 200},
+		{name: "firstName", hidden: true, kind: textField, label: text("Vorname", "First name"), max: 200},
+		{name: "lastName", hidden: true, kind: textField, label: text("Nachname", "Last name"), max: 200},
 		{name: "mobile", kind: phoneField, label: text("Mobil", "Mobile"), max: 50},
 		{name: "phone", kind: phoneField, label: text("Telefon", "Phone"), max: 50},
 		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},
@@ -116,7 +116,7 @@ var companies = family{
 	name: "companies", object: "company", read: "companies:read", write: "companies:write",
 	one: text("Firma", "Company"), many: text("Firmen", "Companies"), icon: "building-2",
 	fields: concat([]field{
-		{name: "name", kind: textField, label: text("Name", "Name"), max: 200, required: true},
+		{name: "name", hidden: true, kind: textField, label: text("Name", "Name"), max: 200, required: true},
 		{name: "legalForm", kind: textField, label: text("Rechtsform", "Legal form"), max: 200},
 		{name: "phone", kind: phoneField, label: text("Telefon", "Phone"), max: 50},
 		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},

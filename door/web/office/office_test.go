@@ -67,6 +67,14 @@ func (b *browser) do(method, path string, form url.Values, headers ...string) *p
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	for _, c := range w.Result().Cookies() {
+		if c.Name == "__Host-kartei" {
+			b.cookie = c.Value
+			if c.MaxAge >= 0 && (!c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/") {
+				b.t.Errorf("the cookie of a session is sent as %s", c)
+			}
+		}
+	}
 	return &page{browser: b, Status: w.Code, Location: w.Header().Get("Location"), Body: string(body), Path: path}
 }
 
@@ -124,6 +132,7 @@ func (p *page) fields(action string) url.Values {
 }
 
 var (
+	tokens    = regexp.MustCompile(`name="(form|next)" value="[^"]*"`)
 	inputs    = regexp.MustCompile(`<input [^>]*>`)
 	attribute = regexp.MustCompile(`([a-z-]+)="([^"]*)"`)
 	areas     = regexp.MustCompile(`(?s)<textarea [^>]*name="([^"]+)"[^>]*>(.*?)</textarea>`)

@@ -54,6 +54,8 @@ func init() {
 		{"POST", "/signin", "signin.password", open, signIn},
 		{"POST", "/signin/second", "signin.second", open, second},
 		{"POST", "/signin/choose", "signin.choose", open, choose},
+		{"GET", "/invitation", "", open, showInvitation},
+		{"POST", "/invitation", "invitations.accept", open, acceptInvitation},
 		{"POST", "/signout", "signin.out", private, signOut},
 
 		{"GET", "/search", "lookup.find lookup.recent", inside, showSearch},

@@ -149,6 +149,7 @@ func (v *request) do(row string, args arguments) answer {
 	}
 	by := api.Caller{Door: api.Web, Credential: api.Cookie(v.token, v.sandbox), Address: v.office.Address(v.Request), Header: map[string][]string{
 		"Accept-Language": {string(v.words.Language)},
+		"User-Agent":      {v.UserAgent()},
 	}}
 	if args.match > 0 {
 		by.Header["If-Match"] = []string{`"r` + strconv.FormatInt(args.match, 10) + `"`}

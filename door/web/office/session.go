@@ -28,14 +28,22 @@ type session struct {
 	Persons     []person     `json:"persons"`
 	FreshUntil  clock.Micros `json:"freshUntil"`
 	EndsAt      clock.Micros `json:"endsAt"`
-	// TimeZone is a name of the IANA time zone database.
-	TimeZone string `json:"timeZone"`
-	Theme    string `json:"theme"`
-	Density  string `json:"density"`
-	// KeysOff switches shortcuts of a single key off.
-	KeysOff bool `json:"keysOff"`
+	Preferences preferences  `json:"preferences"`
 	// Bell is the number of entries that were not read.
 	Bell int `json:"bell"`
+}
+
+// preferences are how the person wants the pages to be.
+type preferences struct {
+	// Zone is a name of the IANA time zone database.
+	Zone string `json:"zone"`
+	// Theme is system, light or dark. Density is comfortable or compact.
+	Theme   string `json:"theme"`
+	Density string `json:"density"`
+	// SingleKeys says whether keys without a modifier are shortcuts.
+	SingleKeys bool `json:"singleKeys"`
+	Recent     bool `json:"recent"`
+	Reminders  bool `json:"reminders"`
 }
 
 // person is a person of the caller's account.
@@ -60,7 +68,7 @@ func (s *session) words(w say.Words) say.Words {
 	if s.Principal.Language == string(fault.English) {
 		w.Language = fault.English
 	}
-	if zone, err := time.LoadLocation(first(s.TimeZone, "Europe/Berlin")); err == nil {
+	if zone, err := time.LoadLocation(first(s.Preferences.Zone, "Europe/Berlin")); err == nil {
 		w.Zone = zone
 	}
 	return w

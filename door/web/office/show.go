@@ -17,9 +17,13 @@ func (v *request) look() look.View {
 	if v.sandbox {
 		root = sandboxPath
 	}
+	p, theme := v.session.Preferences, ""
+	if p.Theme == "light" || p.Theme == "dark" {
+		theme = p.Theme
+	}
 	return look.View{
 		Words: v.words, Nonce: v.nonce, Root: root, Asset: v.office.Asset,
-		Theme: v.session.Theme, Compact: v.session.Density == "compact", Keys: !v.session.KeysOff,
+		Theme: theme, Compact: p.Density == "compact", Keys: p.SingleKeys,
 	}
 }
 

@@ -3,6 +3,7 @@ package office
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"kartei/kit/clock"
@@ -25,14 +26,16 @@ type signInForm struct {
 
 // signedIn is the answer of the rows that sign in.
 type signedIn struct {
-	// Token is the text of the cookie. It is empty until all steps are done.
-	Token     string       `json:"token"`
-	ExpiresAt clock.Micros `json:"expiresAt"`
-	// Pending is the token of a sign-in that waits for its second factor or for the
-	// choice of an organization.
-	Pending string   `json:"pending"`
-	Factors []string `json:"factors"`
+	// Status is signedIn, second, choose or joined.
+	Status string `json:"status"`
+	// Ticket is for the next step.
+	Ticket  string   `json:"ticket"`
+	Methods []string `json:"methods"`
 	Persons []person `json:"persons"`
+	// Token is the text of the cookie, which ends at EndsAt.
+	Token  string       `json:"token"`
+	EndsAt clock.Micros `json:"endsAt"`
+	Person person       `json:"person"`
 }
 
 // showSignIn serves the sign-in page.
@@ -60,7 +63,7 @@ func signIn(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(f, http.StatusForbidden)
 	}
-	a := v.do("signin.password", arguments{body: map[string]any{"email": f.Email, "password": v.form.Get("password"), "agent": v.UserAgent()}})
+	a := v.do("signin.password", arguments{body: map[string]any{"email": f.Email, "password": v.form.Get("password"), "trusted": v.form.Get("trusted") != ""}})
 	if a.Fault != nil {
 		return v.refusedSignIn(f, a.Fault)
 	}
@@ -71,6 +74,9 @@ func signIn(v *request) view {
 // passwords get the same words.
 func (v *request) refusedSignIn(f signInForm, why *fault.Fault) view {
 	f.Problem, f.Wait = why.DetailIn(v.words.Language), why.Wait()
+	if why.Detail != nil { // the API says nothing about a 401; the rows that sign in do
+		f.Problem = why.Detail.In(v.words.Language)
+	}
 	return v.signInForm(f, why.Code.Status())
 }
 
@@ -83,13 +89,16 @@ func (v *request) signedIn(a answer, f signInForm) view {
 	if s.Token == "" {
 		return v.nextStep(s, f)
 	}
-	v.office.signIn(v.w, s.Token, time.Time{})
+	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
 	if f.Resume == nil {
 		return view{to: local(f.Next)}
 	}
 	v.token = s.Token
 	if err := v.identify(); err != nil {
 		return v.failed(err)
+	}
+	if !v.office.tokens.valid(f.Resume.Token, v.session.Principal.ID) {
+		f.Resume.Token = v.mint()
 	}
 	p := problemPage{Title: v.words.Say("Sie sind wieder angemeldet", "You are signed in again"), Again: f.Resume,
 		Text: v.words.Say("Senden Sie jetzt, was Sie eingegeben hatten.", "Now send what you had entered.")}
@@ -99,21 +108,33 @@ func (v *request) signedIn(a answer, f signInForm) view {
 // nextStep draws the page of the second factor, or of the choice of an organization.
 func (v *request) nextStep(s signedIn, f signInForm) view {
 	title, content := v.words.Say("Bestätigen", "Confirm"), component(secondView(v, s, f))
-	if len(s.Persons) > 0 {
+	if s.Status == "choose" {
 		title, content = v.words.Say("Organisation wählen", "Choose an organization"), chooseView(v, s, f)
 	}
 	return view{status: http.StatusOK, body: cardPage(v.look(), title, content)}
 }
 
+// totpDigits is the length of a code of a generator. Recovery codes are longer.
+const totpDigits = 6
+
 // second takes a code of the second factor.
 func second(v *request) view {
 	f := signInForm{Next: v.form.Get("next"), Resume: v.resumed()}
-	pending := v.form.Get("pending")
-	a := v.do("signin.second", arguments{body: map[string]any{"pending": pending, "code": v.form.text("code"), "trust": v.form.Get("trust") != ""}})
+	ticket := v.form.Get("ticket")
+	body := map[string]any{"ticket": ticket, "trusted": v.form.Get("trusted") != ""}
+	if code := strings.ReplaceAll(v.form.text("code"), " ", ""); len(code) == totpDigits {
+		body["code"] = code
+	} else {
+		body["recoveryCode"] = v.form.text("code")
+	}
+	a := v.do("signin.second", arguments{body: body})
 	switch {
 	case a.is(fault.ValidationFailed):
-		f.Problem = a.Fault.DetailIn(v.words.Language)
-		out := v.nextStep(signedIn{Pending: pending}, f)
+		f.Problem = fieldTexts(a.Fault, v.words.Language)["code"]
+		if f.Problem == "" {
+			f.Problem = fieldTexts(a.Fault, v.words.Language)["recoveryCode"]
+		}
+		out := v.nextStep(signedIn{Status: "second", Ticket: ticket}, f)
 		out.status = a.Status
 		return out
 	case a.Fault != nil:
@@ -125,7 +146,7 @@ func second(v *request) view {
 // choose takes the organization.
 func choose(v *request) view {
 	f := signInForm{Next: v.form.Get("next"), Resume: v.resumed()}
-	a := v.do("signin.choose", arguments{body: map[string]any{"pending": v.form.Get("pending"), "principalId": v.form.Get("principalId")}})
+	a := v.do("signin.choose", arguments{body: map[string]any{"ticket": v.form.Get("ticket"), "principalId": v.form.Get("principalId")}})
 	if a.Fault != nil {
 		return v.refusedSignIn(f, a.Fault)
 	}

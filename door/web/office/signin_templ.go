@@ -241,7 +241,7 @@ func secondView(v *request, s signedIn, f signInForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = hidden("pending", s.Pending).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = hidden("ticket", s.Ticket).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -249,7 +249,7 @@ func secondView(v *request, s signedIn, f signInForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Check(v.look(), look.Field{Name: "trust", Label: v.words.Say("Diesem Gerät 30 Tage vertrauen", "Trust this device for 30 days")}, false).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Check(v.look(), look.Field{Name: "trusted", Label: v.words.Say("Diesem Gerät 30 Tage vertrauen", "Trust this device for 30 days")}, false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -313,7 +313,7 @@ func chooseView(v *request, s signedIn, f signInForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = hidden("pending", s.Pending).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = hidden("ticket", s.Ticket).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,0 +1,52 @@
+package office
+
+import (
+	"net/http"
+
+	"kartei/kit/fault"
+)
+
+// invitationForm is the page that accepts an invitation.
+type invitationForm struct {
+	Token, Name string
+	Problem     string
+	Wrong       map[string]string
+}
+
+// showInvitation serves the page of an invitation. The token is the fragment of the
+// address, which browsers do not send. A script moves it into the form; without one
+// the person pastes the link.
+func showInvitation(v *request) view { return v.invitation(invitationForm{}, http.StatusOK) }
+
+func (v *request) invitation(f invitationForm, status int) view {
+	return view{status: status, body: cardPage(v.look(), v.words.Say("Einladung", "Invitation"), invitationView(v, f))}
+}
+
+// acceptInvitation takes the name and the password of a person who was invited, and
+// signs the person in.
+func acceptInvitation(v *request) view {
+	f := invitationForm{Token: tokenOf(v.form.text("token")), Name: v.form.text("name")}
+	if v.office.unprotected(v.Request) {
+		return v.signInForm(signInForm{}, http.StatusForbidden)
+	}
+	a := v.do("invitations.accept", arguments{body: map[string]any{"token": f.Token, "name": f.Name, "password": v.form.Get("password")}})
+	switch {
+	case a.is(fault.ValidationFailed):
+		f.Wrong = fieldTexts(a.Fault, v.words.Language)
+		return v.invitation(f, a.Status)
+	case a.Fault != nil:
+		f.Problem = a.Fault.DetailIn(v.words.Language)
+		return v.invitation(f, a.Status)
+	}
+	return v.signedIn(a, signInForm{Next: "/"})
+}
+
+// tokenOf returns the token of a text that is one, or a link with one.
+func tokenOf(text string) string {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == '#' {
+			return text[i+1:]
+		}
+	}
+	return text
+}

@@ -1,0 +1,101 @@
+package office_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/operator"
+)
+
+const password = "vier Wörter aus dem Sack"
+
+// invited is a person who accepted an invitation on its page, and who is signed in.
+func invited(t *testing.T, o *apitest.Office, email string) *browser {
+	t.Helper()
+	made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, o, access.Member)
+	b.cookie = ""
+	b.get("/invitation").want(200).send("/invitation", "token", "https://kartei.example/invitation#"+made.Token, "name", "Ida Morgen", "password", password).want(303)
+	return b
+}
+
+// TestSignInOnPages accepts an invitation, signs out and signs in again.
+func TestSignInOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := invited(t, o, "ida@kanzlei.example")
+		first := b.cookie
+		home := b.get("/").want(200, "Ida Morgen", "Kanzlei Morgenstern")
+		out := home.send("/signout").want(303)
+		if b.cookie != "" || out.Location != "/signin" {
+			t.Errorf("after signing out: cookie %q, page %s", b.cookie, out.Location)
+		}
+		b.cookie = first
+		b.get("/contacts").want(303)
+		b.cookie = ""
+
+		wrong := b.get("/signin?next=/contacts?q=a").want(200).send("/signin", "email", "ida@kanzlei.example", "password", "falsch").want(401, "stimmt nicht", `value="ida@kanzlei.example"`)
+		unknown := b.get("/signin").send("/signin", "email", "nobody@kanzlei.example", "password", "falsch").want(401, "stimmt nicht")
+		if w, u := strings.ReplaceAll(wrong.text(), "ida@", ""), strings.ReplaceAll(unknown.text(), "nobody@", ""); w != u {
+			t.Errorf("an unknown address is answered differently:\n%s\n%s", w, u)
+		}
+		if got := wrong.send("/signin", "password", password).want(303).Location; got != "/contacts?q=a" {
+			t.Errorf("after signing in: %s", got)
+		}
+		if b.cookie == first || b.cookie == "" {
+			t.Error("the new session has the token of the old one")
+		}
+		b.get("/contacts").want(200)
+	})
+}
+
+// TestSignInLeadsNowhereElse tries addresses of other sites after signing in.
+func TestSignInLeadsNowhereElse(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		for _, next := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example/", "javascript:alert(1)", "/\t/evil.example", "evil"} {
+			if got := b.get("/signin?next=" + url.QueryEscape(next)).want(303).Location; got != "/" {
+				t.Errorf("%q leads to %q", next, got)
+			}
+		}
+		if got := b.get("/signin?next=" + url.QueryEscape("/contacts?q=ä&sort=-updatedAt")).want(303).Location; !strings.EqualFold(got, "/contacts?q=%C3%A4&sort=-updatedAt") {
+			t.Errorf("a page of this site: %q", got)
+		}
+	})
+}
+
+// TestFormWaitsForSignIn sends a form without a session, signs in, and sends it on.
+func TestFormWaitsForSignIn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := invited(t, o, "ida@kanzlei.example")
+		path := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg").want(303).Location
+		form := b.get(path + "/edit").want(200)
+		b.cookie = ""
+		again := form.send(path, "mobile", "0176 1").want(401).send("/signin", "email", "ida@kanzlei.example", "password", password).want(200, "wieder angemeldet")
+		again.send(path).want(303)
+		b.get(path).want(200, `href="tel:01761"`)
+
+		// The first request may have arrived: the same form counts once.
+		created := b.get("/contacts/new")
+		created.send("/contacts/new", "lastName", "Doppelt").want(303)
+		b.cookie = ""
+		created.send("/contacts/new", "lastName", "Doppelt").want(401).send("/signin", "email", "ida@kanzlei.example", "password", password).want(200).send("/contacts/new").want(303)
+		if n := strings.Count(b.get("/contacts?q=Doppelt").want(200).main(), "Doppelt</bdi>"); n != 1 {
+			t.Errorf("a form that was sent before and after a sign-in made %d contacts", n)
+		}
+	})
+}
+
+// text returns the content of a page without tokens.
+func (p *page) text() string { return tokens.ReplaceAllString(p.main(), "") }
