@@ -152,7 +152,7 @@ func (f *finder) trunks(ctx context.Context, only string) error {
 		}
 		g := group{Group: Group{Family: family.Plural}}
 		for _, d := range drafts {
-			if d.Near = d.isExact("", f.readings); d.Near {
+			if d.Near = d.isExact(f.q, f.readings); d.Near {
 				g.drafts = append(g.drafts, d)
 			}
 		}

@@ -146,7 +146,7 @@ func (d *draft) identify(k kind, text *string) {
 // isExact reports whether a text, or one of its readings, identifies the record.
 func (d *draft) isExact(q string, readings []search.Query) bool {
 	return d.identified(func(m member) bool {
-		return m.kind == phone && search.AreNumber(readings, m.text) || search.Same(q, m.text)
+		return m.kind == phone && search.IsNumberOf(q, readings, m.text) || search.Same(q, m.text)
 	})
 }
 

@@ -138,7 +138,7 @@ func (in *SimilarInput) questions() (list []question) {
 	for _, number := range in.Numbers {
 		for _, q := range search.Numbers(number) {
 			list = append(list, question{q, ByNumber, func(d *draft) bool {
-				return d.identified(func(m member) bool { return m.kind == phone && search.AreNumber([]search.Query{q}, m.text) })
+				return d.identified(func(m member) bool { return m.kind == phone && search.IsNumberOf(number, []search.Query{q}, m.text) })
 			}})
 		}
 	}

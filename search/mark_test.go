@@ -95,7 +95,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-func TestAreNumber(t *testing.T) {
+func TestIsNumberOf(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -103,6 +103,10 @@ func TestAreNumber(t *testing.T) {
 		{"+49 221 9876543", "0221/9876543", true},
 		{"0049 (0)221 98 76 543", "0221-9876543", true},
 		{"492219876543", "0221/9876543", true},
+		{"+43 221 9876543", "+49 221 9876543", false},
+		{"0043 221 9876543", "+49 221 9876543", false},
+		{"+43 221 9876543", "0221 9876543", true},
+		{"0221 9876543", "+43 221 9876543", true},
 		{"221 98 76 543", "0221/9876543", true},
 		{"0221 9876543", "0221 987654", false},
 		{"0221 987654", "0221 9876543", false},
@@ -110,7 +114,7 @@ func TestAreNumber(t *testing.T) {
 		{"", "", false},
 		{"Durchwahl 12", "12", false},
 	} {
-		if AreNumber(Readings(c.a), c.b) != c.same {
+		if IsNumberOf(c.a, Readings(c.a), c.b) != c.same {
 			t.Errorf("%q is the number %q: not %t", c.a, c.b, c.same)
 		}
 	}

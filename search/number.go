@@ -50,6 +50,23 @@ func firstNumber(folded string) (national string, at Span) {
 	return national, Span{start, start + n}
 }
 
+// countryOf returns the country code of the first digits of a telephone number, if it
+// begins with a plus sign or two zeros.
+func countryOf(text string) string {
+	text = fold(text)
+	_, at := firstNumber(text)
+	written := text[at[0]:at[1]]
+	digits := digitsOf(written)
+	switch {
+	case strings.HasPrefix(written, "+"):
+	case strings.HasPrefix(digits, "00") && len(digits) >= minDigits:
+		digits = digits[2:]
+	default:
+		return ""
+	}
+	return digits[:min(countryCode(digits), len(digits))]
+}
+
 // isDotted reports whether dots in digits that begin with '0' separate the groups of
 // a telephone number: '01.02.2024' is a date, '0.5' a fraction, and '01.23.45.67.89'
 // a number in France.

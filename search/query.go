@@ -91,13 +91,16 @@ func (q Query) matches(words string) bool {
 	return is && !q.Empty()
 }
 
-// AreNumber reports whether one of the readings of a text is the telephone number at
-// the beginning of another text, however both are written.
-func AreNumber(readings []Query, phone string) bool {
+// IsNumberOf reports whether one of the readings of a text is the telephone number at
+// the beginning of another text, however both are written. Two country codes must be
+// the same; a number without one may be of any country.
+func IsNumberOf(text string, readings []Query, phone string) bool {
 	national, _ := firstNumber(fold(phone))
-	return len(national) >= leastReading && slices.ContainsFunc(readings, func(q Query) bool {
-		return len(q.words) == 1 && q.words[0].text == national
-	})
+	if len(national) < leastReading || !slices.ContainsFunc(readings, func(q Query) bool { return len(q.words) == 1 && q.words[0].text == national }) {
+		return false
+	}
+	here, there := countryOf(text), countryOf(phone)
+	return here == "" || there == "" || here == there
 }
 
 // Whole returns the query of a text whose last word is complete too.

@@ -2,6 +2,7 @@ package office
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"kartei/door/web/look"
@@ -34,6 +35,8 @@ type hit struct {
 	Marks  [][2]int `json:"marks"`
 	Facts  []fact   `json:"facts"`
 	InText bool     `json:"inText"`
+	// Exact says that a number, an address or an id is the whole text.
+	Exact bool `json:"exact"`
 }
 
 // fact is a member of a hit.
@@ -133,8 +136,10 @@ func (v *request) recent() (found, error) {
 // part reports whether a script asks for a part of the page only.
 func (v *request) part(name string) bool { return v.URL.Query().Get("part") == name }
 
-// call is the page that a telephone system opens with the number of the caller. One
-// match is opened, several are listed, and none leads to a new contact.
+// showCall is the page that a telephone system opens with the number of the caller.
+// One record with the number is opened, several are listed, and none leads to a new
+// contact. Records that only mention the number, or an office with the number as an
+// extension, count if no record has it.
 func showCall(v *request) view {
 	number := strings.TrimSpace(v.URL.Query().Get("number"))
 	f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": number, "limit": 20}})
@@ -146,6 +151,9 @@ func showCall(v *request) view {
 		if g.Family == contacts.name || g.Family == companies.name {
 			people = append(people, g.Hits...)
 		}
+	}
+	if slices.ContainsFunc(people, func(h hit) bool { return h.Exact }) {
+		people = slices.DeleteFunc(people, func(h hit) bool { return !h.Exact })
 	}
 	switch len(people) {
 	case 0:
