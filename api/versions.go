@@ -76,10 +76,16 @@ var Versions = []Version{
 var Internal = Version{
 	Name: openapi.Internal,
 	Parameters: map[string][]string{
-		"contacts":  {"ownerId", "tag"},
-		"companies": {"ownerId", "tag"},
-		"tasks":     {"tag"},
-		"documents": {"ownerId", "tag"},
+		"contacts":  {"ownerId", "tag", "back"},
+		"companies": {"ownerId", "tag", "back"},
+		"tasks":     {"tag", "back"},
+		"documents": {"ownerId", "tag", "back"},
+	},
+	Orders: map[string][]string{
+		"contacts":  {"name", "-name"},
+		"companies": {"name", "-name"},
+		"tasks":     {"dueAt", "-dueAt"},
+		"documents": {"name", "-name"},
 	},
 }
 

@@ -61,7 +61,9 @@ var Companies = record.NewCollection[Company, Fields](app.Family{
 	Object: "company",
 	Prefix: id.Company,
 	Plural: "companies",
-}, record.FilterBy[Filters]())
+}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
+	return record.NameKey(&f.Name), true
+}})
 
 // List returns a page of the visible companies, or of those that match a search.
 func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Company], error) {

@@ -70,7 +70,12 @@ var Contacts = record.NewCollection[Contact, Fields](app.Family{
 	Object: "contact",
 	Prefix: id.Contact,
 	Plural: "contacts",
-}, record.FilterBy[Filters]())
+}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
+	if f.FirstName == nil && f.LastName == nil {
+		return record.NameKey(f.Email, nil), true
+	}
+	return record.NameKey(f.LastName, f.FirstName), true
+}})
 
 // List returns a page of the visible contacts, or of those that match a search.
 func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Contact], error) {

@@ -87,7 +87,9 @@ var Documents = record.NewCollection[Document, Fields](app.Family{
 	Object: "document",
 	Prefix: id.Document,
 	Plural: "documents",
-}, record.FilterBy[Filters]()).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
+}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
+	return record.NameKey(&f.Name), true
+}}).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
 
 // List returns a page of the visible documents, or of those that match a search.
 func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Document], error) {

@@ -48,8 +48,12 @@ type Collection[T, F any, P fields[F]] struct {
 	columns    []column
 	// writable are the members that a history names.
 	writable []member
-	sql      statements
-	handing  handing
+	// order is the order of lists besides that by change, and key that of a record;
+	// both may be nil.
+	order   *order
+	key     func(f *F) (string, bool)
+	sql     statements
+	handing handing
 	// further returns the words of a record that are not in its members; may be
 	// nil.
 	further Further
@@ -185,9 +189,9 @@ func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name stri
 		return Created[T]{}, err
 	}
 	r.updated = r.created
-	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID}, f)...)
+	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID}, r.id, f)...)
 	k.tell(c, r)
-	k.tag(c, r, s.Tags)
+	k.tag(c, r, f)
 	event.Append(c, k.event(r, "created"))
 	words := f.Words()
 	if further != nil {
@@ -254,12 +258,12 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, ver
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
 		return Answer[T]{}, err
 	}
-	values := k.appendColumns([]any{next.ownerID, next.audience, after.Shared().ExternalID, next.schemaHash, string(stored)}, after)
+	values := k.appendColumns([]any{next.ownerID, next.audience, after.Shared().ExternalID, next.schemaHash, string(stored)}, r.id, after)
 	if err := k.replace(ctx, c, r, next.updated, k.sql.update, values...); err != nil {
 		return Answer[T]{}, err
 	}
 	k.note(c, next, verb, differing(k.writable, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()))
-	k.retag(c, next, before.Shared().Tags, after.Shared().Tags)
+	k.retag(c, next, before, after)
 	if err := k.trackVisibilityLoss(ctx, c, r, next); err != nil {
 		return Answer[T]{}, err
 	}

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"fmt"
 	"strings"
 
 	"kartei/store/db"
@@ -13,31 +12,55 @@ import (
 // _shared. The private records are those of one owner (_own) or, for an admin, of
 // all (_private).
 
-// divided reports whether the list of a narrowing is divided.
+// divided reports whether the list of a narrowing is divided: by tag or owner, and in
+// each order but that by change. If few records share the value of a filter, they are
+// sorted.
 func (n narrowing) divided() bool {
-	return len(n.filters) > 0 && (n.filters[0].tags || n.filters[0].name == ownerID)
+	if len(n.filters) == 0 {
+		return n.order != nil
+	}
+	first := n.filters[0]
+	return first.tags || first.name == ownerID || n.order != nil && !first.few && first.name != externalID
 }
 
 // part is a stream of a divided list: the end of its index's name, and its
 // condition.
 type part struct{ index, audience string }
 
-// parts returns the streams of a listing. in names the table with the indexes.
+// parts returns the streams of a listing. in begins the names of columns.
 func parts(l listing, in string) [2]part {
-	shared := part{"shared", in + `.audience = ''`}
+	shared := part{"_shared", in + `audience = ''`}
 	if l.all {
-		return [2]part{shared, {"private", in + `.audience <> '' and $2 = $2`}}
+		return [2]part{shared, {"_private", in + `audience <> '' and $2 = $2`}}
 	}
-	return [2]part{shared, {"own", in + `.audience = $2 and ` + in + `.audience <> ''`}}
+	return [2]part{shared, {"_own", in + `audience = $2 and ` + in + `audience <> ''`}}
 }
 
 // divided returns a select for each stream of a divided list. Parameters are those
 // of streams.
-func (s *statements) divided(d *db.Dialect, l listing, columns string, n narrowing) []string {
-	if n.filters[0].tags {
+func (s *statements) divided(d *db.Dialect, l listing, columns string, n narrowing) (list []string) {
+	if len(n.filters) > 0 && n.filters[0].tags {
 		return s.tagged(d, l, columns, n)
 	}
-	return s.owned(d, l, columns, n)
+	if len(n.filters) > 0 && n.filters[0].name == ownerID {
+		return s.owned(d, l, columns, n)
+	}
+	index := s.table + "_"
+	for i, x := range n.filters {
+		if n.leads(i) {
+			index += x.name + "_"
+		}
+	}
+	for _, p := range parts(l, "") {
+		list = append(list, s.arm(d, index+n.key()+p.index, columns, p.audience+n.where(s.table), n))
+	}
+	return list
+}
+
+// arm returns the select of one stream along an index.
+func (s *statements) arm(d *db.Dialect, index, columns, condition string, n narrowing) string {
+	return `select ` + columns + ` from ` + s.table + d.Along(index) + `
+		where organization = $1 and deleted = false and ` + n.key() + ` > $3 and ` + n.key() + ` < $4 and ` + condition
 }
 
 // tagged returns the streams of the records with a tag. They are read along the
@@ -48,10 +71,14 @@ func (s *statements) tagged(d *db.Dialect, l listing, columns string, n narrowin
 	if columns == counted && len(n.filters) == 1 { // the tags are enough
 		records, joined = ``, ``
 	}
-	columns = strings.Replace(columns, "updated_at", "g.tick as updated_at", 1) // the order that the index has
-	for _, p := range parts(l, "g") {
-		list = append(list, `select `+columns+` from tags as g`+d.Along("tags_tick_"+p.index)+records+`
-			where g.organization = $1 and g.family = '`+s.table+`' and `+p.audience+` and g.tick > $3 and g.tick < $4`+joined+n.where("t"))
+	key := "tick"
+	if n.order != nil {
+		key = "sort_key"
+	}
+	columns = strings.Replace(columns, n.key(), "g."+key+" as "+n.key(), 1) // the order that the index has
+	for _, p := range parts(l, "g.") {
+		list = append(list, `select `+columns+` from tags as g`+d.Along("tags_"+key+p.index)+records+`
+			where g.organization = $1 and g.family = '`+s.table+`' and `+p.audience+` and g.`+key+` > $3 and g.`+key+` < $4`+joined+n.where("t"))
 	}
 	return list
 }
@@ -59,16 +86,16 @@ func (s *statements) tagged(d *db.Dialect, l listing, columns string, n narrowin
 // owned returns the streams of the records of an owner. A private record has its
 // owner as its audience.
 func (s *statements) owned(d *db.Dialect, l listing, columns string, n narrowing) []string {
-	private := ` and $2 = $6`
-	if l.all {
-		private = ` and $2 = $2`
+	shared, own := s.table+"_owner_id_shared", s.table+"_live_audience"
+	if n.order != nil {
+		shared, own = s.table+"_owner_id_"+n.order.column+"_shared", s.table+"_"+n.order.column+"_own"
 	}
-	arm := func(index, condition string) string {
-		return fmt.Sprintf(`select %s from %s%s where organization = $1 and %s and deleted = false and updated_at > $3 and updated_at < $4`,
-			columns, s.table, d.Along(s.table+index), condition)
+	private := `audience = $6 and audience <> '' and $2 = $6`
+	if l.all {
+		private = `audience = $6 and audience <> '' and $2 = $2`
 	}
 	return []string{
-		arm("_owner_id_shared", `owner_id = $6 and audience = ''`),
-		arm("_live_audience", `audience = $6 and audience <> ''`+private),
+		s.arm(d, shared, columns, `owner_id = $6 and audience = ''`, n),
+		s.arm(d, own, columns, private, n),
 	}
 }

@@ -36,7 +36,8 @@ type filter struct {
 // queries. It is null if the member is not set.
 type column struct {
 	name string
-	// member is the index of the member in the family's fields.
+	// member is the index of the member in the family's fields. The column of an
+	// order has none.
 	member []int
 	// fold keeps ASCII letters in lower case.
 	fold bool
@@ -167,11 +168,14 @@ func columnsOf(filters []filter, references []reference) (list []column) {
 	return list
 }
 
-// appendColumns appends the values of the family's columns.
-func (k *Collection[T, F, P]) appendColumns(args []any, f P) []any {
+// appendColumns appends the values of the family's columns, for the record of an
+// id.
+func (k *Collection[T, F, P]) appendColumns(args []any, name string, f P) []any {
 	v := reflect.ValueOf(f).Elem()
 	for i := range k.columns {
-		if text := textAt(v, k.columns[i].member); text != "" {
+		if k.columns[i].member == nil {
+			args = append(args, k.sortKey(name, f))
+		} else if text := textAt(v, k.columns[i].member); text != "" {
 			args = append(args, k.columns[i].value(text))
 		} else {
 			args = append(args, nil)
@@ -192,10 +196,23 @@ func textAt(v reflect.Value, member []int) string {
 	return m.String()
 }
 
-// narrowing is the filters of one call, with their values.
+// narrowing is the filters of one call, with their values, and its order if it is
+// not that by change.
 type narrowing struct {
 	filters []*filter
 	values  []any
+	order   *order
+}
+
+// plain reports whether the list has the statement that was made at start.
+func (n narrowing) plain() bool { return n.filters == nil && n.order == nil }
+
+// key returns the column that the list is ordered by.
+func (n narrowing) key() string {
+	if n.order == nil {
+		return "updated_at"
+	}
+	return n.order.column
 }
 
 // narrowed reads the filters that a call gives; in is a pointer to the

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"unicode"
 
 	"kartei/app"
 	"kartei/kit/clock"
@@ -16,11 +18,14 @@ import (
 // CountCap is where counting stops (open points, 'Lists, counts, search').
 const CountCap = 10_000
 
-// position is the content of a sealed cursor: the tick of the last change, or
-// the position of a search.
+// position is the content of a sealed cursor: the tick of the last change, the key of
+// another order, or the position of a search. It is a place between two records: behind
+// the one of its tick or key, or before it.
 type position struct {
-	Tick clock.Micros     `json:"t,omitempty"`
-	Hit  *search.Position `json:"h,omitempty"`
+	Tick   clock.Micros     `json:"t,omitempty"`
+	Key    string           `json:"k,omitempty"`
+	Before bool             `json:"b,omitempty"`
+	Hit    *search.Position `json:"h,omitempty"`
 }
 
 // List returns a page: by relevance if q is given, otherwise by change. filters is a
@@ -28,6 +33,9 @@ type position struct {
 func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInput, filters ...any) (Page[T], error) {
 	n := k.narrowed(filters)
 	if err := n.check(in.Q, in.IncludeDeleted); err != nil {
+		return Page[T]{}, err
+	}
+	if err := k.ordered(&in, &n); err != nil {
 		return Page[T]{}, err
 	}
 	scope := fmt.Sprintf("%d|%s|%s|%s|%d|%t|%q|%s", c.Actor.Org(), c.Actor.PrincipalID(), k.Plural,
@@ -46,7 +54,7 @@ func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInpu
 		rows, next, err = k.byRelevance(ctx, c, in, from)
 		more = next != nil
 	} else {
-		rows, next, more, err = k.byChange(ctx, c, in, from, n)
+		rows, next, more, err = k.inOrder(ctx, c, in, from, n)
 	}
 	if err != nil {
 		return Page[T]{}, err
@@ -60,41 +68,84 @@ func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInpu
 	return k.page(rows, more, cursor), nil
 }
 
-// byChange reads one row more than the page has, to know whether another page
+// inOrder reads one row more than the page has, to know whether another page
 // follows. Sync, from the oldest change on, always returns a position, since later
 // changes will follow. A client can keep it instead of a time, whose microseconds
 // its language may drop.
-func (k *Collection[T, F, P]) byChange(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
-	l := listing{all: c.Actor.SeesAll(), ascending: in.Sort == "updatedAt", deleted: in.IncludeDeleted}
-	after, before := in.UpdatedSince, clock.Micros(math.MaxInt64)
-	if from.Tick != 0 {
-		if l.ascending {
-			after = max(after, from.Tick)
-		} else {
-			before = from.Tick
-		}
-	}
+func (k *Collection[T, F, P]) inOrder(ctx context.Context, c *app.Call, in ListInput, from position, n narrowing) ([]row, *position, bool, error) {
+	ascending := in.Sort != "" && in.Sort[0] != '-'
+	l := listing{all: c.Actor.SeesAll(), ascending: ascending != in.Back, deleted: in.IncludeDeleted}
+	after, before := bounds(&in, from, n.order != nil, ascending)
 	var end *position
-	if l.ascending && in.UpdatedSince != 0 {
-		end = &position{Tick: after}
+	if ascending && in.UpdatedSince != 0 {
+		end = &position{Tick: after.(clock.Micros)}
 	}
 	if nothing, err := k.matchesNothing(ctx, c, n); nothing || err != nil {
 		return nil, end, false, err
 	}
 	statement := k.sql.list[c.Tx.Dialect()][l]
-	if n.filters != nil {
+	if !n.plain() {
 		statement = k.sql.page(c.Tx.Dialect(), l, n)
 	}
-	rows, err := k.query(ctx, c, in.Limit+1, statement, append([]any{c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit + 1}, n.values...)...)
+	rows, err := k.query(ctx, c, in.Limit+1, n.order != nil, statement, append([]any{c.Actor.Org(), c.Actor.PrincipalID(), after, before, in.Limit + 1}, n.values...)...)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	more := len(rows) > in.Limit
 	rows = rows[:min(len(rows), in.Limit)]
 	if more || end != nil && len(rows) > 0 {
-		end = &position{Tick: rows[len(rows)-1].updated}
+		last := &rows[len(rows)-1]
+		end = &position{Tick: last.updated, Before: in.Back}
+		if n.order != nil {
+			end = &position{Key: last.key, Before: in.Back}
+		}
+	}
+	if in.Back {
+		slices.Reverse(rows)
 	}
 	return rows, end, more, nil
+}
+
+// bounds returns the ticks or keys between which the rows of a page lie, both
+// exclusive. ascending is the order of the list, not that of reading.
+func bounds(in *ListInput, from position, byKey, ascending bool) (after, before any) {
+	above := ascending != from.Before // the position is above its tick or key
+	upwards := ascending != in.Back
+	if byKey {
+		low, high := "", string(unicode.MaxRune)
+		switch {
+		case from.Key == "":
+		case upwards && above:
+			low = from.Key
+		case upwards:
+			low = justBelow(from.Key)
+		case above:
+			high = from.Key + "\x01" // no key continues another one
+		default:
+			high = from.Key
+		}
+		return low, high
+	}
+	low, high := in.UpdatedSince, clock.Micros(math.MaxInt64)
+	switch {
+	case from.Tick == 0:
+	case upwards && above:
+		low = max(low, from.Tick)
+	case upwards:
+		low = max(low, from.Tick-1)
+	case above:
+		high = from.Tick + 1
+	default:
+		high = from.Tick
+	}
+	return low, high
+}
+
+// justBelow returns a text below a key and above all keys that are below it. Keys end
+// with ids, which have no tilde.
+func justBelow(key string) string {
+	last := len(key) - 1
+	return key[:last] + string(rune(key[last]-1)) + "~"
 }
 
 // byRelevance reads hits from the index, and their records if they are still
@@ -112,7 +163,7 @@ func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in L
 	}
 	found := make([]*row, len(hits.IDs))
 	if len(hits.IDs) > 0 {
-		read, err := k.query(ctx, c, len(hits.IDs), k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(hits.IDs))
+		read, err := k.query(ctx, c, len(hits.IDs), false, k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(hits.IDs))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -137,7 +188,8 @@ func (k *Collection[T, F, P]) byIDs(c *app.Call) string {
 		` and r.deleted = false and r.id ` + c.Tx.Dialect().In("$3")
 }
 
-func (k *Collection[T, F, P]) query(ctx context.Context, c *app.Call, size int, query string, args ...any) ([]row, error) {
+// query reads rows. With keyed the last column is their key.
+func (k *Collection[T, F, P]) query(ctx context.Context, c *app.Call, size int, keyed bool, query string, args ...any) ([]row, error) {
 	rows, err := c.Tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -146,7 +198,12 @@ func (k *Collection[T, F, P]) query(ctx context.Context, c *app.Call, size int, 
 	list := make([]row, 0, size)
 	for rows.Next() {
 		list = append(list, row{})
-		if err := k.scan(&list[len(list)-1], rows); err != nil {
+		r := &list[len(list)-1]
+		var more []any
+		if keyed {
+			more = []any{&r.key}
+		}
+		if err := k.scan(r, rows, more...); err != nil {
 			return nil, err
 		}
 	}

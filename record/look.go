@@ -24,7 +24,7 @@ func (k *Collection[T, F, P]) Look(ctx context.Context, c *app.Call, names []str
 	if len(names) == 0 {
 		return nil, nil
 	}
-	rows, err := k.query(ctx, c, len(names), k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(names))
+	rows, err := k.query(ctx, c, len(names), false, k.byIDs(c), c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(names))
 	if err != nil {
 		return nil, err
 	}

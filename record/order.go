@@ -1,11 +1,161 @@
 package record
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+
 	"golang.org/x/text/unicode/norm"
 )
+
+// Order is an order of a family's lists besides that by change. Its keys stand in
+// the column sort_PARAMETER (sort_due_at for dueAt), whose indexes are divided.
+type Order[F any] struct {
+	// Parameter is the value of the parameter sort. With a minus before it the
+	// order is reversed.
+	Parameter string
+	// Key returns the text that a record is ordered by, and false for a record that
+	// the list leaves out.
+	Key func(f *F) (key string, in bool)
+	// Only names the filter, with its value, that leaves out the same records. The
+	// order requires it. Both are empty if it leaves out none.
+	Only, Value string
+}
+
+// order is the part of an Order that statements and narrowings need.
+type order struct{ parameter, column, only, value string }
+
+// SortBy adds an order to the lists of a family. It returns the collection.
+func (k *Collection[T, F, P]) SortBy(o Order[F]) *Collection[T, F, P] {
+	k.order = &order{o.Parameter, "sort_" + columnName(o.Parameter), o.Only, o.Value}
+	k.key = o.Key
+	k.columns = append(k.columns, column{name: k.order.column})
+	k.sql = statementsFor(k.Plural, k.columns, k.references)
+	return k
+}
+
+// sortKey returns the value of the sort column, which differs for any two records;
+// nil if lists leave the record out.
+func (k *Collection[T, F, P]) sortKey(name string, f P) any {
+	if k.order == nil {
+		return nil
+	}
+	key, in := k.key((*F)(f))
+	if !in {
+		return nil
+	}
+	return key + separator + name
+}
+
+// separator comes before all characters of a key. So Müller, Zoe comes before
+// Müller-Thal, Anna.
+const separator = "\t"
+
+// ordered adds the order that a list asks for to its narrowing. It reports
+// parameters that do not go with the order.
+func (k *Collection[T, F, P]) ordered(in *ListInput, n *narrowing) error {
+	if k.order == nil || strings.TrimPrefix(in.Sort, "-") != k.order.parameter {
+		return nil
+	}
+	n.order = k.order
+	var wrong []fault.Field
+	if in.UpdatedSince != 0 {
+		wrong = append(wrong, fault.Field{Name: "updatedSince", Code: fault.ForbiddenCombination, Text: &onlyByChange})
+	}
+	if only := k.order.only; only != "" {
+		i := slices.IndexFunc(n.filters, func(x *filter) bool { return x.parameter == only })
+		if i < 0 || n.values[i] != k.order.value {
+			text := fmt.Sprintf("sort=%s: %s=%s", k.order.parameter, only, k.order.value)
+			wrong = append(wrong, fault.Field{Name: only, Code: fault.ForbiddenCombination, Text: &fault.Text{DE: "Nötig mit " + text + ".", EN: "Required with " + text + "."}})
+		} else { // what the column says already
+			n.filters, n.values = slices.Delete(n.filters, i, i+1), slices.Delete(n.values, i, i+1)
+		}
+	}
+	if wrong != nil {
+		return fault.BadRequest(wrong...)
+	}
+	return nil
+}
+
+var onlyByChange = fault.Text{
+	DE: "Nur in der Reihenfolge der Änderungen erlaubt.",
+	EN: "Only allowed in the order of changes.",
+}
+
+// NameKey returns the text by which names are ordered (DIN 5007-2), the first of
+// them first. Case, diacritics and punctuation do not count, and numbers are
+// compared as such: Anlage 2 comes before Anlage 10.
+func NameKey(names ...*string) string {
+	keys := make([]string, len(names))
+	for i, n := range names {
+		if n != nil {
+			keys[i] = collated(*n)
+		}
+	}
+	return strings.Join(keys, separator)
+}
+
+// keyBytes bounds the key of a name: PostgreSQL refuses entries of an index beyond
+// 2,704 bytes.
+const keyBytes = 400
+
+// collated returns the key of one name: words and numbers with spaces between.
+func collated(name string) string {
+	var b strings.Builder
+	words := strings.FieldsFunc(folded(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
+	for i, word := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		for word != "" {
+			n := digits(word)
+			if n > 0 {
+				b.WriteString(numberKey(word[:n]))
+			} else if n = strings.IndexAny(word, "0123456789"); n < 0 {
+				n = len(word)
+				b.WriteString(word)
+			} else {
+				b.WriteString(word[:n])
+			}
+			word = word[n:]
+		}
+	}
+	key := b.String()
+	for len(key) > keyBytes {
+		_, size := utf8.DecodeLastRuneInString(key)
+		key = key[:len(key)-size]
+	}
+	return key
+}
+
+// digits counts the digits that begin s.
+func digits(s string) int {
+	return len(s) - len(strings.TrimLeft(s, "0123456789"))
+}
+
+// numberKey returns a key that orders numbers by their size: their length comes
+// first. Those of more than nine digits come last, and before letters.
+func numberKey(number string) string {
+	if number = strings.TrimLeft(number, "0"); number == "" {
+		number = "0"
+	}
+	return string(rune('0'+min(len(number), 10))) + number
+}
+
+// TimeKey returns the text by which times are ordered. Records without one come
+// last.
+func TimeKey(at *clock.Micros) string {
+	if at == nil {
+		return "~"
+	}
+	const year0 = 1 << 56 // more than the microseconds from year 1 to 1970
+	return fmt.Sprintf("%018d", int64(*at)+year0)
+}
 
 // folded returns the form in which names are ordered and tags are compared: in
 // lower case and without diacritics. Umlauts are written out, as in the order of

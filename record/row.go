@@ -36,6 +36,8 @@ type row struct {
 	newerContent []byte
 	// hidden has a bit for each reference that the actor does not see.
 	hidden int64
+	// key is the place in a list that is not in the order of changes.
+	key string
 }
 
 // audience returns the audience that follows from the members.

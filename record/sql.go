@@ -94,25 +94,29 @@ func (s *statements) counting(d *db.Dialect, l listing, n narrowing) string {
 	return `select count(*) from (` + strings.Join(s.streams(d, l, counted, n), ` union all `) + ` limit $5) as counted`
 }
 
-// page merges the streams of a listing; $5 is how many rows are wanted.
+// page merges the streams of a listing; $5 is how many rows are wanted. In another
+// order than that by change the last column is the key of the row.
 func (s *statements) page(d *db.Dialect, l listing, n narrowing) string {
-	order := `updated_at desc`
-	if l.ascending {
-		order = `updated_at`
-	}
-	inside := shown
+	order := n.key()
+	inside, last := shown, ``
 	for _, r := range s.references {
 		inside += `, ` + r.name
+	}
+	if n.order != nil {
+		inside, last = inside+`, `+order, `, `+order
+	}
+	if !l.ascending {
+		order += ` desc`
 	}
 	arms := s.streams(d, l, inside, n)
 	for i := range arms {
 		arms[i] = d.Arm(arms[i], order, `$5`)
 	}
-	return `select ` + shown + `, ` + hidden(s.references, l.all, "$2") + ` from (` + strings.Join(arms, ` union all `) + `) as r order by ` + order + ` limit $5`
+	return `select ` + shown + `, ` + hidden(s.references, l.all, "$2") + last + ` from (` + strings.Join(arms, ` union all `) + `) as r order by ` + order + ` limit $5`
 }
 
 // streams returns a select for each stream of a listing. $1 is the organization, $2
-// the principal. The rows lie between the ticks $3 and $4, both exclusive.
+// the principal. The rows lie between the ticks or keys $3 and $4, both exclusive.
 func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowing) []string {
 	if n.divided() {
 		return s.divided(d, l, columns, n)
@@ -128,7 +132,7 @@ func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowi
 		}
 		for _, audience := range audiences {
 			list = append(list, `select `+columns+` from `+s.table+n.along(d, s.table, l)+`
-				where organization = $1 and `+audience+` and deleted = `+deleted+` and updated_at > $3 and updated_at < $4`+n.where(s.table))
+				where organization = $1 and `+audience+` and deleted = `+deleted+` and `+n.key()+` > $3 and `+n.key()+` < $4`+n.where(s.table))
 		}
 	}
 	if l.deleted && !l.all {

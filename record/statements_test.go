@@ -205,7 +205,8 @@ func theContacts(s *story) {
 	s.tell(`PATCH /contacts/{id} {"tags":["Erbrecht"]}`, func() {
 		s.member.Do("PATCH", "/contacts/"+other, `{"tags":["Erbrecht"]}`, "If-Match", "*").Want(200)
 	})
-	s.pages("?tag=mandant", "?tag=mandant&ownerId={me}", "?companyId={company}&tag=mandant", "?ownerId={me}", "/count?tag=mandant", "/count?ownerId={me}")
+	s.pages("?tag=mandant", "?tag=mandant&ownerId={me}", "?companyId={company}&tag=mandant", "?ownerId={me}", "/count?tag=mandant", "/count?ownerId={me}",
+		"?sort=name", "?sort=-name&companyId={company}", "?sort=name&ownerId={me}", "?sort=name&tag=mandant", "?sort=name&back=true")
 }
 
 func theCompanies(s *story) {
@@ -218,6 +219,7 @@ func theTasks(s *story) {
 	id := s.create("tasks", map[string]any{"title": "Akte", "companyId": v["companyId"], "contactId": v["contactId"], "assigneeId": v["assigneeId"]})
 	s.tell("POST /tasks/{id}/complete", func() { s.member.Do("POST", "/tasks/"+id+"/complete", nil).Want(200) })
 	s.rest(id, `{"title":"Brief"}`, v, "contactId", "companyId", "assigneeId", "status", "companyId status", "assigneeId status")
+	s.pages("?sort=dueAt&status=open", "?sort=dueAt&status=open&assigneeId={me}")
 }
 
 func theDocuments(s *story) {

@@ -11,9 +11,9 @@ import (
 // Table tags has a row for each tag of each record, with what lists are ordered
 // by. So the records with a tag are one range of an index, as all others.
 const (
-	insertTags = `insert into tags (organization, record_id, tag, family, audience, tick)
-		select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as text), cast($5 as bigint) from %s`
-	moveTags   = `update tags set audience = $3, tick = $4 where organization = $1 and record_id = $2`
+	insertTags = `insert into tags (organization, record_id, tag, family, audience, tick, sort_key)
+		select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as text), cast($5 as bigint), cast($6 as text) from %s`
+	moveTags   = `update tags set audience = $3, tick = $4, sort_key = $5 where organization = $1 and record_id = $2`
 	deleteTags = `delete from tags where organization = $1 and record_id = $2`
 )
 
@@ -29,21 +29,21 @@ func foldedTags(tags []string) []string {
 }
 
 // tag writes the rows of a new record's tags.
-func (k *Collection[T, F, P]) tag(c *app.Call, r *row, tags []string) {
-	if values := foldedTags(tags); len(values) > 0 {
-		c.Tx.Queue(fmt.Sprintf(insertTags, fmt.Sprintf(c.Tx.Dialect().TextList, "$6")),
-			c.Actor.Org(), r.id, k.Plural, r.audience, r.updated, db.Texts(values))
+func (k *Collection[T, F, P]) tag(c *app.Call, r *row, f P) {
+	if values := foldedTags(f.Shared().Tags); len(values) > 0 {
+		c.Tx.Queue(fmt.Sprintf(insertTags, fmt.Sprintf(c.Tx.Dialect().TextList, "$7")),
+			c.Actor.Org(), r.id, k.Plural, r.audience, r.updated, k.sortKey(r.id, f), db.Texts(values))
 	}
 }
 
 // retag brings the rows of a record's tags to its next revision.
-func (k *Collection[T, F, P]) retag(c *app.Call, next *row, before, after []string) {
-	was, is := foldedTags(before), foldedTags(after)
+func (k *Collection[T, F, P]) retag(c *app.Call, next *row, before, after P) {
+	was, is := foldedTags(before.Shared().Tags), foldedTags(after.Shared().Tags)
 	switch {
 	case len(was) == 0:
 		k.tag(c, next, after)
 	case slices.Equal(was, is):
-		c.Tx.Queue(moveTags, c.Actor.Org(), next.id, next.audience, next.updated)
+		c.Tx.Queue(moveTags, c.Actor.Org(), next.id, next.audience, next.updated, k.sortKey(next.id, after))
 	default:
 		untag(c.Tx, c.Actor.Org(), next.id)
 		k.tag(c, next, after)

@@ -81,6 +81,9 @@ type ListInput struct {
 	IncludeDeleted bool         `query:"includeDeleted" example:"true"`
 	Q              string       `query:"q" min:"1" max:"200" example:"Müller"`
 	Sort           string       `query:"sort" enum:"-updatedAt,updatedAt" default:"-updatedAt" example:"-updatedAt"`
+	// Back reads towards the beginning of the list, and returns the page before the
+	// cursor. Without a cursor that is the last one.
+	Back bool `query:"back" example:"true"`
 }
 
 // CountInput holds the parameters of every record count.
@@ -98,6 +101,9 @@ func (in *ListInput) Check(given func(parameter string) bool) []fault.Field {
 				wrong = append(wrong, fault.Field{Name: name, Code: fault.ForbiddenCombination, Text: &notWithQ})
 			}
 		}
+	}
+	if in.Back && (given("q") || given("updatedSince")) {
+		wrong = append(wrong, fault.Field{Name: "back", Code: fault.ForbiddenCombination, Text: &onlyInLists})
 	}
 	if in.IncludeDeleted && !given("updatedSince") {
 		wrong = append(wrong, fault.Field{Name: "includeDeleted", Code: fault.ForbiddenCombination, Text: &onlyWithSince})
@@ -117,6 +123,10 @@ var (
 	notWithQ = fault.Text{
 		DE: "Nicht zusammen mit q erlaubt.",
 		EN: "Not allowed together with q.",
+	}
+	onlyInLists = fault.Text{
+		DE: "Nicht zusammen mit q oder updatedSince erlaubt.",
+		EN: "Not allowed together with q or updatedSince.",
 	}
 	onlyWithSince = fault.Text{
 		DE: "Nur zusammen mit updatedSince erlaubt.",

@@ -81,7 +81,12 @@ var Tasks = record.NewCollection[Task, Fields](app.Family{
 	Object: "task",
 	Prefix: id.Task,
 	Plural: "tasks",
-}, record.FilterBy[Filters]())
+}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "dueAt", Only: "status", Value: string(Open), Key: func(f *Fields) (string, bool) {
+	return record.TimeKey(f.DueAt) + urgency[f.Priority], f.Status == Open
+}})
+
+// urgency orders tasks that are due at the same time.
+var urgency = map[Priority]string{"high": "0", Normal: "1", "low": "2"}
 
 // List returns a page of the visible tasks, or of those that match a search.
 func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Task], error) {

@@ -123,8 +123,11 @@ func (d *drafter) queryParameter(op *api.Operation, f reflect.StructField) (obje
 		}
 	}
 	if more := d.orders(op); name == "sort" && more != nil {
-		values, _ := rest.get("enum").([]string)
-		rest.set("enum", append(slices.Clone(values), more...))
+		values, _ := rest.get("enum").([]any)
+		for _, order := range more {
+			values = append(values, order)
+		}
+		rest.set("enum", values)
 		p.set("schema", rest)
 		return p, nil // another one in every family
 	}

@@ -20,12 +20,12 @@ set tick = case when $2 > tick then $2 else tick + 1 end
 where organization = $1
 returning tick;
 
-insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, email, company_id)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, email, company_id, sort_name)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
 
-insert into tags (organization, record_id, tag, family, audience, tick)
-select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as text), cast($5 as bigint)
-from json_each($6);
+insert into tags (organization, record_id, tag, family, audience, tick, sort_key)
+select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as text), cast($5 as bigint), cast($6 as text)
+from json_each($7);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
@@ -838,7 +838,7 @@ from (
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update contacts
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, email = $10, company_id = $11
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, email = $10, company_id = $11, sort_name = $12
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -848,7 +848,7 @@ insert into record_changes (organization, record_id, revision, changed_at, act, 
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 update tags
-set audience = $3, tick = $4
+set audience = $3, tick = $4, sort_key = $5
 where organization = $1
 	and record_id = $2;
 
@@ -884,7 +884,7 @@ order by level desc;
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
--- as above: update tags set audience = $3, tick = $4 where organization = $1 and record_id = $2 ...
+-- as above: update tags set audience = $3, tick = $4, sort_key = $5 where organization = $1 and record ...
 
 select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
@@ -913,7 +913,7 @@ from json_each($5);
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
--- as above: update tags set audience = $3, tick = $4 where organization = $1 and record_id = $2 ...
+-- as above: update tags set audience = $3, tick = $4, sort_key = $5 where organization = $1 and record ...
 
 delete from visibility_losses
 where organization = $1
@@ -934,7 +934,7 @@ where organization = $1
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update contacts
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', email = null, company_id = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', email = null, company_id = null, sort_name = null
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -979,7 +979,7 @@ where organization = $1
 
 -- as above: delete from tags where organization = $1 and record_id = $2 ...
 
--- as above: insert into tags (organization, record_id, tag, family, audience, tick) select cast($1 as  ...
+-- as above: insert into tags (organization, record_id, tag, family, audience, tick, sort_key) select c ...
 
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
@@ -1232,21 +1232,21 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_owner_id_shared
 	where organization = $1
-		and owner_id = $6
-		and audience = ''
 		and deleted = false
 		and updated_at > $3
 		and updated_at < $4
+		and owner_id = $6
+		and audience = ''
 	union all
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_live_audience
 	where organization = $1
-		and audience = $6
-		and audience <> ''
-		and $2 = $6
 		and deleted = false
 		and updated_at > $3
 		and updated_at < $4
+		and audience = $6
+		and audience <> ''
+		and $2 = $6
 ) as r
 order by updated_at desc
 limit $5;
@@ -1264,21 +1264,21 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_owner_id_shared
 	where organization = $1
-		and owner_id = $6
-		and audience = ''
 		and deleted = false
 		and updated_at > $3
 		and updated_at < $4
+		and owner_id = $6
+		and audience = ''
 	union all
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_live_audience
 	where organization = $1
-		and audience = $6
-		and audience <> ''
-		and $2 = $2
 		and deleted = false
 		and updated_at > $3
 		and updated_at < $4
+		and audience = $6
+		and audience <> ''
+		and $2 = $2
 ) as r
 order by updated_at desc
 limit $5;
@@ -1340,21 +1340,21 @@ from (
 	select 1
 	from contacts indexed by contacts_owner_id_shared
 	where organization = $1
-		and owner_id = $6
-		and audience = ''
 		and deleted = false
 		and updated_at > $3
 		and updated_at < $4
+		and owner_id = $6
+		and audience = ''
 	union all
 	select 1
 	from contacts indexed by contacts_live_audience
 	where organization = $1
-		and audience = $6
-		and audience <> ''
-		and $2 = $6
 		and deleted = false
 		and updated_at > $3
 		and updated_at < $4
+		and audience = $6
+		and audience <> ''
+		and $2 = $6
 	limit $5
 ) as counted;
 
@@ -1365,21 +1365,350 @@ from (
 	select 1
 	from contacts indexed by contacts_owner_id_shared
 	where organization = $1
-		and owner_id = $6
-		and audience = ''
 		and deleted = false
 		and updated_at > $3
 		and updated_at < $4
+		and owner_id = $6
+		and audience = ''
 	union all
 	select 1
 	from contacts indexed by contacts_live_audience
 	where organization = $1
-		and audience = $6
-		and audience <> ''
-		and $2 = $2
 		and deleted = false
 		and updated_at > $3
 		and updated_at < $4
+		and audience = $6
+		and audience <> ''
+		and $2 = $2
 	limit $5
 ) as counted;
+
+-------- GET /contacts?sort=name in a session, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_shared
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = ''
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_own
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = $2
+		and audience <> ''
+) as r
+order by sort_name
+limit $5;
+
+-------- GET /contacts?sort=name in a session, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_shared
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = ''
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_private
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience <> ''
+		and $2 = $2
+) as r
+order by sort_name
+limit $5;
+
+-------- GET /contacts?sort=-name&companyId={company} in a session, by a member
+
+-- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_company_id_sort_name_shared
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = ''
+		and company_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_company_id_sort_name_own
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = $2
+		and audience <> ''
+		and company_id = $6
+) as r
+order by sort_name desc
+limit $5;
+
+-------- GET /contacts?sort=-name&companyId={company} in a session, by an admin
+
+-- as above: select 1 from companies as r where r.organization = $1 and r.id = $2 and r.deleted = false ...
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_company_id_sort_name_shared
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = ''
+		and company_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_company_id_sort_name_private
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience <> ''
+		and $2 = $2
+		and company_id = $6
+) as r
+order by sort_name desc
+limit $5;
+
+-------- GET /contacts?sort=name&ownerId={me} in a session, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_owner_id_sort_name_shared
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and owner_id = $6
+		and audience = ''
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_own
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = $6
+		and audience <> ''
+		and $2 = $6
+) as r
+order by sort_name
+limit $5;
+
+-------- GET /contacts?sort=name&ownerId={me} in a session, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_owner_id_sort_name_shared
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and owner_id = $6
+		and audience = ''
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_own
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = $6
+		and audience <> ''
+		and $2 = $2
+) as r
+order by sort_name
+limit $5;
+
+-------- GET /contacts?sort=name&tag=mandant in a session, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
+	from tags as g indexed by tags_sort_key_shared cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = ''
+		and g.sort_key > $3
+		and g.sort_key < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
+	from tags as g indexed by tags_sort_key_own cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = $2
+		and g.audience <> ''
+		and g.sort_key > $3
+		and g.sort_key < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+) as r
+order by sort_name
+limit $5;
+
+-------- GET /contacts?sort=name&tag=mandant in a session, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
+	from tags as g indexed by tags_sort_key_shared cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience = ''
+		and g.sort_key > $3
+		and g.sort_key < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
+	from tags as g indexed by tags_sort_key_private cross join contacts as t
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.audience <> ''
+		and $2 = $2
+		and g.sort_key > $3
+		and g.sort_key < $4
+		and t.organization = $1
+		and t.id = g.record_id
+		and tag = $6
+) as r
+order by sort_name
+limit $5;
+
+-------- GET /contacts?sort=name&back=true in a session, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_shared
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = ''
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_own
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = $2
+		and audience <> ''
+) as r
+order by sort_name desc
+limit $5;
+
+-------- GET /contacts?sort=name&back=true in a session, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 1 end, sort_name
+from (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_shared
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience = ''
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, sort_name
+	from contacts indexed by contacts_sort_name_private
+	where organization = $1
+		and deleted = false
+		and sort_name > $3
+		and sort_name < $4
+		and audience <> ''
+		and $2 = $2
+) as r
+order by sort_name desc
+limit $5;
 

@@ -30,8 +30,8 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, contact_id, company_id, assignee_id, status, document_id)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18);
+insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, contact_id, company_id, assignee_id, status, document_id, sort_due_at)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
@@ -74,7 +74,7 @@ where organization = $1
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update tasks
-set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, company_id = $11, assignee_id = $12, status = $13, document_id = $14
+set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9, contact_id = $10, company_id = $11, assignee_id = $12, status = $13, document_id = $14, sort_due_at = $15
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -1523,7 +1523,7 @@ where organization = $1
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update tasks
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', contact_id = null, company_id = null, assignee_id = null, status = null, document_id = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', contact_id = null, company_id = null, assignee_id = null, status = null, document_id = null, sort_due_at = null
 where organization = $1
 	and id = $2
 	and revision = $3
@@ -1557,4 +1557,198 @@ where organization = $1
 	and created = $3;
 
 -- as above: select segment from search_segments where organization = $1 and family = $2 and after < $3 ...
+
+-------- GET /tasks?sort=dueAt&status=open in a session, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 2 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 4 end + case when r.document_id is null or exists (
+	select 1
+	from documents as x
+	where x.organization = $1
+		and x.id = r.document_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 8 end, sort_due_at
+from ((
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id, sort_due_at
+	from tasks
+	where organization = $1
+		and deleted = false
+		and sort_due_at > $3
+		and sort_due_at < $4
+		and audience = ''
+	order by sort_due_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id, sort_due_at
+	from tasks
+	where organization = $1
+		and deleted = false
+		and sort_due_at > $3
+		and sort_due_at < $4
+		and audience = $2
+		and audience <> ''
+	order by sort_due_at
+	limit $5
+)) as r
+order by sort_due_at
+limit $5;
+
+-------- GET /tasks?sort=dueAt&status=open in a session, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+) then 0 else 2 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 4 end + case when r.document_id is null or exists (
+	select 1
+	from documents as x
+	where x.organization = $1
+		and x.id = r.document_id
+		and x.deleted = false
+) then 0 else 8 end, sort_due_at
+from ((
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id, sort_due_at
+	from tasks
+	where organization = $1
+		and deleted = false
+		and sort_due_at > $3
+		and sort_due_at < $4
+		and audience = ''
+	order by sort_due_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id, sort_due_at
+	from tasks
+	where organization = $1
+		and deleted = false
+		and sort_due_at > $3
+		and sort_due_at < $4
+		and audience <> ''
+		and $2 = $2
+	order by sort_due_at
+	limit $5
+)) as r
+order by sort_due_at
+limit $5;
+
+-------- GET /tasks?sort=dueAt&status=open&assigneeId={me} in a session, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 2 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 4 end + case when r.document_id is null or exists (
+	select 1
+	from documents as x
+	where x.organization = $1
+		and x.id = r.document_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 8 end, sort_due_at
+from ((
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id, sort_due_at
+	from tasks
+	where organization = $1
+		and deleted = false
+		and sort_due_at > $3
+		and sort_due_at < $4
+		and audience = ''
+		and assignee_id = $6
+	order by sort_due_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id, sort_due_at
+	from tasks
+	where organization = $1
+		and deleted = false
+		and sort_due_at > $3
+		and sort_due_at < $4
+		and audience = $2
+		and audience <> ''
+		and assignee_id = $6
+	order by sort_due_at
+	limit $5
+)) as r
+order by sort_due_at
+limit $5;
+
+-------- GET /tasks?sort=dueAt&status=open&assigneeId={me} in a session, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+) then 0 else 2 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 4 end + case when r.document_id is null or exists (
+	select 1
+	from documents as x
+	where x.organization = $1
+		and x.id = r.document_id
+		and x.deleted = false
+) then 0 else 8 end, sort_due_at
+from ((
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id, sort_due_at
+	from tasks
+	where organization = $1
+		and deleted = false
+		and sort_due_at > $3
+		and sort_due_at < $4
+		and audience = ''
+		and assignee_id = $6
+	order by sort_due_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id, sort_due_at
+	from tasks
+	where organization = $1
+		and deleted = false
+		and sort_due_at > $3
+		and sort_due_at < $4
+		and audience <> ''
+		and $2 = $2
+		and assignee_id = $6
+	order by sort_due_at
+	limit $5
+)) as r
+order by sort_due_at
+limit $5;
 

@@ -326,8 +326,9 @@ alter table visibility_losses alter column organization set (n_distinct = 16);
 --                       few records share a value: those of an admin are then sorted.
 --   *_COLUMN_status_audience, *_COLUMN_status
 --                       the open tasks among all that were ever done
---   *_shared            records for everyone with a value of a filter. Private ones are
---                       found by their audience.
+--   *_shared            records for everyone, by owner or in another order than that
+--                       of changes
+--   *_own, *_private    the private records of the actor, or of all for admins
 
 create table contacts (
 	organization bigint  not null,
@@ -346,11 +347,20 @@ create table contacts (
 	company_id   text,
 	-- With ASCII letters in lower case.
 	email        text /*postgres: collate "C" */,
+	-- The name as it is ordered (DIN 5007-2), with the id.
+	sort_name    text /*postgres: collate "C" */,
 	content      text    not null,
 	primary key (organization, id)
 );
 create index contacts_live_audience on contacts (organization, audience, updated_at) where deleted = false;
 create index contacts_live on contacts (organization, updated_at) where deleted = false;
+create index contacts_owner_id_sort_name_shared on contacts (organization, owner_id, sort_name) where deleted = false and audience = '' and sort_name is not null;
+create index contacts_sort_name_shared on contacts (organization, sort_name) where deleted = false and audience = '' and sort_name is not null;
+create index contacts_sort_name_private on contacts (organization, sort_name) where deleted = false and audience <> '' and sort_name is not null;
+create index contacts_sort_name_own on contacts (organization, audience, sort_name) where deleted = false and audience <> '' and sort_name is not null;
+create index contacts_company_id_sort_name_shared on contacts (organization, company_id, sort_name) where deleted = false and audience = '' and company_id is not null and sort_name is not null;
+create index contacts_company_id_sort_name_private on contacts (organization, company_id, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
+create index contacts_company_id_sort_name_own on contacts (organization, company_id, audience, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
 create index contacts_deleted_audience on contacts (organization, audience, updated_at) where deleted = true;
 create index contacts_deleted on contacts (organization, updated_at) where deleted = true;
 create index contacts_owner_id_shared on contacts (organization, owner_id, updated_at) where deleted = false and audience = '';
@@ -378,11 +388,17 @@ create table companies (
 	created_by   text    not null default '',
 	created_door text    not null default '',
 	created_request text not null default '',
+	-- The name as it is ordered (DIN 5007-2), with the id.
+	sort_name    text /*postgres: collate "C" */,
 	content      text    not null,
 	primary key (organization, id)
 );
 create index companies_live_audience on companies (organization, audience, updated_at) where deleted = false;
 create index companies_live on companies (organization, updated_at) where deleted = false;
+create index companies_owner_id_sort_name_shared on companies (organization, owner_id, sort_name) where deleted = false and audience = '' and sort_name is not null;
+create index companies_sort_name_shared on companies (organization, sort_name) where deleted = false and audience = '' and sort_name is not null;
+create index companies_sort_name_private on companies (organization, sort_name) where deleted = false and audience <> '' and sort_name is not null;
+create index companies_sort_name_own on companies (organization, audience, sort_name) where deleted = false and audience <> '' and sort_name is not null;
 create index companies_deleted_audience on companies (organization, audience, updated_at) where deleted = true;
 create index companies_deleted on companies (organization, updated_at) where deleted = true;
 create index companies_owner_id_shared on companies (organization, owner_id, updated_at) where deleted = false and audience = '';
@@ -411,11 +427,22 @@ create table tasks (
 	document_id  text,
 	assignee_id  text,
 	status       text,
+	-- When an open task is due, how urgent it is, and its id. Null for a completed one.
+	sort_due_at  text /*postgres: collate "C" */,
 	content      text    not null,
 	primary key (organization, id)
 );
 create index tasks_live_audience on tasks (organization, audience, updated_at) where deleted = false;
 create index tasks_live on tasks (organization, updated_at) where deleted = false;
+create index tasks_sort_due_at_shared on tasks (organization, sort_due_at) where deleted = false and audience = '' and sort_due_at is not null;
+create index tasks_sort_due_at_private on tasks (organization, sort_due_at) where deleted = false and audience <> '' and sort_due_at is not null;
+create index tasks_sort_due_at_own on tasks (organization, audience, sort_due_at) where deleted = false and audience <> '' and sort_due_at is not null;
+create index tasks_company_id_sort_due_at_shared on tasks (organization, company_id, sort_due_at) where deleted = false and audience = '' and company_id is not null and sort_due_at is not null;
+create index tasks_company_id_sort_due_at_private on tasks (organization, company_id, sort_due_at) where deleted = false and audience <> '' and company_id is not null and sort_due_at is not null;
+create index tasks_company_id_sort_due_at_own on tasks (organization, company_id, audience, sort_due_at) where deleted = false and audience <> '' and company_id is not null and sort_due_at is not null;
+create index tasks_assignee_id_sort_due_at_shared on tasks (organization, assignee_id, sort_due_at) where deleted = false and audience = '' and assignee_id is not null and sort_due_at is not null;
+create index tasks_assignee_id_sort_due_at_private on tasks (organization, assignee_id, sort_due_at) where deleted = false and audience <> '' and assignee_id is not null and sort_due_at is not null;
+create index tasks_assignee_id_sort_due_at_own on tasks (organization, assignee_id, audience, sort_due_at) where deleted = false and audience <> '' and assignee_id is not null and sort_due_at is not null;
 create index tasks_deleted_audience on tasks (organization, audience, updated_at) where deleted = true;
 create index tasks_deleted on tasks (organization, updated_at) where deleted = true;
 create unique index tasks_external_id on tasks (organization, external_id) where external_id is not null;
@@ -454,11 +481,20 @@ create table documents (
 	contact_id   text,
 	company_id   text,
 	task_id      text,
+	-- The name as it is ordered (DIN 5007-2), with the id.
+	sort_name    text /*postgres: collate "C" */,
 	content      text    not null,
 	primary key (organization, id)
 );
 create index documents_live_audience on documents (organization, audience, updated_at) where deleted = false;
 create index documents_live on documents (organization, updated_at) where deleted = false;
+create index documents_owner_id_sort_name_shared on documents (organization, owner_id, sort_name) where deleted = false and audience = '' and sort_name is not null;
+create index documents_sort_name_shared on documents (organization, sort_name) where deleted = false and audience = '' and sort_name is not null;
+create index documents_sort_name_private on documents (organization, sort_name) where deleted = false and audience <> '' and sort_name is not null;
+create index documents_sort_name_own on documents (organization, audience, sort_name) where deleted = false and audience <> '' and sort_name is not null;
+create index documents_company_id_sort_name_shared on documents (organization, company_id, sort_name) where deleted = false and audience = '' and company_id is not null and sort_name is not null;
+create index documents_company_id_sort_name_private on documents (organization, company_id, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
+create index documents_company_id_sort_name_own on documents (organization, company_id, audience, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
 create index documents_deleted_audience on documents (organization, audience, updated_at) where deleted = true;
 create index documents_deleted on documents (organization, updated_at) where deleted = true;
 create index documents_owner_id_shared on documents (organization, owner_id, updated_at) where deleted = false and audience = '';
@@ -483,9 +519,14 @@ create table tags (
 	audience     text   not null,
 	-- The tick of the record's last change.
 	tick         bigint not null,
+	-- The sort column of the record.
+	sort_key     text   /*postgres: collate "C" */,
 	primary key (organization, record_id, tag)
 );
 create index tags_tick_shared on tags (organization, family, tag, tick) where audience = '';
+create index tags_sort_key_shared on tags (organization, family, tag, sort_key) where audience = '' and sort_key is not null;
+create index tags_sort_key_private on tags (organization, family, tag, sort_key) where audience <> '' and sort_key is not null;
+create index tags_sort_key_own on tags (organization, family, tag, audience, sort_key) where audience <> '' and sort_key is not null;
 create index tags_tick_private on tags (organization, family, tag, tick) where audience <> '';
 create index tags_tick_own on tags (organization, family, tag, audience, tick) where audience <> '';
 /*postgres:
