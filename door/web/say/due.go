@@ -1,0 +1,135 @@
+package say
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// days are the words for days near today, in both languages: people mix them.
+var days = map[string]int{"heute": 0, "today": 0, "morgen": 1, "tomorrow": 1, "übermorgen": 2, "uebermorgen": 2}
+
+// weekdayWords are the words for the days of the week, from Sunday on.
+var weekdayWords = [7][]string{
+	{"so", "sonntag", "sun", "sunday"}, {"mo", "montag", "mon", "monday"}, {"di", "dienstag", "tue", "tuesday"}, {"mi", "mittwoch", "wed", "wednesday"},
+	{"do", "donnerstag", "thu", "thursday"}, {"fr", "freitag", "fri", "friday"}, {"sa", "samstag", "sonnabend", "sat", "saturday"},
+}
+
+var (
+	dotted   = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})?$`)
+	iso      = regexp.MustCompile(`^(\d{4})-(\d{2})-(\d{2})$`)
+	later    = regexp.MustCompile(`^\+(\d{1,3})([tdwm])$`)
+	hour     = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d{2}))?$`)
+	hourWord = []string{"uhr", "h", "o'clock"}
+)
+
+// ReadDue reads a due date as people type it: "morgen", "fr 16:30", "15.12.",
+// "+3t", "tomorrow 10", "2026-12-15". clock is whether it names an hour; without
+// one the time is the end of that day. A day without a year is the next one.
+func (w Words) ReadDue(text string) (due time.Time, clock, ok bool) {
+	words := strings.Fields(strings.ToLower(text))
+	if len(words) > 1 && slices.Contains(hourWord, words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	if len(words) == 0 || len(words) > 2 {
+		return time.Time{}, false, false
+	}
+	day, ok := w.readDay(words[0])
+	if !ok {
+		return time.Time{}, false, false
+	}
+	h, m := 23, 59
+	if len(words) == 2 {
+		if h, m, ok = readClock(words[1]); !ok {
+			return time.Time{}, false, false
+		}
+	}
+	return time.Date(day.Year(), day.Month(), day.Day(), h, m, 0, 0, day.Location()), len(words) == 2, true
+}
+
+// TakeDue takes a due date off the end of a line: "Klage prüfen morgen 10" is the
+// task "Klage prüfen". A line of nothing but a date is no task.
+func (w Words) TakeDue(line string) (rest string, due time.Time, clock, ok bool) {
+	words := strings.Fields(line)
+	for take := min(3, len(words)-1); take > 0; take-- {
+		at := len(words) - take
+		if due, clock, ok = w.ReadDue(strings.Join(words[at:], " ")); ok {
+			return strings.Join(words[:at], " "), due, clock, true
+		}
+	}
+	return strings.Join(words, " "), time.Time{}, false, false
+}
+
+// readDay reads a day in the reader's zone.
+func (w Words) readDay(word string) (time.Time, bool) {
+	today := w.here(w.Now)
+	if n, ok := days[word]; ok {
+		return today.AddDate(0, 0, n), true
+	}
+	for weekday, names := range weekdayWords {
+		if slices.Contains(names, strings.TrimSuffix(word, ".")) {
+			ahead := (weekday - int(today.Weekday()) + 7) % 7
+			if ahead == 0 {
+				ahead = 7
+			}
+			return today.AddDate(0, 0, ahead), true
+		}
+	}
+	if m := later.FindStringSubmatch(word); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		switch m[2] {
+		case "w":
+			return today.AddDate(0, 0, 7*n), true
+		case "m":
+			return today.AddDate(0, n, 0), true
+		}
+		return today.AddDate(0, 0, n), true
+	}
+	if m := iso.FindStringSubmatch(word); m != nil {
+		return date(m[1], m[2], m[3], today.Location())
+	}
+	if m := dotted.FindStringSubmatch(word); m != nil {
+		return w.readDotted(m[1], m[2], m[3])
+	}
+	return time.Time{}, false
+}
+
+// readDotted reads "15.12." and "15.12.26". Without a year it is the next such day.
+func (w Words) readDotted(day, month, year string) (time.Time, bool) {
+	today := w.here(w.Now)
+	switch len(year) {
+	case 4:
+		return date(year, month, day, today.Location())
+	case 2:
+		return date("20"+year, month, day, today.Location())
+	}
+	// The 29th of February comes within eight years.
+	for y := today.Year(); y <= today.Year()+8; y++ {
+		if d, ok := date(strconv.Itoa(y), month, day, today.Location()); ok && w.Days(d) >= 0 {
+			return d, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// date returns noon of a day that the calendar has.
+func date(year, month, day string, zone *time.Location) (time.Time, bool) {
+	y, _ := strconv.Atoi(year)
+	m, _ := strconv.Atoi(month)
+	d, _ := strconv.Atoi(day)
+	t := time.Date(y, time.Month(m), d, 12, 0, 0, 0, zone)
+	return t, t.Day() == d && int(t.Month()) == m && y >= 1900
+}
+
+// readClock reads "10", "16:30" and "16.30".
+func readClock(word string) (h, m int, ok bool) {
+	found := hour.FindStringSubmatch(word)
+	if found == nil {
+		return 0, 0, false
+	}
+	h, _ = strconv.Atoi(found[1])
+	m, _ = strconv.Atoi(found[2])
+	return h, m, h < 24 && m < 60
+}
