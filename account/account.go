@@ -22,7 +22,7 @@ const (
 	accountColumns       = `select id, email, password, totp_secret, totp_step, totp_since, password_changed_at from accounts`
 	selectAccountByEmail = accountColumns + ` where email_folded = $1`
 	selectAccount        = accountColumns + ` where id = $1`
-	countPasskeys        = `select count(*) from passkeys where account_id = $1`
+	countWebAuthn        = `select count(*) from passkeys where account_id = $1`
 	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
 
 	// selectPersons finds those persons of an account that can sign in.
@@ -119,7 +119,7 @@ func (f factors) methods() []string {
 
 func factorsOf(ctx context.Context, tx db.Tx, a *stored) (f factors, err error) {
 	f.totp = a.totp != ""
-	if err = tx.QueryRow(ctx, countPasskeys, a.id).Scan(&f.passkeys); err == nil {
+	if err = tx.QueryRow(ctx, countWebAuthn, a.id).Scan(&f.passkeys); err == nil {
 		err = tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.codes)
 	}
 	return f, err

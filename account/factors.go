@@ -41,7 +41,7 @@ type Passkey struct {
 }
 
 const (
-	listPasskeys   = `select id, name, created_at, last_used_at from passkeys where account_id = $1 order by id`
+	listWebAuthn   = `select id, name, created_at, last_used_at from passkeys where account_id = $1 order by id`
 	insertPasskey  = `insert into passkeys (id, account_id, credential_id, credential, name, created_at, last_used_at) values ($1, $2, $3, $4, $5, $6, 0)`
 	deletePasskey  = `delete from passkeys where id = $1 and account_id = $2`
 	deletePasskeys = `delete from passkeys where account_id = $1`
@@ -72,7 +72,7 @@ func GetFactors(ctx context.Context, c *app.Call, _ app.None) (Factors, error) {
 	found, err := db.List(ctx, c.Tx, func(row db.Row) (p Passkey, err error) {
 		err = row.Scan(&p.ID, &p.Name, &p.CreatedAt, &p.LastUsedAt)
 		return p, err
-	}, listPasskeys, a.id)
+	}, listWebAuthn, a.id)
 	f.Passkeys = append([]Passkey{}, found...)
 	return f, err
 }
@@ -364,7 +364,7 @@ var manyPasskeys = fault.Text{
 func ownerOf(ctx context.Context, tx db.Tx, a *stored) (*signin.Owner, error) {
 	o := &signin.Owner{Account: a.id, Email: a.email}
 	var err error
-	o.Stored, err = db.Values[string](ctx, tx, selectPasskeys, a.id)
+	o.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, a.id)
 	return o, err
 }
 

@@ -211,7 +211,7 @@ type PasskeyInput struct {
 }
 
 const (
-	selectPasskeys = `select credential from passkeys where account_id = $1 order by id`
+	selectWebAuthn = `select credential from passkeys where account_id = $1 order by id`
 	updatePasskey  = `update passkeys set credential = $3, last_used_at = $4 where credential_id = $2 and account_id = $1`
 )
 
@@ -231,7 +231,7 @@ func CheckPasskey(ctx context.Context, c *app.Call, in PasskeyInput) (usedPasske
 	var kept signin.Kept
 	err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		if _, err = signin.Read(ctx, tx, c.Now, signin.Ceremony, in.Ticket, &kept); err == nil {
-			owner.Stored, err = db.Values[string](ctx, tx, selectPasskeys, used.account)
+			owner.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, used.account)
 		}
 		return unknown(err)
 	})
