@@ -537,6 +537,8 @@ func TestPasskey(t *testing.T) {
 		jan.ask("factors.passkeyRemove", access.ByID{ID: f.Passkeys[0].ID}, nil, 403) // the only way in
 		jan.token = ""
 		jan.ask("signin.passkey", jan.usePasskey(phone), &s, 200)
+		foreign := v.usePasskey(phone)
+		v.ask("session.refresh", map[string]any{"ticket": foreign.Ticket, "response": foreign.Response}, nil, 403)
 	})
 }
 
