@@ -7,7 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -32,19 +31,11 @@ const (
 	Up        = kb.ArrowUp
 )
 
-// asPressed makes a key go down as a keyboard does it. Only then does a script that
-// takes the key keep the browser from acting on it too.
-func asPressed(p *input.DispatchKeyEventParams) {
-	if p.Type == kb.KeyDown {
-		p.Type = input.DispatchKeyEventTypeRawKeyDown
-	}
-}
-
 // Press presses keys, one after the other. They go to the focused element.
 func (tab *Tab) Press(keys string) {
 	tab.t.Helper()
 	tab.Effort.Keys += utf8.RuneCountInString(keys)
-	tab.must("keys", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(keys, asPressed)) })
+	tab.must("keys", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(keys)) })
 }
 
 // Control presses a key together with Control.
@@ -69,7 +60,7 @@ func (tab *Tab) chord(key string, modifiers ...chromedp.Modifier) {
 	tab.t.Helper()
 	tab.Effort.Keys++
 	tab.must("keys", func(ctx context.Context) error {
-		return chromedp.Do(ctx, chromedp.KeyEvent(key, asPressed, chromedp.KeyModifiers(modifiers...)))
+		return chromedp.Do(ctx, chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...)))
 	})
 }
 
@@ -77,7 +68,7 @@ func (tab *Tab) chord(key string, modifiers ...chromedp.Modifier) {
 func (tab *Tab) Type(text string) {
 	tab.t.Helper()
 	tab.Effort.Typed += utf8.RuneCountInString(text)
-	tab.must("type", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(text, asPressed)) })
+	tab.must("type", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(text)) })
 }
 
 // Click clicks the first element that a selector matches, or taps it.
@@ -89,6 +80,19 @@ func (tab *Tab) Click(selector string) {
 		act = chromedp.Tap(chromedp.CSS(selector))
 	}
 	tab.must("click "+selector, func(ctx context.Context) error { return chromedp.Do(ctx, act) })
+}
+
+// Fill puts a text in the place of what a field holds: a click, and typing.
+func (tab *Tab) Fill(selector, text string) {
+	tab.t.Helper()
+	tab.Click(selector)
+	before := tab.Effort
+	tab.Control("a")
+	if text == "" {
+		tab.Press(kb.Delete)
+	}
+	tab.Effort = before // a person would write over the text in one go
+	tab.Type(text)
 }
 
 // Choose gives files to a file field.
@@ -140,6 +144,13 @@ func (tab *Tab) Says(text string) {
 func (tab *Tab) Path() string {
 	tab.t.Helper()
 	return Eval[string](tab, "location.pathname")
+}
+
+// DoubleClick clicks an element twice, as people do who are used to it.
+func (tab *Tab) DoubleClick(selector string) {
+	tab.t.Helper()
+	tab.Effort.Clicks += 2
+	tab.must("double click "+selector, func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.DoubleClick(chromedp.CSS(selector))) })
 }
 
 // SetCookie gives the tab's person a cookie for the site at url.

@@ -24,6 +24,7 @@ const look = `(() => {
 	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
 	const wide = [...document.querySelectorAll("body *")].filter((e) => {
 		const style = getComputedStyle(e), box = e.getBoundingClientRect();
+		if (e.matches("input, textarea, select")) { return false; }
 		return box.width > 0 && style.overflowX !== "visible" && style.overflowX !== "hidden" && e.scrollWidth > e.clientWidth + 1;
 	}).map((e) => e.tagName + "." + e.className);
 	return {
@@ -116,4 +117,10 @@ const transfers = `[...performance.getEntriesByType("navigation"), ...performanc
 func (tab *Tab) Transfers() []Transfer {
 	tab.t.Helper()
 	return Eval[[]Transfer](tab, transfers)
+}
+
+// Status returns the status with which the server answered for the page.
+func (tab *Tab) Status() int {
+	tab.t.Helper()
+	return Eval[int](tab, `performance.getEntriesByType("navigation")[0].responseStatus`)
 }

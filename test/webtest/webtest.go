@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"kartei/test/patience"
@@ -24,6 +25,8 @@ type View struct {
 	NoScript bool
 	// Touch is a screen that is touched.
 	Touch bool
+	// Language is the first one that the browser accepts, English if it is empty.
+	Language string
 }
 
 // String names the view in messages.
@@ -142,6 +145,13 @@ func (tab *Tab) emulate(ctx context.Context) error {
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
 	}); err != nil {
 		return err
+	}
+	if tab.View.Language != "" {
+		if _, err := chromedp.Call(ctx, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{
+			Headers: network.Headers{"Accept-Language": tab.View.Language},
+		}); err != nil {
+			return err
+		}
 	}
 	_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: tab.View.NoScript})
 	return err

@@ -1,0 +1,150 @@
+package journey
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// ways are how people use forms: with a mouse and scripts, without scripts, and on
+// a telephone.
+var ways = []webtest.View{{Width: 1280, Language: "de"}, {Width: 1280, NoScript: true, Language: "de"}, {Width: 320, Touch: true, Language: "de"}}
+
+// person is a contact as the API returns it.
+type person struct {
+	ID, LastName, FirstName string
+	Mobile, JobTitle, Email *string
+	Revision                int
+}
+
+func (o *Office) contact(id string) (p person) {
+	o.Helper()
+	o.Call("GET", "/contacts/"+id, nil, &p)
+	return p
+}
+
+func (o *Office) newContact(fields map[string]any) string {
+	o.Helper()
+	var made person
+	o.Call("POST", "/contacts", fields, &made)
+	return made.ID
+}
+
+// submitButton sends the form of the page.
+const submitButton = `main form[method="post"] button[type="submit"]:not([name])`
+
+func submit(tab *webtest.Tab) { tab.Click(submitButton) }
+
+// eachWay tells a story on both engines, and in each way.
+func eachWay(t *testing.T, story func(t *testing.T, o *Office, v webtest.View)) {
+	pagesAreDone(t)
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(20))
+		for _, v := range ways {
+			t.Log(v)
+			story(t, o, v)
+		}
+	})
+}
+
+// Somebody is added and corrected. An address that is none is refused beside its
+// field, and nothing that was typed is lost.
+func TestForm(t *testing.T) {
+	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
+		tab := o.SignedIn(o.Jonas(), v)
+		tab.Open(o.BaseURL + "/contacts/new")
+		tab.Fill(`[name="firstName"]`, "Änne")
+		tab.Fill(`[name="lastName"]`, "Süßmilch")
+		tab.Fill(`[name="email"]`, "keine Adresse")
+		submit(tab)
+		tab.Until(`document.querySelector('[name="email"][aria-invalid="true"]')`)
+		for name, typed := range map[string]string{"firstName": "Änne", "lastName": "Süßmilch", "email": "keine Adresse"} {
+			if kept := webtest.Eval[string](tab, fmt.Sprintf(`document.querySelector('[name="%s"]').value`, name)); kept != typed {
+				t.Errorf("after the refusal, %s is %q", name, kept)
+			}
+		}
+		if described := webtest.Eval[string](tab, `document.querySelector('[name="email"]').getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).innerText).join(" ")`); described == "" {
+			t.Error("the field does not say what is wrong")
+		}
+		tab.Fill(`[name="email"]`, "aenne@example.com")
+		submit(tab)
+		tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
+		id := strings.TrimPrefix(tab.Path(), "/contacts/")
+		if made := o.contact(id); made.LastName != "Süßmilch" || made.FirstName != "Änne" || made.Email == nil || *made.Email != "aenne@example.com" {
+			t.Errorf("the contact is %+v", made)
+		}
+		tab.Open(o.BaseURL + "/contacts/" + id + "/edit")
+		tab.Fill(`[name="mobile"]`, "0221 987654")
+		submit(tab)
+		tab.At("/contacts/" + id)
+		tab.Says("0221 987654")
+		if now := o.contact(id); now.Mobile == nil || *now.Mobile != "0221 987654" || now.Revision != 2 {
+			t.Errorf("corrected, the contact is %+v", now)
+		}
+	})
+}
+
+// Two people edit the same contact at the same time. What they changed in different
+// fields is kept without a question. In the same field, the second one decides, and
+// sees all three values.
+func TestTwoEditors(t *testing.T) {
+	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
+		id := o.newContact(map[string]any{"lastName": "Streit", "mobile": "0170 1"})
+		edit := "/contacts/" + id + "/edit"
+		helene, jonas := o.SignedIn(o.Helene(), v), o.SignedIn(o.Jonas(), v)
+		helene.Open(o.BaseURL + edit)
+		jonas.Open(o.BaseURL + edit)
+		helene.Fill(`[name="jobTitle"]`, "Notarin")
+		submit(helene)
+		helene.At("/contacts/" + id)
+		jonas.Fill(`[name="mobile"]`, "0170 2")
+		submit(jonas)
+		jonas.At("/contacts/" + id)
+		if now := o.contact(id); now.JobTitle == nil || *now.JobTitle != "Notarin" || now.Mobile == nil || *now.Mobile != "0170 2" {
+			t.Fatalf("after changes of different fields: %+v", now)
+		}
+
+		helene.Open(o.BaseURL + edit)
+		jonas.Open(o.BaseURL + edit)
+		helene.Fill(`[name="mobile"]`, "0170 33")
+		submit(helene)
+		helene.At("/contacts/" + id)
+		jonas.Fill(`[name="mobile"]`, "0170 44")
+		submit(jonas)
+		jonas.Until(`document.querySelector("fieldset.decision")`)
+		said := webtest.Eval[string](jonas, `document.querySelector("fieldset.decision").innerText`)
+		for _, value := range []string{"0170 2", "0170 33", "0170 44"} {
+			if !strings.Contains(said, value) {
+				t.Errorf("the decision does not show %s: %s", value, said)
+			}
+		}
+		if now := o.contact(id); *now.Mobile != "0170 33" {
+			t.Errorf("before the decision, the number is %s", *now.Mobile)
+		}
+		submit(jonas) // the own value is chosen
+		jonas.At("/contacts/" + id)
+		if now := o.contact(id); *now.Mobile != "0170 44" {
+			t.Errorf("after the decision, the number is %s", *now.Mobile)
+		}
+	})
+}
+
+// Somebody who double-clicks the button creates one contact.
+func TestFormTwice(t *testing.T) {
+	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
+		tab := o.SignedIn(o.Jonas(), v)
+		tab.Open(o.BaseURL + "/contacts/new")
+		name := fmt.Sprintf("Doppel%d%t", v.Width, v.NoScript)
+		tab.Fill(`[name="lastName"]`, name)
+		tab.DoubleClick(submitButton)
+		tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
+		var found struct{ Data []person }
+		o.Call("GET", "/contacts?limit=10&q="+name, nil, &found)
+		if len(found.Data) != 1 {
+			t.Errorf("%s: there are %d contacts", v, len(found.Data))
+		}
+	})
+}
