@@ -67,8 +67,9 @@ func (c *call) charge() limit.Charge {
 		points += searchCost
 	}
 	charge := chargeTo(c.actor)
-	// The changes of a batch are charged to its parts.
-	charge.Points, charge.Write, charge.Nested = points, c.op.Run.facts.writes && c.op.Act != bundle, c.of != nil
+	// The changes of a batch are charged to its parts. A note is no change of data:
+	// whoever leafs through records must still be able to save one.
+	charge.Points, charge.Write, charge.Nested = points, c.op.Run.facts.writes && c.op.Act != bundle && c.op.Act != note, c.of != nil
 	charge.Delete, charge.Reads = c.op.Run.facts.deletes, c.discloses()
 	charge.Into, charge.At = c.statuses[:0], c.begun
 	return charge

@@ -584,3 +584,17 @@ func TestFindIsOneOfOutflow(t *testing.T) {
 		}
 	})
 }
+
+// TestOpenedIsNoWrite checks that somebody who leafs through records can still save one.
+func TestOpenedIsNoWrite(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Metered(limit.Override{Name: "session-writes", Quota: 2, Capacity: 2}))
+	me := sit(o, access.Member)
+	first, second := me.make("contacts", map[string]any{"lastName": "Eins"}), me.make("contacts", map[string]any{"lastName": "Zwei"})
+	for range 3 {
+		for _, id := range []string{first, second} {
+			if got := me.ask("lookup.opened", lookup.OpenedInput{ID: id}, nil); got.Status != 204 {
+				t.Fatalf("%d %s", got.Status, got.Body)
+			}
+		}
+	}
+}
