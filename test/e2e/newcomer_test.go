@@ -3,7 +3,11 @@ package e2e
 import (
 	"bytes"
 	"crypto/rand"
+	"io"
 	"net"
+	"net/http"
+	"net/http/cookiejar"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,6 +31,7 @@ func TestFirstHour(t *testing.T) {
 	if line.BaseURL != demo.URL+"/v1" || line.Login.Email == "" || line.Login.Password == "" {
 		t.Fatalf("the demo's line is %s", demo.First)
 	}
+	signIn(t, demo.URL, line.Login.Email, line.Login.Password)
 	// The address is a name, for passkeys, and both of its families answer.
 	port, named := strings.CutPrefix(demo.URL, "http://localhost:")
 	if !named {
@@ -110,6 +115,36 @@ func TestFirstHour(t *testing.T) {
 	demo.stop(t)
 	if left, _ := filepath.Glob(filepath.Join(demo.temp, "*")); len(left) > 0 {
 		t.Errorf("the demo left %v", left)
+	}
+}
+
+// signIn signs in as a browser without script does, and looks at the office.
+func signIn(t *testing.T, url, email, password string) {
+	t.Helper()
+	cookies, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: cookies}
+	read := func(answer *http.Response, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %v %.500s", answer.Request.URL, answer.StatusCode, err, body)
+		}
+		return string(body)
+	}
+	form := regexp.MustCompile(`name="form" value="([^"]+)"`).FindStringSubmatch(read(browser.Get(url + "/signin")))
+	if form == nil {
+		t.Fatal("the sign-in page has no form")
+	}
+	read(browser.PostForm(url+"/signin", neturl.Values{"form": {form[1]}, "email": {email}, "password": {password}}))
+	if list := read(browser.Get(url + "/contacts?q=mueller")); !strings.Contains(list, "Müller") {
+		t.Errorf("signed in, the list of contacts has no Müller: %.300s", list)
 	}
 }
 
