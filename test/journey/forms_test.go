@@ -125,7 +125,7 @@ func TestTwoEditors(t *testing.T) {
 			t.Errorf("before the decision, the number is %s", *now.Mobile)
 		}
 		submit(jonas) // the own value is chosen
-		jonas.At("/contacts/" + id)
+		jonas.Until(`!document.querySelector("fieldset.decision") && document.readyState === "complete"`)
 		if now := o.contact(id); *now.Mobile != "0170 44" {
 			t.Errorf("after the decision, the number is %s", *now.Mobile)
 		}

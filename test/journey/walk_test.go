@@ -62,6 +62,8 @@ func (o *Office) address(p office.Page) string {
 	if address, special := map[string]string{
 		"/search": "/search?q=m%C3%BCller",
 		"/call":   "/call?number=%2B49221987",
+		// Lines of a field that finds: no page of its own.
+		"/choices/{of}": "",
 	}[p.Path]; special {
 		return address
 	}
