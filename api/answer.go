@@ -208,7 +208,7 @@ func (c *call) logged(status int) bool {
 	case c.actor == nil:
 		return c.Door != Web || c.Credential.Text != ""
 	case c.duties.Person && status < http.StatusBadRequest:
-		return c.duties.RequestLog && c.op.Run.facts.writes
+		return c.duties.RequestLog && c.op.Run.facts.changes
 	}
 	return c.duties.RequestLog
 }

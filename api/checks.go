@@ -48,7 +48,7 @@ func (c *call) gate(a *access.Actor) error {
 	if c.console != nil && c.console.Always && c.duties.Person {
 		return nil
 	}
-	return a.Gate(c.op != nil && c.op.Run.facts.writes && c.op.Act != bundle)
+	return a.Gate(c.op != nil && c.op.Run.facts.changes)
 }
 
 // organization compares the header Svc-Organization, if sent, with the

@@ -47,7 +47,7 @@ func inProgress() error {
 // acceptsKey reports whether the call accepts an Idempotency-Key. A person's form
 // has one for every change: the browser sends it again after a lost answer.
 func (c *call) acceptsKey() bool {
-	return c.op.Idempotent() || c.duties.Person && c.op.Run.facts.writes && c.op.Act != bundle
+	return c.op.Idempotent() || c.duties.Person && c.op.Run.facts.changes
 }
 
 // decodeKey reads the Idempotency-Key of a call of the second table. Only people of

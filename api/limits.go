@@ -69,7 +69,7 @@ func (c *call) charge() limit.Charge {
 	charge := chargeTo(c.actor)
 	// The changes of a batch are charged to its parts. A note is no change of data:
 	// whoever leafs through records must still be able to save one.
-	charge.Points, charge.Write, charge.Nested = points, c.op.Run.facts.writes && c.op.Act != bundle && c.op.Act != note, c.of != nil
+	charge.Points, charge.Write, charge.Nested = points, c.op.Run.facts.changes, c.of != nil
 	charge.Delete, charge.Reads = c.op.Run.facts.deletes, c.discloses()
 	charge.Into, charge.At = c.statuses[:0], c.begun
 	return charge

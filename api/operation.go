@@ -98,6 +98,10 @@ const (
 // Writes reports whether the operation changes anything.
 func (o *Operation) Writes() bool { return o.Act != read && o.Act != get }
 
+// Changes reports whether a call changes what others may see: no note for its caller
+// alone. A batch changes nothing by itself.
+func (o *Operation) Changes() bool { return o.Writes() && o.Act != bundle && o.Act != note }
+
 // Named reports whether the call names one record.
 func (o *Operation) Named() bool {
 	return o.Act == get || o.Act == update || o.Act == remove || o.Act == act
@@ -165,7 +169,7 @@ type handler struct {
 
 // facts are what the path asks about a row during a call.
 type facts struct {
-	writes, deletes bool
+	writes, changes, deletes bool
 	// shows is ShowsRecord, discloses is Discloses, file is AnswersFile.
 	shows, discloses, file bool
 }
@@ -173,7 +177,7 @@ type facts struct {
 // prepare works out the facts of a row.
 func (o *Operation) prepare() {
 	o.Run.facts = facts{
-		writes: o.Writes(), deletes: o.Deletes(),
+		writes: o.Writes(), changes: o.Changes(), deletes: o.Deletes(),
 		shows: o.ShowsRecord(), discloses: o.Discloses(), file: o.AnswersFile(),
 	}
 }

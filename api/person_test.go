@@ -140,6 +140,7 @@ func TestSessionLimits(t *testing.T) {
 // TestSessionRequestLog checks that the log has the changes and refusals of a
 // session, and nothing of what it looks at.
 func TestSessionRequestLog(t *testing.T) {
+	apitest.Alone(t)
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		b := signedIn(t, o, c.Principal)

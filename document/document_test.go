@@ -103,7 +103,7 @@ func TestLife(t *testing.T) {
 			history, err := record.History(ctx, call, record.HistoryInput{ID: id})
 			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
 				t.Errorf("%+v", history)
-			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != "rest" || made.RequestID != accepted.Header.Get("Request-Id") {
+			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != apitest.Door() || made.RequestID != accepted.Header.Get("Request-Id") {
 				t.Errorf("%+v", made)
 			}
 			return err

@@ -309,6 +309,7 @@ func TestDamagedContent(t *testing.T) {
 
 // The request log has the final status of the response.
 func TestContentInRequestLog(t *testing.T) {
+	apitest.Alone(t)
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		id := c.Document("a.txt", "text/plain", []byte("Guten Tag\n"))

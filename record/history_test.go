@@ -76,7 +76,7 @@ func TestHistory(t *testing.T) {
 		} {
 			got := page.Data[i]
 			at := strings.Trim(string(got.ChangedAt.AppendJSON(nil)), `"`)
-			if got.Revision != int64(3-i) || got.Act != want.act || got.Principal != want.principal || got.Door != "rest" ||
+			if got.Revision != int64(3-i) || got.Act != want.act || got.Principal != want.principal || got.Door != apitest.Door() ||
 				at != want.answer.Text("updatedAt") || got.RequestID != want.answer.Header.Get("Request-Id") || !slices.Equal(got.Members, want.members) {
 				t.Errorf("%+v, want %+v %s", got, want, want.answer.Body)
 			}

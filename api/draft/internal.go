@@ -40,7 +40,7 @@ func enforced(v any) any {
 				kept = append(kept, field{f.name, enforcedEach(f.value.(object))})
 			case f.name == "responses":
 				kept = append(kept, field{f.name, enforcedEach(successes(f.value.(object)))})
-			case !slices.Contains(unenforced, f.name) && !strings.HasPrefix(f.name, "x-"):
+			case f.name == "x-kartei-list", !slices.Contains(unenforced, f.name) && !strings.HasPrefix(f.name, "x-"):
 				kept = append(kept, field{f.name, enforced(f.value)})
 			}
 		}

@@ -96,7 +96,7 @@ type options struct {
 	maxCalls int
 
 	transfers, transfersEach int
-	batched                  bool
+	batched, bySession       bool
 	stored                   func(blob.Store) blob.Store
 	texts                    extract.Options
 	working                  func(*Workshop)
@@ -139,7 +139,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	if n, err := strconv.Atoi(os.Getenv("KARTEI_TEST_REPLICAS")); err == nil {
 		o.replicas = n
 	}
-	o.batched = os.Getenv("KARTEI_TEST_DOOR") == "batch"
+	o.batched, o.bySession = os.Getenv("KARTEI_TEST_DOOR") == "batch", bySession()
 	for _, f := range with {
 		f(&o)
 	}
@@ -421,6 +421,11 @@ func (c *Client) Send(r *http.Request) *Answer {
 	c.Helper()
 	if c.options.batched {
 		if answer := c.throughBatch(r); answer != nil {
+			return answer
+		}
+	}
+	if c.options.bySession {
+		if answer := c.throughSession(r); answer != nil {
 			return answer
 		}
 	}

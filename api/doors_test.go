@@ -1,0 +1,262 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/kit/id"
+	"kartei/settings"
+	"kartei/test/apitest"
+)
+
+// TestTwoDoors calls every row with a key, and by a session of the same person as
+// the web application does: in each role and with narrowed rights, with records of
+// their own, of colleagues, of another organization, and unknown ones. The answers
+// are the same. A read is of one record, a change of two that are alike.
+//
+// The stages that treat the two differently are apitest.Stages, which
+// TestDoorsDiffer checks.
+func TestTwoDoors(t *testing.T) {
+	t.Setenv("KARTEI_TEST_DOOR", "")
+	o := office(t)
+	others := map[string]*owner{"a colleague's": {Client: o.As(access.Member)}, "another organization's": {Client: ofAnother(t, o)}}
+	compared := 0
+	for who, change := range map[string]settings.PrincipalChange{
+		"admin": {Role: new(access.Admin)}, "member": {}, "viewer": {Role: new(access.Viewer)},
+		"reader of all": {Rights: rightsTo(access.ReadRight)}, "reader of nothing": {Rights: rightsTo(access.NoRight)},
+		"writer of tasks": {Rights: access.Rights{"contacts": access.NoRight, "companies": access.ReadRight, "documents": access.NoRight}},
+	} {
+		mine := &owner{Client: o.As(access.Member)}
+		for op := range rows() {
+			if op.Named() {
+				mine.places(t, op) // while the person may still create
+			}
+		}
+		change.ID = mine.Principal
+		if _, err := o.Operator.SetUser(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+		mine.narrowed = true
+		for op := range rows() {
+			if op.ID == "me.get" || op.ID == "rateLimit.get" || op.ID == "batch.run" {
+				continue // apitest.Stages: answer, batch
+			}
+			d := &doors{T: t, who: who, Client: mine.Client, op: op}
+			if !op.Named() {
+				d.without()
+			} else {
+				d.with("own", mine)
+				for place, other := range others {
+					d.with(place, other)
+				}
+				d.compare("unknown", &pair{id.New(id.Contact), id.New(id.Contact)})
+			}
+			compared += d.compared
+		}
+	}
+	t.Logf("%d pairs of calls", compared)
+	if compared < 1000 {
+		t.Errorf("only %d pairs of calls were compared", compared)
+	}
+}
+
+func rightsTo(right access.Right) access.Rights {
+	all := access.Rights{}
+	for _, family := range access.Families {
+		all[family] = right
+	}
+	return all
+}
+
+// ofAnother returns a member of another organization.
+func ofAnother(t *testing.T, o *apitest.Office) *apitest.Client {
+	t.Helper()
+	other, _ := o.Organization("Kanzlei Abendroth")
+	member := o.User(access.Member, other)
+	return &apitest.Client{Office: o, Principal: member, Key: o.Key(member)}
+}
+
+// pair is two records that are alike: the first is for the key, the second for the
+// session.
+type pair [2]string
+
+// owner is somebody with records.
+type owner struct {
+	*apitest.Client
+	pairs    map[string][]*pair // by family and visibility; the last one is used
+	narrowed bool               // it creates no more
+}
+
+// places returns pairs of records that a row may be called with, by their visibility.
+func (o *owner) places(t *testing.T, op *api.Operation) map[string]*pair {
+	t.Helper()
+	found := map[string]*pair{}
+	for _, visibility := range []string{"organization", "private"} {
+		if p := o.pair(t, op.Family, visibility); p != nil {
+			found[visibility] = p
+		}
+	}
+	return found
+}
+
+func (o *owner) pair(t *testing.T, family, visibility string) *pair {
+	t.Helper()
+	if o.pairs == nil {
+		o.pairs = map[string][]*pair{}
+	}
+	name := family + " " + visibility
+	for n := len(o.pairs[name]); n < 2 && !o.narrowed; n++ { // one to delete, and one for what comes after
+		o.pairs[name] = append(o.pairs[name], &pair{o.make(t, family, visibility), o.make(t, family, visibility)})
+	}
+	if n := len(o.pairs[name]); n > 0 {
+		return o.pairs[name][n-1]
+	}
+	return nil
+}
+
+// make makes a record of a family.
+func (o *owner) make(t *testing.T, family, visibility string) string {
+	t.Helper()
+	switch family {
+	case "operations":
+		return begun(t, o.Client)
+	case "events":
+		contact := makeRecord(t, o.Client, creator("contacts"), visibility)
+		return eventOf(t, o.Client, contact)
+	}
+	return makeRecord(t, o.Client, creator(family), visibility)
+}
+
+// gone forgets a pair that was deleted.
+func (o *owner) gone(family, visibility string) {
+	name := family + " " + visibility
+	o.pairs[name] = o.pairs[name][:len(o.pairs[name])-1]
+}
+
+// doors compares the answers of the two doors to one person about one row.
+type doors struct {
+	*testing.T
+	*apitest.Client
+	who      string
+	op       *api.Operation
+	compared int
+}
+
+// without calls a row that names no record.
+func (d *doors) without() {
+	if d.op.Writes() {
+		d.both("", d.op.Path, d.op.Path, "")
+		return
+	}
+	for _, q := range queries(d.op) {
+		d.both("", d.op.Path+"?"+q, d.op.Path+"?"+q, "")
+	}
+}
+
+// with calls a row with the records of an owner.
+func (d *doors) with(place string, of *owner) {
+	for visibility, p := range of.places(d.T, d.op) {
+		if d.compare(place+", "+visibility, p) && d.op.Deletes() {
+			of.gone(d.op.Family, visibility)
+		}
+	}
+}
+
+// compare calls a row with the records of a pair, and reports whether the last call
+// succeeded.
+func (d *doors) compare(place string, p *pair) (done bool) {
+	at := func(record string) string { return strings.Replace(d.op.Path, "{id}", record, 1) }
+	if !d.op.Writes() {
+		return d.both(place, at(p[0]), at(p[0]), "")
+	}
+	for _, ifMatch := range []string{"", `"r9"`, "malformed", "*"} {
+		done = d.both(place, at(p[0]), at(p[1]), ifMatch)
+	}
+	return done
+}
+
+// both calls a row by both doors, and reports whether the calls succeeded.
+func (d *doors) both(place, byKey, bySession, ifMatch string) bool {
+	d.T.Helper()
+	request := func(path string) *http.Request {
+		return d.Request(d.op.Method, path, example(d.T, d.op), "If-Match", ifMatch)
+	}
+	key, session := d.Send(request(byKey)), d.BySession(request(bySession))
+	if byKey == bySession && !d.op.Writes() { // one record: everything is equal
+		if a, b := wordless.ReplaceAllString(string(key.Body), ""), wordless.ReplaceAllString(string(session.Body), ""); a != b {
+			d.T.Errorf("%s, %s %s, %s:\nby the key     %s\nby the session %s", d.who, d.op.ID, byKey, place, a, b)
+		}
+	}
+	if a, b := told(key), told(session); a != b {
+		d.T.Errorf("%s, %s, %s with If-Match %s:\nby the key     %s\nby the session %s", d.who, d.op.ID, place, ifMatch, a, b)
+	}
+	d.compared++
+	return key.Status < 400
+}
+
+var (
+	wordless = regexp.MustCompile(`"(requestId|nextCursor|message)":"[^"]*"`)
+	// perCall is what differs between equal calls about two records.
+	perCall = regexp.MustCompile(`"message":"[^"]*"|whsec_[A-Za-z0-9+/=]+|/uploads/[A-Za-z0-9_.-]+|"(etag|cursor)":"[^"]*"`)
+)
+
+// told returns what an answer tells, without ids, times and secrets.
+func told(a *apitest.Answer) string {
+	return fmt.Sprintf("%d %s %s %s %s", a.Status, a.Header.Get("ETag"), a.Header.Get("Content-Type"), nameless(a.Header.Get("Location")),
+		perCall.ReplaceAllString(nameless(string(a.Body)), "…"))
+}
+
+// TestDoorsDiffer checks each stage that treats a key and a session of one person
+// differently. So apitest.Stages lists no stage that does not.
+func TestDoorsDiffer(t *testing.T) {
+	t.Setenv("KARTEI_TEST_DOOR", "")
+	checked := map[string]bool{}
+	differ := func(stage string, c *apitest.Client, method, path, body string, byKey, bySession int, headers ...string) {
+		t.Helper()
+		checked[stage] = true
+		var content any
+		if body != "" {
+			content = body
+		}
+		c.Send(c.Request(method, path, content, headers...)).Want(byKey)
+		c.BySession(c.Request(method, path, content, headers...)).Want(bySession)
+	}
+	o := office(t)
+	c := o.As(access.Member)
+	differ("channel", c, "POST", "/contacts", `{"lastName":"Berg"}`, 404, 201, "Svc-Preview", "")
+	differ("idempotency", c, "POST", "/contacts", `{"lastName":"Berg"}`, 400, 201, "Idempotency-Key", "")
+	differ("authorize", o.As(access.Member, "contacts:read"), "GET", "/tasks", "", 403, 200)
+	differ("batch", c, "POST", "/batch", `{"calls":[{"method":"GET","path":"/me"}]}`, 404, 200, "Svc-Preview", "")
+
+	if key, session := c.Do("GET", "/me", nil).Text("authMethod"), c.BySession(c.Request("GET", "/me", nil)).Text("authMethod"); key != "apiKey" || session != "session" {
+		t.Errorf("/me says %s and %s", key, session)
+	}
+	checked["answer"] = true
+	c.Key += "x"
+	c.Do("GET", "/contacts", nil).Want(401)
+	checked["authenticate"] = true
+	metered := office(t, apitest.Metered()).As(access.Member)
+	for range 60 {
+		metered.BySession(metered.Request("GET", "/contacts?q=berg", nil)).Want(200)
+	}
+	metered.Do("GET", "/contacts", nil).Want(200)
+	checked["limits"] = true
+
+	gated := office(t)
+	d := gated.As(access.Member)
+	level := access.Read
+	if _, err := gated.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: gated.SandboxID, Level: &level}); err != nil {
+		t.Fatal(err)
+	}
+	differ("gate", d, "POST", "/contacts", `{"lastName":"Berg"}`, 403, 201)
+	for _, s := range apitest.Stages {
+		if s.Reason == "" || !checked[s.Name] && s.Name != "door" && s.Name != "version" && s.Name != "request log" {
+			t.Errorf("nothing shows how the stage %s differs", s.Name)
+		}
+	}
+}
