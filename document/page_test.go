@@ -17,6 +17,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/extract"
+	"kartei/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -152,7 +153,6 @@ func TestLookingNeedsTheRight(t *testing.T) {
 					}
 				}
 			}
-			c.Do("GET", "/documents/"+shared, nil).Want(200)
 			for _, in := range []map[string]any{{"id": shared, "page": -1, "part": -1}, {"id": shared, "page": 1 << 40, "part": 2}} {
 				delete(in, map[string]string{"documents.page": "part", "documents.text": "page"}[row])
 				if _, got := look[page](t, o, c.Principal, row, in); got.Status != 422 {
@@ -162,6 +162,15 @@ func TestLookingNeedsTheRight(t *testing.T) {
 		}
 		if _, got := look[page](t, o, c.Principal, "documents.page", map[string]any{"id": shared, "dpi": 300}); got.Status != 422 || !strings.Contains(string(got.Body), `"dpi"`) {
 			t.Errorf("%d %s", got.Status, got.Body)
+		}
+		without := o.User(access.Member)
+		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: without, Rights: access.Rights{"documents": access.NoRight}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range []string{"documents.page", "documents.text"} {
+			if _, got := look[page](t, o, without, row, map[string]any{"id": shared}); got.Status != 403 {
+				t.Errorf("%s without the right to read documents: %d %s", row, got.Status, got.Body)
+			}
 		}
 		c.Do("DELETE", "/documents/"+shared, nil, "If-Match", "*").Want(204)
 		if _, got := look[page](t, o, c.Principal, "documents.text", map[string]any{"id": shared}); got.Status != 404 {

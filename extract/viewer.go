@@ -124,7 +124,7 @@ func (t *Text) Size() int { return len(t.Body) + 100 }
 
 // with opens a file and waits for a slot.
 func (v *Viewer) with(ctx context.Context, f File, t task, do func(task, io.Reader) error) error {
-	t, err := v.reader.withCache(ctx, t)
+	t, err := v.warmed(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -138,6 +138,24 @@ func (v *Viewer) with(ctx context.Context, f File, t task, do func(task, io.Read
 	}
 	defer file.Close()
 	return do(t, file)
+}
+
+// fillPause is how long a drawing waits before it looks for the cache again.
+const fillPause = 100 * time.Millisecond
+
+// warmed is withCache, and waits while another call fills the cache.
+func (v *Viewer) warmed(ctx context.Context, t task) (task, error) {
+	for {
+		ready, err := v.reader.withCache(ctx, t)
+		if !errors.Is(err, ErrFilling) {
+			return ready, err
+		}
+		select {
+		case <-time.After(fillPause):
+		case <-ctx.Done():
+			return t, ctx.Err()
+		}
+	}
 }
 
 // draw draws a page in a child.
@@ -200,9 +218,6 @@ func look[T sized](v *Viewer, ctx context.Context, f File, key string, do func(c
 		return none, ErrBusy
 	}
 	if l.err != nil {
-		if errors.Is(l.err, ErrFilling) {
-			return none, errors.Join(ErrBusy, l.err)
-		}
 		return none, l.err
 	}
 	return l.value.(T), nil

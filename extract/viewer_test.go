@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -216,16 +215,9 @@ func TestFiftyReaders(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			for try := 0; ; try++ { // the cache may be filled meanwhile
-				p, err := v.Page(t.Context(), f, Sheet{1, 96})
-				if errors.Is(err, ErrBusy) && try < 1000 {
-					time.Sleep(10 * time.Millisecond)
-					continue
-				}
-				if err != nil || p.Width != 816 || !strings.Contains(p.Text, "Kaltmiete") {
-					t.Errorf("%s, %v", said(p), err)
-				}
-				return
+			p, err := v.Page(t.Context(), f, Sheet{1, 96})
+			if err != nil || p.Width != 816 || !strings.Contains(p.Text, "Kaltmiete") {
+				t.Errorf("%s, %v", said(p), err)
 			}
 		})
 	}
@@ -233,6 +225,37 @@ func TestFiftyReaders(t *testing.T) {
 	if n := opens.Load(); n != 1 {
 		t.Errorf("the file was read %d times", n)
 	}
+	if v.Forget(f.Name + "b"); len(v.kept.items) != 1 {
+		t.Errorf("%d pages are kept", len(v.kept.items))
+	}
+	if v.Forget(f.Name); len(v.kept.items) != 0 || v.kept.size != 0 {
+		t.Errorf("%d pages of %d bytes are kept of a deleted file", len(v.kept.items), v.kept.size)
+	}
+}
+
+// A drawing that begins while the cache is filled waits for it.
+func TestDrawingWaitsForTheCache(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "code"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		x, err := New(Options{Cache: folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.filling = true
+		time.AfterFunc(time.Second, func() {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.filling, x.warm = false, true
+		})
+		start := time.Now()
+		ready, err := x.NewViewer().warmed(t.Context(), task{name: "application/pdf"})
+		if err != nil || ready.cache != folder || time.Since(start) < time.Second || time.Since(start) > time.Second+fillPause {
+			t.Errorf("%+v, %v after %s", ready, err, time.Since(start))
+		}
+	})
 }
 
 // A file that makes its drawing fail has a reason and no picture. After some
