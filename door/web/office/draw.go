@@ -99,6 +99,15 @@ func waiting(w say.Words, d time.Duration) string {
 	return w.Plural((seconds+59)/60, "%d Minute", "%d Minuten", "%d minute", "%d minutes")
 }
 
+// sizeText returns the size of a file.
+func sizeText(w say.Words, bytes string) string {
+	n, err := strconv.ParseInt(bytes, 10, 64)
+	if err != nil {
+		return ""
+	}
+	return w.Bytes(n)
+}
+
 // waitText says how long to wait, or nothing.
 func waitText(w say.Words, d time.Duration) string {
 	if d <= 0 {
@@ -140,7 +149,7 @@ func (f recordForm) mayShare(v *request) bool {
 func (m field) field(v *request, f recordForm, focus bool) look.Field {
 	l := v.words.Language
 	out := look.Field{
-		Name: m.name, Label: m.label.In(l), Hint: m.hint.In(l), Value: f.typed[m.name], Required: m.required, Focus: focus,
+		Name: m.name, Label: m.label.In(l), Hint: m.hint.In(l), Value: m.typed(v, f.typed[m.name]), Required: m.required, Focus: focus,
 		Type: m.inputType(), Autocomplete: "off", Rows: 3,
 	}
 	if wrong := f.wrong[m.name]; wrong != "" {
@@ -173,10 +182,44 @@ func (m field) inputType() string {
 	switch m.kind {
 	case phoneField:
 		return "tel"
-	case dayField:
-		return "date"
+	case dayField, momentField:
+		return string(m.kind)
 	}
 	return ""
+}
+
+// localForm is how a browser writes a day with the time of the day.
+const localForm = "2006-01-02T15:04"
+
+// typed returns a value of a record as a field shows it.
+func (m field) typed(v *request, value string) string {
+	if t, ok := timeOf(value); m.kind == momentField && ok {
+		return t.In(v.zone()).Format(localForm)
+	}
+	return value
+}
+
+// stored returns a value as the API takes it, and before if a field shows before the
+// same way: seconds that no field shows are kept.
+func (m field) stored(v *request, typed, before string) string {
+	if m.kind != momentField || typed == "" {
+		return typed
+	}
+	if typed == m.typed(v, before) {
+		return before
+	}
+	if t, err := time.ParseInLocation(localForm, typed, v.zone()); err == nil {
+		return clock.FromTime(t).String()
+	}
+	return typed
+}
+
+// zone returns the person's time zone.
+func (v *request) zone() *time.Location {
+	if v.words.Zone == nil {
+		return time.UTC
+	}
+	return v.words.Zone
 }
 
 // wrongs are the lines above a form that was refused.
@@ -194,6 +237,12 @@ func (f recordForm) wrongs(v *request) []look.Wrong {
 func (l recordList) columns(v *request) []look.Column {
 	say := v.words.Say
 	columns := []look.Column{{Name: "Name", Class: "main"}}
+	switch l.family {
+	case &tasks:
+		return []look.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, {Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Wer", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
+	case &documents:
+		return []look.Column{{Name: "Name", Class: "main"}, {Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Größe", "Size"), Class: "num"}, {Name: say("Geändert", "Changed"), Class: "when"}}
+	}
 	if l.family == &contacts {
 		columns = append(columns, look.Column{Name: say("Firma", "Company"), Class: "wide"})
 	}

@@ -33,6 +33,8 @@ const (
 	phoneField fieldKind = "tel"
 	linkField  fieldKind = "url"
 	dayField   fieldKind = "date"
+	// momentField is a day with the time of the day, in the person's time zone.
+	momentField fieldKind = "datetime-local"
 	choice     fieldKind = "choice"
 	tagsField  fieldKind = "tags"
 	// reference is a member that names another record, or a person.
@@ -133,6 +135,18 @@ var companies = family{
 var tasks = family{
 	name: "tasks", object: "task", read: "tasks:read", write: "tasks:write",
 	one: text("Aufgabe", "Task"), many: text("Aufgaben", "Tasks"), icon: "square-check-big",
+	fields: concat([]field{
+		{name: "title", hidden: true, kind: textField, label: text("Aufgabe", "Task"), max: 200, required: true},
+		{name: "dueAt", kind: momentField, label: text("Fällig", "Due")},
+		{name: "assigneeId", kind: reference, to: "people", label: text("Wer", "Assignee")},
+		{name: "priority", kind: choice, label: text("Dringlichkeit", "Priority"), required: true, options: []option{
+			{"normal", text("normal", "normal")}, {"high", text("dringend", "high")}, {"low", text("hat Zeit", "low")},
+		}},
+		{name: "contactId", kind: reference, to: "contacts", label: text("Kontakt", "Contact")},
+		{name: "companyId", kind: reference, to: "companies", label: text("Firma", "Company")},
+		{name: "documentId", kind: reference, to: "documents", label: text("Dokument", "Document")},
+		{name: "description", kind: longField, label: text("Beschreibung", "Description"), max: 10000},
+	}, sharing),
 	heading: func(v values) string { return v["title"] },
 	beneath: func(values) []string { return nil },
 }
@@ -140,6 +154,12 @@ var tasks = family{
 var documents = family{
 	name: "documents", object: "document", read: "documents:read", write: "documents:write",
 	one: text("Dokument", "Document"), many: text("Dokumente", "Documents"), icon: "file-text",
+	fields: concat([]field{
+		{name: "name", kind: textField, label: text("Name", "Name"), max: 200, required: true},
+		{name: "contactId", kind: reference, to: "contacts", label: text("Kontakt", "Contact")},
+		{name: "companyId", kind: reference, to: "companies", label: text("Firma", "Company")},
+		{name: "taskId", kind: reference, to: "tasks", label: text("Aufgabe", "Task")},
+	}, sharing),
 	heading: func(v values) string { return v["name"] },
 	beneath: func(values) []string { return nil },
 }

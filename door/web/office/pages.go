@@ -78,5 +78,20 @@ func init() {
 		{"GET", "/companies/{id}/edit", "companies.get companies.update " + listing, inside, showForm(&companies)},
 		{"POST", "/companies/{id}", "companies.update companies.get " + details, inside, saveRecord(&companies)},
 		{"POST", "/companies/{id}/delete", "companies.delete", inside, deleteRecord(&companies)},
+
+		{"GET", "/tasks", "tasks.list tasks.count " + listing, inside, showList(&tasks)},
+		{"GET", "/tasks/new", "tasks.create " + listing, inside, showForm(&tasks)},
+		{"POST", "/tasks/new", "tasks.create " + listing, inside, createRecord(&tasks)},
+		{"GET", "/tasks/{id}", "tasks.get tasks.count " + details, inside, showRecord(&tasks)},
+		{"GET", "/tasks/{id}/edit", "tasks.get tasks.update " + listing, inside, showForm(&tasks)},
+		{"POST", "/tasks/{id}", "tasks.update tasks.get " + details, inside, saveRecord(&tasks)},
+		{"POST", "/tasks/{id}/complete", "tasks.complete", inside, completeTask},
+		{"POST", "/tasks/{id}/delete", "tasks.delete", inside, deleteRecord(&tasks)},
+
+		{"GET", "/documents", "documents.list documents.count " + listing, inside, showList(&documents)},
+		{"GET", "/documents/{id}", "documents.get documents.count " + details, inside, showRecord(&documents)},
+		{"GET", "/documents/{id}/edit", "documents.get documents.update " + listing, inside, showForm(&documents)},
+		{"POST", "/documents/{id}", "documents.update documents.get " + details, inside, saveRecord(&documents)},
+		{"POST", "/documents/{id}/delete", "documents.delete", inside, deleteRecord(&documents)},
 	}
 }

@@ -69,8 +69,12 @@ func (v *request) record(f *family, id string) view {
 			p.history, err = v.history(id)
 			return err
 		},
-		refer(&tasks, f.object+"Id", &p.tasks, "-updatedAt"),
-		refer(&documents, f.object+"Id", &p.documents, "-updatedAt"),
+	}
+	if f != &tasks && f != &documents {
+		reads = append(reads, refer(&tasks, f.object+"Id", &p.tasks, "-updatedAt"))
+	}
+	if f != &documents {
+		reads = append(reads, refer(&documents, f.object+"Id", &p.documents, "-updatedAt"))
 	}
 	if f == &companies {
 		reads = append(reads, refer(&contacts, "companyId", &p.contacts, "-updatedAt"))
@@ -208,7 +212,7 @@ func (v *request) draw(form recordForm, status int) view {
 // createRecord stores a new record.
 func createRecord(f *family) func(*request) view {
 	return func(v *request) view {
-		typed := v.form.values(f.names())
+		typed := v.typed(f)
 		a := v.do(f.name+".create", arguments{body: typed.body(), once: v.form.token})
 		if a.Fault != nil {
 			return v.refusedForm(recordForm{family: f, typed: typed, token: v.form.token, names: map[string]string{}}, a.Fault)
@@ -266,7 +270,7 @@ func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
 // decided returns the values that were typed. In a form with conflicts, a field
 // pick.NAME says whose value holds: theirs, mine or another one.
 func (v *request) decided(f *family) values {
-	typed := v.form.values(f.names())
+	typed := v.typed(f)
 	for name := range typed {
 		switch v.form.Get("pick." + name) {
 		case "theirs":
@@ -276,6 +280,30 @@ func (v *request) decided(f *family) values {
 		}
 	}
 	return typed
+}
+
+// typed returns the values of a form as the API takes them.
+func (v *request) typed(f *family) values {
+	typed := v.form.values(f.names())
+	for name, value := range typed {
+		typed[name] = f.field(name).stored(v, value, v.form.was[name])
+	}
+	return typed
+}
+
+// completeTask marks a task as done. The note takes it back.
+func completeTask(v *request) view {
+	id := v.PathValue("id")
+	a := v.do("tasks.complete", arguments{id: id, once: v.form.token})
+	if a.Fault != nil {
+		return v.failed(a.Fault)
+	}
+	note := &toast{Text: v.words.Say("Erledigt.", "Done.")}
+	if task, err := flatten(a.Body); err == nil && task["revision"] != "" {
+		note.Text = v.words.Say("„"+task["title"]+"“ erledigt.", "“"+task["title"]+"” done.")
+		note.Undo = &undo{Action: "/tasks/" + id, Token: v.mint(), Revision: revisionOf(task), Was: values{"status": "completed"}, Set: values{"status": "open"}}
+	}
+	return v.done(local(v.form.Get("back")), note)
 }
 
 // deleteRecord erases a record. The dialog before it said that this is final.

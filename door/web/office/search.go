@@ -180,3 +180,26 @@ func (v *request) goTo(id string) view {
 
 // pathsByPrefix are the pages of the kinds of id.
 var pathsByPrefix = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/"}
+
+// shown returns the facts of a hit in words. Facts that every hit of a kind has are
+// left out.
+func (h hit) shown(v *request) []fact {
+	var list []fact
+	f := familyOf(h.Object)
+	for _, x := range h.Facts {
+		switch t, isTime := timeOf(x.Text); {
+		case x.Name == "contentType" || x.Name == "priority" && x.Text == "normal" || x.Name == "status" && x.Text == "open":
+			continue
+		case x.Name == "status":
+			x.Text, x.Marks = v.words.Say("erledigt", "done"), nil
+		case x.Name == "dueAt" && isTime:
+			x.Text, x.Marks = v.words.Due(t, false), nil
+		case x.Name == "size":
+			x.Text = sizeText(v.words, x.Text)
+		case f != nil && f.field(x.Name).kind == choice:
+			x.Text, x.Marks = f.field(x.Name).labelOf(x.Text).In(v.words.Language), nil
+		}
+		list = append(list, x)
+	}
+	return list
+}

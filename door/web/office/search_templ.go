@@ -148,7 +148,7 @@ func searchView(v *request, q string, f found) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = factsOf(h).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = factsOf(v, h).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -289,7 +289,7 @@ func suggestions(v *request, q string, f found) templ.Component {
 	})
 }
 
-func factsOf(h hit) templ.Component {
+func factsOf(v *request, h hit) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -310,7 +310,7 @@ func factsOf(h hit) templ.Component {
 			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		for _, fact := range h.Facts {
+		for _, fact := range h.shown(v) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<span class=\"hit-fact\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

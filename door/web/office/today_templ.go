@@ -96,6 +96,12 @@ func todayView(v *request, p today) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					}
+					if v.session.may(tasks.write) {
+						templ_7745c5c3_Err = completion(v, t["id"], "/").Render(ctx, templ_7745c5c3_Buffer)
+						if templ_7745c5c3_Err != nil {
+							return templ_7745c5c3_Err
+						}
+					}
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</li>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
