@@ -99,6 +99,19 @@ func waiting(w say.Words, d time.Duration) string {
 	return w.Plural((seconds+59)/60, "%d Minute", "%d Minuten", "%d minute", "%d minutes")
 }
 
+// tagged returns the listing of the records with a tag.
+func (f *family) tagged(tag string) listing {
+	return listing{family: f, Sort: f.sorts[0].value, Tag: tag}
+}
+
+// searched returns the address of the list of a family that a search narrows.
+func searched(name, q string) string {
+	if f := familyOf(name); f != nil {
+		return listing{family: f, Sort: f.sorts[0].value, Q: q}.at("/" + name)
+	}
+	return "/search?" + url.Values{"q": {q}}.Encode()
+}
+
 // sizeText returns the size of a file.
 func sizeText(w say.Words, bytes string) string {
 	n, err := strconv.ParseInt(bytes, 10, 64)
@@ -254,12 +267,11 @@ func (l recordList) columns(v *request) []look.Column {
 
 // pages are the neighbouring pages of a list.
 func (l recordList) pages(v *request) (p look.Pages) {
-	at := func(cursor string) templ.SafeURL { return v.look().To(l.listing.from(cursor).at("/" + l.family.name)) }
-	if l.listing.Cursor != "" {
-		p.Newer = at("")
+	if at, more := l.newer(); more {
+		p.Newer = v.look().To(at.at("/" + l.family.name))
 	}
-	if l.next != "" {
-		p.Older = at(l.next)
+	if at, more := l.older(); more {
+		p.Older = v.look().To(at.at("/" + l.family.name))
 	}
 	return p
 }

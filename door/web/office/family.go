@@ -14,8 +14,13 @@ type family struct {
 	read, write string
 	one, many   fault.Text
 	icon        string
-	// missing is shown in place of a record's name if it has none.
-	fields []field
+	fields      []field
+	// sorts are the orders of its lists.
+	sorts []option
+	// mine is the filter whose value is the caller's own id.
+	mine string
+	// status is the status that lists show, or empty.
+	status string
 	// heading returns the name of a record.
 	heading func(values) string
 	// beneath returns the line below the name.
@@ -35,8 +40,8 @@ const (
 	dayField   fieldKind = "date"
 	// momentField is a day with the time of the day, in the person's time zone.
 	momentField fieldKind = "datetime-local"
-	choice     fieldKind = "choice"
-	tagsField  fieldKind = "tags"
+	choice      fieldKind = "choice"
+	tagsField   fieldKind = "tags"
 	// reference is a member that names another record, or a person.
 	reference fieldKind = "reference"
 )
@@ -92,7 +97,7 @@ var address = []field{
 
 var contacts = family{
 	name: "contacts", object: "contact", read: "contacts:read", write: "contacts:write",
-	one: text("Kontakt", "Contact"), many: text("Kontakte", "Contacts"), icon: "users",
+	one: text("Kontakt", "Contact"), many: text("Kontakte", "Contacts"), icon: "users", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
 		{name: "salutation", hidden: true, kind: choice, label: text("Anrede", "Salutation"), options: []option{
 			{"ms", text("Frau", "Ms")}, {"mr", text("Herr", "Mr")}, {"mx", text("ohne Anrede", "Mx")},
@@ -116,7 +121,7 @@ var contacts = family{
 
 var companies = family{
 	name: "companies", object: "company", read: "companies:read", write: "companies:write",
-	one: text("Firma", "Company"), many: text("Firmen", "Companies"), icon: "building-2",
+	one: text("Firma", "Company"), many: text("Firmen", "Companies"), icon: "building-2", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
 		{name: "name", hidden: true, kind: textField, label: text("Name", "Name"), max: 200, required: true},
 		{name: "legalForm", kind: textField, label: text("Rechtsform", "Legal form"), max: 200},
@@ -134,7 +139,7 @@ var companies = family{
 
 var tasks = family{
 	name: "tasks", object: "task", read: "tasks:read", write: "tasks:write",
-	one: text("Aufgabe", "Task"), many: text("Aufgaben", "Tasks"), icon: "square-check-big",
+	one: text("Aufgabe", "Task"), many: text("Aufgaben", "Tasks"), icon: "square-check-big", sorts: byDue, mine: "assigneeId", status: "open",
 	fields: concat([]field{
 		{name: "title", hidden: true, kind: textField, label: text("Aufgabe", "Task"), max: 200, required: true},
 		{name: "dueAt", kind: momentField, label: text("Fällig", "Due")},
@@ -153,7 +158,7 @@ var tasks = family{
 
 var documents = family{
 	name: "documents", object: "document", read: "documents:read", write: "documents:write",
-	one: text("Dokument", "Document"), many: text("Dokumente", "Documents"), icon: "file-text",
+	one: text("Dokument", "Document"), many: text("Dokumente", "Documents"), icon: "file-text", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
 		{name: "name", kind: textField, label: text("Name", "Name"), max: 200, required: true},
 		{name: "contactId", kind: reference, to: "contacts", label: text("Kontakt", "Contact")},

@@ -3,6 +3,8 @@ package office
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
+	"strconv"
 
 	"kartei/kit/fault"
 )
@@ -27,21 +29,33 @@ type counted struct {
 // listing is what the address says about a list: which records, and in which order.
 // Addresses of records carry it, so that a record knows the list that it came from.
 type listing struct {
+	family                        *family
 	Q, Sort, Cursor, Tag, Company string
 	Mine                          bool
+	// Back says that the page ends at the cursor, and does not begin there.
+	Back bool
 }
 
-// sorts are the orders of a list. The first one is the default.
-var sorts = []option{
-	{"-updatedAt", text("zuletzt geändert", "recently changed")},
-	{"updatedAt", text("zuerst geändert", "changed first")},
-}
+// The orders of lists. The first one of a family is its default.
+var (
+	byName = []option{
+		{"name", text("nach Name", "by name")},
+		{"-updatedAt", text("zuletzt geändert", "recently changed")},
+	}
+	byDue = []option{
+		{"dueAt", text("nach Fälligkeit", "by due date")},
+		{"-updatedAt", text("zuletzt geändert", "recently changed")},
+	}
+)
 
 // listingOf reads the address of a page.
-func listingOf(q url.Values) listing {
-	l := listing{Q: q.Get("q"), Sort: first(q.Get("sort"), sorts[0].value), Cursor: q.Get("cursor"), Tag: q.Get("tag"), Company: q.Get("companyId"), Mine: q.Get("mine") != ""}
-	if l.Sort != sorts[0].value && l.Sort != sorts[1].value {
-		l.Sort = sorts[0].value
+func (f *family) listingOf(q url.Values) listing {
+	l := listing{
+		family: f, Q: q.Get("q"), Sort: q.Get("sort"), Cursor: q.Get("cursor"), Tag: q.Get("tag"), Company: q.Get("companyId"),
+		Mine: q.Get("mine") != "", Back: q.Get("back") != "",
+	}
+	if !slices.ContainsFunc(f.sorts, func(o option) bool { return o.value == l.Sort }) {
+		l.Sort = f.sorts[0].value
 	}
 	return l
 }
@@ -54,11 +68,14 @@ func (l listing) query() url.Values {
 			q.Set(name, value)
 		}
 	}
-	if l.Sort != sorts[0].value {
+	if l.Sort != l.family.sorts[0].value {
 		q.Set("sort", l.Sort)
 	}
 	if l.Mine {
 		q.Set("mine", "1")
+	}
+	if l.Back {
+		q.Set("back", "1")
 	}
 	return q
 }
@@ -71,38 +88,63 @@ func (l listing) at(path string) string {
 	return path
 }
 
-// from returns the listing that begins at a cursor.
-func (l listing) from(cursor string) listing {
-	l.Cursor = cursor
+// from returns the listing that begins at a cursor, or that ends there.
+func (l listing) from(cursor string, back bool) listing {
+	l.Cursor, l.Back = cursor, back
 	return l
 }
 
-// parameters returns the parameters of the row that lists. The API knows a search
-// without an order, because hits are ordered by how well they match.
+// parameters returns the parameters of the row that lists. A search has no order,
+// because hits are ordered by how well they match.
 func (l listing) parameters(me string) url.Values {
 	q := l.filters(me)
-	q.Set("limit", "50")
+	q.Set("limit", strconv.Itoa(pageSize))
 	if l.Q == "" {
 		q.Set("sort", l.Sort)
 	}
 	if l.Cursor != "" {
 		q.Set("cursor", l.Cursor)
 	}
+	if l.Back {
+		q.Set("back", "true")
+	}
 	return q
 }
 
-// filters returns the parameters that the row that counts takes too.
+// filters returns the parameters that the row that counts takes too. A search takes
+// no filter.
 func (l listing) filters(me string) url.Values {
+	if l.Q != "" {
+		return url.Values{"q": {l.Q}}
+	}
 	q := url.Values{}
-	for name, value := range map[string]string{"q": l.Q, "tag": l.Tag, "companyId": l.Company} {
+	for name, value := range map[string]string{"tag": l.Tag, "companyId": l.Company} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
 	if l.Mine {
-		q.Set("ownerId", me)
+		q.Set(l.family.mine, me)
+	}
+	if l.family.status != "" {
+		q.Set("status", l.family.status)
 	}
 	return q
+}
+
+// newer and older return the neighbouring pages, or false at an end.
+func (l recordList) newer() (listing, bool) {
+	if l.listing.Back {
+		return l.listing.from(l.next, true), l.next != ""
+	}
+	return l.listing.from(l.listing.Cursor, true), l.listing.Cursor != ""
+}
+
+func (l recordList) older() (listing, bool) {
+	if l.listing.Back {
+		return l.listing.from(l.listing.Cursor, false), true
+	}
+	return l.listing.from(l.next, false), l.next != ""
 }
 
 // recordList is a list of records as a page shows it.
@@ -135,7 +177,9 @@ func (f *family) list(v *request, l listing) (recordList, error) {
 	if err != nil {
 		return out, err
 	}
-	out.next = page.NextCursor
+	if page.HasMore {
+		out.next = page.NextCursor
+	}
 	for _, raw := range page.Data {
 		row, err := flatten(raw)
 		if err != nil {

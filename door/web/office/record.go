@@ -62,7 +62,7 @@ func (v *request) record(f *family, id string) view {
 			return err
 		},
 		func() (err error) {
-			p.list, err = f.list(v, listingOf(v.URL.Query()))
+			p.list, err = f.list(v, f.listingOf(v.URL.Query()))
 			return err
 		},
 		func() (err error) {
@@ -71,13 +71,13 @@ func (v *request) record(f *family, id string) view {
 		},
 	}
 	if f != &tasks && f != &documents {
-		reads = append(reads, refer(&tasks, f.object+"Id", &p.tasks, "-updatedAt"))
+		reads = append(reads, refer(&tasks, f.object+"Id", &p.tasks, "dueAt"))
 	}
 	if f != &documents {
-		reads = append(reads, refer(&documents, f.object+"Id", &p.documents, "-updatedAt"))
+		reads = append(reads, refer(&documents, f.object+"Id", &p.documents, "name"))
 	}
 	if f == &companies {
-		reads = append(reads, refer(&contacts, "companyId", &p.contacts, "-updatedAt"))
+		reads = append(reads, refer(&contacts, "companyId", &p.contacts, "name"))
 	}
 	if err := together(reads...); err != nil {
 		return v.failed(err)
@@ -142,12 +142,12 @@ func (v *request) referring(f *family, member, id, order string) ([]values, erro
 // showList serves the list of a family.
 func showList(f *family) func(*request) view {
 	return func(v *request) view {
-		l, err := f.list(v, listingOf(v.URL.Query()))
+		l, err := f.list(v, f.listingOf(v.URL.Query()))
 		if err != nil && !fault.Is(err, fault.CursorMismatch) {
 			return v.failed(err)
 		}
 		if err != nil { // an address of yesterday: the list begins anew
-			return v.seeOther(listingOf(v.URL.Query()).from("").at("/" + f.name))
+			return v.seeOther(f.listingOf(v.URL.Query()).from("", false).at("/" + f.name))
 		}
 		return v.ok(f.many.In(v.words.Language), f.name, listView(v, l))
 	}

@@ -208,7 +208,7 @@ func filters(v *request, l recordList) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, o := range sorts {
+		for _, o := range l.family.sorts {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<option value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1512,7 +1512,7 @@ func value(v *request, p recordPage, m field) templ.Component {
 			}
 		case tagsField:
 			templ_7745c5c3_Err = look.Chips(m.label.In(v.words.Language), lines(p.record[m.name]), func(tag string) templ.SafeURL {
-				return v.look().To(listing{Sort: sorts[0].value, Tag: tag}.at("/" + p.family.name))
+				return v.look().To(p.family.tagged(tag).at("/" + p.family.name))
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -14,7 +14,7 @@ func showToday(v *request) view {
 	p := today{names: map[string]string{}}
 	if v.session.may(tasks.read) {
 		page, err := ask[listed](v, "tasks.list", arguments{query: url.Values{
-			"assigneeId": {v.session.Principal.ID}, "status": {"open"}, "limit": {"20"},
+			"assigneeId": {v.session.Principal.ID}, "status": {"open"}, "sort": {"dueAt"}, "limit": {"20"},
 		}})
 		if err != nil {
 			return v.failed(err)
