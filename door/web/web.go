@@ -271,7 +271,7 @@ func (c *content) serve(w http.ResponseWriter, r *http.Request, status int) {
 	header := w.Header()
 	header.Add("Vary", "Accept-Encoding")
 	body, etag := c.body, `"`+c.etag+`"`
-	if acceptsGzip(r.Header.Get("Accept-Encoding")) && len(c.gzipped) < len(c.body) {
+	if fault.AcceptsGzip(r.Header.Get("Accept-Encoding")) && len(c.gzipped) < len(c.body) {
 		body, etag = c.gzipped, `"`+c.etag+`-gz"`
 		header.Set("Content-Encoding", "gzip")
 	}
@@ -301,18 +301,6 @@ func matches(header, etag string) bool {
 		tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
 		if tag == etag || tag == "*" {
 			return true
-		}
-	}
-	return false
-}
-
-// acceptsGzip reports whether an Accept-Encoding header names gzip and allows
-// it.
-func acceptsGzip(header string) bool {
-	for part := range strings.SplitSeq(header, ",") {
-		name, params, _ := strings.Cut(part, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			return fault.Quality(params) > 0
 		}
 	}
 	return false

@@ -39,3 +39,15 @@ func Quality(parameters string) float64 {
 	}
 	return 1
 }
+
+// AcceptsGzip reports whether an Accept-Encoding header names gzip and allows
+// it.
+func AcceptsGzip(header string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		name, params, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			return Quality(params) > 0
+		}
+	}
+	return false
+}

@@ -58,12 +58,14 @@ type field struct {
 	options []option
 	// to is the family that a reference names, or people.
 	to string
-	// once says that the value cannot be removed.
+	// required says that the value cannot be removed.
 	required bool
 	// restricted says that only the owner and admins change the member.
 	restricted bool
-	// fact is false for members that the list of facts does not show.
+	// hidden leaves the member out of the list of facts.
 	hidden bool
+	// unasked leaves it out of forms too: only acts change it.
+	unasked bool
 }
 
 // option is a value of a choice.
@@ -142,6 +144,9 @@ var tasks = family{
 	one: text("Aufgabe", "Task"), many: text("Aufgaben", "Tasks"), icon: "square-check-big", sorts: byDue, mine: "assigneeId", status: "open",
 	fields: concat([]field{
 		{name: "title", hidden: true, kind: textField, label: text("Aufgabe", "Task"), max: 200, required: true},
+		{name: "status", hidden: true, unasked: true, kind: choice, label: text("Stand", "Status"), required: true, options: []option{
+			{"open", text("offen", "open")}, {"completed", text("erledigt", "done")},
+		}},
 		{name: "dueAt", kind: momentField, label: text("Fällig", "Due")},
 		{name: "assigneeId", kind: reference, to: "people", label: text("Wer", "Assignee")},
 		{name: "priority", kind: choice, label: text("Dringlichkeit", "Priority"), required: true, options: []option{

@@ -26,5 +26,5 @@ func setHeaders(h http.Header, nonce string) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-	h.Set("Vary", "Cookie, Accept-Language, HX-Request")
+	h.Set("Vary", "Cookie, Accept-Language, Accept-Encoding, HX-Request")
 }

@@ -1,6 +1,7 @@
 package office_test
 
 import (
+	"fmt"
 	"html"
 	"io"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -264,5 +266,84 @@ func TestForeignRecordsAreNotFound(t *testing.T) {
 		}
 		jan.get("/contacts").want(200)
 		ida.get("/contacts").want(200, "Geheim")
+	})
+}
+
+// TestTaskOnPages makes a task with a due date, completes it, and takes that back.
+func TestTaskOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		path := b.get("/tasks/new").want(200).send("/tasks/new", "title", "Klage prüfen", "dueAt", "2026-11-03T10:00").want(303).Location
+		b.get("/tasks").want(200, "Klage prüfen", "morgen")
+		// The clock of the office is in Berlin, so ten o'clock is nine in UTC.
+		b.get(path).want(200, "morgen 10:00", `datetime="2026-11-03T09:00:00Z"`)
+		b.get(path+"/edit").want(200, `value="2026-11-03T10:00"`).send(path, "title", "Klage lesen").want(303)
+
+		done := b.do("POST", path+"/complete", b.get(path).fields(path+"/complete"), "HX-Request", "true").want(200, "„Klage lesen“ erledigt.", "Rückgängig")
+		if got := b.get("/tasks").want(200).main(); strings.Contains(got, "Klage lesen") {
+			t.Error("a task that is done is still in the list")
+		}
+		done.Body = done.Body[strings.LastIndex(done.Body, `class="toast `):]
+		done.send(path).want(303)
+		b.get("/tasks").want(200, "Klage lesen", "morgen")
+	})
+}
+
+// TestListBothWays leafs through a list by name, to its end and back.
+func TestListBothWays(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := open(t, apitest.New(t, d), access.Member)
+		for i := range 120 {
+			b.get("/companies/new").send("/companies/new", "name", fmt.Sprintf("Firma %03d", (i*37)%120)).want(303)
+		}
+		var pages []string
+		next := "/companies"
+		for next != "" {
+			p := b.get(next).want(200)
+			names := regexp.MustCompile(`Firma \d{3}`).FindAllString(p.main(), -1)
+			pages = append(pages, strings.Join(names, " "))
+			next = p.link("next")
+			if next == "" {
+				for back := len(pages) - 2; back >= 0; back-- {
+					p = b.get(p.link("prev")).want(200)
+					if got := strings.Join(regexp.MustCompile(`Firma \d{3}`).FindAllString(p.main(), -1), " "); got != pages[back] {
+						t.Errorf("page %d, on the way back: %s, want %s", back, got, pages[back])
+					}
+				}
+				if p.link("prev") != "" {
+					t.Error("the first page leads further back")
+				}
+			}
+		}
+		all := strings.Fields(strings.ReplaceAll(strings.Join(pages, " "), "Firma ", ""))
+		if len(pages) != 3 || len(all) != 120 || !slices.IsSorted(all) {
+			t.Errorf("%d pages with %d rows: %s", len(pages), len(all), all)
+		}
+	})
+}
+
+// link returns the address of a link by its relation, or an empty text.
+func (p *page) link(rel string) string {
+	if m := regexp.MustCompile(`rel="` + rel + `" href="([^"]*)"`).FindStringSubmatch(p.Body); m != nil {
+		return html.UnescapeString(m[1])
+	}
+	return ""
+}
+
+// TestViewersSeeNoForms opens the pages of changes as a viewer.
+func TestViewersSeeNoForms(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		path := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg").want(303).Location
+		b.cookie = o.Session(o.As(access.Viewer).Principal)
+		record := b.get(path).want(200, "Berg")
+		for _, refused := range []string{"/contacts/new", path + "/edit", "/companies/new", "/tasks/new"} {
+			b.get(refused).want(403, "Recht")
+		}
+		if strings.Contains(record.main(), path+"/edit") || strings.Contains(b.get("/contacts").main(), "/contacts/new") {
+			t.Error("a viewer is offered a form")
+		}
 	})
 }

@@ -1,6 +1,10 @@
 package office
 
-import "strings"
+import (
+	"strings"
+
+	"kartei/api"
+)
 
 // Page is a row of the list of pages.
 type Page struct {
@@ -9,7 +13,8 @@ type Page struct {
 	// Path is its address, with {id} for an identifier.
 	Path string
 	// Rows are the ids of the rows of both tables that the page may call, with spaces
-	// between them. Every page may call session.get.
+	// between them. Whoever may not call the first one does not see the page. Every
+	// page may call session.get.
 	Rows string
 	// For says who reaches the page, and where.
 	For reach
@@ -38,6 +43,18 @@ func (p *Page) pattern(prefix string) string {
 	return p.Method + " " + prefix + path
 }
 
+// scope returns the right that the first row of the page needs. It is empty for rows
+// of the second table, which decide for themselves.
+func (p *Page) scope() string {
+	row, _, _ := strings.Cut(p.Rows, " ")
+	for i := range api.Operations {
+		if api.Operations[i].ID == row {
+			return api.Operations[i].Scope
+		}
+	}
+	return ""
+}
+
 // Pages is the list of all pages of the application. The menu, the tests of every
 // page, and the table of rights in the guide follow from it.
 var Pages []Page
@@ -48,7 +65,7 @@ func init() {
 		details = listing + " records.history tasks.list documents.list"
 	)
 	Pages = []Page{
-		{"GET", "/", "tasks.list " + listing, inside, showToday},
+		{"GET", "/", "session.get tasks.list " + listing, inside, showToday},
 
 		{"GET", "/signin", "", open, showSignIn},
 		{"POST", "/signin", "signin.password", open, signIn},
@@ -67,7 +84,7 @@ func init() {
 		{"GET", "/contacts/new", "contacts.create " + listing, inside, showForm(&contacts)},
 		{"POST", "/contacts/new", "contacts.create " + listing, inside, createRecord(&contacts)},
 		{"GET", "/contacts/{id}", "contacts.get contacts.list contacts.count " + details, inside, showRecord(&contacts)},
-		{"GET", "/contacts/{id}/edit", "contacts.get contacts.update " + listing, inside, showForm(&contacts)},
+		{"GET", "/contacts/{id}/edit", "contacts.update contacts.get " + listing, inside, showForm(&contacts)},
 		{"POST", "/contacts/{id}", "contacts.update contacts.get " + details, inside, saveRecord(&contacts)},
 		{"POST", "/contacts/{id}/delete", "contacts.delete", inside, deleteRecord(&contacts)},
 
@@ -75,7 +92,7 @@ func init() {
 		{"GET", "/companies/new", "companies.create " + listing, inside, showForm(&companies)},
 		{"POST", "/companies/new", "companies.create " + listing, inside, createRecord(&companies)},
 		{"GET", "/companies/{id}", "companies.get companies.list companies.count contacts.list " + details, inside, showRecord(&companies)},
-		{"GET", "/companies/{id}/edit", "companies.get companies.update " + listing, inside, showForm(&companies)},
+		{"GET", "/companies/{id}/edit", "companies.update companies.get " + listing, inside, showForm(&companies)},
 		{"POST", "/companies/{id}", "companies.update companies.get " + details, inside, saveRecord(&companies)},
 		{"POST", "/companies/{id}/delete", "companies.delete", inside, deleteRecord(&companies)},
 
@@ -83,14 +100,14 @@ func init() {
 		{"GET", "/tasks/new", "tasks.create " + listing, inside, showForm(&tasks)},
 		{"POST", "/tasks/new", "tasks.create " + listing, inside, createRecord(&tasks)},
 		{"GET", "/tasks/{id}", "tasks.get tasks.count " + details, inside, showRecord(&tasks)},
-		{"GET", "/tasks/{id}/edit", "tasks.get tasks.update " + listing, inside, showForm(&tasks)},
+		{"GET", "/tasks/{id}/edit", "tasks.update tasks.get " + listing, inside, showForm(&tasks)},
 		{"POST", "/tasks/{id}", "tasks.update tasks.get " + details, inside, saveRecord(&tasks)},
 		{"POST", "/tasks/{id}/complete", "tasks.complete", inside, completeTask},
 		{"POST", "/tasks/{id}/delete", "tasks.delete", inside, deleteRecord(&tasks)},
 
 		{"GET", "/documents", "documents.list documents.count " + listing, inside, showList(&documents)},
 		{"GET", "/documents/{id}", "documents.get documents.count " + details, inside, showRecord(&documents)},
-		{"GET", "/documents/{id}/edit", "documents.get documents.update " + listing, inside, showForm(&documents)},
+		{"GET", "/documents/{id}/edit", "documents.update documents.get " + listing, inside, showForm(&documents)},
 		{"POST", "/documents/{id}", "documents.update documents.get " + details, inside, saveRecord(&documents)},
 		{"POST", "/documents/{id}/delete", "documents.delete", inside, deleteRecord(&documents)},
 	}

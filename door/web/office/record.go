@@ -118,7 +118,9 @@ func people(history []change) []string {
 }
 
 // has reports whether a family has a member that can be typed.
-func (f *family) has(name string) bool { return slices.Contains(f.names(), name) }
+func (f *family) has(name string) bool {
+	return slices.Contains(f.names(), name) && !f.field(name).unasked
+}
 
 // referring returns the first records of a family that name a record.
 func (v *request) referring(f *family, member, id, order string) ([]values, error) {

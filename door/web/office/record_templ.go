@@ -1957,7 +1957,7 @@ func formView(v *request, f recordForm) templ.Component {
 			}
 		}
 		for _, m := range f.family.fields {
-			if !f.conflicting(m.name) && (!m.restricted || f.mayShare(v)) {
+			if !f.conflicting(m.name) && !m.unasked && (!m.restricted || f.mayShare(v)) {
 				templ_7745c5c3_Err = hidden(wasPrefix+m.name, f.was[m.name]).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -1,6 +1,7 @@
 package office
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -82,6 +83,9 @@ func (v *request) serve() view {
 			return v.failed(err)
 		}
 	}
+	if !v.session.mayOpen(v.page) {
+		return v.failed(&fault.Fault{Code: fault.Forbidden, Detail: &notAllowed})
+	}
 	if v.form != nil && !v.office.tokens.valid(v.form.token, v.session.Principal.ID) {
 		return v.sendAgain(http.StatusUnprocessableEntity, v.words.Say(
 			"Dieses Formular ist älter als einen Tag oder gehört zu einer anderen Anmeldung. Gespeichert wurde noch nichts.",
@@ -89,6 +93,11 @@ func (v *request) serve() view {
 	}
 	return v.page.Serve(v)
 }
+
+// notAllowed is shown in place of a page that needs a right.
+var notAllowed = text(
+	"Dafür fehlt Ihnen das Recht. Eine Administratorin oder ein Administrator Ihres Büros kann es Ihnen geben.",
+	"You do not have the right to do this. An admin of your office can give it to you.")
 
 // show sends a view.
 func (v *request) show(out view) {
@@ -102,14 +111,27 @@ func (v *request) show(out view) {
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.Header().Set("Content-Language", string(v.words.Language))
+	w := io.Writer(v.w)
+	if fault.AcceptsGzip(v.Header.Get("Accept-Encoding")) {
+		v.w.Header().Set("Content-Encoding", "gzip")
+		packer := packers.Get().(*gzip.Writer)
+		defer packers.Put(packer)
+		packer.Reset(v.w)
+		defer packer.Close()
+		w = packer
+	}
 	v.w.WriteHeader(out.status)
 	if v.Method == http.MethodHead {
 		return
 	}
-	if err := out.body.Render(v.Context(), v.w); err != nil && v.Context().Err() == nil {
+	if err := out.body.Render(v.Context(), w); err != nil && v.Context().Err() == nil {
 		v.office.Logger.Error("a page could not be drawn", slog.String("page", v.page.Path), slog.Any("error", err))
 	}
 }
+
+// packers pools the writers of compressed pages. No page has a secret beside what
+// somebody else can choose: tokens of forms differ in every answer.
+var packers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // identify asks who is calling.
 func (v *request) identify() error {

@@ -62,6 +62,12 @@ func (s *session) may(scope string) bool {
 	return found
 }
 
+// mayOpen reports whether the person may see a page.
+func (s *session) mayOpen(p *Page) bool {
+	scope := p.scope()
+	return p.For == open || scope == "" || s.may(scope)
+}
+
 // words returns how the pages speak to the person.
 func (s *session) words(w say.Words) say.Words {
 	w.Language = fault.German
