@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-
-	"kartei/kit/fault"
 )
 
 // pageSize is the number of rows of a list. More than fifty are not read, only
@@ -156,8 +154,6 @@ type recordList struct {
 	next    string
 	// names are the names of the records and people that the rows refer to.
 	names map[string]string
-	// problem is shown in place of the rows.
-	problem *fault.Fault
 }
 
 // list reads a page of a family.
