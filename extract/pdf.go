@@ -101,7 +101,9 @@ func readPDF(in *textio.Input, out *textio.Sink) error {
 	bad := 0
 	for i := range pages {
 		if i > 0 {
-			out.Page()
+			if err := out.Page(); err != nil {
+				return err
+			}
 		}
 		if err := readPage(p, document, i, out); errors.Is(err, textio.ErrFull) {
 			return err
@@ -125,8 +127,8 @@ func loadPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int) (refere
 	flat, err := p.FPDFPage_Flatten(&requests.FPDFPage_Flatten{
 		Page: requests.Page{ByReference: &page.Page}, Usage: requests.FPDFPage_FlattenUsageNormalDisplay,
 	})
-	if err != nil || flat.Result != responses.FPDFPage_FlattenResultSuccess {
-		return page.Page, nil
+	if flattened := err == nil && flat.Result == responses.FPDFPage_FlattenResultSuccess; !flattened {
+		return page.Page, nil // without its forms and notes, which is better than no page
 	}
 	closePage(p, page.Page)
 	if page, err = p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: i}); err != nil {

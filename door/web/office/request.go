@@ -111,21 +111,30 @@ func (v *request) show(out view) {
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.Header().Set("Content-Language", string(v.words.Language))
-	w := io.Writer(v.w)
-	if fault.AcceptsGzip(v.Header.Get("Accept-Encoding")) {
+	packed := fault.AcceptsGzip(v.Header.Get("Accept-Encoding"))
+	if packed {
 		v.w.Header().Set("Content-Encoding", "gzip")
-		packer := packers.Get().(*gzip.Writer)
-		defer packers.Put(packer)
-		packer.Reset(v.w)
-		defer packer.Close()
-		w = packer
 	}
 	v.w.WriteHeader(out.status)
 	if v.Method == http.MethodHead {
 		return
 	}
-	if err := out.body.Render(v.Context(), w); err != nil && v.Context().Err() == nil {
+	draw := out.body.Render
+	if packed {
+		draw = pack(draw)
+	}
+	if err := draw(v.Context(), v.w); err != nil && v.Context().Err() == nil {
 		v.office.Logger.Error("a page could not be drawn", slog.String("page", v.page.Path), slog.Any("error", err))
+	}
+}
+
+// pack returns a drawing whose bytes are compressed.
+func pack(draw func(context.Context, io.Writer) error) func(context.Context, io.Writer) error {
+	return func(ctx context.Context, w io.Writer) error {
+		packer := packers.Get().(*gzip.Writer)
+		defer packers.Put(packer)
+		packer.Reset(w)
+		return errors.Join(draw(ctx, packer), packer.Close())
 	}
 }
 

@@ -82,7 +82,7 @@ func noon(t time.Time) time.Time {
 // Due returns a due date as people say it: "heute 16:00", "morgen", "Do", "20.11.".
 // clock is whether the hour matters.
 func (w Words) Due(t time.Time, clock bool) string {
-	day := ""
+	var day string
 	switch days := w.Days(t); {
 	case days == -1:
 		day = w.Say("gestern", "yesterday")
