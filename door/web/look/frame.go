@@ -15,6 +15,9 @@ type link struct {
 	Here, Last               bool
 }
 
+// has reports whether there is a page at an address.
+func (f Frame) has(path string) bool { return f.Has == nil || f.Has(path) }
+
 // may reports whether the reader may read or write a family.
 func (f Frame) may(family, verb string) bool { return f.May == nil || f.May(family, verb) }
 
@@ -27,13 +30,16 @@ func (f Frame) places() []link {
 		{"tasks", f.Say("Aufgaben", "Tasks"), "square-check-big"},
 		{"documents", f.Say("Dokumente", "Documents"), "file-text"},
 	} {
-		if f.may(p.family, "read") {
+		if f.may(p.family, "read") && f.has("/"+p.family) {
 			places = append(places, link{Address: "/" + p.family, Name: p.name, Icon: p.icon, Here: f.Here == p.family})
 		}
 	}
-	return append(places, link{
-		Address: "/settings/profile", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings", Last: true,
-	})
+	if f.has("/settings/profile") {
+		places = append(places, link{
+			Address: "/settings/profile", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings", Last: true,
+		})
+	}
+	return places
 }
 
 // creatable are the lines of the menu of new records. The keys are the second ones
@@ -46,7 +52,7 @@ func (f Frame) creatable() []link {
 		{"tasks", "/tasks/new", f.Say("Aufgabe", "Task"), "square-check-big", f.Say("c a", "c t")},
 		{"documents", "/documents/new", f.Say("Dokument", "Document"), "upload", f.Say("c d", "c d")},
 	} {
-		if f.may(n.family, "write") {
+		if f.may(n.family, "write") && f.has(n.address) {
 			all = append(all, link{Address: n.address, Name: n.name, Icon: n.icon, Key: n.key})
 		}
 	}

@@ -347,3 +347,30 @@ func TestViewersSeeNoForms(t *testing.T) {
 		}
 	})
 }
+
+// TestLinksLead follows every link from the start page. Each leads to a page.
+func TestLinksLead(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := open(t, apitest.New(t, d), access.Admin)
+		contact := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "tags", "Mandant").want(303).Location
+		b.get("/tasks/new").send("/tasks/new", "title", "Rückruf", "contactId", strings.TrimPrefix(contact, "/contacts/")).want(303)
+		seen := map[string]bool{"/": true}
+		for open := []string{"/", "/sandbox/", "/signin"}; len(open) > 0; open = open[1:] {
+			p := b.get(open[0])
+			if p.Status == 404 {
+				t.Errorf("a link leads to %s, where no page is", open[0])
+			}
+			for _, m := range regexp.MustCompile(`(?:href|action)="(/[^"#]*)`).FindAllStringSubmatch(p.Body, -1) {
+				path := html.UnescapeString(m[1])
+				public := slices.ContainsFunc([]string{"/static/", "/guide", "/docs"}, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+				if !seen[path] && !public && !strings.Contains(m[0], "action=") {
+					seen[path] = true
+					open = append(open, path)
+				}
+			}
+		}
+		if len(seen) < 15 {
+			t.Errorf("only %d addresses were found", len(seen))
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package office
 
 import (
+	"slices"
 	"strings"
 
 	"kartei/api"
@@ -41,6 +42,11 @@ func (p *Page) pattern(prefix string) string {
 		path += "{$}"
 	}
 	return p.Method + " " + prefix + path
+}
+
+// hasPage reports whether there is a page at an address.
+func hasPage(path string) bool {
+	return slices.ContainsFunc(Pages, func(p Page) bool { return p.Method == "GET" && p.Path == path })
 }
 
 // scope returns the right that the first row of the page needs. It is empty for rows

@@ -34,6 +34,7 @@ func (v *request) frame(title, here string) look.Frame {
 		Person: v.session.Principal.Name, Organization: v.session.Organization.Name,
 		OtherOrganizations: len(v.session.Persons) > 1, Bell: v.session.Bell, Query: v.URL.Query().Get("q"),
 		May:     func(family, verb string) bool { return v.session.may(family + ":" + verb) },
+		Has:     hasPage,
 		SignOut: v.mint(),
 	}
 }
