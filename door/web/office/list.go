@@ -130,7 +130,8 @@ func (l listing) filters(me string) url.Values {
 	return q
 }
 
-// newer and older return the neighbouring pages, or false at an end.
+// newer returns the page before this one, or false at the beginning. The API leads
+// there from the cursor of this page: see the parameter back.
 func (l recordList) newer() (listing, bool) {
 	if l.listing.Back {
 		return l.listing.from(l.next, true), l.next != ""
@@ -138,6 +139,7 @@ func (l recordList) newer() (listing, bool) {
 	return l.listing.from(l.listing.Cursor, true), l.listing.Cursor != ""
 }
 
+// older returns the page after this one, or false at the end.
 func (l recordList) older() (listing, bool) {
 	if l.listing.Back {
 		return l.listing.from(l.listing.Cursor, false), true

@@ -12,7 +12,7 @@ type conflict struct {
 	Base, Theirs, Mine string
 }
 
-// merged is the result of a merge by member.
+// merged is the result of merge.
 type merged struct {
 	// Values are those of the record after the merge, as far as the form has them. A
 	// member in conflict has their value.

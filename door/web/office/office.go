@@ -79,7 +79,7 @@ func cookieOf(base string) (name string, secure bool) {
 	return "kartei", false
 }
 
-// mayRefuseToSignIn returns true for a request whose cookie would travel without
+// unprotected reports whether the cookie of a session would travel without
 // encryption: the instance has no TLS, and the browser is not on this machine.
 func (h *handler) unprotected(r *http.Request) bool {
 	if h.secure || r.TLS != nil {
