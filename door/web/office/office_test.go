@@ -374,3 +374,31 @@ func TestLinksLead(t *testing.T) {
 		}
 	})
 }
+
+// TestEditInPlace changes one member in its place. A refusal and a conflict become
+// forms of all members, which keep the others.
+func TestEditInPlace(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := open(t, apitest.New(t, d), access.Member)
+		path := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "mobile", "1", "email", "a@example.com", "jobTitle", "Richterin").want(303).Location
+		b.get(path+"?edit=mobile").want(200).send(path, "mobile", "2").want(303)
+		b.get(path).want(200, `tel:2"`, "a@example.com", "Richterin")
+
+		b.get(path+"?edit=email").send(path, "email", "nobody").want(422, `value="nobody"`, "Richterin").send(path, "email", "b@example.com").want(303)
+		b.get(path).want(200, `tel:2"`, "b@example.com", "Richterin")
+
+		late := b.get(path + "?edit=mobile")
+		b.get(path+"?edit=mobile").send(path, "mobile", "3").want(303)
+		b.get(path+"?edit=jobTitle").send(path, "jobTitle", "Notarin").want(303)
+		late.send(path, "mobile", "4").want(409, "Notarin").send(path).want(303)
+		b.get(path).want(200, `tel:4"`, "b@example.com", "Notarin", "Berg")
+
+		// With a script the answer is the page, with a note that takes the change back.
+		form := b.get(path + "?edit=mobile").fields(path)
+		form.Set("mobile", "5")
+		page := b.do("POST", path, form, "HX-Request", "true").want(200, `tel:5"`, "Mobil geändert.", "Rückgängig")
+		page.Body = page.Body[strings.LastIndex(page.Body, `class="toast `):]
+		page.send(path).want(303)
+		b.get(path).want(200, `tel:4"`)
+	})
+}

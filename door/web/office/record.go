@@ -253,6 +253,7 @@ func saveRecord(f *family) func(*request) view {
 			for name, value := range s.Merge.Values {
 				form.typed[name] = value
 			}
+			form.complete(s.Record)
 			return v.draw(form, http.StatusConflict)
 		}
 		return v.done("/"+f.name+"/"+id, v.changeNote(f, id, s))
@@ -262,11 +263,28 @@ func saveRecord(f *family) func(*request) view {
 // refusedForm draws a form again, with everything that was typed, and says why it
 // was not stored.
 func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
+	if form.id != "" {
+		record, err := v.get(form.family, form.id)
+		if err != nil {
+			return v.failed(f)
+		}
+		form.complete(record)
+	}
 	form.problem, form.wrong = f, fieldTexts(f, v.words.Language)
 	if f.Code == fault.IdempotencyPayloadMismatch { // sent once, then changed and sent again
 		form.token = v.mint()
 	}
 	return v.draw(form, f.Code.Status())
+}
+
+// complete adds the members that were not typed, as they are stored: a form of one
+// member becomes one of all, which must not clear the others.
+func (f *recordForm) complete(record values) {
+	for _, name := range f.family.names() {
+		if _, typed := f.typed[name]; !typed {
+			f.typed[name], f.was[name] = record[name], record[name]
+		}
+	}
 }
 
 // decided returns the values that were typed. In a form with conflicts, a field
