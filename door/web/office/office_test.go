@@ -387,6 +387,12 @@ func TestEditInPlace(t *testing.T) {
 		b.get(path+"?edit=email").send(path, "email", "nobody").want(422, `value="nobody"`, "Richterin").send(path, "email", "b@example.com").want(303)
 		b.get(path).want(200, `tel:2"`, "b@example.com", "Richterin")
 
+		// A form without a revision overwrites nothing unseen.
+		blind := b.get(path + "?edit=mobile")
+		blind.send(path, "revision", "", "was.mobile", "0", "mobile", "9").want(409)
+		blind.send(path, "revision", "", "mobile", "2").want(303)
+		b.get(path).want(200, `tel:2"`)
+
 		late := b.get(path + "?edit=mobile")
 		b.get(path+"?edit=mobile").send(path, "mobile", "3").want(303)
 		b.get(path+"?edit=jobTitle").send(path, "jobTitle", "Notarin").want(303)

@@ -329,7 +329,7 @@ func completeTask(v *request) view {
 // deleteRecord erases a record. The dialog before it said that this is final.
 func deleteRecord(f *family) func(*request) view {
 	return func(v *request) view {
-		a := v.do(f.name+".delete", arguments{id: v.PathValue("id"), match: v.form.revision, once: v.form.token})
+		a := v.do(f.name+".delete", arguments{id: v.PathValue("id"), match: max(v.form.revision, 1), once: v.form.token})
 		switch {
 		case a.is(fault.NotFound): // somebody else was quicker, or it was sent twice
 		case a.is(fault.PreconditionFailed):

@@ -32,10 +32,12 @@ type request struct {
 	// session describes the caller. It is empty on pages for everyone.
 	session session
 	words   say.Words
-	// naming guards maps of names while calls run side by side.
+	// naming guards names and broken while calls run side by side.
 	naming sync.Mutex
 	// form is the submitted form of a POST.
 	form *form
+	// broken is the id of a call that failed by an error of the program.
+	broken string
 }
 
 // view is what a page answers with: a status and a component, or a redirect.
@@ -191,6 +193,11 @@ func (v *request) do(row string, args arguments) answer {
 	r, err := api.Send(v.Context(), v.office.API, by, row, api.Arguments{ID: args.id, Query: args.query, Body: args.body})
 	if err != nil {
 		return answer{&api.Response{Status: 500, Fault: fault.From(err)}}
+	}
+	if r.Fault != nil && r.Fault.Code == fault.Internal {
+		v.naming.Lock()
+		v.broken = strings.Join(r.Header["Request-Id"], "")
+		v.naming.Unlock()
 	}
 	return answer{r}
 }

@@ -26,7 +26,7 @@ type saved struct {
 }
 
 // save stores the values that were typed. was has the values that the person saw,
-// at a revision. If the record has another revision by now, both changes are merged
+// at a revision; a form without one is of the first. If the record has another revision by now, both changes are merged
 // by member (see merge).
 func (v *request) save(f *family, id string, was, typed values, revision int64) (saved, error) {
 	var out saved
@@ -37,7 +37,7 @@ func (v *request) save(f *family, id string, was, typed values, revision int64) 
 			out.Record, err = v.get(f, id)
 			return out, err
 		}
-		a := v.do(f.name+".update", arguments{id: id, body: typed.patch(out.Changed), match: revision, once: attemptKey(v.form.token, attempt)})
+		a := v.do(f.name+".update", arguments{id: id, body: typed.patch(out.Changed), match: max(revision, 1), once: attemptKey(v.form.token, attempt)})
 		switch {
 		case a.is(fault.PreconditionFailed):
 		case a.Fault != nil:

@@ -127,6 +127,7 @@ func (v *request) failed(err error) view {
 			p.Again = v.again(v.form.token)
 		}
 	case fault.Internal:
+		p.RequestID = v.broken
 		v.office.Logger.Error("a page failed", "page", v.page.Path, "error", err)
 	}
 	return v.problem(f.Code.Status(), p)
