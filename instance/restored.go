@@ -29,7 +29,9 @@ var aboutAccess = []string{"account", "invitation", "key", "organization", "pers
 // calls it before it replaces a database, and Lost afterwards. If there is no
 // readable database, it returns none.
 func Acts(ctx context.Context, store *config.Store) ([]audit.Line, error) {
-	d, done, err := openData(ctx, store, begun)
+	// The state of migrations is not asked, because asking makes a table: a database
+	// that is still empty would no longer be one.
+	d, done, err := openData(ctx, store, func(context.Context, db.DB) error { return nil })
 	if err != nil {
 		return nil, err
 	}
