@@ -35,7 +35,7 @@ func TestAuthenticate(t *testing.T) {
 			}
 			want := &access.Credential{
 				ID: key.ID, Kind: access.Key, Short: key.KidShort, Environment: access.Test, VersionPin: versions[0], ExpiresAt: key.ExpiresAt,
-				Duties: access.Duties{Gate: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+				Duties: access.Duties{Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
 			}
 			if diff := cmp.Diff(want, a.Credential()); diff != "" {
 				t.Error(diff)

@@ -202,7 +202,7 @@ func (a *Actor) Gate(changes bool) error {
 	switch kind := a.credential.Kind; {
 	case o.State == Open, kind == Operator, kind == Anonymous:
 		return nil
-	case a.credential.Duties.Person && !changes && (o.State == Closed || a.role == Admin):
+	case a.credential.Duties.Person && !changes && (o.State == Closed || o.State == Deleting && a.role == Admin):
 		return nil
 	case a.credential.Duties.Person && o.State == Deleting:
 		return closedBecause(&onlyAdmins)
