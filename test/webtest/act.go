@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -31,11 +32,19 @@ const (
 	Up        = kb.ArrowUp
 )
 
+// asPressed makes a key go down as a keyboard does it. Only then does a script that
+// takes the key keep the browser from acting on it too.
+func asPressed(p *input.DispatchKeyEventParams) {
+	if p.Type == kb.KeyDown {
+		p.Type = input.DispatchKeyEventTypeRawKeyDown
+	}
+}
+
 // Press presses keys, one after the other. They go to the focused element.
 func (tab *Tab) Press(keys string) {
 	tab.t.Helper()
 	tab.Effort.Keys += utf8.RuneCountInString(keys)
-	tab.must("keys", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(keys)) })
+	tab.must("keys", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(keys, asPressed)) })
 }
 
 // Control presses a key together with Control.
@@ -60,7 +69,7 @@ func (tab *Tab) chord(key string, modifiers ...chromedp.Modifier) {
 	tab.t.Helper()
 	tab.Effort.Keys++
 	tab.must("keys", func(ctx context.Context) error {
-		return chromedp.Do(ctx, chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...)))
+		return chromedp.Do(ctx, chromedp.KeyEvent(key, asPressed, chromedp.KeyModifiers(modifiers...)))
 	})
 }
 
@@ -68,7 +77,7 @@ func (tab *Tab) chord(key string, modifiers ...chromedp.Modifier) {
 func (tab *Tab) Type(text string) {
 	tab.t.Helper()
 	tab.Effort.Typed += utf8.RuneCountInString(text)
-	tab.must("type", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(text)) })
+	tab.must("type", func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.KeyEvent(text, asPressed)) })
 }
 
 // Click clicks the first element that a selector matches, or taps it.
