@@ -119,7 +119,7 @@ func TestCopy(t *testing.T) {
 	server := httptest.NewServer(newHandler(t))
 	t.Cleanup(server.Close)
 	tab := browser.Tab(webtest.View{Width: 1440})
-	tab.Open(server.URL + "/?lang=en")
+	tab.Open(server.URL + "/about?lang=en")
 	webtest.Eval[any](tab, `navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }, null`)
 	want := `curl -H "Authorization: Bearer $KARTEI_KEY" ` + base + "/v1/me"
 	tab.Click("button.copy")
