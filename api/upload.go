@@ -3,10 +3,12 @@ package api
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 
 	"kartei/kit/fault"
 	"kartei/store/blob"
+	"kartei/upload"
 )
 
 // Uploads receives files at the addresses of upload sessions, which are outside
@@ -21,6 +23,7 @@ type Uploads struct {
 type FileReceiver interface {
 	Open(token, method string, header map[string][]string) (blob.Upload, error)
 	Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error
+	Take(ctx context.Context, granted blob.Upload, credential string, body io.Reader, announced int64) error
 }
 
 // Incoming is a request with a file, as its door passes it.
@@ -59,13 +62,40 @@ func (u *Uploads) receive(ctx context.Context, in *Incoming) error {
 	if err != nil {
 		return err
 	}
+	return u.transfer(granted, in, func(body io.Reader) error { return u.Receiver.Receive(ctx, granted, body, in.Size) })
+}
+
+// Take receives a file for an upload session of a caller who is signed in. It needs
+// no address, so it also takes files that go on to a bucket. If a document is being
+// made of the file already, nothing is read, and the operation is returned.
+func (u *Uploads) Take(ctx context.Context, by Caller, session string, in *Incoming) (operation string, err error) {
+	ticket, err := Call[upload.Ticket](ctx, u.API, by, "uploads.open", Arguments{Body: map[string]string{"id": session}})
+	if err != nil || ticket.Operation != "" {
+		return ticket.Operation, err
+	}
+	granted := ticket.Granted()
+	err = u.transfer(granted, in, func(body io.Reader) error {
+		return u.Receiver.Take(ctx, granted, ticket.Credential, body, in.Size)
+	})
+	if err == nil {
+		return "", nil
+	}
+	f := fault.From(explain(err))
+	if f.Code == fault.Internal {
+		u.API.logger.Error("internal error", slog.String("operation", uploadInstance), slog.Any("error", f.Cause))
+	}
+	return "", f
+}
+
+// transfer receives a file, and counts it among the files in transit.
+func (u *Uploads) transfer(granted blob.Upload, in *Incoming, receive func(io.Reader) error) error {
 	transfer, err := u.API.Transfer(granted.Organization(), Up)
 	if err != nil {
 		return err
 	}
 	how := Failed // after a panic
 	defer func() { transfer.End(how) }()
-	err = u.Receiver.Receive(ctx, granted, &counted{in.Body, transfer}, in.Size)
+	err = receive(&counted{in.Body, transfer})
 	how = ended(err, in.Broken())
 	return err
 }

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -84,8 +85,15 @@ func first(values []string) string {
 // remembers the reason. announced is the size that the request names, or -1. If
 // it differs from the session's size, nothing is read.
 func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error {
+	return r.Take(ctx, granted, "", body, announced)
+}
+
+// Take is Receive for a caller with a credential of their own, which may differ
+// from the one that began the session: a person may have signed in anew. An empty
+// credential stands for the one of the session.
+func (r *Receiver) Take(ctx context.Context, granted blob.Upload, credential string, body io.Reader, announced int64) error {
 	number, name := granted.Organization(), path.Base(granted.Name)
-	if s, err := r.state(ctx, number, name); err != nil || s != Pending {
+	if s, err := r.state(ctx, number, name, credential); err != nil || s != Pending {
 		return errors.Join(err, s.fault())
 	}
 	var err error
@@ -110,7 +118,7 @@ func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Rea
 	if refused != nil {
 		return refused
 	}
-	s, err := r.state(ctx, number, name)
+	s, err := r.state(ctx, number, name, credential)
 	if err != nil { // the state is unknown, and an earlier file may have been acknowledged
 		return err
 	}
@@ -135,12 +143,12 @@ const withdrawn Status = "withdrawn"
 // state returns Pending while a session accepts its file, else Consumed,
 // Expired or withdrawn. The address of a session is a credential of its own,
 // which must not outlive the rights of the one that opened it.
-func (r *Receiver) state(ctx context.Context, organization int64, name string) (s Status, err error) {
+func (r *Receiver) state(ctx context.Context, organization int64, name, credential string) (s Status, err error) {
 	err = r.DB.Read(ctx, func(tx db.Tx) error {
 		now := clock.Now(r.Clock)
-		var credential, operation string
+		var begun, operation string
 		err := tx.QueryRow(ctx, `select key_id, operation from uploads where organization = $1 and id = $2 and expires_at > $3`,
-			organization, name, now).Scan(&credential, &operation)
+			organization, name, now).Scan(&begun, &operation)
 		switch {
 		case errors.Is(err, db.ErrNoRows):
 			s = Expired
@@ -151,7 +159,7 @@ func (r *Receiver) state(ctx context.Context, organization int64, name string) (
 			s = Consumed
 			return nil
 		}
-		allowed, err := r.Access.Allows(ctx, tx, organization, credential, "documents:write", now)
+		allowed, err := r.Access.Allows(ctx, tx, organization, cmp.Or(credential, begun), "documents:write", now)
 		if s = withdrawn; allowed {
 			s = Pending
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"kartei/api"
+	"kartei/door/transfer"
 	"kartei/kit/fault"
 )
 
@@ -72,7 +73,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	response := h.api.Do(r.Context(), request, w.Header())
 	if response.File != nil {
-		sendFile(w, r, response.File)
+		transfer.Send(w, r, response.File)
 		return
 	}
 	if response.Body != nil {

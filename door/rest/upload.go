@@ -3,9 +3,9 @@ package rest
 import (
 	"net/http"
 	"strconv"
-	"time"
 
 	"kartei/api"
+	"kartei/door/transfer"
 )
 
 // UploadPrefix is the path that takes the files of upload sessions if local
@@ -15,14 +15,12 @@ const UploadPrefix = "/uploads/"
 // UploadHandler serves everything below UploadPrefix.
 func UploadHandler(u *api.Uploads) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		control := http.NewResponseController(w)
-		control.SetWriteDeadline(time.Time{}) // no deadline until there is an answer
-		body := &pacedReader{r.Body, &pace{deadline: control.SetReadDeadline}}
+		body := transfer.Body(w, r)
 		answer := u.Receive(r.Context(), &api.Incoming{
 			Token: r.URL.Path[len(UploadPrefix):], Method: r.Method, Header: r.Header, Body: body, Size: r.ContentLength,
-			Broken: func() bool { return body.failed },
+			Broken: body.Broken,
 		}, w.Header())
-		control.SetWriteDeadline(time.Now().Add(patience))
+		transfer.Answer(w)
 		if answer.Body != nil {
 			w.Header().Set("Content-Length", strconv.Itoa(len(answer.Body)))
 		}

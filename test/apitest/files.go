@@ -155,13 +155,16 @@ func (o *Office) Restart() {
 	o.work()
 }
 
+// Uploads returns what receives the files of the office's upload sessions.
+func (o *Office) Uploads() *api.Uploads { return &api.Uploads{API: o.API, Receiver: o.receiver()} }
+
 func (o *Office) receiver() *upload.Receiver {
 	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs(), Access: o.Directory, Addresses: o.Store}
 }
 
 // withUploads adds the address for uploads to the handler.
 func (o *Office) withUploads(calls http.Handler) http.Handler {
-	uploads := rest.UploadHandler(&api.Uploads{API: o.API, Receiver: o.receiver()})
+	uploads := rest.UploadHandler(o.Uploads())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
 			uploads.ServeHTTP(w, r)

@@ -1,4 +1,5 @@
-package rest
+// Package transfer owns files on their way between a client and a door: at the pace of the client, whole or in ranges.
+package transfer
 
 import (
 	"net/http"
@@ -79,9 +80,9 @@ func formatted(digits string, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// sendFile streams a file, or the ranges of it in the request (RFC 9110,
+// Send streams a file, or the ranges of it in the request (RFC 9110,
 // section 14).
-func sendFile(w http.ResponseWriter, r *http.Request, f *api.File) {
+func Send(w http.ResponseWriter, r *http.Request, f *api.File) {
 	control := http.NewResponseController(w)
 	paced := &pacedWriter{w, &pace{deadline: control.SetWriteDeadline, transfer: f}}
 	answer := &fileAnswer{ResponseWriter: paced, status: http.StatusOK}

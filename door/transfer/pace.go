@@ -1,4 +1,4 @@
-package rest
+package transfer
 
 import (
 	"errors"
@@ -69,6 +69,26 @@ type pacedWriter struct {
 
 func (w *pacedWriter) Write(b []byte) (int, error) {
 	return w.step(func() (int, error) { return w.ResponseWriter.Write(b) })
+}
+
+// Body returns the body of a request with a file. The deadlines of the connection
+// follow its bytes from now on; Answer begins that of the answer.
+func Body(w http.ResponseWriter, r *http.Request) *Incoming {
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Time{}) // no deadline until there is an answer
+	return &Incoming{pacedReader{r.Body, &pace{deadline: control.SetReadDeadline}}}
+}
+
+// Incoming is the body of a request with a file.
+type Incoming struct{ pacedReader }
+
+// Broken reports, after a Read failed, whether the client disconnected or is too
+// slow.
+func (b *Incoming) Broken() bool { return b.failed }
+
+// Answer gives the client its time to take the answer to a file.
+func Answer(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience)) // a connection without deadlines does not need one
 }
 
 var _ mover = (*api.File)(nil)
