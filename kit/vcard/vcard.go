@@ -1,0 +1,94 @@
+// Package vcard owns the form in which address books take contacts: vCard 4.0 (RFC 6350).
+package vcard
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// MediaType is that of a file of cards.
+const MediaType = "text/vcard; charset=utf-8"
+
+// Card is a card in the making.
+type Card struct{ b strings.Builder }
+
+// New begins a card of a kind: individual or org.
+func New(kind string) *Card {
+	c := new(Card)
+	c.line("BEGIN:VCARD")
+	c.line("VERSION:4.0")
+	c.line("KIND:" + kind)
+	return c
+}
+
+// Add adds a property with one text, unless the text is empty. name may have
+// parameters: TEL;TYPE=cell.
+func (c *Card) Add(name, text string) {
+	if text != "" {
+		c.line(name + ":" + escaped(text, false))
+	}
+}
+
+// Parts adds a property whose value has parts, such as N or ADR, unless all of them
+// are empty.
+func (c *Card) Parts(name string, parts ...string) {
+	c.joined(name, ";", parts, true)
+}
+
+// List adds a property whose value is a list of texts, such as CATEGORIES.
+func (c *Card) List(name string, texts ...string) {
+	c.joined(name, ",", texts, false)
+}
+
+func (c *Card) joined(name, separator string, texts []string, structured bool) {
+	all, some := make([]string, len(texts)), false
+	for i, t := range texts {
+		all[i] = escaped(t, structured)
+		some = some || t != ""
+	}
+	if some {
+		c.line(name + ":" + strings.Join(all, separator))
+	}
+}
+
+// String returns the whole card.
+func (c *Card) String() string { return c.b.String() + "END:VCARD\r\n" }
+
+// escapes are those of texts (RFC 6350, 3.4). In a part of a value a semicolon ends
+// the part.
+var (
+	escapes     = strings.NewReplacer(`\`, `\\`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
+	escapesPart = strings.NewReplacer(`\`, `\\`, ",", `\,`, ";", `\;`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`)
+)
+
+// escaped returns a text as a line has it. Control characters, which no value may
+// have, are left out.
+func escaped(text string, structured bool) string {
+	if structured {
+		text = escapesPart.Replace(text)
+	} else {
+		text = escapes.Replace(text)
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// longest is how many bytes a line has at most, without its end.
+const longest = 75
+
+// line writes a line, folded where it is too long, and never within a character.
+func (c *Card) line(text string) {
+	for room := longest; len(text) > room; room = longest - 1 {
+		at := room
+		for !utf8.RuneStart(text[at]) {
+			at--
+		}
+		c.b.WriteString(text[:at] + "\r\n ")
+		text = text[at:]
+	}
+	c.b.WriteString(text + "\r\n")
+}
