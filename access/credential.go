@@ -147,6 +147,9 @@ func (d *Directory) Resolve(ctx context.Context, p Presented, from netip.Addr, f
 	case f.ByText == nil:
 		return nil, false, refused(Malformed, Credential{}, 0)
 	}
+	if f.Kind == Session {
+		return d.session(ctx, &f, p, from, fresh)
+	}
 	a, err = d.find(ctx, &f, p.Text, from)
 	return a, false, err
 }
@@ -165,18 +168,18 @@ func Nobody() *Actor { return &nobody }
 // transaction fails with db.ErrStale. With a nil tx, Confirm asks by itself and
 // returns db.ErrStale.
 func (d *Directory) Confirm(ctx context.Context, tx db.Tx, a *Actor) error {
-	if tx != nil {
-		return tx.Expect(ctx, selectGeneration, a.known)
+	if a.key == nil {
+		return d.sessions.confirm(ctx, tx, a.known)
 	}
-	cache, err := d.current(ctx)
-	if err == nil && cache.generation != a.known {
-		err = db.ErrStale
-	}
-	return err
+	return d.keys.confirm(ctx, tx, a.known)
 }
 
-// Used records that a confirmed actor called from an address.
+// Used records that a confirmed actor called from an address. Uses of a session are
+// recorded when it is read from the database, which is once a minute.
 func (d *Directory) Used(a *Actor, from netip.Addr) {
+	if a.key == nil {
+		return
+	}
 	d.succeeded(a.key, source(from.Unmap().WithZone("")), clock.Now(d.clock))
 }
 

@@ -27,7 +27,8 @@ type Options struct {
 	// The default is 30 in a minute.
 	Failures      int
 	FailureWindow time.Duration
-	// Credentials is the number of keys in the cache, by default 10,000.
+	// Credentials is the number of keys, and of sessions, in the caches, by default
+	// 10,000 each.
 	Credentials int
 	// Addresses is the number of addresses that the throttle remembers, by
 	// default 10,000.
@@ -64,13 +65,13 @@ type Directory struct {
 	options Options
 	// shared is true if other processes may change the database. Then every
 	// call asks whether one did.
-	shared      bool
-	finders     map[Scheme]Finder
-	generations generations
-	decoy       [sha256.Size]byte
-	cache       atomic.Pointer[keyCache]
-	throttle    *throttle
-	uses        uses
+	shared   bool
+	finders  map[Scheme]Finder
+	decoy    [sha256.Size]byte
+	keys     cached[*cachedKey]
+	sessions cached[*cachedSession]
+	throttle *throttle
+	uses     uses
 
 	mu sync.Mutex
 	// seen outlives the cache. An administrative act must not block callers who
@@ -93,9 +94,9 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 	dir.Accept(Bearer, Finder{Kind: Key, Prefix: id.Key, ByID: keyByID}) // Authenticate has the texts
 	dir.Accept(Cookie, sessionFinder(selectSession))
 	dir.Accept(SandboxCookie, sessionFinder(selectSandboxSession))
-	dir.generations.read = dir.readGeneration
 	rand.Read(dir.decoy[:])
-	dir.cache.Store(newKeyCache(0, o.Credentials))
+	dir.keys.init(d, selectGeneration, o.Credentials)
+	dir.sessions.init(d, selectSessionGeneration, o.Credentials)
 	return dir
 }
 
@@ -113,43 +114,11 @@ type cachedKey struct {
 	used        atomic.Int64 // the last recorded use, in microseconds
 }
 
-// keyCache holds the keys read from the database since the last administrative
-// act. An act replaces the whole cache, so a read in progress adds to a cache
-// that no longer serves.
-type keyCache struct {
-	generation int64
-	max        int
-	mu         sync.RWMutex
-	byKid      map[string]*cachedKey
-}
-
-func newKeyCache(generation int64, max int) *keyCache {
-	return &keyCache{generation: generation, max: max, byKid: make(map[string]*cachedKey)}
-}
-
-func (c *keyCache) get(kid string) *cachedKey {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.byKid[kid]
-}
-
-// put adds a key. A full cache evicts an arbitrary one.
-func (c *keyCache) put(kid string, cred *cachedKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, known := c.byKid[kid]; !known && len(c.byKid) >= c.max {
-		for other := range c.byKid {
-			delete(c.byKid, other)
-			break
-		}
-	}
-	c.byKid[kid] = cred
-}
-
-// Forget empties the cache of credentials. The Directory calls it after its own
+// Forget empties the caches of credentials. The Directory calls it after its own
 // acts; code that changes the tables in another way must call it.
 func (d *Directory) Forget() {
-	d.cache.Store(newKeyCache(d.cache.Load().generation, d.options.Credentials))
+	d.keys.forget()
+	d.sessions.forget()
 }
 
 // Authenticate returns the actor of an API key. presented is the text after
@@ -176,7 +145,7 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 		return nil, d.refuse(reason, nil, source(from), now)
 	}
 
-	cache := d.cache.Load()
+	cache := d.keys.serving.Load()
 	cred := cache.get(t.kid)
 	if !d.vouched(t.kid, cred, source(from), now) {
 		if left := d.throttle.blocked(source(from), now); left > 0 {
@@ -184,7 +153,7 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 		}
 	}
 	if d.shared {
-		fresh, err := d.current(ctx)
+		fresh, err := d.keys.current(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +194,7 @@ func (d *Directory) recognize(presented string, from netip.Addr) *Actor {
 	if !d.shared || reason != "" {
 		return nil
 	}
-	cred := d.cache.Load().get(t.kid)
+	cred := d.keys.serving.Load().get(t.kid)
 	if cred == nil || d.judge(cred, t, from.Unmap().WithZone(""), clock.Now(d.clock)) != "" {
 		return nil
 	}
@@ -365,24 +334,6 @@ func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
 	seen.Store(new(sightings))
 	d.seen[kid] = seen
 	return seen
-}
-
-// current returns the cache, or an empty one if another process has changed the
-// tables since.
-func (d *Directory) current(ctx context.Context) (*keyCache, error) {
-	cache := d.cache.Load()
-	generation, err := d.generations.now(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if generation <= cache.generation {
-		return cache, nil
-	}
-	fresh := newKeyCache(generation, d.options.Credentials)
-	if d.cache.CompareAndSwap(cache, fresh) {
-		return fresh, nil
-	}
-	return d.cache.Load(), nil
 }
 
 // load reads a key from the database, and returns nil if there is none.

@@ -9,12 +9,9 @@ func Forge(key string) string {
 
 // Sizes returns the numbers of credentials and sightings in memory.
 func (d *Directory) Sizes() (credentials, seen int) {
-	c := d.cache.Load()
-	c.mu.RLock()
-	defer c.mu.RUnlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(c.byKid), len(d.seen)
+	return d.keys.serving.Load().size() + d.sessions.serving.Load().size(), len(d.seen)
 }
 
 // ThrottledAddresses returns the number of addresses in the throttle.

@@ -63,9 +63,18 @@ func (d *Directory) Accept(s Scheme, f Finder) {
 	d.finders[s] = f
 }
 
+// unattended is the key of Unattended in a context.
+type unattended struct{}
+
+// Unattended returns a context for what a page does by itself, while perhaps nobody
+// is in front of it. It keeps no session alive.
+func Unattended(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unattended{}, true)
+}
+
 // find returns the actor of a text, by a finder. Refusals are those of
-// Authenticate. Only keys are cached: every other credential is read anew for
-// each call. Of the texts, only hashes stay in memory.
+// Authenticate. Only keys and sessions are cached: every other credential is read
+// anew for each call. Of the texts, only hashes stay in memory.
 func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip.Addr) (a *Actor, err error) {
 	now, from := d.now(), source(from.Unmap().WithZone(""))
 	sum := sha256.Sum256([]byte(text))
@@ -93,7 +102,7 @@ func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip
 		return nil, d.refuse(reason, a, from, now)
 	}
 	sighted(d.sightingsOf(name), from, now)
-	if f.use != "" && now-p.used >= useResolution {
+	if f.use != "" && now-p.used >= useResolution && ctx.Value(unattended{}) == nil {
 		d.uses.mark(use{f.use, p.ID}, now)
 	}
 	return a, nil

@@ -3,8 +3,6 @@ package access
 import (
 	"context"
 	"sync"
-
-	"kartei/store/db"
 )
 
 // generations counts the administrative acts of all replicas. Every call asks
@@ -62,20 +60,13 @@ func (g *generations) run() {
 	}
 }
 
-func (d *Directory) readGeneration(ctx context.Context) (number int64, err error) {
-	err = d.db.Read(ctx, func(tx db.Tx) error {
-		return tx.QueryRow(ctx, selectGeneration).Scan(&number)
-	})
-	return number, err
-}
-
 // Topic is the notification of administrative acts (see db.Tx.Notify). It
 // spares other replicas a query.
 const Topic = "kartei_access"
 
-// Refresh empties the cache if another replica has changed the tables. No call
-// relies on it, since each one asks for itself.
+// Refresh empties the cache of keys if another replica has changed the tables. No
+// call relies on it, since each one asks for itself.
 func (d *Directory) Refresh(ctx context.Context) error {
-	_, err := d.current(ctx)
+	_, err := d.keys.current(ctx)
 	return err
 }

@@ -118,3 +118,14 @@ func must[T any](v T, err error) T {
 func clockAt(t time.Time) *clock.Fake { return clock.NewFake(t) }
 
 func ptr[T any](v T) *T { return &v }
+
+func TestFoldEmail(t *testing.T) {
+	for address, want := range map[string]string{
+		"Ida@Kanzlei.Example": "ida@kanzlei.example", "MÜLLER@BÜRO.EXAMPLE": "müller@büro.example", "ΣΟΦΙΑ@x.example": "σοφια@x.example",
+		"\u212aim@x.example": "\u212aim@x.example", "\u0130da@x.example": "\u0130da@x.example", "\u2126@x.example": "\u2126@x.example",
+	} {
+		if got := access.FoldEmail(address); got != want || access.FoldEmail(got) != got {
+			t.Errorf("%q becomes %q, want %q", address, got, want)
+		}
+	}
+}

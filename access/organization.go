@@ -15,12 +15,15 @@ type OrganizationInfo struct {
 	Name string `json:"name"`
 	// SandboxID is the id of the sandbox of a live organization, SandboxOf that
 	// of the live organization of a sandbox. The other one is empty.
-	SandboxID string       `json:"sandboxId,omitempty"`
-	SandboxOf string       `json:"sandboxOf,omitempty"`
-	Module    string       `json:"module"`  // on or off
-	Secrecy   string       `json:"secrecy"` // declared or undeclared
-	Level     Level        `json:"level"`
-	State     State        `json:"state"`
+	SandboxID string `json:"sandboxId,omitempty"`
+	SandboxOf string `json:"sandboxOf,omitempty"`
+	Module    string `json:"module"`  // on or off
+	Secrecy   string `json:"secrecy"` // declared or undeclared
+	Level     Level  `json:"level"`
+	State     State  `json:"state"`
+	// Country is where the office is, as ISO 3166-1 writes it: letters and telephone
+	// numbers within it do not name it.
+	Country   string       `json:"country"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	// EraseAt is the time of the erasure in the state deleting, and nil
 	// otherwise.
@@ -52,7 +55,7 @@ func ScanOrganization(row db.Row) (OrganizationInfo, error) {
 	var module, secrecy bool
 	var eraseAt clock.Micros
 	err := row.Scan(&o.Number, &o.ID, &o.Name, &o.Live, &module, &secrecy, &o.Level, &o.State, &o.CreatedAt, &eraseAt,
-		&o.SandboxID, &o.SandboxOf)
+		&o.SandboxID, &o.SandboxOf, &o.Country)
 	if eraseAt > 0 {
 		o.EraseAt = &eraseAt
 	}

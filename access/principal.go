@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -94,8 +95,17 @@ func ScanPrincipal(row db.Row) (PrincipalInfo, error) {
 var ErasedName = fault.Text{DE: "Gelöschte Person", EN: "Erased person"}
 
 // FoldEmail returns a form in which two addresses of the same mailbox are
-// equal.
-func FoldEmail(s string) string { return strings.ToLower(s) }
+// equal. A letter whose small form belongs to another capital stays as it is, such as
+// the Kelvin sign or the Turkish İ: with them an address is that of another mailbox,
+// which somebody else may have.
+func FoldEmail(s string) string {
+	return strings.Map(func(r rune) rune {
+		if small := unicode.ToLower(r); unicode.ToUpper(small) == r {
+			return small
+		}
+		return r
+	}, s)
+}
 
 // PrincipalExists reports whether id is a user or service account of an
 // organization. A sandbox has those of its live organization. Disabled ones

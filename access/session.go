@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"net/netip"
+	"strings"
 	"time"
 
 	"kartei/kit/clock"
@@ -38,7 +40,8 @@ type NewSession struct {
 	Address, Agent string
 }
 
-// maxAgent bounds the stored description of a browser.
+// maxAgent bounds the stored description of a browser, in bytes. It is a header of the
+// browser, which may hold any bytes.
 const maxAgent = 300
 
 const (
@@ -53,6 +56,9 @@ const (
 	selectSessionByID    = sessionColumns + `join organizations o on coalesce(o.sandbox_of, o.number) = s.organization where s.id = $1 and o.number = $2`
 	renewSession         = `update sessions set token_hash = $2, fresh_until = $3 where id = $1 and ended_at = 0`
 	moveSession          = `update sessions set token_hash = $2, organization = $3, principal_id = $4 where id = $1 and ended_at = 0`
+	endSession           = `update sessions set ended_at = $3 where id = $1 and account_id = $2 and ended_at = 0`
+	endOtherSessions     = `update sessions set ended_at = $3 where account_id = $1 and id <> $2 and ended_at = 0`
+	endSessionsOf        = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
 	updateSessionSeen    = `update sessions set last_seen_at = $2 where id = $1 and last_seen_at < $2`
 )
 
@@ -63,9 +69,7 @@ func BeginSession(ctx context.Context, tx db.Tx, now clock.Micros, n NewSession)
 	if n.Trusted {
 		lifetime, idle = TrustedLifetime, TrustedIdle
 	}
-	if len(n.Agent) > maxAgent {
-		n.Agent = n.Agent[:maxAgent]
-	}
+	n.Agent = strings.ToValidUTF8(strings.ReplaceAll(n.Agent[:min(len(n.Agent), maxAgent)], "\x00", ""), "")
 	token, name = NewToken(), id.New(id.Session)
 	_, err = tx.Exec(ctx, insertSession, name, HashToken(token), n.Account, n.Organization, n.Principal, now, now.Add(lifetime),
 		clock.Micros(idle/time.Microsecond), now.Add(SignInFresh), n.Address, n.Agent)
@@ -76,14 +80,81 @@ func BeginSession(ctx context.Context, tx db.Tx, now clock.Micros, n NewSession)
 // time. Requests with the old token are refused.
 func RenewSession(ctx context.Context, tx db.Tx, name string, freshUntil clock.Micros) (token string, err error) {
 	token = NewToken()
-	return token, changed(tx.Exec(ctx, renewSession, name, HashToken(token), freshUntil))
+	return token, changed(changeSessions(ctx, tx, renewSession, name, HashToken(token), freshUntil))
 }
 
 // MoveSession lets a session go on as another person of its account, with a new
 // token.
 func MoveSession(ctx context.Context, tx db.Tx, name string, organization int64, principal string) (token string, err error) {
 	token = NewToken()
-	return token, changed(tx.Exec(ctx, moveSession, name, HashToken(token), organization, principal))
+	return token, changed(changeSessions(ctx, tx, moveSession, name, HashToken(token), organization, principal))
+}
+
+// EndSession ends a session of an account, and reports whether it was still going on.
+func EndSession(ctx context.Context, tx db.Tx, now clock.Micros, account, name string) (bool, error) {
+	n, err := changeSessions(ctx, tx, endSession, name, account, now)
+	return n > 0, err
+}
+
+// EndOtherSessions ends the sessions of an account but one, or all if but is empty.
+func EndOtherSessions(ctx context.Context, tx db.Tx, now clock.Micros, account, but string) error {
+	_, err := changeSessions(ctx, tx, endOtherSessions, account, but, now)
+	return err
+}
+
+// EndSessionsOf ends the sessions of a person who is disabled, or has another role:
+// the browser signs in again and gets another token. Changed must come before.
+func EndSessionsOf(ctx context.Context, tx db.Tx, now clock.Micros, principal string) error {
+	_, err := tx.Exec(ctx, endSessionsOf, principal, now)
+	return err
+}
+
+// changeSessions runs a change after which a token is refused that was accepted
+// before. Every replica then reads its sessions anew. Forget must be called after the
+// transaction, as after Changed.
+func changeSessions(ctx context.Context, tx db.Tx, statement string, args ...any) (int64, error) {
+	if _, err := tx.Exec(ctx, updateSessionGeneration); err != nil {
+		return 0, err
+	}
+	return tx.Exec(ctx, statement, args...)
+}
+
+// cachedSession is a session as the database had it at a time.
+type cachedSession struct {
+	actor *Actor
+	read  clock.Micros
+}
+
+// sessionServes is the time after which a cached session is read anew. So its last use
+// and its end without calls are as exact as without a cache, and within this time no
+// call can find it idle.
+const sessionServes = useResolution
+
+// session returns the actor of a session, from the cache if it can. assumed is as in
+// Resolve. The cache knows hashes of tokens, and the live organization and the sandbox
+// apart.
+func (d *Directory) session(ctx context.Context, f *Finder, p Presented, from netip.Addr, fresh bool) (a *Actor, assumed bool, err error) {
+	name, now, serving := string(p.Scheme)+HashToken(p.Text), d.now(), d.sessions.serving.Load()
+	known := serving.get(name)
+	if d.shared && !known.serves(now) || d.shared && fresh {
+		if serving, err = d.sessions.current(ctx); err != nil {
+			return nil, false, err
+		}
+		known, fresh = serving.get(name), true
+	}
+	if known.serves(now) {
+		return known.actor, d.shared && !fresh, nil
+	}
+	if a, err = d.find(ctx, f, p.Text, from); err == nil && ctx.Value(unattended{}) == nil { // the next call of the person counts as a use
+		a.known = serving.generation
+		serving.put(name, &cachedSession{actor: a, read: now})
+	}
+	return a, false, err
+}
+
+// serves reports whether a session needs not be read anew.
+func (s *cachedSession) serves(now clock.Micros) bool {
+	return s != nil && now >= s.read && now-s.read < sessionServes && now < s.actor.credential.ExpiresAt
 }
 
 // changed returns err, or a conflict if nothing changed.

@@ -17,6 +17,11 @@ import (
 const (
 	selectGeneration = `select number from generations where name = 'access'`
 	updateGeneration = `update generations set number = number + 1 where name = 'access'`
+	// Ends and new tokens of sessions are counted apart, so that a clerk who signs out
+	// empties no cache of keys. What a session may do depends on both counts.
+	selectSessionGeneration = `select cast(sum(number) as bigint) from generations where name in ('access', 'sessions')`
+	updateSessionGeneration = `insert into generations (name, number) values ('sessions', 1)
+		on conflict (name) do update set number = generations.number + 1`
 
 	selectCredential = `select
 			k.id, k.kid <> $1, k.environment, case when k.kid = $1 then k.secret_hash else k.previous_hash end, k.scopes, k.networks, k.version_pin,
@@ -56,7 +61,7 @@ const (
 	// OrganizationColumns begins a query for ScanOrganization; its table is o.
 	OrganizationColumns = `select o.number, o.id, o.name, coalesce(o.sandbox_of, o.number),
 			o.module_on, o.secrecy_declared, o.level, o.state, o.created_at, o.erase_at,
-			coalesce(sandbox.id, ''), coalesce(live.id, '')
+			coalesce(sandbox.id, ''), coalesce(live.id, ''), o.country
 		from organizations o
 		left join organizations sandbox on sandbox.sandbox_of = o.number
 		left join organizations live on live.number = o.sandbox_of`

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"maps"
 	"net/netip"
 	"slices"
@@ -8,8 +9,11 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/account"
+	"kartei/api"
 	"kartei/kit/id"
 	"kartei/settings"
+	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
@@ -88,6 +92,108 @@ func TestCachedCallerIsConfirmed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCachedSessionIsConfirmed checks sessions that this replica has cached, and that
+// another one ends, moves or gives a new token, or whose person or organization it
+// changes: the next call holds to it, whether it reads, changes or is refused early.
+// A session that the act does not concern goes on.
+func TestCachedSessionIsConfirmed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		elsewhere := o
+		if d.Dialect().Name != "sqlite" { // SQLite has one process
+			elsewhere = o.Replica(dbtest.Again(t, d))
+		}
+		boss := o.Session(o.User(access.Admin))
+		bystander := o.Session(o.User(access.Member))
+		asked := func(as string, row string, in any) {
+			t.Helper()
+			if got := ask(t, elsewhere, api.Web, api.Cookie(as, false), row, in); got.Fault != nil {
+				t.Fatalf("%s: %d %s", row, got.Status, got.Body)
+			}
+		}
+		status := func(o *apitest.Office, token string, sandbox bool, way string) int {
+			as := api.Cookie(token, sandbox)
+			switch way {
+			case "read":
+				return get(t, o, as, "/contacts").Status
+			case "create":
+				body := []byte(`{"lastName":"Berg"}`)
+				return o.API.Do(t.Context(), &api.Request{Method: "POST", Path: "/contacts", Door: api.Web, Credential: as,
+					Header: map[string][]string{"Idempotency-Key": {apitest.Fresh()}, "Content-Type": {"application/json"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil }}, nil).Status
+			case "refused early":
+				return o.API.Do(t.Context(), &api.Request{Method: "GET", Path: "/contacts", Query: "limit=many", Door: api.Web, Credential: as}, nil).Status
+			}
+			return ask(t, o, api.Web, as, way, struct{}{}).Status
+		}
+		ways := map[string]int{"read": 200, "create": 201, "refused early": 400, "session.get": 200, "sessions.list": 200}
+		disabled, role := true, access.Viewer
+		for act, do := range map[string]func(person, token, other string){
+			"signed out":       func(_, token, _ string) { asked(token, "signin.out", struct{}{}) },
+			"ended by another": func(_, _, other string) { asked(other, "sessions.end", account.Ending{Others: true}) },
+			"moved":            func(person, token, _ string) { asked(token, "session.switch", account.Switched{Principal: person}) },
+			"disabled": func(person, _, _ string) {
+				asked(boss, "people.set", settings.PrincipalChange{ID: person, Disabled: &disabled})
+			},
+			"another role": func(person, _, _ string) {
+				asked(boss, "people.set", settings.PrincipalChange{ID: person, Role: &role})
+			},
+			"the factors' reset": func(person, _, _ string) {
+				if got := ask(t, elsewhere, api.Admin, api.Local(), "people.resetFactors", access.ByID{ID: person}); got.Fault != nil {
+					t.Fatalf("%d %s", got.Status, got.Body)
+				}
+			},
+			"a new token": func(_, token, _ string) {
+				var s account.Session
+				got := ask(t, elsewhere, api.Web, api.Cookie(token, false), "session.get", struct{}{})
+				if err := json.Unmarshal(got.Body, &s); err != nil {
+					t.Fatal(err)
+				}
+				defer elsewhere.Directory.Forget()
+				if err := elsewhere.DB.Write(t.Context(), func(tx db.Tx) error {
+					_, err := access.RenewSession(t.Context(), tx, s.ID, 0)
+					return err
+				}); err != nil {
+					t.Fatal(err)
+				}
+			},
+		} {
+			for way, works := range ways {
+				for _, sandbox := range []bool{false, true} {
+					person := o.User(access.Member)
+					token, other := o.Session(person), o.Session(person)
+					for range 2 { // from the database, then from the cache
+						if got := status(o, token, sandbox, way); got != works {
+							t.Fatalf("%s, before: %d", way, got)
+						}
+					}
+					do(person, token, other)
+					if got := status(o, token, sandbox, way); got != 401 {
+						t.Errorf("%s, %s, sandbox %t: %d, want 401", act, way, sandbox, got)
+					}
+					if got := status(o, bystander, sandbox, way); got != works {
+						t.Errorf("%s, %s, sandbox %t: a session that it does not concern gets %d", act, way, sandbox, got)
+					}
+				}
+			}
+		}
+		// A right that is taken away without an end of the session.
+		asked(boss, "people.set", settings.PrincipalChange{ID: person(t, o, bystander), Rights: access.Rights{"contacts": access.ReadRight}})
+		if got := status(o, bystander, false, "create"); got != 403 {
+			t.Errorf("a right that was taken away: %d", got)
+		}
+	})
+}
+
+// person returns the person of a session.
+func person(t *testing.T, o *apitest.Office, token string) string {
+	t.Helper()
+	var s account.Session
+	if err := json.Unmarshal(ask(t, o, api.Web, api.Cookie(token, false), "session.get", struct{}{}).Body, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Principal.ID
 }
 
 // TestLostRightStoresNothing checks that a key that lost its right on another

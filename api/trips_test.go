@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -20,6 +21,7 @@ func TestRoundTrips(t *testing.T) {
 	c := o.As(access.Member)
 	id := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 	task := c.Do("POST", "/tasks", `{"title":"Anrufen"}`).Want(201).Text("id")
+	session := api.Cookie(o.Session(c.Principal), true)
 	none := "/contacts/con_" + strings.Repeat("0", 26)
 	revision := 0
 	for _, call := range []struct {
@@ -46,6 +48,16 @@ func TestRoundTrips(t *testing.T) {
 		{"change of nothing there", func() { c.Do("PATCH", none, `{"lastName":"Tal"}`, "If-Match", "*").Want(404) }, 2},
 		{"list", func() { c.Do("GET", "/contacts", nil).Want(200) }, 1},
 		{"me", func() { c.Do("GET", "/me", nil).Want(200) }, 1},
+		{"read by a session", func() {
+			if got := get(t, o, session, "/contacts/"+id); got.Status != 200 {
+				t.Errorf("%d %s", got.Status, got.Body)
+			}
+		}, 1},
+		{"list by a session", func() {
+			if got := get(t, o, session, "/contacts"); got.Status != 200 {
+				t.Errorf("%d %s", got.Status, got.Body)
+			}
+		}, 1},
 		{"count", func() { c.Do("GET", "/contacts/count", nil).Want(200) }, 1},
 	} {
 		// The minimum of several: statements are prepared on first use, and

@@ -1,0 +1,100 @@
+package access
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"kartei/store/db"
+)
+
+// cache holds the credentials of some kinds that were read from the database since
+// the last act that concerns them. An act replaces the whole cache, so a read in
+// progress adds to a cache that no longer serves.
+type cache[T any] struct {
+	generation int64
+	max        int
+	mu         sync.RWMutex
+	byName     map[string]T
+}
+
+func (c *cache[T]) get(name string) T {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byName[name]
+}
+
+// put adds a credential. A full cache evicts an arbitrary one.
+func (c *cache[T]) put(name string, credential T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.byName[name]; !known && len(c.byName) >= c.max {
+		for other := range c.byName {
+			delete(c.byName, other)
+			break
+		}
+	}
+	c.byName[name] = credential
+}
+
+func (c *cache[T]) size() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.byName)
+}
+
+// cached is a cache, and the count of acts that it is compared with.
+type cached[T any] struct {
+	generations generations
+	count       string // the statement that counts the acts
+	max         int
+	serving     atomic.Pointer[cache[T]]
+}
+
+// init makes an empty cache. count is the statement that counts the acts.
+func (c *cached[T]) init(d db.DB, count string, max int) {
+	c.count, c.max = count, max
+	c.generations.read = func(ctx context.Context) (number int64, err error) {
+		err = d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, count).Scan(&number) })
+		return number, err
+	}
+	c.serving.Store(c.empty(0))
+}
+
+func (c *cached[T]) empty(generation int64) *cache[T] {
+	return &cache[T]{generation: generation, max: c.max, byName: make(map[string]T)}
+}
+
+// forget empties the cache.
+func (c *cached[T]) forget() { c.serving.Store(c.empty(c.serving.Load().generation)) }
+
+// current returns the cache, or an empty one if another process has changed the
+// tables since.
+func (c *cached[T]) current(ctx context.Context) (*cache[T], error) {
+	serving := c.serving.Load()
+	generation, err := c.generations.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if generation <= serving.generation {
+		return serving, nil
+	}
+	fresh := c.empty(generation)
+	if c.serving.CompareAndSwap(serving, fresh) {
+		return fresh, nil
+	}
+	return c.serving.Load(), nil
+}
+
+// confirm asks the database whether an act may have changed what a caller with the
+// given count assumes. See Directory.Confirm.
+func (c *cached[T]) confirm(ctx context.Context, tx db.Tx, known int64) error {
+	if tx != nil {
+		return tx.Expect(ctx, c.count, known)
+	}
+	serving, err := c.current(ctx)
+	if err == nil && serving.generation != known {
+		err = db.ErrStale
+	}
+	return err
+}
