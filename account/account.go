@@ -19,9 +19,10 @@ const (
 	insertAccount = `insert into accounts (id, email, email_folded, created_at) values ($1, $2, $3, $4)`
 	joinAccount   = `update principals set account_id = $2 where id = $1`
 
-	accountColumns       = `select id, email, password, totp_secret, totp_step, totp_since, password_changed_at from accounts`
-	selectAccountByEmail = accountColumns + ` where email_folded = $1`
-	selectAccount        = accountColumns + ` where id = $1`
+	accountMembers       = `a.id, a.email, a.password, a.totp_secret, a.totp_step, a.totp_since, a.password_changed_at`
+	accountColumns       = `select ` + accountMembers + ` from accounts a`
+	selectAccountByEmail = accountColumns + ` where a.email_folded = $1`
+	selectAccount        = accountColumns + ` where a.id = $1`
 	countWebAuthn        = `select count(*) from passkeys where account_id = $1`
 	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
 

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/store/db"
-
-	"rsc.io/qr"
 )
 
 // Factors are the factors of the caller's account.
@@ -80,11 +77,19 @@ func GetFactors(ctx context.Context, c *app.Call, _ app.None) (Factors, error) {
 // NewPassword is the input of SetPassword.
 type NewPassword struct {
 	Password string `json:"password"`
+	// Current is the present password, if the account has one.
+	Current string `json:"current,omitempty"`
 }
 
-// HashPassword checks and hashes a new password of the caller, outside the
-// transaction.
-func HashPassword(ctx context.Context, c *app.Call, in NewPassword) (hash string, err error) {
+// changing is a new password, and the present one that was checked.
+type changing struct {
+	hash   string
+	proven *proven
+}
+
+// HashPassword checks the present password of the caller and hashes a new one,
+// outside the transaction. A browser that somebody left open is not enough.
+func HashPassword(ctx context.Context, c *app.Call, in NewPassword) (p changing, err error) {
 	var s own
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		call := *c
@@ -92,10 +97,28 @@ func HashPassword(ctx context.Context, c *app.Call, in NewPassword) (hash string
 		s, err = ownSession(ctx, &call)
 		return err
 	})
-	if err != nil {
-		return "", err
+	if err == nil {
+		err = checkNew("password", in.Password, s.account.email)
 	}
-	return hashNew(ctx, c, "password", in.Password, s.account.email)
+	if err == nil && s.account.password != "" {
+		p.proven, err = checkCurrent(ctx, c, &s.account, in.Current)
+	}
+	if err == nil {
+		p.hash, err = hashNew(ctx, c, "password", in.Password, s.account.email)
+	}
+	return p, err
+}
+
+// checkCurrent checks the present password of an account.
+func checkCurrent(ctx context.Context, c *app.Call, a *stored, password string) (*proven, error) {
+	if password == "" || len(password) > maxPassword {
+		return nil, fault.Invalid(fault.Field{Name: "current", Code: fault.Required})
+	}
+	p, err := checkPassword(ctx, c, "factors.password", a.email, password)
+	if fault.Is(err, fault.Unauthenticated) {
+		err = fault.Invalid(fault.Field{Name: "current", Code: fault.InvalidFormat, Text: &wrongOne})
+	}
+	return &p, err
 }
 
 func hashNew(ctx context.Context, c *app.Call, field, password, email string) (string, error) {
@@ -108,10 +131,15 @@ func hashNew(ctx context.Context, c *app.Call, field, password, email string) (s
 
 // SetPassword sets the password of the caller's account, and ends its other
 // sessions.
-func SetPassword(ctx context.Context, c *app.Call, _ NewPassword, hash string) (app.Nothing, error) {
+func SetPassword(ctx context.Context, c *app.Call, _ NewPassword, p changing) (app.Nothing, error) {
 	s, err := ownSession(ctx, c)
+	if err == nil && p.proven != nil {
+		if err = signin.Cleared(ctx, c.Tx, signin.PasswordLimits(s.account.email, c.Address)...); err == nil && s.account.password != p.proven.account.password {
+			err = inSession(wrongPassword()) // it was changed meanwhile
+		}
+	}
 	if err == nil {
-		_, err = c.Tx.Exec(ctx, updatePassword, s.account.id, hash, c.Now)
+		_, err = c.Tx.Exec(ctx, updatePassword, s.account.id, p.hash, c.Now)
 	}
 	if err == nil {
 		err = endOthers(ctx, c, s.account.id, s.id)
@@ -136,11 +164,10 @@ var (
 // Generator is a generator of codes that is not confirmed yet.
 type Generator struct {
 	Ticket string `json:"ticket"`
-	// Secret is what people type into an app, Address what the app reads from the
-	// picture QR, which is an SVG.
+	// Secret is what people type into an app, Address what the app reads from a
+	// picture.
 	SecretText string `json:"secret"`
 	Address    string `json:"address"`
-	QR         string `json:"qr"`
 }
 
 // Secret implements app.Secret.
@@ -151,42 +178,44 @@ type generating struct {
 	Sealed string `json:"sealed"`
 }
 
+// GeneratorFor is the input of BeginTOTP. With the ticket of a generator that is not
+// confirmed yet, its secret is shown again, as after a wrong code.
+type GeneratorFor struct {
+	Ticket string `json:"ticket,omitempty"`
+}
+
 // BeginTOTP makes the secret of a generator of codes. The old one goes on until the
 // new one is confirmed.
-func BeginTOTP(ctx context.Context, c *app.Call, _ app.None) (g Generator, err error) {
+func BeginTOTP(ctx context.Context, c *app.Call, in GeneratorFor) (g Generator, err error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
 		return g, err
 	}
 	c.Audit.Omit()
 	secret := signin.NewTOTP()
+	if in.Ticket != "" {
+		if secret, _, err = s.generating(ctx, c, in.Ticket); err != nil {
+			return g, err
+		}
+	}
 	g.SecretText, g.Address = signin.Base32(secret), signin.TOTPAddress(secret, "Kartei", s.account.email)
-	if g.QR, err = picture(g.Address); err != nil {
-		return g, err
+	if in.Ticket != "" {
+		g.Ticket = in.Ticket
+		return g, nil
 	}
 	g.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Generator, s.account.id, generating{desk(c).Secrets.Seal(secret, s.account.id)})
 	return g, err
 }
 
-// picture returns a text as a QR code in SVG: one path, so that it has no gaps.
-func picture(text string) (string, error) {
-	code, err := qr.Encode(text, qr.M)
-	if err != nil {
-		return "", err
+// generating returns the secret of a generator that is not confirmed yet.
+func (s *own) generating(ctx context.Context, c *app.Call, ticket string) (secret []byte, sealed string, err error) {
+	var g generating
+	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, ticket, &g)
+	if err != nil || account != s.account.id {
+		return nil, "", unknown(orNone(err))
 	}
-	const margin = 4 // the standard's
-	size := code.Size + 2*margin
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path fill="#000" d="`, size, size, size, size)
-	for y := range code.Size {
-		for x := range code.Size {
-			if code.Black(x, y) {
-				fmt.Fprintf(&b, "M%d %dh1v1h-1z", x+margin, y+margin)
-			}
-		}
-	}
-	b.WriteString(`"/></svg>`)
-	return b.String(), nil
+	secret, _, err = desk(c).Secrets.Open(g.Sealed, account)
+	return secret, g.Sealed, err
 }
 
 // Confirmation is the input of ConfirmTOTP.
@@ -216,12 +245,8 @@ func ConfirmTOTP(ctx context.Context, c *app.Call, in Confirmation, _ struct{}) 
 	if err != nil {
 		return r, err
 	}
-	var g generating
-	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, in.Ticket, &g)
-	if err != nil || account != s.account.id {
-		return r, unknown(orNone(err))
-	}
-	secret, _, err := desk(c).Secrets.Open(g.Sealed, account)
+	account := s.account.id
+	secret, sealed, err := s.generating(ctx, c, in.Ticket)
 	if err != nil {
 		return r, err
 	}
@@ -232,7 +257,7 @@ func ConfirmTOTP(ctx context.Context, c *app.Call, in Confirmation, _ struct{}) 
 	if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Generator, in.Ticket, nil); err != nil {
 		return r, unknown(err)
 	}
-	if _, err := c.Tx.Exec(ctx, updateTOTP, account, g.Sealed, step, c.Now); err != nil {
+	if _, err := c.Tx.Exec(ctx, updateTOTP, account, sealed, step, c.Now); err != nil {
 		return r, err
 	}
 	if r.Codes, err = firstCodes(ctx, c, account); err != nil {
@@ -368,14 +393,14 @@ func ownerOf(ctx context.Context, tx db.Tx, a *stored) (*signin.Owner, error) {
 	return o, err
 }
 
-// register issues the ticket of a passkey that is made.
+// register makes the ticket of a passkey that is made.
 func register(ctx context.Context, c *app.Call, o *signin.Owner) (q PasskeyQuestion, err error) {
 	options, kept, err := desk(c).Passkeys.Register(o)
 	if err != nil {
 		return q, err
 	}
 	q.Options = options
-	q.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Registration, "", kept)
+	q.Ticket, err = desk(c).SealCeremony(c.Now, signin.Registration, kept)
 	return q, err
 }
 
@@ -429,11 +454,14 @@ func storePasskey(ctx context.Context, c *app.Call, owner *signin.Owner, in NewP
 	if code, limit := checkName(p.Name); code != "" {
 		return p, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
 	}
-	var kept signin.Kept
-	if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Registration, in.Ticket, &kept); err != nil {
+	kept, err := desk(c).OpenCeremony(c.Now, signin.Registration, in.Ticket)
+	if err == nil {
+		err = signin.UseCeremony(ctx, c.Tx, c.Now, signin.Registration, kept)
+	}
+	if err != nil {
 		return p, unknown(err)
 	}
-	made, err := desk(c).Passkeys.Registered(owner, &kept, in.Response)
+	made, err := desk(c).Passkeys.Registered(owner, kept, in.Response)
 	if err != nil {
 		return p, fault.Invalid(fault.Field{Name: "response", Code: fault.InvalidFormat, Text: &wrongPasskey})
 	}

@@ -137,8 +137,8 @@ func (p *accepting) account(ctx context.Context, c *app.Call, in Acceptance, ema
 	}
 	owner := signin.Owner{Account: id.New(id.Account), Email: email}
 	if in.Ticket != "" {
-		var kept signin.Kept
-		if _, err := signin.Read(ctx, c.Tx, c.Now, signin.Registration, in.Ticket, &kept); err != nil {
+		kept, err := desk(c).OpenCeremony(c.Now, signin.Registration, in.Ticket)
+		if err != nil {
 			return "", unknown(err)
 		}
 		owner.Account = string(kept.UserID)

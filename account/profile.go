@@ -12,6 +12,7 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
+	"kartei/lookup"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -120,6 +121,9 @@ func SetProfile(ctx context.Context, c *app.Call, in ProfileChange) (Profile, er
 	text, err := json.Marshal(p.Preferences)
 	if err == nil {
 		_, err = c.Tx.Exec(ctx, updateProfile, c.Actor.PrincipalID(), p.Name, p.Language, string(text))
+	}
+	if err == nil && in.Recent != nil {
+		err = lookup.Remember(ctx, c, *in.Recent)
 	}
 	return p, err
 }

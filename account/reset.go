@@ -19,6 +19,7 @@ import (
 // send: see settings.InvitationPath.
 const (
 	ResetPath   = "/reset#"
+	LiftPath    = "/factors#"
 	AddressPath = "/address#"
 )
 
@@ -61,29 +62,30 @@ func Forgot(ctx context.Context, c *app.Call, in Forgotten, send bool) (app.Noth
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	return app.Nothing{}, sendReset(ctx, c, in.Email, a.id, forgotten)
+	return app.Nothing{}, sendReset(ctx, c, in.Email, &a, forgotten)
 }
 
-// sendReset stores a ticket and enqueues its email. For an address without an account
-// it does the same, with an email that has expired: it is never sent.
-func sendReset(ctx context.Context, c *app.Call, email, account string, text fault.Text) error {
+// sendReset stores a ticket and enqueues its email to the address of the account, and
+// not to the one that somebody typed. For an address without an account it does the
+// same, with an email that has expired: it is never sent.
+func sendReset(ctx context.Context, c *app.Call, typed string, a *stored, text fault.Text) error {
 	if !c.Services.Settings.Mails {
 		return nil
 	}
-	in, err := languageOf(ctx, c.Tx, account)
+	in, err := languageOf(ctx, c.Tx, a.id)
 	if err != nil {
 		return err
 	}
-	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, nil)
+	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, a.id, nil)
 	if err != nil {
 		return err
 	}
 	m := notify.Message{
-		To: email, Language: in, Until: c.Now.Add(signin.ResetLifetime), Title: resetTitle.In(in),
+		To: a.email, Language: in, Until: c.Now.Add(signin.ResetLifetime), Title: resetTitle.In(in),
 		Text: fmt.Sprintf(text.In(in), c.Services.Settings.BaseURL+ResetPath+token),
 	}
-	if account == "" {
-		m.Until = 1
+	if a.id == "" {
+		m.To, m.Until = typed, 1
 	}
 	return mail(ctx, c, m)
 }
@@ -289,7 +291,7 @@ func mailFactors(ctx context.Context, c *app.Call, account string) error {
 	}
 	return mail(ctx, c, notify.Message{
 		To: a.email, Language: in, Until: c.Now.Add(signin.EmailLifetime), Title: liftTitle.In(in),
-		Text: fmt.Sprintf(liftText.In(in), c.Services.Settings.BaseURL+ResetPath+token),
+		Text: fmt.Sprintf(liftText.In(in), c.Services.Settings.BaseURL+LiftPath+token),
 	})
 }
 

@@ -174,23 +174,17 @@ type PasskeyQuestion struct {
 // Secret implements app.Secret.
 func (PasskeyQuestion) Secret() {}
 
-// LimitPasskeys counts the attempts of a network. Passkeys cannot be guessed, so
-// nobody's failures slow down anybody else.
-func LimitPasskeys(ctx context.Context, c *app.Call, _ PasskeyFor) (nothing struct{}, err error) {
-	if desk(c).Passkeys == nil {
-		return nothing, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
-	}
-	return nothing, attempt(ctx, c, signin.NetworkLimit(c.Address))
-}
-
 var noPasskeys = fault.Text{
 	DE: "Unter der Adresse dieser Instanz sind keine Passkeys möglich.",
 	EN: "The address of this instance allows no passkeys.",
 }
 
-// AskPasskey asks the browser for a passkey, for a sign-in or a fresh one.
-func AskPasskey(ctx context.Context, c *app.Call, in PasskeyFor, _ struct{}) (q PasskeyQuestion, err error) {
-	c.Audit.Omit()
+// AskPasskey asks the browser for a passkey, for a sign-in or a fresh one. It writes
+// nothing: the sign-in page asks whenever it is opened.
+func AskPasskey(ctx context.Context, c *app.Call, in PasskeyFor) (q PasskeyQuestion, err error) {
+	if desk(c).Passkeys == nil {
+		return q, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+	}
 	if in.Invitation != "" {
 		return registerInvited(ctx, c, in.Invitation)
 	}
@@ -199,7 +193,7 @@ func AskPasskey(ctx context.Context, c *app.Call, in PasskeyFor, _ struct{}) (q 
 		return q, err
 	}
 	q.Options = options
-	q.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Ceremony, "", kept)
+	q.Ticket, err = desk(c).SealCeremony(c.Now, signin.Ceremony, kept)
 	return q, err
 }
 
@@ -218,27 +212,32 @@ const (
 // usedPasskey is a passkey that was checked.
 type usedPasskey struct {
 	account string
+	kept    *signin.Kept
 	made    signin.Made
 }
 
-// CheckPasskey checks a passkey. Every refusal is the same.
-func CheckPasskey(ctx context.Context, c *app.Call, in PasskeyInput) (usedPasskey, error) {
-	if _, err := LimitPasskeys(ctx, c, PasskeyFor{}); err != nil {
-		return usedPasskey{}, err
+// CheckPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
+// guessed, so nobody's failures slow down anybody else: only those of a network count.
+func CheckPasskey(ctx context.Context, c *app.Call, in PasskeyInput) (used usedPasskey, err error) {
+	if desk(c).Passkeys == nil {
+		return used, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
-	used := usedPasskey{account: signin.Holder(in.Response)}
+	if err := attempt(ctx, c, signin.NetworkLimit(c.Address)); err != nil {
+		return used, err
+	}
+	used.account = signin.Holder(in.Response)
+	if used.kept, err = desk(c).OpenCeremony(c.Now, signin.Ceremony, in.Ticket); err != nil {
+		return used, unknown(err)
+	}
 	owner := signin.Owner{Account: used.account}
-	var kept signin.Kept
-	err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
-		if _, err = signin.Read(ctx, tx, c.Now, signin.Ceremony, in.Ticket, &kept); err == nil {
-			owner.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, used.account)
-		}
-		return unknown(err)
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		owner.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, used.account)
+		return err
 	})
 	if err != nil {
 		return used, err
 	}
-	if used.made, err = desk(c).Passkeys.Used(&owner, &kept, in.Response); err != nil {
+	if used.made, err = desk(c).Passkeys.Used(&owner, used.kept, in.Response); err != nil {
 		return used, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &wrongPasskey}
 	}
 	return used, nil
@@ -250,8 +249,8 @@ var wrongPasskey = fault.Text{
 }
 
 // take ends the ceremony, and stores the counter of the passkey.
-func (u *usedPasskey) take(ctx context.Context, c *app.Call, ticket string) error {
-	if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Ceremony, ticket, nil); err != nil {
+func (u *usedPasskey) take(ctx context.Context, c *app.Call) error {
+	if err := signin.UseCeremony(ctx, c.Tx, c.Now, signin.Ceremony, u.kept); err != nil {
 		return unknown(err)
 	}
 	n, err := c.Tx.Exec(ctx, updatePasskey, u.account, u.made.ID, u.made.Stored, c.Now)
@@ -263,7 +262,7 @@ func (u *usedPasskey) take(ctx context.Context, c *app.Call, ticket string) erro
 
 // SignInByPasskey begins a session with a passkey, which counts as both factors.
 func SignInByPasskey(ctx context.Context, c *app.Call, in PasskeyInput, used usedPasskey) (SignedIn, error) {
-	if err := used.take(ctx, c, in.Ticket); err != nil {
+	if err := used.take(ctx, c); err != nil {
 		return SignedIn{}, err
 	}
 	return enter(ctx, c, used.account, begun{Trusted: in.Trusted})
@@ -350,7 +349,7 @@ func Refresh(ctx context.Context, c *app.Call, in Fresh, p freshProof) (Refreshe
 	}
 	switch {
 	case p.passkey != nil:
-		err = p.passkey.take(ctx, c, in.Ticket)
+		err = p.passkey.take(ctx, c)
 	case s.account.password != p.password.account.password:
 		err = inSession(wrongPassword())
 	default:

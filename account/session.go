@@ -37,19 +37,20 @@ type Session struct {
 	ExpiresAt clock.Micros `json:"expiresAt"`
 	EndsAt    clock.Micros `json:"endsAt"`
 	Trusted   bool         `json:"trusted"`
+	// Bell is the number of entries of the bell that the person has not read, at most
+	// 100.
+	Bell int `json:"bell"`
 }
 
 const (
-	selectOwnSession = `select s.id, s.account_id, s.organization, s.expires_at, s.idle, p.preferences
-		from sessions s join principals p on p.id = s.principal_id where s.id = $1 and s.principal_id = $2`
+	selectOwnSession = `select s.id, s.organization, s.expires_at, s.idle, p.preferences,
+		(select count(*) from (select 1 from notices n where n.organization = s.organization and n.principal = s.principal_id and n.read_at = 0 limit 100) unread), ` + accountMembers + ` from sessions s
+		join principals p on p.id = s.principal_id join accounts a on a.id = s.account_id where s.id = $1 and s.principal_id = $2`
 
 	sessionColumns = `select s.id, s.organization, o.name, s.created_at, s.last_seen_at, s.expires_at, s.idle, s.address, s.agent
 		from sessions s join organizations o on o.number = s.organization`
 	// The newest ones. Nobody has more browsers.
 	selectSessions = sessionColumns + ` where s.account_id = $1 and s.ended_at = 0 and s.expires_at > $2 and s.last_seen_at + s.idle > $2 order by s.id desc limit 100`
-
-	endSession       = `update sessions set ended_at = $3 where id = $1 and account_id = $2 and ended_at = 0`
-	endOtherSessions = `update sessions set ended_at = $3 where account_id = $1 and id <> $2 and ended_at = 0`
 )
 
 // own is the session of the caller.
@@ -60,17 +61,15 @@ type own struct {
 	endsAt      clock.Micros
 	idle        clock.Micros
 	preferences string
+	bell        int
 }
 
 // ownSession returns the session of the caller. Callers with another kind of
 // credential have none.
 func ownSession(ctx context.Context, c *app.Call) (s own, err error) {
-	var account string
+	a := &s.account
 	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
-		&s.id, &account, &s.home, &s.endsAt, &s.idle, &s.preferences)
-	if err == nil {
-		s.account, err = byID(ctx, c.Tx, account)
-	}
+		&s.id, &s.home, &s.endsAt, &s.idle, &s.preferences, &s.bell, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.New(fault.NotFound)
 	}
@@ -88,6 +87,7 @@ func GetSession(ctx context.Context, c *app.Call, _ app.None) (s Session, err er
 	credential := c.Actor.Credential()
 	s.ID, s.FreshUntil, s.ExpiresAt = credential.ID, credential.FreshUntil, credential.ExpiresAt
 	s.Email, s.EndsAt, s.Trusted = mine.account.email, mine.endsAt, mine.trusted()
+	s.Bell = mine.bell
 	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()
 	if err := json.Unmarshal([]byte(mine.preferences), &s.Preferences); err != nil {
 		return s, err
@@ -140,7 +140,7 @@ func SignOut(ctx context.Context, c *app.Call, _ app.None) (app.Nothing, error) 
 		return app.Nothing{}, err
 	}
 	c.Audit.About(s.home, s.id)
-	_, err = c.Tx.Exec(ctx, endSession, s.id, s.account.id, c.Now)
+	_, err = access.EndSession(ctx, c.Tx, c.Now, s.account.id, s.id)
 	return app.Nothing{}, err
 }
 
@@ -190,12 +190,11 @@ func EndSessions(ctx context.Context, c *app.Call, in Ending) (app.Nothing, erro
 	}
 	if in.Others {
 		c.Audit.About(s.home, c.Actor.PrincipalID())
-		_, err = c.Tx.Exec(ctx, endOtherSessions, s.account.id, s.id, c.Now)
-		return app.Nothing{}, err
+		return app.Nothing{}, access.EndOtherSessions(ctx, c.Tx, c.Now, s.account.id, s.id)
 	}
 	c.Audit.About(s.home, in.ID)
-	n, err := c.Tx.Exec(ctx, endSession, in.ID, s.account.id, c.Now)
-	if err == nil && n == 0 {
+	ended, err := access.EndSession(ctx, c.Tx, c.Now, s.account.id, in.ID)
+	if err == nil && !ended {
 		err = &fault.Fault{Code: fault.NotFound, Detail: &noSession}
 	}
 	return app.Nothing{}, err
@@ -209,7 +208,7 @@ var noSession = fault.Text{
 // endOthers ends all sessions of an account but one, and everything that was begun
 // with the factors that changed.
 func endOthers(ctx context.Context, c *app.Call, account, but string) error {
-	if _, err := c.Tx.Exec(ctx, endOtherSessions, account, but, c.Now); err != nil {
+	if err := access.EndOtherSessions(ctx, c.Tx, c.Now, account, but); err != nil {
 		return err
 	}
 	return signin.EndTickets(ctx, c.Tx, account, "")

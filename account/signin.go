@@ -147,7 +147,7 @@ func refusedPassword(ctx context.Context, c *app.Call, operation, email string, 
 		if err != nil || left == 0 {
 			return err
 		}
-		return sendReset(ctx, &call, email, a.id, manyGuesses)
+		return sendReset(ctx, &call, email, a, manyGuesses)
 	})
 }
 

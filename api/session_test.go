@@ -2,12 +2,14 @@ package api_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"kartei/access"
 	"kartei/account"
 	"kartei/api"
+	"kartei/record"
 	"kartei/settings"
 	"kartei/test/apitest"
 )
@@ -107,6 +109,27 @@ func TestSessionEnds(t *testing.T) {
 		}
 		if works(token) {
 			t.Error("the session of an erased person works")
+		}
+	})
+}
+
+// TestChangesOfTheSeen asks what has changed lately: the answer tells of records that
+// the caller sees, in families that the caller may read.
+func TestChangesOfTheSeen(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		ida, jan, boss := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		create := func(path, body string) string { return ida.Do("POST", path, body).Want(201).Text("id") }
+		shown, hidden, task := create("/contacts", `{"lastName":"Offen"}`), create("/contacts", `{"lastName":"Geheim","visibility":"private"}`), create("/tasks", `{"title":"Anrufen"}`)
+		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: jan.Principal, Rights: access.Rights{"tasks": access.NoRight}}); err != nil {
+			t.Fatal(err)
+		}
+		for who, want := range map[*apitest.Client]string{ida: shown + hidden + task, boss: shown + hidden + task, jan: shown} {
+			got := ask(t, o, api.Web, api.Cookie(o.Session(who.Principal), true), "records.changes", record.ChangesInput{})
+			for _, id := range []string{shown, hidden, task} {
+				if told := strings.Contains(string(got.Body), id); got.Status != 200 || told != strings.Contains(want, id) {
+					t.Errorf("%s is told of %s: %t (%d)", who.Principal, id, told, got.Status)
+				}
+			}
 		}
 	})
 }

@@ -31,10 +31,11 @@ type visitor struct {
 	o     *apitest.Office
 	token string
 	from  string
+	agent string
 }
 
 func visit(t *testing.T, o *apitest.Office) *visitor {
-	return &visitor{T: t, o: o, from: "198.51.100.7"}
+	return &visitor{T: t, o: o, from: "198.51.100.7", agent: "Probebrowser/1.0"}
 }
 
 // ask calls a row, decodes its answer into out, and wants a status.
@@ -46,7 +47,7 @@ func (v *visitor) ask(row string, in, out any, want int) *api.Response {
 	}
 	got := v.o.API.Do(v.Context(), &api.Request{
 		Operation: row, Door: api.Web, Credential: api.Cookie(v.token, false), Address: netip.MustParseAddr(v.from),
-		Header: map[string][]string{"User-Agent": {"Probebrowser/1.0"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
+		Header: map[string][]string{"User-Agent": {v.agent}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
 	if got.Status != want {
 		v.Fatalf("%s: %d %s, want %d", row, got.Status, got.Body, want)
@@ -101,8 +102,8 @@ func (v *visitor) generate() (secret []byte, codes []string) {
 	var g account.Generator
 	v.ask("factors.totpBegin", struct{}{}, &g, 200)
 	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(g.SecretText)
-	if err != nil || !strings.HasPrefix(g.QR, "<svg") || !strings.Contains(g.Address, g.SecretText) {
-		v.Fatalf("%v %.80s", err, g.QR)
+	if err != nil || !strings.Contains(g.Address, g.SecretText) {
+		v.Fatalf("%v %q", err, g.Address)
 	}
 	v.ask("factors.totpConfirm", account.Confirmation{Ticket: g.Ticket, Code: "000000"}, nil, 422)
 	var r account.RecoveryCodes
@@ -141,7 +142,7 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 	type input = map[string]any
 	// token finds the link of the newest mail, the password of the row before.
 	return map[string]any{
-		"session.get": struct{}{}, "sessions.list": struct{}{}, "factors.get": struct{}{}, "profile.get": struct{}{}, "signin.out": struct{}{},
+		"session.get": struct{}{}, "sessions.list": struct{}{}, "signins.list": struct{}{}, "factors.get": struct{}{}, "profile.get": struct{}{}, "signin.out": struct{}{},
 		"factors.totpBegin": struct{}{}, "factors.passkeyOptions": struct{}{}, "signin.passkeyOptions": struct{}{},
 		"signin.password": func() any {
 			email := fresh()
@@ -176,11 +177,11 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 		},
 		"session.switch": func() any { return account.Switched{Principal: owner} },
 		"session.refresh": func() any {
-			mine().ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
+			mine().ask("factors.password", account.NewPassword{Password: somePassword, Current: somePassword}, nil, 204)
 			return input{"password": somePassword}
 		},
 		"sessions.end":     input{"others": true},
-		"factors.password": account.NewPassword{Password: somePassword},
+		"factors.password": account.NewPassword{Password: somePassword, Current: somePassword},
 		"factors.totpConfirm": func() any {
 			v := mine()
 			var g account.Generator
@@ -235,7 +236,7 @@ func TestSignIn(t *testing.T) {
 		}
 		w.ask("sessions.end", account.Ending{ID: list.Data[1].ID}, nil, 404)
 		v.signIn("ida@neu.example", somePassword, "signedIn")
-		w.ask("factors.password", account.NewPassword{Password: "ein ganz anderes Kennwort"}, nil, 204)
+		w.ask("factors.password", account.NewPassword{Password: "ein ganz anderes Kennwort", Current: somePassword}, nil, 204)
 		if v.works() || !w.works() {
 			t.Error("a new password must end the other sessions only")
 		}
@@ -301,6 +302,45 @@ func TestSignInTellsNothing(t *testing.T) {
 		}
 		if more := len(o.Mailed()) - n; more != 2 {
 			t.Errorf("%d emails within an hour", 1+more)
+		}
+	})
+}
+
+// TestLinksGoToTheAccount asks for links by addresses that only look like that of an
+// account: a capital that becomes its letter in small may be a mailbox of somebody else.
+func TestLinksGoToTheAccount(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		join(t, o, o.ID, "Kim@neu.example", access.Member)
+		for _, typed := range []string{"KIM@NEU.EXAMPLE", "\u212aim@neu.example", "K\u0130M@neu.example", "kim@neu.example"} {
+			visit(t, o).ask("signin.forgot", account.Forgotten{Email: typed}, nil, 204)
+		}
+		sent := map[string]int{}
+		for _, m := range o.Mailed() {
+			if m.Until != 1 && m.Title == "Neues Kennwort" {
+				sent[m.To]++
+			}
+		}
+		if fmt.Sprint(sent) != "map[Kim@neu.example:2]" {
+			t.Errorf("links were mailed to %v", sent)
+		}
+		// An invitation to such an address does not tell that the account exists.
+		_, a := join(t, o, o.ID, "K\u0130M@neu.example", access.Member)
+		if a.Status != "signedIn" {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// TestAnyBrowserSignsIn signs in with browsers that say of themselves what is no text.
+func TestAnyBrowserSignsIn(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		join(t, o, o.ID, "ida@neu.example", access.Member)
+		for _, agent := range []string{"\xff\xfe", strings.Repeat("x", 299) + "ü", strings.Repeat("ü", 400), "a\x00b", ""} {
+			v := visit(t, o)
+			v.agent = agent
+			v.signIn("ida@neu.example", somePassword, "signedIn")
+			var list access.List[account.Browser]
+			v.ask("sessions.list", struct{}{}, &list, 200)
 		}
 	})
 }
@@ -380,6 +420,65 @@ func TestGuessesAreThrottled(t *testing.T) {
 		}
 		if refused == 0 || refused > 55 {
 			t.Errorf("%d lines about refusals", refused)
+		}
+	})
+}
+
+// TestThrottleKnowsWhoGuesses writes one address in several ways, and comes from several
+// addresses of one network: these are guesses of one.
+func TestThrottleKnowsWhoGuesses(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		join(t, o, o.ID, "ida@neu.example", access.Member)
+		join(t, o, o.ID, "jan@neu.example", access.Member)
+		for n, guess := range []struct{ email, from string }{
+			{"ida@neu.example", "198.51.100.7"}, {"IDA@neu.example", "198.51.100.7"}, {"ida@NEU.example", "::ffff:198.51.100.7"}, {"Ida@neu.Example", "198.51.100.7"}, {"iDa@neu.example", "198.51.100.7"},
+			{"jan@neu.example", "2001:db8:1:2::1"}, {"jan@neu.example", "2001:db8:1:2:ffff::1"}, {"jan@neu.example", "2001:db8:1:2::3%eth0"}, {"jan@neu.example", "2001:db8:1:2::4"}, {"jan@neu.example", "2001:db8:1:2:1:2:3:4"},
+		} {
+			v := visit(t, o)
+			v.from = guess.from
+			v.ask("signin.password", account.PasswordInput{Email: guess.email, Password: "falsch falsch falsch"}, nil, 401)
+			if n%5 == 4 {
+				v.ask("signin.password", account.PasswordInput{Email: guess.email, Password: somePassword}, nil, 429)
+			}
+		}
+		v := visit(t, o)
+		v.from = "2001:db8:1:3::1"
+		v.signIn("jan@neu.example", somePassword, "signedIn")
+	})
+}
+
+// TestFactorsOfOthers names what belongs to another account: nothing of it is there.
+func TestFactorsOfOthers(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		jan, _ := join(t, o, o.ID, "jan@neu.example", access.Member)
+		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Admin)
+		d := device(t)
+		passkey := jan.addPasskey(d)
+		var s account.Session
+		var g account.Generator
+		jan.ask("session.get", struct{}{}, &s, 200)
+		jan.ask("factors.totpBegin", struct{}{}, &g, 200)
+		secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(g.SecretText)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ida.ask("sessions.end", account.Ending{ID: s.ID}, nil, 404)
+		ida.ask("sessions.end", account.Ending{Others: true}, nil, 204)
+		ida.ask("factors.passkeyRemove", access.ByID{ID: passkey.ID}, nil, 404)
+		ida.ask("factors.totpBegin", account.GeneratorFor{Ticket: g.Ticket}, nil, 404)
+		ida.ask("factors.totpConfirm", account.Confirmation{Ticket: g.Ticket, Code: ida.code(secret)}, nil, 404)
+		ida.ask("session.switch", account.Switched{Principal: s.Principal.ID}, nil, 422)
+		var list access.List[account.Browser]
+		if ida.ask("sessions.list", struct{}{}, &list, 200); len(list.Data) != 1 || list.Data[0].ID == s.ID {
+			t.Errorf("%+v", list.Data)
+		}
+		if !jan.works() {
+			t.Error("somebody else ended a session")
+		}
+		jan.token = ""
+		var in account.SignedIn
+		if jan.ask("signin.passkey", jan.usePasskey(d), &in, 200); in.Status != "signedIn" {
+			t.Errorf("%+v", in)
 		}
 	})
 }
@@ -474,6 +573,7 @@ func TestPasskey(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		v, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
 		d := device(t)
+		d.Countless = true
 		if p := v.addPasskey(d); len(p.Codes) != signin.RecoveryCodes || p.Name != "Telefon" {
 			t.Errorf("%+v", p)
 		}
@@ -616,7 +716,7 @@ func TestReset(t *testing.T) {
 		secret, _ := v.generate()
 		w := visit(t, o)
 		w.ask("signin.forgot", account.Forgotten{Email: "IDA@neu.example"}, nil, 204)
-		token := o.Linked("IDA@neu.example")
+		token := o.Linked("ida@neu.example") // not to what was typed
 		w.ask("signin.reset", account.NewByLink{Token: token + "x", Password: "ein ganz anderes Kennwort"}, nil, 404)
 		w.ask("signin.reset", account.NewByLink{Token: token, Password: "kurz"}, nil, 422)
 		w.ask("signin.reset", account.NewByLink{Token: token, Password: "ein ganz anderes Kennwort"}, nil, 204)
