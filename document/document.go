@@ -68,6 +68,7 @@ type Filters struct {
 	CompanyID string `query:"companyId" prefix:"cmp_" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	Tag       string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
 	OwnerID   string `query:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Kind      string `query:"kind" of:"contentType" enum:"pdf,text,sheet,slides,email,image,other" example:"pdf"`
 }
 
 // ListInput is the input of documents.list.
@@ -87,7 +88,7 @@ var Documents = record.NewCollection[Document, Fields](app.Family{
 	Object: "document",
 	Prefix: id.Document,
 	Plural: "documents",
-}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
+}, record.FilterBy[Filters]()).Classify("kind", KindOf).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
 	return record.NameKey(&f.Name), true
 }}).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
 

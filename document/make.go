@@ -313,7 +313,7 @@ func (w *work) failIn(ctx context.Context, tx db.Tx, why *fault.Fault) error {
 	if err := erase(ctx, tx, w.job.Organization, c.Now, w.Document); err != nil {
 		return err
 	}
-	return operation.Fail(ctx, c, w.operation.ID, why)
+	return operation.Fail(ctx, c, w.operation.ID, why, w.Fields.Name)
 }
 
 // call returns the Call for the principal that began the operation.

@@ -24,7 +24,6 @@ import (
 	"kartei/notify"
 	"kartei/store/db"
 	"kartei/store/db/schema"
-	"kartei/webhook"
 )
 
 // Nothing is the input of an act that takes none.
@@ -173,7 +172,7 @@ func offline(d db.DB, store *config.Store) (*api.API, error) {
 		Settings: app.Settings{
 			// The environment is unknown here, so any version may be pinned.
 			Versions: api.Names(api.Versions), Retention: time.Duration(store.OrganizationRetention),
-			Notices: notify.New(notify.Options{DB: d, Clock: clock.System, Forms: webhook.Forms}),
+			Notices: notify.New(notify.Options{DB: d, Clock: clock.System, Forms: api.NoticeForms()}),
 		},
 	})
 }

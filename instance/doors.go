@@ -28,18 +28,22 @@ func (i *Instance) doors() (http.Handler, error) {
 		return nil, err
 	}
 	address := serve.ClientAddress(i.config.Server.TrustedProxies)
+	uploads := i.uploads()
 	application := office.Handler(office.Options{
-		API: i.API, Address: address, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger,
+		API: i.API, Uploads: uploads, Address: address, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger,
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
 	})
 	calls := rest.Handler(i.API, address, serve.FromTrusted(i.config.Server.TrustedProxies))
-	uploads := i.uploads()
+	var files http.Handler                                // nil if files go to a bucket
+	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has none
+		files = rest.UploadHandler(uploads)
+	}
 	if i.public != nil {
 		i.public.Refuse(rest.Refusal(i.API))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if uploads != nil && strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
-			uploads.ServeHTTP(w, r)
+		if files != nil && strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
+			files.ServeHTTP(w, r)
 			return
 		}
 		if path, ok := strings.CutPrefix(r.URL.Path, rest.Prefix); !ok || path != "" && path[0] != '/' {

@@ -3,14 +3,12 @@ package instance
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"kartei/api"
 	"kartei/app"
 	"kartei/config"
 	"kartei/document"
-	"kartei/door/rest"
 	"kartei/extract"
 	"kartei/store/blob"
 	"kartei/upload"
@@ -81,13 +79,10 @@ func (i *Instance) checkReader(ctx context.Context) {
 // unconfinedCure is the advice in these messages.
 const unconfinedCure = "Use Linux 5.13 or later with Landlock on, on amd64 or arm64, and a container whose policy allows the calls landlock_* and seccomp"
 
-// uploads returns the handler for the files of upload sessions on local
-// storage. It is nil if files go to a bucket.
-func (i *Instance) uploads() http.Handler {
-	local, is := i.Blobs.(*blob.Local)
-	if !is {
-		return nil
+// uploads returns what receives the files of upload sessions.
+func (i *Instance) uploads() *api.Uploads {
+	if local, is := i.Blobs.(*blob.Local); is {
+		i.receiver.Addresses = local
 	}
-	i.receiver.Addresses = local
-	return rest.UploadHandler(&api.Uploads{API: i.API, Receiver: i.receiver})
+	return &api.Uploads{API: i.API, Receiver: i.receiver}
 }

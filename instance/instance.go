@@ -361,7 +361,7 @@ func (i *Instance) run(ctx context.Context) error {
 // server, or into files.
 func (i *Instance) center() (*notify.Center, error) {
 	s := &i.config.Server
-	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted, Forms: webhook.Forms, BaseURL: i.BaseURL,
+	o := notify.Options{DB: i.DB, Clock: i.clock, Logger: i.logger, From: string(s.MailFrom), PauseExhausted: s.PauseExhausted, Forms: api.NoticeForms(), BaseURL: i.BaseURL,
 		Vault: i.keys.Vault(notify.MessagePurpose)}
 	base, err := url.Parse(i.BaseURL)
 	if err != nil {

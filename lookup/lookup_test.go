@@ -395,8 +395,7 @@ func TestRecent(t *testing.T) {
 			t.Errorf("without a deleted one: %+v", few)
 		}
 		// Off empties the list, and nothing is added.
-		off, on := false, true
-		me.ask("lookup.opened", lookup.OpenedInput{Remember: &off}, nil)
+		me.ask("profile.set", map[string]bool{"recent": false}, nil)
 		open(me, ids[1], 204)
 		me.ask("lookup.recent", lookup.RecentInput{}, &few)
 		if few.Remembered || len(few.Data) != 0 {
@@ -408,15 +407,10 @@ func TestRecent(t *testing.T) {
 		if few.Remembered {
 			t.Error("switched off in the sandbox, and not in the live organization")
 		}
-		live.ask("lookup.opened", lookup.OpenedInput{Remember: &on}, nil)
+		live.ask("profile.set", map[string]bool{"recent": true}, nil)
 		open(me, ids[1], 204)
 		if got := recent(me); got != "B" {
 			t.Errorf("switched on again: %s", got)
-		}
-		for _, in := range []lookup.OpenedInput{{ID: ids[0], Remember: &on}} {
-			if got := me.ask("lookup.opened", in, nil); got.Status != 422 {
-				t.Errorf("%+v: %d", in, got.Status)
-			}
 		}
 		if got := me.ask("lookup.recent", lookup.RecentInput{Limit: 21}, nil); got.Status != 422 {
 			t.Errorf("%d", got.Status)

@@ -129,24 +129,14 @@ func (o *openings) look(ctx context.Context, c *app.Call) (map[string]*draft, er
 	return byID, nil
 }
 
-// OpenedInput is the input of Opened: a record, or the switch.
+// OpenedInput is the input of Opened.
 type OpenedInput struct {
 	// ID is the record that the caller has opened.
-	ID string `json:"id,omitempty"`
-	// Remember switches the list of the caller on or off. Off also empties it, in
-	// the organization and its sandbox.
-	Remember *bool `json:"remember,omitempty"`
+	ID string `json:"id"`
 }
 
-// Opened puts a record at the head of those that the caller opened, or switches the
-// list off or on.
+// Opened puts a record at the head of those that the caller opened.
 func Opened(ctx context.Context, c *app.Call, in OpenedInput) (app.Nothing, error) {
-	switch {
-	case in.Remember != nil && in.ID != "":
-		return app.Nothing{}, fault.Invalid(fault.Field{Name: "remember", Code: fault.ForbiddenCombination})
-	case in.Remember != nil:
-		return app.Nothing{}, remember(ctx, c, *in.Remember)
-	}
 	f := familyOfID(in.ID)
 	if f == nil || !c.Actor.May(f.ReadScope()) {
 		return app.Nothing{}, fault.New(fault.NotFound)
@@ -168,9 +158,9 @@ func Opened(ctx context.Context, c *app.Call, in OpenedInput) (app.Nothing, erro
 	return app.Nothing{}, o.store(ctx, c, c.Actor.Org())
 }
 
-// remember switches the list of the caller on or off, in the organization and its
-// sandbox.
-func remember(ctx context.Context, c *app.Call, on bool) error {
+// Remember switches the list of the caller on or off, in the organization and its
+// sandbox. Off also empties it. The profile of a person has the switch.
+func Remember(ctx context.Context, c *app.Call, on bool) error {
 	here, err := access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID)
 	if err != nil {
 		return err

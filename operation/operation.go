@@ -94,17 +94,22 @@ func Get(ctx context.Context, c *app.Call, in app.ByID) (Operation, error) {
 	if !id.Valid(id.Operation, in.ID) {
 		return Operation{}, fault.New(fault.NotFound)
 	}
-	o := Operation{Object: "operation", ID: in.ID, Error: null}
-	var object, name, failure, request string
-	var started, finished clock.Micros
-	err := c.Tx.QueryRow(ctx, `select type, status, progress, result_object, result_id, error, request, created_at, started_at, finished_at
-		from operations where organization = $1 and id = $2 and principal = $3`, c.Actor.Org(), in.ID, c.Actor.PrincipalID()).
-		Scan(&o.Type, &o.Status, &o.Progress, &object, &name, &failure, &request, &o.CreatedAt, &started, &finished)
+	o, _, err := scan(c, c.Tx.QueryRow(ctx, columns+` where organization = $1 and id = $2 and principal = $3`, c.Actor.Org(), in.ID, c.Actor.PrincipalID()))
 	if errors.Is(err, db.ErrNoRows) {
 		return Operation{}, fault.New(fault.NotFound)
 	}
-	if err != nil {
-		return Operation{}, err
+	return o, err
+}
+
+const columns = `select id, type, status, progress, result_object, result_id, error, request, created_at, started_at, finished_at, input from operations`
+
+// scan reads a row of columns: an operation, and its input.
+func scan(c *app.Call, row db.Row) (o Operation, input string, err error) {
+	o.Object, o.Error = "operation", null
+	var object, name, failure, request string
+	var started, finished clock.Micros
+	if err := row.Scan(&o.ID, &o.Type, &o.Status, &o.Progress, &object, &name, &failure, &request, &o.CreatedAt, &started, &finished, &input); err != nil {
+		return Operation{}, "", err
 	}
 	if object != "" {
 		o.Result = &Result{object, name}
@@ -118,13 +123,42 @@ func Get(ctx context.Context, c *app.Call, in app.ByID) (Operation, error) {
 	if failure != "" {
 		f, err := parse(failure)
 		if err != nil {
-			return Operation{}, err
+			return Operation{}, "", err
 		}
 		o.Error = f.AppendProblem(nil, fault.Problem{
 			TypeBase: c.Services.DocsBase, Instance: "/v1/operations/" + o.ID, RequestID: request, Language: c.Language,
 		})
 	}
-	return o, nil
+	return o, input, nil
+}
+
+// Underway is an operation with its input, or what is left of it: see Fail.
+type Underway struct {
+	Operation
+	Input string `json:"-"`
+}
+
+// underway reads along two partial indexes, both of few rows.
+const underway = columns + ` where organization = $1 and principal = $2 and type = $3 and finished_at = 0
+	union all ` + columns + ` where organization = $1 and principal = $2 and type = $3 and status = 'failed' and finished_at > $4
+	order by created_at desc, id desc limit $5`
+
+// ListUnderway returns operations of the caller, the newest first: those that have not
+// ended, and those that have failed since a time.
+func ListUnderway(ctx context.Context, c *app.Call, kind string, failedSince clock.Micros, limit int) (list []Underway, err error) {
+	rows, err := c.Tx.Query(ctx, underway, c.Actor.Org(), c.Actor.PrincipalID(), kind, failedSince, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var u Underway
+		if u.Operation, u.Input, err = scan(c, rows); err != nil {
+			return nil, err
+		}
+		list = append(list, u)
+	}
+	return list, rows.Err()
 }
 
 // Work is an operation as its job sees it.
@@ -162,27 +196,28 @@ func Progress(tx db.Tx, organization int64, name string, now clock.Micros, perce
 
 // Succeed ends an operation with its result and its event.
 func Succeed(ctx context.Context, c *app.Call, name string, made Result) error {
-	return end(ctx, c, name, Succeeded, made, "")
+	return end(ctx, c, name, Succeeded, made, "", "")
 }
 
-// Fail ends an operation with a fault and its event.
-func Fail(ctx context.Context, c *app.Call, name string, why *fault.Fault) error {
+// Fail ends an operation with a fault and its event. rest is what stays of its input:
+// what its principal needs to know it again.
+func Fail(ctx context.Context, c *app.Call, name string, why *fault.Fault, rest string) error {
 	failure, err := encode(why)
 	if err != nil {
 		return err
 	}
-	return end(ctx, c, name, Failed, Result{}, failure)
+	return end(ctx, c, name, Failed, Result{}, failure, rest)
 }
 
 // end takes a tick of its own, since no two events share one.
-func end(ctx context.Context, c *app.Call, name string, status Status, made Result, failure string) error {
+func end(ctx context.Context, c *app.Call, name string, status Status, made Result, failure, rest string) error {
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
 	if err != nil {
 		return err
 	}
-	c.Tx.Queue(`update operations set status = $3, progress = 100, input = '', result_object = $4, result_id = $5, error = $6, finished_at = $7,
+	c.Tx.Queue(`update operations set status = $3, progress = 100, input = $8, result_object = $4, result_id = $5, error = $6, finished_at = $7,
 		started_at = case when started_at > 0 then started_at else $7 end
-		where organization = $1 and id = $2 and finished_at = 0`, c.Actor.Org(), name, string(status), made.Object, made.ID, failure, c.Now)
+		where organization = $1 and id = $2 and finished_at = 0`, c.Actor.Org(), name, string(status), made.Object, made.ID, failure, c.Now, rest)
 	event.Append(c, event.Event{Type: "operation.completed", CreatedAt: tick, Data: event.Subject{Object: "operation", ID: name}})
 	return nil
 }

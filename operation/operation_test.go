@@ -122,7 +122,7 @@ func TestFailure(t *testing.T) {
 			t.Errorf("%+v %v", w, input)
 		}
 		as(t, c, func(call *app.Call) error {
-			return operation.Fail(t.Context(), call, name, &fault.Fault{Code: fault.UploadRejected, Detail: &fault.Text{DE: "Schadsoftware", EN: "Malware"}})
+			return operation.Fail(t.Context(), call, name, &fault.Fault{Code: fault.UploadRejected, Detail: &fault.Text{DE: "Schadsoftware", EN: "Malware"}}, "")
 		})
 		for language, want := range map[string]string{"de": "Schadsoftware", "en": "Malware"} {
 			problem := c.Do("GET", "/operations/"+name, nil, "Accept-Language", language).Want(200).JSON()["error"].(map[string]any)

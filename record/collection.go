@@ -59,6 +59,8 @@ type Collection[T, F any, P fields[F]] struct {
 	further Further
 	// onDelete deletes what belongs to a record and lies elsewhere; may be nil.
 	onDelete func(ctx context.Context, c *app.Call, id string) error
+	// onStore queues what a revision changes elsewhere; may be nil.
+	onStore func(c *app.Call, id string, before, after P)
 	// withoutUpdateEvent says that updates have no event.
 	withoutUpdateEvent bool
 }
@@ -92,12 +94,31 @@ func NewCollection[T, F any, P fields[F]](f app.Family, by ...reflect.Type) *Col
 	return k
 }
 
+// Classify sets what the column of a filter holds of its member: a class that many
+// texts share. It returns the collection.
+func (k *Collection[T, F, P]) Classify(parameter string, by func(text string) string) *Collection[T, F, P] {
+	for i := range k.columns {
+		if k.columns[i].name == columnName(parameter) {
+			k.columns[i].class = by
+		}
+	}
+	return k
+}
+
 // OnDelete sets a function that deletes what belongs to a record. The function
 // runs in the transaction of the record's deletion, before its tick. It runs
 // after all checks, so a refused deletion takes as long for any record.
 // OnDelete returns the collection.
 func (k *Collection[T, F, P]) OnDelete(f func(ctx context.Context, c *app.Call, id string) error) *Collection[T, F, P] {
 	k.onDelete = f
+	return k
+}
+
+// OnStore sets a function that queues statements with each revision of a record, in
+// its transaction, after its tick. before is nil for a new record. OnStore returns the
+// collection.
+func (k *Collection[T, F, P]) OnStore(f func(c *app.Call, id string, before, after P)) *Collection[T, F, P] {
+	k.onStore = f
 	return k
 }
 
@@ -192,6 +213,9 @@ func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name stri
 	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID}, r.id, f)...)
 	k.tell(c, r)
 	k.tag(c, r, f)
+	if k.onStore != nil {
+		k.onStore(c, r.id, nil, f)
+	}
 	event.Append(c, k.event(r, "created"))
 	words := f.Words()
 	if further != nil {
@@ -264,6 +288,9 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, ver
 	}
 	k.note(c, next, verb, differing(k.writable, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()))
 	k.retag(c, next, before, after)
+	if k.onStore != nil {
+		k.onStore(c, r.id, before, after)
+	}
 	if err := k.trackVisibilityLoss(ctx, c, r, next); err != nil {
 		return Answer[T]{}, err
 	}

@@ -94,8 +94,9 @@ func (s *statements) owned(d *db.Dialect, l listing, columns string, n narrowing
 	if l.all {
 		private = `audience = $6 and audience <> '' and $2 = $2`
 	}
+	further := n.further(s.table)
 	return []string{
-		s.arm(d, shared, columns, `owner_id = $6 and audience = ''`, n),
-		s.arm(d, own, columns, private, n),
+		s.arm(d, shared, columns, `owner_id = $6 and audience = ''`+further, n),
+		s.arm(d, own, columns, private+further, n),
 	}
 }

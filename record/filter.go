@@ -41,6 +41,9 @@ type column struct {
 	member []int
 	// fold keeps ASCII letters in lower case.
 	fold bool
+	// class returns what the column holds of the member: see Classify. It is nil if that
+	// is the text itself.
+	class func(text string) string
 }
 
 // columnName returns the column of a member: company_id for companyId.
@@ -71,6 +74,9 @@ func columnName(member string) string {
 // TABLE_COLUMN on (organization, COLUMN, updated_at), both for living records
 // where the column is not null.
 //
+// `of:"contentType"` names the member, if that is not the parameter. The column then
+// has a class of its text: see Classify.
+//
 // Two filters are for the members of Sharing, and come last. `each:"tags"` finds
 // records with a tag, along the indexes of table tags. ownerId needs the index
 // TABLE_owner_id_shared on (organization, owner_id, updated_at), for living records
@@ -87,7 +93,7 @@ func filtersOf(filters, members reflect.Type) []filter {
 		each := f.Tag.Get("each")
 		x.tags = each != ""
 		for _, m := range reflect.VisibleFields(members) {
-			if !m.Anonymous && m.Tag.Get("json") == cmp.Or(each, x.parameter) {
+			if !m.Anonymous && m.Tag.Get("json") == cmp.Or(each, f.Tag.Get("of"), x.parameter) {
 				x.member = m.Index
 			}
 		}
@@ -119,6 +125,14 @@ func (c *column) value(text string) string {
 		}
 		return c
 	}, text)
+}
+
+// stored returns what the column holds of the text of a member.
+func (c *column) stored(text string) string {
+	if c.class != nil {
+		return c.class(text)
+	}
+	return c.value(text)
 }
 
 // These columns are in every family. The unique index of externalID has its name.
@@ -176,7 +190,7 @@ func (k *Collection[T, F, P]) appendColumns(args []any, name string, f P) []any 
 		if k.columns[i].member == nil {
 			args = append(args, k.sortKey(name, f))
 		} else if text := textAt(v, k.columns[i].member); text != "" {
-			args = append(args, k.columns[i].value(text))
+			args = append(args, k.columns[i].stored(text))
 		} else {
 			args = append(args, nil)
 		}
@@ -300,6 +314,15 @@ func (n narrowing) where(table string) string {
 		} else {
 			b.WriteString(x.compared(table, 6+i))
 		}
+	}
+	return b.String()
+}
+
+// further returns the conditions of all filters but the first.
+func (n narrowing) further(table string) string {
+	var b strings.Builder
+	for i, x := range n.filters[1:] {
+		b.WriteString(x.compared(table, 7+i))
 	}
 	return b.String()
 }

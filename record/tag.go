@@ -1,8 +1,11 @@
 package record
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"unicode"
 
 	"kartei/app"
 	"kartei/store/db"
@@ -52,3 +55,38 @@ func (k *Collection[T, F, P]) retag(c *app.Call, next *row, before, after P) {
 
 // untag deletes the rows of a record's tags.
 func untag(tx db.Tx, organization int64, name string) { tx.Queue(deleteTags, organization, name) }
+
+const (
+	// firstTag finds the first tag of shared records in a range, and its oldest record.
+	firstTag = `select tag, record_id from tags where organization = $1 and family = $2 and audience = '' and tag >= $3 and tag < $4 order by tag, tick limit 1`
+	// mostTags bounds the tags in one answer.
+	mostTags = 8
+)
+
+// UsedTags returns the first tags that begin with a text, as somebody spelled them.
+// Only tags of records that everyone sees count, so each is found in one step.
+func (k *Collection[T, F, P]) UsedTags(ctx context.Context, c *app.Call, prefix string) ([]string, error) {
+	from := folded(Clean(prefix))
+	end := from + string(unicode.MaxRune)
+	tags, spelled := []string{}, []string{}
+	for len(tags) < mostTags {
+		var tag, name string
+		err := c.Tx.QueryRow(ctx, firstTag, c.Actor.Org(), k.Plural, from, end).Scan(&tag, &name)
+		if errors.Is(err, db.ErrNoRows) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		tags, spelled, from = append(tags, tag), append(spelled, name), tag+"\x01"
+	}
+	seen, err := k.Look(ctx, c, Unique(spelled))
+	for i, tag := range tags {
+		for _, s := range seen {
+			if at := slices.IndexFunc(s.Members.Shared().Tags, func(t string) bool { return folded(t) == tag }); at >= 0 && s.ID == spelled[i] {
+				tags[i] = s.Members.Shared().Tags[at]
+			}
+		}
+	}
+	return tags, err
+}

@@ -3,6 +3,7 @@ package settings
 import (
 	"context"
 	"errors"
+	"regexp"
 
 	"kartei/access"
 	"kartei/app"
@@ -21,6 +22,8 @@ type NewOrganization struct {
 	Module  string       `json:"module,omitempty"`
 	Secrecy string       `json:"secrecy,omitempty"`
 	Level   access.Level `json:"level,omitempty"`
+	// Country is DE if it is empty.
+	Country string `json:"country,omitempty"`
 }
 
 // OrganizationChange is the input of SetOrganization; nil keeps a value.
@@ -30,11 +33,18 @@ type OrganizationChange struct {
 	Module  *string       `json:"module,omitempty"`
 	Secrecy *string       `json:"secrecy,omitempty"`
 	Level   *access.Level `json:"level,omitempty"`
+	Country *string       `json:"country,omitempty"`
 	// State is for the operator only.
 	State *access.State `json:"state,omitempty"`
 }
 
 const sandboxSuffix = " (Sandbox)"
+
+// defaultCountry is where an office is that names no country.
+const defaultCountry = "DE"
+
+// country is the form of a code of ISO 3166-1 alpha-2.
+var country = regexp.MustCompile(`^[A-Z]{2}$`)
 
 // CreateOrganization creates an organization and its sandbox. The sandbox is a
 // second organization with its own records and its own change clock. Test keys
@@ -42,18 +52,18 @@ const sandboxSuffix = " (Sandbox)"
 func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (access.OrganizationInfo, error) {
 	var f faults
 	live := access.OrganizationInfo{
-		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, CreatedAt: c.Now,
+		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
 	}
 	in.Name = f.name("name", in.Name)
 	setOrganization(&live, &f, OrganizationChange{
-		Name: &in.Name, Module: given(in.Module), Secrecy: given(in.Secrecy), Level: given(in.Level),
+		Name: &in.Name, Module: given(in.Module), Secrecy: given(in.Secrecy), Level: given(in.Level), Country: given(in.Country),
 	})
 	if err := f.err(); err != nil {
 		return access.OrganizationInfo{}, err
 	}
 	sandbox := access.OrganizationInfo{
 		ID: id.New(id.Organization), Name: live.Name + sandboxSuffix,
-		Module: "on", Secrecy: "declared", Level: access.On, State: access.Open, CreatedAt: live.CreatedAt,
+		Module: "on", Secrecy: "declared", Level: access.On, State: access.Open, Country: live.Country, CreatedAt: live.CreatedAt,
 	}
 	live.SandboxID = sandbox.ID
 	if err := access.Changed(ctx, c.Tx); err != nil {
@@ -73,7 +83,7 @@ func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (a
 
 func insertOrganizationRow(ctx context.Context, tx db.Tx, o access.OrganizationInfo, sandboxOf *int64) error {
 	_, err := tx.Exec(ctx, insertOrganization, o.Number, o.ID, o.Name, sandboxOf,
-		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt))
+		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt), o.Country)
 	if errors.Is(err, db.ErrDuplicate) { // another call took the number
 		return db.ErrConflict
 	}
@@ -91,6 +101,7 @@ func noteOrganization(c *app.Call, before, after access.OrganizationInfo) {
 	c.Audit.Changed("secrecy", before.Secrecy, after.Secrecy)
 	c.Audit.Changed("level", string(before.Level), string(after.Level))
 	c.Audit.Changed("state", string(before.State), string(after.State))
+	c.Audit.Changed("country", before.Country, after.Country)
 }
 
 // ListOrganizations lists organizations and sandboxes.
@@ -143,10 +154,10 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 	c.Audit.About(o.Number, o.ID)
 	noteOrganization(c, before, o)
 	if _, err = c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on",
-		o.Secrecy == "declared", string(o.Level), string(o.State), eraseAt(&o)); err != nil || o.SandboxOf != "" {
+		o.Secrecy == "declared", string(o.Level), string(o.State), eraseAt(&o), o.Country); err != nil || o.SandboxOf != "" {
 		return o, err
 	}
-	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o))
+	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o), o.Country)
 	return o, err
 }
 
@@ -154,6 +165,9 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 func (f *faults) organizationChange(c *app.Call, o *access.OrganizationInfo, in OrganizationChange) {
 	if in.Name != nil && o.SandboxOf != "" {
 		f.say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
+	}
+	if in.Country != nil && o.SandboxOf != "" {
+		f.say("country", fault.ReadOnly, "Die Sandbox ist in dem Land ihrer Organisation.", "A sandbox is in the country of its organization.")
 	}
 	switch {
 	case in.State == nil:
@@ -192,6 +206,11 @@ func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange
 		oneOf(f, "level", *c.Level, access.Off, access.Read, access.On)
 		o.Level = *c.Level
 	}
+	if c.Country != nil {
+		if o.Country = *c.Country; !country.MatchString(o.Country) {
+			f.add("country", fault.InvalidFormat, "DE")
+		}
+	}
 	if c.State != nil {
 		oneOf(f, "state", *c.State, access.Open, access.Closed, access.Deleting)
 		o.State = *c.State
@@ -223,10 +242,10 @@ func EraseOrganization(ctx context.Context, c *app.Call, in access.ByID) (access
 		return o, &fault.Fault{Code: fault.Forbidden, Detail: &notDeleting}
 	}
 	c.Audit.About(audit.Instance, o.ID)
-	if _, err := c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), c.Now); err != nil {
+	if _, err := c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), c.Now, o.Country); err != nil {
 		return o, err
 	}
-	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), c.Now)
+	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), c.Now, o.Country)
 	o.EraseAt = &c.Now
 	return o, err
 }

@@ -183,14 +183,10 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	_, err = c.Tx.Exec(ctx, updatePrincipal, p.ID, p.Name, orNull(p.Email), orNull(access.FoldEmail(p.Email)),
 		string(p.Role), mustJSON(p.Rights), p.Disabled, p.Language)
 	if err == nil && (before.Role != p.Role || p.Disabled && !before.Disabled) {
-		_, err = c.Tx.Exec(ctx, endSessions, p.ID, c.Now)
+		err = access.EndSessionsOf(ctx, c.Tx, c.Now, p.ID)
 	}
 	return p, emailTaken(err)
 }
-
-// endSessions ends the sessions of a person who is disabled, or has another role: the
-// browser signs in again and gets another token.
-const endSessions = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
 
 // manages reports whether a principal is a person who can administer the
 // organization. A service account cannot sign in.

@@ -9,15 +9,15 @@ const (
 	selectNextOrganization = `select coalesce(max(number), 0) + 1 from organizations`
 
 	insertOrganization = `insert into organizations
-		(number, id, name, sandbox_of, module_on, secrecy_declared, level, state, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+		(number, id, name, sandbox_of, module_on, secrecy_declared, level, state, created_at, country)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	insertClock = `insert into clocks (organization, tick) values ($1, 0)`
 
 	selectOrganizations = access.OrganizationColumns + ` where o.id > $2 and o.erased_at = 0 order by o.id limit $1`
 
 	updateOrganization = `update organizations
-		set name = $2, module_on = $3, secrecy_declared = $4, level = $5, state = $6, erase_at = $7 where number = $1`
-	updateSandbox = `update organizations set name = $2, state = $3, erase_at = $4 where sandbox_of = $1`
+		set name = $2, module_on = $3, secrecy_declared = $4, level = $5, state = $6, erase_at = $7, country = $8 where number = $1`
+	updateSandbox = `update organizations set name = $2, state = $3, erase_at = $4, country = $5 where sandbox_of = $1`
 )
 
 // The statements about people and service accounts.

@@ -83,7 +83,7 @@ var Tasks = record.NewCollection[Task, Fields](app.Family{
 	Plural: "tasks",
 }, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "dueAt", Only: "status", Value: string(Open), Key: func(f *Fields) (string, bool) {
 	return record.TimeKey(f.DueAt) + urgency[f.Priority], f.Status == Open
-}})
+}}).OnStore(expectReminder).OnDelete(forgetReminder)
 
 // urgency orders tasks that are due at the same time.
 var urgency = map[Priority]string{"high": "0", Normal: "1", "low": "2"}

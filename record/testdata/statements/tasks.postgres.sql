@@ -1518,6 +1518,10 @@ where organization = $1
 
 -- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
+delete from reminders
+where organization = $1
+	and task_id = $2;
+
 -- as above: update clocks set tick = cast($2 as bigint) / (case when tick < $2 then 1 else 0 end) wher ...
 
 -- as above: select 1 / count(*) from clocks where organization = $1 ...

@@ -1428,6 +1428,10 @@ where organization = $1
 
 -- as above: select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when  ...
 
+delete from reminders
+where organization = $1
+	and task_id = $2;
+
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update tasks

@@ -33,7 +33,9 @@ create table organizations (
 	-- The date of the erasure while the state is deleting.
 	erase_at         bigint  not null default 0,
 	-- When the rows and files were erased.
-	erased_at        bigint  not null default 0
+	erased_at        bigint  not null default 0,
+	-- ISO 3166-1 alpha-2.
+	country          text    not null default 'DE'
 );
 
 -- How people sign in: an address with its password and its second factors. One
@@ -481,6 +483,8 @@ create table documents (
 	contact_id   text,
 	company_id   text,
 	task_id      text,
+	-- What people call the type of the file: pdf, image.
+	kind         text,
 	-- The name as it is ordered (DIN 5007-2), with the id.
 	sort_name    text /*postgres: collate "C" */,
 	content      text    not null,
@@ -495,6 +499,11 @@ create index documents_sort_name_own on documents (organization, audience, sort_
 create index documents_company_id_sort_name_shared on documents (organization, company_id, sort_name) where deleted = false and audience = '' and company_id is not null and sort_name is not null;
 create index documents_company_id_sort_name_private on documents (organization, company_id, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
 create index documents_company_id_sort_name_own on documents (organization, company_id, audience, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
+create index documents_kind on documents (organization, kind, updated_at) where deleted = false and kind is not null;
+create index documents_kind_audience on documents (organization, kind, audience, updated_at) where deleted = false and kind is not null;
+create index documents_kind_sort_name_shared on documents (organization, kind, sort_name) where deleted = false and audience = '' and kind is not null and sort_name is not null;
+create index documents_kind_sort_name_private on documents (organization, kind, sort_name) where deleted = false and audience <> '' and kind is not null and sort_name is not null;
+create index documents_kind_sort_name_own on documents (organization, kind, audience, sort_name) where deleted = false and audience <> '' and kind is not null and sort_name is not null;
 create index documents_deleted_audience on documents (organization, audience, updated_at) where deleted = true;
 create index documents_deleted on documents (organization, updated_at) where deleted = true;
 create index documents_owner_id_shared on documents (organization, owner_id, updated_at) where deleted = false and audience = '';
@@ -504,7 +513,7 @@ create index documents_company_id on documents (organization, company_id, update
 create index documents_company_id_audience on documents (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
 create index documents_task_id_audience on documents (organization, task_id, audience, updated_at) where deleted = false and task_id is not null;
 /*postgres:
-alter table documents alter column owner_id set (n_distinct = 1000);
+alter table documents alter column owner_id set (n_distinct = 1000), alter column kind set (n_distinct = 1000);
 */
 
 -- The tags of living records, one row each. The columns repeat what lists with a tag
@@ -514,7 +523,7 @@ create table tags (
 	organization bigint not null,
 	record_id    text   not null,
 	-- Folded: in lower case, with umlauts written out.
-	tag          text   not null,
+	tag          text   /*postgres: collate "C" */ not null,
 	family       text   not null,
 	audience     text   not null,
 	-- The tick of the record's last change.
@@ -685,7 +694,8 @@ create table operations (
 	type          text   not null,
 	status        text   not null,
 	progress      bigint not null,
-	-- What the operation needs to go on. Empty once it has ended.
+	-- What the operation needs to go on. Empty once it has succeeded. A failed one
+	-- keeps the name by which its principal knows it.
 	input         text   not null,
 	result_object text   not null,
 	result_id     text   not null,
@@ -701,6 +711,8 @@ create table operations (
 create index operations_finished on operations (organization, finished_at) where finished_at > 0;
 -- The check of stored files without a row asks for these. They are few.
 create index operations_open on operations (organization) where finished_at = 0;
+-- People are told for a while which of their files were refused.
+create index operations_failed on operations (organization, principal, finished_at) where status = 'failed';
 
 
 ----------------------------------------------------------------------- Jobs ----
@@ -1008,12 +1020,30 @@ create table notices (
 );
 -- Retention: 90 days.
 create index notices_age on notices (organization, created_at);
+-- The entries that a user has not read.
+create index notices_unread on notices (organization, principal) where read_at = 0;
 -- The notices that the next email to a user is about.
 create index notices_mailing on notices (organization, principal, kind, id) where mailing;
 -- The last emails of a kind to a user.
 create index notices_mail_at on notices (organization, principal, kind, mail_at) where mail_at > 0;
 /*postgres:
 alter table notices alter column organization set (n_distinct = 16);
+*/
+
+-- The due dates of which assignees of tasks are told: one for each task that has or
+-- had one. A task of a sandbox has none.
+create table reminders (
+	organization bigint not null,
+	task_id      text   not null,
+	due_at       bigint not null,
+	-- When to look whether it is time. Null once the assignee was told of this date.
+	look_at      bigint,
+	primary key (organization, task_id)
+);
+-- What is due by now, in the whole instance: one range, however many tasks there are.
+create index reminders_look on reminders (look_at) where look_at is not null;
+/*postgres:
+alter table reminders alter column organization set (n_distinct = 16);
 */
 
 -- The records that a person opened lately, for the search field. Only the person

@@ -1,0 +1,31 @@
+package document
+
+import "strings"
+
+// KindOf returns the kind of files that a media type belongs to, as people call it.
+// The column kind has it, so that a list of all pictures needs one value.
+func KindOf(contentType string) string {
+	has := func(parts ...string) bool {
+		for _, part := range parts {
+			if strings.Contains(contentType, part) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case contentType == "application/pdf":
+		return "pdf"
+	case has("spreadsheet", "ms-excel", "text/csv", "text/tab-separated-values"):
+		return "sheet"
+	case has("presentation", "powerpoint"):
+		return "slides"
+	case has("outlook", "message/rfc822"):
+		return "email"
+	case has("image/", "graphics"):
+		return "image"
+	case has("word", "opendocument.text", "rtf", "text/plain", "text/markdown"):
+		return "text"
+	}
+	return "other"
+}
