@@ -43,7 +43,7 @@ const Age = 90 * 24 * time.Hour
 
 const (
 	insertNotice = `insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at)
-		values ($1, $2, $3, $4, $5, $6, 0, true, 0, 0)`
+		values ($1, $2, $3, $4, $5, $6, 0, $7, 0, 0)`
 	selectNotices = `select n.principal, n.id, n.created_at, n.kind, n.data, n.read_at, n.mailed_at
 		from notices n where n.organization = $1 and ($2 = '' or n.principal = $2) and ($3 = '' or n.id < $3)
 		order by n.id desc limit $4`
@@ -138,17 +138,27 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 // JSON with numbers and identifiers, no names. Post holds the organization's
 // turn until the commit (job.Enqueue).
 func (c *Center) Post(ctx context.Context, tx db.Tx, live int64, users []string, kind Kind, facts any) error {
+	for _, user := range users {
+		if err := c.Tell(ctx, tx, live, user, kind, facts, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tell is Post for one user, who may want no email about it.
+func (c *Center) Tell(ctx context.Context, tx db.Tx, live int64, user string, kind Kind, facts any, mailed bool) error {
 	data, err := json.Marshal(facts)
 	if err != nil {
 		return err
 	}
 	now := clock.Now(c.Clock)
-	for _, user := range users {
+	if mailed {
 		if err := job.Enqueue(ctx, tx, live, now, recipient{user, kind}.spec()); err != nil {
 			return err
 		}
-		tx.Queue(insertNotice, live, user, id.New(id.Notice), now, string(kind), string(data))
 	}
+	tx.Queue(insertNotice, live, user, id.New(id.Notice), now, string(kind), string(data), mailed)
 	return nil
 }
 
