@@ -110,6 +110,10 @@ func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
 	return nil
 }
 
+// Stale reports whether a call was refused because the sign-in of the person is not
+// recent. After session.refresh the same call succeeds.
+func Stale(f *fault.Fault) bool { return f != nil && f.Reason == string(access.NotFresh) }
+
 var signInAgain = fault.Text{
 	DE: "Dafür ist eine neue Anmeldung nötig. Bitte melden Sie sich noch einmal an.",
 	EN: "This requires a recent sign-in. Please sign in again.",

@@ -14,6 +14,7 @@ import (
 	"kartei/lookup"
 	"kartei/record"
 	"kartei/settings"
+	"kartei/upload"
 	"kartei/webhook"
 )
 
@@ -29,7 +30,7 @@ import (
 var Console = []ConsoleRow{
 	row("signin.password", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckPassword, account.SignInByPassword)),
 	row("signin.second", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckSecond, account.SignInBySecond)),
-	row("signin.passkeyOptions", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.LimitPasskeys, account.AskPasskey)),
+	row("signin.passkeyOptions", read, byAnyone, atWeb, "", ask(account.AskPasskey)),
 	row("signin.passkey", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckPasskey, account.SignInByPasskey)),
 	row("signin.choose", administer, byAnyone, atWeb|unstored, "session.begin", ask(account.Choose)),
 	row("signin.out", administer, byMember, atWeb|always, "session.end", ask(account.SignOut)),
@@ -40,6 +41,7 @@ var Console = []ConsoleRow{
 	row("session.switch", administer, byMember, atWeb|always|unstored, "session.switch", ask(account.Switch)),
 	row("session.refresh", administer, byMember, atWeb|always|unstored, "session.refresh", asking(account.CheckFresh, account.Refresh)),
 	row("sessions.list", read, byMember, atWeb|always, "", ask(account.ListSessions)),
+	row("signins.list", read, byMember, atWeb|always, "", ask(account.ListSignIns)),
 	row("sessions.end", administer, byMember, atWeb|always, "session.end", ask(account.EndSessions)),
 
 	row("factors.get", read, byMember, atWeb|always, "", ask(account.GetFactors)),
@@ -78,9 +80,14 @@ var Console = []ConsoleRow{
 	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.create", ask(settings.CreateServiceAccount)),
 	row("serviceAccounts.set", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.set", ask(settings.SetServiceAccount)),
 	row("records.history", read, byMember, atWeb, "", ask(record.History)),
+	row("records.changes", read, byMember, atWeb, "", ask(record.Changes)),
 	row("documents.page", read, byMember, atWeb, "", asking(document.DrawPage, document.GetPage)),
+	row("documents.underway", read, byMember, atWeb, "", ask(document.ListUnderway)),
 	row("documents.text", read, byMember, atWeb, "", asking(document.ReadText, document.GetText)),
+	row("uploads.terms", read, byMember, atWeb, "", ask(upload.GetTerms)),
+	row("uploads.open", read, byMember, atWeb, "", ask(upload.GetTicket)),
 	row("names.resolve", read, byMember|byOperator, atPeople, "", ask(settings.ResolveNames)),
+	row("names.find", read, byMember|byOperator, atPeople, "", ask(settings.FindNames)),
 
 	row("keys.list", read, bySelf|byOperator, atPeople, "", ask(settings.ListKeys)),
 	row("keys.get", read, bySelf|byOperator, atPeople, "", ask(settings.GetKey)),
@@ -107,6 +114,8 @@ var Console = []ConsoleRow{
 	row("lookup.find", read, byMember, atWeb, "", asking(lookup.Prepare, lookup.Find)),
 	row("lookup.similar", read, byMember, atWeb, "", ask(lookup.FindSimilar)),
 	row("lookup.titles", read, byMember, atWeb, "", ask(lookup.Titles)),
+	row("lookup.tags", read, byMember, atWeb, "", ask(lookup.Tags)),
+	row("exports.begin", administer, byMember, atWeb, "records.export", ask(lookup.BeginExport)),
 	row("lookup.recent", read, byMember, atWeb, "", ask(lookup.Recent)),
 	row("lookup.opened", note, byMember, atWeb, "", ask(lookup.Opened)),
 

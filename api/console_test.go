@@ -21,6 +21,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/lookup"
+	records "kartei/record"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -39,7 +40,7 @@ func acceptSessions(o *apitest.Office) {
 		name, person, _ := strings.Cut(text, " ")
 		org, err := access.OrganizationIn(ctx, tx, name)
 		fresh := clock.Now(o.Clock).Add(time.Minute)
-		return access.Proof{Credential: access.Credential{ID: "ses_1", FreshUntil: fresh}, Organization: org.Number, Principal: person, Scopes: access.AllScopes()}, err
+		return access.Proof{Credential: access.Credential{ID: "tst_1", FreshUntil: fresh}, Organization: org.Number, Principal: person, Scopes: access.AllScopes()}, err
 	}
 	tokens := sessions(find)
 	tokens.Kind, tokens.Prefix, tokens.Duties = "token", "tok_", &access.Duties{}
@@ -47,9 +48,10 @@ func acceptSessions(o *apitest.Office) {
 	o.Directory.Accept(token, tokens)
 }
 
-// sessions is a kind of credential that opens the second table.
+// sessions is a kind of credential that opens the second table. Its ids are not those
+// of the sessions that the office has already.
 func sessions(find func(context.Context, db.Tx, string) (access.Proof, error)) access.Finder {
-	return access.Finder{Kind: "session", Prefix: "ses_", Duties: &access.Duties{Console: true}, ByText: find,
+	return access.Finder{Kind: "session", Prefix: "tst_", Duties: &access.Duties{Console: true}, ByText: find,
 		ByID: func(context.Context, db.Tx, int64, string) (access.Proof, error) { return access.Proof{}, db.ErrNoRows }}
 }
 
@@ -82,6 +84,54 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 		if r.Who == 0 || r.Writes() && r.Audit == "" && r.ID != "bell.read" && r.Act != "note" || !r.Writes() && r.Audit != "" {
 			t.Errorf("%s: it has no callers, or it changes something without an audit word, or it reads with one", r.ID)
 		}
+	}
+}
+
+// consoleCallers are the rows by who may call them, and freshRows those that ask for a
+// recent sign-in, as they were decided. The table says the same, and the tests of
+// callers follow the table: so a change of a right is made in both.
+var (
+	consoleCallers = map[string]string{
+		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.choose signin.forgot signin.reset " +
+			"account.confirmEmail invitations.accept",
+		"member": "signin.out session.get session.switch session.refresh sessions.list signins.list sessions.end factors.get " +
+			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
+			"factors.passkeyAdd factors.passkeyRemove account.changeEmail profile.get profile.set records.history records.changes " +
+			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
+			"exports.begin lookup.recent lookup.opened",
+		"operator": "organizations.list organizations.create organizations.erase jobs.list jobs.retry",
+		"admin operator": "organizations.get organizations.set people.list people.create people.set people.handOver people.handOverStatus " +
+			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list " +
+			"serviceAccounts.create serviceAccounts.set requests.list requests.versions audit.list",
+		"member operator": "names.resolve names.find",
+		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate bell.list bell.read " +
+			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend",
+	}
+	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
+		"factors.passkeyAdd factors.passkeyRemove account.changeEmail organizations.set people.create people.set " +
+		"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create " +
+		"keys.update keys.rotate"
+)
+
+func TestConsoleRightsAsDecided(t *testing.T) {
+	decided := map[string]string{}
+	for who, rows := range consoleCallers {
+		for id := range strings.FieldsSeq(rows) {
+			decided[id] = who
+		}
+	}
+	for i := range api.Console {
+		r := &api.Console[i]
+		if decided[r.ID] != r.Who.String() {
+			t.Errorf("%s is for %q, and was decided for %q: see consoleCallers", r.ID, r.Who, decided[r.ID])
+		}
+		if asks := slices.Contains(strings.Fields(freshRows), r.ID); asks != r.Fresh {
+			t.Errorf("%s asks for a recent sign-in: %t, and was decided %t: see freshRows", r.ID, r.Fresh, asks)
+		}
+		delete(decided, r.ID)
+	}
+	if len(decided) > 0 {
+		t.Errorf("rows that are gone: %v", decided)
 	}
 }
 
@@ -203,7 +253,7 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 }
 
 // prepares are the rows that only prepare an act, and so leave no line.
-var prepares = map[string]bool{"signin.passkeyOptions": true, "signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true}
+var prepares = map[string]bool{"signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true}
 
 // aboutTheCaller reports whether a row knows only the person who calls: it names
 // nobody, and the operator is no person.
@@ -223,6 +273,27 @@ func TestConsoleAtHome(t *testing.T) {
 		}
 		if got := ask(t, o, api.Web, as, "names.resolve", settings.NamesInput{IDs: []string{admin, stranger}}); got.Status != 200 || strings.Contains(string(got.Body), stranger) || !strings.Contains(string(got.Body), "Petra Morgenstern") {
 			t.Errorf("names: %d %s", got.Status, got.Body)
+		}
+		// Names are found by their words, as in every search. Those who left are not.
+		gone, yes, name := o.User(access.Member), true, "Jörg Müller"
+		for _, change := range []settings.PrincipalChange{{ID: gone, Disabled: &yes}, {ID: o.User(access.Member), Name: &name}} {
+			if _, err := o.Operator.SetUser(t.Context(), change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for q, want := range map[string]string{"": "Jörg Müller, Petra Morgenstern", "mueller": "Jörg Müller", "petra morg": "Petra Morgenstern", "orgen": ""} {
+			var found settings.FoundNames
+			var names []string
+			got := ask(t, o, api.Web, as, "names.find", settings.FindNamesInput{Q: q})
+			if json.Unmarshal(got.Body, &found) != nil {
+				t.Fatalf("%q: %d %s", q, got.Status, got.Body)
+			}
+			for _, n := range found.Data {
+				names = append(names, n.Name)
+			}
+			if strings.Join(names, ", ") != want {
+				t.Errorf("%q finds %q, want %q", q, names, want)
+			}
 		}
 		// A member creates keys for themselves only, and sees only their own.
 		member := o.User(access.Member)
@@ -365,8 +436,13 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"lookup.find":            lookup.FindInput{Q: name},
 		"lookup.similar":         lookup.SimilarInput{Family: "contacts", LastName: name},
 		"lookup.titles":          lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
+		"lookup.tags":            lookup.TagsInput{Family: "contacts", Q: "m"},
+		"exports.begin":          lookup.ExportInput{Family: "contacts", Format: "csv"},
 		"lookup.recent":          lookup.RecentInput{},
-		"lookup.opened":          map[string]bool{"remember": false},
+		"lookup.opened":          letter,
+		"uploads.terms":          struct{}{},
+		"uploads.open":           one(c.Do("POST", "/uploads", map[string]any{"fileName": name + ".txt", "contentType": "text/plain", "size": 5}).Want(201).Text("id")),
+		"documents.underway":     struct{}{},
 		"documents.page":         letter,
 		"documents.text":         letter,
 		"organizations.list":     access.Page{},
@@ -388,7 +464,9 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"serviceAccounts.create": settings.NewPrincipal{Organization: o.ID, Name: name},
 		"serviceAccounts.set":    settings.PrincipalChange{ID: service.ID, Name: &name},
 		"names.resolve":          settings.NamesInput{Organization: o.ID, IDs: []string{c.Principal}},
+		"names.find":             settings.FindNamesInput{Organization: o.ID, Q: "Pe"},
 		"records.history":        one(c.Do("POST", "/contacts", map[string]any{"lastName": name}).Want(201).Text("id")),
+		"records.changes":        records.ChangesInput{},
 		"keys.list":              home,
 		"keys.get":               one(key()),
 		"keys.create":            settings.NewKey{Organization: o.ID, Principal: c.Principal, Environment: access.Test, Name: name, Scopes: []string{"contacts:read"}},

@@ -86,6 +86,8 @@ func (f *filing) values(parameter string) []string {
 	f.T.Helper()
 	said, list, prefix := narrowedBy(f.T, f.family, parameter)
 	switch {
+	case parameter == "kind": // that of all documents of the model, and another one
+		list = []string{"text", "pdf"}
 	case list != nil:
 	case parameter == "email":
 		list = []string{"a@kanzlei.example", "Anna.Berg@Kanzlei.example", "b+c@kanzlei.example"}
@@ -134,7 +136,7 @@ func (f *filing) make(taken map[string]bool) *filtered {
 		taken[v] = p == "externalId"
 		r.values[p] = v
 		switch p {
-		case "status":
+		case "status", "kind":
 		case "tag":
 			body["tags"] = []string{v, "Weiteres"}
 		case "ownerId":
@@ -153,6 +155,9 @@ func (f *filing) make(taken map[string]bool) *filtered {
 		made = who.Do("POST", f.creates.Path+"/"+made.Text("id")+"/complete", nil).Want(200)
 	}
 	r.id, r.updatedAt = made.Text("id"), made.Text("updatedAt")
+	if slices.Contains(f.parameters, "kind") {
+		r.values["kind"] = map[string]string{"application/pdf": "pdf", "text/plain": "text"}[made.Text("contentType")]
+	}
 	return r
 }
 
@@ -352,7 +357,7 @@ func (f *filing) change(r *filtered) {
 		r.private = !r.private
 		patch("visibility", map[bool]string{true: "private", false: "organization"}[r.private])
 	case 2:
-		if values := f.values(p); p != "status" && p != "externalId" && len(values) > 0 {
+		if values := f.values(p); p != "status" && p != "kind" && p != "externalId" && len(values) > 0 {
 			r.values[p] = values[f.random.IntN(len(values))]
 			switch p {
 			case "tag":
@@ -366,7 +371,7 @@ func (f *filing) change(r *filtered) {
 		}
 	case 3:
 		switch p {
-		case "status", "ownerId":
+		case "status", "kind", "ownerId":
 		case "tag":
 			delete(r.values, p)
 			patch("tags", []string{})

@@ -79,7 +79,7 @@ var Internal = Version{
 		"contacts":  {"ownerId", "tag", "back"},
 		"companies": {"ownerId", "tag", "back"},
 		"tasks":     {"tag", "back"},
-		"documents": {"ownerId", "tag", "back"},
+		"documents": {"ownerId", "tag", "kind", "back"},
 	},
 	Orders: map[string][]string{
 		"contacts":  {"name", "-name"},

@@ -67,6 +67,10 @@ var manyWatches = fault.Text{
 	EN: "This sign-in already has four connections open for changes as they happen.",
 }
 
+// Unattended returns a context for calls that a page makes by itself, and not its
+// person. They keep no session alive.
+func Unattended(ctx context.Context) context.Context { return access.Unattended(ctx) }
+
 // EndWatches ends all watches, also later ones. A process that stops would wait
 // for them.
 func (a *API) EndWatches() { a.watches.once.Do(func() { close(a.watches.end) }) }
@@ -136,6 +140,9 @@ func (w *watch) run(ctx context.Context, who Credential, from netip.Addr, tell f
 				beat = w.clock.Now().Add(watchBeat)
 			}
 		}
+		if ctx.Err() != nil { // also in the middle of a look for changes
+			return nil //nolint:nilerr // the caller has left, which is no failure
+		}
 		if err != nil {
 			return err
 		}
@@ -147,7 +154,7 @@ func (w *watch) admit(ctx context.Context, who Credential, from netip.Addr) erro
 	if err := w.Ready(); err != nil {
 		return err
 	}
-	actor, _, err := w.access.Resolve(ctx, who, from, true)
+	actor, _, err := w.access.Resolve(access.Unattended(ctx), who, from, true)
 	if err == nil {
 		err = actor.Gate(false)
 	}

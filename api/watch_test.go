@@ -10,6 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/settings"
 	"kartei/store/db"
@@ -57,6 +58,37 @@ func (w *watching) next(t *testing.T) []string {
 	return nil
 }
 
+// wake moves the clock by d until the watch tells something or ends. A watch that was
+// between its look at the clock and its wait begins to wait after the move, and needs
+// another one.
+func (w *watching) wake(t *testing.T, c *clock.Fake, d time.Duration) ([]string, error) {
+	t.Helper()
+	stuck := patience.New()
+	for {
+		waited := c.Waited()
+		c.Advance(d)
+		select {
+		case families := <-w.told:
+			return families, nil
+		case err := <-w.ended:
+			return nil, err
+		case <-stuck.Stuck():
+			t.Fatal("the watch tells nothing")
+		case <-waited:
+		}
+	}
+}
+
+// change returns the next families that the watch tells, after its signs of life.
+func (w *watching) change(t *testing.T) []string {
+	t.Helper()
+	for {
+		if families := w.next(t); families != nil {
+			return families
+		}
+	}
+}
+
 // end returns how the watch ends.
 func (w *watching) end(t *testing.T) error {
 	t.Helper()
@@ -96,10 +128,9 @@ func TestWatch(t *testing.T) {
 		if got := sandbox.next(t); !slices.Equal(got, []string{"contacts"}) {
 			t.Errorf("after a deletion while the module is off: %v", got)
 		}
-		o.Clock.Advance(25 * time.Second)
 		for _, w := range []*watching{live, sandbox} { // the sandbox's changes are none of the live organization
-			if got := w.next(t); got != nil {
-				t.Errorf("a sign of life names %v", got)
+			if got, err := w.wake(t, o.Clock, 25*time.Second); got != nil || err != nil {
+				t.Errorf("a sign of life names %v: %v", got, err)
 			}
 		}
 		live.stop()
@@ -146,18 +177,16 @@ func TestWatchIsRefused(t *testing.T) {
 		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Rights: access.Rights{"contacts": "none"}}); err != nil {
 			t.Fatal(err)
 		}
-		o.Clock.Await(4)
-		o.Clock.Advance(25 * time.Second)
 		for _, w := range all {
-			if got := w.next(t); got != nil {
-				t.Errorf("a sign of life names %v", got)
+			if got, err := w.wake(t, o.Clock, 25*time.Second); got != nil || err != nil {
+				t.Errorf("a sign of life names %v: %v", got, err)
 			}
 		}
 		other := o.As(access.Member)
 		other.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
 		other.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
 		for _, w := range all {
-			if got := w.next(t); !slices.Equal(got, []string{"tasks"}) {
+			if got := w.change(t); !slices.Equal(got, []string{"tasks"}) {
 				t.Errorf("without the right to read contacts: %v", got)
 			}
 		}
@@ -165,11 +194,14 @@ func TestWatchIsRefused(t *testing.T) {
 		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &disabled}); err != nil {
 			t.Fatal(err)
 		}
-		o.Clock.Await(4)
-		o.Clock.Advance(25 * time.Second)
 		for _, w := range all {
-			if err := w.end(t); !fault.Is(err, fault.Unauthenticated) {
-				t.Errorf("a watch of a disabled person: %v", err)
+			var told []string
+			var err error
+			for told == nil && err == nil { // signs of life from before
+				told, err = w.wake(t, o.Clock, 25*time.Second)
+			}
+			if !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("a watch of a disabled person tells %v: %v", told, err)
 			}
 		}
 	})
@@ -185,20 +217,15 @@ func TestWatchSeesOtherReplicas(t *testing.T) {
 	elsewhere := *c
 	elsewhere.Office = other
 	elsewhere.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
-	o.Clock.Await(1)
-	o.Clock.Advance(3 * time.Second)
-	if got := w.next(t); !slices.Contains(got, "contacts") {
-		t.Errorf("%v", got)
+	if got, err := w.wake(t, o.Clock, 3*time.Second); !slices.Contains(got, "contacts") {
+		t.Errorf("%v: %v", got, err)
 	}
 	// A change of its own process is told once.
 	c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
-	if got := w.next(t); !slices.Equal(got, []string{"tasks"}) {
+	if got := w.change(t); !slices.Equal(got, []string{"tasks"}) {
 		t.Errorf("%v", got)
 	}
-	o.Clock.Advance(3 * time.Second)
-	o.Clock.Await(1)
-	o.Clock.Advance(22 * time.Second)
-	if got := w.next(t); got != nil {
-		t.Errorf("told twice: %v", got)
+	if got, err := w.wake(t, o.Clock, 3*time.Second); got != nil || err != nil {
+		t.Errorf("told twice: %v %v", got, err)
 	}
 }

@@ -116,6 +116,7 @@ func TestCommandsThatAreNamed(t *testing.T) {
 func TestConsoleHasCommands(t *testing.T) {
 	without := map[string]string{
 		"names.resolve":      "shows names beside ids, which commands print as they are",
+		"names.find":         "finds people for fields of forms; people.list is a command",
 		"invitations.accept": "is for the person invited, who has no command line",
 	}
 	var source strings.Builder

@@ -32,12 +32,13 @@ type orgCreateCmd struct {
 	Module  string       `name:"module" placeholder:"on|off" help:"Module publicApi; off by default."`
 	Secrecy string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; undeclared by default."`
 	Level   access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API; off by default."`
+	Country string       `name:"country" placeholder:"CODE" help:"The country of the office, as AT; DE by default."`
 	JSON
 }
 
 // Run makes an organization.
 func (c *orgCreateCmd) Run(ctx context.Context, g *Globals) error {
-	in := settings.NewOrganization{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level}
+	in := settings.NewOrganization{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level, Country: c.Country}
 	return showOrg(ctx, g, c.JSON, "organizations.create", in)
 }
 
@@ -71,17 +72,18 @@ type orgSetCmd struct {
 	Module  *string       `name:"module" placeholder:"on|off" help:"Module publicApi. While it is off, calls get 403 API_MODULE_DISABLED."`
 	Level   *access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API. With off, calls get 401; with read, writes get 403."`
 	Secrecy *string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; the API needs it."`
+	Country *string       `name:"country" placeholder:"CODE" help:"The country of the office, as AT. Letters and telephone numbers within it do not name it."`
 	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"The state of the organization. Only an open one is served; one in the state deleting is erased after --organization-retention."`
 	JSON
 }
 
 // Run changes an organization.
 func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.State == nil {
-		return nothingToSet("--name, --module, --level, --secrecy or --state")
+	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.State == nil {
+		return nothingToSet("--name, --module, --level, --secrecy, --country or --state")
 	}
 	return showOrg(ctx, g, c.JSON, "organizations.set", settings.OrganizationChange{
-		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, State: c.State,
+		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, State: c.State,
 	})
 }
 
@@ -170,7 +172,7 @@ func showOrg(ctx context.Context, g *Globals, j JSON, act string, in any) error 
 	return printOne(g, j, o, orgHeader, orgRow)
 }
 
-var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "ERASED ON", "SANDBOX"}
+var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "COUNTRY", "ERASED ON", "SANDBOX"}
 
 func orgRow(o access.OrganizationInfo) []string {
 	sandbox := o.SandboxID
@@ -181,7 +183,7 @@ func orgRow(o access.OrganizationInfo) []string {
 	if o.EraseAt != nil {
 		erased = o.EraseAt.Time().Format("2006-01-02 15:04 UTC")
 	}
-	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), erased, sandbox}
+	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), o.Country, erased, sandbox}
 }
 
 // pageFlags select a part of a list.
@@ -200,7 +202,7 @@ var flagNames = map[string]string{
 	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
 	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
 	"to": "--to", "mail": "--mail", "language": "--language",
-	"state": "--state", "limit": "--limit", "requestId": "REQUEST-ID",
+	"state": "--state", "country": "--country", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 
 // act calls an operation of the console. The server that runs on the data

@@ -14,6 +14,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -140,8 +141,12 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 		o.replicas = n
 	}
 	o.batched, o.bySession = os.Getenv("KARTEI_TEST_DOOR") == "batch", bySession()
+	several := o.replicas > 1
 	for _, f := range with {
 		f(&o)
+	}
+	if several && o.replicas == 1 {
+		t.Skip("about one replica, and so the same without KARTEI_TEST_REPLICAS")
 	}
 	c := clock.NewFake(Begin)
 	office := &Office{TB: t, DB: d, Clock: c, Logged: new(Logged), versions: o.versions}
@@ -204,7 +209,7 @@ func (o *Office) open() {
 		SignIn:    signin.NewDesk(o.DB, Keys.Vault(signin.SecretsPurpose), baseURL),
 		Settings: app.Settings{
 			BaseURL: baseURL, Mails: true,
-			Notices: notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: webhook.Forms, Vault: Keys.Vault(notify.MessagePurpose)}),
+			Notices: notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: api.NoticeForms(), Vault: Keys.Vault(notify.MessagePurpose)}),
 		},
 	})
 	if err != nil {
@@ -334,6 +339,8 @@ func (o *Office) Session(principal string) (token string) {
 // A principal without an account gets one.
 func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token string) {
 	t.Helper()
+	joining.Lock() // only one caller makes the account of a principal
+	defer joining.Unlock()
 	now := clock.Now(c)
 	err := d.Write(context.Background(), func(tx db.Tx) error {
 		p, err := access.PrincipalIn(context.Background(), tx, "", principal)
@@ -359,6 +366,8 @@ func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token stri
 	}
 	return token
 }
+
+var joining sync.Mutex
 
 // InSession reads as the web application does: by a session of the sandbox, with
 // the parameters of the internal version. target is a path below /v1 with its query.

@@ -20,6 +20,7 @@ import (
 // reason why it may ask all servers of a cluster. The key is the beginning of
 // the statement.
 var across = map[string]string{
+	"select organization, task_id, due_at from reminders where look_at <= $1 order by look_at limit $2":                                                          "the look for tasks that are due: some of them along an index",
 	"select organization, due_at from job_turns order by due_at limit $1":                                                                                        "the look for jobs: some turns along an index",
 	"select kind, state, count(*), min(case when state = 'running' then started_at else due_at end), min(created_at), max(error) from jobs group by kind, state": "the operator's count of the jobs that there are, which are few",
 	"select organization, id, kind, attempt, error, created_at, due_at from jobs where state = 'failed'":                                                         "the operator's list of what was given up, along an index that holds nothing else",

@@ -1,0 +1,16 @@
+package api
+
+import (
+	"maps"
+
+	"kartei/notify"
+	"kartei/task"
+	"kartei/webhook"
+)
+
+// NoticeForms returns the forms of all notices of the families and endpoints.
+func NoticeForms() map[notify.Kind]notify.Form {
+	all := maps.Clone(webhook.Forms)
+	maps.Copy(all, task.Forms)
+	return all
+}
