@@ -23,39 +23,89 @@ var (
 	later    = regexp.MustCompile(`^\+(\d{1,3})([tdwm])$`)
 	hour     = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d{2}))?$`)
 	hourWord = []string{"uhr", "h", "o'clock"}
+
+	// coming are words before a weekday: the next one is meant, with each of them.
+	coming = []string{"nächsten", "nächster", "nächste", "naechsten", "kommenden", "kommender", "diesen", "dieser", "next", "this", "coming"}
+	// spans are the words for stretches of time, with their letter behind a plus.
+	spans = map[string]string{
+		"tag": "d", "tage": "d", "tagen": "d", "day": "d", "days": "d", "woche": "w", "wochen": "w", "week": "w", "weeks": "w",
+		"monat": "m", "monate": "m", "monaten": "m", "month": "m", "months": "m",
+	}
+	// ones are the words for one of them.
+	ones = []string{"einem", "einer", "a", "one"}
 )
 
 // ReadDue reads a due date as people type it: "morgen", "fr 16:30", "15.12.",
-// "+3t", "tomorrow 10", "2026-12-15". clock is whether it names an hour; without
-// one the time is the end of that day. A day without a year is the next one.
+// "+3t", "nächsten Freitag um 10 Uhr", "in 2 Wochen", "tomorrow 10", "2026-12-15".
+// clock is whether it names an hour; without one the time is the end of that day. A
+// day without a year is the next one.
 func (w Words) ReadDue(text string) (due time.Time, clock, ok bool) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) > 1 && slices.Contains(hourWord, words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
-	if len(words) == 0 || len(words) > 2 {
+	if len(words) == 0 || len(words) > mostDueWords {
 		return time.Time{}, false, false
 	}
-	day, ok := w.readDay(words[0])
+	day, rest, ok := w.readDays(words)
 	if !ok {
 		return time.Time{}, false, false
 	}
+	if len(rest) == 2 && (rest[0] == "um" || rest[0] == "at") {
+		rest = rest[1:]
+	}
 	h, m := 23, 59
-	if len(words) == 2 {
-		if h, m, ok = readClock(words[1]); !ok {
+	switch len(rest) {
+	case 0:
+	case 1:
+		if h, m, ok = readClock(rest[0]); !ok {
 			return time.Time{}, false, false
 		}
+	default:
+		return time.Time{}, false, false
 	}
-	return time.Date(day.Year(), day.Month(), day.Day(), h, m, 0, 0, day.Location()), len(words) == 2, true
+	return time.Date(day.Year(), day.Month(), day.Day(), h, m, 0, 0, day.Location()), len(rest) == 1, true
 }
+
+// mostDueWords bounds the words of a due date: in 2 wochen um 10 uhr.
+const mostDueWords = 6
+
+// readDays reads the day at the beginning of words, and returns the words behind it.
+func (w Words) readDays(words []string) (day time.Time, rest []string, ok bool) {
+	if len(words) > 2 && words[0] == "in" && spans[words[2]] != "" {
+		number := words[1]
+		if slices.Contains(ones, number) {
+			number = "1"
+		}
+		day, ok = w.readDay("+" + number + spans[words[2]])
+		return day, words[3:], ok
+	}
+	if len(words) > 1 && slices.Contains(coming, words[0]) {
+		for _, names := range weekdayWords {
+			if slices.Contains(names, strings.TrimSuffix(words[1], ".")) {
+				day, ok = w.readDay(words[1])
+				return day, words[2:], ok
+			}
+		}
+		return time.Time{}, nil, false
+	}
+	day, ok = w.readDay(words[0])
+	return day, words[1:], ok
+}
+
+// before are words that lead to a date, and are no part of the task.
+var before = []string{"am", "bis", "zum", "on", "by", "until"}
 
 // TakeDue takes a due date off the end of a line: "Klage prüfen morgen 10" is the
 // task "Klage prüfen". A line of nothing but a date is no task.
 func (w Words) TakeDue(line string) (rest string, due time.Time, clock, ok bool) {
 	words := strings.Fields(line)
-	for take := min(3, len(words)-1); take > 0; take-- {
+	for take := min(mostDueWords, len(words)-1); take > 0; take-- {
 		at := len(words) - take
 		if due, clock, ok = w.ReadDue(strings.Join(words[at:], " ")); ok {
+			if at > 1 && slices.Contains(before, strings.ToLower(words[at-1])) {
+				at--
+			}
 			return strings.Join(words[:at], " "), due, clock, true
 		}
 	}

@@ -16,6 +16,9 @@ func TestReadDue(t *testing.T) {
 		"übermorgen 8.15": "2026-11-24 08:15", "fr": "2026-11-27 23:59", "Fr. 16:30": "2026-11-27 16:30", "so": "2026-11-29 23:59", "Monday": "2026-11-23 23:59",
 		"15.12.": "2026-12-15 23:59", "21.11.": "2027-11-21 23:59", "22.11.": "2026-11-22 23:59", "1.2.28 9 Uhr": "2028-02-01 09:00", "29.2.": "2028-02-29 23:59",
 		"+3t": "2026-11-25 23:59", "+2w": "2026-12-06 23:59", "+1m 12:00": "2026-12-22 12:00", "2026-12-15": "2026-12-15 23:59",
+		"nächsten Freitag": "2026-11-27 23:59", "kommenden mo um 10 Uhr": "2026-11-23 10:00", "next Friday 16:30": "2026-11-27 16:30", "diesen Sonntag": "2026-11-29 23:59",
+		"in 3 Tagen": "2026-11-25 23:59", "in einer Woche um 9": "2026-11-29 09:00", "in 2 weeks at 10": "2026-12-06 10:00", "in einem Monat 8 Uhr": "2026-12-22 08:00",
+		"nächsten Morgen": "", "nächsten": "", "in": "", "in 3": "", "in drei Tagen": "", "morgen um": "", "fr um 10 um 11": "",
 		// The night in which the clock goes forward has no half past two.
 		"28.3.2027 3:00": "2027-03-28 03:00",
 		"":               "", "bald": "", "31.2.": "", "31.4.2027": "", "morgen 25": "", "morgen 10:61": "", "10": "", "heute morgen": "", "fr 16 uhr abends": "", "0.0.": "", "99.99.": "",
@@ -35,8 +38,9 @@ func TestTakeDue(t *testing.T) {
 	de, _ := both(t)
 	for line, want := range map[string][2]string{
 		"Klage prüfen morgen 10": {"Klage prüfen", "2026-11-23 10:00"}, "Klage  prüfen fr 16 Uhr": {"Klage prüfen", "2026-11-27 16:00"},
-		"Akte 15.12. anlegen": {"Akte 15.12. anlegen", ""}, "morgen": {"morgen", ""}, "Frist bis 15.12.": {"Frist bis", "2026-12-15 23:59"}, "": {"", ""},
-		"Raum 10": {"Raum 10", ""},
+		"Akte 15.12. anlegen": {"Akte 15.12. anlegen", ""}, "morgen": {"morgen", ""}, "Frist bis 15.12.": {"Frist", "2026-12-15 23:59"}, "bis 15.12.": {"bis", "2026-12-15 23:59"}, "": {"", ""},
+		"Raum 10": {"Raum 10", ""}, "Klage prüfen bis nächsten Freitag um 10 Uhr": {"Klage prüfen", "2026-11-27 10:00"}, "Anruf in 2 Wochen": {"Anruf", "2026-12-06 23:59"},
+		"Haus in 3 Räumen": {"Haus in 3 Räumen", ""},
 	} {
 		rest, due, _, ok := de.TakeDue(line)
 		got := ""
@@ -45,6 +49,19 @@ func TestTakeDue(t *testing.T) {
 		}
 		if rest != want[0] || got != want[1] {
 			t.Errorf("%q is %q due %q, want %q", line, rest, got, want)
+		}
+	}
+}
+
+// What a field shows is read as the same time.
+func TestDueText(t *testing.T) {
+	de, en := both(t)
+	for _, w := range []say.Words{de, en} {
+		for _, text := range []string{"morgen 10", "15.12.", "1.2.28 9:05"} {
+			due, clock, _ := w.ReadDue(text)
+			if again, same, ok := w.ReadDue(w.DueText(due)); !ok || !again.Equal(due) || same != clock {
+				t.Errorf("%q is shown as %q, which is %s", text, w.DueText(due), again)
+			}
 		}
 	}
 }

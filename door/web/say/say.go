@@ -14,6 +14,8 @@ type Words struct {
 	Language fault.Language
 	// Zone is the reader's time zone. Without one it is UTC.
 	Zone *time.Location
+	// Home is the country of the office, by its code. Without one it is Germany.
+	Home string
 	// Now is the moment of the answer. What is "today" follows from it.
 	Now time.Time
 }

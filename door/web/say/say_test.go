@@ -72,3 +72,13 @@ func TestDaysAcrossSummerTime(t *testing.T) {
 		}
 	}
 }
+
+// A language is called by its name, and one without a name by its tag.
+func TestTongue(t *testing.T) {
+	de, en := both(t)
+	for tag, want := range map[string][2]string{"de": {"Deutsch", "German"}, "en-GB": {"Englisch (GB)", "English (GB)"}, "DE": {"Deutsch", "German"}, "tlh": {"tlh", "tlh"}, "": {"", ""}} {
+		if got := [2]string{de.Tongue(tag), en.Tongue(tag)}; got != want {
+			t.Errorf("%q is %v, want %v", tag, got, want)
+		}
+	}
+}

@@ -101,6 +101,23 @@ func (w Words) Due(t time.Time, clock bool) string {
 	return day
 }
 
+// HasClock reports whether a due date names a time of the day. The last minute of a
+// day, and its first, stand for the day alone: see ReadDue.
+func (w Words) HasClock(t time.Time) bool {
+	h, m, _ := w.here(t).Clock()
+	return !(h == 23 && m == 59 || h == 0 && m == 0)
+}
+
+// DueText returns a due date as a field shows it, in words that ReadDue reads:
+// "24.11.2026 10:00", "2026-11-24 10:00".
+func (w Words) DueText(t time.Time) string {
+	text := w.here(t).Format(w.Say("02.01.2006", "2006-01-02"))
+	if w.HasClock(t) {
+		text += " " + w.Clock(t)
+	}
+	return text
+}
+
 // Weekday returns the short name of the day: "Do", "Thu".
 func (w Words) Weekday(t time.Time) string {
 	day := w.here(t).Weekday()

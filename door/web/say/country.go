@@ -1,0 +1,66 @@
+package say
+
+import (
+	"cmp"
+	_ "embed"
+	"slices"
+	"strings"
+
+	"kartei/kit/fault"
+)
+
+// countryNames has a line for each country of ISO 3166-1: its code, and its names in
+// German and English as the Unicode CLDR 32 has them (Unicode License v3).
+//
+//go:embed countries.txt
+var countryNames string
+
+// Country is a country with its name in the reader's language.
+type Country struct{ Code, Name string }
+
+// countries are the names by code.
+var countries = func() map[string]fault.Text {
+	all := map[string]fault.Text{}
+	for line := range strings.Lines(countryNames) {
+		code, names, _ := strings.Cut(strings.TrimSpace(line), " ")
+		de, en, _ := strings.Cut(names, "|")
+		all[code] = fault.Text{DE: de, EN: en}
+	}
+	return all
+}()
+
+// Country returns the name of a country, or the code if there is none.
+func (w Words) Country(code string) string {
+	return cmp.Or(w.In(countries[code]), code)
+}
+
+// neighbours are the countries that most letters of an office go to. They stand
+// first in a list.
+var neighbours = []string{"DE", "AT", "CH"}
+
+// Countries returns all countries in the order of their names, the nearest first: that
+// of the office, and its neighbours.
+func (w Words) Countries() []Country {
+	list := make([]Country, 0, len(countries))
+	for code, name := range countries {
+		list = append(list, Country{code, w.In(name)})
+	}
+	slices.SortFunc(list, func(a, b Country) int {
+		return cmp.Or(cmp.Compare(w.place(a.Code), w.place(b.Code)), cmp.Compare(alphabetical(a.Name), alphabetical(b.Name)))
+	})
+	return list
+}
+
+// place returns the place of a country before the others, or one behind those.
+func (w Words) place(code string) int {
+	if code == w.home() {
+		return -1
+	}
+	if i := slices.Index(neighbours, code); i >= 0 {
+		return i
+	}
+	return len(neighbours)
+}
+
+// alphabetical returns a name as it is ordered: Österreich is beside Osttimor.
+var alphabetical = strings.NewReplacer("Ä", "A", "Å", "A", "Ö", "O", "Ü", "U", "ä", "a", "ã", "a", "ö", "o", "ü", "u", "é", "e", "ô", "o", "ç", "c").Replace
