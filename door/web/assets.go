@@ -8,6 +8,10 @@ import (
 	"path"
 	"strings"
 	"sync"
+
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/js"
 )
 
 //go:embed static/*.css static/pages.js static/icon.svg static/vendor/*.js script/*.js
@@ -61,12 +65,35 @@ func loadAssets() (*assets, error) {
 				if err != nil {
 					return nil, fmt.Errorf("web: %w", err)
 				}
+				if part, err = smaller(name, part); err != nil {
+					return nil, fmt.Errorf("web: %s: %w", name, err)
+				}
 				body = append(append(body, bytes.TrimSpace(part)...), '\n')
 			}
 		}
 		a.add(j.name, newContent(j.contentType, cacheHashed, body))
 	}
 	return a, nil
+}
+
+// smaller returns an own script or style sheet without comments and white space. What
+// others wrote is served as they publish it.
+func smaller(name string, file []byte) ([]byte, error) {
+	if strings.HasPrefix(name, "static/vendor/") {
+		return file, nil
+	}
+	var b bytes.Buffer
+	var err error
+	switch path.Ext(name) {
+	case ".js":
+		err = (&js.Minifier{}).Minify(minify.New(), &b, bytes.NewReader(file), nil)
+		b.WriteByte(';') // the file behind begins with a parenthesis
+	case ".css":
+		err = css.Minify(minify.New(), &b, bytes.NewReader(file), nil)
+	default:
+		return file, nil
+	}
+	return b.Bytes(), err
 }
 
 func (a *assets) add(name string, c *content) {

@@ -1,9 +1,13 @@
 package web
 
 import (
-	"html/template"
+	"context"
+	"html"
+	"io"
 	"regexp"
 	"strings"
+
+	"github.com/a-h/templ"
 )
 
 // coloured are the languages of the samples. In each, the same tokens are
@@ -21,11 +25,11 @@ var tokenClasses = [...]string{"k", "s", "c", "n"}
 
 // codeBlock renders code: an optional title, and lines that wrap with a hanging
 // indent. The script of the pages adds a button that copies the code.
-func codeBlock(title, language, code string) template.HTML {
+func codeBlock(title, language, code string) string {
 	var b strings.Builder
 	b.WriteString(`<div class="code">`)
 	if title != "" {
-		b.WriteString(`<p class="title">` + template.HTMLEscapeString(title) + `</p>`)
+		b.WriteString(`<p class="title">` + html.EscapeString(title) + `</p>`)
 	}
 	b.WriteString(`<pre><code>`)
 	for line := range strings.Lines(strings.TrimSuffix(code, "\n")) {
@@ -34,12 +38,20 @@ func codeBlock(title, language, code string) template.HTML {
 		b.WriteString(`</span>`)
 	}
 	b.WriteString(`</code></pre></div>`)
-	return template.HTML(b.String())
+	return b.String()
+}
+
+// code is codeBlock as a part of a page.
+func code(title, language, source string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
+		_, err := io.WriteString(w, codeBlock(title, language, source))
+		return err
+	})
 }
 
 func writeLine(b *strings.Builder, line string, colour bool) {
 	if !colour {
-		b.WriteString(template.HTMLEscapeString(line))
+		b.WriteString(html.EscapeString(line))
 		return
 	}
 	from := 0
@@ -49,12 +61,12 @@ func writeLine(b *strings.Builder, line string, colour bool) {
 			if start < 0 {
 				continue
 			}
-			b.WriteString(template.HTMLEscapeString(line[from:start]))
-			b.WriteString(`<i class="` + class + `">` + template.HTMLEscapeString(strings.TrimSuffix(line[start:end], "\n")) + `</i>`)
+			b.WriteString(html.EscapeString(line[from:start]))
+			b.WriteString(`<i class="` + class + `">` + html.EscapeString(strings.TrimSuffix(line[start:end], "\n")) + `</i>`)
 			if from = end; strings.HasSuffix(line[start:end], "\n") {
 				from--
 			}
 		}
 	}
-	b.WriteString(template.HTMLEscapeString(line[from:]))
+	b.WriteString(html.EscapeString(line[from:]))
 }

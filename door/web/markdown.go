@@ -1,11 +1,13 @@
 package web
 
 import (
-	"bytes"
+	"context"
 	"fmt"
-	"html/template"
+	"html"
+	"io"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -15,10 +17,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// article is a page written in Markdown.
+// article is a text in Markdown, and its table of contents.
 type article struct {
-	HTML     template.HTML
-	Contents []heading
+	source   []byte
+	tree     ast.Node
+	contents []heading
 }
 
 // heading is an entry of the table of contents, with the entries below it.
@@ -35,15 +38,25 @@ var markdown = goldmark.New(
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(blocks{}, 100))),
 )
 
-// newArticle renders a document.
-func newArticle(source []byte) (article, error) {
-	var b bytes.Buffer
+// newArticle reads a document.
+func newArticle(source []byte) article {
 	tree := markdown.Parser().Parse(text.NewReader(source))
-	if err := markdown.Renderer().Render(&b, source, tree); err != nil {
-		return article{}, fmt.Errorf("web: %w", err)
+	return article{source: source, tree: tree, contents: contents(tree, source)}
+}
+
+// Render implements [templ.Component]. Wide tables scroll within a box.
+func (a article) Render(_ context.Context, w io.Writer) error {
+	var b strings.Builder
+	if err := markdown.Renderer().Render(&b, a.source, a.tree); err != nil {
+		return fmt.Errorf("web: %w", err)
 	}
-	drawn := strings.NewReplacer("<table>", `<div class="wide"><table>`, "</table>", "</table></div>").Replace(b.String())
-	return article{HTML: template.HTML(drawn), Contents: contents(tree, source)}, nil
+	_, err := strings.NewReplacer("<table>", `<div class="wide"><table>`, "</table>", "</table></div>").WriteString(w, b.String())
+	return err
+}
+
+// paragraphs are a text of a document, which is in Markdown.
+func paragraphs(source string) templ.Component {
+	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error { return markdown.Convert([]byte(source), w) })
 }
 
 // contents returns the headings of levels 2 and 3.
@@ -89,7 +102,7 @@ type blocks struct{}
 // RegisterFuncs implements [renderer.NodeRenderer].
 func (blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindHeading, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-		level, id := n.(*ast.Heading).Level, template.HTMLEscapeString(headingID(n))
+		level, id := n.(*ast.Heading).Level, html.EscapeString(headingID(n))
 		switch {
 		case entering && level == 1:
 			fmt.Fprintf(w, `<h1 id="%s">`, id)

@@ -2,9 +2,8 @@ package web
 
 import (
 	"bytes"
-	"embed"
+	"context"
 	"fmt"
-	"html/template"
 	"maps"
 	"net/http"
 	"path"
@@ -13,15 +12,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"kartei"
 	"kartei/door/web/reference"
 	"kartei/kit/fault"
 )
-
-//go:embed templates/*.html
-var templateFiles embed.FS
 
 // The pages without an address of their own.
 const (
@@ -32,25 +29,20 @@ const (
 // exampleRequestID is the request id of all examples.
 const exampleRequestID = "req_01m7q5p4xjf0r8yq3v6w2t9m7c"
 
-// page is the data of a template.
+// page is what a public page is drawn from.
 type page struct {
 	Options
 	Language fault.Language
 	// Path is the page's own address, without a language.
 	Path  string
 	Title string
-	// Entry is the problem of a problem page.
-	Entry fault.Entry
-	// Template is the name of the template that renders the page.
-	Template string
-	// Article is the content of a page written in Markdown.
-	Article article
+	// draw draws the page.
+	draw func(page) templ.Component
 	// Version is the API version of a page of the reference. Doc is the
-	// document of the version; Group and Op are the subject of the page.
+	// document of the version, Group the part of it that the page belongs to.
 	Version string
 	Doc     *reference.Document
 	Group   reference.Group
-	Op      reference.Operation
 	// Elsewhere reports whether another version has a page with this path.
 	Elsewhere func(version, path string) bool
 	assets    *assets
@@ -61,23 +53,6 @@ func (p page) Say(de, en string) string { return fault.Text{DE: de, EN: en}.In(p
 
 // In returns the text in the page's language.
 func (p page) In(t fault.Text) string { return t.In(p.Language) }
-
-// Prose returns the text in the page's language, with words in backticks as
-// code.
-func (p page) Prose(t fault.Text) template.HTML {
-	var b strings.Builder
-	for i, part := range strings.Split(t.In(p.Language), "`") {
-		part = template.HTMLEscapeString(part)
-		if i%2 == 1 {
-			part = "<code>" + part + "</code>"
-		}
-		b.WriteString(part)
-	}
-	return template.HTML(b.String())
-}
-
-// Marked is Prose for a text in a template.
-func (p page) Marked(de, en string) template.HTML { return p.Prose(fault.Text{DE: de, EN: en}) }
 
 // Link returns an address of this site and keeps the page's language. Links
 // within the reference keep its version.
@@ -136,8 +111,8 @@ func (p page) Problem(c fault.Code) string { return p.Link(problemPath(c)) }
 // Asset returns the address of a static file.
 func (p page) Asset(name string) (string, error) { return p.assets.url(name) }
 
-// Problems returns the catalogue.
-func (p page) Problems() []fault.Entry {
+// problems returns the catalogue.
+func problems() []fault.Entry {
 	var entries []fault.Entry
 	for _, c := range fault.Codes() {
 		entries = append(entries, c.Entry())
@@ -145,25 +120,9 @@ func (p page) Problems() []fault.Entry {
 	return entries
 }
 
-// Fields returns the catalogue of field codes.
-func (p page) Fields() []fault.FieldEntry {
-	var entries []fault.FieldEntry
-	for _, c := range fault.FieldCodes() {
-		entries = append(entries, c.Entry())
-	}
-	return entries
-}
-
-// StatusText returns the name of the problem's status.
-func (p page) StatusText() string { return http.StatusText(p.Entry.Status) }
-
-// TypeURI returns the type member of the problem.
-func (p page) TypeURI() string { return p.Entry.Code.TypeURI(p.BaseURL) }
-
-// Answer returns the complete response to the entry's example, with an indented
+// exampleOf returns the complete response to the entry's example, with an indented
 // body.
-func (p page) Answer() (string, error) {
-	e := p.Entry
+func (p page) exampleOf(e fault.Entry) (string, error) {
 	f := e.Example.Fault
 	body := f.AppendProblem(nil, fault.Problem{
 		TypeBase: p.BaseURL, Instance: e.Example.Instance, RequestID: exampleRequestID, Language: p.Language,
@@ -197,21 +156,8 @@ type lazy = func() (*content, error)
 
 // pageRenderer renders pages.
 type pageRenderer struct {
-	options   Options
-	assets    *assets
-	templates map[string]*template.Template
-}
-
-func newRenderer(o Options, a *assets) (pageRenderer, error) {
-	r := pageRenderer{options: o, assets: a, templates: map[string]*template.Template{}}
-	for _, name := range []string{"start", "article", "problems", "problem", "message", "reference", "group", "operation", "webhooks"} {
-		t, err := template.ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
-		if err != nil {
-			return r, fmt.Errorf("web: %w", err)
-		}
-		r.templates[name] = t
-	}
-	return r, nil
+	options Options
+	assets  *assets
 }
 
 // pages returns the given pages by path.
@@ -220,7 +166,7 @@ func (r pageRenderer) pages(list []page) map[string]lazy {
 	for _, p := range list {
 		pages[p.Path] = sync.OnceValues(func() (*content, error) {
 			var b bytes.Buffer
-			if err := r.templates[p.Template].ExecuteTemplate(&b, "layout", p); err != nil {
+			if err := p.draw(p).Render(context.Background(), &b); err != nil {
 				return nil, fmt.Errorf("web: %s: %w", p.Path, err)
 			}
 			return newContent("text/html; charset=utf-8", cachePage, b.Bytes()), nil
@@ -230,22 +176,8 @@ func (r pageRenderer) pages(list []page) map[string]lazy {
 }
 
 // plain returns the pages outside the reference, in one language.
-func (r pageRenderer) plain(l fault.Language) (map[string]lazy, error) {
-	base := page{Options: r.options, Language: l, assets: r.assets}
-	list := base.list()
-	for path, text := range map[string][]byte{"/guide": guide(r.options.BaseURL), "/changelog": kartei.Changelog} {
-		drawn, err := newArticle(text)
-		if err != nil {
-			return nil, err
-		}
-		p := base
-		p.Template, p.Path, p.Title, p.Article = "article", path, p.Say("Leitfaden", "Guide"), drawn
-		if path == "/changelog" {
-			p.Title = p.Say("Änderungen", "Changes")
-		}
-		list = append(list, p)
-	}
-	return r.pages(list), nil
+func (r pageRenderer) plain(l fault.Language) map[string]lazy {
+	return r.pages(page{Options: r.options, Language: l, assets: r.assets}.list())
 }
 
 // reference returns the pages of the reference in one language and one version.
@@ -258,22 +190,26 @@ func (r pageRenderer) reference(l fault.Language, version string, document []byt
 	return r.pages(base.reference()), nil
 }
 
-// list returns the pages that need nothing but a template.
+// list returns the pages outside the reference, as copies of p.
 func (p page) list() []page {
-	at := func(template, path, title string) page {
-		p.Template, p.Path, p.Title = template, path, title
-		return p
+	at := func(path, title string, draw func(page) templ.Component) page {
+		one := p
+		one.Path, one.Title, one.draw = path, title, draw
+		return one
+	}
+	written := func(path, title string, text []byte) page {
+		return at(path, title, func(p page) templ.Component { return articlePage(p, newArticle(text)) })
 	}
 	pages := []page{
-		at("start", PathAbout, p.Say("Übersicht", "Overview")),
-		at("problems", "/problems", p.Say("Problemcodes", "Problem codes")),
-		at("message", pathMissing, p.Say("Seite nicht gefunden", "Page not found")),
-		at("message", pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed")),
+		at(PathAbout, p.Say("Übersicht", "Overview"), startPage),
+		written("/guide", p.Say("Leitfaden", "Guide"), guide(p.BaseURL)),
+		written("/changelog", p.Say("Änderungen", "Changes"), kartei.Changelog),
+		at("/problems", p.Say("Problemcodes", "Problem codes"), problemsPage),
+		at(pathMissing, p.Say("Seite nicht gefunden", "Page not found"), missingPage),
+		at(pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed"), methodPage),
 	}
-	for _, e := range p.Problems() {
-		one := at("problem", problemPath(e.Code), p.In(e.Title))
-		one.Entry = e
-		pages = append(pages, one)
+	for _, e := range problems() {
+		pages = append(pages, at(problemPath(e.Code), p.In(e.Title), func(p page) templ.Component { return problemPage(p, e) }))
 	}
 	return pages
 }

@@ -1,59 +1,50 @@
 package web
 
 import (
-	"bytes"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"kartei/door/web/reference"
 	"kartei/kit/fault"
 )
 
-// part is the data of a partial template: the page, and the object to render.
+// part is a page and how a list of members stands on it.
 type part struct {
 	page
-	It any
-	// Prefix begins the ids of members. Without a prefix the members have no
+	// prefix begins the ids of members. Without a prefix the members have no
 	// ids.
-	Prefix string
-	// Answer is true for members of an answer. Required members and lengths are
+	prefix string
+	// isAnswer is true for members of an answer. Required members and lengths are
 	// not shown there, since they are of no use to a reader.
-	Answer bool
+	isAnswer bool
 }
 
-// Part returns the data of a partial template.
-func (p page) Part(prefix string, it any) part { return part{page: p, It: it, Prefix: prefix} }
+// part returns how members of a request stand on the page.
+func (p page) part(prefix string) part { return part{page: p, prefix: prefix} }
 
-// AnswerPart is Part for a piece of an answer.
-func (p page) AnswerPart(it any) part { return part{page: p, It: it, Answer: true} }
+// answer returns how members of an answer stand on the page.
+func (p page) answer(prefix string) part { return part{page: p, prefix: prefix, isAnswer: true} }
 
-// AnswerOf is AnswerPart with ids.
-func (p page) AnswerOf(prefix string, it any) part {
-	return part{page: p, It: it, Prefix: prefix, Answer: true}
-}
-
-// With returns the data of a partial template within this one.
-func (p part) With(it any) part { p.It = it; return p }
-
-// Below returns the data for the objects within a member.
-func (p part) Below(m reference.Member) part {
-	if p.It = m; p.Prefix != "" {
-		p.Prefix += "." + m.Name
+// below returns how the objects within a member stand.
+func (p part) below(m reference.Member) part {
+	if p.prefix != "" {
+		p.prefix += "." + m.Name
 	}
 	return p
 }
 
 // ID returns the id of a member, empty if it has none.
 func (p part) ID(m reference.Member) string {
-	if p.Prefix == "" || m.Name == "*" {
+	if p.prefix == "" || m.Name == "*" {
 		return ""
 	}
-	return p.Prefix + "." + m.Name
+	return p.prefix + "." + m.Name
 }
 
 // Count returns the number of members of an object in words.
@@ -82,30 +73,37 @@ func (p part) TypeOf(m reference.Member) string {
 	return kind
 }
 
+// rule is a fact about a member: its name, values that stand as code, and what
+// follows.
+type rule struct {
+	name   string
+	values []string
+	more   string
+}
+
 // Rules returns the other facts about a member: values, bounds, default,
 // example.
-func (p part) Rules(m reference.Member) template.HTML {
-	var rules []string
-	code := func(values ...string) string {
-		return "<code>" + strings.Join(escaped(values), "</code>, <code>") + "</code>"
-	}
-	if len(m.Values) > 0 && !(len(m.Values) == 1 && p.Answer && !m.Open) {
-		more := ""
+func (p part) Rules(m reference.Member) []rule {
+	var rules []rule
+	if len(m.Values) > 0 && !(len(m.Values) == 1 && p.isAnswer && !m.Open) {
+		values := rule{name: p.Say("Werte: ", "Values: "), values: m.Values}
 		if m.Open {
-			more = p.Say(" (weitere können hinzukommen)", " (more may be added)")
+			values.more = p.Say(" (weitere können hinzukommen)", " (more may be added)")
 		}
-		rules = append(rules, p.Say("Werte: ", "Values: ")+code(m.Values...)+more)
+		rules = append(rules, values)
 	}
-	if !p.Answer {
-		rules = append(rules, p.bounds(m)...)
+	if !p.isAnswer {
+		for _, bound := range p.bounds(m) {
+			rules = append(rules, rule{name: bound})
+		}
 		if m.Default != "" {
-			rules = append(rules, p.Say("Vorgabe: ", "Default: ")+code(m.Default))
+			rules = append(rules, rule{name: p.Say("Vorgabe: ", "Default: "), values: []string{m.Default}})
 		}
 	}
 	if m.Example != "" && len(m.Example) <= 60 && len(m.Values) == 0 && m.Example != "[]" && m.Example != m.Default {
-		rules = append(rules, p.Say("Beispiel: ", "Example: ")+code(m.Example))
+		rules = append(rules, rule{name: p.Say("Beispiel: ", "Example: "), values: []string{m.Example}})
 	}
-	return template.HTML(strings.Join(rules, " · "))
+	return rules
 }
 
 // bounds returns the limits of length, value and count in words. A value with a
@@ -145,29 +143,6 @@ func grouped(l fault.Language, n int64) string {
 		s = s[:i] + sep + s[i:]
 	}
 	return s
-}
-
-func escaped(values []string) []string {
-	values = slices.Clone(values)
-	for i, v := range values {
-		values[i] = template.HTMLEscapeString(v)
-	}
-	return values
-}
-
-// Text returns a text of the document, with words in backticks as code.
-func (p page) Text(s string) template.HTML { return p.Prose(fault.Text{DE: s, EN: s}) }
-
-// Markdown renders paragraphs of the document.
-func (p page) Markdown(s string) (template.HTML, error) {
-	var b bytes.Buffer
-	err := markdown.Convert([]byte(s), &b)
-	return template.HTML(b.String()), err
-}
-
-// Code returns a block of code.
-func (p page) Code(title, language, code string) template.HTML {
-	return codeBlock(title, language, code)
 }
 
 // FirstCall returns the first call that a reader should try.
@@ -236,23 +211,20 @@ func (p page) DocumentLink() string { return p.Link(pathJSON) }
 // Inside reports whether the page belongs to a group.
 func (p page) Inside(g reference.Group) bool { return p.Group.Slug == g.Slug }
 
-// Here marks the link to the page itself.
-func (p page) Here(path string) template.HTMLAttr {
+// here marks the link to the page itself.
+func (p page) here(path string) templ.Attributes {
 	if p.Path == path {
-		return ` aria-current="page"`
+		return templ.Attributes{"aria-current": "page"}
 	}
-	return ""
+	return nil
 }
 
-// Current marks the link to the page, or to its section of the site.
-func (p page) Current(path string) template.HTMLAttr {
-	if p.Path == path {
-		return ` aria-current="page"`
-	}
+// current marks the link to the page, or to its section of the site.
+func (p page) current(path string) templ.Attributes {
 	if strings.HasPrefix(p.Path, path+"/") {
-		return ` aria-current="true"`
+		return templ.Attributes{"aria-current": "true"}
 	}
-	return ""
+	return p.here(path)
 }
 
 // InVersion returns the address of a page of the reference in another version.
@@ -289,32 +261,41 @@ func (p page) ProblemTitle(code string) string {
 	return ""
 }
 
-// HookPath is the path of a receiver in examples.
-func (p page) HookPath() string { return "/hooks/kartei" }
+// hookPath is the path of a receiver in examples.
+const hookPath = "/hooks/kartei"
 
-// Delivery returns a complete webhook delivery, with headers and body.
-func (p page) Delivery(o reference.Operation) string {
+// deliveryOf returns a complete webhook delivery, with headers and body.
+func deliveryOf(hook reference.Operation) string {
 	var b strings.Builder
-	for _, place := range o.Parameters {
+	for _, place := range hook.Parameters {
 		for _, h := range place.Parameters {
 			fmt.Fprintf(&b, "%s: %s\n", h.Name, h.Example)
 		}
 	}
-	return b.String() + "\n" + o.Body.Example
+	return b.String() + "\n" + hook.Body.Example
 }
 
-// Before returns the operation before the page's own.
-func (p page) Before() *reference.Operation { return p.neighbour(-1) }
+// names returns the names of headers in one text.
+func names(headers []reference.Header) string {
+	all := make([]string, len(headers))
+	for i, h := range headers {
+		all[i] = h.Name
+	}
+	return strings.Join(all, ", ")
+}
 
-// After returns the operation after the page's own.
-func (p page) After() *reference.Operation { return p.neighbour(1) }
+// Before returns the operation before o.
+func (p page) Before(o reference.Operation) *reference.Operation { return p.neighbour(o, -1) }
 
-func (p page) neighbour(step int) *reference.Operation {
+// After returns the operation after o.
+func (p page) After(o reference.Operation) *reference.Operation { return p.neighbour(o, 1) }
+
+func (p page) neighbour(o reference.Operation, step int) *reference.Operation {
 	var all []reference.Operation
 	for _, g := range p.Doc.Groups {
 		all = append(all, g.Operations...)
 	}
-	i := step + slices.IndexFunc(all, func(o reference.Operation) bool { return o.ID == p.Op.ID })
+	i := step + slices.IndexFunc(all, func(other reference.Operation) bool { return other.ID == o.ID })
 	if i < 0 || i >= len(all) {
 		return nil
 	}
@@ -326,23 +307,20 @@ const docsPath = "/docs/"
 
 // reference returns the pages of the reference, as copies of p.
 func (p page) reference() []page {
-	at := func(template, path, title string) page {
+	at := func(path, title string, draw func(page) templ.Component) page {
 		one := p
-		one.Template, one.Path, one.Title = template, path, title
+		one.Path, one.Title, one.draw = path, title, draw
 		return one
 	}
-	pages := []page{at("reference", "/docs", p.Say("API-Referenz", "API reference"))}
+	pages := []page{at("/docs", p.Say("API-Referenz", "API reference"), introductionPage)}
 	if len(p.Doc.Webhooks) > 0 {
-		pages = append(pages, at("webhooks", docsPath+"webhooks", "Webhooks"))
+		pages = append(pages, at(docsPath+"webhooks", "Webhooks", webhooksPage))
 	}
 	for _, g := range p.Doc.Groups {
-		group := at("group", docsPath+g.Slug, p.GroupTitle(g))
-		group.Group = g
-		pages = append(pages, group)
+		p.Group = g
+		pages = append(pages, at(docsPath+g.Slug, p.GroupTitle(g), groupPage))
 		for _, o := range g.Operations {
-			one := at("operation", docsPath+o.Slug, o.Summary)
-			one.Group, one.Op = g, o
-			pages = append(pages, one)
+			pages = append(pages, at(docsPath+o.Slug, o.Summary, func(p page) templ.Component { return operationPage(p, o) }))
 		}
 	}
 	return pages

@@ -25,8 +25,8 @@ func (h *handler) styleguide(w http.ResponseWriter, r *http.Request) {
 		Words: say.Words{Language: language(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"), Keys: true,
 		Asset: func(name string) string { return h.assets.urls[name] },
 	}
-	frame := look.Frame{Find: pathStyleguide + "/find",
-
+	frame := look.Frame{
+		Find: pathStyleguide + "/find", Has: func(path string) bool { return path != "/help" },
 		View: view, Title: view.Say("Bausteine", "Parts"), Here: "contacts", Person: "Ida Morgen", Organization: "Kanzlei Morgenstern", Bell: 3,
 	}
 	page := look.Styleguide(frame)

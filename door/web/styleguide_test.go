@@ -114,10 +114,11 @@ func TestKeys(t *testing.T) {
 		t.Errorf("in a field, g and k are letters: %q", got)
 	}
 	webtest.Eval[any](tab, `document.activeElement.blur(), null`)
-	tab.Press("?")
-	if got := webtest.Eval[string](tab, `document.querySelector("dialog[open]").innerText`); !strings.Contains(got, "Nächster Eintrag") {
-		t.Errorf("the list of keys says %q", got)
+	tab.Control("k")
+	if got := webtest.Eval[string](tab, `document.querySelector("dialog[open]").innerText`); !strings.Contains(got, "Link kopieren") {
+		t.Errorf("the list of commands says %q", got)
 	}
+	webtest.Eval[any](tab, `document.activeElement.blur(), null`)
 	tab.Press("gk") // a dialog covers the page
 	tab.Press(webtest.Escape)
 	for _, said := range tab.Console() {

@@ -115,14 +115,9 @@ func Handler(o Options) (http.Handler, error) {
 	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, examples.Mirror)
 	h.files[pathGuideMarkdown] = newContent("text/markdown; charset=utf-8", cachePage, guide(o.BaseURL))
 	h.files["/llms.txt"] = newContent("text/plain; charset=utf-8", cachePage, llms(o))
-	r, err := newRenderer(o, assets)
-	if err != nil {
-		return nil, err
-	}
+	r := pageRenderer{options: o, assets: assets}
 	for _, l := range []fault.Language{fault.German, fault.English} {
-		if h.pages[l], err = r.plain(l); err != nil {
-			return nil, err
-		}
+		h.pages[l] = r.plain(l)
 		h.references[l] = map[string]func() (map[string]lazy, error){}
 		for _, version := range o.Versions {
 			h.references[l][version] = sync.OnceValues(func() (map[string]lazy, error) {

@@ -260,6 +260,23 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
+// What stands in an address stays an address: no page repeats it as markup.
+func TestHostileAddresses(t *testing.T) {
+	h := newHandler(t)
+	const script = "%22%27%3E%3Cscript%3Ealert(1)%3C/script%3E"
+	for target, status := range map[string]int{
+		"/" + script: 404, "/problems/" + script: 404, "/docs/" + script: 404, "/docs?version=" + script: 404, "/docs/contacts/list?version=" + script: 404,
+		"/about?lang=" + script: 200, "/docs?lang=" + script: 200, "/about?x=" + script: 200,
+	} {
+		for _, l := range []string{"de", "en"} {
+			w := get(t, h, target, "Accept-Language", l)
+			if page := w.Body.String(); w.Code != status || strings.Contains(page, "<script>") || strings.Contains(page, "alert(1)") {
+				t.Errorf("%s: %d, and the page holds what stands in its address:\n%s", target, w.Code, page)
+			}
+		}
+	}
+}
+
 func TestSlashAtTheEnd(t *testing.T) {
 	h := newHandler(t)
 	for _, path := range []string{"/docs", "/docs/contacts/create", "/problems", "/problems/NOT_FOUND"} {
