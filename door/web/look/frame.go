@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/a-h/templ"
+
 	"kartei/kit/fault"
 )
 
@@ -13,6 +15,20 @@ import (
 type link struct {
 	Address, Name, Icon, Key string
 	Here, Last               bool
+	// Own pages are about the person: they do not stand below /sandbox.
+	Own bool
+}
+
+// Own returns the address of a page about the person, which is the same in both
+// environments.
+func Own(path string) templ.SafeURL { return templ.SafeURL(path) }
+
+// at returns the address of a line.
+func (f Frame) at(l link) templ.SafeURL {
+	if l.Own {
+		return Own(l.Address)
+	}
+	return f.To(l.Address)
 }
 
 // has reports whether there is a page at an address.
@@ -34,26 +50,23 @@ func (f Frame) places() []link {
 			places = append(places, link{Address: "/" + p.family, Name: p.name, Icon: p.icon, Here: f.Here == p.family})
 		}
 	}
+	if f.has("/help") {
+		places = append(places, link{Address: "/help", Name: f.Say("Hilfe", "Help"), Icon: "circle-question-mark", Here: f.Here == "help", Last: true})
+	}
 	if f.has("/settings/profile") {
 		places = append(places, link{
-			Address: "/settings/profile", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings", Last: true,
+			Address: "/settings/profile", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings", Last: true, Own: true,
 		})
 	}
 	return places
 }
 
-// creatable are the lines of the menu of new records. The keys are the second ones
-// after c.
+// creatable are the lines of the menu of new records.
 func (f Frame) creatable() []link {
 	var all []link
-	for _, n := range []struct{ family, address, name, icon, key string }{
-		{"contacts", "/contacts/new", f.Say("Kontakt", "Contact"), "user-plus", f.Say("c k", "c c")},
-		{"companies", "/companies/new", f.Say("Firma", "Company"), "building-2", f.Say("c f", "c o")},
-		{"tasks", "/tasks/new", f.Say("Aufgabe", "Task"), "square-check-big", f.Say("c a", "c t")},
-		{"documents", "/documents/new", f.Say("Dokument", "Document"), "upload", f.Say("c d", "c d")},
-	} {
-		if f.may(n.family, "write") && f.has(n.address) {
-			all = append(all, link{Address: n.address, Name: n.name, Icon: n.icon, Key: n.key})
+	for _, c := range f.Commands() {
+		if c.Group == Create {
+			all = append(all, link{Address: c.Href, Name: c.Name, Icon: c.Icon, Key: c.Keys})
 		}
 	}
 	return all

@@ -22,6 +22,9 @@ type View struct {
 	Theme string
 	// Compact makes rows of tables lower.
 	Compact bool
+	// Me is the id of the person whose page it is. A script compares it with whoever
+	// signs in again over the page.
+	Me string
 	// Keys is whether single keys are shortcuts.
 	Keys bool
 	// Asset returns the address of a file below /static/ by its name.

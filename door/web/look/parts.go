@@ -56,6 +56,10 @@ type Field struct {
 	Rows int
 	// Options are the choices of a select or of radio buttons.
 	Options []Option
+	// Calendar offers the browser's calendar beside a moment that is typed in words.
+	Calendar bool
+	// Live says the hint anew when it changes.
+	Live bool
 	// Suffix stands within the field, at its end.
 	Suffix string
 	// More are further attributes: inputmode, maxlength, those of htmx.
@@ -131,8 +135,14 @@ func Wrongs(fields ...Field) []Wrong {
 // id; without a script the text goes to the server, which looks for it.
 type Combo struct {
 	Field
-	// Text is what the reader sees of the value. It travels as Name + "-text".
+	// Text is what the reader sees of the value. It travels as Name + "-text", and as
+	// it was drawn as Name + "-shown": a text that differs was typed.
 	Text string
+	// Offers says that an empty field has choices too.
+	Offers bool
+	// Choices are drawn below the field, as answers to a text that fits several. The
+	// chosen one travels as Name + "-pick".
+	Choices []Choice
 	// Source is the address of the choices: it answers ?q= with OptionList.
 	Source string
 	// Create is what the last choice makes, if nothing fits: "Firma anlegen".
@@ -151,6 +161,8 @@ type Choice struct {
 	Marks, NoteMarks [][2]int
 	// Best is the choice that Enter takes.
 	Best bool
+	// Extra is a choice below the hits that is none of them.
+	Extra bool
 }
 
 // piece is a part of a text, found or not.
@@ -183,6 +195,9 @@ func pieces(text string, marks [][2]int) []piece {
 type Toast struct {
 	Kind Kind
 	Text string
+	// Log is what the log of the tab keeps of it: nothing that is in a record. Without
+	// it, the log has no line.
+	Log string
 	// Href leads to what changed.
 	Href, HrefText string
 	// Undo is the address that a form is sent to, with the given hidden fields.

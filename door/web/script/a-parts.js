@@ -83,25 +83,16 @@
     event.preventDefault();
   });
 
-  // A toast goes after 10 s, but never while somebody points at it or is in it.
-  const leaves = 10000;
-  function watch(box) {
-    let timer = 0;
-    const start = () => { clearTimeout(timer); timer = setTimeout(() => box.remove(), leaves); };
-    const stay = () => clearTimeout(timer);
-    for (const [name, act] of [["mouseenter", stay], ["focusin", stay], ["mouseleave", start], ["focusout", start]]) { box.addEventListener(name, act); }
-    start();
-  }
-  const toasts = document.getElementById("toasts");
-  if (toasts) {
-    for (const box of toasts.children) { watch(box); }
-    new MutationObserver(function (changes) {
-      for (const change of changes) {
-        for (const box of change.addedNodes) { if (box.nodeType === 1) { watch(box); } }
-      }
-    }).observe(toasts, { childList: true });
-  }
-
   dress(document);
   document.addEventListener("htmx:after:swap", () => dress(document));
+})();
+
+// htmx listens to the history a moment after the page was loaded. Somebody who goes
+// back twice, fast, may come in between: the address changes, and the page of the first
+// time stays. So such a page is loaded anew.
+(function () {
+  const shown = location.pathname + location.search;
+  const again = () => { if (location.pathname + location.search !== shown) { location.reload(); } };
+  addEventListener("popstate", again);
+  addEventListener("load", () => setTimeout(() => removeEventListener("popstate", again), 100));
 })();

@@ -6,34 +6,44 @@
 (function () {
   const say = window.kartei.say;
   const rest = 80, spokenAfter = 500; // ms after the last key
-  const state = new WeakMap(); // field -> what was asked, whether an answer is due, whether Enter waits for it
-  const of = (field) => state.get(field) || state.set(field, { timer: 0, asked: "", asking: false, enter: false }).get(field);
+  const state = new WeakMap(); // field -> whether an answer is due, whether Enter waits for it, whether the arrows have moved
+  const of = (field) => state.get(field) || state.set(field, { timer: 0, asking: false, enter: false, moved: false }).get(field);
+  const isField = (e) => e && e.matches && e.matches('[role="combobox"]');
   const listOf = (field) => document.getElementById(field.getAttribute("aria-controls"));
   const fieldOf = (list) => document.querySelector(`[role="combobox"][aria-controls="${list.id}"]`);
-  const options = (field) => [...listOf(field).querySelectorAll('[role="option"]:not([aria-disabled])')];
+  const options = (field) => [...listOf(field).querySelectorAll('[role="option"]:not([aria-disabled])')].filter((o) => !o.closest("[hidden]"));
+  const hits = (field) => options(field).filter((o) => !("extra" in o.dataset));
   const active = (field) => document.getElementById(field.getAttribute("aria-activedescendant") || "");
   const isSearch = (field) => field.type === "search";
+  const stays = (field) => !!field.closest("dialog"); // a list that is open as long as its dialog
+  const asked = new WeakMap(); // a request of htmx -> its question
 
   const status = document.createElement("div");
   status.className = "unseen";
   status.setAttribute("role", "status");
-  document.body.append(status);
   let speaking = 0;
   function speak(field) {
     clearTimeout(speaking);
+    (field.closest("dialog") || document.body).append(status);
     speaking = setTimeout(function () {
-      const n = options(field).length;
+      const n = hits(field).length;
       status.textContent = field.getAttribute("aria-expanded") !== "true" ? "" : n === 1 ? say("1 Treffer", "1 result") : n + say(" Treffer", " results");
     }, spokenAfter);
   }
 
+  // Somebody may type before htmx is ready: the question is put again until it is sent.
   function ask(field) {
-    of(field).asking = true;
+    const s = of(field);
+    s.asking = true;
+    clearTimeout(s.again);
+    s.again = setTimeout(() => ask(field), 3 * rest);
     field.dispatchEvent(new CustomEvent("kartei:ask", { bubbles: false }));
   }
 
   function close(field) {
     clearTimeout(of(field).timer);
+    clearTimeout(of(field).again);
+    if (stays(field)) { return; }
     listOf(field).hidden = true;
     field.setAttribute("aria-expanded", "false");
     field.removeAttribute("aria-activedescendant");
@@ -49,54 +59,82 @@
     option.scrollIntoView({ block: "nearest" });
   }
 
+  // open shows the list. Enter takes the best hit at once; an empty field has none.
   function open(field) {
-    const list = listOf(field);
+    const list = listOf(field), nothing = field.value.trim() === "" && !stays(field);
     list.hidden = false;
+    list.scrollTop = 0;
     field.setAttribute("aria-expanded", "true");
-    point(field, field.value.trim() === "" ? null : list.querySelector("[data-best]") || options(field)[0]);
+    if (stays(field)) {
+      if (!active(field) || active(field).closest("[hidden]") || !list.contains(active(field))) { point(field, options(field)[0]); }
+    } else {
+      of(field).moved = false;
+      point(field, nothing ? null : list.querySelector("[data-best]") || hits(field)[0] || (isSearch(field) ? null : options(field)[0]));
+    }
     speak(field);
   }
 
   // choose takes an option: it goes to its page, or becomes the field's value. The
   // value "+" asks the server to make what the text says.
-  function choose(field, option) {
-    if (option.dataset.href) {
+  function choose(field, option, beside) {
+    const { href, press } = option.dataset;
+    if (href && beside) {
+      window.open(href, "_blank", "noopener");
+    } else if (href || press) {
       close(field);
-      location.assign(option.dataset.href);
-      return;
+      const dialog = field.closest("dialog");
+      if (dialog) { dialog.close(); }
+      if (href) { location.assign(href); } else { window.kartei.press(press); }
+    } else {
+      const value = field.closest("[data-combo]").querySelector('input[type="hidden"]');
+      value.value = "create" in option.dataset ? "+" : option.dataset.value;
+      if (option.dataset.text) { field.value = option.dataset.text; }
+      of(field).chosen = { value: value.value, text: field.value };
+      shownOf(field).value = field.value;
+      close(field);
+      field.dispatchEvent(new Event("change", { bubbles: true }));
     }
-    const value = field.closest("[data-combo]").querySelector('input[type="hidden"]');
-    value.value = "create" in option.dataset ? "+" : option.dataset.value;
-    if (option.dataset.text) { field.value = option.dataset.text; }
-    close(field);
-    field.dispatchEvent(new Event("change", { bubbles: true }));
   }
+
+  // A text that is not the chosen one's has no value: the server looks for it.
+  const shownOf = (field) => field.closest("[data-combo]").querySelector('input[name$="-shown"]');
 
   function typed(field) {
     const combo = field.closest("[data-combo]"), s = of(field);
-    if (combo) { combo.querySelector('input[type="hidden"]').value = ""; }
+    if (combo) {
+      const value = combo.querySelector('input[type="hidden"]');
+      s.chosen = s.chosen || { value: value.value, text: shownOf(field).value };
+      value.value = field.value === s.chosen.text ? s.chosen.value : "";
+    }
     s.enter = false;
     s.asking = true;
     clearTimeout(s.timer);
     s.timer = setTimeout(() => ask(field), rest);
   }
 
-  document.addEventListener("input", (e) => { if (e.target.matches('[role="combobox"]')) { typed(e.target); } });
+  document.addEventListener("input", (e) => { if (isField(e.target)) { typed(e.target); } });
 
   // The question is the text alone, whatever the field's name is.
   document.addEventListener("htmx:config:request", function (event) {
-    const field = event.detail.ctx.sourceElement;
-    if (!field.matches('[role="combobox"]')) { return; }
-    event.detail.ctx.request.body = new FormData();
-    event.detail.ctx.request.body.set("q", field.value.trim());
-    of(field).asked = field.value.trim();
+    const { ctx } = event.detail, field = ctx.sourceElement;
+    if (!isField(field)) { return; }
+    ctx.request.body = new FormData();
+    ctx.request.body.set("q", field.value.trim());
+    asked.set(ctx, field.value.trim());
+    clearTimeout(of(field).again);
+  });
+
+  // Only the answer to what stands in the field is shown. Another one is on its way.
+  const isLate = (ctx) => asked.get(ctx) !== ctx.sourceElement.value.trim();
+  document.addEventListener("htmx:before:swap", function (event) {
+    const { ctx } = event.detail;
+    if (isField(ctx.sourceElement) && isLate(ctx)) { event.preventDefault(); }
   });
 
   document.addEventListener("htmx:after:swap", function (event) {
-    const field = event.detail.ctx.sourceElement;
-    if (!field.matches || !field.matches('[role="combobox"]') || event.detail.ctx.target !== listOf(field)) { return; }
+    const { ctx } = event.detail, field = ctx.sourceElement;
+    if (!isField(field) || isLate(ctx)) { return; }
     const s = of(field);
-    if (s.asked !== field.value.trim()) { return; } // the answer to fewer keys; the next one is on its way
     s.asking = false;
     if (document.activeElement !== field) { return; }
     open(field);
@@ -106,56 +144,103 @@
     }
   });
 
+  // A refusal, a sign-in page or a dead line is no list of hits. The field says so,
+  // and Enter asks the page of the search, which can say more.
+  function fail(field, ctx) {
+    if (isLate(ctx)) { return; }
+    const s = of(field), line = document.createElement("div"), again = s.enter && isSearch(field);
+    line.className = "option none";
+    line.setAttribute("role", "option");
+    line.setAttribute("aria-disabled", "true");
+    line.textContent = say("Die Suche antwortet gerade nicht.", "The search does not answer at the moment.");
+    ctx.target.replaceChildren(line);
+    s.asking = s.enter = false;
+    if (document.activeElement === field) {
+      open(field);
+      clearTimeout(speaking);
+      status.textContent = line.textContent;
+    }
+    if (again && field.form) { field.form.requestSubmit(); }
+  }
+  document.addEventListener("htmx:before:response", function (event) {
+    const { ctx } = event.detail;
+    if (isField(ctx.sourceElement) && (ctx.response.status !== 200 || ctx.response.raw.redirected)) {
+      event.preventDefault();
+      fail(ctx.sourceElement, ctx);
+    }
+  });
+  document.addEventListener("htmx:error", function (event) {
+    const { ctx } = event.detail;
+    if (ctx && isField(ctx.sourceElement)) { fail(ctx.sourceElement, ctx); }
+  });
+
   function enter(field) {
     const option = active(field);
     if (option) {
       choose(field, option);
     } else if (isSearch(field)) {
+      close(field);
       field.form.requestSubmit();
     }
   }
 
   const moves = { ArrowDown: 1, ArrowUp: -1 };
+  function move(field, key) {
+    const all = options(field), at = all.indexOf(active(field));
+    let to = at + moves[key];
+    if (at < 0 && key === "ArrowUp") { to = all.length - 1; }
+    if (key === "Home") { to = 0; }
+    if (key === "End") { to = all.length - 1; }
+    of(field).moved = true;
+    point(field, all[(to + all.length) % all.length]);
+  }
+
   document.addEventListener("keydown", function (event) {
-    const field = event.target;
-    if (!field.matches || !field.matches('[role="combobox"]') || event.isComposing || event.altKey || event.ctrlKey || event.metaKey) { return; }
+    const field = event.target, { key } = event;
+    if (!isField(field) || event.isComposing || event.altKey || event.ctrlKey || event.metaKey) { return; }
     const opened = field.getAttribute("aria-expanded") === "true", s = of(field);
-    if (event.key in moves) {
+    if (key in moves) {
       event.preventDefault();
-      if (!opened) {
-        ask(field);
-        return;
-      }
-      const all = options(field), at = all.indexOf(active(field)), next = at < 0 && moves[event.key] < 0 ? all.length - 1 : at + moves[event.key];
-      point(field, all[(next + all.length) % all.length]);
-    } else if (event.key === "Enter" && (opened || s.asking) && field.value.trim() !== "") {
+      if (opened) { move(field, key); } else { ask(field); }
+    } else if ((key === "Home" || key === "End") && opened && s.moved && !event.shiftKey) {
+      event.preventDefault();
+      move(field, key);
+    } else if (key === "Enter" && (opened || s.asking) && (field.value.trim() !== "" || stays(field))) {
       // The answer to the last key may still be on its way: Enter waits for it.
       event.preventDefault();
-      if (s.asking) { s.enter = true; } else { enter(field); }
-    } else if (event.key === "Enter" && opened && active(field)) {
+      if (s.asking && !(stays(field) && active(field))) { s.enter = true; } else { enter(field); }
+    } else if (key === "Enter" && opened && active(field)) {
       event.preventDefault();
       choose(field, active(field));
-    } else if (event.key === "Escape" && opened) {
+    } else if (key === "Escape" && !stays(field) && (opened || isSearch(field))) {
+      // The first one closes the list, the next one leaves the field of the search.
       event.preventDefault();
       event.stopPropagation();
-      close(field);
-    } else if (event.key === "Tab" && opened) {
+      if (opened || s.asking) { close(field); } else { field.blur(); }
+      s.asking = s.enter = false;
+      field.dispatchEvent(new Event("htmx:abort"));
+    } else if (key === "Tab" && opened) {
       const option = active(field);
-      if (option && !option.dataset.href && !("create" in option.dataset)) { choose(field, option); } else { close(field); }
+      if (option && option.dataset.value !== undefined) { choose(field, option); } else { close(field); }
     }
   });
 
-  // A press on an option leaves the focus in the field.
+  // A press on an option leaves the focus in the field. With Ctrl or the middle
+  // button a hit opens in a tab of its own, as a link does.
+  const optionAt = (event) => event.target.closest('[role="listbox"] [role="option"]:not([aria-disabled])');
   document.addEventListener("mousedown", (e) => { if (e.target.closest('[role="listbox"]')) { e.preventDefault(); } });
-  document.addEventListener("click", function (event) {
-    const option = event.target.closest('[role="listbox"] [role="option"]:not([aria-disabled])');
-    if (option) { choose(fieldOf(option.closest('[role="listbox"]')), option); }
-  });
-  document.addEventListener("focusin", (e) => { if (e.target.matches('[role="combobox"][type="search"]') && e.target.value === "") { ask(e.target); } });
+  for (const kind of ["click", "auxclick"]) {
+    document.addEventListener(kind, function (event) {
+      const option = optionAt(event);
+      if (option && event.button < 2) { choose(fieldOf(option.closest('[role="listbox"]')), option, event.ctrlKey || event.metaKey || event.button === 1); }
+    });
+  }
+  document.addEventListener("focusin", (e) => { if (isField(e.target) && (isSearch(e.target) || "offers" in e.target.dataset) && e.target.value === "") { ask(e.target); } });
   document.addEventListener("focusout", function (event) {
-    if (event.target.matches('[role="combobox"]')) {
+    if (isField(event.target)) {
       of(event.target).enter = false;
       close(event.target);
     }
   });
+  Object.assign(window.kartei, { point, ask });
 })();

@@ -1,115 +1,184 @@
-// Single keys. They work only where no field has the focus and no other key is
-// down, and the person can switch them off (WCAG 2.1.4). What the page does not
-// offer, no key does: a key presses the link or the button that is there.
+// Commands by key and in the palette. What there is stands in the page: see
+// look/commands.go. Single keys work only where no field has the focus and no other
+// key is down, and the person can switch them off (WCAG 2.1.4). What the page does
+// not offer, no key does: a key presses the link or the button that is there.
 "use strict";
 
 (function () {
-  const { say, copy } = window.kartei;
-  const page = document.documentElement, root = page.dataset.root || "", on = "keys" in page.dataset;
+  const { copy } = window.kartei;
+  const page = document.documentElement, singles = "keys" in page.dataset, mac = /Mac|iP/.test(navigator.platform);
   const patience = 900; // ms between the two keys of a chord
+  const palette = document.getElementById("palette"), sheet = document.getElementById("help");
+  const shortcuts = palette ? JSON.parse(palette.dataset.shortcuts) : {};
+  const byKeys = {}, beginnings = new Set();
+  for (const [id, list] of Object.entries(shortcuts)) {
+    for (const keys of list) {
+      byKeys[keys] = id;
+      if (keys.includes(" ")) { beginnings.add(keys.split(" ")[0]); }
+    }
+  }
+  const lineOf = (id) => palette && palette.querySelector(`[data-press="${id}"]`);
+  const seen = (element) => element.checkVisibility();
 
-  const press = (element) => element && (element.click(), true);
-  const link = (within, path) => press(document.querySelector(`${within} a[href="${root}${path}"]`));
-  const families = say({ k: "contacts", f: "companies", a: "tasks", d: "documents" }, { c: "contacts", o: "companies", t: "tasks", d: "documents" });
+  // own is the control that the page has for a key: of the row that has the focus, or
+  // of the page itself. A key never acts on a row that nobody chose.
+  function own(key) {
+    const row = document.activeElement.closest("tr, li"), named = `[data-key="${CSS.escape(key)}"]`;
+    const inRow = row && row.querySelector(key === "x" ? named + ", input.pick" : named);
+    return inRow || [...document.querySelectorAll("main " + named)].find((e) => !e.closest("tr, .rows li, .hits li") && seen(e));
+  }
 
-  // step goes to the next row: of a list to its link, on a record to the next record
-  // of the list it was opened from.
+  const rows = () => [...document.querySelectorAll("main [data-row]")].filter(seen);
+  // The next row: of a list the one to focus, on a record the next record of the list
+  // that it was opened from.
   function step(by) {
-    const rows = [...document.querySelectorAll("[data-row]")], here = rows.findIndex((row) => row.closest(".here"));
-    const next = rows[(here >= 0 ? here : rows.indexOf(document.activeElement)) + by];
-    if (!next) { return false; }
-    if (here >= 0) { next.click(); } else { next.focus(); }
-    return true;
+    const all = [...document.querySelectorAll("main [data-row]")], here = all.findIndex((row) => row.closest(".here"));
+    if (here >= 0) { return all[here + by]; }
+    const shown = rows();
+    return shown[shown.indexOf(document.activeElement) + by];
   }
+  const go = (row) => (row.closest("tr, li").parentNode.querySelector(".here") ? row.click() : row.focus());
 
-  function find() {
-    const field = document.getElementById("find");
-    if (!field) { return false; }
-    field.focus();
-    field.select();
-    return true;
-  }
+  // What stands for a command on this page, if anything does.
+  const targets = {
+    find: () => document.getElementById("find"),
+    palette: () => palette,
+    help: () => sheet,
+    link: () => document.querySelector("main [data-link]") || document.querySelector("main"),
+    id: () => document.querySelector("main [data-id]"),
+    more: () => document.querySelector("main .pane .head [popovertarget]") || document.querySelector("main .head [popovertarget]"),
+    undo: () => [...document.querySelectorAll("[data-undo]")].pop(),
+    next: () => step(1),
+    previous: () => step(-1),
+  };
+  const target = (id) => (id in targets ? targets[id]() : shortcuts[id] && own(shortcuts[id][0]));
 
-  const acts = [
-    ["/", say("Suchen (auch Strg+K)", "Search (also Ctrl+K)"), find],
-    ["j", say("Nächster Eintrag", "Next entry"), () => step(1)],
-    ["k", say("Voriger Eintrag", "Previous entry"), () => step(-1)],
-    ["e", say("Bearbeiten", "Edit"), null],
-    [".", say("Weitere Handlungen", "More acts"), () => press(document.querySelector("main .head [popovertarget]"))],
-    ["y", say("Link kopieren", "Copy the link"), () => (copy(location.href), true)],
-    ["z", say("Letzte Änderung zurücknehmen", "Take the last change back"), () => press([...document.querySelectorAll("[data-undo]")].pop())],
-    ["?", say("Diese Übersicht", "This list"), help],
-  ];
-  const chords = {
-    g: (key) => key === "h" ? link(".side", "/") : key === "s" ? link(".side", "/settings/profile") : key in families && link(".side", "/" + families[key]),
-    c: (key) => key in families && link("#menu-new", "/" + families[key] + "/new"),
+  // How a command acts on what stands for it. Others press it.
+  const acts = {
+    find(field) {
+      field.focus();
+      field.select();
+    },
+    palette: openPalette,
+    help: openSheet,
+    link: (line) => copy(line.dataset.copy || location.href),
+    more(button) {
+      const menu = document.getElementById(button.getAttribute("popovertarget"));
+      menu.showPopover({ source: button });
+      menu.querySelector("a, button").focus();
+    },
+    next: go,
+    previous: go,
   };
 
-  let sheet;
-  function help() {
-    if (!sheet) {
-      sheet = document.createElement("dialog");
-      sheet.className = "dialog";
-      const heading = document.createElement("h2"), list = document.createElement("dl"), close = document.createElement("button"), end = document.createElement("div");
-      heading.id = "keys-title";
-      heading.textContent = say("Tasten", "Keys");
-      sheet.setAttribute("aria-labelledby", heading.id);
-      list.className = "facts";
-      const letters = Object.keys(families).join(" ");
-      for (const [keys, text] of [...acts, ["g", say("Gehe zu: h ", "Go to: h ") + letters + " s"], ["c", say("Anlegen: ", "Create: ") + letters], [say("Strg+Enter", "Ctrl+Enter"), say("Formular sichern", "Save the form")]]) {
-        const row = document.createElement("div"), key = document.createElement("dt"), what = document.createElement("dd");
-        key.textContent = keys;
-        what.textContent = text;
-        row.append(key, what);
-        list.append(row);
-      }
-      close.className = "button";
-      close.type = "button";
-      close.textContent = say("Schließen", "Close");
-      close.addEventListener("click", () => sheet.close());
-      end.className = "acts";
-      end.append(close);
-      sheet.append(heading, list, end);
-      document.body.append(sheet);
+  function run(id) {
+    const line = lineOf(id);
+    if (line && line.dataset.href) {
+      location.assign(line.dataset.href);
+      return true;
     }
-    sheet.showModal();
+    const on = target(id);
+    if (!on) { return false; }
+    if (acts[id]) { acts[id](on); } else { on.click(); }
     return true;
+  }
+  window.kartei.press = run;
+
+  // Screen readers say a key with what it presses. They have no word for two keys one
+  // after the other, so those stand in the help only.
+  function announce() {
+    for (const [id, [keys]] of Object.entries(shortcuts)) {
+      const on = keys && !keys.includes(" ") && !["next", "previous"].includes(id) && (singles || keys.includes("+")) && target(id);
+      if (on && on.matches("a, button, input")) { on.setAttribute("aria-keyshortcuts", keys); }
+    }
+    for (const button of document.querySelectorAll('main form[method="post"][data-save] button[type="submit"]')) {
+      button.setAttribute("aria-keyshortcuts", shortcuts[button.name === "next" ? "saveNext" : "save"][0]);
+    }
+  }
+
+  // The palette has the commands that this page has. While one types it shows those
+  // with all words; the server adds records.
+  const folded = (text) => text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "").replace(/ß/g, "ss");
+  function narrow() {
+    const field = document.getElementById("command"), words = folded(field.value).split(/\s+/).filter(Boolean);
+    let best = null;
+    for (const line of palette.querySelectorAll("[data-press]")) {
+      const text = folded(line.closest("[role=group]").getAttribute("aria-label") + " " + line.querySelector("span").textContent);
+      line.hidden = !words.every((w) => text.includes(w)) || !line.dataset.href && !target(line.dataset.press);
+      if (!line.hidden) { best = best || line; }
+    }
+    for (const group of palette.querySelectorAll("#commands > [role=group]")) { group.hidden = !group.querySelector("[data-press]:not([hidden])"); }
+    window.kartei.point(field, best);
+  }
+  function openPalette() {
+    const field = document.getElementById("command");
+    field.value = "";
+    document.getElementById("command-hits").replaceChildren();
+    narrow(); // before the dialog covers what has the focus
+    palette.showModal();
+    window.kartei.ask(field);
+  }
+  function openSheet() {
+    sheet.showModal();
+    const content = document.getElementById("help-sheet");
+    if (!content.childElementCount) { content.dispatchEvent(new CustomEvent("kartei:ask")); } // again after a line that died
   }
 
   let first = "", timer = 0;
-  function single(key) {
-    const chord = first;
+  function pressed(key) {
+    const keys = first ? first + " " + key : key, chord = first;
     first = "";
     clearTimeout(timer);
-    if (chord && chords[chord](key)) { return true; }
-    if (key in chords) {
+    if (keys in byKeys) { return run(byKeys[keys]); }
+    if (beginnings.has(key)) {
       first = key;
       timer = setTimeout(() => { first = ""; }, patience);
       return true;
     }
-    const own = document.querySelector(`main [data-key="${CSS.escape(key)}"]`);
-    if (own) { return press(own); }
-    const act = acts.find(([k, , f]) => k === key && f);
-    return act ? act[2]() : false;
+    return chord !== "";
   }
 
-  const inField = (e) => e.target.closest('input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]');
+  // A field of a dialog that was closed a moment ago is none.
+  const inField = function (event) {
+    const field = event.target.closest('input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]');
+    return field && seen(field);
+  };
   const covered = () => document.querySelector("dialog[open], [popover]:popover-open");
+  const isErasure = (form) => form.querySelector("button.danger");
   document.addEventListener("keydown", function (event) {
     if (event.defaultPrevented || event.isComposing || !event.target.closest) { return; }
-    const control = event.ctrlKey || event.metaKey, form = event.target.closest("form");
+    const control = mac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey;
+    const modified = event.ctrlKey || event.metaKey || event.altKey, form = event.target.closest("form");
     let taken = false;
-    if (control && !event.altKey && event.key.toLowerCase() === "k" && !covered()) {
-      taken = find();
-    } else if (control && event.key === "Enter" && form && form.method === "post") {
-      const next = event.shiftKey && form.querySelector('[name="next"]');
-      form.requestSubmit(next || undefined);
+    if (control && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k" && palette) {
+      if (palette.open) {
+        palette.close();
+        taken = true;
+      } else if (!covered()) {
+        taken = run("palette");
+      }
+    } else if (control && !event.altKey && event.key === "Enter" && form && form.method === "post" && !isErasure(form)) {
+      form.requestSubmit((event.shiftKey && form.querySelector('button[name="next"]')) || undefined);
       taken = true;
-    } else if (event.key === "Escape" && form) {
-      taken = press(form.querySelector('[data-key="Escape"]'));
-    } else if (on && !control && !event.altKey && event.key.length === 1 && !inField(event) && !covered()) {
-      taken = single(event.key);
+    } else if (event.key === "Escape" && palette && palette.open) { // a browser would only empty the field
+      palette.close();
+      taken = true;
+    } else if (event.key === "Escape" && !modified && !covered()) {
+      const away = form ? form.querySelector('[data-key="Escape"]') : !inField(event) && own("Escape");
+      if (away) {
+        away.click();
+        taken = true;
+      }
+    } else if (singles && !modified && event.key.length === 1 && !inField(event) && !covered()) {
+      taken = pressed(event.key);
     }
     if (taken) { event.preventDefault(); }
   });
+
+  if (palette) {
+    palette.addEventListener("input", narrow);
+    palette.addEventListener("click", (e) => { if (e.target === palette) { palette.close(); } });
+    announce();
+    document.addEventListener("htmx:after:swap", announce);
+  }
 })();

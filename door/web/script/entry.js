@@ -1,0 +1,97 @@
+// Entries of the address book: dialogs that are loaded, printing, forms in place
+// that are saved by leaving them, and lists that show a record beside them.
+"use strict";
+
+(function () {
+  const open = (root) => {
+    for (const dialog of root.querySelectorAll("dialog[data-opens]:not([open])")) {
+      dialog.addEventListener("close", () => dialog.remove());
+      dialog.showModal();
+    }
+    for (const button of root.querySelectorAll("[data-print][hidden]")) { button.hidden = false; }
+  };
+  // A form that came in the place of a value takes the focus.
+  function focus(form) {
+    const field = form.querySelector("input:not([type=hidden]), select, textarea");
+    if (form.contains(document.activeElement) || !field) { return; }
+    field.focus();
+    if (field.setSelectionRange && field.type !== "date") { field.setSelectionRange(field.value.length, field.value.length); }
+  }
+  open(document);
+  document.addEventListener("htmx:after:swap", function () {
+    open(document);
+    for (const form of document.querySelectorAll("form[data-focus]")) { focus(form); }
+  });
+
+  document.addEventListener("click", function (event) {
+    const dialog = event.target.closest("dialog[data-opens]");
+    if (dialog && event.target.closest("[data-closes]")) {
+      event.preventDefault();
+      dialog.close();
+    }
+    if (event.target.closest("[data-print]")) { print(); }
+  });
+
+  // Below this width a record stands alone, so its page is loaded as a whole.
+  const beside = matchMedia("(min-width: 68.75rem)");
+  document.addEventListener("click", function (event) {
+    if (!beside.matches && event.target.closest("[data-row]")) { event.stopPropagation(); }
+  }, true);
+
+  // A filter that changes is applied at once.
+  document.addEventListener("change", function (event) {
+    const form = event.target.closest("form[data-filters]");
+    if (form && !event.target.matches('[type="search"]')) { form.requestSubmit(); }
+  });
+
+  // How many records are chosen, and all of them at once.
+  const chosen = () => [...document.querySelectorAll("tbody input.pick")];
+  function count() {
+    const said = document.querySelector("[data-picked]"), all = document.querySelector("thead input.pick");
+    if (!said) { return; }
+    const boxes = chosen(), n = boxes.filter((box) => box.checked).length;
+    said.textContent = n + " " + said.dataset.picked;
+    if (all) {
+      all.checked = n > 0 && n === boxes.length;
+      all.indeterminate = n > 0 && n < boxes.length;
+    }
+  }
+  function dress() {
+    const head = document.querySelector("thead th.pick");
+    if (head && chosen().length && !head.querySelector("input")) {
+      const all = document.createElement("input");
+      all.type = "checkbox";
+      all.className = "pick";
+      all.setAttribute("aria-label", window.kartei.say("Alle auf dieser Seite auswählen", "Choose all on this page"));
+      head.append(all);
+    }
+    count();
+  }
+  dress();
+  document.addEventListener("change", function (event) {
+    if (!event.target.matches("input.pick")) { return; }
+    if (event.target.closest("thead")) { for (const box of chosen()) { box.checked = event.target.checked; } }
+    count();
+  });
+  document.addEventListener("htmx:after:swap", function (event) {
+    if (event.detail.ctx.sourceElement.closest("#bulk")) { for (const box of chosen()) { box.checked = false; } }
+    dress();
+  });
+
+  // Leaving a form of one field saves it. Nothing typed is nothing to save.
+  const typed = (form) => [...new FormData(form)].map(String).join("\n");
+  document.addEventListener("focusin", function (event) {
+    const form = event.target.closest("form[data-leaving]");
+    if (form && !form.typed) { form.typed = typed(form); }
+  });
+  document.addEventListener("focusout", function (event) {
+    const form = event.target.closest("form[data-leaving]");
+    if (!form || !form.typed || form.contains(event.relatedTarget)) { return; }
+    setTimeout(function () {
+      if (document.hasFocus() && form.isConnected && !form.contains(document.activeElement) && typed(form) !== form.typed) {
+        form.typed = "";
+        form.requestSubmit();
+      }
+    });
+  });
+})();

@@ -1,0 +1,277 @@
+// What goes wrong while a page is used, the same way everywhere. A form stays as it
+// is until the server has taken it. It is sent again with the same token, so nothing
+// happens twice. Everything here needs htmx: without a script, the server answers
+// with pages instead.
+"use strict";
+
+(function () {
+  const say = window.kartei.say;
+  const page = document.documentElement;
+  const faults = () => document.getElementById("faults");
+  const isForm = (element) => element.matches && element.matches("form");
+
+  // --- Forms. htmx sends those too that have none of its attributes, because only
+  // a script can keep a page whose form was not taken. Some are the browser's own:
+  // what signs in or out, and files.
+  const native = '[hx-post], [data-native], [target], [enctype^="multipart"]';
+  document.addEventListener("submit", function (event) {
+    if (!("held" in event.target.dataset)) { return; }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
+  document.addEventListener("submit", function (event) {
+    const form = event.target, over = form.closest(".over");
+    if (event.defaultPrevented || form.getAttribute("method") !== "post" || form.matches(native) || !(over || form.closest("#main:not(.card)"))) { return; }
+    event.preventDefault();
+    const action = event.submitter && event.submitter.getAttribute("formaction") || form.getAttribute("action");
+    const whole = { target: "#main", select: "#main", swap: "outerHTML", selectOOB: ".side:outerMorph:.side,#bell:outerMorph:#bell", whole: true };
+    htmx.ajax("POST", action, { source: form, event, ...(over ? { target: "#over-body", select: "#main > *", swap: "innerHTML" } : whole) });
+  });
+
+  // hold keeps a form from being sent. Its fields stay as they are.
+  const buttons = (form) => [...form.querySelectorAll('button:not([type="button"])')];
+  function hold(form, fully) {
+    form.dataset.held = "";
+    form.inert = !!fully;
+    for (const b of buttons(form)) { b.setAttribute("aria-disabled", "true"); }
+  }
+  function release(form) {
+    delete form.dataset.held;
+    form.inert = false;
+    for (const b of buttons(form)) { b.removeAttribute("aria-disabled"); }
+  }
+
+  // --- Messages above the page, each at most once.
+  function show(name) {
+    const box = faults();
+    if (!box) { return null; }
+    hide(name);
+    const banner = document.getElementById("fault-" + name).content.firstElementChild.cloneNode(true);
+    banner.dataset.fault = name;
+    box.append(banner);
+    return banner;
+  }
+  function hide(name) {
+    for (const old of document.querySelectorAll(`#faults [data-fault="${name}"]`)) { old.remove(); }
+  }
+
+  // --- Waiting: a countdown holds the forms that it is about.
+  const ends = new WeakMap();
+  const left = (n) => n < 120 ? n + (n === 1 ? say(" Sekunde", " second") : say(" Sekunden", " seconds")) : Math.ceil(n / 60) + say(" Minuten", " minutes");
+  function count() {
+    for (const timer of document.querySelectorAll("[data-countdown]")) {
+      if (!ends.has(timer)) {
+        ends.set(timer, Date.now() + 1000 * timer.dataset.countdown);
+        for (const form of formsOf(timer)) { hold(form); }
+      }
+      const n = Math.ceil((ends.get(timer) - Date.now()) / 1000);
+      if (n > 0) {
+        if (timer.textContent !== left(n)) { timer.textContent = left(n); }
+        continue;
+      }
+      const forms = formsOf(timer);
+      timer.closest("[data-wait]").textContent = say("Sie können es jetzt noch einmal versuchen.", "You can try again now.");
+      for (const form of forms) { release(form); }
+    }
+  }
+  function formsOf(timer) {
+    const scope = timer.closest(".over, main");
+    return [...(timer.closest("#faults") ? document.querySelectorAll("form[data-held]") : scope.querySelectorAll('form[method="post"]'))];
+  }
+  setInterval(count, 200);
+  count();
+
+  // --- Sending again. What was sent is kept, so that it is the same to the letter.
+  document.addEventListener("htmx:before:request", function (event) {
+    const ctx = event.detail.ctx;
+    ctx.asked = { target: ctx.target, select: ctx.select, swap: ctx.swap, push: ctx.push, replace: ctx.replace, selectOOB: ctx.selectOOB, whole: ctx.whole };
+    if (ctx.sourceElement.closest(".over")) { ctx.request.headers["Kartei-Over"] = "1"; }
+  });
+
+  function again(ctx) {
+    const body = ctx.request.body, source = ctx.sourceElement.isConnected ? ctx.sourceElement : document.body;
+    const fetched = body && { fetch: (address, request) => fetch(address, { ...request, body }) };
+    return htmx.ajax(ctx.request.method, ctx.request.action, { source, event: ctx.sourceEvent, tries: ctx.tries, ...ctx.asked, ...fetched });
+  }
+
+  // asks reports whether a person waits for the answer: a press, and no typing.
+  const asks = (ctx) => ["submit", "click"].includes(ctx.sourceEvent && ctx.sourceEvent.type);
+
+  // --- The dialog over the page: signing in again, and confirming who it is.
+  let over, waiting;
+  function openOver(ctx) {
+    if (!over || !over.isConnected) {
+      over = document.getElementById("over").content.firstElementChild.cloneNode(true);
+      document.body.append(over);
+      over.querySelector(".over-close").addEventListener("click", () => over.close());
+      over.addEventListener("close", function () {
+        over.querySelector("#over-body").replaceChildren();
+        if (waiting && waiting.response.status === 401) { show("out"); }
+        waiting = null;
+        document.dispatchEvent(new CustomEvent("kartei:over"));
+      });
+    }
+    if (ctx) { waiting = ctx; }
+    if (!over.open) { over.showModal(); }
+    return over.querySelector("#over-body");
+  }
+
+  // signedIn goes on after a sign-in over the page. A page of somebody else does not:
+  // the server says what happened to its form.
+  function signedIn(me) {
+    const ctx = waiting;
+    waiting = null;
+    hide("out");
+    over.close();
+    document.dispatchEvent(new CustomEvent("kartei:signed-in"));
+    if (me !== page.dataset.me) {
+      if (ctx && isForm(ctx.sourceElement)) { HTMLFormElement.prototype.submit.call(ctx.sourceElement); } else { location.reload(); }
+    } else if (ctx) {
+      again(ctx);
+    }
+  }
+  window.kartei.signedIn = signedIn;
+  function ask(address) {
+    const body = openOver();
+    htmx.ajax("GET", address, { source: body, target: body, select: "#main > *", swap: "innerHTML" });
+  }
+  window.kartei.signIn = () => ask("/signin?over=1");
+
+  // confirm asks who it is, and answers whether the person said so.
+  window.kartei.confirm = () => new Promise(function (done) {
+    const yes = () => done(true);
+    document.addEventListener("kartei:signed-in", yes, { once: true });
+    document.addEventListener("kartei:over", function () {
+      document.removeEventListener("kartei:signed-in", yes);
+      done(false);
+    }, { once: true });
+    ask("/confirm");
+  });
+
+  // --- Answers.
+  document.addEventListener("htmx:after:request", function (event) {
+    const ctx = event.detail.ctx, { status, headers, raw } = ctx.response, source = ctx.sourceElement;
+    back(ctx);
+    if (headers.has("Kartei-Signed-In")) {
+      event.preventDefault();
+      signedIn(headers.get("Kartei-Signed-In"));
+      return;
+    }
+    if (headers.has("Kartei-Dialog") && !source.closest(".over")) {
+      if (!asks(ctx)) {
+        event.preventDefault();
+        show("out");
+        return;
+      }
+      ctx.target = openOver(ctx);
+      Object.assign(ctx, { select: "#main > *", swap: "innerHTML", selectOOB: null, push: null, replace: null });
+      return;
+    }
+    if (headers.has("Kartei-Token") && isForm(source)) { source.querySelector('[name="form-token"]').value = headers.get("Kartei-Token"); }
+    if (ctx.hx.retarget === "#faults") {
+      const wait = Number(headers.get("Retry-After"));
+      if (wait && isForm(source)) { hold(source); }
+      ctx.hx.retarget = room(source);
+      Object.assign(ctx, { selectOOB: null, push: null, replace: null });
+      return;
+    }
+    if (!ctx.whole) { return; }
+    if (!(headers.get("Content-Type") || "").startsWith("text/html")) {
+      event.preventDefault();
+      sendItself(source, ctx.sourceEvent && ctx.sourceEvent.submitter); // a file: the same token, so it happens once
+    } else if (raw.redirected && otherFrame(ctx.text)) {
+      event.preventDefault();
+      location.assign(raw.url);
+    } else if (raw.redirected) {
+      ctx.push = "true";
+    }
+  });
+
+  // sendItself lets the browser send a form, as the button that was pressed does.
+  function sendItself(form, by) {
+    const own = form.getAttribute("action"), field = document.createElement("input");
+    field.type = "hidden";
+    if (by && by.name) {
+      field.name = by.name;
+      field.value = by.value;
+    }
+    form.append(field);
+    form.setAttribute("action", by && by.getAttribute("formaction") || own);
+    HTMLFormElement.prototype.submit.call(form);
+    form.setAttribute("action", own);
+    field.remove();
+  }
+
+  // room is where a message stands: within the dialog that asked, if there is one.
+  function room(source) {
+    const dialog = source.closest("dialog[open]");
+    if (!dialog) { return faults(); }
+    let box = dialog.querySelector(".faults");
+    if (!box) {
+      box = document.createElement("div");
+      box.className = "faults";
+      dialog.prepend(box);
+    }
+    return box;
+  }
+
+  // otherFrame reports whether an answer is a page whose frame differs: another
+  // theme, language or person, or no frame at all.
+  function otherFrame(text) {
+    const tag = /<html[^>]*>/.exec(text), names = ["lang", "data-theme", "data-density", "data-keys", "data-root", "data-me"];
+    const has = (name) => { const found = new RegExp(` ${name}(?:="([^"]*)")?[ >]`).exec(tag[0]); return found ? found[1] || "" : null; };
+    return !tag || names.some((name) => has(name) !== page.getAttribute(name));
+  }
+
+  // A new page begins at its top.
+  document.addEventListener("htmx:after:swap", function (event) {
+    const ctx = event.detail.ctx, main = document.getElementById("main");
+    count();
+    if (!navigator.onLine) { show("offline"); }
+    if (!ctx.whole || ctx.hx && ctx.hx.retarget) { return; }
+    if (ctx.hx.pushurl || ctx.response.raw.redirected) { scrollTo(0, 0); }
+    if (!main.contains(document.activeElement)) { main.focus({ preventScroll: true }); }
+  });
+
+  // --- The line. An answer that did not come says nothing about what was stored.
+  let lost = [];
+  const pauses = [1, 2, 4, 8, 15, 30]; // seconds
+  document.addEventListener("htmx:error", function (event) {
+    const ctx = event.detail.ctx;
+    if (!ctx || !ctx.request || ctx.text !== undefined || !asks(ctx)) { return; }
+    const writes = ctx.request.method === "POST", tries = ctx.tries || 0;
+    if (writes && isForm(ctx.sourceElement)) { hold(ctx.sourceElement, true); }
+    ctx.tries = tries + 1;
+    const timer = setTimeout(() => resend(), 1000 * pauses[Math.min(tries, pauses.length - 1)]);
+    lost.push({ ctx, timer });
+    if (navigator.onLine) { show(writes ? "lost" : "unread"); } else { show("offline"); }
+  });
+  function resend() {
+    const all = lost;
+    lost = [];
+    for (const l of all) {
+      clearTimeout(l.timer);
+      again(l.ctx);
+    }
+  }
+  // back is told that an answer came.
+  function back(ctx) {
+    if (!ctx.tries) { return; }
+    if (isForm(ctx.sourceElement)) { release(ctx.sourceElement); }
+    hide("lost");
+    hide("unread");
+  }
+  addEventListener("offline", () => show("offline"));
+  addEventListener("online", function () {
+    hide("offline");
+    resend();
+  });
+  if (!navigator.onLine) { show("offline"); }
+
+  document.addEventListener("click", function (event) {
+    if (event.target.closest("[data-again]")) { resend(); }
+    if (event.target.closest("[data-sign-in]")) { window.kartei.signIn(); }
+    const link = event.target.closest(".over a[href]");
+    if (link) { link.target = "_blank"; } // what was typed stays
+  });
+})();

@@ -1,0 +1,67 @@
+// Notes: what a change did, with a way to take it back. They arrive in the content of
+// a page, so that it works without a script and with a part of a page, and move to
+// the corner. They leave after 10 s, but never while somebody points at one or is in
+// it. The tab keeps a log of them, which the page of the bell shows. A note that
+// names what is in a record says in data-log what the log may keep: the log outlives
+// the page, and names no contents.
+"use strict";
+
+(function () {
+  const leaves = 10000, most = 50, key = "kartei-notes";
+  const known = new WeakSet();
+
+  function watch(box) {
+    if (known.has(box)) { return; }
+    known.add(box);
+    let timer = 0;
+    const stay = () => clearTimeout(timer), start = () => {
+      stay();
+      timer = setTimeout(() => box.matches(":hover, :focus-within") ? start() : box.remove(), leaves);
+    };
+    for (const [name, act] of [["mouseenter", stay], ["focusin", stay], ["mouseleave", start], ["focusout", start]]) { box.addEventListener(name, act); }
+    start();
+    keep(box);
+  }
+
+  function read() {
+    try { return JSON.parse(sessionStorage.getItem(key)) || []; } catch { return []; }
+  }
+  function keep(box) {
+    if (!box.dataset.log) { return; }
+    const link = box.querySelector("a[href]"), form = box.querySelector("form");
+    const to = link ? link.getAttribute("href") : form ? form.getAttribute("action") : "";
+    sessionStorage.setItem(key, JSON.stringify([...read(), { at: Date.now(), text: box.dataset.log, to }].slice(-most)));
+    list();
+  }
+
+  // list fills the page of the bell.
+  function list() {
+    const section = document.querySelector("[data-notes]"), all = read();
+    if (!section || all.length === 0) { return; }
+    const clock = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", timeZone: section.dataset.zone || undefined });
+    section.querySelector("ul").replaceChildren(...all.reverse().map(function (n) {
+      const line = document.createElement("li"), text = document.createElement(n.to ? "a" : "span"), at = document.createElement("time");
+      text.textContent = n.text;
+      if (n.to) { text.href = n.to; }
+      at.dateTime = new Date(n.at).toISOString();
+      at.textContent = clock.format(n.at);
+      line.append(text, at);
+      return line;
+    }));
+    section.hidden = false;
+  }
+
+  function move() {
+    const toasts = document.getElementById("toasts");
+    if (!toasts) { return; }
+    for (const box of document.querySelectorAll("[data-said]")) {
+      toasts.append(...box.children);
+      box.remove();
+    }
+    for (const box of toasts.children) { watch(box); }
+  }
+  move();
+  list();
+  new MutationObserver(move).observe(document.body, { childList: true, subtree: true });
+  document.addEventListener("htmx:after:swap", list);
+})();

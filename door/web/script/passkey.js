@@ -1,0 +1,80 @@
+// Passkeys. A button asks the server what to ask the browser for, and sends the form
+// around it with the answer. The field for the address offers passkeys too, where the
+// browser can (conditional mediation).
+"use strict";
+
+(function () {
+  const { say, toast } = window.kartei;
+  const able = window.PublicKeyCredential && PublicKeyCredential.parseRequestOptionsFromJSON;
+  const renew = 9 * 60 * 1000; // a question is good for ten minutes
+  let listening = null;
+
+  async function options(button, form) {
+    const answer = await fetch(button.dataset.options, {
+      method: "POST", headers: { Accept: "application/json" },
+      body: new URLSearchParams({ "form-token": form.elements["form-token"].value, token: form.elements.token ? form.elements.token.value : "" }),
+    });
+    const said = await answer.json();
+    if (said.confirm && await window.kartei.confirm()) { return options(button, form); }
+    if (!answer.ok) { throw new Error(said.problem || say("Das ist noch nicht möglich.", "This is not possible yet.")); }
+    return said;
+  }
+
+  function fill(form, ticket, credential) {
+    form.elements["passkey-ticket"].value = ticket;
+    form.elements["passkey-response"].value = JSON.stringify(credential.toJSON());
+    form.noValidate = true; // a password beside it may stay empty
+    form.requestSubmit();
+  }
+
+  async function use(button) {
+    const form = button.form;
+    if (listening) { listening.abort(); }
+    const { ticket, options: asked } = await options(button, form);
+    const credential = button.dataset.passkey === "create"
+      ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(asked) })
+      : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(asked) });
+    fill(form, ticket, credential);
+  }
+
+  function explain(error) {
+    if (error.name === "InvalidStateError") {
+      return say("Dieses Gerät hat schon einen Passkey für Ihr Konto.", "This device has a passkey of your account already.");
+    }
+    if (error.name === "NotAllowedError" || error.name === "AbortError") {
+      return say("Kein Passkey verwendet. Sie können es noch einmal versuchen.", "No passkey was used. You can try again.");
+    }
+    return error.message;
+  }
+
+  document.addEventListener("click", function (event) {
+    const button = event.target.closest("[data-passkey]");
+    if (!button) { return; }
+    if (!able) {
+      toast(say("Dieser Browser kennt keine Passkeys.", "This browser knows no passkeys."));
+      return;
+    }
+    button.disabled = true;
+    use(button).catch((error) => toast(explain(error))).finally(() => { button.disabled = false; });
+  });
+
+  // The list of the address field: it asks for nothing until the person chooses.
+  async function listen() {
+    const field = document.querySelector('input[autocomplete~="webauthn"]'), button = document.querySelector('form[action="/signin/passkey"] [data-passkey]');
+    if (!field || !button || !able || !PublicKeyCredential.isConditionalMediationAvailable || !(await PublicKeyCredential.isConditionalMediationAvailable())) { return; }
+    for (;;) {
+      const { ticket, options: asked } = await options(button, button.form);
+      listening = new AbortController();
+      const over = setTimeout(() => listening.abort("over"), renew);
+      try {
+        fill(button.form, ticket, await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(asked), mediation: "conditional", signal: listening.signal }));
+        return;
+      } catch {
+        if (listening.signal.reason !== "over") { return; }
+      } finally {
+        clearTimeout(over);
+      }
+    }
+  }
+  listen().catch(() => {});
+})();

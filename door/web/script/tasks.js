@@ -1,0 +1,54 @@
+// The list of tasks. Once a task is completed, the focus is on the one that takes its
+// place. Once the quick line has made a task, it is empty, and keeps the focus.
+"use strict";
+
+// A due date is typed in words, or chosen from the calendar of the browser, which
+// writes it into the same field.
+(function () {
+  const german = document.documentElement.lang === "de";
+  const dress = () => document.querySelectorAll("[data-calendar][hidden]").forEach((button) => { button.hidden = false; });
+  document.addEventListener("click", function (event) {
+    const button = event.target.closest("[data-calendar]");
+    if (!button) { return; }
+    const field = document.getElementById(button.dataset.calendar), days = document.createElement("input");
+    button.parentElement.querySelector(".calendar")?.remove();
+    days.type = "datetime-local";
+    days.className = "calendar";
+    days.tabIndex = -1;
+    days.setAttribute("aria-hidden", "true");
+    button.before(days);
+    days.addEventListener("change", function () {
+      const [day, clock] = days.value.split("T");
+      if (!day) { return; }
+      field.value = (german ? day.split("-").reverse().join(".") : day) + " " + clock;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    days.showPicker();
+  });
+  dress();
+  document.addEventListener("htmx:after:swap", dress);
+})();
+
+(function () {
+  const rows = () => [...document.querySelectorAll("main [data-row]")];
+  let at = -1;
+  document.addEventListener("click", function (event) {
+    const round = event.target.closest("[data-complete]");
+    at = round ? rows().findIndex((row) => row.closest("tr") === round.closest("tr")) : -1;
+  });
+  document.addEventListener("htmx:after:swap", function (event) {
+    const source = event.detail.ctx.sourceElement;
+    if (!source || !source.closest) { return; }
+    if (source.closest(".toast")) { source.closest(".toast").remove(); } // taken back
+    if (source.matches("[data-complete]") && at >= 0) {
+      const all = rows();
+      (all[Math.min(at, all.length - 1)] || document.getElementById("main")).focus();
+      at = -1;
+    }
+    const line = document.getElementById("f-line");
+    if (source.matches("[data-quick]") && line) {
+      line.value = line.defaultValue; // empty, or what was refused
+      line.focus();
+    }
+  });
+})();

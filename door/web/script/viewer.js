@@ -1,0 +1,165 @@
+// The pages of a document below each other, each loaded when it comes near. The
+// server draws one page with its hits; the others have their room from the start,
+// so nothing moves. n and p go from hit to hit.
+"use strict";
+
+(function () {
+  const { say, toast } = window.kartei;
+  const most = 2000; // pages that get their room; the rest is a link away
+  const mostPrinted = 300; // pages that are printed from here; longer ones are downloaded
+  const svg = "http://www.w3.org/2000/svg";
+
+  function room(box, n) {
+    const sheet = document.createElement("figure"), space = document.createElementNS(svg, "svg");
+    sheet.className = "sheet waiting";
+    sheet.id = "page-" + n;
+    sheet.dataset.page = n;
+    space.setAttribute("viewBox", `0 0 ${box.dataset.width} ${box.dataset.height}`);
+    space.setAttribute("width", box.dataset.width);
+    space.setAttribute("height", box.dataset.height);
+    space.setAttribute("aria-hidden", "true");
+    sheet.append(space);
+    return sheet;
+  }
+
+  function open(box) {
+    if (box.dataset.open) { return; }
+    box.dataset.open = "1";
+    const pages = Number(box.dataset.pages), bar = box.parentElement.querySelector(".viewer-bar");
+    const found = box.dataset.found.split(" ").filter(Boolean).map((f) => f.split(":").map(Number));
+    let at = Number(box.dataset.page), hit = Number(box.dataset.hit);
+    const sheetOf = (n) => box.querySelector(`[data-page="${n}"]`);
+
+    // Loaded pages are looked at again: a picture may be busy, too.
+    function watch(sheet) {
+      const img = sheet.querySelector("img");
+      let tries = 0;
+      if (!img) { return; }
+      sheet.classList.toggle("loading", !img.complete);
+      img.addEventListener("load", () => sheet.classList.remove("loading", "failed"));
+      img.addEventListener("error", function () {
+        if (++tries > 30) { sheet.classList.add("failed"); return; }
+        setTimeout(() => { const from = img.src; img.srcset = ""; img.src = ""; img.src = from; }, Math.min(2000 * tries, 10000));
+      });
+    }
+    // load loads a page that is not there yet. Whoever asks for one that is on its way
+    // waits for it too.
+    const asked = new Map();
+    function load(n) {
+      if (!sheetOf(n) || !sheetOf(n).matches(".waiting")) { return Promise.resolve(); }
+      if (!asked.has(n)) { asked.set(n, ask(n).finally(() => asked.delete(n))); }
+      return asked.get(n);
+    }
+    function ask(n) {
+      const sheet = sheetOf(n);
+      return window.htmx.ajax("GET", box.dataset.sheets + n + box.dataset.query, { source: sheet, target: sheet, swap: "outerHTML" }).then(function () {
+        const now = sheetOf(n);
+        if (!now || now === sheet) { return; }
+        if (now.dataset.again) {
+          now.classList.add("waiting");
+          setTimeout(() => load(n), 1000 * Number(now.dataset.again));
+        }
+        watch(now);
+        near.observe(now);
+        seen.observe(now);
+      }, () => {});
+    }
+    const near = new IntersectionObserver((list) => list.forEach((e) => e.isIntersecting && load(Number(e.target.dataset.page))), { root: box, rootMargin: "100% 0px" });
+    const shown = bar.querySelector("[data-page-now]");
+    const seen = new IntersectionObserver(function (list) {
+      for (const e of list) { if (e.isIntersecting) { at = Number(e.target.dataset.page); } }
+      if (shown) { shown.textContent = at.toLocaleString(document.documentElement.lang); }
+    }, { root: box, rootMargin: "-45% 0px -45% 0px" });
+
+    const here = sheetOf(at);
+    if (here && pages <= most) {
+      for (let n = 1; n <= pages; n++) {
+        if (n !== at) { if (n < at) { here.before(room(box, n)); } else { box.append(room(box, n)); } }
+      }
+      watch(here);
+      leaf(here);
+      for (const sheet of box.querySelectorAll("[data-page]")) { near.observe(sheet); seen.observe(sheet); }
+      if (here.dataset.again) { here.classList.add("waiting"); setTimeout(() => load(at), 1000 * Number(here.dataset.again)); }
+    }
+
+    // leaf scrolls a page to the top of the box, without moving the page around it.
+    function leaf(sheet) { box.scrollTop += sheet.getBoundingClientRect().top - box.getBoundingClientRect().top - 12; }
+
+    // show scrolls a place into the middle.
+    function show(place) {
+      const from = place.getBoundingClientRect(), to = box.getBoundingClientRect();
+      box.scrollBy({ top: from.top - to.top - (to.height - from.height) / 2, left: from.left < to.left || from.right > to.right ? from.left - to.left - 40 : 0 });
+    }
+    function mark() {
+      for (const old of box.querySelectorAll(".now")) { old.classList.remove("now"); }
+      const place = sheetOf(at) && sheetOf(at).querySelector(`[data-hit="${hit}"]`);
+      if (!place) { return false; }
+      place.classList.add("now");
+      show(place);
+      const before = found.reduce((sum, [n, hits]) => n < at ? sum + hits : sum, 0), counter = bar.querySelector("[data-hit-now]");
+      if (counter) { counter.textContent = (before + hit).toLocaleString(document.documentElement.lang); }
+      return true;
+    }
+    if (hit) { mark(); }
+
+    // step goes to the next hit, or to the one before; after the last comes the first.
+    async function step(by) {
+      const index = found.findIndex(([n]) => n === current.page);
+      let [page, hits] = found[index] || [0, 0], next = current.hit + by;
+      if (index < 0 || next < 1 || next > hits) {
+        const to = found[((index < 0 ? (by > 0 ? -1 : 0) : index) + by + found.length) % found.length];
+        [page, hits] = to;
+        next = by > 0 ? 1 : hits;
+      }
+      const place = sheetOf(page);
+      if (!place) { return; }
+      current = { page, hit: next };
+      if (place.matches(".waiting")) { show(place); await load(page); }
+      at = page;
+      const drawn = Number(sheetOf(page).dataset.hits || 0);
+      hit = current.hit = Math.min(next, drawn) || 1;
+      mark();
+    }
+    let current = { page: at, hit }, turn = Promise.resolve();
+    // A page that was busy comes later: its hit is marked then.
+    document.addEventListener("htmx:after:swap", () => { if (hit && box.isConnected && !box.querySelector(".now")) { mark(); } });
+    bar.addEventListener("click", function (event) {
+      const link = event.target.closest("[data-step], [data-leaf]");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || pages > most) { return; }
+      if (link.dataset.step && found.length) {
+        event.preventDefault();
+        turn = turn.then(() => step(Number(link.dataset.step)));
+      } else if (link.dataset.leaf) {
+        const to = sheetOf(at + Number(link.dataset.leaf));
+        event.preventDefault();
+        if (to) { leaf(to); }
+      }
+    });
+    // A print has all pages, so they are loaded first, one after the other. A page that
+    // is busy is asked for again.
+    const paper = bar.querySelector("[data-print-sheets]");
+    async function printAll() {
+      paper.disabled = true;
+      if (pages > 1) { toast(say("Die Seiten werden für den Druck geladen …", "The pages are loaded for the print …")); }
+      for (let n = 1; n <= pages && box.isConnected; n++) {
+        for (let tries = 0; tries < 60; tries++) {
+          await load(n);
+          if (!sheetOf(n).matches(".waiting")) { break; }
+          await new Promise((again) => setTimeout(again, 500));
+        }
+        await sheetOf(n).querySelector("img")?.decode().catch(() => {});
+      }
+      paper.disabled = false;
+      if (box.isConnected) { print(); }
+    }
+    if (paper && pages <= mostPrinted) {
+      paper.hidden = false;
+      paper.addEventListener("click", printAll);
+    }
+    box.setAttribute("aria-label", say("Seiten, mit den Pfeiltasten zu blättern", "Pages, scroll with the arrow keys"));
+  }
+
+  const all = () => document.querySelectorAll(".sheets[data-sheets]").forEach(open);
+  all();
+  document.addEventListener("htmx:after:swap", all);
+})();
