@@ -64,7 +64,7 @@ var floors = [][]string{
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "webhook/dispatch"},
 	// What drafts the next frozen document, and what a door shows.
-	{"api/draft", "door/web/reference", "door/web/look", "door/admin/socket"},
+	{"api/draft", "door/web/reference", "door/web/look", "door/admin/socket", "door/transfer"},
 	// The doors, and a client of an instance elsewhere.
 	{"door/", "remote"},
 	// One running Kartei, and an office to fill it with.
@@ -78,7 +78,7 @@ var helpers = []string{"test/", "bench", "examples/mirror"}
 
 // doorsKnow are the packages that a door may import besides those of its own
 // folder. A door translates calls; the path decides about them.
-var doorsKnow = []string{"api", "kit/", "docs", ".", "examples"}
+var doorsKnow = []string{"api", "door/transfer", "kit/", "docs", ".", "examples"}
 
 // doorKeepers are the packages that may import a door.
 var doorKeepers = []string{"instance", "cmd/"}
@@ -243,6 +243,31 @@ func TestEachPackageSaysWhatItOwns(t *testing.T) {
 		if m == nil || m[1] != want || strings.Count(p.doc, "Package ") != 1 {
 			t.Errorf("%s must open with one sentence 'Package %s owns ...', in one file; it says %q", name, want, p.doc)
 		}
+	}
+}
+
+// Pages have one system of templates, which escapes by itself. Only the renderers of
+// Markdown, code and icons write HTML, as Go.
+func TestTemplatesEscape(t *testing.T) {
+	for name, p := range read(t) {
+		if file, found := p.imports["html/template"]; found {
+			t.Errorf("%s imports html/template: pages are templ (%s)", file, name)
+		}
+	}
+	seen := 0
+	err := filepath.WalkDir("door/web", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".templ") && !strings.HasSuffix(name, ".go") {
+			return err
+		}
+		source, err := os.ReadFile(name)
+		if strings.Contains(string(source), "templ.Raw") {
+			t.Errorf("%s uses templ.Raw, which does not escape", name)
+		}
+		seen++
+		return err
+	})
+	if err != nil || seen < 50 {
+		t.Errorf("only %d files were read: %v", seen, err)
 	}
 }
 

@@ -59,6 +59,10 @@ var endings = map[string][]string{
 	"application/zip": {"zip"},
 }
 
+// Endings returns the extensions of file names of a content type, without a dot.
+// The usual one is the first.
+func Endings(contentType string) []string { return slices.Clone(endings[contentType]) }
+
 // FileName returns the name under which a file of a content type may be saved.
 // If the extension of name does not fit the type, a fitting one is added.
 func FileName(name, contentType string) string {

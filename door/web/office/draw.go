@@ -2,12 +2,12 @@ package office
 
 import (
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/a-h/templ"
 
@@ -59,16 +59,9 @@ func (m field) labelOf(value string) fault.Text {
 	return text(value, value)
 }
 
-// telephone returns the address of a telephone number (RFC 3966): its digits, with a
-// + in front of them if there is one.
-func telephone(number string) templ.SafeURL {
-	var b strings.Builder
-	for _, r := range strings.Replace(number, "(0)", "", 1) {
-		if r >= '0' && r <= '9' || r == '+' && b.Len() == 0 {
-			b.WriteRune(r)
-		}
-	}
-	return templ.SafeURL("tel:" + b.String())
+// telephone returns the address of a telephone number (RFC 3966).
+func telephone(w say.Words, number string) templ.SafeURL {
+	return templ.SafeURL("tel:" + w.Telephone(number))
 }
 
 // webAddress returns a web address, or # for a text with another scheme than http
@@ -92,11 +85,11 @@ func day(w say.Words, date string) string {
 
 // waiting returns a time to wait in words.
 func waiting(w say.Words, d time.Duration) string {
-	seconds := int((d + time.Second - 1) / time.Second)
-	if seconds < 120 {
-		return w.Plural(seconds, "%d Sekunde", "%d Sekunden", "%d second", "%d seconds")
+	n := int((d + time.Second - 1) / time.Second)
+	if n < 120 {
+		return w.Plural(n, "%d Sekunde", "%d Sekunden", "%d second", "%d seconds")
 	}
-	return w.Plural((seconds+59)/60, "%d Minute", "%d Minuten", "%d minute", "%d minutes")
+	return w.Plural((n+59)/60, "%d Minute", "%d Minuten", "%d minute", "%d minutes")
 }
 
 // tagged returns the listing of the records with a tag.
@@ -121,6 +114,14 @@ func sizeText(w say.Words, bytes string) string {
 	return w.Bytes(n)
 }
 
+// kind returns the tone of a message: what passes by itself is no error.
+func (p problemPage) kind() look.Kind {
+	if p.Wait > 0 || p.Again != nil && p.RequestID == "" {
+		return look.Warn
+	}
+	return look.Bad
+}
+
 // waitText says how long to wait, or nothing.
 func waitText(w say.Words, d time.Duration) string {
 	if d <= 0 {
@@ -133,7 +134,7 @@ func waitText(w say.Words, d time.Duration) string {
 func formTitle(v *request, f recordForm) string {
 	switch {
 	case f.id == "":
-		return v.words.Say("Neu: ", "New: ") + f.family.one.In(v.words.Language)
+		return f.family.another.In(v.words.Language)
 	case len(f.conflicts) > 0:
 		return v.words.Say("Bitte entscheiden: ", "Please decide: ") + f.family.heading(f.was)
 	}
@@ -146,6 +147,46 @@ func (f recordForm) action() string {
 		return "/" + f.family.name + "/new"
 	}
 	return "/" + f.family.name + "/" + f.id
+}
+
+// looksForSimilar reports whether records that may be the same are shown beside the
+// form.
+func (f recordForm) looksForSimilar() bool { return f.id == "" && f.family.inBook() && !f.gone }
+
+// begins reports whether typing begins in a member: in the name of a new record.
+func (f recordForm) begins(m field) bool {
+	return f.id == "" && f.problem == nil && !f.gone && m.name == map[*family]string{&contacts: "lastName", &companies: "name", &tasks: "title"}[f.family]
+}
+
+// otherChange says who stored the other one of two changes.
+func (f recordForm) otherChange(v *request) string {
+	if f.by == "" || f.at.IsZero() {
+		return v.words.Say("Zwei Änderungen gleichzeitig", "Two changes at the same time")
+	}
+	return v.words.Say(have(f.by)+v.words.Ago(f.at)+" gespeichert (Stand r"+strconv.FormatInt(f.revision, 10)+")", capital(f.by)+" saved "+v.words.Ago(f.at)+" (revision r"+strconv.FormatInt(f.revision, 10)+")")
+}
+
+// have puts the verb behind the one or more who changed something, at the beginning
+// of a German sentence.
+func have(who string) string {
+	if who == "Sie selbst" || strings.Contains(who, " und ") {
+		return who + " haben "
+	}
+	return who + " hat "
+}
+
+// capital begins a sentence.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// tagsField returns the field in which tags are typed.
+func (f *family) tagsField(v *request, m look.Field) look.Combo {
+	m.Hint, m.Placeholder = "", v.words.Say("Schlagwort …", "Tag …")
+	return look.Combo{Field: m, Source: "/choices/tags?family=" + f.name + "&list=f-" + m.Name + "-list", Offers: true}
 }
 
 // conflicting reports whether a member waits for a decision.
@@ -171,11 +212,23 @@ func (m field) field(v *request, f recordForm, focus bool) look.Field {
 	if m.kind == longField {
 		out.Rows = 6
 	}
-	if m.kind == choice && !m.required {
+	if m.kind == momentField {
+		out.Hint, out.Calendar, out.Live = v.momentHint(out.Value), true, true
+		if len(out.Errors) > 0 {
+			out.Hint = v.momentHint("")
+		}
+		out.More = v.look().Get("/tasks/due").On("input changed delay:150ms").Target("#f-" + m.name + "-hint").MorphInside().Newest()
+	}
+	if (m.kind == choice || m.kind == countryField) && !m.required {
 		out.Options = append(out.Options, look.Option{Text: "–"})
 	}
 	for _, o := range m.options {
 		out.Options = append(out.Options, look.Option{Value: o.value, Text: o.label.In(l)})
+	}
+	if m.kind == countryField {
+		for _, c := range v.words.Countries() {
+			out.Options = append(out.Options, look.Option{Value: c.Code, Text: c.Name})
+		}
 	}
 	if m.kind == emailField || m.kind == linkField {
 		out.More = templ.OrderedAttributes{{Key: "inputmode", Value: string(m.kind)}}
@@ -185,7 +238,34 @@ func (m field) field(v *request, f recordForm, focus bool) look.Field {
 
 // combo returns the field in which a reference is found by typing.
 func (m field) combo(v *request, f recordForm, focus bool) look.Combo {
-	return look.Combo{Field: m.field(v, f, focus), Text: f.names[f.typed[m.name]], Source: "/choices/" + m.to + "?list=f-" + m.name + "-list"}
+	c := look.Combo{Field: m.field(v, f, focus), Text: f.names[f.typed[m.name]], Source: "/choices/" + m.to + "?list=f-" + m.name + "-list", Offers: m.to == "people"}
+	if u, unclear := f.unclear[m.name]; unclear {
+		c.Text, c.Choices = u.Text, u.Choices
+	}
+	return c
+}
+
+// named returns a value of a member as a person reads it.
+func (f recordForm) named(v *request, name, value string) string {
+	m := f.family.field(name)
+	switch m.kind {
+	case reference:
+		return first(f.names[value], value)
+	case choice:
+		return m.labelOf(value).In(v.words.Language)
+	case dayField:
+		return day(v.words, value)
+	case momentField:
+		return m.typed(v, value)
+	}
+	return value
+}
+
+// justSaved reports whether the change before this page was of a member, or of one of its
+// group.
+func (v *request) justSaved(name string) bool {
+	note, _ := v.Context().Value(noteKey{}).(*toast)
+	return note != nil && slices.ContainsFunc(note.Members, func(m string) bool { return m == name || strings.HasPrefix(m, name+".") })
 }
 
 // inputType returns the type of an input, which chooses the keyboard of telephones.
@@ -195,7 +275,7 @@ func (m field) inputType() string {
 	switch m.kind {
 	case phoneField:
 		return "tel"
-	case dayField, momentField:
+	case dayField:
 		return string(m.kind)
 	}
 	return ""
@@ -204,10 +284,31 @@ func (m field) inputType() string {
 // localForm is how a browser writes a day with the time of the day.
 const localForm = "2006-01-02T15:04"
 
+// momentHint says how a moment is understood, or how one is typed.
+func (v *request) momentHint(typed string) string {
+	due, clock, ok := v.words.ReadDue(typed)
+	switch {
+	case typed == "":
+		return v.words.Say("Zum Beispiel: morgen 10, nächsten Freitag, 15.12.", "For example: tomorrow 10, next Friday, 2026-12-15")
+	case !ok:
+		return unreadMoment.In(v.words.Language)
+	case clock:
+		return v.words.Weekday(due) + ", " + v.words.Time(due)
+	}
+	return v.words.Weekday(due) + ", " + v.words.Day(due)
+}
+
+var unreadMoment = text("Kein Datum erkannt. Zum Beispiel: morgen 10, nächsten Freitag, 15.12.", "No date recognized. For example: tomorrow 10, next Friday, 2026-12-15")
+
+// showDue answers how a due date is understood, while it is typed.
+func showDue(v *request) view {
+	return view{status: http.StatusOK, body: hintView(v.momentHint(v.URL.Query().Get("dueAt")))}
+}
+
 // typed returns a value of a record as a field shows it.
 func (m field) typed(v *request, value string) string {
 	if t, ok := timeOf(value); m.kind == momentField && ok {
-		return t.In(v.zone()).Format(localForm)
+		return v.words.DueText(t)
 	}
 	return value
 }
@@ -222,6 +323,9 @@ func (m field) stored(v *request, typed, before string) string {
 		return before
 	}
 	if t, err := time.ParseInLocation(localForm, typed, v.zone()); err == nil {
+		return clock.FromTime(t).String()
+	}
+	if t, _, ok := v.words.ReadDue(typed); ok {
 		return clock.FromTime(t).String()
 	}
 	return typed
@@ -298,9 +402,7 @@ func (p recordPage) moments(v *request) []look.Moment {
 		case "completed":
 			m.Icon, m.Text = "check", v.words.Say("erledigt", "completed")
 		}
-		if c.Door != "web" {
-			m.Note = c.Door
-		}
+		m.Note = door(v.words, c.Door)
 		list = append(list, m)
 	}
 	return list
@@ -317,60 +419,20 @@ func (f *family) lower() string { return strings.ToLower(f.one.EN) }
 
 // shown returns the note as it is drawn.
 func (t *toast) shown() look.Toast {
-	out := look.Toast{Kind: look.OK, Text: t.Text}
+	out := look.Toast{Kind: look.OK, Text: t.Text, Log: t.Log, Href: t.Href, HrefText: t.HrefText}
 	if t.Bad {
 		out.Kind = look.Bad
 	}
 	if u := t.Undo; u != nil {
 		out.Undo = u.Action
-		out.Hidden = []look.Hidden{{Name: tokenField, Value: u.Token}, {Name: revisionField, Value: strconv.FormatInt(u.Revision, 10)}}
+		out.Hidden = []look.Hidden{{Name: tokenField, Value: u.Token}, {Name: revisionField, Value: strconv.FormatInt(u.Revision, 10)}, {Name: undoField, Value: "1"}}
+		if u.Back != "" {
+			out.Hidden = append(out.Hidden, look.Hidden{Name: backField, Value: u.Back})
+		}
+		out.Hidden = append(out.Hidden, u.Fields...)
 		for _, name := range sortedNames(u.Set) {
 			out.Hidden = append(out.Hidden, look.Hidden{Name: wasPrefix + name, Value: u.Was[name]}, look.Hidden{Name: name, Value: u.Set[name]})
 		}
 	}
 	return out
-}
-
-// searchTitle returns the heading of the hits.
-func searchTitle(v *request, q string) string {
-	if q == "" {
-		return v.words.Say("Zuletzt geöffnet", "Opened lately")
-	}
-	return v.words.Say("Treffer für „"+q+"“", "Hits for “"+q+"”")
-}
-
-// groupTitle returns the heading of the hits of a family.
-func groupTitle(v *request, g foundGroup) string {
-	if f := familyOf(g.Family); f != nil {
-		return f.many.In(v.words.Language)
-	}
-	return v.words.Say("Kontakte und Firmen", "Contacts and companies")
-}
-
-// hitsOf returns the hits of all groups.
-func hitsOf(f found) []hit {
-	var all []hit
-	for _, g := range f.Groups {
-		all = append(all, g.Hits...)
-	}
-	return all
-}
-
-// iconOf returns the icon of a kind of record.
-func iconOf(object string) string {
-	icons := map[string]string{"contact": "user", "company": "building-2", "task": "square-check-big", "document": "file-text"}
-	return first(icons[object], "search")
-}
-
-// newContactNamed returns the form of a new contact with a text as its name, or as
-// its number or address.
-func newContactNamed(q string) string {
-	member := "lastName"
-	switch {
-	case strings.Contains(q, "@"):
-		member = "email"
-	case !strings.ContainsFunc(q, unicode.IsLetter):
-		member = "phone"
-	}
-	return "/contacts/new?" + url.Values{member: {q}}.Encode()
 }

@@ -13,14 +13,14 @@ type family struct {
 	// scope are the rights to read and to write.
 	read, write string
 	one, many   fault.Text
-	icon        string
-	fields      []field
+	// another is the title of the form of a new record.
+	another fault.Text
+	icon    string
+	fields  []field
 	// sorts are the orders of its lists.
 	sorts []option
 	// mine is the filter whose value is the caller's own id.
 	mine string
-	// status is the status that lists show, or empty.
-	status string
 	// heading returns the name of a record.
 	heading func(values) string
 	// beneath returns the line below the name.
@@ -38,10 +38,15 @@ const (
 	phoneField fieldKind = "tel"
 	linkField  fieldKind = "url"
 	dayField   fieldKind = "date"
-	// momentField is a day with the time of the day, in the person's time zone.
-	momentField fieldKind = "datetime-local"
+	// momentField is a day with the time of the day, in the person's time zone. It is
+	// typed in words: see say.ReadDue.
+	momentField fieldKind = "moment"
 	choice      fieldKind = "choice"
-	tagsField   fieldKind = "tags"
+	// countryField is a country by its code.
+	countryField fieldKind = "country"
+	// languageField is a language by its tag, as de or en-GB.
+	languageField fieldKind = "language"
+	tagsField     fieldKind = "tags"
 	// reference is a member that names another record, or a person.
 	reference fieldKind = "reference"
 )
@@ -66,6 +71,8 @@ type field struct {
 	hidden bool
 	// unasked leaves it out of forms too: only acts change it.
 	unasked bool
+	// part is the heading in forms of this member and those behind it.
+	part fault.Text
 }
 
 // option is a value of a choice.
@@ -79,7 +86,7 @@ func text(de, en string) fault.Text { return fault.Text{DE: de, EN: en} }
 
 // sharing are the members that all families have in common.
 var sharing = []field{
-	{name: "tags", kind: tagsField, label: text("Schlagworte", "Tags"), hint: text("Eines je Zeile", "One on each line"), max: 50},
+	{name: "tags", part: text("Ordnung", "Filing"), kind: tagsField, label: text("Schlagworte", "Tags"), hint: text("Eines je Zeile", "One on each line"), max: 50},
 	{name: "externalId", kind: textField, label: text("Fremdkennung", "External ID"), max: 200},
 	{name: "ownerId", kind: reference, to: "people", label: text("Eigentümer", "Owner"), required: true, restricted: true},
 	{name: "visibility", kind: choice, label: text("Sichtbar für", "Visible to"), required: true, restricted: true, options: []option{
@@ -90,31 +97,31 @@ var sharing = []field{
 
 // address are the members of a postal address.
 var address = []field{
-	{name: "address.street", kind: textField, label: text("Straße", "Street"), max: 200},
+	{name: "address.street", part: text("Anschrift", "Address"), kind: textField, label: text("Straße", "Street"), max: 200},
 	{name: "address.postalCode", kind: textField, label: text("PLZ", "Postal code"), max: 20},
 	{name: "address.city", kind: textField, label: text("Ort", "City"), max: 200},
 	{name: "address.region", kind: textField, label: text("Region", "Region"), max: 200},
-	{name: "address.country", kind: textField, label: text("Land", "Country"), hint: text("Zwei Buchstaben, zum Beispiel DE", "Two letters, for example DE"), max: 2},
+	{name: "address.country", kind: countryField, label: text("Land", "Country")},
 }
 
 var contacts = family{
 	name: "contacts", object: "contact", read: "contacts:read", write: "contacts:write",
-	one: text("Kontakt", "Contact"), many: text("Kontakte", "Contacts"), icon: "users", sorts: byName, mine: "ownerId",
+	one: text("Kontakt", "Contact"), another: text("Neuer Kontakt", "New contact"), many: text("Kontakte", "Contacts"), icon: "users", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
+		{name: "lastName", part: text("Person", "Person"), hidden: true, kind: textField, label: text("Nachname", "Last name"), max: 200},
+		{name: "firstName", hidden: true, kind: textField, label: text("Vorname", "First name"), max: 200},
+		{name: "title", hidden: true, kind: textField, label: text("Titel", "Title"), max: 200},
 		{name: "salutation", hidden: true, kind: choice, label: text("Anrede", "Salutation"), options: []option{
 			{"ms", text("Frau", "Ms")}, {"mr", text("Herr", "Mr")}, {"mx", text("ohne Anrede", "Mx")},
 		}},
-		{name: "title", hidden: true, kind: textField, label: text("Titel", "Title"), max: 200},
-		{name: "firstName", hidden: true, kind: textField, label: text("Vorname", "First name"), max: 200},
-		{name: "lastName", hidden: true, kind: textField, label: text("Nachname", "Last name"), max: 200},
-		{name: "mobile", kind: phoneField, label: text("Mobil", "Mobile"), max: 50},
+		{name: "mobile", part: text("Erreichbar", "Reach"), kind: phoneField, label: text("Mobil", "Mobile"), max: 50},
 		{name: "phone", kind: phoneField, label: text("Telefon", "Phone"), max: 50},
 		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},
-		{name: "companyId", kind: reference, to: "companies", label: text("Firma", "Company")},
+		{name: "companyId", part: text("Beruf", "Work"), kind: reference, to: "companies", label: text("Firma", "Company")},
 		{name: "jobTitle", kind: textField, label: text("Funktion", "Job title"), max: 200},
 	}, address, []field{
-		{name: "birthday", kind: dayField, label: text("Geburtstag", "Birthday")},
-		{name: "language", kind: textField, label: text("Sprache", "Language"), hint: text("Zum Beispiel de oder en-GB", "For example de or en-GB"), max: 35},
+		{name: "birthday", part: text("Weiteres", "More"), kind: dayField, label: text("Geburtstag", "Birthday")},
+		{name: "language", kind: languageField, label: text("Sprache", "Language"), hint: text("Zum Beispiel de oder en-GB", "For example de or en-GB"), max: 35},
 		{name: "note", kind: longField, label: text("Notiz", "Note"), max: 10000},
 	}, sharing),
 	heading: func(v values) string { return joined(" ", v["title"], first(v["displayName"], v["email"])) },
@@ -123,15 +130,15 @@ var contacts = family{
 
 var companies = family{
 	name: "companies", object: "company", read: "companies:read", write: "companies:write",
-	one: text("Firma", "Company"), many: text("Firmen", "Companies"), icon: "building-2", sorts: byName, mine: "ownerId",
+	one: text("Firma", "Company"), another: text("Neue Firma", "New company"), many: text("Firmen", "Companies"), icon: "building-2", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
-		{name: "name", hidden: true, kind: textField, label: text("Name", "Name"), max: 200, required: true},
+		{name: "name", part: text("Firma", "Company"), hidden: true, kind: textField, label: text("Name", "Name"), max: 200, required: true},
 		{name: "legalForm", kind: textField, label: text("Rechtsform", "Legal form"), max: 200},
-		{name: "phone", kind: phoneField, label: text("Telefon", "Phone"), max: 50},
+		{name: "phone", part: text("Erreichbar", "Reach"), kind: phoneField, label: text("Telefon", "Phone"), max: 50},
 		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},
 		{name: "website", kind: linkField, label: text("Website", "Website"), max: 2048},
 	}, address, []field{
-		{name: "vatId", kind: textField, label: text("USt-IdNr.", "VAT ID"), max: 200},
+		{name: "vatId", part: text("Weiteres", "More"), kind: textField, label: text("USt-IdNr.", "VAT ID"), max: 200},
 		{name: "registerNumber", kind: textField, label: text("Registernummer", "Register number"), max: 200},
 		{name: "note", kind: longField, label: text("Notiz", "Note"), max: 10000},
 	}, sharing),
@@ -141,7 +148,7 @@ var companies = family{
 
 var tasks = family{
 	name: "tasks", object: "task", read: "tasks:read", write: "tasks:write",
-	one: text("Aufgabe", "Task"), many: text("Aufgaben", "Tasks"), icon: "square-check-big", sorts: byDue, mine: "assigneeId", status: "open",
+	one: text("Aufgabe", "Task"), another: text("Neue Aufgabe", "New task"), many: text("Aufgaben", "Tasks"), icon: "square-check-big", sorts: byDue, mine: "assigneeId",
 	fields: concat([]field{
 		{name: "title", hidden: true, kind: textField, label: text("Aufgabe", "Task"), max: 200, required: true},
 		{name: "status", hidden: true, unasked: true, kind: choice, label: text("Stand", "Status"), required: true, options: []option{
@@ -163,7 +170,7 @@ var tasks = family{
 
 var documents = family{
 	name: "documents", object: "document", read: "documents:read", write: "documents:write",
-	one: text("Dokument", "Document"), many: text("Dokumente", "Documents"), icon: "file-text", sorts: byName, mine: "ownerId",
+	one: text("Dokument", "Document"), another: text("Neues Dokument", "New document"), many: text("Dokumente", "Documents"), icon: "file-text", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
 		{name: "name", kind: textField, label: text("Name", "Name"), max: 200, required: true},
 		{name: "contactId", kind: reference, to: "contacts", label: text("Kontakt", "Contact")},

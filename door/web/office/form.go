@@ -21,6 +21,8 @@ type form struct {
 	was values
 	// revision is the revision of the record that the person saw, or zero.
 	revision int64
+	// file is the file of the form, or nil.
+	file *sentFile
 }
 
 // maxForm bounds the bytes of a form. The longest member of a record is a note of
@@ -29,14 +31,23 @@ const maxForm = 512 << 10
 
 // The fields that every form may have.
 const (
-	tokenField    = "form"
+	// Not "form": a field of that name would hide the property form of its form, which
+	// htmx reads.
+	tokenField    = "form-token"
 	revisionField = "revision"
 	wasPrefix     = "was."
+	// backField is the page to show after the change.
+	backField = "back"
 )
 
-// readForm reads the body of a POST.
-func readForm(w http.ResponseWriter, r *http.Request) (*form, error) {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/x-www-form-urlencoded" {
+// readForm reads the body of a POST. If files are taken, a form may have one at its
+// end, which is not read yet.
+func readForm(w http.ResponseWriter, r *http.Request, files bool) (*form, error) {
+	kind, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case kind == "multipart/form-data" && files:
+		return readFileForm(w, r, parameters["boundary"])
+	case kind != "application/x-www-form-urlencoded":
 		return nil, fault.New(fault.UnsupportedMediaType)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -46,16 +57,21 @@ func readForm(w http.ResponseWriter, r *http.Request) (*form, error) {
 		}
 		return nil, &fault.Fault{Code: fault.InvalidRequest, Cause: err}
 	}
-	f := &form{token: r.PostForm.Get(tokenField), Values: url.Values{}, was: values{}}
-	f.revision, _ = strconv.ParseInt(r.PostForm.Get(revisionField), 10, 64)
-	for name, list := range r.PostForm {
+	return newForm(r.PostForm), nil
+}
+
+// newForm returns the form with the sent fields.
+func newForm(sent url.Values) *form {
+	f := &form{token: sent.Get(tokenField), Values: url.Values{}, was: values{}}
+	f.revision, _ = strconv.ParseInt(sent.Get(revisionField), 10, 64)
+	for name, list := range sent {
 		if before, was := strings.CutPrefix(name, wasPrefix); was {
 			f.was[before] = normal(list[0])
 		} else if name != tokenField && name != revisionField {
 			f.Values[name] = list
 		}
 	}
-	return f, nil
+	return f
 }
 
 // text returns the text of a field: without white space around it, and with \n at

@@ -2,6 +2,7 @@ package office
 
 import (
 	"net/http"
+	"time"
 
 	"kartei/kit/fault"
 )
@@ -10,6 +11,7 @@ import (
 type invitationForm struct {
 	Token, Name string
 	Problem     string
+	Wait        time.Duration
 	Wrong       map[string]string
 }
 
@@ -29,13 +31,21 @@ func acceptInvitation(v *request) view {
 	if v.office.unprotected(v.Request) {
 		return v.signInForm(signInForm{}, http.StatusForbidden)
 	}
-	a := v.do("invitations.accept", arguments{body: map[string]any{"token": f.Token, "name": f.Name, "password": v.form.Get("password")}})
+	body := map[string]any{"token": f.Token, "name": f.Name}
+	if !v.form.passkey(body) {
+		body["password"] = v.form.Get("password")
+	}
+	a := v.do("invitations.accept", arguments{body: body})
 	switch {
 	case a.is(fault.ValidationFailed):
 		f.Wrong = fieldTexts(a.Fault, v.words.Language)
 		return v.invitation(f, a.Status)
 	case a.Fault != nil:
-		f.Problem = a.Fault.DetailIn(v.words.Language)
+		f.Problem, f.Wait = a.Fault.DetailIn(v.words.Language), a.Fault.Wait()
+		if a.Fault.Detail != nil {
+			f.Problem = a.Fault.Detail.In(v.words.Language)
+		}
+		v.retryAfter(f.Wait)
 		return v.invitation(f, a.Status)
 	}
 	return v.signedIn(a, signInForm{Next: "/"})

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // pageSize is the number of rows of a list. More than fifty are not read, only
@@ -27,9 +28,13 @@ type counted struct {
 // listing is what the address says about a list: which records, and in which order.
 // Addresses of records carry it, so that a record knows the list that it came from.
 type listing struct {
-	family                        *family
-	Q, Sort, Cursor, Tag, Company string
-	Mine                          bool
+	family                               *family
+	Q, Sort, Cursor, Tag, Company, Owner string
+	Mine                                 bool
+	// Tab and Assignee are of tasks.
+	Tab, Assignee string
+	// Kind is of documents. About is the id of what tasks and documents are about.
+	Kind, About string
 	// Back says that the page ends at the cursor, and does not begin there.
 	Back bool
 }
@@ -49,8 +54,22 @@ var (
 // listingOf reads the address of a page.
 func (f *family) listingOf(q url.Values) listing {
 	l := listing{
-		family: f, Q: q.Get("q"), Sort: q.Get("sort"), Cursor: q.Get("cursor"), Tag: q.Get("tag"), Company: q.Get("companyId"),
+		family: f, Q: q.Get("q"), Sort: q.Get("sort"), Cursor: q.Get("cursor"), Tag: tagIn(q), Company: q.Get("companyId"), Owner: q.Get("ownerId"),
 		Mine: q.Get("mine") != "", Back: q.Get("back") != "",
+	}
+	if f == &tasks {
+		l.Mine, l.Assignee = false, q.Get("assigneeId")
+		if tab := q.Get("tab"); tab == allTab || tab == doneTab {
+			l.Tab = tab
+		}
+	}
+	if f == &documents && slices.ContainsFunc(kinds, func(o option) bool { return o.value == q.Get("kind") }) {
+		l.Kind = q.Get("kind")
+	}
+	if f == &tasks || f == &documents {
+		if l.About = q.Get("about"); l.aboutFilter() == "" {
+			l.About = ""
+		}
 	}
 	if !slices.ContainsFunc(f.sorts, func(o option) bool { return o.value == l.Sort }) {
 		l.Sort = f.sorts[0].value
@@ -58,10 +77,35 @@ func (f *family) listingOf(q url.Values) listing {
 	return l
 }
 
+// abouts are the filters by what tasks and documents are about, by the prefix of an
+// id.
+var abouts = map[string]string{"con": "contactId", "cmp": "companyId", "tsk": "taskId"}
+
+// aboutFilter returns the filter for what the list is about. It is empty if the family
+// has none for it.
+func (l listing) aboutFilter() string {
+	prefix, _, _ := strings.Cut(l.About, "_")
+	if name := abouts[prefix]; l.family.has(name) {
+		return name
+	}
+	return ""
+}
+
+// made is the value of a field that finds, for a text that is none of its choices.
+const made = "+"
+
+// tagIn returns the tag of a form or of an address: a choice, or else what was typed.
+func tagIn(q url.Values) string {
+	if tag := normal(q.Get("tag")); tag != "" && tag != made {
+		return tag
+	}
+	return normal(q.Get("tag" + textSuffix))
+}
+
 // query returns the parameters of the address, without defaults.
 func (l listing) query() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"q": l.Q, "cursor": l.Cursor, "tag": l.Tag, "companyId": l.Company} {
+	for name, value := range map[string]string{"q": l.Q, "cursor": l.Cursor, "tag": l.Tag, "companyId": l.Company, "ownerId": l.Owner, "tab": l.Tab, "assigneeId": l.Assignee, "kind": l.Kind, "about": l.About} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -97,7 +141,11 @@ func (l listing) from(cursor string, back bool) listing {
 func (l listing) parameters(me string) url.Values {
 	q := l.filters(me)
 	q.Set("limit", strconv.Itoa(pageSize))
-	if l.Q == "" {
+	switch {
+	case l.Q != "":
+	case l.Tab == doneTab: // the order by due date has open tasks only
+		q.Set("sort", "-updatedAt")
+	default:
 		q.Set("sort", l.Sort)
 	}
 	if l.Cursor != "" {
@@ -116,18 +164,35 @@ func (l listing) filters(me string) url.Values {
 		return url.Values{"q": {l.Q}}
 	}
 	q := url.Values{}
-	for name, value := range map[string]string{"tag": l.Tag, "companyId": l.Company} {
+	for name, value := range map[string]string{"tag": l.Tag, "companyId": l.Company, "ownerId": l.Owner, "kind": l.Kind} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
+	if name := l.aboutFilter(); name != "" {
+		q.Set(name, l.About)
+	}
 	if l.Mine {
 		q.Set(l.family.mine, me)
 	}
-	if l.family.status != "" {
-		q.Set("status", l.family.status)
+	if l.family == &tasks {
+		l.tasksOnly(q, me)
 	}
 	return q
+}
+
+// tasksOnly adds the filters of a tab of tasks.
+func (l listing) tasksOnly(q url.Values, me string) {
+	q.Set("status", "open")
+	if l.Tab == doneTab {
+		q.Set("status", "completed")
+	}
+	switch {
+	case l.Tab == mineTab:
+		q.Set("assigneeId", me)
+	case l.Assignee != "":
+		q.Set("assigneeId", l.Assignee)
+	}
 }
 
 // newer returns the page before this one, or false at the beginning. The API leads
@@ -156,6 +221,10 @@ type recordList struct {
 	next    string
 	// names are the names of the records and people that the rows refer to.
 	names map[string]string
+	// unfound are the filters whose text fits none or several.
+	unfound []string
+	// underway are the files of the caller that are being made into documents.
+	underway []operation
 }
 
 // list reads a page of a family.
@@ -185,7 +254,7 @@ func (f *family) list(v *request, l listing) (recordList, error) {
 		}
 		out.rows = append(out.rows, row)
 	}
-	return out, f.resolve(v, out.names, out.rows...)
+	return out, f.resolve(v, out.names, append(out.rows, values{"companyId": l.Company, "ownerId": l.Owner, l.aboutFilter(): l.About})...)
 }
 
 // resolve adds the names of what records refer to. A record that the person does

@@ -16,6 +16,8 @@ import (
 // Options are what the pages need.
 type Options struct {
 	API *api.API
+	// Uploads receives the files that people send.
+	Uploads *api.Uploads
 	// Address returns the address that a request comes from.
 	Address func(*http.Request) netip.Addr
 	// BaseURL is the public address of the instance, without a slash at the end.
@@ -51,7 +53,7 @@ func Handler(o Options) http.Handler {
 	for i := range Pages {
 		p := &Pages[i]
 		mux.Handle(p.pattern(""), h.page(p, false))
-		if p.For == inside {
+		if p.For == inside || p.For == watching {
 			mux.Handle(p.pattern(sandboxPath), h.page(p, true))
 		}
 	}
@@ -93,6 +95,17 @@ func (h *handler) unprotected(r *http.Request) bool {
 	}
 	address, err := netip.ParseAddr(host)
 	return host != "localhost" && (err != nil || !address.IsLoopback())
+}
+
+// namesHost reports whether the address of the instance has a name: browsers keep no
+// passkeys for the number of a host.
+func (h *handler) namesHost() bool {
+	u, err := url.Parse(h.BaseURL)
+	if err != nil || u.Hostname() == "" {
+		return false
+	}
+	_, err = netip.ParseAddr(u.Hostname())
+	return err != nil
 }
 
 // signIn sets the cookie of a session. A zero end means that it ends with the

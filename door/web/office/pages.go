@@ -15,7 +15,7 @@ type Page struct {
 	Path string
 	// Rows are the ids of the rows of both tables that the page may call, with spaces
 	// between them. Whoever may not call the first one does not see the page. Every
-	// page may call session.get.
+	// page may call those of everywhere, in request.go.
 	Rows string
 	// For says who reaches the page, and where.
 	For reach
@@ -33,6 +33,9 @@ const (
 	private
 	// open is for everyone.
 	open
+	// watching is inside for a stream, which asks itself whose session it is, and goes
+	// on asking. It keeps no session alive.
+	watching
 )
 
 // pattern returns the pattern of the page for http.ServeMux.
@@ -49,9 +52,21 @@ func hasPage(path string) bool {
 	return slices.ContainsFunc(Pages, func(p Page) bool { return p.Method == "GET" && p.Path == path })
 }
 
-// scope returns the right that the first row of the page needs. It is empty for rows
+// asksFresh reports whether a row of the page asks for a recent sign-in.
+func (p *Page) asksFresh() bool {
+	return slices.ContainsFunc(api.Console, func(r api.ConsoleRow) bool { return r.Fresh && slices.Contains(strings.Fields(p.Rows), r.ID) })
+}
+
+// Open reports whether everyone reaches the page, without a session.
+func (p *Page) Open() bool { return p.For == open }
+
+// Inside reports whether the page shows an environment, and so exists below /sandbox
+// as well.
+func (p *Page) Inside() bool { return p.For == inside }
+
+// Scope returns the right that the first row of the page needs. It is empty for rows
 // of the second table, which decide for themselves.
-func (p *Page) scope() string {
+func (p *Page) Scope() string {
 	row, _, _ := strings.Cut(p.Rows, " ")
 	for i := range api.Operations {
 		if api.Operations[i].ID == row {
@@ -61,6 +76,9 @@ func (p *Page) scope() string {
 	return ""
 }
 
+// takesFiles reports whether a form of the page may have a file.
+func (p *Page) takesFiles() bool { return strings.Contains(p.Rows, "uploads.create") }
+
 // Pages is the list of all pages of the application. The menu, the tests of every
 // page, and the table of rights in the guide follow from it.
 var Pages []Page
@@ -69,52 +87,122 @@ func init() {
 	const (
 		listing = "names.resolve lookup.titles"
 		details = listing + " records.history tasks.list documents.list"
+		// A form finds what a reference's text means.
+		naming = listing + " lookup.find names.find"
 	)
 	Pages = []Page{
-		{"GET", "/", "session.get tasks.list " + listing, inside, showToday},
+		{"GET", "/", "session.get tasks.list tasks.get records.changes bell.list lookup.recent contacts.count " + listing, inside, showToday},
+		{"GET", "/live", "", watching, showLive},
+		{"GET", "/news/{id}", "records.history names.resolve", inside, showNews},
+		{"GET", "/bell", "bell.list lookup.titles", inside, showBell},
+		{"POST", "/bell", "bell.read", inside, readBell},
 
 		{"GET", "/signin", "", open, showSignIn},
 		{"POST", "/signin", "signin.password", open, signIn},
 		{"POST", "/signin/second", "signin.second", open, second},
 		{"POST", "/signin/choose", "signin.choose", open, choose},
+		{"POST", "/signin/passkey", "signin.passkey", open, signInByPasskey},
+		{"POST", "/signin/passkey/options", "signin.passkeyOptions", open, showPasskeyOptions},
+		{"GET", "/signin/forgot", "", open, showForgot},
+		{"POST", "/signin/forgot", "signin.forgot", open, forgot},
+		{"GET", "/reset", "", open, showLink(&resetLink)},
+		{"POST", "/reset", "signin.reset", open, followLink(&resetLink)},
+		{"GET", "/factors", "", open, showLink(&liftLink)},
+		{"POST", "/factors", "signin.reset", open, followLink(&liftLink)},
+		{"GET", "/address", "", open, showLink(&addressLink)},
+		{"POST", "/address", "account.confirmEmail", open, followLink(&addressLink)},
 		{"GET", "/invitation", "", open, showInvitation},
 		{"POST", "/invitation", "invitations.accept", open, acceptInvitation},
 		{"POST", "/signout", "signin.out", private, signOut},
 
+		{"GET", "/signin/choose", "session.get", private, showChoose},
+		{"POST", "/switch", "session.switch", private, switchTo},
+		{"GET", "/confirm", "factors.get", private, showConfirm},
+		{"POST", "/confirm", "session.refresh", private, confirm},
+		{"POST", "/confirm/passkey", "signin.passkeyOptions", private, showPasskeyOptions},
+
+		{"GET", "/settings/profile", "profile.get", private, showProfile},
+		{"POST", "/settings/profile", "profile.set", private, saveProfile},
+		{"GET", "/settings/security", "factors.get sessions.list signins.list", private, showSecurity},
+		{"GET", "/settings/security/password", "factors.get", private, showPassword},
+		{"POST", "/settings/security/password", "factors.password", private, savePassword},
+		{"POST", "/settings/security/totp", "factors.totpBegin", private, beginTOTP},
+		{"POST", "/settings/security/totp/confirm", "factors.totpConfirm factors.totpBegin", private, confirmTOTP},
+		{"POST", "/settings/security/totp/remove", "factors.totpRemove", private, removeTOTP},
+		{"POST", "/settings/security/codes", "factors.recoveryCodes", private, renewCodes},
+		{"POST", "/settings/security/passkeys/options", "factors.passkeyOptions", private, showNewPasskey},
+		{"POST", "/settings/security/passkeys", "factors.passkeyAdd", private, addPasskey},
+		{"POST", "/settings/security/passkeys/{id}/remove", "factors.passkeyRemove", private, removePasskey},
+		{"POST", "/settings/security/sessions/{id}/end", "sessions.end", private, endSession},
+		{"POST", "/settings/security/sessions/end", "sessions.end", private, endSessions},
+		{"GET", "/settings/security/address", "factors.get", private, showAddress},
+		{"POST", "/settings/security/address", "account.changeEmail", private, changeAddress},
+
 		{"GET", "/search", "lookup.find lookup.recent", inside, showSearch},
+		{"GET", "/search/text/{id}", "documents.text", inside, showWords},
+		{"GET", "/help", "", inside, showHelp},
+		{"POST", "/help", "profile.set", inside, switchKeys},
+		{"POST", "/opened", "lookup.opened", inside, noteOpened},
 		{"GET", "/call", "lookup.find", inside, showCall},
 		{"GET", "/go/{id}", "", inside, showAny},
-		{"GET", "/choices/{of}", "lookup.find", inside, showChoices},
+		{"GET", "/choices/tags", "lookup.tags", inside, showTags},
+		{"GET", "/choices/{of}", "lookup.find names.find", inside, showChoices},
 
-		{"GET", "/contacts", "contacts.list contacts.count " + listing, inside, showList(&contacts)},
+		{"GET", "/contacts", "contacts.list contacts.count lookup.find names.find " + listing, inside, showBook(&contacts)},
 		{"GET", "/contacts/new", "contacts.create " + listing, inside, showForm(&contacts)},
-		{"POST", "/contacts/new", "contacts.create " + listing, inside, createRecord(&contacts)},
+		{"POST", "/contacts/new", "contacts.create lookup.similar " + naming, inside, createRecord(&contacts)},
+		{"POST", "/contacts/similar", "contacts.create lookup.similar", inside, showSimilar(&contacts)},
 		{"GET", "/contacts/{id}", "contacts.get contacts.list contacts.count " + details, inside, showRecord(&contacts)},
 		{"GET", "/contacts/{id}/edit", "contacts.update contacts.get " + listing, inside, showForm(&contacts)},
-		{"POST", "/contacts/{id}", "contacts.update contacts.get " + details, inside, saveRecord(&contacts)},
+		{"POST", "/contacts/labels", "contacts.list exports.begin batch.run " + listing, inside, showLabels(&contacts)},
+		{"POST", "/contacts/export", "contacts.list exports.begin batch.run " + listing, inside, exportList(&contacts)},
+		{"POST", "/bulk/contacts/{act}", "contacts.update batch.run names.find " + listing, inside, bulk(&contacts)},
+		{"POST", "/contacts/{id}", "contacts.update contacts.get records.history " + naming, inside, saveRecord(&contacts)},
+		{"GET", "/contacts/{id}/vcard", "contacts.get lookup.titles", inside, showCard(&contacts)},
+		{"GET", "/contacts/{id}/qr", "contacts.get lookup.titles", inside, showQR(&contacts)},
+		{"GET", "/contacts/{id}/delete", "contacts.delete contacts.get tasks.count documents.count", inside, askToDelete(&contacts)},
 		{"POST", "/contacts/{id}/delete", "contacts.delete", inside, deleteRecord(&contacts)},
 
-		{"GET", "/companies", "companies.list companies.count " + listing, inside, showList(&companies)},
+		{"GET", "/companies", "companies.list companies.count lookup.find names.find " + listing, inside, showBook(&companies)},
 		{"GET", "/companies/new", "companies.create " + listing, inside, showForm(&companies)},
-		{"POST", "/companies/new", "companies.create " + listing, inside, createRecord(&companies)},
+		{"POST", "/companies/new", "companies.create lookup.similar " + naming, inside, createRecord(&companies)},
+		{"POST", "/companies/similar", "companies.create lookup.similar", inside, showSimilar(&companies)},
 		{"GET", "/companies/{id}", "companies.get companies.list companies.count contacts.list " + details, inside, showRecord(&companies)},
 		{"GET", "/companies/{id}/edit", "companies.update companies.get " + listing, inside, showForm(&companies)},
-		{"POST", "/companies/{id}", "companies.update companies.get " + details, inside, saveRecord(&companies)},
+		{"POST", "/companies/labels", "companies.list exports.begin batch.run " + listing, inside, showLabels(&companies)},
+		{"POST", "/companies/export", "companies.list exports.begin batch.run " + listing, inside, exportList(&companies)},
+		{"POST", "/bulk/companies/{act}", "companies.update batch.run names.find " + listing, inside, bulk(&companies)},
+		{"POST", "/companies/{id}", "companies.update companies.get records.history " + naming, inside, saveRecord(&companies)},
+		{"GET", "/companies/{id}/vcard", "companies.get lookup.titles", inside, showCard(&companies)},
+		{"GET", "/companies/{id}/qr", "companies.get lookup.titles", inside, showQR(&companies)},
+		{"GET", "/companies/{id}/delete", "companies.delete companies.get contacts.count tasks.count documents.count", inside, askToDelete(&companies)},
 		{"POST", "/companies/{id}/delete", "companies.delete", inside, deleteRecord(&companies)},
 
-		{"GET", "/tasks", "tasks.list tasks.count " + listing, inside, showList(&tasks)},
+		{"GET", "/tasks", "tasks.list tasks.count tasks.get names.find " + listing, inside, showTasks},
+		{"GET", "/tasks/line", "tasks.create lookup.find", inside, showLine},
+		{"GET", "/tasks/due", "", inside, showDue},
+		{"POST", "/tasks/line", "tasks.create tasks.list tasks.count names.resolve lookup.titles lookup.find", inside, createByLine},
 		{"GET", "/tasks/new", "tasks.create " + listing, inside, showForm(&tasks)},
-		{"POST", "/tasks/new", "tasks.create " + listing, inside, createRecord(&tasks)},
+		{"POST", "/tasks/new", "tasks.create " + naming, inside, createRecord(&tasks)},
 		{"GET", "/tasks/{id}", "tasks.get tasks.count " + details, inside, showRecord(&tasks)},
 		{"GET", "/tasks/{id}/edit", "tasks.update tasks.get " + listing, inside, showForm(&tasks)},
-		{"POST", "/tasks/{id}", "tasks.update tasks.get " + details, inside, saveRecord(&tasks)},
-		{"POST", "/tasks/{id}/complete", "tasks.complete", inside, completeTask},
+		{"POST", "/tasks/{id}", "tasks.update tasks.get records.history " + naming, inside, saveRecord(&tasks)},
+		{"POST", "/tasks/{id}/complete", "tasks.complete lookup.titles", inside, completeTask},
+		{"POST", "/tasks/{id}/reopen", "tasks.update tasks.get lookup.titles", inside, reopenTask},
 		{"POST", "/tasks/{id}/delete", "tasks.delete", inside, deleteRecord(&tasks)},
 
-		{"GET", "/documents", "documents.list documents.count " + listing, inside, showList(&documents)},
-		{"GET", "/documents/{id}", "documents.get documents.count " + details, inside, showRecord(&documents)},
+		{"GET", "/documents", "documents.list documents.count documents.underway uploads.terms lookup.find names.find " + listing, inside, showBook(&documents)},
+		{"GET", "/documents/new", "documents.create uploads.terms " + listing, inside, showUpload},
+		{"POST", "/documents/new", "documents.create uploads.create uploads.terms " + listing, inside, createDocument},
+		{"POST", "/documents/upload", "uploads.create uploads.terms", inside, beginUpload},
+		{"PUT", "/documents/upload/{upload}", "uploads.create uploads.terms", inside, receiveUpload},
+		{"GET", "/operations/{id}", "operations.get documents.get " + listing, inside, showOperation},
+		{"GET", "/documents/{id}/content", "documents.content", inside, download},
+		{"GET", "/documents/{id}/sheets/{page}", "documents.get documents.page", inside, showSheet},
+		{"GET", "/documents/{id}/pictures/{page}", "documents.get documents.page", inside, showPicture},
+		{"GET", "/documents/{id}", "documents.get documents.count documents.page documents.text " + details, inside, showRecord(&documents)},
 		{"GET", "/documents/{id}/edit", "documents.update documents.get " + listing, inside, showForm(&documents)},
-		{"POST", "/documents/{id}", "documents.update documents.get " + details, inside, saveRecord(&documents)},
+		{"POST", "/documents/{id}", "documents.update documents.get records.history " + naming, inside, saveRecord(&documents)},
 		{"POST", "/documents/{id}/delete", "documents.delete", inside, deleteRecord(&documents)},
 	}
 }

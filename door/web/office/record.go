@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"kartei/kit/fault"
 )
@@ -20,10 +21,14 @@ type recordPage struct {
 	// person may not read are nil.
 	tasks, documents, contacts []values
 	history                    []change
+	// moreHistory says that the history is longer.
+	moreHistory bool
 	// list is the list that the record was opened from.
 	list recordList
 	// mayWrite says that the person may change the record.
 	mayWrite bool
+	// viewer shows the file of a document, else nil.
+	viewer *viewer
 	// edit is the form of the member that is edited in place, or nil.
 	edit *recordForm
 	// editing is the name of that member.
@@ -59,6 +64,10 @@ func (v *request) record(f *family, id string) view {
 	reads := []func() error{
 		func() (err error) {
 			p.record, err = v.get(f, id)
+			if err == nil && f == &documents {
+				p.viewer = viewerOf(v, id)
+				err = p.viewer.look(v, p.record["contentType"])
+			}
 			return err
 		},
 		func() (err error) {
@@ -66,7 +75,7 @@ func (v *request) record(f *family, id string) view {
 			return err
 		},
 		func() (err error) {
-			p.history, err = v.history(id)
+			p.history, p.moreHistory, err = v.history(id)
 			return err
 		},
 	}
@@ -88,22 +97,33 @@ func (v *request) record(f *family, id string) view {
 	if err := v.namesOf(people(p.history), p.names); err != nil {
 		return v.failed(err)
 	}
-	if name := v.URL.Query().Get("edit"); p.mayWrite && f.has(name) {
+	if name := v.URL.Query().Get("edit"); p.mayWrite && (f.has(name) || f.group(name) != nil) {
 		p.editing = name
 		p.edit = &recordForm{family: f, id: id, was: p.record, typed: p.record, revision: revisionOf(p.record), token: v.mint(), names: p.names}
+	}
+	if f.inBook() {
+		return v.ok(f.heading(p.record), f.name, bookView(v, p))
 	}
 	return v.ok(f.heading(p.record), f.name, recordView(v, p))
 }
 
-// historyShown is the number of changes that the page of a record shows.
+// historyShown is the number of changes that the page of a record shows at first.
 const historyShown = 10
 
-// history returns the last changes of a record.
-func (v *request) history(id string) ([]change, error) {
+// mostHistory is more than a history has.
+const mostHistory = 1000
+
+// history returns the last changes of a record, or all, and whether there are more.
+func (v *request) history(id string) ([]change, bool, error) {
+	limit := historyShown
+	if v.URL.Query().Get("history") == "all" {
+		limit = mostHistory
+	}
 	found, err := ask[struct {
-		Data []change `json:"data"`
-	}](v, "records.history", arguments{body: map[string]any{"id": id, "limit": historyShown}})
-	return found.Data, err
+		Data    []change `json:"data"`
+		HasMore bool     `json:"hasMore"`
+	}](v, "records.history", arguments{body: map[string]any{"id": id, "limit": limit}})
+	return found.Data, found.HasMore, err
 }
 
 // people returns the ids of those who made changes.
@@ -122,9 +142,19 @@ func (f *family) has(name string) bool {
 	return slices.Contains(f.names(), name) && !f.field(name).unasked
 }
 
+// referringShown is how many records a page names that refer to its own.
+const referringShown = 10
+
+// allAbout returns the address of the list of all records of the family that name a
+// record by a member.
+func (f *family) allAbout(member, id string) string {
+	l := f.listingOf(url.Values{"tab": {allTab}, "about": {id}, member: {id}})
+	return l.at("/" + f.name)
+}
+
 // referring returns the first records of a family that name a record.
 func (v *request) referring(f *family, member, id, order string) ([]values, error) {
-	q := url.Values{member: {id}, "sort": {order}, "limit": {"10"}}
+	q := url.Values{member: {id}, "sort": {order}, "limit": {strconv.Itoa(referringShown)}}
 	if f == &tasks {
 		q.Set("status", "open")
 	}
@@ -141,20 +171,6 @@ func (v *request) referring(f *family, member, id, order string) ([]values, erro
 	return list, nil
 }
 
-// showList serves the list of a family.
-func showList(f *family) func(*request) view {
-	return func(v *request) view {
-		l, err := f.list(v, f.listingOf(v.URL.Query()))
-		if err != nil && !fault.Is(err, fault.CursorMismatch) {
-			return v.failed(err)
-		}
-		if err != nil { // an address of yesterday: the list begins anew
-			return v.seeOther(f.listingOf(v.URL.Query()).from("", false).at("/" + f.name))
-		}
-		return v.ok(f.many.In(v.words.Language), f.name, listView(v, l))
-	}
-}
-
 // recordForm is a form as it is drawn: for a new record, for a change, or for a
 // decision between two changes.
 type recordForm struct {
@@ -169,11 +185,20 @@ type recordForm struct {
 	// problem is why the form was not stored, and wrong the messages by field.
 	problem *fault.Fault
 	wrong   map[string]string
+	// unclear are the texts of references that fit none or several.
+	unclear map[string]unclear
 	// conflicts need a decision. by is who stored the other change.
 	conflicts []conflict
 	theirs    []string
+	// by says who stored the other change, and at when.
+	by string
+	at time.Time
 	// gone says that the record was deleted while the form was open.
 	gone bool
+	// similar are records that may be the same as a new one, and made is the id of the
+	// one that was stored before it.
+	similar []like
+	made    string
 }
 
 // showForm serves the form of a new record, filled from the address, or of a
@@ -187,6 +212,9 @@ func showForm(f *family) func(*request) view {
 				return v.failed(err)
 			}
 			form.was, form.typed, form.revision = record, record, revisionOf(record)
+		} else {
+			form.typed["ownerId"], form.typed["assigneeId"] = v.session.Principal.ID, v.session.Principal.ID
+			form.made = v.URL.Query().Get("made")
 		}
 		for _, m := range f.fields {
 			if given := v.URL.Query().Get(m.name); given != "" && form.id == "" {
@@ -199,10 +227,18 @@ func showForm(f *family) func(*request) view {
 
 // draw draws a form.
 func (v *request) draw(form recordForm, status int) view {
-	if err := form.family.resolve(v, form.names, form.typed); err != nil {
+	named := []values{form.typed}
+	for _, c := range form.conflicts {
+		named = append(named, values{c.Name: c.Base}, values{c.Name: c.Theirs}, values{c.Name: c.Mine})
+	}
+	err := together(
+		func() error { return form.family.resolve(v, form.names, named...) },
+		func() error { return v.titlesOf(present(form.made), form.names) },
+	)
+	if err != nil {
 		return v.failed(err)
 	}
-	title := v.words.Say("Neu: ", "New: ") + form.family.one.In(v.words.Language)
+	title := form.family.another.In(v.words.Language)
 	if form.id != "" {
 		title = v.words.Say("Bearbeiten: ", "Edit: ") + form.family.heading(form.was)
 	}
@@ -215,16 +251,27 @@ func (v *request) draw(form recordForm, status int) view {
 func createRecord(f *family) func(*request) view {
 	return func(v *request) view {
 		typed := v.typed(f)
+		form := recordForm{family: f, typed: typed, token: v.form.token, names: map[string]string{}}
+		var err error
+		if form.unclear, err = v.refer(f, typed); err != nil {
+			return v.refusedForm(form, asFault(err))
+		}
+		if f.inBook() {
+			if form.similar, err = v.similar(f, typed); err == nil && v.unseen(form.similar) {
+				return v.draw(form, http.StatusConflict)
+			}
+		}
 		a := v.do(f.name+".create", arguments{body: typed.body(), once: v.form.token})
 		if a.Fault != nil {
-			return v.refusedForm(recordForm{family: f, typed: typed, token: v.form.token, names: map[string]string{}}, a.Fault)
+			return v.refusedForm(form, a.Fault)
 		}
-		path := "/" + f.name
+		path, made := "/"+f.name, ""
 		if record, err := flatten(a.Body); err == nil && record["id"] != "" {
-			path += "/" + record["id"]
+			made = record["id"]
+			path += "/" + made
 		}
 		if v.form.Get("next") != "" {
-			path = "/" + f.name + "/new?" + url.Values{"companyId": {typed["companyId"]}}.Encode()
+			path = "/" + f.name + "/new?" + url.Values{"companyId": {typed["companyId"]}, "made": {made}}.Encode()
 		}
 		return v.seeOther(path)
 	}
@@ -234,12 +281,15 @@ func createRecord(f *family) func(*request) view {
 func saveRecord(f *family) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")
-		typed := v.decided(f)
+		typed, unclear, unfound := v.decided(f)
 		was := values{}
 		for name := range typed {
 			was[name] = v.form.was[name]
 		}
-		form := recordForm{family: f, id: id, was: was, typed: typed, revision: v.form.revision, token: v.form.token, names: map[string]string{}}
+		form := recordForm{family: f, id: id, was: was, typed: typed, revision: v.form.revision, token: v.form.token, names: map[string]string{}, unclear: unclear}
+		if unfound != nil {
+			return v.refusedForm(form, asFault(unfound))
+		}
 		s, err := v.save(f, id, was, typed, v.form.revision)
 		switch {
 		case fault.Is(err, fault.NotFound):
@@ -247,22 +297,40 @@ func saveRecord(f *family) func(*request) view {
 			return v.draw(form, http.StatusConflict)
 		case err != nil:
 			return v.refusedForm(form, asFault(err))
+		case s.Merge != nil && v.undoing():
+			return v.notUndone(f, id, s.Merge)
 		case s.Merge != nil:
 			form.was, form.typed, form.revision = s.Record, typed, revisionOf(s.Record)
 			form.conflicts, form.theirs, form.token = s.Merge.Conflicts, s.Merge.Theirs, v.mint()
 			for name, value := range s.Merge.Values {
 				form.typed[name] = value
 			}
+			var members []string
+			for _, c := range form.conflicts {
+				members = append(members, c.Name)
+			}
+			form.by, form.at = v.changedBy(id, v.form.revision, append(members, form.theirs...))
 			form.complete(s.Record)
 			return v.draw(form, http.StatusConflict)
 		}
-		return v.done("/"+f.name+"/"+id, v.changeNote(f, id, s))
+		path := v.back(f.listingOf(v.URL.Query()).at("/" + f.name + "/" + id))
+		if f == &tasks && slices.Equal(s.Changed, []string{"status"}) {
+			return v.done(path, v.taskNote(s.Record, path))
+		}
+		if len(s.Theirs) > 0 {
+			s.By, _ = v.changedBy(id, v.form.revision, s.Theirs)
+		}
+		return v.done(path, v.changeNote(f, id, s))
 	}
 }
 
 // refusedForm draws a form again, with everything that was typed, and says why it
 // was not stored.
 func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
+	if v.scripted() && len(f.Fields) == 0 && f.Code != fault.IdempotencyPayloadMismatch || f.Code == fault.Unauthenticated || f.Code == fault.Internal {
+		return v.failed(f) // the form stays where it is, or can be sent again as it is
+	}
+	v.retryAfter(f.Wait())
 	if form.id != "" {
 		record, err := v.get(form.family, form.id)
 		if err != nil {
@@ -271,6 +339,11 @@ func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
 		form.complete(record)
 	}
 	form.problem, form.wrong = f, fieldTexts(f, v.words.Language)
+	for _, m := range form.family.fields {
+		if typed := form.typed[m.name]; m.kind == momentField && form.wrong[m.name] != "" && m.typed(v, typed) == typed {
+			form.wrong[m.name] = unreadMoment.In(v.words.Language)
+		}
+	}
 	if f.Code == fault.IdempotencyPayloadMismatch { // sent once, then changed and sent again
 		form.token = v.mint()
 	}
@@ -289,8 +362,9 @@ func (f *recordForm) complete(record values) {
 
 // decided returns the values that were typed. In a form with conflicts, a field
 // pick.NAME says whose value holds: theirs, mine or another one.
-func (v *request) decided(f *family) values {
+func (v *request) decided(f *family) (values, map[string]unclear, error) {
 	typed := v.typed(f)
+	unclear, err := v.refer(f, typed)
 	for name := range typed {
 		switch v.form.Get("pick." + name) {
 		case "theirs":
@@ -299,7 +373,7 @@ func (v *request) decided(f *family) values {
 			typed[name] = normal(v.form.Get("mine." + name))
 		}
 	}
-	return typed
+	return typed, unclear, err
 }
 
 // typed returns the values of a form as the API takes them.
@@ -311,19 +385,12 @@ func (v *request) typed(f *family) values {
 	return typed
 }
 
-// completeTask marks a task as done. The note takes it back.
-func completeTask(v *request) view {
-	id := v.PathValue("id")
-	a := v.do("tasks.complete", arguments{id: id, once: v.form.token})
-	if a.Fault != nil {
-		return v.failed(a.Fault)
+// back returns the page to which a form leads back, or another one.
+func (v *request) back(otherwise string) string {
+	if path := v.form.Get(backField); path != "" {
+		return local(path)
 	}
-	note := &toast{Text: v.words.Say("Erledigt.", "Done.")}
-	if task, err := flatten(a.Body); err == nil && task["revision"] != "" {
-		note.Text = v.words.Say("„"+task["title"]+"“ erledigt.", "“"+task["title"]+"” done.")
-		note.Undo = &undo{Action: "/tasks/" + id, Token: v.mint(), Revision: revisionOf(task), Was: values{"status": "completed"}, Set: values{"status": "open"}}
-	}
-	return v.done(local(v.form.Get("back")), note)
+	return otherwise
 }
 
 // deleteRecord erases a record. The dialog before it said that this is final.
@@ -339,7 +406,7 @@ func deleteRecord(f *family) func(*request) view {
 		case a.Fault != nil:
 			return v.failed(a.Fault)
 		}
-		return v.done("/"+f.name, &toast{Text: v.words.Say("Gelöscht.", "Deleted.")})
+		return v.done("/"+f.name, &toast{Text: v.words.Say("Gelöscht.", "Deleted."), Log: v.words.Say(f.one.DE+" gelöscht.", f.one.EN+" deleted.")})
 	}
 }
 

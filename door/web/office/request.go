@@ -3,6 +3,7 @@ package office
 import (
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"sync"
 
 	"kartei/api"
+	"kartei/door/transfer"
 	"kartei/door/web/say"
 	"kartei/kit/fault"
 )
@@ -32,22 +34,42 @@ type request struct {
 	// session describes the caller. It is empty on pages for everyone.
 	session session
 	words   say.Words
-	// naming guards names and broken while calls run side by side.
+	// naming guards names, broken and stale while calls run side by side.
 	naming sync.Mutex
 	// form is the submitted form of a POST.
 	form *form
 	// broken is the id of a call that failed by an error of the program.
 	broken string
+	// stale is true after a row has asked for a recent sign-in: see confirmFirst.
+	stale bool
 }
 
 // view is what a page answers with: a status and a component, or a redirect.
 type view struct {
 	status int
-	body   component
+	// body is nil for an answer without content.
+	body component
 	// to is the address of a redirect.
 	to string
 	// next is the page that is shown in place of a redirect.
 	next *http.Request
+	// plain is a text for a script.
+	plain string
+	// picture is the picture of a page.
+	picture *drawnPage
+	// file is an answer with a file.
+	file *api.Response
+	// written is a file that the page itself writes.
+	written *written
+	// message says that body is a message, which a script shows above the page.
+	message bool
+	// data is answered as JSON to a script, in place of a page.
+	data any
+	// secret says that the page shows a secret. It is not compressed then, so that its
+	// size tells nothing about the secret.
+	secret bool
+	// sent says that the page has answered by itself.
+	sent bool
 }
 
 // component draws itself as HTML. templ.Component is one.
@@ -59,6 +81,9 @@ type component interface {
 func (h *handler) page(p *Page, sandbox bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &request{Request: r, office: h, w: w, page: p, sandbox: sandbox, nonce: newNonce()}
+		if p.For == watching || v.refreshing() {
+			v.Request = r.WithContext(api.Unattended(r.Context()))
+		}
 		setHeaders(w.Header(), v.nonce)
 		v.words = say.Words{Language: languageOf(r), Now: h.Clock.Now()}
 		v.show(v.serve())
@@ -71,13 +96,13 @@ func (v *request) serve() view {
 		v.token = c[0].Value
 	}
 	if v.Method == http.MethodPost {
-		f, err := readForm(v.w, v.Request)
+		f, err := readForm(v.w, v.Request, v.page.takesFiles())
 		if err != nil {
 			return v.failed(err)
 		}
 		v.form = f
 	}
-	if v.page.For != open {
+	if v.page.For != open && v.page.For != watching {
 		switch err := v.identify(); {
 		case fault.Is(err, fault.Unauthenticated):
 			return v.askToSignIn()
@@ -93,7 +118,11 @@ func (v *request) serve() view {
 			"Dieses Formular ist älter als einen Tag oder gehört zu einer anderen Anmeldung. Gespeichert wurde noch nichts.",
 			"This form is older than a day, or belongs to another sign-in. Nothing was stored yet."))
 	}
-	return v.page.Serve(v)
+	out := v.page.Serve(v)
+	if v.stale {
+		return v.confirmFirst()
+	}
+	return out
 }
 
 // notAllowed is shown in place of a page that needs a right.
@@ -103,19 +132,55 @@ var notAllowed = text(
 
 // show sends a view.
 func (v *request) show(out view) {
+	if v.form != nil && v.form.file != nil {
+		v.form.file.leave(v)
+	}
+	if v.refreshing() && out.body != nil && out.status == http.StatusOK {
+		out = v.unchanged(out)
+	}
 	switch {
+	case out.sent:
+		return
 	case out.to != "":
 		http.Redirect(v.w, v.Request, out.to, http.StatusSeeOther)
 		return
 	case out.next != nil:
 		v.office.pages.ServeHTTP(v.w, out.next)
 		return
+	case out.plain != "":
+		v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		v.w.WriteHeader(out.status)
+		_, _ = io.WriteString(v.w, out.plain) // a client that went away needs no error
+		return
+	case out.picture != nil:
+		v.w.Header().Set("Content-Type", out.picture.ContentType)
+		v.w.Header().Set("Content-Length", strconv.Itoa(len(out.picture.Image)))
+		_, _ = v.w.Write(out.picture.Image) // a client that went away needs no error
+		return
+	case out.file != nil:
+		v.send(out.file)
+		return
+	case out.written != nil:
+		v.sendWritten(out.written)
+		return
+	case out.data != nil:
+		v.showData(out)
+		return
+	case out.body == nil:
+		v.w.WriteHeader(out.status)
+		return
 	}
-	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.w.Header().Set("Content-Language", string(v.words.Language))
-	packed := fault.AcceptsGzip(v.Header.Get("Accept-Encoding"))
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", string(v.words.Language))
+	if out.message {
+		h.Set("HX-Retarget", "#faults")
+		h.Set("HX-Reswap", "innerHTML")
+		h.Set("HX-Reselect", ".banner")
+	}
+	packed := fault.AcceptsGzip(v.Header.Get("Accept-Encoding")) && !out.secret
 	if packed {
-		v.w.Header().Set("Content-Encoding", "gzip")
+		h.Set("Content-Encoding", "gzip")
 	}
 	v.w.WriteHeader(out.status)
 	if v.Method == http.MethodHead {
@@ -130,6 +195,42 @@ func (v *request) show(out view) {
 	}
 }
 
+// send streams a file, with the headers that make it a download. The API lets programs
+// keep a file and ask whether it is the same; a browser keeps nothing.
+func (v *request) send(r *api.Response) {
+	for name, values := range r.Header {
+		if name != "Cache-Control" {
+			v.w.Header()[name] = values
+		}
+	}
+	if r.File == nil { // the browser has it already
+		v.w.WriteHeader(r.Status)
+		return
+	}
+	transfer.Send(v.w, v.Request, r.File)
+}
+
+// sendWritten sends a file. If it cannot be finished the line is cut, so that no
+// browser takes a part for the whole. A line that died is nobody's fault.
+func (v *request) sendWritten(f *written) {
+	if err := f.send(v.w); err != nil && v.Context().Err() == nil {
+		v.office.Logger.Warn("a file could not be sent", slog.String("page", v.page.Path), slog.Any("error", err))
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// showData answers a script.
+func (v *request) showData(out view) {
+	v.w.Header().Set("Content-Type", "application/json")
+	v.w.WriteHeader(out.status)
+	if err := json.NewEncoder(v.w).Encode(out.data); err != nil && v.Context().Err() == nil {
+		v.office.Logger.Error("an answer could not be sent", slog.String("page", v.page.Path), slog.Any("error", err))
+	}
+}
+
+// wantsData reports whether a script asks, which takes JSON.
+func (v *request) wantsData() bool { return v.Header.Get("Accept") == "application/json" }
+
 // pack returns a drawing whose bytes are compressed.
 func pack(draw func(context.Context, io.Writer) error) func(context.Context, io.Writer) error {
 	return func(ctx context.Context, w io.Writer) error {
@@ -142,7 +243,17 @@ func pack(draw func(context.Context, io.Writer) error) func(context.Context, io.
 
 // packers pools the writers of compressed pages. No page has a secret beside what
 // somebody else can choose: tokens of forms differ in every answer.
-var packers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+var packers = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, packing)
+	if err != nil {
+		panic(err) // packing is no level
+	}
+	return w
+}}
+
+// packing is the level of compression. Of a list with fifty rows, level 6 saves 1 % of
+// the bytes and takes three times as long.
+const packing = 5
 
 // identify asks who is calling.
 func (v *request) identify() error {
@@ -174,16 +285,17 @@ type answer struct {
 	*api.Response
 }
 
+// everywhere are the rows that every page may call: who is calling, and how they
+// confirm that it is them.
+var everywhere = []string{"session.get", "factors.get"}
+
 // do calls a row of one of the two tables. A page calls only rows that its line in
 // Pages names; another one is an error of the program.
 func (v *request) do(row string, args arguments) answer {
-	if row != "session.get" && !slices.Contains(strings.Fields(v.page.Rows), row) {
+	if !slices.Contains(everywhere, row) && !slices.Contains(strings.Fields(v.page.Rows), row) {
 		return answer{&api.Response{Status: 500, Fault: fault.Wrap(fmt.Errorf("the page %s calls %s, which its line does not name", v.page.Path, row))}}
 	}
-	by := api.Caller{Door: api.Web, Credential: api.Cookie(v.token, v.sandbox), Address: v.office.Address(v.Request), Header: map[string][]string{
-		"Accept-Language": {string(v.words.Language)},
-		"User-Agent":      {v.UserAgent()},
-	}}
+	by := v.caller()
 	if args.match > 0 {
 		by.Header["If-Match"] = []string{`"r` + strconv.FormatInt(args.match, 10) + `"`}
 	}
@@ -194,12 +306,21 @@ func (v *request) do(row string, args arguments) answer {
 	if err != nil {
 		return answer{&api.Response{Status: 500, Fault: fault.From(err)}}
 	}
+	v.naming.Lock()
 	if r.Fault != nil && r.Fault.Code == fault.Internal {
-		v.naming.Lock()
 		v.broken = strings.Join(r.Header["Request-Id"], "")
-		v.naming.Unlock()
 	}
+	v.stale = v.stale || api.Stale(r.Fault)
+	v.naming.Unlock()
 	return answer{r}
+}
+
+// caller returns who calls.
+func (v *request) caller() api.Caller {
+	return api.Caller{Door: api.Web, Credential: api.Cookie(v.token, v.sandbox), Address: v.office.Address(v.Request), Header: map[string][]string{
+		"Accept-Language": {string(v.words.Language)},
+		"User-Agent":      {v.UserAgent()},
+	}}
 }
 
 // is reports whether the call was refused with a code.

@@ -21,6 +21,8 @@ type saved struct {
 	Before  values
 	// Theirs are the members that somebody else changed since the form was drawn.
 	Theirs []string
+	// By says who that was.
+	By string
 	// Merge is set if a person must decide. Nothing was stored then.
 	Merge *merged
 }

@@ -1,11 +1,18 @@
 package office
 
 import (
+	"cmp"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
 
 	"kartei/door/web/look"
+	"kartei/kit/fault"
 )
 
 // found is the answer of lookup.find.
@@ -49,10 +56,11 @@ type fact struct {
 
 // thing is something with an id that is no record.
 type thing struct {
-	Object string `json:"object"`
-	ID     string `json:"id"`
-	Title  string `json:"title"`
-	Of     string `json:"of"`
+	Object         string `json:"object"`
+	ID             string `json:"id"`
+	Title          string `json:"title"`
+	OrganizationID string `json:"organizationId"`
+	Of             string `json:"of"`
 }
 
 // families are the families of records, in the order of answers.
@@ -68,65 +76,110 @@ func familyOf(name string) *family {
 	return nil
 }
 
+// The hits of a family: below the field, on the page of all families, and on the
+// page of one.
+const (
+	hitsBelow = 5
+	hitsOfAll = 8
+	hitsOfOne = 50
+)
+
+// searchPage is what the page of a search shows.
+type searchPage struct {
+	// q is the text in the field.
+	q string
+	found
+	// in is the family whose tab is open, or nil.
+	in *family
+	// counts has the groups of all families, with their counts.
+	counts []foundGroup
+	// forgets says that the person does not want a list of what they opened.
+	forgets bool
+}
+
 // showSearch serves the hits of all families. An empty field shows what the person
 // opened lately.
 func showSearch(v *request) view {
 	q := strings.TrimSpace(v.URL.Query().Get("q"))
-	limit := 20
-	if v.part("hits") {
-		limit = 5
-	}
-	var f found
-	var err error
-	if q == "" {
-		f, err = v.recent()
-	} else {
-		f, err = ask[found](v, "lookup.find", arguments{body: map[string]any{"q": q, "limit": limit, "counts": !v.part("hits")}})
-	}
 	switch {
+	case v.part("hits"):
+		return v.suggest(q, v.URL.Query().Get("list") == "command-hits")
+	case q == "":
+		f, err := v.recent(hitsOfOne)
+		if err != nil {
+			return v.failed(err)
+		}
+		return v.ok(v.words.Say("Suche", "Search"), "", searchView(v, searchPage{found: f, forgets: !v.session.Preferences.Recent}))
+	}
+	p, err := v.search(q, familyOf(v.URL.Query().Get("in")))
+	switch {
+	case fault.Is(err, fault.ValidationFailed): // a text that is too long names nothing
+		p = searchPage{q: q}
 	case err != nil:
 		return v.failed(err)
-	case v.part("hits"):
-		return view{status: 200, body: suggestions(v, q, f)}
-	case v.URL.Query().Get("open") != "" && f.Best != "":
-		return v.goTo(f.Best)
+	case v.URL.Query().Get("open") != "" && p.Best != "":
+		return v.goTo(p.Best)
 	}
-	return v.ok(v.words.Say("Suche", "Search"), "", searchView(v, q, f))
+	return v.ok(v.words.Say("Suche: ", "Search: ")+q, "", searchView(v, p))
 }
 
-// choicesOf are the lines below the search field. Enter opens the best one.
-func choicesOf(v *request, f found) []look.Choice {
-	var all []look.Choice
-	for _, h := range hitsOf(f) {
-		c := look.Choice{Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object), Href: string(v.look().To("/go/" + h.ID)), Best: h.ID == f.Best}
-		c.Note, c.NoteMarks = h.note()
-		all = append(all, c)
+// search finds a text in all families, and more of it in the one whose tab is open.
+func (v *request) search(q string, in *family) (searchPage, error) {
+	p := searchPage{q: q}
+	find := func(q string, limit int, counts bool) (found, error) {
+		return ask[found](v, "lookup.find", arguments{body: map[string]any{"q": q, "limit": limit, "counts": counts}})
 	}
-	if f.Thing != nil {
-		all = append(all, look.Choice{Text: f.Thing.Title, Icon: "link", Href: string(v.look().To("/go/" + first(f.Thing.Of, f.Thing.ID))), Best: true})
+	all, err := find(q, hitsOfAll, true)
+	if err != nil {
+		return p, err
 	}
-	return all
+	p.found, p.counts, p.in = all, all.Groups, familyOf(all.Family)
+	if p.in == nil {
+		p.in = in
+	} else if p.counts, err = v.countsOf(all, find); err != nil { // the text itself names a family
+		return p, err
+	}
+	if p.in != nil && all.Thing == nil {
+		p.found, err = find(letters[p.in.name]+all.Q, hitsOfOne, false)
+	}
+	return p, err
 }
 
-// note returns what a line says beside its title: what the hit was found by, else
-// its first fact.
-func (h hit) note() (string, [][2]int) {
-	for _, fact := range h.Facts {
-		if len(fact.Marks) > 0 {
-			return fact.Text, fact.Marks
+// countsOf returns the groups of a search that was narrowed by its text, as they are
+// without that.
+func (v *request) countsOf(f found, find func(string, int, bool) (found, error)) ([]foundGroup, error) {
+	wide, err := find(f.Q, 1, true)
+	return wide.Groups, err
+}
+
+// suggest serves the lines below the field, or those of the palette.
+func (v *request) suggest(q string, inPalette bool) view {
+	list, most := "find-list", 8
+	if inPalette {
+		list, most = "command-hits", hitsBelow
+	}
+	if q == "" {
+		f, err := v.recent(most)
+		if err != nil {
+			return v.failed(err)
 		}
+		return view{status: 200, body: suggestions(v, list, q, f)}
 	}
-	if len(h.Facts) > 0 {
-		return h.Facts[0].Text, nil
+	f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": q, "limit": hitsBelow}})
+	if err != nil && !fault.Is(err, fault.ValidationFailed) {
+		return v.failed(err)
 	}
-	return "", nil
+	return view{status: 200, body: suggestions(v, list, q, f)}
 }
 
 // recent returns what the person opened lately, as hits without a search.
-func (v *request) recent() (found, error) {
+func (v *request) recent(most int) (found, error) {
+	if !v.session.Preferences.Recent {
+		return found{}, nil
+	}
 	r, err := ask[struct {
 		Data []hit `json:"data"`
-	}](v, "lookup.recent", arguments{body: map[string]any{"limit": 8}})
+	}](v, "lookup.recent", arguments{body: map[string]any{"limit": min(most, 20)}})
 	if err != nil || len(r.Data) == 0 {
 		return found{}, err
 	}
@@ -136,50 +189,86 @@ func (v *request) recent() (found, error) {
 // part reports whether a script asks for a part of the page only.
 func (v *request) part(name string) bool { return v.URL.Query().Get("part") == name }
 
-// showCall is the page that a telephone system opens with the number of the caller.
-// One record with the number is opened, several are listed, and none leads to a new
-// contact. Records that only mention the number, or an office with the number as an
-// extension, count if no record has it.
-func showCall(v *request) view {
-	number := strings.TrimSpace(v.URL.Query().Get("number"))
-	f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": number, "limit": 20}})
-	if err != nil {
-		return v.failed(err)
+// noteOpened serves the script of a page that shows a record: it notes that the
+// person has opened it. See docs/decisions/0044.
+func noteOpened(v *request) view {
+	if !v.session.Preferences.Recent {
+		return view{status: 204}
 	}
-	var people []hit
+	if err := v.do("lookup.opened", arguments{body: map[string]any{"id": v.form.text("id")}}).err(); err != nil {
+		return view{status: asFault(err).Code.Status()}
+	}
+	return view{status: 204}
+}
+
+// optionGroup is a heading with choices below the field. first is the number of
+// choices above it.
+type optionGroup struct {
+	heading string
+	first   int
+	choices []look.Choice
+}
+
+// optionsOf are the hits below the field, by family. Enter opens the best one.
+func optionsOf(v *request, q string, f found) []optionGroup {
+	var groups []optionGroup
+	n := 0
+	add := func(heading string, choices ...look.Choice) {
+		groups = append(groups, optionGroup{heading, n, choices})
+		n += len(choices)
+	}
 	for _, g := range f.Groups {
-		if g.Family == contacts.name || g.Family == companies.name {
-			people = append(people, g.Hits...)
+		var list []look.Choice
+		for _, h := range g.Hits {
+			c := look.Choice{Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object), Href: string(v.pageOf(h, f.Q)), Best: h.ID == f.Best}
+			c.Note, c.NoteMarks = h.note(v)
+			list = append(list, c)
 		}
+		add(groupTitle(v, g), list...)
 	}
-	if slices.ContainsFunc(people, func(h hit) bool { return h.Exact }) {
-		people = slices.DeleteFunc(people, func(h hit) bool { return !h.Exact })
+	if t := f.Thing; t != nil {
+		add(v.words.Say("Kennung", "Identifier"), look.Choice{
+			Text: t.Title, Note: t.kind(v), Icon: "link", Best: true, Href: string(cmp.Or(v.leads(first(t.Of, t.ID)), v.look().To(searchFor(q)))),
+		})
 	}
-	switch len(people) {
-	case 0:
-		if v.session.may(contacts.write) {
-			return v.seeOther("/contacts/new?" + url.Values{"phone": {number}}.Encode())
-		}
-	case 1:
-		return v.goTo(people[0].ID)
-	}
-	return v.ok(v.words.Say("Anruf", "Call"), "", searchView(v, number, found{Q: number, Groups: []foundGroup{{Hits: people}}}))
+	return groups
 }
 
-// showAny leads from any id to its page.
-func showAny(v *request) view { return v.goTo(v.PathValue("id")) }
-
-// goTo redirects to the page of an id.
-func (v *request) goTo(id string) view {
-	prefix, _, _ := strings.Cut(id, "_")
-	if path := pathsByPrefix[prefix]; path != "" {
-		return v.seeOther(path + url.PathEscape(id))
+// extras are the choices below the hits: all of them, or a new record.
+func extras(v *request, q string, f found) []look.Choice {
+	var list []look.Choice
+	if slices.ContainsFunc(f.Groups, func(g foundGroup) bool { return g.More }) {
+		list = append(list, look.Choice{Text: v.words.Say("Alle Treffer", "All hits"), Icon: "search", Href: string(v.look().To(searchFor(q))), Extra: true})
 	}
-	return v.seeOther("/search?" + url.Values{"q": {id}}.Encode())
+	if n, offered := v.newFrom(q, f); offered {
+		list = append(list, look.Choice{Text: n.text, Icon: "plus", Href: string(v.look().To(n.href)), Extra: true})
+	}
+	return list
 }
 
-// pathsByPrefix are the pages of the kinds of id.
-var pathsByPrefix = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/"}
+// noteFacts is the number of facts in a line below the field.
+const noteFacts = 3
+
+// note returns what a line says beside its title, with marks: first what the hit was
+// found by, which a narrow line must not cut off, and then the facts that a person on
+// the telephone asks for.
+func (h hit) note(v *request) (text string, marks [][2]int) {
+	facts := h.shown(v)
+	slices.SortStableFunc(facts, func(a, b fact) int { return cmp.Compare(min(1, len(b.Marks)), min(1, len(a.Marks))) })
+	for i, f := range facts {
+		if i >= noteFacts && len(f.Marks) == 0 {
+			break
+		}
+		if text != "" {
+			text += " · "
+		}
+		for _, m := range f.Marks {
+			marks = append(marks, [2]int{m[0] + len(text), m[1] + len(text)})
+		}
+		text += f.Text
+	}
+	return text, marks
+}
 
 // shown returns the facts of a hit in words. Facts that every hit of a kind has are
 // left out.
@@ -202,4 +291,333 @@ func (h hit) shown(v *request) []fact {
 		list = append(list, x)
 	}
 	return list
+}
+
+// excerpt is a part of the text of a document around the words that were searched.
+type excerpt struct {
+	Text  string   `json:"text"`
+	Marks [][2]int `json:"marks"`
+	Part  int      `json:"part"`
+	Paged bool     `json:"paged"`
+}
+
+// The bytes of a text before its first mark and after it that an excerpt shows.
+const (
+	excerptBefore = 60
+	excerptAfter  = 160
+)
+
+// showWords serves the sentence of a document that was found by its text. Reading a
+// document takes a moment, so the page of hits does not wait for it.
+func showWords(v *request) view {
+	e, err := ask[excerpt](v, "documents.text", arguments{body: map[string]any{"id": v.PathValue("id"), "q": v.URL.Query().Get("q")}})
+	if err != nil {
+		return view{status: asFault(err).Code.Status()}
+	}
+	return view{status: 200, body: wordsView(v, e.around())}
+}
+
+// around cuts the excerpt to its first mark, at spaces.
+func (e excerpt) around() excerpt {
+	if len(e.Marks) == 0 {
+		return excerpt{}
+	}
+	start, end := max(0, e.Marks[0][0]-excerptBefore), min(len(e.Text), e.Marks[0][1]+excerptAfter)
+	if start > 0 {
+		if space := strings.IndexAny(e.Text[start:e.Marks[0][0]], " \n\t"); space >= 0 {
+			start += space + 1
+		} else {
+			start = e.Marks[0][0]
+		}
+	}
+	if end < len(e.Text) {
+		if space := strings.LastIndexAny(e.Text[e.Marks[0][1]:end], " \n\t"); space >= 0 {
+			end = e.Marks[0][1] + space
+		} else {
+			end = e.Marks[0][1]
+		}
+	}
+	out := excerpt{Text: e.Text[start:end], Part: e.Part, Paged: e.Paged}
+	for _, m := range e.Marks {
+		if m[1] <= end {
+			out.Marks = append(out.Marks, [2]int{m[0] - start, m[1] - start})
+		}
+	}
+	return out
+}
+
+// showCall is the page that a telephone system opens with the number of the caller.
+// One record with the number is opened, several are listed, and none leads to a new
+// contact. Records that only mention the number, or an office with the number as an
+// extension, count if no record has it.
+func showCall(v *request) view {
+	number := numberOf(v.URL.Query().Get("number"))
+	if number == "" {
+		return v.ok(v.words.Say("Anruf", "Call"), "", noNumberView(v))
+	}
+	f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": number, "limit": 20}})
+	if err != nil {
+		return v.failed(err)
+	}
+	var people []hit
+	for _, g := range f.Groups {
+		if g.Family == contacts.name || g.Family == companies.name {
+			people = append(people, g.Hits...)
+		}
+	}
+	if slices.ContainsFunc(people, func(h hit) bool { return h.Exact }) {
+		people = slices.DeleteFunc(people, func(h hit) bool { return !h.Exact })
+	}
+	switch len(people) {
+	case 0:
+		if v.session.may(contacts.write) {
+			return v.seeOther(newContact(number))
+		}
+	case 1:
+		return v.seeOther("/" + familyOf(people[0].Object).name + "/" + people[0].ID)
+	}
+	return v.ok(v.words.Say("Anruf: ", "Call: ")+number, "", callView(v, number, people))
+}
+
+// numberOf returns the number of a caller. A plus sign that a telephone does not
+// escape arrives as a space.
+func numberOf(sent string) string {
+	number := strings.TrimSpace(sent)
+	if strings.HasPrefix(sent, " ") && number != "" && number[0] >= '1' && number[0] <= '9' {
+		number = "+" + number
+	}
+	if !strings.ContainsFunc(number, unicode.IsDigit) { // a hidden number: anonymous, unknown
+		return ""
+	}
+	return number
+}
+
+// showAny leads from any id to its page.
+func showAny(v *request) view { return v.goTo(v.PathValue("id")) }
+
+// goTo redirects to the page of an id.
+func (v *request) goTo(id string) view {
+	if path := pathOf(id); path != "" {
+		return v.seeOther(path)
+	}
+	return v.seeOther(searchFor(id))
+}
+
+// pathsByPrefix are the pages of the kinds of id.
+var pathsByPrefix = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/"}
+
+// pathOf returns the path of the page of an id, or an empty text if there is none.
+func pathOf(id string) string {
+	prefix, _, _ := strings.Cut(id, "_")
+	path := pathsByPrefix[prefix]
+	if path == "" || !hasPage(path+"{id}") {
+		return ""
+	}
+	return path + url.PathEscape(id)
+}
+
+// leads returns the address of the page of an id, or an empty text.
+func (v *request) leads(id string) (address templ.SafeURL) {
+	if path := pathOf(id); path != "" {
+		return v.look().To(path)
+	}
+	return ""
+}
+
+// pageOf returns the address of the page of a hit. A document that was found by its
+// text shows the words.
+func (v *request) pageOf(h hit, q string) templ.SafeURL {
+	path := pathOf(h.ID)
+	if h.InText {
+		path += "?" + url.Values{"q": {q}}.Encode()
+	}
+	return v.look().To(path)
+}
+
+// searchFor returns the path of a search.
+func searchFor(q string) string { return "/search?" + url.Values{"q": {q}}.Encode() }
+
+// searchTitle returns the heading of the hits.
+func searchTitle(v *request, p searchPage) string {
+	if p.q == "" {
+		return v.words.Say("Zuletzt geöffnet", "Recently opened")
+	}
+	return v.words.Say("Treffer für „"+p.q+"“", "Hits for “"+p.q+"”")
+}
+
+// tabs are the families that the person may read, with the number of hits of each.
+func (p searchPage) tabs(v *request) []look.Tab {
+	tab := func(name string, f *family) look.Tab {
+		address := url.Values{"q": {first(p.Q, p.q)}}
+		if f != nil {
+			address.Set("in", f.name)
+		}
+		return look.Tab{Name: name, Href: v.look().To("/search?" + address.Encode()), Here: p.in == f}
+	}
+	tabs := []look.Tab{tab(v.words.Say("Alle", "All"), nil)}
+	for _, f := range families {
+		if !v.session.may(f.read) {
+			continue
+		}
+		t := tab(f.many.In(v.words.Language), f)
+		t.Count = "0"
+		for _, g := range p.counts {
+			if g.Family == f.name && g.Count != nil {
+				t.Count = countText(v.words, *g.Count)
+			}
+		}
+		tabs = append(tabs, t)
+	}
+	return tabs
+}
+
+// groupTitle returns the heading of the hits of a family.
+func groupTitle(v *request, g foundGroup) string {
+	if f := familyOf(g.Family); f != nil {
+		return f.many.In(v.words.Language)
+	}
+	return v.words.Say("Zuletzt geöffnet", "Recently opened")
+}
+
+// iconOf returns the icon of a kind of record.
+func iconOf(object string) string {
+	icons := map[string]string{"contact": "user", "company": "building-2", "task": "square-check-big", "document": "file-text"}
+	return first(icons[object], "search")
+}
+
+// kind returns what a thing is, in words.
+func (t *thing) kind(v *request) string {
+	switch t.Object {
+	case "request":
+		return v.words.Say("Aufruf der Schnittstelle", "API call")
+	case "event":
+		return v.words.Say("Ereignis", "Event")
+	case "operation":
+		return v.words.Say("Vorgang", "Operation")
+	case "delivery":
+		return v.words.Say("Zustellung", "Delivery")
+	case "webhookEndpoint":
+		return "Webhook"
+	case "key":
+		return v.words.Say("Schlüssel", "Key")
+	case "serviceAccount":
+		return v.words.Say("Dienstkonto", "Service account")
+	}
+	return v.words.Say("Person", "Person")
+}
+
+// elsewhere reports whether a call was made in the other environment.
+func (t *thing) elsewhere(v *request) bool {
+	return t.OrganizationID != "" && t.OrganizationID != v.session.Organization.ID
+}
+
+// offer is a new record that is made from a searched text.
+type offer struct{ href, text string }
+
+// anID is a text of the form of an id.
+var anID = regexp.MustCompile(`^[a-z]{3}_[0-9a-z]{20,}$`)
+
+// newFrom offers a new record, if nothing was found and the person may create it: a
+// contact, or one of the family that the text names.
+func (v *request) newFrom(q string, f found) (offer, bool) {
+	text := first(f.Q, q)
+	if q == "" || text == "" || len(f.Groups) > 0 || f.Thing != nil || anID.MatchString(text) || utf8.RuneCountInString(text) > 200 {
+		return offer{}, false
+	}
+	to := familyOf(f.Family)
+	if to == nil {
+		to = &contacts
+	}
+	if !v.session.may(to.write) || to == &documents || !hasPage("/"+to.name+"/new") {
+		return offer{}, false
+	}
+	o := offer{href: "/" + to.name + "/new?" + url.Values{"name": {text}}.Encode()}
+	switch to {
+	case &contacts:
+		o = offer{newContact(text), v.words.Say("Kontakt „"+text+"“ anlegen", "Create the contact “"+text+"”")}
+	case &companies:
+		o.text = v.words.Say("Firma „"+text+"“ anlegen", "Create the company “"+text+"”")
+	case &tasks:
+		o = offer{"/tasks/new?" + url.Values{"title": {text}}.Encode(), v.words.Say("Aufgabe „"+text+"“ anlegen", "Create the task “"+text+"”")}
+	}
+	return o, true
+}
+
+// newContact returns the form of a new contact with a text as its number, its
+// address, or its name.
+func newContact(text string) string {
+	q := url.Values{}
+	switch {
+	case strings.Contains(text, "@"):
+		q.Set("email", text)
+	case !strings.ContainsFunc(text, unicode.IsLetter):
+		member := "phone"
+		if isMobile(text) {
+			member = "mobile"
+		}
+		q.Set(member, text)
+	default:
+		if firstName, lastName := splitName(text); lastName != "" {
+			q.Set("lastName", lastName)
+			if firstName != "" {
+				q.Set("firstName", firstName)
+			}
+		}
+	}
+	return "/contacts/new?" + q.Encode()
+}
+
+// isMobile reports whether a number is one of a mobile telephone in Germany: 015,
+// 016 or 017, but for 0180 and other services.
+func isMobile(number string) bool {
+	digits := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '+' {
+			return r
+		}
+		return -1
+	}, strings.Replace(number, "(0)", "", 1))
+	for _, prefix := range []string{"+49", "0049", "0"} {
+		if rest, cut := strings.CutPrefix(digits, prefix); cut {
+			return len(rest) > 8 && rest[0] == '1' && rest[1] >= '5' && rest[1] <= '7'
+		}
+	}
+	return false
+}
+
+// splitName returns the first and the last name of "Anna von Berg" or of "von Berg,
+// Anna".
+func splitName(text string) (firstName, lastName string) {
+	if last, rest, comma := strings.Cut(text, ","); comma {
+		return strings.TrimSpace(rest), strings.TrimSpace(last)
+	}
+	words := strings.Fields(text)
+	at := len(words) - 1
+	for i := 1; i < len(words)-1; i++ {
+		if r, _ := utf8.DecodeRuneInString(words[i]); unicode.IsLower(r) { // von, van, de
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return "", ""
+	}
+	return strings.Join(words[:at], " "), strings.Join(words[at:], " ")
+}
+
+// opened marks the part of a page that shows a record, so that a script notes that
+// the person opened it. It marks nothing if the person does not want that.
+func (v *request) opened(id string) templ.OrderedAttributes {
+	if !v.session.Preferences.Recent {
+		return nil
+	}
+	return templ.OrderedAttributes{{Key: "data-opened", Value: id}, {Key: "data-token", Value: v.mint()}}
+}
+
+// hitsOf returns the hits of all groups.
+func hitsOf(f found) []hit {
+	var all []hit
+	for _, g := range f.Groups {
+		all = append(all, g.Hits...)
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"kartei/door/web/look"
 	"kartei/door/web/say"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -21,6 +22,8 @@ type session struct {
 		ID        string `json:"id"`
 		Name      string `json:"name"`
 		SandboxOf string `json:"sandboxOf"`
+		// Country is where the office is.
+		Country string `json:"country"`
 	} `json:"organization"`
 	// Scopes are what the person may do at present, sorted.
 	Scopes      []string     `json:"scopes"`
@@ -56,6 +59,22 @@ type person struct {
 	OrganizationName string `json:"organizationName"`
 }
 
+// manyOthers are too many persons for the menu; they stand on a page.
+const manyOthers = 5
+
+// others are the other persons of the account, for the menu.
+func (s *session) others() (list []look.Option) {
+	for _, p := range s.Persons {
+		if p.ID != s.Principal.ID {
+			list = append(list, look.Option{Value: p.ID, Text: p.OrganizationName})
+		}
+	}
+	if len(list) > manyOthers {
+		return nil
+	}
+	return list
+}
+
 // may reports whether the person has a scope.
 func (s *session) may(scope string) bool {
 	_, found := slices.BinarySearch(s.Scopes, scope)
@@ -64,12 +83,13 @@ func (s *session) may(scope string) bool {
 
 // mayOpen reports whether the person may see a page.
 func (s *session) mayOpen(p *Page) bool {
-	scope := p.scope()
+	scope := p.Scope()
 	return p.For == open || scope == "" || s.may(scope)
 }
 
 // words returns how the pages speak to the person.
 func (s *session) words(w say.Words) say.Words {
+	w.Home = s.Organization.Country
 	w.Language = fault.German
 	if s.Principal.Language == string(fault.English) {
 		w.Language = fault.English

@@ -23,16 +23,16 @@ func (v *request) look() look.View {
 	}
 	return look.View{
 		Words: v.words, Nonce: v.nonce, Root: root, Asset: v.office.Asset,
-		Theme: theme, Compact: p.Density == "compact", Keys: p.SingleKeys,
+		Me: v.session.Principal.ID, Theme: theme, Compact: p.Density == "compact", Keys: p.SingleKeys,
 	}
 }
 
 // frame returns what stands around a page of the application.
 func (v *request) frame(title, here string) look.Frame {
 	return look.Frame{
-		View: v.look(), Title: title, Here: here,
+		View: v.look(), Title: title, Here: here, Live: v.live(here),
 		Person: v.session.Principal.Name, Organization: v.session.Organization.Name,
-		OtherOrganizations: len(v.session.Persons) > 1, Bell: v.session.Bell, Query: v.URL.Query().Get("q"),
+		OtherOrganizations: len(v.session.Persons) > 1, Others: v.session.others(), Bell: v.session.Bell, Query: v.URL.Query().Get("q"),
 		May:     func(family, verb string) bool { return v.session.may(family + ":" + verb) },
 		Has:     hasPage,
 		SignOut: v.mint(),
@@ -42,6 +42,9 @@ func (v *request) frame(title, here string) look.Frame {
 // ok answers with a page of the application.
 func (v *request) ok(title, here string, content component) view {
 	note, _ := v.Context().Value(noteKey{}).(*toast)
+	if note == nil {
+		note = v.did()
+	}
 	return view{status: http.StatusOK, body: appPage(v.frame(title, here), content, note)}
 }
 
@@ -94,10 +97,14 @@ func (v *request) swapForm(path string) look.Hx {
 // problemPage is a page about a refusal.
 type problemPage struct {
 	Title, Text string
+	// Wrong says what is wrong with what was sent.
+	Wrong []string
 	// Wait is the time after which to try again, zero if that does not help.
 	Wait time.Duration
 	// Again is the form that can be sent again, or nil.
 	Again *again
+	// Reload offers the page itself, if it may be there later.
+	Reload string
 	// RequestID is shown for errors of the program.
 	RequestID string
 }
@@ -110,32 +117,58 @@ type again struct {
 }
 
 // failed answers with a page about an error. What is refused for a while can be sent
-// again from there, with the same token, so nothing happens twice.
+// again from there, with the same token, so nothing happens twice. A script gets the
+// message alone and shows it above the page, on which the form stays.
 func (v *request) failed(err error) view {
 	f := asFault(err)
 	if f.Code == fault.Unauthenticated {
 		return v.askToSignIn()
 	}
 	p := problemPage{Title: f.Title(v.words.Language), Text: f.DetailIn(v.words.Language), Wait: f.Wait()}
+	for _, field := range f.Fields {
+		p.Wrong = append(p.Wrong, joined(": ", parameters[field.Name].In(v.words.Language), field.Message(v.words.Language)))
+	}
 	switch f.Code {
 	case fault.NotFound:
 		p.Title, p.Text = v.words.Say("Nicht gefunden", "Not found"), v.words.Say(
 			"Diese Seite gibt es nicht, oder Sie dürfen sie nicht sehen.",
 			"This page does not exist, or you may not see it.")
-	case fault.RateLimited, fault.Overloaded, fault.APIPaused, fault.InstancePending, fault.Upstream:
-		if v.form != nil {
-			p.Again = v.again(v.form.token)
+		if v.refreshing() {
+			p.Title, p.Text = v.words.Say("Nicht mehr da", "No longer here"), v.words.Say(
+				"Das wurde gerade gelöscht, oder Sie dürfen es nicht mehr sehen.",
+				"This was just deleted, or you may no longer see it.")
 		}
+	case fault.IdempotencyPayloadMismatch: // somebody went back to a form that was sent, and changed it
+		return v.sendAgain(f.Code.Status(), v.words.Say(
+			"Dieses Formular wurde schon einmal gesendet, mit anderem Inhalt. Soll auch dieser gespeichert werden, dann senden Sie es noch einmal.",
+			"This form was sent already, with other content. To store this too, send it again."))
+	case fault.RateLimited, fault.Overloaded, fault.APIPaused, fault.InstancePending, fault.Upstream:
+		v.offerAgain(&p)
 	case fault.Internal:
 		p.RequestID = v.broken
+		v.offerAgain(&p)
 		v.office.Logger.Error("a page failed", "page", v.page.Path, "error", err)
 	}
 	return v.problem(f.Code.Status(), p)
 }
 
+// parameters are the parameters of addresses that people type.
+var parameters = map[string]fault.Text{"q": text("Suchtext", "Search text"), "tag": text("Schlagwort", "Tag"), "number": text("Nummer", "Number")}
+
+// offerAgain offers the same form, or the same page.
+func (v *request) offerAgain(p *problemPage) {
+	if v.form != nil {
+		p.Again = v.again(v.form.token)
+	} else if v.Method == http.MethodGet {
+		p.Reload = v.URL.RequestURI()
+	}
+}
+
 // sendAgain asks the person to confirm a form once more. Nothing was stored.
 func (v *request) sendAgain(status int, why string) view {
-	return v.problem(status, problemPage{Title: v.words.Say("Bitte noch einmal senden", "Please send again"), Text: why, Again: v.again(v.mint())})
+	token := v.mint()
+	v.w.Header().Set("Kartei-Token", token) // a script puts it into the form, which stays
+	return v.problem(status, problemPage{Title: v.words.Say("Bitte noch einmal senden", "Please send again"), Text: why, Again: v.again(token)})
 }
 
 // again returns the submitted form.
@@ -150,17 +183,37 @@ func (v *request) again(token string) *again {
 }
 
 // problem draws a page about a refusal: within the application if the caller is
-// known.
+// known. A script shows only its message.
 func (v *request) problem(status int, p problemPage) view {
+	v.retryAfter(p.Wait)
+	if gone := v.refreshing() && (status == http.StatusNotFound || status == http.StatusForbidden); v.scripted() && !gone {
+		return view{status: status, body: faultMessage(v, p), message: true}
+	}
 	if v.session.ID == "" {
 		return view{status: status, body: cardPage(v.look(), p.Title, problemView(v, p))}
 	}
 	return view{status: status, body: appPage(v.frame(p.Title, ""), problemView(v, p), nil)}
 }
 
+// scripted reports whether a script asks, which shows parts of the answer.
+func (v *request) scripted() bool { return v.Header.Get("HX-Request") != "" }
+
+// overPage tells a script to show the answer in a dialog over the page. Once the
+// person is signed in, the script sends the same request again.
+func (v *request) overPage() { v.w.Header().Set("Kartei-Dialog", "1") }
+
 // askToSignIn sends a caller without a session to the sign-in page, and back
 // afterwards. A form that was being sent travels with it: see signInPage.
 func (v *request) askToSignIn() view {
+	if v.scripted() {
+		v.overPage()
+		return v.signInForm(signInForm{Notice: v.words.Say(
+			"Ihre Anmeldung ist abgelaufen. Was Sie eingegeben haben, steht noch auf der Seite.",
+			"Your sign-in has ended. What you entered is still on the page.")}, http.StatusUnauthorized)
+	}
+	if v.Method == http.MethodPut { // a script sends a file, and asks by itself
+		return view{status: http.StatusUnauthorized, plain: fault.New(fault.Unauthenticated).DetailIn(v.words.Language)}
+	}
 	if v.Method != http.MethodPost {
 		target := v.URL.Path
 		if q := v.URL.RawQuery; q != "" {

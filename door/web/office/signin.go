@@ -3,6 +3,7 @@ package office
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,12 +39,24 @@ type signedIn struct {
 	Person person       `json:"person"`
 }
 
+// has reports whether the account has a method for the second step.
+func (s signedIn) has(method string) bool { return slices.Contains(s.Methods, method) }
+
 // showSignIn serves the sign-in page.
 func showSignIn(v *request) view {
 	if v.token != "" && v.identify() == nil {
+		if v.over() { // signed in again in another tab
+			return v.signedInOver(v.token)
+		}
 		return view{to: local(v.URL.Query().Get("next"))}
 	}
-	return v.signInForm(signInForm{Next: v.URL.Query().Get("next")}, http.StatusOK)
+	f := signInForm{Next: v.URL.Query().Get("next")}
+	if v.URL.Query().Get(doneField) == "password" {
+		f.Notice = v.words.Say("Ihr Kennwort ist gesetzt. Melden Sie sich damit an.", "Your password is set. Sign in with it.")
+	} else if v.URL.Query().Get(doneField) == "factors" {
+		f.Notice = v.words.Say("Ihre zweiten Faktoren sind entfernt. Melden Sie sich an und richten Sie neue ein.", "Your second factors are removed. Sign in, and set up new ones.")
+	}
+	return v.signInForm(f, http.StatusOK)
 }
 
 // signInForm draws the sign-in page.
@@ -73,11 +86,18 @@ func signIn(v *request) view {
 // refusedSignIn draws the page again, and says why. Unknown addresses and wrong
 // passwords get the same words.
 func (v *request) refusedSignIn(f signInForm, why *fault.Fault) view {
+	v.say(&f, why)
+	return v.signInForm(f, why.Code.Status())
+}
+
+// say writes into the form why it was refused, and how long to wait.
+func (v *request) say(f *signInForm, why *fault.Fault) {
 	f.Problem, f.Wait = why.DetailIn(v.words.Language), why.Wait()
+	v.retryAfter(f.Wait)
 	if why.Detail != nil { // the API says nothing about a 401; the rows that sign in do
 		f.Problem = why.Detail.In(v.words.Language)
 	}
-	return v.signInForm(f, why.Code.Status())
+	v.retryAfter(f.Wait)
 }
 
 // signedIn goes on after a step of signing in.
@@ -86,10 +106,16 @@ func (v *request) signedIn(a answer, f signInForm) view {
 	if err := decode(a.Body, &s); err != nil {
 		return v.failed(err)
 	}
+	if s.Status == "joined" { // the caller was signed in already
+		return view{to: choosePath}
+	}
 	if s.Token == "" {
 		return v.nextStep(s, f)
 	}
 	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
+	if v.over() {
+		return v.signedInOver(s.Token)
+	}
 	if f.Resume == nil {
 		return view{to: local(f.Next)}
 	}
@@ -103,6 +129,21 @@ func (v *request) signedIn(a answer, f signInForm) view {
 	p := problemPage{Title: v.words.Say("Sie sind wieder angemeldet", "You are signed in again"), Again: f.Resume,
 		Text: v.words.Say("Senden Sie jetzt, was Sie eingegeben hatten.", "Now send what you had entered.")}
 	return v.problem(http.StatusOK, p)
+}
+
+// over reports whether a dialog over a page asks. The page under it stays, with
+// what was typed.
+func (v *request) over() bool { return v.Header.Get("Kartei-Over") != "" }
+
+// signedInOver answers a dialog that a sign-in or a step-up is done, and whose
+// session it is: a page of somebody else must not go on.
+func (v *request) signedInOver(token string) view {
+	v.token = token
+	if err := v.identify(); err != nil {
+		return v.failed(err)
+	}
+	v.w.Header().Set("Kartei-Signed-In", v.session.Principal.ID)
+	return view{status: http.StatusNoContent}
 }
 
 // nextStep draws the page of the second factor, or of the choice of an organization.
@@ -120,24 +161,38 @@ const totpDigits = 6
 // second takes a code of the second factor.
 func second(v *request) view {
 	f := signInForm{Next: v.form.Get("next"), Resume: v.resumed()}
-	ticket := v.form.Get("ticket")
-	body := map[string]any{"ticket": ticket, "trusted": v.form.Get("trusted") != ""}
-	if code := strings.ReplaceAll(v.form.text("code"), " ", ""); len(code) == totpDigits {
-		body["code"] = code
-	} else {
-		body["recoveryCode"] = v.form.text("code")
-	}
+	s := signedIn{Status: "second", Ticket: v.form.Get("ticket"), Methods: strings.Fields(v.form.Get("methods"))}
+	body := map[string]any{"ticket": s.Ticket, "trusted": v.form.Get("trusted") != ""}
+	v.form.codes(body)
 	a := v.do("signin.second", arguments{body: body})
 	switch {
 	case a.is(fault.ValidationFailed):
-		f.Problem = fieldTexts(a.Fault, v.words.Language)["code"]
-		if f.Problem == "" {
-			f.Problem = fieldTexts(a.Fault, v.words.Language)["recoveryCode"]
-		}
-		out := v.nextStep(signedIn{Status: "second", Ticket: ticket}, f)
-		out.status = a.Status
-		return out
+		wrong := fieldTexts(a.Fault, v.words.Language)
+		f.Problem = first(wrong["code"], wrong["recoveryCode"])
+	case a.is(fault.RateLimited), a.is(fault.Overloaded):
+		v.say(&f, a.Fault)
 	case a.Fault != nil:
+		return v.refusedSignIn(f, a.Fault)
+	default:
+		return v.signedIn(a, f)
+	}
+	out := v.nextStep(s, f)
+	out.status = a.Status
+	return out
+}
+
+// signInByPasskey takes the passkey that a browser answered with.
+func signInByPasskey(v *request) view {
+	f := signInForm{Next: v.form.Get("next"), Resume: v.resumed()}
+	if v.office.unprotected(v.Request) {
+		return v.signInForm(f, http.StatusForbidden)
+	}
+	body := map[string]any{}
+	if !v.form.passkey(body) {
+		return v.signInForm(f, http.StatusOK)
+	}
+	a := v.do("signin.passkey", arguments{body: body})
+	if a.Fault != nil {
 		return v.refusedSignIn(f, a.Fault)
 	}
 	return v.signedIn(a, f)
@@ -151,6 +206,23 @@ func choose(v *request) view {
 		return v.refusedSignIn(f, a.Fault)
 	}
 	return v.signedIn(a, f)
+}
+
+const choosePath = "/signin/choose"
+
+// showChoose lists the organizations of the account.
+func showChoose(v *request) view {
+	return v.ok(v.words.Say("Organisation wechseln", "Switch organization"), "", switchView(v))
+}
+
+// switchTo goes on as another person of the account.
+func switchTo(v *request) view {
+	s, err := ask[signedIn](v, "session.switch", arguments{body: map[string]any{"principalId": v.form.Get("principalId")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
+	return view{to: "/"}
 }
 
 // signOut ends the session.

@@ -1,11 +1,13 @@
 package office_test
 
 import (
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -58,14 +60,47 @@ func TestSignInOnPages(t *testing.T) {
 	})
 }
 
+// inviteTo and invitation invite an address to an organization.
+var inviteTo = settings.Invite
+
+func invitation(organization, email string) settings.NewInvitation {
+	return settings.NewInvitation{Organization: organization, Email: email}
+}
+
+// do calls a row by a session.
+func do[T any](t *testing.T, o *apitest.Office, token, row string, in any) T {
+	t.Helper()
+	by := api.Caller{Door: api.Web, Credential: api.Cookie(token, false), Address: netip.MustParseAddr("192.0.2.7")}
+	out, err := api.Call[T](t.Context(), o.API, by, row, api.Arguments{Body: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // TestSignInLeadsNowhereElse tries addresses of other sites after signing in.
 func TestSignInLeadsNowhereElse(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		b := open(t, o, access.Member)
-		for _, next := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example/", "javascript:alert(1)", "/\t/evil.example", "evil"} {
+		for _, next := range []string{
+			"https://evil.example/", "//evil.example/", "/\\evil.example/", "javascript:alert(1)", "/\t/evil.example", "evil", "\\\\evil.example", "///evil.example",
+			"/%2F/evil.example", "/%2fevil.example", "https:evil.example", "HTTPS://kartei.example@evil.example/", "//kartei.example@evil.example", "\t//evil.example",
+			"/\n/evil.example", " //evil.example", "data:text/html,x", "?x", "#x", "..//evil.example", "%2F%2Fevil.example", "http:///evil.example",
+		} {
 			if got := b.get("/signin?next=" + url.QueryEscape(next)).want(303).Location; got != "/" {
 				t.Errorf("%q leads to %q", next, got)
+			}
+		}
+		// What only looks foreign stays on this site: a browser reads it as a path.
+		for _, next := range []string{"/@evil.example", "/%5Cevil.example", "/a/..//evil.example", "/contacts?next=//evil.example"} {
+			got := b.get("/signin?next=" + url.QueryEscape(next)).want(303).Location
+			at, err := url.Parse("https://kartei.example/signin")
+			if err == nil {
+				at, err = at.Parse(got)
+			}
+			if err != nil || at.Host != "kartei.example" || at.Scheme != "https" {
+				t.Errorf("%q leads to %q: %v", next, got, err)
 			}
 		}
 		if got := b.get("/signin?next=" + url.QueryEscape("/contacts?q=ä&sort=-updatedAt")).want(303).Location; !strings.EqualFold(got, "/contacts?q=%C3%A4&sort=-updatedAt") {
@@ -84,7 +119,7 @@ func TestFormWaitsForSignIn(t *testing.T) {
 		b.cookie = ""
 		again := form.send(path, "mobile", "0176 1").want(401).send("/signin", "email", "ida@kanzlei.example", "password", password).want(200, "wieder angemeldet")
 		again.send(path).want(303)
-		b.get(path).want(200, `href="tel:01761"`)
+		b.get(path).want(200, `href="tel:+491761"`)
 
 		// The first request may have arrived: the same form counts once.
 		created := b.get("/contacts/new")

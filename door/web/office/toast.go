@@ -1,14 +1,22 @@
 package office
 
 import (
+	"kartei/door/web/look"
 	"strconv"
 )
 
 // toast says what a change has done, and offers to take it back.
 type toast struct {
 	Text string
+	// Log is what the log of the tab keeps: the text without anything that is in a
+	// record. Without it, the log has no line.
+	Log string
 	// Bad says that something went wrong.
 	Bad bool
+	// Members are the members that changed: the page says so at their values.
+	Members []string
+	// Href leads to what changed.
+	Href, HrefText string
 	// Undo is the form that takes the change back, or nil.
 	Undo *undo
 }
@@ -20,6 +28,10 @@ type undo struct {
 	Token    string
 	Revision int64
 	Was, Set values
+	// Back is the page to show afterwards. Empty is that of the record.
+	Back string
+	// Fields are further fields of the form.
+	Fields []look.Hidden
 }
 
 // changeNote says which members a form changed, and what somebody else changed
@@ -31,16 +43,40 @@ func (v *request) changeNote(f *family, id string, s saved) *toast {
 	var t toast
 	if len(s.Changed) > 0 {
 		t.Text = v.words.Say(v.labels(f, s.Changed)+" geändert.", v.labels(f, s.Changed)+" changed.")
-		u := undo{Action: "/" + f.name + "/" + id, Token: v.mint(), Revision: revisionOf(s.Record), Was: values{}, Set: values{}}
+		if v.undoing() {
+			t.Text = v.words.Say(v.labels(f, s.Changed)+" wie vorher.", v.labels(f, s.Changed)+" as before.")
+		}
+		u := undo{Action: f.listingOf(v.URL.Query()).at("/" + f.name + "/" + id), Token: v.mint(), Revision: revisionOf(s.Record), Was: values{}, Set: values{}}
 		for _, name := range s.Changed {
 			u.Was[name], u.Set[name] = s.Record[name], s.Before[name]
 		}
 		t.Undo = &u
 	}
 	if len(s.Theirs) > 0 {
-		t.Text = joined(" ", t.Text, v.words.Say("Jemand anderes hat gleichzeitig geändert: ", "Somebody else changed at the same time: ")+v.labels(f, s.Theirs)+".")
+		t.Text = joined(" ", t.Text, v.words.Say(have(first(s.By, "Jemand anderes"))+"gleichzeitig geändert: ", first(s.By, "Somebody else")+" changed at the same time: ")+v.labels(f, s.Theirs)+".")
 	}
+	t.Log, t.Members = f.one.In(v.words.Language)+": "+t.Text, s.Changed
 	return &t
+}
+
+// undoField marks a form that takes a change back.
+const undoField = "undo"
+
+// undoing reports whether the form takes a change back.
+func (v *request) undoing() bool { return v.form != nil && v.form.Get(undoField) != "" }
+
+// notUndone says that somebody has changed the same since. What they stored stays, and
+// the history shows it.
+func (v *request) notUndone(f *family, id string, m *merged) view {
+	var names []string
+	for _, c := range m.Conflicts {
+		names = append(names, c.Name)
+	}
+	what := v.labels(f, names)
+	path := "/" + f.name + "/" + id
+	return v.done(path, &toast{Bad: true, Href: path + "#history", HrefText: v.words.Say("Verlauf", "History"),
+		Text: v.words.Say("Nicht zurückgenommen: "+what+" wurde inzwischen noch einmal geändert.", "Not taken back: "+what+" was changed again since."),
+		Log:  v.words.Say("Nicht zurückgenommen: inzwischen geändert.", "Not taken back: changed since.")})
 }
 
 // labels names members: "Mobil und Schlagworte", or their number.

@@ -51,6 +51,15 @@ func (t formTokens) valid(token, person string) bool {
 	return hmac.Equal(mac, t.mac(signed, person)) && t.now().Before(made.Add(tokenLifetime))
 }
 
+// tokenTimeOf returns when a valid token was made, to the minute.
+func tokenTimeOf(token string) time.Time {
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(b) < tokenRandom+tokenTime {
+		return time.Time{}
+	}
+	return time.Unix(int64(binary.BigEndian.Uint32(b[tokenRandom:]))*60, 0)
+}
+
 func (t formTokens) mac(signed []byte, person string) []byte {
 	h := hmac.New(sha256.New, t.key)
 	h.Write(signed)

@@ -1,11 +1,16 @@
 package office
 
 import (
-	"encoding/json"
+	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // values are the members of a record as a form shows them: a path such as
@@ -16,43 +21,75 @@ type values map[string]string
 // listMembers are the members that hold a list of texts.
 var listMembers = []string{"tags"}
 
-// flatten returns the values of a record in JSON.
+// flatten returns the values of a record in JSON. A page of a list flattens fifty, so it
+// reads each once.
 func flatten(record []byte) (values, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(record, &members); err != nil {
-		return nil, fmt.Errorf("office: a record: %w", err)
-	}
+	d := jsontext.NewDecoder(bytes.NewReader(record), jsontext.AllowDuplicateNames(true)) // the API writes none
 	v := values{}
-	return v, v.add("", members)
+	err := v.members("", d)
+	if err == nil {
+		if _, err = d.ReadToken(); err == io.EOF {
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("office: a record: %w", cmp.Or(err, errRest))
 }
 
-func (v values) add(before string, members map[string]json.RawMessage) error {
-	for name, raw := range members {
-		var err error
-		switch raw[0] {
-		case '"':
-			var text string
-			err = json.Unmarshal(raw, &text)
-			v[before+name] = text
-		case '{':
-			var inner map[string]json.RawMessage
-			if err = json.Unmarshal(raw, &inner); err == nil {
-				err = v.add(before+name+".", inner)
-			}
-		case '[':
-			var list []string
-			err = json.Unmarshal(raw, &list)
-			v[before+name] = strings.Join(list, "\n")
-		case 'n':
-			v[before+name] = ""
-		default:
-			v[before+name] = string(raw)
-		}
+var errRest = errors.New("something follows it")
+
+// members reads an object. before is the path to it, with a dot at its end.
+func (v values) members(before string, d *jsontext.Decoder) error {
+	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
+		return cmp.Or(err, fmt.Errorf("%s is no object", d.StackPointer()))
+	}
+	for d.PeekKind() != '}' {
+		token, err := d.ReadToken()
 		if err != nil {
-			return fmt.Errorf("office: member %s: %w", before+name, err)
+			return err
+		}
+		name := before + token.String()
+		switch d.PeekKind() {
+		case '{':
+			if err := v.members(name+".", d); err != nil {
+				return err
+			}
+			continue
+		case '[':
+			list, err := texts(d)
+			if err != nil {
+				return err
+			}
+			v[name] = strings.Join(list, "\n")
+			continue
+		}
+		token, err = d.ReadToken()
+		switch {
+		case err != nil:
+			return err
+		case token.Kind() == 'n':
+			v[name] = ""
+		default:
+			v[name] = token.String()
 		}
 	}
-	return nil
+	_, err := d.ReadToken()
+	return err
+}
+
+// texts reads a list of texts.
+func texts(d *jsontext.Decoder) (list []string, err error) {
+	if _, err = d.ReadToken(); err != nil {
+		return nil, err
+	}
+	for d.PeekKind() != ']' {
+		token, err := d.ReadToken()
+		if err != nil || token.Kind() != '"' {
+			return nil, cmp.Or(err, fmt.Errorf("%s is no text", d.StackPointer()))
+		}
+		list = append(list, token.String())
+	}
+	_, err = d.ReadToken()
+	return list, err
 }
 
 // changed returns the names whose values differ between before and after, sorted.

@@ -15,6 +15,14 @@ func TestValuesOfARecord(t *testing.T) {
 	}
 }
 
+func TestNoRecord(t *testing.T) {
+	for _, text := range []string{``, `null`, `[]`, `{"a":1} 2`, `{"a":1}{`, `{"a":[1]}`, `{"a":{"b":[{}]}}`, `{"a":"b"`, `{"a" "b"}`, `{"tags":["a"`, `{"a":{"b":1}`} {
+		if got, err := flatten([]byte(text)); err == nil || got != nil {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}
+
 func TestPatchOfValues(t *testing.T) {
 	before := values{"lastName": "Müller", "email": "a@example.com", "tags": "a\nb", "address.city": "Köln", "address.street": ""}
 	after := values{"lastName": "Müller", "email": "", "tags": " b \n\nc\nb", "address.city": "", "address.street": "Am Ring 1"}

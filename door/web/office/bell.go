@@ -1,0 +1,176 @@
+package office
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/door/web/look"
+	"kartei/kit/fault"
+)
+
+// bellEntry is an entry of the bell.
+type bellEntry struct {
+	ID        string          `json:"id"`
+	Kind      string          `json:"kind"`
+	Title     string          `json:"title"`
+	Text      string          `json:"text"`
+	Facts     json.RawMessage `json:"facts"`
+	CreatedAt string          `json:"createdAt"`
+	ReadAt    string          `json:"readAt"`
+	MailedAt  string          `json:"mailedAt"`
+	// About is the page of what the title names, or empty.
+	About string `json:"-"`
+}
+
+// dueNotice is the kind of an entry about a task that is due.
+const dueNotice = "task_due"
+
+// task returns the id of the task that an entry is about, or nothing.
+func (e bellEntry) task() string {
+	var facts struct {
+		Task string `json:"taskId"`
+	}
+	if e.Kind != dueNotice || json.Unmarshal(e.Facts, &facts) != nil {
+		return ""
+	}
+	return facts.Task
+}
+
+// bellPage are entries of the bell, the newest first.
+type bellPage struct {
+	Data    []bellEntry `json:"data"`
+	HasMore bool        `json:"hasMore"`
+	// after is the entry before this page, or empty.
+	after string
+}
+
+const bellShown = 50
+
+// bell reads entries of the person's bell.
+func (v *request) bell(after string, limit int) (bellPage, error) {
+	in := map[string]any{"limit": limit}
+	if after != "" {
+		in["after"] = after
+	}
+	p, err := ask[bellPage](v, "bell.list", arguments{body: in})
+	p.after = after
+	if err != nil || !v.session.may(tasks.read) {
+		return p, err
+	}
+	return p, v.nameTasks(p.Data)
+}
+
+// nameTasks gives entries about tasks the titles that the person sees. The title of a
+// task that is gone, or that the person no longer sees, is in no entry.
+func (v *request) nameTasks(entries []bellEntry) error {
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, present(e.task())...)
+	}
+	titles := map[string]string{}
+	if err := v.titlesOf(ids, titles); err != nil {
+		return err
+	}
+	for i, e := range entries {
+		if title := titles[e.task()]; title != "" {
+			entries[i].Title = v.words.Say("Fällig: "+title, "Due: "+title)
+			entries[i].About = "/tasks/" + e.task()
+		}
+	}
+	return nil
+}
+
+// showBell serves the page of the bell.
+func showBell(v *request) view {
+	p, err := v.bell(v.URL.Query().Get("after"), bellShown)
+	if err != nil {
+		return v.failed(err)
+	}
+	return v.ok(v.words.Say("Glocke", "Bell"), "bell", bellView(v, p))
+}
+
+// readBell marks an entry as read, or all. With an address to go on, it leads there.
+func readBell(v *request) view {
+	in := map[string]any{}
+	if id := v.form.Get("entry"); id != "" {
+		in["id"] = id
+	}
+	if a := v.do("bell.read", arguments{body: in, once: v.form.token}); a.Fault != nil && !a.is(fault.NotFound) {
+		return v.failed(a.Fault)
+	}
+	return v.done(v.back("/bell"), nil)
+}
+
+// cure is what somebody can do about an entry.
+type cure struct{ path, words string }
+
+// cures are the pages that help, by the prefix of an id among the facts.
+var cures = []struct {
+	prefix, path string
+	words        fault.Text
+}{
+	{"tsk", "/tasks/", text("Aufgabe öffnen", "Open the task")},
+	{"con", "/contacts/", text("Kontakt öffnen", "Open the contact")},
+	{"doc", "/documents/", text("Dokument öffnen", "Open the document")},
+	{"opr", "/operations/", text("Vorgang öffnen", "Open the operation")},
+	{"key", "/settings/interfaces/keys/", text("Schlüssel ansehen", "Look at the key")},
+	{"whe", "/settings/interfaces/webhooks/", text("Endpunkt ansehen", "Look at the endpoint")},
+	{"usr", "/settings/people/", text("Person ansehen", "Look at the person")},
+}
+
+// cure returns the page that helps: that of what the facts name, if there is one.
+// Without one it is the bell itself, where the entry says what to do.
+func (e bellEntry) cure(v *request) cure {
+	var facts map[string]any
+	if err := json.Unmarshal(e.Facts, &facts); err != nil {
+		return cure{path: "/bell"}
+	}
+	for _, c := range cures {
+		for _, name := range sortedNames(facts) {
+			id, _ := facts[name].(string)
+			if strings.HasPrefix(id, c.prefix+"_") && slices.ContainsFunc(Pages, func(p Page) bool { return p.Path == c.path+"{id}" }) {
+				return cure{c.path + url.PathEscape(id), c.words.In(v.words.Language)}
+			}
+		}
+	}
+	return cure{path: "/bell"}
+}
+
+// icon returns the shape of an entry.
+func (e bellEntry) icon() string {
+	switch {
+	case strings.HasPrefix(e.Kind, "task"):
+		return "clock"
+	case strings.HasPrefix(e.Kind, "webhook"), strings.HasPrefix(e.Kind, "quota"), strings.HasPrefix(e.Kind, "key"), strings.HasPrefix(e.Kind, "session"):
+		return "triangle-alert"
+	}
+	return "bell"
+}
+
+// lines returns the paragraphs of the text.
+func (e bellEntry) paragraphs() []string { return strings.Split(strings.TrimSpace(e.Text), "\n\n") }
+
+// pages are the neighbouring pages.
+func (p bellPage) pages(v *request) (out look.Pages) {
+	if p.after != "" {
+		out.Newer = v.look().To("/bell")
+	}
+	if p.HasMore {
+		out.Older = v.look().To("/bell?" + url.Values{"after": {p.Data[len(p.Data)-1].ID}}.Encode())
+	}
+	return out
+}
+
+// countOf returns a number of things for a heading, or nothing for none.
+func countOf(v *request, n int, more bool) string {
+	if n == 0 {
+		return ""
+	}
+	if more {
+		return strconv.Itoa(n) + "+"
+	}
+	return v.words.Number(n)
+}

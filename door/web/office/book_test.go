@@ -1,0 +1,117 @@
+package office_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// TestEntry looks at the page of a contact: how it calls, where it writes to, and
+// what leads to it.
+func TestEntry(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		firm := b.get("/companies/new").send("/companies/new", "name", "Haas AG").want(303).Location
+		path := b.get("/contacts/new").send("/contacts/new", "salutation", "ms", "title", "Dr.", "firstName", "Brigitte", "lastName", "Müller", "mobile", "0176 04069063",
+			"companyId", firm[len("/companies/"):], "address.street", "Graben 3", "address.postalCode", "1010", "address.city", "Wien", "address.country", "AT", "tags", "Mandant").want(303).Location
+		entry := b.get(path).want(200, `href="tel:+4917604069063"`, "<bdi>1010 Wien</bdi>", "<bdi>ÖSTERREICH</bdi>",
+			"Haas AG\nFrau Dr. Brigitte Müller\nGraben 3\n1010 Wien\nÖSTERREICH", "curl -H")
+		if strings.Contains(entry.main(), "Rechtsform") {
+			t.Error("a contact has members of a company")
+		}
+		b.get(path+"?edit=address").want(200, `<option value="AT" selected`, "Österreich").send(path, "address.country", "DE", "address.city", "Köln").want(303)
+		b.get(path).want(200, "<bdi>1010 Köln</bdi>", "angelegt", "Ort und Land")
+		b.get(path+"?edit=naming").want(200, `name="lastName"`).send(path, "lastName", "Meier").want(303)
+
+		card := b.get(path+"/vcard").want(200, "FN:Dr. Brigitte Meier", "N:Meier;Brigitte;;Dr.;", "ORG:Haas AG", "TEL;TYPE=cell:+4917604069063", "CATEGORIES:Mandant", ";Germany")
+		if !strings.HasPrefix(card.Body, "BEGIN:VCARD\r\nVERSION:4.0\r\n") {
+			t.Errorf("%q", card.Body)
+		}
+		b.get(path+"/qr").want(200, `<svg class="qr" role="img"`, "<h1")
+		if part := b.get(path+"/qr?part=dialog").want(200, "<dialog", "<svg"); strings.Contains(part.Body, "<main") {
+			t.Error("a dialog is a whole page")
+		}
+
+		b.get("/tasks/new").send("/tasks/new", "title", "Rückruf", "contactId", path[len("/contacts/"):]).want(303)
+		b.get(path+"/delete").want(200, "Dr. Brigitte Meier", "eine Aufgabe", "endgültig", "autofocus")
+		b.get(firm+"/delete").want(200, "ein Kontakt")
+
+		// A list that narrows stays beside its record.
+		b.get(path+"?tag=mandant&edit=mobile").want(200).send(path+"?tag=mandant", "mobile", "2").want(303)
+		viewer := &browser{t, b.handler, o.Session(o.As(access.Viewer).Principal)}
+		seen := viewer.get(path).want(200, "Brigitte Meier").main()
+		for _, lacks := range []string{"/edit", "/delete", "?edit=", "Angabe ergänzen"} {
+			if strings.Contains(seen, lacks) {
+				t.Errorf("a viewer is offered %s", lacks)
+			}
+		}
+		viewer.get(path + "/delete").want(403)
+		viewer.get(path + "/vcard").want(200)
+	})
+}
+
+// TestSimilar types a person who is there already. The form says so, and creates them
+// all the same when asked again.
+func TestSimilar(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "email", "berg@example.com", "phone", "0221 987654").want(303)
+		o.Clock.Advance(2 * time.Minute)
+		form := b.get("/contacts/new").want(200)
+		fields := form.fields("/contacts/new")
+		for _, typed := range [][2]string{{"lastName", "Berg"}, {"email", "Berg@example.com"}, {"phone", "+49 221 98 76 54"}} {
+			fields.Set(typed[0], typed[1])
+			if part := b.do("POST", "/contacts/similar", fields).want(200, "Schon vorhanden?", "Berg", `name="seen"`); strings.Contains(part.Body, "<main") {
+				t.Error("a part of a page is a whole one")
+			}
+			fields.Set(typed[0], "")
+		}
+		if part := b.do("POST", "/contacts/similar", fields).want(200); strings.Contains(part.Body, "vorhanden") {
+			t.Error("an empty form has similar records")
+		}
+		b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "firstName", "Ada").want(303)
+		asked := b.get("/contacts/new").send("/contacts/new", "lastName", "Bergmann", "email", "berg@example.com").want(409, "gleiche E-Mail-Adresse", `value="Bergmann"`)
+		next := asked.send("/contacts/new", "next", "1", "seen", cutOut(asked.Body, `name="seen" value="`, `"`)).want(303)
+		b.get(next.Location).want(200, "Gesichert: Bergmann")
+
+		// A form that is sent twice is stored once, although the first one is there by then.
+		twice := b.get("/contacts/new")
+		first := twice.send("/contacts/new", "lastName", "Ast", "email", "ast@example.com").want(303)
+		if second := twice.send("/contacts/new", "lastName", "Ast", "email", "ast@example.com").want(303); second.Location != first.Location {
+			t.Error("a form that was sent twice made two contacts")
+		}
+	})
+}
+
+// cutOut returns what stands between two texts.
+func cutOut(text, from, to string) string {
+	_, text, _ = strings.Cut(text, from)
+	text, _, _ = strings.Cut(text, to)
+	return text
+}
+
+// TestTagsInUse finds tags of records that everyone sees, as they are spelled.
+func TestTagsInUse(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		b.get("/contacts/new").send("/contacts/new", "lastName", "A", "tags", "Mandant\nErbrecht\nÄrger").want(303)
+		b.get("/contacts/new").send("/contacts/new", "lastName", "B", "tags", "mandant\nMandat").want(303)
+		b.get("/contacts/new").send("/contacts/new", "lastName", "C", "tags", "Mandel", "visibility", "private").want(303)
+		got := b.get("/choices/tags?family=contacts&q=MAN&list=x").want(200, `data-value="Mandant"`, `data-value="Mandat"`, "„MAN“ verwenden").Body
+		if strings.Contains(got, "Mandel") || strings.Count(got, `data-value="Mandant"`) != 1 || strings.Contains(got, "Erbrecht") {
+			t.Errorf("tags: %s", got)
+		}
+		b.get("/choices/tags?family=contacts&q=ä").want(200, "Ärger")
+		if got := b.get("/choices/tags?family=companies&q=m").want(200).Body; strings.Contains(got, "Mandant") {
+			t.Errorf("tags of companies: %s", got)
+		}
+	})
+}

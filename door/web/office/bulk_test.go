@@ -1,0 +1,155 @@
+package office_test
+
+import (
+	"encoding/csv"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/kit/sheet"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+
+	"github.com/emersion/go-vcard"
+)
+
+// choose sends the records of a page whose rows have the names to an act.
+func (p *page) choose(act string, names []string, set ...string) *page {
+	p.t.Helper()
+	path, query, _ := strings.Cut(p.Path, "?")
+	if query != "" {
+		query = "?" + query
+	}
+	form := url.Values{"form-token": {regexp.MustCompile(`name="form-token" value="([^"]+)"`).FindStringSubmatch(p.main())[1]}}
+	for _, m := range regexp.MustCompile(`name="pick" value="([^"]+)" aria-label="(?:Auswählen|Choose): ([^"]+)"`).FindAllStringSubmatch(p.Body, -1) {
+		if slices.Contains(names, m[2]) {
+			form.Add("pick", m[1])
+		}
+	}
+	if len(form["pick"]) != len(names) {
+		p.t.Fatalf("%v of %v are in the list", form["pick"], names)
+	}
+	for i := 0; i < len(set); i += 2 {
+		form.Set(set[i], set[i+1])
+	}
+	to := path + "/" + act
+	if bulk, found := strings.CutPrefix(act, "bulk/"); found {
+		to = "/bulk" + path + "/" + bulk
+	}
+	return p.do("POST", to+query, form, "HX-Request", "true")
+}
+
+// undo sends the form of the note of a page.
+func (p *page) undo() *page {
+	p.t.Helper()
+	action := regexp.MustCompile(`(?s)class="toast .*?action="([^"]+)"`).FindStringSubmatch(p.Body)
+	if action == nil {
+		p.t.Fatalf("%s offers nothing to take back\n%s", p.Path, p.main())
+	}
+	p.Body = p.Body[strings.LastIndex(p.Body, `class="toast `):]
+	return p.do("POST", strings.ReplaceAll(action[1], "&amp;", "&"), p.fields(action[1]), "HX-Request", "true")
+}
+
+// TestBulk tags, hands over, hides and erases several contacts at once. What somebody
+// else changed meanwhile is reported, and nothing is overwritten unseen.
+func TestBulk(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		ida := open(t, o, access.Member)
+		jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
+		paths := map[string]string{}
+		for _, name := range []string{"Amsel", "Drossel", "Fink", "Meise", "Specht", "Star"} {
+			paths[name] = ida.get("/contacts/new").send("/contacts/new", "lastName", name, "tags", "Vogel").want(303).Location
+		}
+		list := ida.get("/contacts").want(200)
+		done := list.choose("bulk/tag", []string{"Amsel", "Fink"}, "tag-text", "Sänger").want(200, "2 Einträge: Schlagwort „Sänger“ ergänzt.", "Rückgängig")
+		ida.get("/contacts?tag=saenger").want(200, "Amsel", "Fink", "Schlagwort: saenger")
+		done.undo().want(200, "zurückgenommen")
+		ida.get("/contacts?tag=Sänger").want(200, "Nichts gefunden")
+		ida.get("/contacts?tag=Vogel").want(200, "Amsel", "Fink")
+		ida.get("/contacts").choose("bulk/untag", []string{"Star"}, "tag", "vogel").want(200, "entfernt")
+
+		// Jan changes one of two, and owns none of them.
+		list = ida.get("/contacts").want(200)
+		jan.get(paths["Fink"]+"/edit").send(paths["Fink"], "mobile", "1").want(303)
+		list.choose("bulk/private", []string{"Amsel", "Fink"}).want(200, "1 von 2", "Fink", "inzwischen geändert", "Rückgängig")
+		jan.get("/contacts").choose("bulk/owner", []string{"Meise"}, "ownerId-text", "ich").want(200, "0 von 1", "nur Eigentümer")
+		ida.get("/contacts").choose("bulk/organization", []string{"Amsel", "Drossel"}).want(200, "Ein Eintrag: sichtbar für alle")
+		ida.get("/contacts").choose("bulk/owner", []string{"Meise"}, "ownerId-text", "Niemand").want(200, "nicht eindeutig")
+
+		ask := ida.get("/contacts").choose("bulk/delete", []string{"Amsel", "Drossel", "Fink", "Meise", "Specht", "Star"}).want(200, "6 Einträge löschen?", "Specht", "Wie viele")
+		ask.send("/bulk/contacts/erase", "count", "5").want(422, "Bitte geben Sie die Zahl ein: 6").send("/bulk/contacts/erase", "count", "6").want(303)
+		ida.get("/contacts").want(200, "Hier steht noch nichts")
+		ida.do("POST", "/bulk/contacts/erase", url.Values{"form-token": {ask.fields("/bulk/contacts/erase").Get("form-token")}}).want(303)
+	})
+}
+
+// TestExport reads back what an export writes, by other programs' readers.
+func TestExport(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		firm := b.get("/companies/new").send("/companies/new", "name", "=HYPERLINK(1)").want(303).Location
+		for i := range 110 {
+			b.get("/contacts/new").send("/contacts/new", "lastName", "Zeile "+strconv.Itoa(i), "phone", "+49 221 1", "note", "a;\"b\"\r\nc", "companyId", firm[len("/companies/"):], "tags", "Erb, recht").want(303)
+		}
+		b.get("/contacts/new").send("/contacts/new", "lastName", "@Formel", "tags", "Anders").want(303)
+		read := func(p *page) [][]string {
+			t.Helper()
+			text, marked := strings.CutPrefix(p.want(200).Body, "\ufeff")
+			r := csv.NewReader(strings.NewReader(text))
+			r.Comma = ';'
+			rows, err := r.ReadAll()
+			if err != nil || !marked {
+				t.Fatalf("%v %t\n%.500s", err, marked, text)
+			}
+			return rows
+		}
+		rows := read(b.get("/contacts").send("/contacts/export", "format", "csv"))
+		column := func(name string) int { return slices.Index(rows[0], name) }
+		if len(rows) != 112 || rows[1][column("Nachname")] != "'@Formel" {
+			t.Fatalf("%d rows, the first %q", len(rows), rows[1])
+		}
+		last := rows[111]
+		for name, want := range map[string]string{"Nachname": "Zeile 109", "Telefon": "+49 221 1", "Notiz": "a;\"b\"\nc", "Firma": "=HYPERLINK(1)", "Schlagworte": "Erb, recht", "Sichtbar für": "alle im Büro"} {
+			if got := sheet.Unguard(last[column(name)]); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+		list := b.get("/contacts?tag=anders")
+		for range 2 { // each time a form is sent, its export is noted
+			if n := len(read(list.send("/contacts/export?tag=anders", "format", "csv"))); n != 2 {
+				t.Errorf("a list with one record has %d rows", n)
+			}
+		}
+		if n := len(read(b.get("/contacts?q=zeile+10").send("/contacts/export?q=zeile+10", "format", "csv"))); n < 11 {
+			t.Errorf("a search has %d rows", n)
+		}
+		for _, file := range []*page{list.send("/contacts/export?tag=anders", "format", "csv"), list.send("/contacts/export?tag=anders", "format", "vcard"), b.get(firm + "/vcard")} {
+			if h := file.Header; !strings.HasPrefix(h.Get("Content-Disposition"), "attachment;") || h.Get("Content-Security-Policy") != "default-src 'none'; sandbox" || h.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s is sent as %v", file.Path, h)
+			}
+		}
+		cards := vcard.NewDecoder(strings.NewReader(b.get("/contacts").choose("export", []string{"Zeile 1", "Zeile 2"}, "format", "vcard").want(200).Body))
+		for _, want := range []string{"Zeile 1", "Zeile 2"} {
+			card, err := cards.Decode()
+			if err != nil || card.Value("FN") != want || card.Value("NOTE") != "a;\"b\"\nc" || card.Value("ORG") != "=HYPERLINK(1)" {
+				t.Errorf("%s: %v %v", want, card, err)
+			}
+		}
+		var lines int
+		dbtest.Get(t, o.DB, []any{&lines}, `select count(*) from audit_lines where word = 'records.export'`)
+		if lines != 7 {
+			t.Errorf("%d exports are in the audit log", lines)
+		}
+		viewer := &browser{t, b.handler, o.Session(o.As(access.Viewer).Principal)}
+		if n := len(read(viewer.get("/contacts?tag=anders").send("/contacts/export?tag=anders", "format", "csv"))); n != 2 {
+			t.Errorf("a viewer reads %d rows", n)
+		}
+	})
+}

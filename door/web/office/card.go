@@ -1,0 +1,126 @@
+package office
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"kartei/door/web/say"
+	"kartei/kit/vcard"
+)
+
+// card returns an entry as vCard 4.0. company is the name of a contact's firm.
+func (f *family) card(w say.Words, v values, company string, whole bool) string {
+	kind := "individual"
+	if f == &companies {
+		kind = "org"
+	}
+	c := vcard.New(kind)
+	c.Add("FN", first(f.heading(v), v["email"], v["phone"], v["id"]))
+	c.Parts("N", v["lastName"], v["firstName"], "", v["title"], "")
+	if f == &companies {
+		company = v["name"]
+	}
+	c.Parts("ORG", company)
+	c.Add("TITLE", v["jobTitle"])
+	c.Add("TEL;TYPE=cell", dialable(w, v["mobile"]))
+	c.Add("TEL;TYPE=work", dialable(w, v["phone"]))
+	c.Add("EMAIL", v["email"])
+	a := addressOf(v)
+	country := ""
+	if a.Country != "" {
+		country = say.Words{Language: "en"}.Country(a.Country)
+	}
+	c.Parts("ADR;TYPE=work", "", "", a.Street, a.City, a.Region, a.PostalCode, country)
+	c.Add("URL", v["website"])
+	c.Add("BDAY", strings.ReplaceAll(v["birthday"], "-", ""))
+	if whole {
+		c.Add("LANG", v["language"])
+		c.Add("NOTE", v["note"])
+		c.List("CATEGORIES", lines(v["tags"])...)
+		c.Add("UID", v["id"])
+		if t, ok := timeOf(v["updatedAt"]); ok {
+			c.Add("REV", t.UTC().Format("20060102T150405Z"))
+		}
+	}
+	return c.String()
+}
+
+// dialable returns a number as a telephone dials it, or the text if it is none.
+func dialable(w say.Words, number string) string { return first(w.Telephone(number), number) }
+
+// entryWithCompany reads an entry of the address book and the name of its company.
+func (v *request) entryWithCompany(f *family) (entry values, company string, err error) {
+	if entry, err = v.get(f, v.PathValue("id")); err != nil || entry["companyId"] == "" {
+		return entry, "", err
+	}
+	names := map[string]string{}
+	err = v.titlesOf([]string{entry["companyId"]}, names)
+	return entry, names[entry["companyId"]], err
+}
+
+// showCard serves an entry as a file for other address books.
+func showCard(f *family) func(*request) view {
+	return func(v *request) view {
+		entry, company, err := v.entryWithCompany(f)
+		if err != nil {
+			return v.failed(err)
+		}
+		return view{status: http.StatusOK, written: &written{
+			name: nameOfFile(f.heading(entry), "vcf"), mediaType: vcard.MediaType, write: func(w http.ResponseWriter) error {
+				_, err := io.WriteString(w, f.card(v.words, entry, company, true))
+				return err
+			},
+		}}
+	}
+}
+
+// showQR serves the picture that a telephone reads an entry from.
+func showQR(f *family) func(*request) view {
+	return func(v *request) view {
+		entry, company, err := v.entryWithCompany(f)
+		if err != nil {
+			return v.failed(err)
+		}
+		return v.inDialog(f.heading(entry), f.name, qrView(v, f.card(v.words, entry, company, false)))
+	}
+}
+
+// written is a file that a page writes for the browser to store.
+type written struct {
+	name, mediaType string
+	write           func(http.ResponseWriter) error
+}
+
+// send writes the file.
+func (f *written) send(w http.ResponseWriter) error {
+	f.head(w)
+	return f.write(w)
+}
+
+// head writes the headers of the file. The policy holds if a browser shows it
+// instead of storing it.
+func (f *written) head(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", f.mediaType)
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.name}))
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	w.WriteHeader(http.StatusOK)
+}
+
+// nameOfFile returns the name of a file from a text: without what file systems and
+// mail programs take for something else.
+func nameOfFile(text, ending string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`<>:"/\|?*`, r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f {
+			return ' '
+		}
+		return r
+	}, text)
+	name = strings.Trim(strings.Join(strings.Fields(name), " "), ". ")
+	if runes := []rune(name); len(runes) > 80 {
+		name = string(runes[:80])
+	}
+	return first(name, "kartei") + "." + ending
+}

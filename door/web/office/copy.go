@@ -1,0 +1,56 @@
+package office
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"kartei/api"
+)
+
+// curls are calls of the API about a record, as commands for people who write
+// programs. The key is that of the person who pastes them.
+type curls struct {
+	get string
+	// patch changes nothing as it is, and values sends every member as it is shown.
+	// Both expect the revision that the page shows.
+	patch, values string
+}
+
+// curls returns the calls about a record.
+func (v *request) curls(f *family, record values) curls {
+	const begin = `curl -H "Authorization: Bearer $KEY"`
+	at := fmt.Sprintf("%s/v1/%s/%s", v.office.BaseURL, f.name, record["id"])
+	change := func(body string) string {
+		return begin + previewOf(f.name+".update") + ` -H 'Content-Type: application/json' -X PATCH -H 'If-Match: "r` + record["revision"] + `"' -d ` + quoted(body) + " " + at
+	}
+	var names []string
+	for _, m := range f.fields {
+		if record[m.name] != "" && !m.unasked && !m.restricted {
+			names = append(names, m.name)
+		}
+	}
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(record.patch(names)); err != nil {
+		body.Reset()
+	}
+	return curls{begin + previewOf(f.name+".get") + " " + at, change("{}"), change(strings.TrimSpace(body.String()))}
+}
+
+// previewOf returns the header that a call of an operation needs, if it is a preview
+// in the current version.
+func previewOf(operation string) string {
+	current := api.Names(api.Versions)[0]
+	for i := range api.Operations {
+		if o := &api.Operations[i]; o.ID == operation && o.Channel.Preview(current) {
+			return ` -H 'Svc-Preview: true'`
+		}
+	}
+	return ""
+}
+
+// quoted returns a text as one word of a shell.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -1,0 +1,4 @@
+package office
+
+// Inside is the reach of the pages of an office.
+const Inside = inside

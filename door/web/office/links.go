@@ -1,0 +1,141 @@
+package office
+
+import (
+	"net/http"
+	"time"
+
+	"kartei/kit/fault"
+)
+
+// A mailed link leads to one of these pages. Its token is the fragment of the
+// address, which browsers do not send: a script moves it into the form, and out of
+// the address. Without a script the person pastes the link.
+
+// linkKind is a kind of mailed link.
+type linkKind struct {
+	// path is the page of the link, and row takes its token.
+	path, row          string
+	title, text, label fault.Text
+	// password is the label of the field that the page has for a password, and hint
+	// stands below it. complete is what a browser may fill in.
+	password, hint fault.Text
+	complete       string
+	// after is where the person goes afterwards, with the word of what was done.
+	after, done string
+}
+
+var resetLink = linkKind{
+	path: "/reset", row: "signin.reset",
+	title: text("Neues Kennwort", "New password"), label: text("Kennwort setzen", "Set the password"),
+	text:     text("Danach enden alle Sitzungen Ihres Kontos, und Sie melden sich neu an. Ihr zweiter Faktor bleibt.", "Then all sessions of your account end, and you sign in anew. Your second factor stays."),
+	password: text("Neues Kennwort", "New password"), hint: passwordHint, complete: "new-password",
+	after: "/signin", done: "password",
+}
+
+var liftLink = linkKind{
+	path: "/factors", row: "signin.reset",
+	title: text("Zweite Faktoren entfernen", "Remove second factors"), label: text("Faktoren entfernen", "Remove the factors"),
+	text:     text("App für Einmalcodes, Passkeys und Wiederherstellungscodes Ihres Kontos werden entfernt. Bestätigen Sie das mit Ihrem Kennwort.", "The app for codes, passkeys and recovery codes of your account are removed. Confirm it with your password."),
+	password: text("Kennwort", "Password"), complete: "current-password",
+	after: "/signin", done: "factors",
+}
+
+var addressLink = linkKind{
+	path: "/address", row: "account.confirmEmail",
+	title: text("Adresse für die Anmeldung", "Sign-in address"), label: text("Bestätigen", "Confirm"),
+	text: text("Bestätigen Sie die neue Adresse Ihres Kontos. Sie gilt, sobald die bisherige und die neue Adresse zugestimmt haben.", "Confirm the new address of your account. It holds once the present and the new address have agreed."),
+}
+
+// passwordHint says what a new password must be.
+var passwordHint = text("Mindestens 12 Zeichen. Vier zufällige Wörter merken sich gut.", "At least 12 characters. Four random words are easy to remember.")
+
+// linkForm is the page of a mailed link.
+type linkForm struct {
+	*linkKind
+	Token   string
+	Problem string
+	Wait    time.Duration
+	wrong   map[string]string
+}
+
+// showLink serves the page of a mailed link.
+func showLink(k *linkKind) func(*request) view {
+	return func(v *request) view { return v.link(linkForm{linkKind: k}, http.StatusOK) }
+}
+
+func (v *request) link(f linkForm, status int) view {
+	return view{status: status, body: cardPage(v.look(), f.title.In(v.words.Language), linkView(v, f))}
+}
+
+// followLink takes the token of a mailed link.
+func followLink(k *linkKind) func(*request) view {
+	return func(v *request) view {
+		f := linkForm{linkKind: k, Token: tokenOf(v.form.text("token"))}
+		if v.office.unprotected(v.Request) {
+			return v.signInForm(signInForm{}, http.StatusForbidden)
+		}
+		body := map[string]any{"token": f.Token}
+		if k.password != (fault.Text{}) {
+			body["password"] = v.form.Get("password")
+		}
+		a := v.do(k.row, arguments{body: body})
+		switch {
+		case a.is(fault.ValidationFailed):
+			f.wrong = fieldTexts(a.Fault, v.words.Language)
+			return v.link(f, a.Status)
+		case a.is(fault.NotFound):
+			return v.deadLink(f)
+		case a.Fault != nil:
+			f.Problem, f.Wait = a.Fault.DetailIn(v.words.Language), a.Fault.Wait()
+			v.retryAfter(f.Wait)
+			return v.link(f, a.Status)
+		case k.after != "":
+			return v.saved(k.after, k.done)
+		}
+		return v.addressConfirmed(a)
+	}
+}
+
+// deadLink says what to do with a link that expired, that was used, or that is none.
+// It does not tell which.
+func (v *request) deadLink(f linkForm) view {
+	return view{status: http.StatusNotFound, body: cardPage(v.look(), v.words.Say("Dieser Link gilt nicht mehr", "This link is not valid any more"), deadLinkView(v, f))}
+}
+
+// addressConfirmed says whether the new address holds already.
+func (v *request) addressConfirmed(a answer) view {
+	var c struct {
+		Status string `json:"status"`
+	}
+	if err := decode(a.Body, &c); err != nil {
+		return v.failed(err)
+	}
+	title, text := v.words.Say("Die neue Adresse gilt", "The new address holds"), v.words.Say("Melden Sie sich ab jetzt mit ihr an.", "Sign in with it from now on.")
+	if c.Status == "waiting" {
+		title, text = v.words.Say("Bestätigt", "Confirmed"), v.words.Say("Jetzt fehlt noch die andere Adresse: Öffnen Sie auch den Link, der dorthin ging.", "Now the other address is missing: open the link that went there too.")
+	}
+	return view{status: http.StatusOK, body: cardPage(v.look(), title, saidView(v, title, text))}
+}
+
+// showForgot serves the page that asks for a link.
+func showForgot(v *request) view { return v.forgotForm("", nil, "", http.StatusOK) }
+
+func (v *request) forgotForm(email string, wrong map[string]string, problem string, status int) view {
+	return view{status: status, body: cardPage(v.look(), v.words.Say("Kennwort vergessen", "Forgot your password"), forgotView(v, email, wrong, problem))}
+}
+
+// forgot mails a link. The answer is the same for an address without an account.
+func forgot(v *request) view {
+	email := v.form.text("email")
+	a := v.do("signin.forgot", arguments{body: map[string]any{"email": email}})
+	switch {
+	case a.is(fault.ValidationFailed):
+		return v.forgotForm(email, fieldTexts(a.Fault, v.words.Language), "", a.Status)
+	case a.Fault != nil:
+		return v.forgotForm(email, nil, a.Fault.DetailIn(v.words.Language), a.Status)
+	}
+	title := v.words.Say("Sehen Sie in Ihr Postfach", "Look into your mailbox")
+	return view{status: http.StatusOK, body: cardPage(v.look(), title, saidView(v, title, v.words.Say(
+		"Gibt es zu dieser Adresse ein Konto, dann ist jetzt ein Link dorthin unterwegs. Er gilt 30 Minuten und einmal. Kommt nichts an, sehen Sie im Ordner für Werbung nach, oder fragen Sie Ihre Administration.",
+		"If this address has an account, a link is on its way there. It works once, and for 30 minutes. If nothing arrives, look into the folder for spam, or ask an admin of your office.")))}
+}

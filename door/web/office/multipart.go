@@ -1,0 +1,156 @@
+package office
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"path"
+	"strings"
+
+	"kartei/door/transfer"
+	"kartei/kit/fault"
+)
+
+// sentFile is the file of a form. Its bytes arrive as they are read, and are never
+// in memory as a whole.
+type sentFile struct {
+	name, contentType string
+	size              int64
+	io.Reader
+	incoming *transfer.Incoming
+}
+
+// maxHead bounds the fields of a form before its file.
+const maxHead = 64 << 10
+
+// maxUnread bounds how much of a refused file is read. A browser shows no answer
+// before it has sent its form, if the connection breaks meanwhile.
+const maxUnread = 64 << 20
+
+// readFileForm reads a form of the type multipart/form-data up to its file, which is
+// the last field. The API wants to know the size of a file before its bytes: it
+// follows from the length of the whole form (RFC 7578, RFC 2046 section 5.1).
+func readFileForm(w http.ResponseWriter, r *http.Request, boundary string) (*form, error) {
+	if boundary == "" || r.ContentLength < 0 {
+		return nil, fault.New(fault.InvalidRequest)
+	}
+	incoming := transfer.Body(w, r)
+	limited := &io.LimitedReader{R: incoming, N: maxHead}
+	p := parts{Reader: bufio.NewReader(limited), boundary: "--" + boundary, fields: url.Values{}}
+	file, err := p.fill()
+	if limited.N <= 0 && file == nil {
+		return nil, fault.New(fault.PayloadTooLarge)
+	}
+	if err != nil {
+		return nil, &fault.Fault{Code: fault.InvalidRequest, Cause: err}
+	}
+	f := newForm(p.fields)
+	r.PostForm = p.fields
+	if file == nil {
+		return f, nil
+	}
+	before := maxHead - limited.N - int64(p.Buffered())
+	end := "\r\n" + p.boundary + "--\r\n"
+	file.size = r.ContentLength - before - int64(len(end))
+	if file.size < 0 {
+		return nil, fault.New(fault.InvalidRequest)
+	}
+	limited.N = r.ContentLength
+	file.Reader, file.incoming = &ended{io.LimitReader(p.Reader, file.size), p.Reader, end}, incoming
+	if file.name != "" {
+		f.file = file
+	}
+	return f, nil
+}
+
+// parts are the fields of a form, as they arrive.
+type parts struct {
+	*bufio.Reader
+	boundary string
+	fields   url.Values
+}
+
+var errForm = errors.New("office: not a form")
+
+// fill reads the fields up to the file, which is nil if there is none.
+func (p *parts) fill() (*sentFile, error) {
+	if line, err := p.line(); err != nil || line != p.boundary {
+		return nil, errors.Join(errForm, err)
+	}
+	for {
+		head, err := textproto.NewReader(p.Reader).ReadMIMEHeader()
+		if err != nil {
+			return nil, err
+		}
+		_, about, err := mime.ParseMediaType(head.Get("Content-Disposition"))
+		if err != nil {
+			return nil, err
+		}
+		if name, is := about["filename"]; is {
+			return &sentFile{name: fileName(name), contentType: head.Get("Content-Type")}, nil
+		}
+		var value []string
+		for {
+			line, err := p.line()
+			if err != nil {
+				return nil, err
+			}
+			if rest, last := strings.CutPrefix(line, p.boundary); last {
+				p.fields.Add(about["name"], strings.Join(value, "\r\n"))
+				if rest == "--" {
+					return nil, nil
+				}
+				break
+			}
+			value = append(value, line)
+		}
+	}
+}
+
+func (p *parts) line() (string, error) {
+	line, err := p.ReadString('\n')
+	return strings.TrimSuffix(line, "\r\n"), err
+}
+
+// fileName returns the name of a file as its person sees it: browsers write quotes
+// as %22, and some send a path.
+func fileName(sent string) string {
+	sent = strings.NewReplacer("%22", `"`, "%0D", "", "%0A", "", `\`, "/").Replace(sent)
+	if sent == "" {
+		return ""
+	}
+	return path.Base(sent)
+}
+
+// ended is the bytes of a file, which the end of its form must follow.
+type ended struct {
+	io.Reader
+	rest io.Reader
+	end  string
+}
+
+func (e *ended) Read(b []byte) (int, error) {
+	n, err := e.Reader.Read(b)
+	if err == io.EOF && e.end != "" {
+		end := make([]byte, len(e.end))
+		if _, wrong := io.ReadFull(e.rest, end); wrong != nil || !bytes.Equal(end, []byte(e.end)) {
+			return n, io.ErrUnexpectedEOF
+		}
+		e.end = ""
+	}
+	return n, err
+}
+
+// leave ends the reading of the file, before the answer. What a signed-in person
+// sends is read although it was refused.
+func (f *sentFile) leave(v *request) {
+	if v.session.ID != "" {
+		_, _ = io.CopyN(io.Discard, f.incoming, maxUnread) // the answer matters, the rest does not
+	}
+	transfer.Answer(v.w)
+}

@@ -1,0 +1,191 @@
+package office_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// gate is a store that gives no file while it is shut.
+type gate struct {
+	blob.Store
+	mu     sync.Mutex
+	lifted chan struct{}
+}
+
+// newGate returns a gate that is open.
+func newGate() *gate {
+	g := &gate{lifted: make(chan struct{})}
+	close(g.lifted)
+	return g
+}
+
+// of returns a store behind the gate.
+func (g *gate) of(s blob.Store) blob.Store {
+	g.Store = s
+	return g
+}
+
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lifted = make(chan struct{})
+}
+
+func (g *gate) lift() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.lifted:
+	default:
+		close(g.lifted)
+	}
+}
+
+// Open waits until the gate is open.
+func (g *gate) Open(ctx context.Context, name string) (blob.Reader, error) {
+	g.mu.Lock()
+	lifted := g.lifted
+	g.mu.Unlock()
+	select {
+	case <-lifted:
+		return g.Store.Open(ctx, name)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestManyReadOneDocument lets more people ask for pages than an office may have drawn
+// at a time. Those too many are told when to come again, in place of a page as well.
+func TestManyReadOneDocument(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		g := newGate()
+		o := apitest.New(t, d, pdfs, apitest.Stored(g.of))
+		b := open(t, o, access.Member)
+		path := "/sandbox/documents/" + o.As(access.Member).Document("Gutachten.pdf", "application/pdf", testFile(t, "pages.pdf"))
+		g.shut()
+		defer g.lift()
+		const people, each, most = 10, 8, 64
+		answers := make(chan *page)
+		for p := range people {
+			reader := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
+			for i := range each {
+				go func() { answers <- reader.get(path + "/pictures/" + strconv.Itoa(p*each+i+1)) }()
+			}
+		}
+		for range people*each - most {
+			busy := <-answers
+			if busy.Status != 429 || busy.Header.Get("Retry-After") != "2" {
+				t.Errorf("%s: %d %v, want 429", busy.Path, busy.Status, busy.Header)
+			}
+		}
+		waiting := b.get(path).want(200, "Die Seite wird gezeichnet", `data-again="2"`)
+		if waiting.Header.Get("Refresh") != "3" {
+			t.Errorf("a page that waits comes again after %q", waiting.Header.Get("Refresh"))
+		}
+		b.get(path+"/sheets/2").want(200, "Die Seite wird gezeichnet", `data-page="2"`)
+		g.lift()
+		for range most {
+			if a := <-answers; a.Status != 200 && a.Status != 422 && a.Status != 429 { // behind the last page, or tired of waiting
+				t.Errorf("%s: %d", a.Path, a.Status)
+			}
+		}
+		b.get(path).want(200, `id="page-1"`)
+		b.get(path + "/pictures/4").want(200)
+	})
+}
+
+// TestFilesUnderway shows above the list of documents what becomes of the person's own
+// files: while they are checked and read, and for an hour why one was refused.
+func TestFilesUnderway(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		g := newGate()
+		o := apitest.New(t, d, pdfs, apitest.Stored(g.of))
+		g.shut()
+		defer g.lift()
+		b := open(t, o, access.Member)
+		if got := b.get("/documents").want(200).main(); strings.Contains(got, "underway") {
+			t.Error("a list shows files that nobody has sent")
+		}
+		form := b.get("/documents/new").want(200)
+		at := form.sendFile("/documents/new", file{"klage.pdf", "application/pdf", []byte("nur Text")}).want(303).Location
+		form.sendFile("/documents/new", file{"brief.txt", "text/plain", []byte("Hallo")}, "name", "Brief an Haas").want(303)
+		b.get("/documents").want(200, "data-underway", ">klage.pdf<", ">Brief an Haas<", "Wird geprüft", at)
+		other := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
+		if got := other.get("/documents").want(200).main(); strings.Contains(got, "klage") || strings.Contains(got, "Haas") {
+			t.Error("a list shows the files of somebody else")
+		}
+
+		g.lift()
+		o.Rest()
+		done := b.get("/documents").want(200, ">klage.pdf<", "Abgelehnt: Der Inhalt der Datei ist nicht vom Typ PDF").main()
+		if strings.Contains(done, "data-underway") || strings.Count(done, "Brief an Haas") != 1 {
+			t.Errorf("what has ended is still underway\n%s", done)
+		}
+		o.Clock.Advance(time.Hour + time.Second)
+		if got := b.get("/documents").want(200).main(); strings.Contains(got, "klage.pdf") {
+			t.Error("a file is refused for ever")
+		}
+	})
+}
+
+// TestDocumentFilters narrows the list of documents by kind, and by what they are about
+// of whichever family. Beside a record there is a way to all that is about it.
+func TestDocumentFilters(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, pdfs)
+		member := o.As(access.Member)
+		b := &browser{t, open(t, o, access.Member).handler, o.Session(member.Principal)}
+		haas := member.Do("POST", "/companies", map[string]any{"name": "Haas AG"}).Want(201).Text("id")
+		berg := member.Do("POST", "/contacts", map[string]any{"lastName": "Berg"}).Want(201).Text("id")
+		call := member.Do("POST", "/tasks", map[string]any{"title": "Rückruf", "companyId": haas}).Want(201).Text("id")
+		member.Do("POST", "/tasks", map[string]any{"title": "Andere"}).Want(201)
+		pdf := testFile(t, "pages.pdf")
+		member.Document("Klage.pdf", "application/pdf", pdf, map[string]any{"companyId": haas})
+		member.Document("Vermerk.txt", "text/plain", []byte("Hallo"), map[string]any{"contactId": berg})
+		member.Document("Notiz.txt", "text/plain", []byte("Hallo"), map[string]any{"taskId": call})
+		member.Document("Mail.eml", "message/rfc822", []byte("From: a@example.com\r\nSubject: Frist\r\n\r\nHallo"))
+		for query, want := range map[string]string{
+			"": "Klage.pdf Mail.eml Notiz.txt Vermerk.txt", "kind=pdf": "Klage.pdf", "kind=text": "Notiz.txt Vermerk.txt", "kind=email": "Mail.eml", "kind=image": "",
+			"kind=nothing": "Klage.pdf Mail.eml Notiz.txt Vermerk.txt", "about=" + haas: "Klage.pdf", "about=" + berg: "Vermerk.txt", "about=" + call: "Notiz.txt",
+			"about=" + berg + "&kind=pdf": "", "about-text=haas": "Klage.pdf", "about-text=r%C3%BCckruf": "Notiz.txt", "kind=text&sort=-updatedAt": "Notiz.txt Vermerk.txt",
+			"about=usr_00000000000000000000000000": "Klage.pdf Mail.eml Notiz.txt Vermerk.txt", "kind=pdf&mine=1": "Klage.pdf",
+		} {
+			page := b.get("/sandbox/documents?" + query).want(200)
+			var got []string
+			for _, name := range []string{"Klage.pdf", "Mail.eml", "Notiz.txt", "Vermerk.txt"} {
+				if strings.Contains(page.main(), "<bdi>"+name+"</bdi>") {
+					got = append(got, name)
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s shows %q, want %q", query, got, want)
+			}
+		}
+		b.get("/sandbox/documents?kind=text&about="+berg).want(200, `value="text" selected`, "Worum es geht: Berg", "?about="+berg, "?kind=text")
+		b.get("/sandbox/choices/anything?q=haas&list=x").want(200, `data-value="`+haas+`"`)
+		b.get("/sandbox/choices/anything?q=klage&list=x").want(200)
+
+		// More than a page of a record names are a list of their own.
+		for i := range 10 {
+			member.Do("POST", "/contacts", map[string]any{"lastName": fmt.Sprint("Person ", i), "companyId": haas}).Want(201)
+		}
+		page := b.get("/sandbox/companies/"+haas).want(200, "/sandbox/contacts?companyId="+haas).main()
+		if strings.Contains(page, "/sandbox/documents?about="+haas) {
+			t.Error("one document has a list of its own")
+		}
+		if got := b.get("/sandbox/tasks?tab=all&about="+haas).want(200, "Rückruf", "Worum es geht: Haas AG").main(); strings.Contains(got, "Andere") {
+			t.Error("the tasks about a company have another one")
+		}
+	})
+}
