@@ -138,11 +138,11 @@ func signIn(t *testing.T, url, email, password string) {
 		}
 		return string(body)
 	}
-	form := regexp.MustCompile(`name="form" value="([^"]+)"`).FindStringSubmatch(read(browser.Get(url + "/signin")))
+	form := regexp.MustCompile(`name="form-token" value="([^"]+)"`).FindStringSubmatch(read(browser.Get(url + "/signin")))
 	if form == nil {
 		t.Fatal("the sign-in page has no form")
 	}
-	read(browser.PostForm(url+"/signin", neturl.Values{"form": {form[1]}, "email": {email}, "password": {password}}))
+	read(browser.PostForm(url+"/signin", neturl.Values{"form-token": {form[1]}, "email": {email}, "password": {password}}))
 	if list := read(browser.Get(url + "/contacts?q=mueller")); !strings.Contains(list, "Müller") {
 		t.Errorf("signed in, the list of contacts has no Müller: %.300s", list)
 	}

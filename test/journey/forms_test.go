@@ -40,7 +40,6 @@ func submit(tab *webtest.Tab) { tab.Click(submitButton) }
 
 // eachWay tells a story on both engines, and in each way.
 func eachWay(t *testing.T, story func(t *testing.T, o *Office, v webtest.View)) {
-	pagesAreDone(t)
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
 		for _, v := range ways {

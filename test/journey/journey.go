@@ -156,12 +156,17 @@ func (o *Office) Helene() string { return o.Users[0] }
 // Jonas is a member of the office.
 func (o *Office) Jonas() string { return o.Users[1] }
 
-// NewPerson adds a person with a role to the office, and returns their id.
-func (o *Office) NewPerson(name string, role access.Role) string {
+// NewPerson adds a person with a role to the office, and returns their id. Rights
+// take families away from them.
+func (o *Office) NewPerson(name string, role access.Role, rights ...access.Rights) string {
 	o.Helper()
-	made, err := o.Operator().CreateUser(context.Background(), settings.NewPrincipal{
+	in := settings.NewPrincipal{
 		Organization: o.OrganizationID, Name: name, Email: strings.ToLower(strings.ReplaceAll(name, " ", ".")) + "@kanzlei-morgenstern.example", Role: role,
-	})
+	}
+	for _, r := range rights {
+		in.Rights = r
+	}
+	made, err := o.Operator().CreateUser(context.Background(), in)
 	if err != nil {
 		o.Fatal(err)
 	}

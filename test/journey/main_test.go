@@ -14,11 +14,5 @@ func TestMain(m *testing.M) {
 	dbtest.Main(m)
 }
 
-// pagesAreDone skips a story unless KARTEI_JOURNEYS is set: pages that are still
-// being built do not pass all stories yet. The last page takes this away.
-func pagesAreDone(t *testing.T) {
-	t.Helper()
-	if os.Getenv("KARTEI_JOURNEYS") == "" {
-		t.Skip("KARTEI_JOURNEYS is not set")
-	}
-}
+// pagesAreDone once skipped stories whose pages were being built. All stories run.
+func pagesAreDone(t *testing.T) { t.Helper() }

@@ -30,6 +30,8 @@ const (
 	Escape    = kb.Escape
 	Down      = kb.ArrowDown
 	Up        = kb.ArrowUp
+	Home      = kb.Home
+	End       = kb.End
 )
 
 // asPressed makes a key go down as a keyboard does it. Only then does a script that
@@ -115,6 +117,13 @@ func (tab *Tab) Choose(selector string, files ...string) {
 // pause is the time between two looks at a page.
 const pause = 20 * time.Millisecond
 
+// pageText is what a failure says of a page: its address, that of the document, and
+// how this was loaded. They differ where a script changed the address.
+const pageText = `(() => {
+	const loaded = performance.getEntriesByType("navigation")[0];
+	return location.href + " (" + loaded?.type + " of " + loaded?.name + ") " + (document.body?.innerText ?? "");
+})()`
+
 // Until waits until an expression is true in the page, also while the page changes
 // to another. If nothing changes for a long time, the test fails.
 func (tab *Tab) Until(expression string) {
@@ -128,7 +137,7 @@ func (tab *Tab) Until(expression string) {
 		if tab.ctx.Err() != nil {
 			tab.t.Fatalf("%s (%s): %v", expression, tab.View, err)
 		}
-		now, _ := chromedp.Run(tab.ctx, chromedp.Evaluate[string](`location.href + " " + (document.body?.innerText ?? "")`))
+		now, _ := chromedp.Run(tab.ctx, chromedp.Evaluate[string](pageText))
 		select {
 		case <-watch.Stuck(now):
 			tab.t.Fatalf("never true (%s): %s\nerror: %v\nthe page: %.2000s", tab.View, expression, err, now)
@@ -202,4 +211,17 @@ func (tab *Tab) TabOrder(most int) (order []string) {
 		order = append(order, now)
 	}
 	return order
+}
+
+// Offline cuts the tab off the network, or connects it again.
+func (tab *Tab) Offline(off bool) {
+	tab.t.Helper()
+	tab.must("cut the line", func(ctx context.Context) error {
+		rules := []*network.Conditions{{Offline: off, DownloadThroughput: -1, UploadThroughput: -1}}
+		if _, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: rules}); err != nil {
+			return err
+		}
+		_, err := chromedp.Call(ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: off, DownloadThroughput: -1, UploadThroughput: -1})
+		return err
+	})
 }

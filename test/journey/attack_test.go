@@ -1,0 +1,300 @@
+package journey
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/door/web/office"
+	"kartei/store/db/schema"
+	"kartei/test/dbtest"
+)
+
+// The policy of every page: nothing but its own files, no frame around it, no code
+// in the page, and no text that becomes markup.
+var policies = regexp.MustCompile(`^default-src 'none'; script-src 'nonce-([A-Za-z0-9+/=]{20,})'; .*base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx$`)
+
+// TestHeaders checks the headers of every answer of the list: nobody frames a page,
+// nothing foreign runs in it, and nobody stores it.
+func TestHeaders(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(20), Documents())
+	helene, stranger := o.visitor(o.Helene()), &visitor{Office: o}
+	found, nonces := helene.explore(), map[string]bool{}
+	for _, p := range office.Pages {
+		address := found.addresses[p.Method+" "+p.Path]
+		if address == "" {
+			continue
+		}
+		var sent url.Values
+		if p.Method == "POST" {
+			sent = url.Values{}
+		}
+		for who, g := range map[string]got{
+			"signed in": helene.do(p.Method, address, sent),
+			"missing":   helene.do(p.Method, strings.Replace(address, "_01", "_00", 1), sent),
+			"stranger":  stranger.do(p.Method, address, sent),
+		} {
+			at := fmt.Sprintf("%s %s, %s (%d)", p.Method, address, who, g.Status)
+			for name, want := range map[string]string{
+				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+			} {
+				if got := g.Header.Get(name); got != want {
+					t.Errorf("%s: %s is %q", at, name, got)
+				}
+			}
+			if kept := g.Header.Get("Cache-Control"); kept != "no-store" {
+				t.Errorf("%s: Cache-Control is %q", at, kept)
+			}
+			policy := g.Header.Get("Content-Security-Policy")
+			if !g.page() {
+				if !strings.Contains(policy, "default-src 'none'") {
+					t.Errorf("%s: the policy is %q", at, policy)
+				}
+				continue
+			}
+			if g.Header.Get("X-Frame-Options") != "DENY" || g.Header.Get("Cross-Origin-Opener-Policy") != "same-origin" {
+				t.Errorf("%s: the headers are %v", at, g.Header)
+			}
+			nonce := policies.FindStringSubmatch(policy)
+			if nonce == nil || strings.Contains(policy, "unsafe") {
+				t.Errorf("%s: the policy is %q", at, policy)
+				continue
+			}
+			if nonces[nonce[1]] {
+				t.Errorf("%s: the nonce was used before", at)
+			}
+			nonces[nonce[1]] = true
+		}
+	}
+	if len(nonces) < 30 {
+		t.Errorf("only %d pages were seen", len(nonces))
+	}
+}
+
+// TestForeignPages opens every page that is about something with the session of
+// another organization, and in the other environment. Nothing is there.
+func TestForeignPages(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(20), Documents())
+		helene, foreign := o.visitor(o.Helene()), o.visitor(o.newOffice("Kanzlei Fremd"))
+		found, seen := helene.explore(), 0
+		for _, p := range office.Pages {
+			address := found.addresses["GET "+p.Path]
+			if p.Method != "GET" || !strings.Contains(p.Path, "{id}") || p.Path == "/go/{id}" || address == "" {
+				continue
+			}
+			seen++
+			if g := helene.get(address); g.Status != 200 {
+				t.Errorf("GET %s: status %d", address, g.Status)
+			}
+			attempts := map[string]got{"another organization": foreign.get(address), "the sandbox": {Status: 404}}
+			if p.Inside() {
+				attempts["the sandbox"] = helene.get("/sandbox" + address)
+			}
+			for who, g := range attempts {
+				if g.Status != 404 {
+					t.Errorf("GET %s from %s: status %d", address, who, g.Status)
+				}
+			}
+		}
+		if seen < 8 {
+			t.Errorf("only %d pages are about something", seen)
+		}
+	})
+}
+
+// own are the tables that the instance writes by itself, or in which a refused
+// attempt leaves its trace: logs, limits, queues and the index.
+var own = regexp.MustCompile(`^(request_log|audit_lines|limits|idempotency|jobs|job_turns|sessions|recents|search_.*|reading_time|sign_in_.*)$`)
+
+// state returns all rows of the office's organization, by table.
+func (o *Office) state() map[string]string {
+	o.Helper()
+	tables, err := schema.Tables(o.Context(), o.DB)
+	if err != nil {
+		o.Fatal(err)
+	}
+	ours := `(select number from organizations where id in ('` + o.OrganizationID + `', '` + o.SandboxID + `'))`
+	all := map[string]string{}
+	for _, table := range tables {
+		where := "organization in " + ours
+		switch {
+		case own.MatchString(table.Name):
+			continue
+		case table.Name == "organizations":
+			where = "number in " + ours
+		case table.Name == "accounts":
+			where = "id in (select account_id from principals where organization in " + ours + ")"
+		case !table.Spread():
+			continue
+		}
+		var columns []string
+		for _, c := range table.Columns {
+			columns = append(columns, "coalesce(cast("+c.Name+" as text), '')")
+		}
+		rows := dbtest.Texts(o.TB, o.DB, "select "+strings.Join(columns, " || '|' || ")+" from "+table.Name+" where "+where)
+		slices.Sort(rows)
+		all[table.Name] = strings.Join(rows, "\n")
+	}
+	return all
+}
+
+// changed returns the tables whose rows differ.
+func changed(a, b map[string]string) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if a[name] != b[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// said returns the words in the main part of a page.
+func said(body string) (words string) {
+	for n := range nodes(body) {
+		if n.Data == "main" {
+			words = strings.Join(strings.Fields(text(n)), " ")
+		}
+	}
+	return words
+}
+
+// aimed is a page that changes something, with a form for it.
+type aimed struct {
+	office.Page
+	form
+}
+
+// with returns the fields of the form with another token.
+func (a aimed) with(token string) url.Values {
+	fields := maps.Clone(a.fields)
+	if fields.Set(tokenField, token); token == "" {
+		fields.Del(tokenField)
+	}
+	return fields
+}
+
+// sender returns the visitor, with a session of their own for a form that ends it.
+func (a aimed) sender(v *visitor) *visitor {
+	if v.cookie == nil || !final.MatchString(a.Path) {
+		return v
+	}
+	return v.visitor(v.principal)
+}
+
+// final are the pages that end something.
+var final = regexp.MustCompile(`/(delete|signout|end|remove)`)
+
+// targets returns every page that changes something, with the form that leads there.
+// A page whose form nobody sees without a script gets one that only has a token.
+// Whatever ends something comes last.
+func (v *visitor) targets() (list []aimed) {
+	v.Helper()
+	found := v.explore()
+	for _, p := range office.Pages {
+		f, known := found.forms[p.Method+" "+p.Path]
+		if !known {
+			f = form{action: v.known(p), fields: url.Values{tokenField: {v.token()}}}
+		}
+		if p.Method == "POST" && f.action != "" {
+			list = append(list, aimed{p, f})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b aimed) int {
+		return map[bool]int{true: 1}[final.MatchString(a.Path)] - map[bool]int{true: 1}[final.MatchString(b.Path)]
+	})
+	return list
+}
+
+// TestForgedForms sends every form as somebody who must not: without its token, with
+// a token of somebody else, from a page of another origin, without a session, from
+// another organization, and as a person who only reads or who has no right at all.
+// Nothing of the office changes. To another organization a record is like one that
+// is not there.
+func TestForgedForms(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(20), Documents())
+		helene, jonas, foreign := o.visitor(o.Helene()), o.visitor(o.Jonas()), o.visitor(o.newOffice("Kanzlei Fremd"))
+		viewer, blind := o.visitor(o.NewPerson("Vera Viewer", access.Viewer)), o.visitor(o.NewPerson("Carla Blind", access.Member, none()))
+		targets, stranger := helene.targets(), &visitor{Office: o}
+		before, about := o.state(), 0
+		for _, a := range targets {
+			refused := func(how string, g got, status ...int) {
+				t.Helper()
+				took := g.Status < 400 && !strings.HasPrefix(g.Header.Get("Location"), "/signin")
+				if len(status) == 0 && took || len(status) > 0 && !slices.Contains(status, g.Status) {
+					t.Errorf("POST %s, %s: status %d %s, want %d: %.400s", a.action, how, g.Status, g.Header.Get("Location"), status, said(g.Body))
+				}
+			}
+			send := func(v *visitor, token string, headers ...string) got {
+				return v.do("POST", a.action, a.with(token), headers...)
+			}
+			refused("without a token", send(helene, ""))
+			refused("with a token that is none", send(helene, "x"))
+			refused("from another origin", send(helene, helene.token(), "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"), 403)
+			refused("from another port of this host", send(helene, helene.token(), "Sec-Fetch-Site", "same-site", "Origin", "http://localhost:1"), 403)
+			if !a.Open() {
+				refused("with a token of somebody else", send(helene, jonas.token()))
+				refused("with a token of another organization", send(helene, foreign.token()))
+				refused("without a session", send(stranger, helene.token()))
+				if strings.Contains(a.Path, "{id}") {
+					about++
+					nothing := a.sender(foreign).do("POST", aboutNothing(a.action), a.with(foreign.token()))
+					s := a.sender(foreign)
+					g := s.do("POST", a.action, a.with(foreign.token()))
+					refused("from another organization", g, nothing.Status)
+				} else {
+					send(foreign, foreign.token()) // it may change their own organization
+				}
+			}
+			if strings.HasSuffix(a.Scope(), ":write") {
+				refused("as a viewer", send(viewer, viewer.token()), 403)
+				refused("without a right", send(blind, blind.token()), 403)
+			}
+			after := o.state()
+			if tables := changed(before, after); len(tables) > 0 {
+				t.Errorf("forged forms for %s have changed %v", a.action, tables)
+			}
+			before = after
+		}
+		if about < 6 {
+			t.Errorf("only %d forms are about something", about)
+		}
+	})
+}
+
+// TestReplayedForms sends every form twice. The second one changes nothing.
+func TestReplayedForms(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(20), Documents())
+		effective := 0
+		for _, a := range o.visitor(o.Helene()).targets() {
+			for _, name := range []string{"lastName", "name", "title", "mobile"} {
+				if _, asked := a.fields[name]; asked && !strings.HasPrefix(a.Path, "/settings") {
+					a.fields.Set(name, "Wiederholt")
+				}
+			}
+			before := o.state()
+			first := o.visitor(o.Helene()).do("POST", a.action, a.fields)
+			between := o.state()
+			again := o.visitor(o.Helene()).do("POST", a.action, a.fields)
+			if tables := changed(between, o.state()); len(tables) > 0 {
+				t.Errorf("POST %s, sent twice (%d, %d): the second form has changed %v", a.action, first.Status, again.Status, tables)
+			}
+			if len(changed(before, between)) > 0 {
+				effective++
+				if again.Status >= 500 {
+					t.Errorf("POST %s, sent again: status %d", a.action, again.Status)
+				}
+			}
+		}
+		if effective < 6 {
+			t.Errorf("only %d forms have changed anything", effective)
+		}
+	})
+}

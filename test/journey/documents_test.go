@@ -1,0 +1,206 @@
+package journey
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// paper is a document as the API returns it.
+type paper struct {
+	ID, Name  string
+	ContactID *string
+}
+
+// papers returns the documents that a word finds.
+func (o *Office) papers(word string) []paper {
+	o.Helper()
+	var page struct{ Data []paper }
+	o.Call("GET", "/documents?q="+url.QueryEscape(word), nil, &page)
+	return page.Data
+}
+
+// testPDF is a PDF of four pages: page 3 has 'Heizung' three times, page 4 once.
+func testPDF(t testing.TB) string {
+	t.Helper()
+	path, err := filepath.Abs("../../extract/testdata/pages.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// drop lets a file fall onto the page.
+func drop(tab *webtest.Tab, name, kind, content string) {
+	webtest.Eval[any](tab, `(() => {
+		const data = new DataTransfer();
+		data.items.add(new File(["`+content+`"], "`+name+`", { type: "`+kind+`" }));
+		for (const name of ["dragenter", "dragover", "drop"]) {
+			document.querySelector("main").dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }));
+		}
+		return null;
+	})()`)
+}
+
+// wire stands between a browser and the office, and breaks.
+type wire struct {
+	http.Handler
+	mu sync.Mutex
+	// breaks says what happens to the next requests of a method and a path: cut before
+	// they arrive, or after it, without an answer. hold delays one.
+	breaks map[string][]string
+	hold   chan struct{}
+	seen   map[string]int
+}
+
+func (w *wire) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	at := r.Method + " /" + strings.Split(r.URL.Path, "/")[1] + "/" + strings.Split(r.URL.Path+"//", "/")[2]
+	w.mu.Lock()
+	how := ""
+	w.seen[at]++
+	if list := w.breaks[at]; len(list) > 0 {
+		how, w.breaks[at] = list[0], list[1:]
+	}
+	w.mu.Unlock()
+	switch how {
+	case "cut":
+		_, _ = io.CopyN(io.Discard, r.Body, 1000)
+		panic(http.ErrAbortHandler)
+	case "lost":
+		w.Handler.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	case "hold":
+		<-w.hold
+	}
+	w.Handler.ServeHTTP(out, r)
+}
+
+// through returns the address of the office behind a wire.
+func (o *Office) through(w *wire) string {
+	o.Helper()
+	to, err := url.Parse(o.BaseURL)
+	if err != nil {
+		o.Fatal(err)
+	}
+	w.Handler = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }}
+	server := httptest.NewServer(w)
+	o.Cleanup(server.Close)
+	return strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
+}
+
+// A scan is filed with a contact by a key, and read at once. A file that is dropped
+// too; one that is refused says why.
+func TestUpload(t *testing.T) {
+	pagesAreDone(t)
+	axe := webtest.Axe(t, "../..")
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
+	contact := o.First("contacts")
+	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	tab.Open(o.BaseURL + "/contacts/" + contact)
+	tab.Press("u")
+	tab.Until(`document.getElementById("queue-files")`) // the choice of files is the browser's own window
+	tab.Open(o.BaseURL + "/documents/new?contactId=" + contact)
+	tab.Choose("#f-file", testPDF(t))
+	tab.Click(`main form.upload button[type="submit"]`)
+	tab.Says("Geprüft und gelesen")
+	found := o.papers("Heizung")
+	if len(found) != 1 || found[0].Name != "pages.pdf" || found[0].ContactID == nil || *found[0].ContactID != contact {
+		t.Fatalf("the scan became %v", found)
+	}
+	drop(tab, "Notiz.txt", "text/plain", "Rückruf wegen Kaminkehrer")
+	tab.Until(`document.querySelectorAll(".queue .done").length === 2`)
+	if found := o.papers("Kaminkehrer"); len(found) != 1 || found[0].ContactID == nil {
+		t.Errorf("the file that was dropped became %v", found)
+	}
+	drop(tab, "setup.exe", "application/x-msdownload", "MZ")
+	tab.Says("Abgelehnt: Dateien dieser Art werden nicht angenommen.")
+	drop(tab, "klage.pdf", "application/pdf", "nur Text")
+	tab.Says("Der Inhalt der Datei ist nicht vom Typ PDF, sondern sieht aus wie Text.")
+	for _, fault := range tab.Faults(axe) {
+		// The queue lies over the page and grows upwards. Nothing of the page moves.
+		if !strings.Contains(fault, "status of 422") && !strings.Contains(fault, `<section class="queue"`) {
+			t.Error(fault)
+		}
+	}
+
+	// Its hits are marked where the words stand, and n leads from one to the next.
+	tab.Open(o.BaseURL + "/documents/" + found[0].ID + "?q=Heizung")
+	tab.Says("1 von 4 Treffern")
+	inSight := func(page, hit string) {
+		t.Helper()
+		tab.Until(`(() => {
+			const hit = document.querySelector(".sheet-hits .now rect"), box = document.querySelector(".sheets").getBoundingClientRect();
+			if (!hit || hit.parentNode.id !== "hit-` + page + `-` + hit + `") { return false; }
+			const at = hit.getBoundingClientRect();
+			return at.top >= box.top && at.bottom <= box.bottom && at.width > 10 && hit.closest(".sheet").querySelector("img").complete;
+		})()`)
+	}
+	inSight("3", "1")
+	for i, hit := range []string{"2", "3"} {
+		tab.Press("n")
+		tab.Says([]string{"2 von 4 Treffern", "3 von 4 Treffern"}[i])
+		inSight("3", hit)
+	}
+	tab.Press("n") // on the next page
+	tab.Says("4 von 4 Treffern")
+	inSight("4", "1")
+	tab.Press("n") // after the last comes the first
+	tab.Says("1 von 4 Treffern")
+	inSight("3", "1")
+	tab.Press("p")
+	tab.Says("4 von 4 Treffern")
+	inSight("4", "1")
+	if got := webtest.Eval[int](tab, `document.querySelectorAll(".sheets > .sheet").length`); got != 4 {
+		t.Errorf("%d of 4 pages have their room", got)
+	}
+	for _, fault := range tab.Faults(axe) {
+		t.Error(fault)
+	}
+}
+
+// A line that dies while a file is sent, after it arrived, and after its document was
+// begun: it is tried again, and there is one document, under the name that was typed
+// meanwhile.
+func TestUploadOverABrokenLine(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
+	w := &wire{hold: make(chan struct{}), seen: map[string]int{}, breaks: map[string][]string{
+		"PUT /documents/upload": {"cut", "lost"}, "POST /documents/upload": {"hold"}, "POST /documents/new": {"lost"},
+	}}
+	base := o.through(w)
+	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	tab.SetCookie(base, o.Cookie(o.Jonas()))
+	tab.Open(base + "/documents")
+	drop(tab, "scan.txt", "text/plain", strings.Repeat("Kaminkehrer ", 2000))
+	tab.Fill(`.queue input`, "Bescheid.txt")
+	close(w.hold)
+	tab.Says("Geprüft und gelesen")
+	w.mu.Lock()
+	if w.seen["PUT /documents/upload"] < 3 || w.seen["POST /documents/new"] < 2 {
+		t.Errorf("the line did not break: %v", w.seen)
+	}
+	w.mu.Unlock()
+	if found := o.papers("Kaminkehrer"); len(found) != 1 || found[0].Name != "Bescheid.txt" {
+		t.Errorf("a file over a broken line became %v", found)
+	}
+	tab.Until(`document.querySelector("main .list")?.innerText.includes("Bescheid.txt")`)
+
+	// A session that ended keeps the file until somebody signed in again.
+	tab.SetCookie(base, &http.Cookie{Name: o.Cookie(o.Jonas()).Name, Value: "ended"})
+	drop(tab, "spaeter.txt", "text/plain", "Dachdecker")
+	tab.Says("Ihre Anmeldung ist abgelaufen. Die Datei wartet.")
+	tab.SetCookie(base, o.Cookie(o.Jonas()))
+	webtest.Eval[any](tab, `window.dispatchEvent(new Event("focus")), null`)
+	tab.Until(`document.querySelectorAll(".queue .done").length === 2`)
+	if found := o.papers("Dachdecker"); len(found) != 1 {
+		t.Errorf("a file that waited for the sign-in became %v", found)
+	}
+}

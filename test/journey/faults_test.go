@@ -1,0 +1,385 @@
+package journey
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kartei/test/dbtest"
+	"kartei/test/patience"
+	"kartei/test/webtest"
+)
+
+// password is that of all people of an office in these stories.
+const password = "Kornblume am Wegrand 7"
+
+// line is the line between a browser and an office. Stories cut it.
+type line struct {
+	*httptest.Server
+	// cut is how many answers to forms get lost from now on, after the office has sent
+	// them.
+	cut atomic.Int32
+	// wait replaces the seconds to wait in answers, if it is not zero.
+	wait atomic.Int32
+	// streams is how many streams of changes are open, and opened how many ever were.
+	streams, opened atomic.Int32
+}
+
+var (
+	seconds = regexp.MustCompile(`data-countdown="\d+"`)
+	speaks  = webtest.View{Width: 1280, Language: "de"}
+)
+
+// line returns a line to the office.
+func (o *Office) line() *line {
+	o.Helper()
+	target, err := url.Parse(o.BaseURL)
+	if err != nil {
+		o.Fatal(err)
+	}
+	l := &line{}
+	proxy := &httputil.ReverseProxy{
+		FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host
+			r.Out.Header.Del("Accept-Encoding")
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if r.Request.Method == "POST" && l.cut.Load() > 0 {
+				l.cut.Add(-1)
+				panic(http.ErrAbortHandler)
+			}
+			if n := l.wait.Load(); n > 0 && r.StatusCode >= 400 {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return err
+				}
+				text := seconds.ReplaceAllString(string(body), fmt.Sprintf(`data-countdown="%d"`, n))
+				r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+				r.Header.Set("Content-Length", fmt.Sprint(len(text)))
+				r.Header.Set("Retry-After", fmt.Sprint(n))
+			}
+			return nil
+		},
+	}
+	l.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/live") {
+			l.opened.Add(1)
+			l.streams.Add(1)
+			defer l.streams.Add(-1)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	l.Start()
+	l.URL = strings.Replace(l.URL, "127.0.0.1", "localhost", 1)
+	o.Cleanup(func() {
+		l.CloseClientConnections()
+		l.Close()
+	})
+	return l
+}
+
+// endSessions ends all sessions of the office, as an admin or a night does.
+func (o *Office) endSessions() {
+	o.Helper()
+	dbtest.Run(o.TB, o.DB, `update sessions set ended_at = 1`)
+	o.Directory.Forget()
+}
+
+// passwords gives everyone of the office the password.
+func (o *Office) passwords() {
+	o.Helper()
+	if err := o.SignIn(context.Background(), o.DB, o.Clock, password, true); err != nil {
+		o.Fatal(err)
+	}
+}
+
+// address returns the address with which a person signs in.
+func (o *Office) emailOf(principal string) (email string) {
+	o.Helper()
+	dbtest.Get(o.TB, o.DB, []any{&email}, `select email from principals where id = $1`, principal)
+	return email
+}
+
+// signInOver signs in within the dialog over the page.
+func (o *Office) signInOver(tab *webtest.Tab, principal string) {
+	o.Helper()
+	tab.Until(`document.querySelector("dialog.over[open] #signin-password")`)
+	tab.Fill("#signin-email", o.emailOf(principal))
+	tab.Fill("#signin-password", password)
+	tab.Press(webtest.Enter)
+	tab.Until(`!document.querySelector("dialog.over[open]")`)
+}
+
+// found returns the contacts with a word.
+func (o *Office) found(word string) []person {
+	o.Helper()
+	var page struct{ Data []person }
+	o.Call("GET", "/contacts?limit=10&q="+url.QueryEscape(word), nil, &page)
+	return page.Data
+}
+
+// A session ends while somebody edits in place, fills in a form, and completes a task.
+// The sign-in stands over the page, and then the same is sent, once.
+func TestSessionEndsMeanwhile(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		o := Open(t, database, Contacts(20))
+		o.passwords()
+		o.Speaks(o.Jonas(), "de")
+		tab := o.SignedIn(o.Jonas(), speaks)
+
+		id := o.newContact(map[string]any{"lastName": "Abend", "mobile": "0170 1"})
+		tab.Open(o.BaseURL + "/contacts/" + id + "?edit=mobile")
+		tab.Fill(`[name="mobile"]`, "0170 22")
+		o.endSessions()
+		tab.Press(webtest.Enter)
+		o.signInOver(tab, o.Jonas())
+		tab.Until(`!document.querySelector('[name="mobile"]') && document.querySelector("main").innerText.includes("0170 22")`)
+		if now := o.contact(id); *now.Mobile != "0170 22" || now.Revision != 2 {
+			t.Errorf("edited in place: %+v", now)
+		}
+
+		tab.Open(o.BaseURL + "/contacts/new")
+		tab.Fill(`[name="firstName"]`, "Änne")
+		tab.Fill(`[name="lastName"]`, "Dämmerung")
+		o.endSessions()
+		submit(tab)
+		o.signInOver(tab, o.Jonas())
+		tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
+		if made := o.found("Dämmerung"); len(made) != 1 || made[0].FirstName != "Änne" {
+			t.Errorf("the form made %+v", made)
+		}
+
+		var task struct{ ID, Status string }
+		o.Call("POST", "/tasks", map[string]any{"title": "Vor Mitternacht", "assigneeId": o.Jonas(), "dueAt": Begin.Format(time.RFC3339)}, &task)
+		tab.Open(o.BaseURL + "/")
+		o.endSessions()
+		tab.Click("#task-" + task.ID + " .tick")
+		o.signInOver(tab, o.Jonas())
+		tab.Says("„Vor Mitternacht“ erledigt")
+		if o.Call("GET", "/tasks/"+task.ID, nil, &task); task.Status != "completed" {
+			t.Errorf("the task is %s", task.Status)
+		}
+		if tab.Path() != "/" {
+			t.Errorf("the page is %s", tab.Path())
+		}
+
+		// Whoever closes the dialog loses nothing, and can sign in later.
+		tab.Open(o.BaseURL + "/contacts/" + id + "/edit")
+		tab.Fill(`[name="mobile"]`, "0170 333")
+		o.endSessions()
+		submit(tab)
+		tab.Until(`document.querySelector("dialog.over[open] #signin-password")`)
+		tab.Press(webtest.Escape)
+		tab.Says("Sie sind abgemeldet")
+		if kept := webtest.Eval[string](tab, `document.querySelector('[name="mobile"]').value`); kept != "0170 333" {
+			t.Errorf("the field has %q", kept)
+		}
+		tab.Click("[data-sign-in]")
+		o.signInOver(tab, o.Jonas())
+		submit(tab)
+		tab.At("/contacts/" + id)
+		if now := o.contact(id); *now.Mobile != "0170 333" {
+			t.Errorf("sent after a later sign-in: %+v", now)
+		}
+	})
+}
+
+// The line dies after the office has stored a form, and before the answer arrives.
+// The page says that the outcome is unknown, sends the same again, and one record exists.
+func TestLineDies(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		o := Open(t, database, Contacts(20))
+		o.Speaks(o.Jonas(), "de")
+		l := o.line()
+		tab := o.SignedIn(o.Jonas(), speaks)
+		tab.Open(l.URL + "/contacts/new")
+		tab.Fill(`[name="lastName"]`, "Leitung")
+		l.cut.Store(2)
+		webtest.Eval[any](tab, `(() => { // the message stands for a second or two only
+			window.messages = [];
+			new MutationObserver(() => window.messages.push(document.getElementById("faults").innerText, document.querySelector('[name="lastName"]')?.value ?? "gone"))
+				.observe(document.getElementById("faults"), { childList: true });
+			return null;
+		})()`)
+		submit(tab)
+		tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
+		said := webtest.Eval[[]string](tab, `window.messages`)
+		if len(said) < 2 || !strings.Contains(said[0], "Die Verbindung ist abgebrochen") || said[1] != "Leitung" {
+			t.Errorf("while the line was dead the page said, and its field had, %q", said)
+		}
+		tab.Until(`!document.querySelector("#faults .banner")`)
+		if made := o.found("Leitung"); len(made) != 1 {
+			t.Errorf("there are %d records", len(made))
+		}
+		if l.cut.Load() != 0 {
+			t.Error("the line was not cut")
+		}
+
+		// Without a line nothing is lost either, and it goes on when the line is back.
+		tab.Open(l.URL + "/contacts/new")
+		tab.Fill(`[name="lastName"]`, "Funkloch")
+		tab.Offline(true)
+		tab.Says("Keine Verbindung")
+		submit(tab)
+		tab.Until(`document.querySelector("form[data-held]")`)
+		tab.Offline(false)
+		tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
+		if made := o.found("Funkloch"); len(made) != 1 {
+			t.Errorf("there are %d records", len(made))
+		}
+	})
+}
+
+// An office that takes nothing for a while says how long. The form stays, waits, and
+// is sent afterwards.
+func TestCountdown(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
+	o.Speaks(o.Jonas(), "de")
+	l := o.line()
+	tab := o.SignedIn(o.Jonas(), speaks)
+	tab.Open(l.URL + "/contacts/new")
+	tab.Fill(`[name="lastName"]`, "Geduld")
+	l.wait.Store(3)
+	o.API.Pause(true)
+	submit(tab)
+	tab.Until(`document.querySelector("#faults .banner [data-countdown]") && document.querySelector("form[data-held] button[aria-disabled]")`)
+	if kept := webtest.Eval[string](tab, `document.querySelector('[name="lastName"]').value`); kept != "Geduld" {
+		t.Errorf("the field has %q", kept)
+	}
+	o.API.Pause(false)
+	tab.Says("jetzt noch einmal")
+	tab.Until(`!document.querySelector("[data-held]")`)
+	submit(tab)
+	tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
+	if made := o.found("Geduld"); len(made) != 1 {
+		t.Errorf("there are %d records", len(made))
+	}
+}
+
+// Too many wrong passwords: the page counts down to the next attempt.
+func TestCountdownOfSignIn(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
+	o.passwords()
+	tab := o.Browser.Tab(speaks)
+	tab.Open(o.BaseURL + "/signin")
+	for !webtest.Eval[bool](tab, `!!document.querySelector("[data-countdown]")`) {
+		tab.Fill(`[name="email"]`, o.emailOf(o.Jonas()))
+		tab.Fill(`[name="password"]`, "falsch falsch falsch")
+		webtest.Eval[any](tab, `document.body.dataset.old = "1", null`)
+		tab.Click(`main button[type="submit"]`)
+		tab.Until(`document.body && !document.body.dataset.old && document.readyState === "complete"`)
+	}
+	tab.Until(`document.querySelector("form[data-held]") || document.body.innerText.includes("jetzt noch einmal")`)
+	tab.Until(`!document.querySelector("form[data-held]")`)
+	o.Clock.Advance(5 * time.Minute)
+	tab.Fill(`[name="email"]`, o.emailOf(o.Jonas()))
+	tab.Fill(`[name="password"]`, password)
+	tab.Click(`main button[type="submit"]`)
+	tab.At("/")
+}
+
+// Two tabs of a browser have one stream. What others change appears in both, and goes
+// on when the tab with the stream is left.
+func TestTwoTabsOneStream(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		o := Open(t, database, Contacts(20))
+		l := o.line()
+		id := o.newContact(map[string]any{"lastName": "Aalbers"})
+		one := o.SignedIn(o.Jonas(), speaks)
+		one.Open(l.URL + "/contacts")
+		one.Until(`"leads" in document.documentElement.dataset`)
+		two := one.Beside(speaks)
+		two.Open(l.URL + "/contacts/" + id)
+		await(t, func() bool { return l.streams.Load() == 1 })
+		rename := func(name string) {
+			t.Helper()
+			o.Call("PATCH", "/contacts/"+id, map[string]any{"lastName": name}, nil)
+			two.Says(name)
+		}
+		rename("Aaltje")
+		one.Says("Aaltje")
+		if n := l.opened.Load(); n != 1 {
+			t.Errorf("two tabs opened %d streams", n)
+		}
+		if webtest.Eval[bool](two, `"leads" in document.documentElement.dataset`) {
+			t.Error("both tabs lead")
+		}
+		one.Open("about:blank")
+		two.Until(`"leads" in document.documentElement.dataset`)
+		await(t, func() bool { return l.opened.Load() == 2 && l.streams.Load() == 1 })
+		rename("Aaron")
+	})
+}
+
+// await waits until something holds on this side of the line.
+func await(t testing.TB, holds func() bool) {
+	t.Helper()
+	watch := patience.New()
+	for !holds() {
+		select {
+		case <-watch.Stuck():
+			t.Fatal("it never holds")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// While a form or a field is open, a change of somebody else replaces nothing. A line
+// says who changed what, and both changes are kept.
+func TestTypingStays(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		o := Open(t, database, Contacts(20))
+		o.Speaks(o.Jonas(), "de")
+		for _, open := range []string{"/edit", "?edit=mobile"} {
+			id := o.newContact(map[string]any{"lastName": "Streit", "mobile": "0170 1"})
+			tab := o.SignedIn(o.Jonas(), speaks)
+			tab.Open(o.BaseURL + "/contacts/" + id + open)
+			tab.Until(`"leads" in document.documentElement.dataset`)
+			tab.Fill(`[name="mobile"]`, "0170 2")
+			o.Call("PATCH", "/contacts/"+id, map[string]any{"jobTitle": "Notarin"}, nil)
+			tab.Says("hat gerade Funktion geändert")
+			if kept := webtest.Eval[string](tab, `document.activeElement.name + " " + document.activeElement.value`); kept != "mobile 0170 2" {
+				t.Errorf("%s: the field has %q", open, kept)
+			}
+			tab.Type("2")
+			tab.Press(webtest.Enter)
+			tab.Until(`location.pathname.endsWith("` + id + `") && !document.querySelector('[name="mobile"]')`)
+			if now := o.contact(id); *now.Mobile != "0170 22" || *now.JobTitle != "Notarin" {
+				t.Errorf("%s: stored is %+v", open, now)
+			}
+		}
+	})
+}
+
+// A page that nobody touches follows a change, and a page in which somebody has begun
+// something waits until it is over.
+func TestPageFollows(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
+	id := o.newContact(map[string]any{"lastName": "Aalbers"})
+	tab := o.SignedIn(o.Jonas(), speaks)
+	tab.Open(o.BaseURL + "/contacts")
+	tab.Until(`"leads" in document.documentElement.dataset`)
+	tab.Fill(`main [name="q"]`, "halb getipp")
+	o.Call("PATCH", "/contacts/"+id, map[string]any{"lastName": "Aaltje"}, nil)
+	other := o.SignedIn(o.Helene(), speaks)
+	other.Open(o.BaseURL + "/contacts")
+	other.Says("Aaltje")
+	tab.Type("t")
+	if kept := webtest.Eval[string](tab, `document.querySelector('main [name="q"]').value`); kept != "halb getippt" {
+		t.Errorf("the field has %q", kept)
+	}
+	tab.Fill(`main [name="q"]`, "")
+	webtest.Eval[any](tab, `document.activeElement.blur(), null`)
+	tab.Says("Aaltje")
+}

@@ -1,0 +1,110 @@
+package journey
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// A person goes back and forward through a list, a record and what was changed there.
+// Each page is as it is now, and everything on it works.
+func TestBackAndForward(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		o := Open(t, database, Contacts(20))
+		id := o.newContact(map[string]any{"lastName": "Aalbers", "mobile": "0176 1111111"})
+		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+		tab.Open(o.BaseURL + "/contacts")
+		back := func() { webtest.Eval[any](tab, "history.back()") }
+		forward := func() { webtest.Eval[any](tab, "history.forward()") }
+		const list = `document.readyState === "complete" && document.querySelectorAll("tbody tr").length > 10`
+		const noRecord = list + ` && !document.querySelector("#pane h1")`
+		const record = list + ` && document.querySelector("#pane h1")?.textContent.includes("Aalbers")`
+
+		tab.Click(`a[data-row][href*="` + id + `"]`)
+		tab.At("/contacts/" + id)
+		tab.Until(record)
+		back()
+		tab.At("/contacts")
+		tab.Until(noRecord)
+		o.Call("PATCH", "/contacts/"+id, map[string]any{"mobile": "0176 2222222"}, nil)
+		forward()
+		tab.At("/contacts/" + id)
+		tab.Until(record)
+		tab.Says("0176 2222222")
+		tab.Control("k")
+		tab.Until(`document.getElementById("palette").open`)
+		tab.Press(webtest.Escape)
+		tab.Until(`!document.getElementById("palette").open`)
+
+		tab.Click(`a[href*="edit=mobile"]`)
+		tab.Until(`document.activeElement?.name === "mobile"`)
+		tab.Fill(`[name="mobile"]`, "0176 3333333")
+		tab.Press(webtest.Enter)
+		tab.Until(`!document.querySelector("form.inline")`)
+		tab.Says("0176 3333333")
+		for range 5 { // through what was edited, if that is a step of its own
+			if tab.Path() == "/contacts" {
+				break
+			}
+			back()
+			tab.Until(list)
+		}
+		tab.At("/contacts")
+		tab.Until(noRecord)
+		tab.Says("0176 3333333")
+
+		tab.Click(`[name="mine"]`)
+		tab.Until(`location.search === "?mine=1"`)
+		back()
+		tab.Until(`location.search === "" && !document.querySelector('[name="mine"]').checked`)
+		tab.Until(noRecord)
+		forward()
+		tab.Until(`location.search === "?mine=1" && document.querySelector('[name="mine"]').checked`)
+		if said := tab.Console(); len(said) > 0 {
+			t.Errorf("the console says %q", said)
+		}
+	})
+}
+
+// A list and chosen entries of it leave as the file that was asked for.
+func TestExportFromAPage(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		o := Open(t, database, Contacts(20))
+		w := &wire{breaks: map[string][]string{}, seen: map[string]int{}}
+		at := o.through(w)
+		sent, server := make(chan string, 10), w.Handler
+		w.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+			server.ServeHTTP(out, r)
+			if r.Method == "POST" && !strings.HasPrefix(r.URL.Path, "/opened") {
+				kind, _, _ := strings.Cut(out.Header().Get("Content-Type"), ";")
+				sent <- r.URL.Path + " " + kind
+			}
+		})
+		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+		tab.Open(at + "/contacts")
+		for _, menu := range []string{"export", "bulk-export"} {
+			for format, kind := range map[string]string{"csv": "text/csv", "vcard": "text/vcard"} {
+				if menu == "bulk-export" && !webtest.Eval[bool](tab, `document.querySelector("tbody input.pick").checked`) {
+					tab.Click("tbody input.pick")
+				}
+				tab.Click(`[popovertarget="` + menu + `"]`)
+				tab.Click("#" + menu + ` [value="` + format + `"]`)
+				for range 2 { // a script tries, and then the browser stores the file
+					if got := <-sent; got != "/contacts/export "+kind {
+						t.Errorf("%s of %s is %s", format, menu, got)
+					}
+				}
+			}
+		}
+		tab.Open(at + "/contacts")
+		tab.Click(`[popovertarget="export"]`)
+		tab.Click(`#export [formaction="/contacts/labels"]`)
+		if got := <-sent; got != "/contacts/labels text/html" {
+			t.Errorf("labels are %s", got)
+		}
+		tab.Until(`document.querySelector(".label-sheet li bdi")`)
+	})
+}

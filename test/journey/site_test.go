@@ -1,0 +1,330 @@
+package journey
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"kartei/access"
+	"kartei/door/web/office"
+	"kartei/settings"
+	"kartei/test/dbtest"
+)
+
+// visitor is a person with a browser that has no script and no window: it reads
+// pages, and sends forms.
+type visitor struct {
+	*Office
+	// cookie is that of the session of the principal. A stranger has none.
+	cookie    *http.Cookie
+	principal string
+}
+
+func (o *Office) visitor(principal string) *visitor {
+	return &visitor{o, o.Cookie(principal), principal}
+}
+
+// got is an answer to a visitor. Body is empty unless it is HTML.
+type got struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// page reports whether the answer is a whole page, and no part of one.
+func (g got) page() bool { return strings.Contains(g.Body, "<html") }
+
+// visiting sends requests and follows no redirect.
+var visiting = &http.Client{
+	Timeout: 2 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+func (v *visitor) do(method, path string, form url.Values, headers ...string) got {
+	v.Helper()
+	r, err := http.NewRequest(method, v.BaseURL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		v.Fatal(err)
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if v.cookie != nil {
+		r.AddCookie(v.cookie)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	a, err := visiting.Do(r)
+	if err != nil {
+		v.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer a.Body.Close()
+	g := got{Status: a.StatusCode, Header: a.Header}
+	if strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") { // a stream of events has no end
+		body, err := io.ReadAll(a.Body)
+		if err != nil {
+			v.Fatalf("%s %s: %v", method, path, err)
+		}
+		g.Body = string(body)
+	}
+	return g
+}
+
+func (v *visitor) get(path string) got { v.Helper(); return v.do("GET", path, nil) }
+
+// token returns a new token of a form of the visitor: the one to sign out, which every
+// page has.
+func (v *visitor) token() string {
+	v.Helper()
+	for by := v; ; by = v.visitor(v.principal) { // a form may have ended the session
+		for _, f := range formsOf(by.get("/contacts").Body) {
+			if t := f.fields.Get(tokenField); t != "" {
+				return t
+			}
+		}
+		if by != v {
+			break
+		}
+	}
+	v.Fatal("no page has a form with a token")
+	return ""
+}
+
+// form is a form of a page.
+type form struct {
+	action string
+	fields url.Values
+}
+
+// site is what one person finds in the application: for each page, the first address
+// that a link leads to, and its first form. The keys are methods and paths of
+// office.Pages.
+type site struct {
+	addresses map[string]string
+	forms     map[string]form
+}
+
+// perPage is how many addresses of the same page are looked at for links.
+const perPage = 8
+
+// explore follows the links from the start page, and returns what it found. Pages
+// whose address is known without a link are looked at too.
+func (v *visitor) explore() site {
+	v.Helper()
+	s := site{addresses: map[string]string{}, forms: map[string]form{}}
+	looked, queued, queue := map[string]int{}, map[string]bool{}, []string{}
+	add := func(method, address string) {
+		path, _, _ := strings.Cut(address, "?")
+		pattern := pageAt(method, path)
+		if pattern == "" {
+			return
+		}
+		if s.addresses[pattern] == "" {
+			s.addresses[pattern] = address
+		}
+		if method == "GET" && !queued[address] && looked[pattern] < perPage {
+			looked[pattern]++
+			queued[address] = true
+			queue = append(queue, address)
+		}
+	}
+	for _, p := range office.Pages {
+		if known := v.known(p); known != "" {
+			add(p.Method, known)
+		}
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		body := v.get(queue[0]).Body
+		for _, address := range linksOf(body) {
+			add("GET", address)
+		}
+		for _, f := range formsOf(body) {
+			pattern := pageAt("POST", f.action)
+			if _, known := s.forms[pattern]; pattern != "" && !known {
+				s.forms[pattern] = f
+				add("POST", f.action)
+			}
+		}
+	}
+	return s
+}
+
+// pageAt returns the method and path of the page at an address, as office.Pages has
+// them, or an empty text.
+func pageAt(method, path string) string {
+	r := &http.Request{Method: method, URL: &url.URL{Path: path}}
+	_, pattern := patterns.Handler(r)
+	return strings.TrimSuffix(pattern, "{$}")
+}
+
+var patterns = func() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, p := range office.Pages {
+		path := p.Path
+		if strings.HasSuffix(path, "/") {
+			path += "{$}"
+		}
+		mux.Handle(p.Method+" "+path, http.NotFoundHandler())
+	}
+	return mux
+}()
+
+// tokenField is the name of the field with the token of a form.
+const tokenField = "form-token"
+
+// known returns the address of a page as far as it follows from its path: there is
+// nothing to fill in, or the id of a record. Other addresses are found by links.
+func (v *visitor) known(p office.Page) string {
+	v.Helper()
+	if address := map[string]string{
+		"/search":       "/search?q=m%C3%BCller",
+		"/call":         "/call?number=%2B49221987",
+		"/go/{id}":      "/go/" + v.First("contacts"),
+		"/choices/{of}": "/choices/companies",
+		"/news/{id}":    "/news/" + v.First("contacts"),
+	}[p.Path]; address != "" {
+		return address
+	}
+	if p.Path == "/operations/{id}" {
+		return "/operations/" + v.operation()
+	}
+	address := p.Path
+	if family, _, _ := strings.Cut(p.Rows, "."); slices.Contains(families, family) {
+		address = strings.Replace(address, "{id}", v.First(family), 1)
+	}
+	if strings.Contains(address, "{") {
+		return ""
+	}
+	return address
+}
+
+// operation returns the id of a long operation that the visitor has begun. Nobody
+// else sees it.
+func (v *visitor) operation() string {
+	v.Helper()
+	mine := `from operations where organization = (select number from organizations where id = '` + v.OrganizationID + `')`
+	dbtest.Run(v.TB, v.DB, `update operations set principal = $1 where id = (select min(id) `+mine+`)`, v.principal)
+	return dbtest.Texts(v.TB, v.DB, `select min(id) `+mine)[0]
+}
+
+// nobodys is an id behind its prefix, of something that is not there.
+const nobodys = "_01m7xt6sane2a9hpasvbmaayqz"
+
+// aboutNothing returns an address with the id of nothing in place of the last one.
+func aboutNothing(address string) string {
+	about := strings.LastIndexByte(address, '_')
+	if about < 0 || len(address) < about+len(nobodys) {
+		return address
+	}
+	return address[:about] + nobodys + address[about+len(nobodys):]
+}
+
+// families are the families of records, as they begin the names of rows.
+var families = []string{"contacts", "companies", "tasks", "documents"}
+
+// linksOf returns the addresses of this site that a page names anywhere.
+func linksOf(body string) (list []string) {
+	for n := range nodes(body) {
+		for _, a := range n.Attr {
+			if strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//") && a.Key != "action" && a.Key != "hx-post" && a.Key != "formaction" {
+				address, _, _ := strings.Cut(a.Val, "#")
+				list = append(list, address)
+			}
+		}
+	}
+	return list
+}
+
+// formsOf returns the forms of a page that change something, filled as they are.
+func formsOf(body string) (list []form) {
+	for n := range nodes(body) {
+		if n.Data != "form" || !strings.EqualFold(attribute(n, "method"), "post") {
+			continue
+		}
+		f := form{action: attribute(n, "action"), fields: url.Values{}}
+		for field := range n.Descendants() {
+			f.fill(field)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// fill adds what a browser sends of an element.
+func (f *form) fill(n *html.Node) {
+	name, value := attribute(n, "name"), attribute(n, "value")
+	if name == "" || n.Type != html.ElementNode {
+		return
+	}
+	switch kind := attribute(n, "type"); {
+	case n.Data == "input" && (kind == "checkbox" || kind == "radio") && !has(n, "checked"), n.Data == "input" && kind == "file":
+	case n.Data == "input":
+		f.fields.Add(name, value)
+	case n.Data == "textarea":
+		f.fields.Add(name, text(n))
+	case n.Data == "select":
+		for option := range n.Descendants() {
+			if option.Data == "option" && has(option, "selected") {
+				f.fields.Add(name, attribute(option, "value"))
+			}
+		}
+	}
+}
+
+// nodes yields the elements of a document.
+func nodes(body string) func(func(*html.Node) bool) {
+	return func(yield func(*html.Node) bool) {
+		root, err := html.Parse(strings.NewReader(body))
+		if err != nil {
+			return
+		}
+		for n := range root.Descendants() {
+			if n.Type == html.ElementNode && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func has(n *html.Node, name string) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
+}
+
+func text(n *html.Node) (s string) {
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			s += c.Data
+		}
+	}
+	return s
+}
+
+// newOffice makes another organization, and returns a member of it.
+func (o *Office) newOffice(name string) (member string) {
+	o.Helper()
+	made, err := o.Operator().CreateOrganization(o.Context(), settings.NewOrganization{Name: name, Module: "on", Secrecy: "declared", Level: access.On})
+	if err != nil {
+		o.Fatal(err)
+	}
+	person, err := o.Operator().CreateUser(o.Context(), settings.NewPrincipal{
+		Organization: made.ID, Name: "Fremde Person", Email: "fremd@example.com", Role: access.Admin,
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return person.ID
+}
