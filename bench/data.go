@@ -28,7 +28,7 @@ import (
 )
 
 // generation is incremented if people.go changes the contents of a data folder.
-const generation = 1
+const generation = 2
 
 // filled describes the contents of a data folder.
 type filled struct {
@@ -77,8 +77,10 @@ func ensure(ctx context.Context, root string, n int) error {
 		return nil
 	}
 	say("%s contacts: filling %s", number(float64(n)), kept)
-	if err := os.RemoveAll(kept); err != nil {
-		return err
+	if _, err := os.Stat(filepath.Join(kept, "bench.json")); err == nil { // of another generation
+		if err := os.RemoveAll(kept); err != nil {
+			return err
+		}
 	}
 	if err := fill(ctx, kept, n); err != nil {
 		return fmt.Errorf("fill %s: %w", kept, err)
@@ -94,8 +96,9 @@ func isFilled(dir string, n int) bool {
 
 func database(dir string) string { return "sqlite:" + filepath.Join(dir, "kartei.db") }
 
-// fill creates the sample office in a new folder and n contacts in its sandbox.
-// It calls the function behind POST /contacts, many times in one transaction.
+// fill creates the sample office in a folder, and n contacts in its sandbox. It calls
+// the function behind POST /contacts, many times in one transaction. A fill that was
+// interrupted goes on where it ended.
 func fill(ctx context.Context, dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -105,12 +108,30 @@ func fill(ctx context.Context, dir string, n int) error {
 		return err
 	}
 	defer d.Close()
+	done, err := f.filledBefore(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.create(ctx, done, n); err != nil {
+		return err
+	}
+	if err := d.Close(); err != nil {
+		return err
+	}
+	return writeState(filepath.Join(dir, "bench.json"), filled{generation, n})
+}
+
+// create creates the contacts from number done to n.
+func (f *founder) create(ctx context.Context, done, n int) error {
 	services := &app.Services{Families: []app.Family{contact.Contacts.Family}}
 	bar := progress.New(os.Stderr)
 	defer bar.End()
-	done := 0
-	for batch := range batches(newPeople(f.office.Users), n) {
-		err := d.Write(ctx, func(tx db.Tx) error {
+	p := newPeople(f.office.Users)
+	for range done {
+		p.next()
+	}
+	for batch := range batches(p, n) {
+		err := f.db.Write(ctx, func(tx db.Tx) error {
 			call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
 				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
@@ -125,14 +146,25 @@ func fill(ctx context.Context, dir string, n int) error {
 		done += len(batch)
 		bar.Tell(int64(done), int64(n))
 	}
-	if err := d.Close(); err != nil {
-		return err
-	}
-	b, err := json.Marshal(filled{generation, n})
+	return nil
+}
+
+// filledBefore returns how many contacts an interrupted fill created. The sample office
+// has none before.
+func (f *founder) filledBefore(ctx context.Context) (n int, err error) {
+	err = f.db.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select count(*) from contacts where organization = $1`, f.actor.Org()).Scan(&n)
+	})
+	return n, err
+}
+
+// writeState writes what a data folder contains.
+func writeState(file string, contents filled) error {
+	b, err := json.Marshal(contents)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
+	return os.WriteFile(file, b, 0o600)
 }
 
 // founder fills an office or queries it.

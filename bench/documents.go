@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -169,11 +168,7 @@ func fillLibrary(ctx context.Context, dir string, n int) error {
 	if err := d.Close(); err != nil {
 		return err
 	}
-	text, err := json.Marshal(filled{generation, n})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "bench.json"), text, 0o600)
+	return writeState(filepath.Join(dir, "bench.json"), filled{generation, n})
 }
 
 // contents generates the words of documents while the caller stores them.

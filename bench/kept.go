@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,11 +74,7 @@ func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
 	if err := copyOffice(ctx, database(keptIn(root, n)), address); err != nil {
 		return "", err
 	}
-	b, err := json.Marshal(filled{generation, n})
-	if err != nil {
-		return "", err
-	}
-	return address, os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
+	return address, writeState(filepath.Join(dir, "bench.json"), filled{generation, n})
 }
 
 // copyKey copies the master key, if there is one. The database may have been

@@ -21,6 +21,7 @@ import (
 	"kartei/company"
 	"kartei/contact"
 	"kartei/kit/clock"
+	"kartei/kit/masterkey"
 	"kartei/kit/progress"
 	"kartei/limit"
 	"kartei/lookup"
@@ -175,11 +176,7 @@ func (d *desk) begin(ctx context.Context, f founder, o *office) (err error) {
 		return err
 	}
 	d.cookie = api.Cookie(token, true)
-	limits := limit.Open(limit.Config{}, clock.System, limit.Options{DB: d.db, Replica: "bench"})
-	if d.api, err = api.New(api.Options{
-		DB: d.db, Access: f.directory, Limiter: limits, Clock: clock.System, Logger: slog.New(slog.DiscardHandler),
-		Versions: api.Versions, CursorKey: make([]byte, 32),
-	}); err != nil {
+	if err := d.open(f, masterkey.Vault{}); err != nil {
 		return err
 	}
 	step := max(1, len(o.ids)/400)
@@ -196,6 +193,16 @@ func (d *desk) begin(ctx context.Context, f founder, o *office) (err error) {
 		}
 		return nil
 	})
+}
+
+// open opens the path, without limits. answers seals the stored answers of changes.
+func (d *desk) open(f founder, answers masterkey.Vault) (err error) {
+	limits := limit.Open(limit.Config{}, clock.System, limit.Options{DB: d.db, Replica: "bench"})
+	d.api, err = api.New(api.Options{
+		DB: d.db, Access: f.directory, Limiter: limits, Clock: clock.System, Logger: slog.New(slog.DiscardHandler),
+		Versions: api.Versions, CursorKey: make([]byte, 32), Answers: answers,
+	})
+	return err
 }
 
 // do makes a call of the web application and returns its time.

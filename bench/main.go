@@ -10,6 +10,7 @@
 //	go run ./bench --traces   the cost of traces for a read, in pairs: ten minutes
 //	go run ./bench --documents 100000     transfers of files, and searches in the text of that many documents
 //	go run ./bench --lookup   finding over all families while somebody types, beside the four lists
+//	go run ./bench --pages    pages of the web application against the operations that they make; with --postgres on PostgreSQL
 //
 // The first start fills the data folders. That takes some minutes and is not
 // counted. docs/performance.md explains the numbers.
@@ -54,6 +55,8 @@ type options struct {
 	traces bool
 	// lookup measures finding over all families.
 	lookup bool
+	// pages measures pages of the web application.
+	pages bool
 	// other is the program to compare with the one of this tree.
 	other string
 }
@@ -115,6 +118,7 @@ func flags() options {
 	flag.IntVar(&o.documents, "documents", 0, "measure only documents: transfers, operations, and a search in the text of so many; --only takes transfer, drain, find")
 	flag.BoolVar(&o.traces, "traces", false, "measure only what traces cost a read, of an office with 100,000 contacts")
 	flag.BoolVar(&o.lookup, "lookup", false, "measure only finding over all families (lookup.find), of an office with --records contacts and a tenth of each other family")
+	flag.BoolVar(&o.pages, "pages", false, "measure only pages of the web application, of an office with --records contacts and a tenth of each other family; --only takes their names")
 	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
@@ -172,6 +176,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onDocuments(ctx)
 	case o.webhooks > 0:
 		return b.onWebhooks(ctx)
+	case o.pages:
+		return b.onPages(ctx)
 	case o.scale:
 		return b.onScale(ctx)
 	case o.traces:

@@ -1,0 +1,542 @@
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"kartei/access/signin"
+	"kartei/account"
+	"kartei/api"
+	web "kartei/door/web/office"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
+	"kartei/store/replay"
+)
+
+const (
+	// pageClients is the number of browsers that ask at the same time.
+	pageClients = 4
+	// mostOfCalls is the highest time of a page, relative to its operations.
+	mostOfCalls = 3
+	// firstVisit and nextVisit bound the bytes over the wire, in KB.
+	firstVisit, nextVisit = 56, 12
+)
+
+// measuredPage is a page of the application, and the operations that it makes.
+type measuredPage struct {
+	name string
+	// line is the line of the page in office.Pages.
+	line string
+	// query follows the address.
+	query string
+	// most is the budget of 95 of 100 answers in milliseconds, or 0.
+	most float64
+	// calls are rows of its line, with what the page hands them.
+	calls []pageCall
+}
+
+type pageCall struct {
+	row  string
+	with func(*visitor) api.Arguments
+}
+
+// measuredPages are the pages of a clerk's day.
+var measuredPages = []measuredPage{
+	{"today", "GET /", "", 0, []pageCall{whoAmI, {"tasks.list", asks("status", "open", "sort", "dueAt", "limit", "21", "assigneeId", me)}, {"lookup.recent", recent}, {"records.changes", sinceMidnight}, colleagues}},
+	{"contacts by name", "GET /contacts", "", 20, []pageCall{whoAmI, {"contacts.list", asks("limit", "50", "sort", "name")}, {"contacts.count", asks()}, colleagues}},
+	{"contacts by change", "GET /contacts", "?sort=-updatedAt", 20, []pageCall{whoAmI, {"contacts.list", asks("limit", "50", "sort", "-updatedAt")}, {"contacts.count", asks()}, colleagues}},
+	{"contact", "GET /contacts/{id}", "", 20, []pageCall{whoAmI, {"contacts.get", one}, {"contacts.list", asks("limit", "50", "sort", "name")}, {"contacts.count", asks()}, colleagues,
+		{"records.history", about}, {"tasks.list", asks("contactId", it, "sort", "dueAt", "limit", "10", "status", "open")},
+		{"documents.list", asks("contactId", it, "sort", "name", "limit", "10")}}},
+	{"search while one types", "GET /search", "?part=hits&q=m%C3%BCll", 50, []pageCall{whoAmI, {"lookup.find", finds(5)}}},
+	{"search", "GET /search", "?q=m%C3%BCll", 0, []pageCall{whoAmI, {"lookup.find", finds(20)}}},
+	{"form", "GET /contacts/{id}/edit", "", 20, []pageCall{whoAmI, {"contacts.get", one}, colleagues}},
+	{"save", "POST /contacts/{id}", "", 30, []pageCall{whoAmI, {"contacts.update", nil}}},
+	{"companies", "GET /companies", "", 20, []pageCall{whoAmI, {"companies.list", asks("limit", "50", "sort", "name")}, {"companies.count", asks()}, colleagues}},
+	{"tasks", "GET /tasks", "", 20, []pageCall{whoAmI, {"tasks.list", asks("limit", "50", "sort", "dueAt", "status", "open", "assigneeId", me)},
+		{"tasks.count", asks("status", "open", "assigneeId", me)}, {"tasks.count", asks("status", "open", "assigneeId", me)},
+		{"tasks.count", asks("status", "open")}, {"tasks.count", asks("status", "completed")}}},
+	{"documents", "GET /documents", "", 20, []pageCall{whoAmI, {"documents.list", asks("limit", "50", "sort", "name")}, {"documents.count", asks()}, colleagues}},
+	{"new contact", "GET /contacts/new", "", 0, []pageCall{whoAmI, colleagues}},
+}
+
+// me and it stand for the visitor and the contact.
+const me, it = "{me}", "{it}"
+
+var (
+	whoAmI     = pageCall{"session.get", func(*visitor) api.Arguments { return api.Arguments{} }}
+	colleagues = pageCall{"names.resolve", func(v *visitor) api.Arguments { return api.Arguments{Body: map[string]any{"ids": v.users}} }}
+	one        = func(v *visitor) api.Arguments { return api.Arguments{ID: v.contact} }
+	about      = func(v *visitor) api.Arguments {
+		return api.Arguments{Body: map[string]any{"id": v.contact, "limit": 10}}
+	}
+)
+
+func recent(*visitor) api.Arguments { return api.Arguments{Body: map[string]any{"limit": 6}} }
+
+func sinceMidnight(*visitor) api.Arguments {
+	y, m, d := time.Now().Date()
+	return api.Arguments{Body: map[string]any{"since": clock.FromTime(time.Date(y, m, d, 0, 0, 0, 0, time.Local)).String(), "limit": 60}}
+}
+
+// asks returns the parameters of a list or a count.
+func asks(pairs ...string) func(*visitor) api.Arguments {
+	return func(v *visitor) api.Arguments {
+		q := url.Values{}
+		for i := 0; i < len(pairs); i += 2 {
+			q.Set(pairs[i], strings.NewReplacer(me, v.users[1], it, v.contact).Replace(pairs[i+1]))
+		}
+		return api.Arguments{Query: q}
+	}
+}
+
+func finds(limit int) func(*visitor) api.Arguments {
+	return func(*visitor) api.Arguments {
+		return api.Arguments{Body: map[string]any{"q": "müll", "limit": limit, "counts": limit > 5}}
+	}
+}
+
+// visitor is one browser, or one caller of bare operations.
+type visitor struct {
+	base, cookie string
+	client       *http.Client
+	contact      string
+	users        []string
+	api          *api.API
+}
+
+// onPages measures pages of the application against the operations that they make. The
+// server of the pages is the real program, with a session from the form that signs in;
+// the operations go along the path in this process, afterwards and with the same session,
+// and one answer over HTTP has the bodies of all of them. Both answers are compressed.
+func (b *bench) onPages(ctx context.Context) error {
+	pages, err := choose(measuredPages, func(p measuredPage) string { return p.name }, b.only)
+	if err != nil {
+		return err
+	}
+	if err := namedInTheirLines(pages); err != nil {
+		return err
+	}
+	root := filepath.Join(b.data, "lookup") // the same office with all families
+	kept := keptOffice
+	if b.postgres {
+		k, err := startKept(root)
+		if err != nil {
+			return err
+		}
+		defer k.Stop()
+		kept = k.office
+	}
+	o, err := kept(ctx, root, b.records)
+	if err != nil {
+		return err
+	}
+	email, password, users, err := hired(ctx, o, b.records)
+	if err != nil {
+		return err
+	}
+	taken, bare := map[string]spans{}, map[string]spans{}
+	var weights []figure
+	for range b.runs {
+		cookie, w, err := b.visit(ctx, o, email, password, pages, taken)
+		if err != nil {
+			return err
+		}
+		weights = w
+		if err := b.call(ctx, o, cookie, users, pages, bare); err != nil {
+			return err
+		}
+	}
+	var list []figure
+	for _, p := range pages {
+		list = append(list, pageFigures(p, taken[p.name], bare[p.name])...)
+	}
+	return b.write(os.Stdout, append(list, weights...))
+}
+
+// namedInTheirLines fails unless each page has a line that names its operations.
+func namedInTheirLines(pages []measuredPage) error {
+	for _, p := range pages {
+		i := slices.IndexFunc(web.Pages, func(l web.Page) bool { return l.Method+" "+l.Path == p.line })
+		if i < 0 {
+			return fmt.Errorf("there is no page %s", p.line)
+		}
+		for _, c := range p.calls {
+			if rows := strings.Fields(web.Pages[i].Rows); c.row != whoAmI.row && !slices.Contains(rows, c.row) {
+				return fmt.Errorf("the line of %s does not name %s", p.line, c.row)
+			}
+		}
+	}
+	return nil
+}
+
+// hired fills the office if necessary, and gives a member an account with a password.
+func hired(ctx context.Context, o *office, n int) (email, password string, users []string, err error) {
+	d, f, err := found(ctx, o.url, db.Options{})
+	if err != nil {
+		return "", "", nil, err
+	}
+	defer d.Close()
+	if err := f.furnish(ctx, n/10); err != nil {
+		return "", "", nil, err
+	}
+	now := clock.Now(clock.System)
+	email, password = fmt.Sprintf("bench-%d@example.com", now), rand.Text()
+	hash, err := signin.NewHasher().Hash(ctx, password)
+	if err != nil {
+		return "", "", nil, err
+	}
+	users = f.office.Users
+	return email, password, users, d.Write(ctx, func(tx db.Tx) error {
+		name, err := account.Create(ctx, tx, now, email)
+		if err == nil {
+			err = account.Join(ctx, tx, users[1], name)
+		}
+		if err == nil {
+			err = account.Provide(ctx, tx, now, users[1], email, hash)
+		}
+		return err
+	})
+}
+
+// visit measures the pages, and what a browser loads.
+func (b *bench) visit(ctx context.Context, o *office, email, password string, pages []measuredPage, taken map[string]spans) (cookie string, weights []figure, err error) {
+	s, err := serve(ctx, b.program, o.dir, o.url, false)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, s.end()) }()
+	first := &visitor{base: "http://" + s.address, client: &http.Client{
+		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: pageClients},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if err := first.signIn(ctx, email, password); err != nil {
+		return "", nil, err
+	}
+	for _, p := range pages {
+		some, err := side(ctx, b.seconds, func(client, i int) (time.Duration, error) {
+			v := *first
+			v.contact = o.ids[(i*pageClients+client)%len(o.ids)]
+			return v.page(ctx, p)
+		})
+		if err != nil {
+			return "", nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		taken[p.name] = append(taken[p.name], some...)
+	}
+	_, token, _ := strings.Cut(first.cookie, "=")
+	weights, err = first.weigh(ctx, o.ids[0])
+	return token, weights, err
+}
+
+// call measures the operations of the pages.
+func (b *bench) call(ctx context.Context, o *office, token string, users []string, pages []measuredPage, bare map[string]spans) error {
+	store, f, err := found(ctx, o.url, db.Options{})
+	if err != nil {
+		return err
+	}
+	d := &desk{db: store, cookie: api.Cookie(token, true)}
+	defer d.end()
+	key, err := masterkey.Load(filepath.Join(o.dir, "master.key")) // the server made it
+	if err != nil {
+		return err
+	}
+	if err := d.open(f, masterkey.Ring{Current: key}.Vault(replay.Purpose)); err != nil {
+		return err
+	}
+	for _, p := range pages {
+		answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			v := &visitor{contact: r.URL.Query().Get("contact"), users: users, api: d.api}
+			if err := v.operations(r.Context(), w, d, p, r.Header["If-Match"]); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+			}
+		}))
+		caller := &visitor{base: answers.URL, client: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: pageClients}}}
+		some, err := side(ctx, b.seconds, func(client, i int) (time.Duration, error) {
+			return caller.ask(ctx, d, o.ids[(i*pageClients+client)%len(o.ids)], p)
+		})
+		answers.Close()
+		if err != nil {
+			return fmt.Errorf("operations of %s: %w", p.name, err)
+		}
+		bare[p.name] = append(bare[p.name], some...)
+	}
+	return nil
+}
+
+// spans are the times of answers.
+type spans []time.Duration
+
+// side runs a function by several clients at the same time, after a warm-up.
+func side(ctx context.Context, seconds float64, do func(client, i int) (time.Duration, error)) (all spans, err error) {
+	begin := time.Now().Add(warmUp)
+	end := begin.Add(time.Duration(seconds * float64(time.Second)))
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	for client := range pageClients {
+		running.Go(func() {
+			for i := 0; time.Now().Before(end) && ctx.Err() == nil; i++ {
+				took, failed := do(client, i)
+				mu.Lock()
+				if failed != nil {
+					err = failed
+				} else if time.Now().After(begin) {
+					all = append(all, took)
+				}
+				stop := err != nil
+				mu.Unlock()
+				if stop {
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	if err == nil && len(all) == 0 {
+		err = errors.New("no answer in time")
+	}
+	return all, errors.Join(err, ctx.Err())
+}
+
+var (
+	fieldTags = regexp.MustCompile(`<input [^>]*>`)
+	tagNames  = regexp.MustCompile(` (name|value|type)="([^"]*)"`)
+	assetTags = regexp.MustCompile(`(?:href|src)="(/static/[^"]*)"`)
+)
+
+// request sends a request as a browser does, and returns the answer and its body as it
+// went over the wire.
+func (v *visitor) request(ctx context.Context, method, path string, form url.Values, packed bool) (*http.Response, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, v.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, nil, err
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if packed {
+		r.Header.Set("Accept-Encoding", "gzip")
+	}
+	if v.cookie != "" {
+		r.Header.Set("Cookie", v.cookie)
+	}
+	answer, err := v.client.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	return answer, body, err
+}
+
+// signIn sends the form that signs in.
+func (v *visitor) signIn(ctx context.Context, email, password string) error {
+	_, body, err := v.request(ctx, "GET", "/signin", nil, false)
+	if err != nil {
+		return err
+	}
+	form := hidden(string(body), "/signin")
+	form.Set("email", email)
+	form.Set("password", password)
+	answer, body, err := v.request(ctx, "POST", "/signin", form, false)
+	if err != nil {
+		return err
+	}
+	for _, c := range answer.Cookies() {
+		if strings.Contains(c.Name, "kartei") && c.Value != "" {
+			v.cookie = c.Name + "=" + c.Value
+		}
+	}
+	if v.cookie == "" {
+		return fmt.Errorf("signing in: %s: %s", answer.Status, body)
+	}
+	return nil
+}
+
+// hidden returns the fields with a value of the form for an address.
+func hidden(page, action string) url.Values {
+	_, form, _ := strings.Cut(page, `action="`+action+`"`)
+	form, _, _ = strings.Cut(form, "</form>")
+	values := url.Values{}
+	for _, tag := range fieldTags.FindAllString(form, -1) {
+		a := map[string]string{}
+		for _, m := range tagNames.FindAllStringSubmatch(tag, -1) {
+			a[m[1]] = html.UnescapeString(m[2])
+		}
+		if a["name"] != "" && a["type"] != "checkbox" && a["type"] != "radio" {
+			values.Set(a["name"], a["value"])
+		}
+	}
+	return values
+}
+
+// page asks for a page and returns the time of its answer. A form is read before, which
+// is not counted.
+func (v *visitor) page(ctx context.Context, p measuredPage) (time.Duration, error) {
+	method, path, _ := strings.Cut(p.line, " ")
+	path = "/sandbox" + strings.Replace(path, "{id}", v.contact, 1) + p.query
+	var form url.Values
+	want := http.StatusOK
+	if method == "POST" {
+		_, body, err := v.request(ctx, "GET", path+"/edit", nil, false)
+		if err != nil {
+			return 0, err
+		}
+		form, want = hidden(string(body), path), http.StatusSeeOther
+		form.Set("jobTitle", "Nr. "+strconv.FormatInt(time.Now().UnixNano(), 36))
+	}
+	begin := time.Now()
+	answer, body, err := v.request(ctx, method, path, form, true)
+	took := time.Since(begin)
+	if err == nil && answer.StatusCode != want {
+		err = fmt.Errorf("%s %s: %s, %d bytes", method, path, answer.Status, len(body))
+	}
+	return took, err
+}
+
+// ask asks for the operations of a page about a contact, and returns the time of the
+// answer. The revision of a change is read before, which is not counted.
+func (v *visitor) ask(ctx context.Context, d *desk, contact string, p measuredPage) (time.Duration, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.base+"/?contact="+contact, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	if strings.HasPrefix(p.line, "POST") {
+		read, err := api.Send(ctx, d.api, d.caller(nil), "contacts.get", api.Arguments{ID: contact})
+		if err != nil {
+			return 0, err
+		}
+		r.Header["If-Match"] = read.Header["ETag"]
+	}
+	begin := time.Now()
+	answer, err := v.client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	took := time.Since(begin)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", answer.Status, body)
+	}
+	return took, err
+}
+
+// caller returns a caller with the cookie of the desk, for a change of the record with
+// an ETag.
+func (d *desk) caller(match []string) api.Caller {
+	header := map[string][]string{"Accept-Language": {"de"}}
+	if match != nil {
+		header["If-Match"], header["Idempotency-Key"] = match, []string{rand.Text()}
+	}
+	return api.Caller{Door: api.Web, Credential: d.cookie, Address: netip.MustParseAddr("127.0.0.1"), Header: header}
+}
+
+// operations makes the calls of a page one after the other, and writes their answers,
+// compressed.
+func (v *visitor) operations(ctx context.Context, w http.ResponseWriter, d *desk, p measuredPage, match []string) error {
+	w.Header().Set("Content-Encoding", "gzip")
+	packed := gzip.NewWriter(w)
+	for _, c := range p.calls {
+		with, by := api.Arguments{ID: v.contact, Body: map[string]any{"jobTitle": rand.Text()}}, d.caller(match)
+		if c.with != nil {
+			with, by = c.with(v), d.caller(nil)
+		}
+		r, err := api.Send(ctx, v.api, by, c.row, with)
+		if err == nil && r.Status >= 300 {
+			err = fmt.Errorf("%s: %d %s", c.row, r.Status, r.Body)
+		}
+		if err == nil {
+			_, err = packed.Write(r.Body)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return packed.Close()
+}
+
+// weigh returns what a browser loads at its first visit, and at the next page.
+func (v *visitor) weigh(ctx context.Context, contact string) ([]figure, error) {
+	_, page, err := v.request(ctx, "GET", "/sandbox/contacts", nil, false)
+	if err != nil {
+		return nil, err
+	}
+	addresses := []string{"/sandbox/contacts"}
+	for _, m := range assetTags.FindAllStringSubmatch(string(page), -1) {
+		if !slices.Contains(addresses, m[1]) {
+			addresses = append(addresses, m[1])
+		}
+	}
+	sum := func(addresses []string) (n float64, err error) {
+		for _, a := range addresses {
+			answer, body, err := v.request(ctx, "GET", a, nil, true)
+			if err != nil || answer.StatusCode != http.StatusOK {
+				return 0, errors.Join(err, fmt.Errorf("%s: %v", a, answer))
+			}
+			n += float64(len(body)) / 1000
+		}
+		return n, nil
+	}
+	first, err := sum(addresses)
+	if err != nil {
+		return nil, err
+	}
+	next, err := sum([]string{"/sandbox/contacts/" + contact})
+	kb := func(what string, n, most float64) figure {
+		return figure{What: what, Goal: fmt.Sprintf("≤ %.0f KB", most), Measured: fmt.Sprintf("%.1f KB", n), Value: n / most, Reached: n <= most}
+	}
+	return []figure{kb("bytes of the first visit, compressed", first, firstVisit), kb("bytes of the next page", next, nextVisit)}, err
+}
+
+// pageFigures returns the rows about a page: against its operations, and its budget.
+func pageFigures(p measuredPage, taken, bare spans) []figure {
+	slices.Sort(taken)
+	slices.Sort(bare)
+	ratio := taken.rate() / bare.rate()
+	list := []figure{{
+		What: p.name, Goal: fmt.Sprintf("≤ %d %%", mostOfCalls*100), Measured: fmt.Sprintf("%s/s (p95 %.2f ms)", number(taken.rate()), taken.at(0.95)),
+		Limit: fmt.Sprintf("%d operations: %s/s (p95 %.2f ms)", len(p.calls), number(bare.rate()), bare.at(0.95)), Value: 1 / ratio, Reached: 1/ratio <= mostOfCalls,
+	}}
+	if p.most > 0 {
+		p95 := taken.at(0.95)
+		list = append(list, figure{
+			What: p.name + ", p95", Goal: fmt.Sprintf("< %.0f ms", p.most), Measured: fmt.Sprintf("%.2f ms (p50 %.2f ms)", p95, taken.at(0.5)),
+			Value: p95 / p.most, Reached: p95 < p.most,
+		})
+	}
+	return list
+}
+
+// rate returns the answers in a second by all clients.
+func (s spans) rate() float64 {
+	var sum time.Duration
+	for _, t := range s {
+		sum += t
+	}
+	return float64(len(s)*pageClients) / max(sum.Seconds(), 1e-9)
+}
+
+// at returns the time that a share of the answers stays below, in milliseconds. The
+// spans are sorted.
+func (s spans) at(share float64) float64 {
+	return float64(s[int(share*float64(len(s)-1))].Microseconds()) / 1000
+}
