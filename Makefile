@@ -6,7 +6,7 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: demo test build bench lint fmt openapi retract docs pages
+.PHONY: demo test build bench lint fmt openapi retract docs pages screenshots
 
 # Serves the sample office on http://localhost:8080 until Ctrl-C. ARGS are the
 # flags of `kartei demo`, for example ARGS='--listen localhost:9000 --data demo'.
@@ -49,17 +49,26 @@ retract:
 	@$(GO) test ./api/draft -run 'TestPublished$$' -retract
 
 # Writes what files take from the code: the tables of settings, the tree in README,
-# the SQL of each family of records (record/testdata/statements), and the members
+# the SQL of each family of records (record/testdata/statements), the table of pages
+# (docs/operating/web.md), and the members
 # that the recorded answers have gained (api/testdata).
 docs:
 	@$(GO) test ./config -run 'SettingsPage$$' -write
 	@$(GO) test . -run 'ReadmeTree$$' -write
 	@$(GO) test ./record -run 'TestStatements$$' -write
+	@$(GO) test ./door/web/office -run 'TestTableOfPages$$' -write
 	@$(GO) test ./api -run 'TestRecordedCalls$$' -record
 
 # Writes the Go of the templates below door/web (*_templ.go), which is committed.
 pages:
 	@$(GO) tool -modfile=tools/go.mod templ generate -log-level warn -path door/web
+
+# Draws twelve pages in both themes and two widths into the folder screenshots, or
+# into DIR, for a person who looks at them.
+screenshots:
+	@ci/setup.sh chromium
+	@KARTEI_SCREENSHOTS=$(abspath $(or $(DIR),screenshots)) $(GO) test -count 1 ./test/journey -run 'TestScreenshots$$'
+	@echo 'The pictures are in $(or $(DIR),screenshots).'
 
 fmt:
 	@gofmt -w $$(git ls-files '*.go')
