@@ -10,8 +10,8 @@ import (
 // Rank is the weight of a word. Records with words of a lower rank come first.
 type Rank int
 
-// The ranks of open-points.md. Names weigh more than email and company, and
-// these weigh more than notes.
+// The ranks of words. Names weigh more than email and company, and these weigh
+// more than notes.
 const (
 	Name Rank = iota
 	Detail

@@ -37,7 +37,7 @@ the data, the two keys (in demo.json) and your changes. The address is http://lo
 --listen, unless --listen names an address of the network: the demo listens on 127.0.0.1 and [::1].`
 }
 
-// demoLine is what --json prints; open-points.md fixes its form.
+// demoLine is what --json prints. Programs read it, so members are only added.
 type demoLine struct {
 	BaseURL        string    `json:"baseUrl"`
 	WebURL         string    `json:"webUrl"`

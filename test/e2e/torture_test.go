@@ -510,7 +510,7 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 				if v.excused(deaths) {
 					excused++
 				} else {
-					f.Errorf("%s (%s) got %s at %s, which is not in the log, and no server died soon after", r.host, b.name, event, v.at)
+					f.Errorf("%s (%s) got %s at %s, which is not in the log, and no server died soon after; it came at %s, logged are %s", r.host, b.name, event, v.at.UTC(), stamps(list), s.attempts(event))
 				}
 			}
 		}
@@ -520,6 +520,24 @@ func (f *farm) holdLog(states map[string]*endpointState, deaths []death) {
 		}
 	}
 	f.Logf("attempts in the log: %v; requests that are not, because their server was killed or stopped before: %d", attempts, excused)
+}
+
+// attempts returns the attempts at an event in the log, for a failure.
+func (s *endpointState) attempts(event string) (list []string) {
+	for _, l := range s.log {
+		if l.event == event {
+			list = append(list, fmt.Sprint(l.began.Time().Format(time.StampMilli), " ", l.status, " ", l.code))
+		}
+	}
+	return list
+}
+
+// stamps returns the times of visits, for a failure.
+func stamps(list []visit) (at []string) {
+	for _, v := range list {
+		at = append(at, v.at.UTC().Format(time.StampMilli))
+	}
+	return at
 }
 
 // TestUnlogged checks that a visit may lack a row of the log only if a server

@@ -100,7 +100,6 @@ func (o *Office) through(w *wire) string {
 // A scan is filed with a contact by a key, and read at once. A file that is dropped
 // too; one that is refused says why.
 func TestUpload(t *testing.T) {
-	pagesAreDone(t)
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
 	contact := o.First("contacts")

@@ -33,7 +33,6 @@ const (
 // J1: the telephone is at the ear. Four letters or digits and Enter lead to the record
 // with number, company and open tasks.
 func TestFindAPerson(t *testing.T) {
-	pagesAreDone(t)
 	dbtest.EachURL(t, func(t *testing.T, database string) {
 		o := Open(t, database)
 		id := o.caller()
@@ -94,7 +93,6 @@ func TestFindAPerson(t *testing.T) {
 
 // J2: the telephone system opens the page of the caller.
 func TestCallComesIn(t *testing.T) {
-	pagesAreDone(t)
 	dbtest.EachURL(t, func(t *testing.T, database string) {
 		o := Open(t, database)
 		id := o.caller()
@@ -133,7 +131,6 @@ func asked(tab *webtest.Tab, n int, text string) {
 // Answers that come late, in another order, or not at all: the field shows the hits of
 // what stands in it, or says that there are none.
 func TestFieldOnABadLine(t *testing.T) {
-	pagesAreDone(t)
 	o := Open(t, dbtest.SQLiteURL(t))
 	id := o.caller()
 	o.newContact(map[string]any{"lastName": "Zander"})
@@ -206,7 +203,6 @@ func TestFieldOnABadLine(t *testing.T) {
 
 // The list of hits as a screen reader and the arrows meet it.
 func TestFieldIsACombobox(t *testing.T) {
-	pagesAreDone(t)
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t))
 	for _, name := range []string{"Zwirner", "Zwirnermann", "Zwirnerfrau"} {
@@ -247,7 +243,6 @@ func TestFieldIsACombobox(t *testing.T) {
 
 // What somebody opens stands below the empty field, in every tab.
 func TestRecentlyOpened(t *testing.T) {
-	pagesAreDone(t)
 	o := Open(t, dbtest.SQLiteURL(t))
 	id := o.caller()
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
@@ -276,7 +271,6 @@ func allCommands(language fault.Language) []look.Command {
 // Every command with keys of two letters leads to its page, in both languages, with
 // the letters of both.
 func TestChords(t *testing.T) {
-	pagesAreDone(t)
 	o := Open(t, dbtest.SQLiteURL(t))
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
 	for _, c := range allCommands(fault.German) {
@@ -297,7 +291,6 @@ func TestChords(t *testing.T) {
 // The keys of a record, the palette, and the sheet of help. In a field, and switched
 // off, keys are letters.
 func TestKeys(t *testing.T) {
-	pagesAreDone(t)
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t))
 	id := o.caller()

@@ -10,7 +10,6 @@ import (
 // TestTaskLine makes a task in one line, completes it by a key, and takes that back:
 // by a key, and on the tab of what is done.
 func TestTaskLine(t *testing.T) {
-	pagesAreDone(t)
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
 		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})

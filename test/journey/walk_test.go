@@ -219,7 +219,7 @@ func scripted(body string) (list []string) {
 	return list
 }
 
-// The budgets of a page in bytes over the wire (webapp.md 3.13): a first visit
+// The budgets of a page in bytes over the wire: a first visit
 // loads the page, its style and its scripts, a second one the page alone.
 const (
 	budgetHTML   = 12 << 10

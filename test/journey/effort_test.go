@@ -1,0 +1,300 @@
+package journey
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// acts are the keys and clicks since the last call, without what was typed.
+func acts(tab *webtest.Tab) int {
+	e := tab.Effort
+	tab.Effort = webtest.Effort{}
+	return e.Keys + e.Clicks
+}
+
+// cost reports a journey that took another number of keys and clicks.
+func cost(t testing.TB, tab *webtest.Tab, what string, want int) {
+	t.Helper()
+	if got := acts(tab); got != want {
+		t.Errorf("%s (%s) took %d keys and clicks, want %d", what, tab.View, got, want)
+	}
+}
+
+// hands are how people work: with a mouse, with the keyboard alone, and on a telephone.
+var hands = []struct {
+	webtest.View
+	keyboard bool
+}{
+	{View: webtest.View{Width: 1280, Language: "de"}},
+	{View: webtest.View{Width: 1280, Language: "de"}, keyboard: true},
+	{View: webtest.View{Width: 320, Touch: true, Language: "de"}},
+}
+
+// tabTo goes to an element with the tabulator. Its steps are part of the typing.
+func tabTo(t testing.TB, tab *webtest.Tab, selector string) {
+	t.Helper()
+	before := tab.Effort
+	for range 200 {
+		tab.Press(webtest.Tabulator)
+		if webtest.Eval[bool](tab, fmt.Sprintf(`document.activeElement.matches(%q)`, selector)) {
+			tab.Effort = before
+			return
+		}
+	}
+	t.Fatalf("the tabulator does not reach %s", selector)
+}
+
+// J3: a number is corrected on the record: a click on the pencil, the number, Enter.
+// The note takes it back. With the keyboard alone the form does it.
+func TestCorrectANumber(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(20))
+		for _, h := range hands {
+			id := o.newContact(map[string]any{"lastName": "Zahlendreher", "mobile": "0170 12"})
+			tab := o.SignedIn(o.Jonas(), h.View)
+			tab.Open(o.BaseURL + "/contacts/" + id)
+			tab.Says("0170 12")
+			if h.keyboard {
+				tab.Press("e")
+				tab.At("/contacts/" + id + "/edit")
+				tabTo(t, tab, `[name="mobile"]`) // which chooses the whole text
+				tab.Type("0170 21")
+				tab.Control(webtest.Enter)
+			} else {
+				tab.Click("#fact-mobile a.edit")
+				tab.Until(`document.activeElement.name === "mobile"`)
+				tab.Fill(`[name="mobile"]`, "0170 21")
+				tab.Effort.Clicks-- // the field has the focus already
+				tab.Press(webtest.Enter)
+			}
+			tab.At("/contacts/" + id)
+			tab.Says("0170 21")
+			cost(t, tab, "correcting a number", 2)
+			if now := o.contact(id); now.Mobile == nil || *now.Mobile != "0170 21" {
+				t.Errorf("%s: the contact is %+v", h.View, now)
+			}
+			tab.Until(`document.querySelector("[data-undo]")`)
+			if h.Touch {
+				tab.Click("[data-undo]")
+			} else {
+				tab.Press("z")
+			}
+			tab.Says("0170 12")
+			cost(t, tab, "taking it back", 1)
+			if now := o.contact(id); now.Mobile == nil || *now.Mobile != "0170 12" {
+				t.Errorf("%s: taken back, the contact is %+v", h.View, now)
+			}
+		}
+	})
+}
+
+// J4: a person of a company is added from wherever one is, with three keys and what is
+// typed. A person who is there already is shown meanwhile. Another key saves and opens
+// the next form, with the same company.
+func TestAddAPerson(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(20))
+		o.caller()
+		for _, h := range hands {
+			tab := o.SignedIn(o.Jonas(), h.View)
+			tab.Open(o.BaseURL + "/tasks")
+			if h.keyboard {
+				tab.Press("ck")
+				tab.At("/contacts/new")
+				tab.Until(`document.activeElement.name === "lastName"`)
+				tab.Type("Zwirner")
+				tabTo(t, tab, `[name="firstName"]`)
+				tab.Type("Xaver")
+				tab.Says("Zwirnerei Xanten") // the one who may be the same
+				tabTo(t, tab, `[role="combobox"][id*="company"]`)
+			} else {
+				tab.Open(o.BaseURL + "/contacts/new")
+				tab.Fill(`[name="lastName"]`, "Zwirner")
+				tab.Fill(`[name="firstName"]`, "Xaver")
+				tab.Says("Zwirnerei Xanten")
+				tab.Click(`main [role="combobox"][id*="company"]`)
+			}
+			tab.Type("zwirnerei")
+			tab.Until(`document.activeElement.getAttribute("aria-activedescendant") || document.querySelector('main [role="listbox"]:not([hidden]) [role="option"]')`)
+			before := tab.Effort
+			tab.Press(webtest.Down + webtest.Enter) // typing
+			tab.Effort = before
+			if h.keyboard {
+				tab.ControlShift(webtest.Enter)
+				cost(t, tab, "adding a person", 3)
+			} else {
+				tab.Click(`main button[name="next"]`)
+			}
+			// The same name is asked about once, before it is stored.
+			tab.Until(`document.querySelector('[name="seen"]') || document.querySelector('[name="lastName"]')?.value === ""`)
+			if webtest.Eval[bool](tab, `!!document.querySelector('[name="seen"]')`) {
+				if h.keyboard {
+					tab.ControlShift(webtest.Enter)
+				} else {
+					tab.Click(`main button[name="next"]`)
+				}
+			}
+			tab.Until(`document.querySelector('[name="lastName"]')?.value === "" && document.readyState === "complete"`)
+			if kept := webtest.Eval[string](tab, `document.querySelector('main [role="combobox"][id*="company"]').value`); kept != "Zwirnerei Xanten" {
+				t.Errorf("%s: the next person is of %q", h.View, kept)
+			}
+		}
+		var made struct{ Data []person }
+		o.Call("GET", "/contacts?limit=10&q=xaver", nil, &made)
+		if len(made.Data) != 1+len(hands) {
+			t.Errorf("there are %d contacts, want %d", len(made.Data), 1+len(hands))
+		}
+	})
+}
+
+// J5: a document is found by words of its text, and opens at the first hit.
+func TestReadADocument(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
+	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	tab.Open(o.BaseURL + "/documents/new")
+	tab.Choose("#f-file", testPDF(t))
+	tab.Click(`main form.upload button[type="submit"]`)
+	tab.Says("Geprüft und gelesen")
+	for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
+		tab := o.SignedIn(o.Jonas(), v)
+		tab.Open(o.BaseURL + "/")
+		if v.Touch {
+			tab.Click("#find")
+		} else {
+			tab.Press("gd")
+			tab.At("/documents")
+			tab.Press("/")
+		}
+		tab.Type("heizung")
+		tab.Until(optionsShown + ` && ` + activeOption + `?.includes("pages.pdf")`)
+		tab.Press(webtest.Enter)
+		tab.Says("1 von 4 Treffern")
+		tab.Until(`document.querySelector(".sheet-hits .now rect")`)
+		if v.Touch {
+			cost(t, tab, "finding a document", 2)
+			continue
+		}
+		cost(t, tab, "finding a document", 4)
+		tab.Press("n")
+		tab.Says("2 von 4 Treffern")
+		cost(t, tab, "the next hit", 1)
+	}
+}
+
+// J6: the tasks of today: two keys lead there, one to the first, one completes it, and
+// one takes that back.
+func TestTasksOfToday(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(0))
+		var late struct{ ID string }
+		for title, due := range map[string]string{"Später": "2026-12-24T10:00:00Z", "Überfällig": "2026-11-20T10:00:00Z", "Heute": "2026-11-23T15:00:00Z"} {
+			var made struct{ ID string }
+			o.Call("POST", "/tasks", map[string]any{"title": title, "dueAt": due, "assigneeId": o.Jonas()}, &made)
+			if title == "Überfällig" {
+				late = made
+			}
+		}
+		for _, touch := range []bool{false, true} {
+			v := webtest.View{Width: 1280, Language: "de"}
+			if touch {
+				v = webtest.View{Width: 320, Touch: true, Language: "de"}
+			}
+			tab := o.SignedIn(o.Jonas(), v)
+			tab.Open(o.BaseURL + "/contacts")
+			if touch {
+				tab.Click(`nav a[href="/tasks"]:not([hidden])`)
+			} else {
+				tab.Press("ga")
+			}
+			tab.At("/tasks")
+			if order := webtest.Eval[[]string](tab, `[...document.querySelectorAll("main [data-row]")].map((row) => row.innerText.trim())`); !slices.Equal(order, []string{"Überfällig", "Heute", "Später"}) {
+				t.Errorf("%s: the tasks are %q", v, order)
+			}
+			if touch {
+				tab.Click("main [data-complete]")
+			} else {
+				tab.Press("jx")
+			}
+			tab.Until(`document.querySelector("#toasts [data-undo]") && document.querySelectorAll("main [data-row]").length === 2`)
+			cost(t, tab, "completing the first task", map[bool]int{false: 4, true: 2}[touch])
+			if status := o.status(late.ID); status != "completed" {
+				t.Errorf("%s: the task is %s", v, status)
+			}
+			if touch {
+				tab.Click("#toasts [data-undo]")
+			} else {
+				tab.Press("z")
+			}
+			tab.Until(`document.querySelectorAll("main [data-row]").length === 3`)
+			cost(t, tab, "taking it back", 1)
+			if status := o.status(late.ID); status != "open" {
+				t.Errorf("%s: taken back, the task is %s", v, status)
+			}
+		}
+	})
+}
+
+// status returns the status of a task.
+func (o *Office) status(id string) string {
+	o.Helper()
+	var task struct{ Status string }
+	o.Call("GET", "/tasks/"+id, nil, &task)
+	return task.Status
+}
+
+// J7: a scan that falls onto the page of a contact is filed with it. Nothing else has
+// to be done, and its name can be changed meanwhile.
+func TestFileAScan(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(20))
+		contact := o.First("contacts")
+		for i, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
+			tab := o.SignedIn(o.Jonas(), v)
+			tab.Open(o.BaseURL + "/contacts/" + contact)
+			word := []string{"Kaminkehrer", "Dachdecker"}[i]
+			if v.Touch { // nobody drops on a telephone
+				tab.Click(`main a[href^="/documents/new?contactId="]`)
+				tab.At("/documents/new")
+				cost(t, tab, "to the file field", 1)
+			} else {
+				drop(tab, "Scan.txt", "text/plain", word)
+				tab.Until(`document.querySelectorAll(".queue .done").length === 1`)
+				cost(t, tab, "filing a scan", 0) // the drop alone
+				if found := o.papers(word); len(found) != 1 || found[0].ContactID == nil || *found[0].ContactID != contact {
+					t.Errorf("the scan became %v", found)
+				}
+			}
+		}
+	})
+}
+
+// J8: two people change the same field. Whoever comes second chooses one of the values
+// with a click, and stores it with a second one.
+func TestDecideBetweenTwo(t *testing.T) {
+	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
+		id := o.newContact(map[string]any{"lastName": "Streit", "mobile": "0170 1"})
+		tab := o.SignedIn(o.Jonas(), v)
+		tab.Open(o.BaseURL + "/contacts/" + id + "/edit")
+		tab.Fill(`[name="mobile"]`, "0170 2")
+		o.Call("PATCH", "/contacts/"+id, map[string]any{"mobile": "0170 3"}, nil)
+		submit(tab)
+		tab.Until(`document.querySelector("fieldset.decision") && document.readyState === "complete"`)
+		acts(tab)
+		theirs := webtest.Eval[string](tab, `[...document.querySelectorAll("fieldset.decision label")].find((l) => l.innerText.includes("0170 3")).querySelector("input").value`)
+		tab.Click(fmt.Sprintf(`fieldset.decision input[value=%q]`, theirs))
+		submit(tab)
+		tab.At("/contacts/" + id)
+		cost(t, tab, "a decision", 2)
+		if now := o.contact(id); now.Mobile == nil || *now.Mobile != "0170 3" {
+			t.Errorf("%s: the contact is %+v", v, now)
+		}
+		if !strings.Contains(webtest.Eval[string](tab, "document.body.innerText"), "0170 3") {
+			t.Errorf("%s: the page does not say what is stored now", v)
+		}
+	})
+}
