@@ -61,8 +61,10 @@ const (
 	// A change made by this process invalidates it at once.
 	visibilityFor = time.Second
 	// leaseMargin must remain of a delivery's lease after the time of an
-	// attempt.
-	leaseMargin = 2 * time.Second
+	// attempt, so that its outcome is recorded before another process claims the
+	// delivery. A database that gives up a wait for a lock after 5 seconds, and
+	// the pause after that, fit into it.
+	leaseMargin = 8 * time.Second
 	// afterFailure is the pause after a failure of the database.
 	afterFailure = time.Second
 	// unreadableEvery is the interval of log lines about an unreadable secret.
