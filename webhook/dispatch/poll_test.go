@@ -179,3 +179,20 @@ func TestEventsEndBehindTheCursor(t *testing.T) {
 		}
 	}
 }
+
+// The outcome of an attempt is recorded before another process may claim its delivery,
+// also if a transaction waits in vain for a lock, for the 5 seconds of the database, and
+// is repeated after a pause.
+func TestAttemptLeavesTimeToRecord(t *testing.T) {
+	item := &delivery{leaseEnd: webhook.Lease}
+	last := clock.Micros(0)
+	for ; !item.expires(last); last = last.Add(100 * time.Millisecond) {
+	}
+	last = last.Add(-100 * time.Millisecond)
+	if left := item.leaseEnd.Sub(last.Add(attemptTime)); left < 5*time.Second+afterFailure {
+		t.Errorf("after the last attempt of a lease %s are left", left)
+	}
+	if last.Sub(0) < 9*time.Second {
+		t.Errorf("attempts begin only within %s: a slow receiver gets one a lease", last.Sub(0))
+	}
+}

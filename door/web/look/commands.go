@@ -63,7 +63,7 @@ var commands = []command{
 	{id: "edit", group: OnPage, keys: both("e"), name: fault.Text{DE: "Bearbeiten", EN: "Edit"}, icon: "pencil", listed: true},
 	{id: "complete", group: OnPage, keys: both("x"), name: fault.Text{DE: "Erledigen oder auswählen", EN: "Complete or select"}, icon: "check", listed: true},
 	{id: "upload", group: OnPage, keys: both("u"), name: fault.Text{DE: "Datei ablegen", EN: "Upload a file"}, icon: "upload", listed: true},
-	{id: "more", group: OnPage, keys: both("."), name: fault.Text{DE: "Weitere Handlungen", EN: "More actions"}, icon: "ellipsis", listed: true},
+	{id: "more", group: OnPage, keys: both("."), name: fault.Text{DE: "Weitere Aktionen", EN: "More actions"}, icon: "ellipsis", listed: true},
 	{id: "link", group: OnPage, keys: both("y"), name: fault.Text{DE: "Link kopieren", EN: "Copy the link"}, icon: "link", listed: true},
 	{id: "id", group: OnPage, name: fault.Text{DE: "Kennung kopieren", EN: "Copy the identifier"}, icon: "copy", listed: true},
 	{id: "undo", group: OnPage, keys: both("z"), name: fault.Text{DE: "Letzte Änderung zurücknehmen", EN: "Undo the last change"}, icon: "undo-2", listed: true},
@@ -75,7 +75,7 @@ var commands = []command{
 	{id: "go.companies", group: GoTo, keys: fault.Text{DE: "g f", EN: "g o"}, name: fault.Text{DE: "Firmen", EN: "Companies"}, icon: "building-2", href: "/companies", family: "companies", verb: "read", listed: true},
 	{id: "go.tasks", group: GoTo, keys: fault.Text{DE: "g a", EN: "g t"}, name: fault.Text{DE: "Aufgaben", EN: "Tasks"}, icon: "square-check-big", href: "/tasks", family: "tasks", verb: "read", listed: true},
 	{id: "go.documents", group: GoTo, keys: both("g d"), name: fault.Text{DE: "Dokumente", EN: "Documents"}, icon: "file-text", href: "/documents", family: "documents", verb: "read", listed: true},
-	{id: "go.bell", group: GoTo, name: fault.Text{DE: "Hinweise", EN: "Notices"}, icon: "bell", href: "/bell", listed: true},
+	{id: "go.bell", group: GoTo, name: fault.Text{DE: "Glocke", EN: "Bell"}, icon: "bell", href: "/bell", listed: true},
 	{id: "go.recent", group: GoTo, name: fault.Text{DE: "Zuletzt geöffnet", EN: "Recently opened"}, icon: "history", href: "/search", listed: true},
 	{id: "go.settings", group: GoTo, keys: both("g s"), name: fault.Text{DE: "Einstellungen", EN: "Settings"}, icon: "settings", href: "/settings/profile", listed: true, own: true},
 	{id: "go.security", group: GoTo, name: fault.Text{DE: "Kennwort und Anmeldung", EN: "Password and sign-in"}, icon: "shield-check", href: "/settings/security", listed: true, own: true},
@@ -89,13 +89,13 @@ var commands = []command{
 	{id: "find", group: Everywhere, keys: both("/"), name: fault.Text{DE: "Suchen", EN: "Search"}},
 	{id: "palette", group: Everywhere, keys: both("Control+K"), name: fault.Text{DE: "Befehle, zuletzt Geöffnetes, Kennungen", EN: "Commands, recently opened, identifiers"}},
 	{id: "help", group: Everywhere, keys: both("?"), name: fault.Text{DE: "Diese Übersicht", EN: "This overview"}},
-	{id: "save", group: Everywhere, keys: both("Control+Enter"), name: fault.Text{DE: "Formular sichern", EN: "Save the form"}},
-	{id: "saveNext", group: Everywhere, keys: both("Control+Shift+Enter"), name: fault.Text{DE: "Sichern und das nächste anlegen", EN: "Save and create the next one"}},
+	{id: "save", group: Everywhere, keys: both("Control+Enter"), name: fault.Text{DE: "Formular speichern", EN: "Save the form"}},
+	{id: "saveNext", group: Everywhere, keys: both("Control+Shift+Enter"), name: fault.Text{DE: "Speichern und den nächsten Eintrag anlegen", EN: "Save and create the next entry"}},
 
 	{id: "next", group: Moves, keys: both("j"), name: fault.Text{DE: "Nächster Eintrag", EN: "Next entry"}},
 	{id: "previous", group: Moves, keys: both("k"), name: fault.Text{DE: "Voriger Eintrag", EN: "Previous entry"}},
 	{id: "open", group: Moves, keys: both("Enter"), name: fault.Text{DE: "Eintrag öffnen", EN: "Open the entry"}},
-	{id: "close", group: Moves, keys: both("Escape"), name: fault.Text{DE: "Schließen, eine Ebene", EN: "Close, one level"}},
+	{id: "close", group: Moves, keys: both("Escape"), name: fault.Text{DE: "Eine Ebene schließen", EN: "Close one level"}},
 }
 
 // Commands are those that the reader may use, in the order of their groups.
@@ -133,7 +133,7 @@ type CommandGroup struct {
 // CommandGroups are the commands by group: all of them, or those of the palette.
 func (f Frame) CommandGroups(listed bool) []CommandGroup {
 	names := map[Group]string{
-		OnPage: f.Say("Auf dieser Seite", "On this page"), GoTo: f.Say("Gehe zu", "Go to"), Create: f.Say("Anlegen", "Create"),
+		OnPage: f.Say("Auf dieser Seite", "On this page"), GoTo: f.Say("Wechseln zu", "Go to"), Create: f.Say("Anlegen", "Create"),
 		Everywhere: f.Say("Überall", "Everywhere"), Moves: f.Say("In Listen", "In lists"),
 	}
 	groups := make([]CommandGroup, len(names))

@@ -116,9 +116,9 @@ var cures = []struct {
 	{"con", "/contacts/", text("Kontakt öffnen", "Open the contact")},
 	{"doc", "/documents/", text("Dokument öffnen", "Open the document")},
 	{"opr", "/operations/", text("Vorgang öffnen", "Open the operation")},
-	{"key", "/settings/interfaces/keys/", text("Schlüssel ansehen", "Look at the key")},
-	{"whe", "/settings/interfaces/webhooks/", text("Endpunkt ansehen", "Look at the endpoint")},
-	{"usr", "/settings/people/", text("Person ansehen", "Look at the person")},
+	{"key", "/settings/interfaces/keys/", text("Schlüssel ansehen", "View the key")},
+	{"whe", "/settings/interfaces/webhooks/", text("Endpunkt ansehen", "View the endpoint")},
+	{"usr", "/settings/people/", text("Person ansehen", "View the person")},
 }
 
 // cure returns the page that helps: that of what the facts name, if there is one.

@@ -26,7 +26,7 @@ type group struct {
 // groups are the groups of the families of the address book.
 var groups = []group{
 	{"naming", text("Name", "Name"), []string{"salutation", "title", "firstName", "lastName", "name"}},
-	{"address", text("Adresse", "Address"), []string{"address.street", "address.postalCode", "address.city", "address.region", "address.country"}},
+	{"address", text("Anschrift", "Address"), []string{"address.street", "address.postalCode", "address.city", "address.region", "address.country"}},
 }
 
 // group returns the group with a name as far as the family has its members, or no
@@ -74,7 +74,7 @@ func (p recordPage) missing(v *request) []group {
 		}
 	}
 	if len(p.addressLines(v)) == 0 {
-		list = append(list, group{name: "address", label: text("Adresse", "Address")})
+		list = append(list, group{name: "address", label: text("Anschrift", "Address")})
 	}
 	return list
 }

@@ -150,7 +150,7 @@ func (l recordList) bookColumns(v *request, wide bool) []look.Column {
 	}
 	name, changed := sorted(say("Name", "Name"), "name"), sorted(say("Geändert", "Changed"), "-updatedAt")
 	name.Class, changed.Class = "main", "when"
-	columns := []look.Column{{Name: say("Auswahl", "Choice"), Class: "pick"}, name}
+	columns := []look.Column{{Name: say("Auswahl", "Selection"), Class: "pick"}, name}
 	if l.family == &contacts && wide {
 		columns = append(columns, look.Column{Name: say("Firma", "Company"), Class: "wide"})
 	}

@@ -55,7 +55,7 @@ func bulk(f *family) func(*request) view {
 		b.back = f.listingOf(v.URL.Query()).at("/" + f.name)
 		b.picks = v.picks()
 		if len(b.picks) == 0 {
-			return v.done(b.back, &toast{Bad: true, Text: v.words.Say("Es ist kein Eintrag ausgewählt.", "No entry is chosen.")})
+			return v.done(b.back, &toast{Bad: true, Text: v.words.Say("Es ist kein Eintrag ausgewählt.", "No entry is selected.")})
 		}
 		if err := v.readChosen(&b); err != nil {
 			return v.failed(err)
@@ -151,11 +151,11 @@ func (v *request) readChosen(b *bulkDone) error {
 func (v *request) why(r batchResult) string {
 	switch r.Status {
 	case http.StatusNotFound:
-		return v.words.Say("Inzwischen gelöscht, oder Sie dürfen ihn nicht mehr sehen.", "Deleted meanwhile, or you may no longer see it.")
+		return v.words.Say("Inzwischen gelöscht, oder Sie dürfen ihn nicht mehr sehen.", "Deleted in the meantime, or you may no longer see it.")
 	case http.StatusPreconditionFailed:
-		return v.words.Say("Jemand hat ihn inzwischen geändert. Bitte sehen Sie ihn noch einmal an.", "Somebody changed it meanwhile. Please look at it again.")
+		return v.words.Say("Jemand hat ihn inzwischen geändert. Bitte sehen Sie ihn noch einmal an.", "Somebody changed it in the meantime. Please look at it again.")
 	case http.StatusForbidden:
-		return v.words.Say("Das dürfen nur Eigentümer und Administration.", "Only the owner and admins may do this.")
+		return v.words.Say("Das dürfen nur der Eigentümer und die Administration.", "Only the owner and admins may do this.")
 	case http.StatusTooManyRequests:
 		return v.words.Say("Gerade zu viele Änderungen auf einmal. Bitte versuchen Sie es in einer Minute noch einmal.", "Too many changes at once. Please try again in a minute.")
 	}
@@ -226,7 +226,7 @@ func (v *request) changeOf(b *bulkDone) (change func(values) string, problem str
 			found, err := v.seekPeople(text)
 			c, clear := found.only()
 			if err != nil || !clear || text == "" {
-				return nil, v.words.Say("Diese Person ist nicht eindeutig. Bitte wählen Sie sie aus der Liste.", "This person is not clear. Please choose from the list.")
+				return nil, v.words.Say("Der Name passt auf niemanden oder auf mehrere. Bitte wählen Sie aus der Liste.", "The name fits nobody or several people. Please choose from the list.")
 			}
 			id, text = c.Value, c.Text
 		}
@@ -237,13 +237,13 @@ func (v *request) changeOf(b *bulkDone) (change func(values) string, problem str
 		return func(values) string { return b.act }, ""
 	case "restore":
 		if b.member = v.form.Get("member"); !slices.Contains([]string{"tags", "ownerId", "visibility"}, b.member) {
-			return nil, v.words.Say("Das lässt sich nicht zurücknehmen.", "This cannot be taken back.")
+			return nil, v.words.Say("Das lässt sich nicht rückgängig machen.", "This cannot be undone.")
 		}
 		return func(r values) string { return v.form.text("former." + r["id"]) }, ""
 	case "erase":
 		return nil, ""
 	}
-	return nil, v.words.Say("Das gibt es hier nicht.", "There is no such act.")
+	return nil, v.words.Say("Das gibt es hier nicht.", "There is no such action here.")
 }
 
 // retagged returns the tags of a record with one more, or without one.
@@ -296,10 +296,10 @@ func (b *bulkDone) note(v *request) *toast {
 	t := &toast{Text: map[string]string{
 		"tag":          say(n+": Schlagwort „"+b.what+"“ ergänzt.", n+": tag “"+b.what+"” added."),
 		"untag":        say(n+": Schlagwort „"+b.what+"“ entfernt.", n+": tag “"+b.what+"” removed."),
-		"owner":        say(n+": jetzt bei "+b.what+".", n+": now with "+b.what+"."),
-		"private":      say(n+": sichtbar für "+b.what+".", n+": visible to "+b.what+"."),
+		"owner":        say(n+": an "+b.what+" übergeben.", n+": handed over to "+b.what+"."),
+		"private":      say(n+": sichtbar nur für Eigentümer und Administration.", n+": visible to "+b.what+"."),
 		"organization": say(n+": sichtbar für "+b.what+".", n+": visible to "+b.what+"."),
-		"restore":      say(n+": Änderung zurückgenommen.", n+": change taken back."),
+		"restore":      say(n+": Änderung zurückgenommen.", n+": change undone."),
 		"erase":        say(n+" gelöscht.", n+" deleted."),
 	}[b.act]}
 	if b.act == "erase" || b.act == "restore" || len(b.done) == 0 {

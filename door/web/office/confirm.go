@@ -84,7 +84,7 @@ func (v *request) confirmForm(f confirmForm, status int) view {
 		return v.failed(err)
 	}
 	f.factors, f.Next = factors, local(f.Next)
-	title := v.words.Say("Sind Sie es?", "Is it you?")
+	title := v.words.Say("Anmeldung bestätigen", "Confirm your sign-in")
 	if v.scripted() {
 		return view{status: status, body: cardPage(v.look(), title, confirmView(v, f))}
 	}
@@ -229,7 +229,7 @@ func (f confirmForm) fields(v *request) (password, code look.Field) {
 	password = look.Field{Name: "password", ID: "f-confirm-password", Type: "password", Label: v.words.Say("Kennwort", "Password"), Autocomplete: "current-password", Required: true, Focus: true, Errors: present(f.wrong["password"])}
 	label := v.words.Say("Wiederherstellungscode", "Recovery code")
 	if f.factors.TOTP {
-		label = v.words.Say("Code aus der App oder ein Wiederherstellungscode", "Code of the app, or a recovery code")
+		label = v.words.Say("Code aus der App oder ein Wiederherstellungscode", "Code from the app, or a recovery code")
 	}
 	code = look.Field{Name: "code", ID: "f-confirm-code", Label: label, Autocomplete: "one-time-code", Required: true, Errors: present(f.wrong["code"], f.wrong["recoveryCode"])}
 	return password, code

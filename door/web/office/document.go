@@ -363,13 +363,13 @@ func (d *viewer) reason(v *request) string {
 	case "":
 		return ""
 	case "encrypted":
-		return say("Die Datei ist mit einem Kennwort geschützt. Nur wer es kennt, kann sie nach dem Herunterladen öffnen.", "The file is protected by a password. Whoever knows it can open the file after downloading it.")
+		return say("Die Datei ist mit einem Kennwort geschützt. Laden Sie sie herunter, und öffnen Sie sie mit dem Kennwort.", "The file is protected by a password. Download it, and open it with the password.")
 	case "broken":
 		return say("Die Datei ist beschädigt oder unvollständig und lässt sich hier nicht zeigen.", "The file is damaged or incomplete, and cannot be shown here.")
 	case "inflated", "memory", "time", "crashed":
 		return say("Die Datei ist zu groß oder zu aufwendig, um sie hier zu zeigen.", "The file is too large or too complex to be shown here.")
 	case "unconfined":
-		return say("Dieser Server zeigt keine Dokumente an. Wer ihn betreibt, kann das ändern.", "This server does not show documents. Its operator can change that.")
+		return say("Dieser Server zeigt keine Dokumente an. Der Betreiber kann das ändern.", "This server does not show documents. Its operator can change that.")
 	}
 	if d.asText && d.paged {
 		return say("Dieses Bild hat keinen Text.", "This picture has no text.")

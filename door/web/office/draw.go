@@ -356,7 +356,7 @@ func (l recordList) columns(v *request) []look.Column {
 	columns := []look.Column{{Name: "Name", Class: "main"}}
 	switch l.family {
 	case &tasks:
-		return []look.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, {Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Wer", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
+		return []look.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, {Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Zuständig", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
 	case &documents:
 		return []look.Column{{Name: "Name", Class: "main"}, {Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Größe", "Size"), Class: "num"}, {Name: say("Geändert", "Changed"), Class: "when"}}
 	}

@@ -86,8 +86,8 @@ func text(de, en string) fault.Text { return fault.Text{DE: de, EN: en} }
 
 // sharing are the members that all families have in common.
 var sharing = []field{
-	{name: "tags", part: text("Ordnung", "Filing"), kind: tagsField, label: text("Schlagworte", "Tags"), hint: text("Eines je Zeile", "One on each line"), max: 50},
-	{name: "externalId", kind: textField, label: text("Fremdkennung", "External ID"), max: 200},
+	{name: "tags", part: text("Verwaltung", "Management"), kind: tagsField, label: text("Schlagworte", "Tags"), hint: text("Eines je Zeile", "One on each line"), max: 50},
+	{name: "externalId", kind: textField, label: text("Externe Kennung", "External ID"), max: 200},
 	{name: "ownerId", kind: reference, to: "people", label: text("Eigentümer", "Owner"), required: true, restricted: true},
 	{name: "visibility", kind: choice, label: text("Sichtbar für", "Visible to"), required: true, restricted: true, options: []option{
 		{"organization", text("alle im Büro", "everyone in the office")},
@@ -114,7 +114,7 @@ var contacts = family{
 		{name: "salutation", hidden: true, kind: choice, label: text("Anrede", "Salutation"), options: []option{
 			{"ms", text("Frau", "Ms")}, {"mr", text("Herr", "Mr")}, {"mx", text("ohne Anrede", "Mx")},
 		}},
-		{name: "mobile", part: text("Erreichbar", "Reach"), kind: phoneField, label: text("Mobil", "Mobile"), max: 50},
+		{name: "mobile", part: text("Erreichbarkeit", "Contact details"), kind: phoneField, label: text("Mobil", "Mobile"), max: 50},
 		{name: "phone", kind: phoneField, label: text("Telefon", "Phone"), max: 50},
 		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},
 		{name: "companyId", part: text("Beruf", "Work"), kind: reference, to: "companies", label: text("Firma", "Company")},
@@ -134,7 +134,7 @@ var companies = family{
 	fields: concat([]field{
 		{name: "name", part: text("Firma", "Company"), hidden: true, kind: textField, label: text("Name", "Name"), max: 200, required: true},
 		{name: "legalForm", kind: textField, label: text("Rechtsform", "Legal form"), max: 200},
-		{name: "phone", part: text("Erreichbar", "Reach"), kind: phoneField, label: text("Telefon", "Phone"), max: 50},
+		{name: "phone", part: text("Erreichbarkeit", "Contact details"), kind: phoneField, label: text("Telefon", "Phone"), max: 50},
 		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},
 		{name: "website", kind: linkField, label: text("Website", "Website"), max: 2048},
 	}, address, []field{
@@ -155,7 +155,7 @@ var tasks = family{
 			{"open", text("offen", "open")}, {"completed", text("erledigt", "done")},
 		}},
 		{name: "dueAt", kind: momentField, label: text("Fällig", "Due")},
-		{name: "assigneeId", kind: reference, to: "people", label: text("Wer", "Assignee")},
+		{name: "assigneeId", kind: reference, to: "people", label: text("Zuständig", "Assignee")},
 		{name: "priority", kind: choice, label: text("Dringlichkeit", "Priority"), required: true, options: []option{
 			{"normal", text("normal", "normal")}, {"high", text("dringend", "high")}, {"low", text("hat Zeit", "low")},
 		}},

@@ -27,7 +27,7 @@ type linkKind struct {
 var resetLink = linkKind{
 	path: "/reset", row: "signin.reset",
 	title: text("Neues Kennwort", "New password"), label: text("Kennwort setzen", "Set the password"),
-	text:     text("Danach enden alle Sitzungen Ihres Kontos, und Sie melden sich neu an. Ihr zweiter Faktor bleibt.", "Then all sessions of your account end, and you sign in anew. Your second factor stays."),
+	text:     text("Danach enden alle Sitzungen Ihres Kontos, und Sie melden sich neu an. Ihr zweiter Faktor bleibt.", "After that, all sessions of your account end, and you sign in again. Your second factor stays."),
 	password: text("Neues Kennwort", "New password"), hint: passwordHint, complete: "new-password",
 	after: "/signin", done: "password",
 }
@@ -35,7 +35,7 @@ var resetLink = linkKind{
 var liftLink = linkKind{
 	path: "/factors", row: "signin.reset",
 	title: text("Zweite Faktoren entfernen", "Remove second factors"), label: text("Faktoren entfernen", "Remove the factors"),
-	text:     text("App für Einmalcodes, Passkeys und Wiederherstellungscodes Ihres Kontos werden entfernt. Bestätigen Sie das mit Ihrem Kennwort.", "The app for codes, passkeys and recovery codes of your account are removed. Confirm it with your password."),
+	text:     text("Die App für Einmalcodes, die Passkeys und die Wiederherstellungscodes Ihres Kontos werden entfernt. Bestätigen Sie das mit Ihrem Kennwort.", "The authenticator app, the passkeys and the recovery codes of your account are removed. Confirm this with your password."),
 	password: text("Kennwort", "Password"), complete: "current-password",
 	after: "/signin", done: "factors",
 }
@@ -43,11 +43,11 @@ var liftLink = linkKind{
 var addressLink = linkKind{
 	path: "/address", row: "account.confirmEmail",
 	title: text("Adresse für die Anmeldung", "Sign-in address"), label: text("Bestätigen", "Confirm"),
-	text: text("Bestätigen Sie die neue Adresse Ihres Kontos. Sie gilt, sobald die bisherige und die neue Adresse zugestimmt haben.", "Confirm the new address of your account. It holds once the present and the new address have agreed."),
+	text: text("Bestätigen Sie die neue Adresse Ihres Kontos. Sie gilt, sobald die Links an die bisherige und an die neue Adresse bestätigt sind.", "Confirm the new address of your account. It takes effect once the links to the present and to the new address are confirmed."),
 }
 
 // passwordHint says what a new password must be.
-var passwordHint = text("Mindestens 12 Zeichen. Vier zufällige Wörter merken sich gut.", "At least 12 characters. Four random words are easy to remember.")
+var passwordHint = text("Mindestens 12 Zeichen. Vier zufällige Wörter sind leicht zu merken.", "At least 12 characters. Four random words are easy to remember.")
 
 // linkForm is the page of a mailed link.
 type linkForm struct {
@@ -99,7 +99,7 @@ func followLink(k *linkKind) func(*request) view {
 // deadLink says what to do with a link that expired, that was used, or that is none.
 // It does not tell which.
 func (v *request) deadLink(f linkForm) view {
-	return view{status: http.StatusNotFound, body: cardPage(v.look(), v.words.Say("Dieser Link gilt nicht mehr", "This link is not valid any more"), deadLinkView(v, f))}
+	return view{status: http.StatusNotFound, body: cardPage(v.look(), v.words.Say("Dieser Link gilt nicht mehr", "This link is no longer valid"), deadLinkView(v, f))}
 }
 
 // addressConfirmed says whether the new address holds already.
@@ -110,9 +110,9 @@ func (v *request) addressConfirmed(a answer) view {
 	if err := decode(a.Body, &c); err != nil {
 		return v.failed(err)
 	}
-	title, text := v.words.Say("Die neue Adresse gilt", "The new address holds"), v.words.Say("Melden Sie sich ab jetzt mit ihr an.", "Sign in with it from now on.")
+	title, text := v.words.Say("Die neue Adresse gilt", "The new address is in use"), v.words.Say("Melden Sie sich ab jetzt mit ihr an.", "Sign in with it from now on.")
 	if c.Status == "waiting" {
-		title, text = v.words.Say("Bestätigt", "Confirmed"), v.words.Say("Jetzt fehlt noch die andere Adresse: Öffnen Sie auch den Link, der dorthin ging.", "Now the other address is missing: open the link that went there too.")
+		title, text = v.words.Say("Bestätigt", "Confirmed"), v.words.Say("Jetzt fehlt noch die andere Adresse: Öffnen Sie auch den Link, der dorthin ging.", "Now only the other address is missing: open the link that was sent there too.")
 	}
 	return view{status: http.StatusOK, body: cardPage(v.look(), title, saidView(v, title, text))}
 }
@@ -134,8 +134,8 @@ func forgot(v *request) view {
 	case a.Fault != nil:
 		return v.forgotForm(email, nil, a.Fault.DetailIn(v.words.Language), a.Status)
 	}
-	title := v.words.Say("Sehen Sie in Ihr Postfach", "Look into your mailbox")
+	title := v.words.Say("Sehen Sie in Ihr Postfach", "Check your mailbox")
 	return view{status: http.StatusOK, body: cardPage(v.look(), title, saidView(v, title, v.words.Say(
-		"Gibt es zu dieser Adresse ein Konto, dann ist jetzt ein Link dorthin unterwegs. Er gilt 30 Minuten und einmal. Kommt nichts an, sehen Sie im Ordner für Werbung nach, oder fragen Sie Ihre Administration.",
-		"If this address has an account, a link is on its way there. It works once, and for 30 minutes. If nothing arrives, look into the folder for spam, or ask an admin of your office.")))}
+		"Gibt es zu dieser Adresse ein Konto, dann ist jetzt ein Link dorthin unterwegs. Er gilt 30 Minuten lang und nur einmal. Kommt nichts an, sehen Sie im Spam-Ordner nach, oder fragen Sie Ihre Administration.",
+		"If this address has an account, a link is on its way there. It works once, and for 30 minutes. If nothing arrives, check the spam folder, or ask an admin of your office.")))}
 }

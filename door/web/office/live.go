@@ -149,7 +149,7 @@ func (v *request) newsOf(f *family, list []change, names map[string]string) stri
 	who, members := list[0].Principal, []string{}
 	for _, c := range list {
 		if c.Act == "deleted" {
-			return v.words.Say("Dieser Datensatz wurde gerade gelöscht. Was Sie eingegeben haben, bleibt stehen.", "This record was just deleted. What you entered stays here.")
+			return v.words.Say("Dieser Eintrag wurde gerade gelöscht. Was Sie eingegeben haben, bleibt stehen.", "This entry was just deleted. What you entered stays here.")
 		}
 		if c.Principal != who {
 			who = ""
@@ -159,7 +159,7 @@ func (v *request) newsOf(f *family, list []change, names map[string]string) stri
 	name := first(names[who], v.words.Say("Jemand", "Somebody"))
 	what := v.labels(f, unique(members))
 	if len(members) == 0 {
-		what = v.words.Say("diesen Datensatz", "this record")
+		what = v.words.Say("diesen Eintrag", "this entry")
 	}
 	return v.words.Say(name+" hat gerade "+what+" geändert.", name+" has just changed "+what+".")
 }

@@ -97,7 +97,7 @@ func (f profileForm) field(name, label, hint string, options ...look.Option) loo
 // fields are the fields that can be refused, for the summary.
 func (f profileForm) fields(v *request) []look.Field {
 	say := v.words.Say
-	name := f.field("name", "Name", say("So sehen Sie Ihre Kolleginnen und Kollegen.", "Your colleagues see this name."))
+	name := f.field("name", "Name", say("Ihre Kolleginnen und Kollegen sehen diesen Namen.", "Your colleagues see this name."))
 	name.Autocomplete, name.Required = "name", true
 	language := f.field("language", say("Sprache", "Language"), "", look.Option{Value: "de", Text: "Deutsch"}, look.Option{Value: "en", Text: "English"})
 	zone := f.field("zone", say("Zeitzone", "Time zone"), f.clock(v))

@@ -118,7 +118,7 @@ func (v *request) understand(line string) (understood, error) {
 // why says why it is not clear what a line is about.
 func (u understood) why(w say.Words) string {
 	if len(u.choices) == 0 {
-		return w.Say("„@"+u.about+"“ nennt keinen Kontakt und keine Firma.", "“@"+u.about+"” names no contact and no company.")
+		return w.Say("„@"+u.about+"“ nennt keinen Kontakt und keine Firma.", "No contact or company matches “@"+u.about+"”.")
 	}
 	return w.Say("„@"+u.about+"“ passt auf mehrere. Wer ist gemeint?", "“@"+u.about+"” fits several. Who is meant?")
 }
@@ -146,7 +146,7 @@ func createByLine(v *request) view {
 	}
 	switch {
 	case u.title == "":
-		line.wrong = v.words.Say("Was ist zu tun? Schreiben Sie es vor die Frist.", "What is to be done? Write it before the date.")
+		line.wrong = v.words.Say("Was ist zu tun? Schreiben Sie es vor die Frist.", "What needs to be done? Write it before the date.")
 	case u.about != "" && about == "":
 		line.wrong, line.about, line.choices = u.why(v.words), u.about, u.choices
 	}
@@ -203,7 +203,7 @@ func (u understood) said(w say.Words) []string {
 		list = append(list, text)
 	}
 	if u.urgent {
-		list = append(list, w.Say("dringend", "high"))
+		list = append(list, w.Say("dringend", "high priority"))
 	}
 	return slices.Clip(list)
 }

@@ -401,8 +401,8 @@ func deleteRecord(f *family) func(*request) view {
 		case a.is(fault.NotFound): // somebody else was quicker, or it was sent twice
 		case a.is(fault.PreconditionFailed):
 			return v.done("/"+f.name+"/"+v.PathValue("id"), &toast{Bad: true, Text: v.words.Say(
-				"Nicht gelöscht: Der Datensatz wurde inzwischen geändert. Bitte sehen Sie ihn noch einmal an.",
-				"Not deleted: the record was changed meanwhile. Please look at it again.")})
+				"Nicht gelöscht: Der Eintrag wurde inzwischen geändert. Bitte sehen Sie ihn noch einmal an.",
+				"Not deleted: the entry was changed in the meantime. Please look at it again.")})
 		case a.Fault != nil:
 			return v.failed(a.Fault)
 		}

@@ -115,8 +115,8 @@ func (v *request) serve() view {
 	}
 	if v.form != nil && !v.office.tokens.valid(v.form.token, v.session.Principal.ID) {
 		return v.sendAgain(http.StatusUnprocessableEntity, v.words.Say(
-			"Dieses Formular ist älter als einen Tag oder gehört zu einer anderen Anmeldung. Gespeichert wurde noch nichts.",
-			"This form is older than a day, or belongs to another sign-in. Nothing was stored yet."))
+			"Dieses Formular ist zu alt oder gehört zu einer anderen Anmeldung. Gespeichert wurde noch nichts.",
+			"This form is too old, or belongs to another sign-in. Nothing was stored yet."))
 	}
 	out := v.page.Serve(v)
 	if v.stale {

@@ -70,8 +70,8 @@ func (v *request) save(f *family, id string, was, typed values, revision int64) 
 }
 
 var busyRecord = text(
-	"Dieser Datensatz wird gerade mehrfach geändert. Bitte senden Sie das Formular noch einmal.",
-	"This record is being changed by several people. Please send the form again.")
+	"Dieser Eintrag wird gerade von mehreren Personen geändert. Bitte senden Sie das Formular noch einmal.",
+	"This entry is being changed by several people. Please send the form again.")
 
 // attemptKey returns the idempotency key of an attempt. Another attempt has another
 // content, and so another key.

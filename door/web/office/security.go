@@ -87,7 +87,7 @@ func (v *request) passwordForm(f passwordForm, status int) view {
 // savePassword changes the password.
 func savePassword(v *request) view {
 	if v.form.Get("password") != v.form.Get("repeat") {
-		return v.passwordForm(passwordForm{wrong: map[string]string{"repeat": v.words.Say("Das ist nicht dasselbe Kennwort.", "This is not the same password.")}}, http.StatusUnprocessableEntity)
+		return v.passwordForm(passwordForm{wrong: map[string]string{"repeat": v.words.Say("Die beiden Kennwörter stimmen nicht überein.", "The two passwords differ.")}}, http.StatusUnprocessableEntity)
 	}
 	a := v.do("factors.password", arguments{once: v.form.token, body: map[string]any{"password": v.form.Get("password"), "current": v.form.Get("current")}})
 	switch {
@@ -107,7 +107,7 @@ func (f passwordForm) fields(v *request) []look.Field {
 	say, l := v.words.Say, v.words.Language
 	all := []look.Field{
 		{Name: "password", Type: "password", Label: say("Neues Kennwort", "New password"), Hint: passwordHint.In(l), Autocomplete: "new-password", Required: true, Errors: present(f.wrong["password"])},
-		{Name: "repeat", Type: "password", Label: say("Noch einmal", "Once more"), Autocomplete: "new-password", Required: true, Errors: present(f.wrong["repeat"])},
+		{Name: "repeat", Type: "password", Label: say("Neues Kennwort wiederholen", "Repeat the new password"), Autocomplete: "new-password", Required: true, Errors: present(f.wrong["repeat"])},
 	}
 	if f.factors.HasPassword {
 		current := look.Field{Name: "current", Type: "password", Label: say("Bisheriges Kennwort", "Present password"), Autocomplete: "current-password", Required: true, Focus: len(f.wrong) == 0, Errors: present(f.wrong["current"])}
@@ -144,7 +144,7 @@ func (v *request) generator(ticket, wrong string, status int) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	out := v.settingsAs(status, securityPath, v.words.Say("App für Einmalcodes", "App for codes"), totpView(v, g, wrong))
+	out := v.settingsAs(status, securityPath, v.words.Say("App für Einmalcodes", "Authenticator app"), totpView(v, g, wrong))
 	out.secret = true
 	return out
 }
@@ -210,7 +210,7 @@ func addPasskey(v *request) view {
 	if !v.form.passkey(body) {
 		return v.problem(http.StatusUnprocessableEntity, problemPage{
 			Title: v.words.Say("Kein Passkey angekommen", "No passkey arrived"),
-			Text:  v.words.Say("Passkeys brauchen JavaScript und einen Browser, der sie kennt.", "Passkeys need JavaScript, and a browser that knows them."),
+			Text:  v.words.Say("Passkeys brauchen JavaScript und einen Browser, der sie unterstützt.", "Passkeys need JavaScript, and a browser that supports them."),
 		})
 	}
 	a := v.do("factors.passkeyAdd", arguments{once: v.form.token, body: body})
@@ -261,7 +261,7 @@ func changeAddress(v *request) view {
 // totpLabel is the label of the button that sets up a generator of codes.
 func totpLabel(v *request, present bool) string {
 	if present {
-		return v.words.Say("Neu einrichten", "Set up anew")
+		return v.words.Say("Neu einrichten", "Set up again")
 	}
 	return v.words.Say("Einrichten", "Set up")
 }

@@ -50,13 +50,13 @@ func (v *request) saved(path, done string) view {
 // doneTexts are what pages say after a change, by its word. The address holds nothing
 // else about it.
 var doneTexts = map[string]fault.Text{
-	"profile":     text("Profil gesichert.", "Profile saved."),
+	"profile":     text("Profil gespeichert.", "Profile saved."),
 	"password":    text("Kennwort geändert. Alle anderen Sitzungen sind beendet.", "Password changed. All other sessions have ended."),
-	"totp":        text("App für Einmalcodes eingerichtet. Alle anderen Sitzungen sind beendet.", "App for codes set up. All other sessions have ended."),
-	"totpGone":    text("App für Einmalcodes entfernt. Alle anderen Sitzungen sind beendet.", "App for codes removed. All other sessions have ended."),
+	"totp":        text("App für Einmalcodes eingerichtet. Alle anderen Sitzungen sind beendet.", "Authenticator app set up. All other sessions have ended."),
+	"totpGone":    text("App für Einmalcodes entfernt. Alle anderen Sitzungen sind beendet.", "Authenticator app removed. All other sessions have ended."),
 	"passkey":     text("Passkey hinzugefügt. Alle anderen Sitzungen sind beendet.", "Passkey added. All other sessions have ended."),
 	"passkeyGone": text("Passkey entfernt. Alle anderen Sitzungen sind beendet.", "Passkey removed. All other sessions have ended."),
 	"session":     text("Sitzung beendet.", "Session ended."),
 	"sessions":    text("Alle anderen Sitzungen sind beendet.", "All other sessions have ended."),
-	"address":     text("An beide Adressen ist ein Link unterwegs. Die neue gilt, wenn Sie beide geöffnet haben.", "A link is on its way to both addresses. The new one holds once you opened both."),
+	"address":     text("An beide Adressen ist ein Link unterwegs. Die neue gilt, wenn Sie beide geöffnet haben.", "A link is on its way to both addresses. The new one takes effect once you have opened both."),
 }

@@ -68,7 +68,7 @@ func showTasks(v *request) view {
 
 // whoField returns the field of the filter by assignee.
 func (v *request) whoField(l listing) look.Combo {
-	label := v.words.Say("Wer", "Assignee")
+	label := v.words.Say("Zuständig", "Assignee")
 	return look.Combo{
 		Field:  look.Field{Name: "assigneeId", Label: label, Value: l.Assignee, Placeholder: label},
 		Source: "/choices/people?list=f-assigneeId-list", Offers: true,
@@ -189,7 +189,7 @@ func (p taskList) columns(v *request) []look.Column {
 	}
 	return []look.Column{
 		{Name: say("Erledigen", "Complete"), Class: "pick"}, {Name: say("Aufgabe", "Task"), Class: "main"},
-		{Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Wer", "Assignee"), Class: "wide"}, when,
+		{Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Zuständig", "Assignee"), Class: "wide"}, when,
 	}
 }
 
@@ -304,7 +304,7 @@ func (v *request) taskNote(task values, back string) *toast {
 		about = append(about, v.words.Due(due, v.words.HasClock(due)))
 	}
 	if task["priority"] == "high" {
-		about = append(about, v.words.Say("dringend", "high"))
+		about = append(about, v.words.Say("dringend", "high priority"))
 	}
 	names := map[string]string{}
 	if v.titlesOf([]string{first(task["contactId"], task["companyId"])}, names) == nil {

@@ -75,8 +75,8 @@ func (v *request) notUndone(f *family, id string, m *merged) view {
 	what := v.labels(f, names)
 	path := "/" + f.name + "/" + id
 	return v.done(path, &toast{Bad: true, Href: path + "#history", HrefText: v.words.Say("Verlauf", "History"),
-		Text: v.words.Say("Nicht zurückgenommen: "+what+" wurde inzwischen noch einmal geändert.", "Not taken back: "+what+" was changed again since."),
-		Log:  v.words.Say("Nicht zurückgenommen: inzwischen geändert.", "Not taken back: changed since.")})
+		Text: v.words.Say("Nicht zurückgenommen. Inzwischen noch einmal geändert: "+what+".", "Not undone. Changed again since: "+what+"."),
+		Log:  v.words.Say("Nicht zurückgenommen: inzwischen geändert.", "Not undone: changed since.")})
 }
 
 // labels names members: "Mobil und Schlagworte", or their number.

@@ -184,11 +184,11 @@ func (v *request) whyRefused(f *fault.Fault) string {
 		switch field.Name {
 		case "contentType":
 			t, _ := v.terms()
-			return v.words.Say("Dateien dieser Art werden nicht angenommen. Möglich sind: ", "Files of this kind are not accepted. Possible are: ") + strings.Join(t.words(v.words.Language), ", ") + "."
+			return v.words.Say("Dateien dieser Art werden nicht angenommen. Möglich sind: ", "Files of this kind are not accepted. Accepted kinds: ") + strings.Join(t.words(v.words.Language), ", ") + "."
 		case "size":
 			if field.Code == fault.OutOfRange {
 				t, _ := v.terms()
-				return v.words.Say("Die Datei ist zu groß. Möglich sind höchstens ", "The file is too large. Possible are at most ") + v.words.Bytes(t.MaxSize) + "."
+				return v.words.Say("Die Datei ist zu groß. Möglich sind höchstens ", "The file is too large. The limit is ") + v.words.Bytes(t.MaxSize) + "."
 			}
 			return field.Message(v.words.Language)
 		case "fileName", "file", "name":
@@ -204,7 +204,7 @@ func (v *request) whyRefused(f *fault.Fault) string {
 	case fault.UploadIncomplete, fault.UploadChecksumMismatch, fault.NotFound:
 		return v.words.Say("Die Datei ist nicht vollständig angekommen. Bitte senden Sie sie noch einmal.", "The file did not arrive completely. Please send it again.")
 	case fault.QuotaExhausted:
-		return v.words.Say("Im Büro warten gerade so viele Dateien, dass für diese kein Platz ist. Bitte versuchen Sie es später noch einmal.", "So many files of the office wait at present that there is no room for this one. Please try again later.")
+		return v.words.Say("Im Büro warten gerade so viele Dateien, dass für diese kein Platz ist. Bitte versuchen Sie es später noch einmal.", "So many files of your office are waiting that there is no room for this one. Please try again later.")
 	}
 	return plain(f.DetailIn(v.words.Language), v.words.Language)
 }

@@ -39,7 +39,7 @@
 
   function explain(error) {
     if (error.name === "InvalidStateError") {
-      return say("Dieses Gerät hat schon einen Passkey für Ihr Konto.", "This device has a passkey of your account already.");
+      return say("Dieses Gerät hat schon einen Passkey für Ihr Konto.", "This device already has a passkey for your account.");
     }
     if (error.name === "NotAllowedError" || error.name === "AbortError") {
       return say("Kein Passkey verwendet. Sie können es noch einmal versuchen.", "No passkey was used. You can try again.");
@@ -51,7 +51,7 @@
     const button = event.target.closest("[data-passkey]");
     if (!button) { return; }
     if (!able) {
-      toast(say("Dieser Browser kennt keine Passkeys.", "This browser knows no passkeys."));
+      toast(say("Dieser Browser unterstützt keine Passkeys.", "This browser does not support passkeys."));
       return;
     }
     button.disabled = true;

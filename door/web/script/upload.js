@@ -63,7 +63,7 @@
     draw();
     for (const file of files) {
       if (items.filter((i) => i.state !== "done" && i.state !== "refused").length >= most) {
-        toast(say(`Höchstens ${most} Dateien auf einmal. Die übrigen bitte danach.`, `At most ${most} files at a time. Please add the others afterwards.`));
+        toast(say(`Höchstens ${most} Dateien auf einmal. Bitte fügen Sie die übrigen danach hinzu.`, `At most ${most} files at a time. Please add the others afterwards.`));
         break;
       }
       const i = { file, about, n: ++number, token: config.dataset.drop, state: "waiting", row: make("li") };
@@ -171,7 +171,7 @@
         if (!(why instanceof Broken)) { throw why; }
         if (tried >= pauses.length) {
           i.state = "broken";
-          tell(i, say("Die Verbindung ist abgebrochen.", "The connection broke off."), button(say("Noch einmal", "Try again"), () => { i.state = "waiting"; next(); }));
+          tell(i, say("Die Verbindung ist abgebrochen.", "The connection was lost."), button(say("Noch einmal", "Try again"), () => { i.state = "waiting"; next(); }));
           next();
           return;
         }
@@ -188,7 +188,7 @@
     const link = make("a", "", say("Anmelden", "Sign in"));
     link.href = root + "/signin?next=" + encodeURIComponent(location.pathname);
     link.target = "_blank";
-    tell(i, say("Ihre Anmeldung ist abgelaufen. Die Datei wartet. ", "Your sign-in has ended. The file waits. "), link, button(say("Weiter", "Continue"), again));
+    tell(i, say("Ihre Anmeldung ist abgelaufen. Die Datei wartet. ", "Your sign-in has ended. The file is waiting. "), link, button(say("Weiter", "Continue"), again));
     next();
   }
   function again() {
@@ -270,7 +270,7 @@
     light(0);
     const folder = (f, k) => { const e = event.dataTransfer.items[k]?.webkitGetAsEntry?.(); return e && e.isDirectory; };
     const files = [...event.dataTransfer.files].filter((f, k) => !folder(f, k));
-    if (files.length < event.dataTransfer.files.length) { toast(say("Ordner werden nicht übernommen, nur Dateien.", "Folders are not taken, only files.")); }
+    if (files.length < event.dataTransfer.files.length) { toast(say("Ordner werden nicht übernommen, nur Dateien.", "Only files are accepted, not folders.")); }
     add(files, aboutOf(target()));
   });
   window.addEventListener("beforeunload", (event) => { if (items.some(open)) { event.preventDefault(); } });

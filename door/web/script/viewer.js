@@ -140,7 +140,7 @@
     const paper = bar.querySelector("[data-print-sheets]");
     async function printAll() {
       paper.disabled = true;
-      if (pages > 1) { toast(say("Die Seiten werden für den Druck geladen …", "The pages are loaded for the print …")); }
+      if (pages > 1) { toast(say("Die Seiten werden für den Druck geladen …", "The pages are being loaded for printing …")); }
       for (let n = 1; n <= pages && box.isConnected; n++) {
         for (let tries = 0; tries < 60; tries++) {
           await load(n);
