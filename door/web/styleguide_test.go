@@ -35,7 +35,7 @@ func TestParts(t *testing.T) {
 		tab := browser.Tab(view)
 		tab.Open(server.URL + inLanguage("/styleguide", languages[i/2%2]))
 		webtest.Eval[any](tab, `scrollTo(0, 0), null`) // the summary of the form had the focus, and lines lay below the bar
-		for _, found := range tab.Faults(axe) {
+		for _, found := range tab.PageFaults(axe) {
 			t.Errorf("%s: %s", view, found)
 		}
 		if folder := os.Getenv("KARTEI_SCREENSHOTS"); folder != "" {
@@ -97,8 +97,8 @@ func TestEnterWaitsForTheAnswer(t *testing.T) {
 	tab.Until(`location.search.includes("opened=0228")`)
 }
 
-// Single keys act where no field has the focus, and leave no trace in the field that
-// they lead to; in a field they are letters.
+// Single keys act if no field has the focus, and leave no trace in the field that
+// they lead to. In a field they are letters.
 func TestKeys(t *testing.T) {
 	server := styleguide(t)
 	tab := webtest.Start(t).Tab(webtest.View{Width: 1280})

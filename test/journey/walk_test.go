@@ -53,7 +53,7 @@ func (r *reader) check(t testing.TB, axe, address string, status int) {
 	if got := webtest.Eval[string](r.tab, "document.documentElement.lang"); got != r.language {
 		t.Errorf("%s: the page is in %q", at, got)
 	}
-	for _, found := range r.tab.Faults(axe) {
+	for _, found := range r.tab.PageFaults(axe) {
 		if !loaded(found, status) {
 			t.Errorf("%s: %s", at, found)
 		}
