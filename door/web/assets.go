@@ -76,8 +76,8 @@ func loadAssets() (*assets, error) {
 	return a, nil
 }
 
-// smaller returns an own script or style sheet without comments and white space. What
-// others wrote is served as they publish it.
+// smaller returns an own script or style sheet without comments and white space.
+// Files of others are served as they are published.
 func smaller(name string, file []byte) ([]byte, error) {
 	if strings.HasPrefix(name, "static/vendor/") {
 		return file, nil

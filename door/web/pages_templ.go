@@ -668,7 +668,7 @@ func startPage(p page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(p.Say("Jeder Aufruf braucht einen API-Schlüssel Ihrer Organisation; Sie bekommen ihn vom Betreiber dieser Instanz. Speichern Sie ihn in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt dieser Befehl:", "Every call needs an API key of your organization, which you get from whoever runs this instance. Put it into the variable `KARTEI_KEY`. This command shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p.Say("Jeder Aufruf braucht einen API-Schlüssel Ihrer Organisation; Sie bekommen ihn vom Betreiber dieser Instanz. Speichern Sie ihn in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt dieser Befehl:", "Every call needs an API key of your organization, which you get from the operator of this instance. Put it into the variable `KARTEI_KEY`. This command shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1292,7 +1292,7 @@ func problemsPage(p page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(p.Say("Jede Fehlerantwort der API ist ein Problemdokument nach RFC 9457. Richten Sie sich in Programmen nach `code` und nie nach dem Text: Codes bleiben innerhalb einer Version gleich, in beiden Sprachen.", "Every error answer of the API is a problem document (RFC 9457). In programs go by `code` and never by the text: codes stay the same within a version, in both languages.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p.Say("Jede Fehlerantwort der API ist ein Problemdokument nach RFC 9457. Verlassen Sie sich in Programmen auf `code` und nie auf den Text: Codes bleiben innerhalb einer Version gleich, in beiden Sprachen.", "Every error answer of the API is a problem document (RFC 9457). In programs, rely on `code` and never on the text: codes stay the same within a version, in both languages.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1388,7 +1388,7 @@ func problemsPage(p page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(p.Say("Wo einzelne Felder, Parameter oder Header betroffen sind, nennt das Problemdokument sie unter `errors`, jeweils mit einem dieser Codes.", "Where single fields, parameters or headers are concerned, the problem document names them under `errors`, each with one of these codes.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p.Say("Sind einzelne Felder, Parameter oder Header betroffen, nennt das Problemdokument sie unter `errors`, jeweils mit einem dieser Codes.", "If single fields, parameters or headers are concerned, the problem document names them under `errors`, each with one of these codes.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -760,7 +760,7 @@ func introductionPage(p page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(p.Say("Jeder Aufruf braucht einen API-Schlüssel. Sie bekommen ihn vom Betreiber dieser Instanz; speichern Sie ihn in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt der erste Aufruf:", "Every call needs an API key. You get one from whoever runs this instance; put it into the variable `KARTEI_KEY`. The first call shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p.Say("Jeder Aufruf braucht einen API-Schlüssel. Sie bekommen ihn vom Betreiber dieser Instanz; speichern Sie ihn in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt der erste Aufruf:", "Every call needs an API key. You get one from the operator of this instance; put it into the variable `KARTEI_KEY`. The first call shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -965,9 +965,9 @@ func everywhere(p page) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var52 string
-			templ_7745c5c3_Var52, templ_7745c5c3_Err = templ.JoinStringErrs(p.Say("Header, die überall gelten", "Headers that are everywhere"))
+			templ_7745c5c3_Var52, templ_7745c5c3_Err = templ.JoinStringErrs(p.Say("Header, die überall gelten", "Headers that apply everywhere"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reference.templ`, Line: 114, Col: 107}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reference.templ`, Line: 114, Col: 109}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var52))
 			if templ_7745c5c3_Err != nil {
@@ -1007,9 +1007,9 @@ func everywhere(p page) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var54 string
-			templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(p.Say("Diese Header hat jede Antwort. Bei den Operationen stehen nur die, die hinzukommen.", "Every answer has these headers. The operations tell only of those that they add."))
+			templ_7745c5c3_Var54, templ_7745c5c3_Err = templ.JoinStringErrs(p.Say("Diese Header hat jede Antwort. Bei den Operationen stehen nur die zusätzlichen.", "Every answer has these headers. Each operation lists only those that it adds."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reference.templ`, Line: 121, Col: 183}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reference.templ`, Line: 121, Col: 177}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var54))
 			if templ_7745c5c3_Err != nil {
@@ -2322,9 +2322,9 @@ func webhooksPage(p page) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var121 string
-			templ_7745c5c3_Var121, templ_7745c5c3_Err = templ.JoinStringErrs(p.Say("Zu jedem Ereignis sendet die Instanz einen POST an die Adressen, die Sie als Endpunkt angelegt haben: Art und Kennung, nie Inhalte.", "For each event the instance posts to the addresses that you made endpoints of: type and id, never contents."))
+			templ_7745c5c3_Var121, templ_7745c5c3_Err = templ.JoinStringErrs(p.Say("Zu jedem Ereignis sendet die Instanz einen POST an die Adressen, die Sie als Endpunkt angelegt haben: Art und Kennung, nie Inhalte.", "For each event the instance sends a POST to the addresses of your endpoints: type and id, never contents."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reference.templ`, Line: 308, Col: 273}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reference.templ`, Line: 308, Col: 271}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var121))
 			if templ_7745c5c3_Err != nil {
@@ -2442,9 +2442,9 @@ func webhooksPage(p page) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var129 string
-			templ_7745c5c3_Var129, templ_7745c5c3_Err = templ.JoinStringErrs(p.Say("Weitere können hinzukommen. Antworten Sie mit 204 auf das, was Sie nicht kennen.", "More may be added. Answer 204 to what you do not know."))
+			templ_7745c5c3_Var129, templ_7745c5c3_Err = templ.JoinStringErrs(p.Say("Weitere können hinzukommen. Antworten Sie auf unbekannte Arten mit 204.", "More may be added. Answer unknown types with 204."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reference.templ`, Line: 315, Col: 157}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `reference.templ`, Line: 315, Col: 143}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var129))
 			if templ_7745c5c3_Err != nil {

@@ -46,8 +46,8 @@ func TestVendoredScripts(t *testing.T) {
 	}
 }
 
-// The weight of what a first visit loads, compressed: style sheets 12 KB, scripts
-// 32 KB, of which the app's own are 15.
+// The weight of what a first visit loads, compressed: style sheets 12 KB, scripts 32
+// KB with 15 KB of the app's own.
 func TestWeight(t *testing.T) {
 	server := styleguide(t)
 	answer, err := server.Client().Get(server.URL + "/styleguide")

@@ -260,7 +260,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// What stands in an address stays an address: no page repeats it as markup.
+// No page repeats a part of an address as markup.
 func TestHostileAddresses(t *testing.T) {
 	h := newHandler(t)
 	const script = "%22%27%3E%3Cscript%3Ealert(1)%3C/script%3E"

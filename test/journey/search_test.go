@@ -336,7 +336,7 @@ func TestKeys(t *testing.T) {
 	for _, found := range tab.Faults(axe) {
 		t.Errorf("palette: %s", found)
 	}
-	tab.Type("gehe firm" + webtest.Enter)
+	tab.Type("wechseln firm" + webtest.Enter)
 	tab.At("/companies")
 	tab.Control("k")
 	tab.Type(id)

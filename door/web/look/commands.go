@@ -57,8 +57,8 @@ type command struct {
 
 func both(keys string) fault.Text { return fault.Text{DE: keys, EN: keys} }
 
-// commands is the list. What acts on the page presses the element whose data-key is
-// the command's key, or is a function of the same name in keys.js.
+// commands is the list. A command that acts on the page presses the element whose
+// data-key is its key, or is a function of the same name in keys.js.
 var commands = []command{
 	{id: "edit", group: OnPage, keys: both("e"), name: fault.Text{DE: "Bearbeiten", EN: "Edit"}, icon: "pencil", listed: true},
 	{id: "complete", group: OnPage, keys: both("x"), name: fault.Text{DE: "Erledigen oder auswählen", EN: "Complete or select"}, icon: "check", listed: true},

@@ -112,7 +112,7 @@ func (v View) otherLanguage() string {
 	return string(fault.English)
 }
 
-// colorScheme is what the browser may draw its own controls in.
+// colorScheme has the schemes in which the browser may draw its own controls.
 func colorScheme(theme string) string {
 	if theme == "" {
 		return "light dark"

@@ -42,10 +42,10 @@ type Frame struct {
 	Banner templ.Component
 }
 
-// htmxConfig must be JSON: htmx reads the loose form of lists as one text. The
-// prefix is empty, since no page uses the second spelling of attributes. Morphing
-// leaves style attributes alone, which scripts set and the policy forbids in HTML. Back
-// and forward load the page anew: it is as it is now, and a body that htmx replaced would
+// htmxConfig must be JSON: htmx reads the loose form of lists as one text. The prefix
+// is empty, since no page uses the second spelling of attributes. Morphing leaves
+// style attributes alone, which scripts set and the policy forbids in HTML. Back and
+// forward load the page anew, so it is up to date. A body that htmx replaced would
 // leave the scripts with parts that are gone.
 const htmxConfig = `{"extensions":"hx-csp","prefix":"","includeIndicatorCSS":false,"morphIgnore":["data-htmx-powered","style"],"defaultTimeout":30000,"history":"reload"}`
 
@@ -368,9 +368,9 @@ func App(f Frame) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var17 string
-				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Testdaten. Nichts davon steht in Ihrer Kartei.", "Test data. None of it is in your file."))
+				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Testdaten. Nichts davon steht in Ihrer Kartei.", "Test data. None of it is in your live data."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `look/frame.templ`, Line: 101, Col: 176}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `look/frame.templ`, Line: 101, Col: 181}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -381,9 +381,9 @@ func App(f Frame) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var18 string
-				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Zur Kartei", "To the live file"))
+				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Zur Kartei", "To the live data"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `look/frame.templ`, Line: 101, Col: 239}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `look/frame.templ`, Line: 101, Col: 244}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 				if templ_7745c5c3_Err != nil {
@@ -475,8 +475,8 @@ func App(f Frame) templ.Component {
 	})
 }
 
-// faultTemplates are what a script says about faults that the server cannot tell of,
-// and the dialog over a page.
+// faultTemplates are the messages of a script about faults that the server cannot
+// report, and the dialog over a page.
 func faultTemplates(v View) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1404,7 +1404,7 @@ func personMenu(f Frame) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var65 string
-			templ_7745c5c3_Var65, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Zur Kartei", "To the live file"))
+			templ_7745c5c3_Var65, templ_7745c5c3_Err = templ.JoinStringErrs(f.Say("Zur Kartei", "To the live data"))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `look/frame.templ`, Line: 281, Col: 51}
 			}

@@ -10,7 +10,7 @@ import (
 	"kartei/door/web/say"
 )
 
-// View is what every page and every part knows of its reader and its answer.
+// View is the reader and the answer, as every page and every part knows them.
 type View struct {
 	say.Words
 	// Nonce is the answer's own. Elements with attributes of htmx carry it, and so
@@ -22,8 +22,8 @@ type View struct {
 	Theme string
 	// Compact makes rows of tables lower.
 	Compact bool
-	// Me is the id of the person whose page it is. A script compares it with whoever
-	// signs in again over the page.
+	// Me is the id of the person whose page it is. A script compares it with the
+	// person who signs in again over the page.
 	Me string
 	// Keys is whether single keys are shortcuts.
 	Keys bool

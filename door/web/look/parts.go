@@ -49,7 +49,8 @@ type Field struct {
 	Autocomplete string
 	Placeholder  string
 	Required     bool
-	// Optional is said beside the label, where most fields are required.
+	// Optional is said beside the label. It is for forms whose other fields are
+	// mostly required.
 	Optional bool
 	Focus    bool
 	// Rows are the lines of a text of several lines.

@@ -762,7 +762,7 @@ func styleButtons(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Button("check", f.Say("Sichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Button("check", f.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -842,7 +842,7 @@ func styleButtons(f Frame) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Menu("sg-menu2", "ellipsis", f.Say("Weitere Handlungen", "More acts"), true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Menu("sg-menu2", "ellipsis", f.Say("Weitere Aktionen", "More actions"), true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1002,7 +1002,7 @@ func styleForm(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Radios(f.View, Field{Name: "env", Label: f.Say("Umgebung", "Environment"), Value: "test", Options: []Option{{Value: "test", Text: "Test", Hint: f.Say("Arbeitet mit den Daten der Sandbox.", "Works with the data of the sandbox.")}, {Value: "live", Text: "Live", Hint: f.Say("Arbeitet mit Ihrer Kartei.", "Works with your file.")}}}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Radios(f.View, Field{Name: "env", Label: f.Say("Umgebung", "Environment"), Value: "test", Options: []Option{{Value: "test", Text: "Test", Hint: f.Say("Arbeitet mit den Daten der Sandbox.", "Works with the data of the sandbox.")}, {Value: "live", Text: "Live", Hint: f.Say("Arbeitet mit Ihrer Kartei.", "Works with your live data.")}}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1022,7 +1022,7 @@ func styleForm(f Frame) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Button("", f.Say("Sichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Button("", f.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1148,7 +1148,7 @@ func styleFacts(f Frame) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Fact(f.Say("Adresse", "Address")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Fact(f.Say("Anschrift", "Address")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var36), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

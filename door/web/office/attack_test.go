@@ -270,8 +270,8 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 	})
 }
 
-// TestSignOutLeavesNothing signs out: the cookie is gone, and the browser drops what it
-// kept of pages, for whoever sits down next.
+// TestSignOutLeavesNothing signs out: the cookie is gone, and the browser drops what
+// it kept of pages, so the next person at the machine sees none.
 func TestSignOutLeavesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)

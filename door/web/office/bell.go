@@ -21,7 +21,7 @@ type bellEntry struct {
 	CreatedAt string          `json:"createdAt"`
 	ReadAt    string          `json:"readAt"`
 	MailedAt  string          `json:"mailedAt"`
-	// About is the page of what the title names, or empty.
+	// About is the page of the record that the title names, or empty.
 	About string `json:"-"`
 }
 
@@ -104,7 +104,7 @@ func readBell(v *request) view {
 	return v.done(v.back("/bell"), nil)
 }
 
-// cure is what somebody can do about an entry.
+// cure is a page that helps with an entry, and the words of the link to it.
 type cure struct{ path, words string }
 
 // cures are the pages that help, by the prefix of an id among the facts.
@@ -121,8 +121,8 @@ var cures = []struct {
 	{"usr", "/settings/people/", text("Person ansehen", "View the person")},
 }
 
-// cure returns the page that helps: that of what the facts name, if there is one.
-// Without one it is the bell itself, where the entry says what to do.
+// cure returns the page that helps: that of the record which the facts name. Without
+// one it is the bell itself, since the entry says what to do.
 func (e bellEntry) cure(v *request) cure {
 	var facts map[string]any
 	if err := json.Unmarshal(e.Facts, &facts); err != nil {
@@ -150,7 +150,7 @@ func (e bellEntry) icon() string {
 	return "bell"
 }
 
-// lines returns the paragraphs of the text.
+// paragraphs returns the paragraphs of the text.
 func (e bellEntry) paragraphs() []string { return strings.Split(strings.TrimSpace(e.Text), "\n\n") }
 
 // pages are the neighbouring pages.

@@ -74,7 +74,7 @@ func bellView(v *request, p bellPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = look.Button("check", v.words.Say("Alle gelesen", "Mark all as read"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = look.Button("check", v.words.Say("Alle als gelesen markieren", "Mark all as read"), "", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -90,7 +90,7 @@ func bellView(v *request, p bellPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Data) == 0 {
-			templ_7745c5c3_Err = look.Empty("bell", v.words.Say("Nichts", "Nothing"), v.words.Say("Hier und per E-Mail erfahren Sie von fälligen Aufgaben, von Grenzen, die fast erreicht sind, und von Schnittstellen, die nicht mehr antworten.", "Here and by mail you are told of due tasks, of limits that are almost reached, and of interfaces that no longer answer.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Empty("bell", v.words.Say("Keine Hinweise", "No notices"), v.words.Say("Hier und per E-Mail erfahren Sie von fälligen Aufgaben, von Grenzen, die fast erreicht sind, und von Schnittstellen, die nicht mehr antworten.", "You are told here and by email of due tasks, of limits that are almost reached, and of interfaces that no longer answer.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -249,9 +249,9 @@ func bellView(v *request, p bellPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var12 string
-				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("auch per E-Mail", "also by mail"))
+				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("auch per E-Mail", "also by email"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/bell.templ`, Line: 41, Col: 64}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/bell.templ`, Line: 41, Col: 65}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
@@ -311,9 +311,9 @@ func bellView(v *request, p bellPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var14 string
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("„"+e.Title+"“ ist gelesen", "“"+e.Title+"” is read"))
+				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("„"+e.Title+"“ als gelesen markieren", "Mark “"+e.Title+"” as read"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/bell.templ`, Line: 53, Col: 143}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/bell.templ`, Line: 53, Col: 158}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -363,9 +363,9 @@ func bellView(v *request, p bellPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var16 string
-		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Meldungen in diesem Fenster", "Notes in this window"))
+		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Meldungen in diesem Fenster", "Messages in this window"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/bell.templ`, Line: 65, Col: 86}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/bell.templ`, Line: 65, Col: 89}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {

@@ -29,8 +29,8 @@ var groups = []group{
 	{"address", text("Anschrift", "Address"), []string{"address.street", "address.postalCode", "address.city", "address.region", "address.country"}},
 }
 
-// group returns the group with a name as far as the family has its members, or no
-// members.
+// group returns the members of a group that the family has. An unknown group has
+// none.
 func (f *family) group(name string) []field {
 	var list []field
 	for _, g := range groups {
@@ -46,8 +46,8 @@ func (f *family) group(name string) []field {
 }
 
 // partOf returns the part of the page of an entry on which a member is shown: with
-// the facts, below them, or with what says how the office keeps the entry. Members of
-// the address are shown as a whole.
+// the facts, below them, or with the members about record keeping. Members of the
+// address are shown as a whole.
 func partOf(m field) string {
 	switch {
 	case strings.HasPrefix(m.name, "address."):
@@ -153,8 +153,8 @@ func (p recordPage) path(v *request, page string) templ.SafeURL {
 	return v.look().To("/" + p.family.name + "/" + p.record["id"] + page)
 }
 
-// referrers counts what refers to a record: open and done tasks, documents, people
-// of a company. Those that the person may not read are not counted.
+// referrers counts the records that refer to a record: open and done tasks,
+// documents, people of a company. Those that the person may not read are not counted.
 func (v *request) referrers(f *family, id string) ([]string, error) {
 	var list [3]string
 	count := func(i int, to *family, one, many, oneEN, manyEN string) func() error {
@@ -188,8 +188,8 @@ type deletionPage struct {
 	back      string
 }
 
-// askToDelete serves the question before an entry is erased: what refers to it, and
-// that it is final.
+// askToDelete serves the question before an entry is erased. It counts the records
+// that refer to the entry.
 func askToDelete(f *family) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")

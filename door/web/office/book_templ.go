@@ -255,7 +255,7 @@ func bookView(v *request, p recordPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("kept", v.words.Say("Verwaltung", "Record keeping"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Section("kept", v.words.Say("Verwaltung", "Management"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -267,7 +267,7 @@ func bookView(v *request, p recordPage) templ.Component {
 	})
 }
 
-// bookMenu has what else can be done with an entry.
+// bookMenu has the further actions on an entry.
 func bookMenu(v *request, p recordPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -533,7 +533,7 @@ func bookMenu(v *request, p recordPage) templ.Component {
 	})
 }
 
-// bookFacts are what is known of a person or a firm.
+// bookFacts are the facts about a person or a company.
 func bookFacts(v *request, p recordPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -584,7 +584,7 @@ func bookFacts(v *request, p recordPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.editing == "address" {
-				templ_7745c5c3_Err = bookGroup(v, p, "address", v.words.Say("Adresse", "Address")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = bookGroup(v, p, "address", v.words.Say("Anschrift", "Address")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -594,9 +594,9 @@ func bookFacts(v *request, p recordPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var25 string
-				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Adresse", "Address"))
+				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Anschrift", "Address"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/book.templ`, Line: 108, Col: 43}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/book.templ`, Line: 108, Col: 45}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 				if templ_7745c5c3_Err != nil {
@@ -633,7 +633,7 @@ func bookFacts(v *request, p recordPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = bookPencil(v, p, "address", v.words.Say("Adresse ändern", "Change the address")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = bookPencil(v, p, "address", v.words.Say("Anschrift ändern", "Change the address")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -730,7 +730,7 @@ func bookFacts(v *request, p recordPage) templ.Component {
 	})
 }
 
-// bookFact is a member of an entry, with what one does with it.
+// bookFact is a member of an entry, with its buttons.
 func bookFact(v *request, p recordPage, m field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1199,7 +1199,7 @@ func bookEdit(v *request, p recordPage, members []field) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Sichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1245,7 +1245,7 @@ func bookEdit(v *request, p recordPage, members []field) templ.Component {
 	})
 }
 
-// bookHistory is who changed what, the newest first.
+// bookHistory lists the changes of an entry, the newest first.
 func bookHistory(v *request, p recordPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1480,9 +1480,9 @@ func deletionQuestion(v *request, p deletionPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var60 string
-		templ_7745c5c3_Var60, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Gelöscht wird sofort und endgültig, auch aus der Suche und aus dem Verlauf. Das lässt sich nicht zurücknehmen.", "The record is erased at once and for good, from the search and the history too. This cannot be taken back."))
+		templ_7745c5c3_Var60, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Der Eintrag wird sofort und endgültig gelöscht, auch aus der Suche und aus dem Verlauf. Das lässt sich nicht rückgängig machen.", "The entry is erased at once and for good, from the search and the history too. This cannot be undone."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/book.templ`, Line: 247, Col: 245}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/book.templ`, Line: 247, Col: 258}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var60))
 		if templ_7745c5c3_Err != nil {
@@ -1516,9 +1516,9 @@ func deletionQuestion(v *request, p deletionPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var62 string
-			templ_7745c5c3_Var62, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Nichts, was Sie sehen, verweist darauf.", "Nothing that you see refers to it."))
+			templ_7745c5c3_Var62, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Kein Eintrag, den Sie sehen dürfen, verweist darauf.", "No entry that you may see refers to it."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/book.templ`, Line: 251, Col: 99}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/book.templ`, Line: 251, Col: 118}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var62))
 			if templ_7745c5c3_Err != nil {
@@ -1635,7 +1635,7 @@ func qrView(v *request, card string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.QR(card, v.words.Say("QR-Code mit Name, Nummern und Adresse", "QR code with name, numbers and address")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.QR(card, v.words.Say("QR-Code mit Name, Nummern und Anschrift", "QR code with name, numbers and address")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -79,7 +79,7 @@ func TestSimilar(t *testing.T) {
 		b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "firstName", "Ada").want(303)
 		asked := b.get("/contacts/new").send("/contacts/new", "lastName", "Bergmann", "email", "berg@example.com").want(409, "gleiche E-Mail-Adresse", `value="Bergmann"`)
 		next := asked.send("/contacts/new", "next", "1", "seen", cutOut(asked.Body, `name="seen" value="`, `"`)).want(303)
-		b.get(next.Location).want(200, "Gesichert: Bergmann")
+		b.get(next.Location).want(200, "Gespeichert: Bergmann")
 
 		// A form that is sent twice is stored once, although the first one is there by then.
 		twice := b.get("/contacts/new")

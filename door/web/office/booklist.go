@@ -42,8 +42,9 @@ func showBook(f *family) func(*request) view {
 	}
 }
 
-// narrowed finds what the texts of filters mean that were typed without a script.
-// unfound are the labels of those that fit none or several.
+// narrowed finds the records that typed filters mean: without a script a filter
+// arrives as a text. unfound are the filters whose text fits nothing or several
+// records.
 func (v *request) narrowed(l listing) (out listing, unfound []string, err error) {
 	for _, x := range []struct {
 		name, to, label string

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// mostChosen is what a page of a list shows.
+	// mostChosen bounds the chosen records: a page of a list shows no more.
 	mostChosen = pageSize
-	// batchSize is how many calls a batch has at most.
+	// batchSize bounds the calls of a batch.
 	batchSize = 20
-	// countedFrom is how many records are erased without typing their number.
+	// countedFrom is the largest number of records that are erased without typing it.
 	countedFrom = 5
-	// mostErased is how many deletions a session has in a minute.
+	// mostErased is the number of deletions that a session may make in a minute.
 	mostErased = 30
 )
 
 // pick is a chosen record, at the revision that was seen.
 type pick struct{ id, revision string }
 
-// bulkDone is an act on chosen records, and what became of it.
+// bulkDone is an act on chosen records, and its outcome.
 type bulkDone struct {
 	family *family
 	act    string
@@ -172,8 +172,8 @@ func (v *request) why(r batchResult) string {
 	return first(problem.Detail, v.words.Say("Nicht gespeichert.", "Not saved."))
 }
 
-// callsOf returns the calls of an act on the records that it changes, or what is
-// missing for it.
+// callsOf returns the calls of an act on the records that it changes, or the problem
+// that prevents it.
 func (v *request) callsOf(b *bulkDone) (calls []batchCall, problem string) {
 	change, problem := v.changeOf(b)
 	if problem != "" {
@@ -289,7 +289,7 @@ func (b *bulkDone) title(v *request) string {
 	return v.words.Say(strconv.Itoa(len(b.done))+" von "+strconv.Itoa(all)+" Einträgen geändert", strconv.Itoa(len(b.done))+" of "+strconv.Itoa(all)+" entries changed")
 }
 
-// note says what was done, and takes it back where that is possible.
+// note says what was done, and offers to undo it if that is possible.
 func (b *bulkDone) note(v *request) *toast {
 	n := v.words.Plural(len(b.done), "Ein Eintrag", "%d Einträge", "One entry", "%d entries")
 	say := v.words.Say

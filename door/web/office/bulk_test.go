@@ -55,8 +55,8 @@ func (p *page) undo() *page {
 	return p.do("POST", strings.ReplaceAll(action[1], "&amp;", "&"), p.fields(action[1]), "HX-Request", "true")
 }
 
-// TestBulk tags, hands over, hides and erases several contacts at once. What somebody
-// else changed meanwhile is reported, and nothing is overwritten unseen.
+// TestBulk tags, hands over, hides and erases several contacts at once. A record that
+// somebody else changed meanwhile is reported, and nothing is overwritten unseen.
 func TestBulk(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -78,9 +78,9 @@ func TestBulk(t *testing.T) {
 		list = ida.get("/contacts").want(200)
 		jan.get(paths["Fink"]+"/edit").send(paths["Fink"], "mobile", "1").want(303)
 		list.choose("bulk/private", []string{"Amsel", "Fink"}).want(200, "1 von 2", "Fink", "inzwischen geändert", "Rückgängig")
-		jan.get("/contacts").choose("bulk/owner", []string{"Meise"}, "ownerId-text", "ich").want(200, "0 von 1", "nur Eigentümer")
+		jan.get("/contacts").choose("bulk/owner", []string{"Meise"}, "ownerId-text", "ich").want(200, "0 von 1", "nur der Eigentümer")
 		ida.get("/contacts").choose("bulk/organization", []string{"Amsel", "Drossel"}).want(200, "Ein Eintrag: sichtbar für alle")
-		ida.get("/contacts").choose("bulk/owner", []string{"Meise"}, "ownerId-text", "Niemand").want(200, "nicht eindeutig")
+		ida.get("/contacts").choose("bulk/owner", []string{"Meise"}, "ownerId-text", "Niemand").want(200, "passt auf niemanden oder auf mehrere")
 
 		ask := ida.get("/contacts").choose("bulk/delete", []string{"Amsel", "Drossel", "Fink", "Meise", "Specht", "Star"}).want(200, "6 Einträge löschen?", "Specht", "Wie viele")
 		ask.send("/bulk/contacts/erase", "count", "5").want(422, "Bitte geben Sie die Zahl ein: 6").send("/bulk/contacts/erase", "count", "6").want(303)

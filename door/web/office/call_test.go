@@ -10,7 +10,7 @@ import (
 	"kartei/test/dbtest"
 )
 
-// TestCall opens the page of whoever calls, with the number as telephones send it.
+// TestCall opens the page of a caller, with the number as telephones send it.
 func TestCall(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))

@@ -37,12 +37,12 @@ func confirmView(v *request, f confirmForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if v.scripted() {
-			templ_7745c5c3_Err = cardTitle(v, v.words.Say("Sind Sie es?", "Is it you?")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = cardTitle(v, v.words.Say("Anmeldung bestätigen", "Confirm your sign-in")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = look.Head(v.words.Say("Sind Sie es?", "Is it you?"), "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Head(v.words.Say("Anmeldung bestätigen", "Confirm your sign-in"), "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -52,9 +52,9 @@ func confirmView(v *request, f confirmForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Ihre Anmeldung liegt mehr als zehn Minuten zurück. Bestätigen Sie sie, dann geht es weiter. Ihre Eingaben bleiben.", "You signed in more than ten minutes ago. Confirm it, and go on. What you entered stays."))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Ihre Anmeldung liegt mehr als zehn Minuten zurück. Bestätigen Sie sie, dann geht es weiter. Ihre Eingaben bleiben erhalten.", "You signed in more than ten minutes ago. Confirm your sign-in to go on. What you entered is kept."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/confirm.templ`, Line: 13, Col: 242}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/confirm.templ`, Line: 13, Col: 261}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {

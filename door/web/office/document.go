@@ -12,11 +12,11 @@ import (
 	"kartei/kit/fault"
 )
 
-// viewer is what the page of a document shows of its file: a page as a picture, or
-// its text.
+// viewer is the view of a document's file: a page as a picture, or its text.
 type viewer struct {
 	id string
-	// words are searched for: in the document, or else those of the list.
+	// words are the searched words: those of the document's own field (find), or else
+	// those of the list.
 	words, find string
 	// paged says that the document has pictures, and asText that its text is wanted
 	// nevertheless.
@@ -105,7 +105,7 @@ func viewerOf(v *request, id string) *viewer {
 	return d
 }
 
-// look reads what the page of a document shows. A page that is still being drawn, or
+// look reads the page or the text that is shown. A page that is still being drawn, or
 // that many wait for, is no error.
 func (d *viewer) look(v *request, contentType string) error {
 	d.paged = contentType == "application/pdf" || strings.HasPrefix(contentType, "image/")
@@ -194,8 +194,8 @@ func (d *viewer) hits() int {
 	return 0
 }
 
-// found returns how many hits each page has. What is drawn counts before what was
-// read, as a hit may lie outside of its page.
+// found returns how many hits each page has. For the drawn page the drawn hits count,
+// since a hit in the text may lie outside the page.
 func (d *viewer) found() []found1 {
 	if d.text == nil {
 		return nil

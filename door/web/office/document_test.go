@@ -100,7 +100,7 @@ func TestWhatIsNotShown(t *testing.T) {
 			path := "/sandbox/documents/" + member.Document("akte.pdf", "application/pdf", c.content)
 			b.get(path).want(200, "Keine Ansicht", c.says, path+"/content")
 		}
-		// What is no picture is shown as text, and never as what it says it is.
+		// A file that is no picture is shown as text, whatever type it claims.
 		mail := member.Document("brief.eml", "message/rfc822", []byte("From: a@example.com\r\nSubject: Frist\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n<p>Die <b>Heizung</b><script>alert(1)</script></p>"))
 		got := b.get("/sandbox/documents/"+mail+"?q="+url.QueryEscape("heizung")).want(200, `<mark id="hit-1-1" class="now">Heizung</mark>`)
 		if strings.Contains(got.main(), "<script>alert") || strings.Contains(got.main(), "<b>") {

@@ -114,7 +114,8 @@ func sizeText(w say.Words, bytes string) string {
 	return w.Bytes(n)
 }
 
-// kind returns the tone of a message: what passes by itself is no error.
+// kind returns the tone of a message. A fault that passes by itself is only a
+// warning.
 func (p problemPage) kind() look.Kind {
 	if p.Wait > 0 || p.Again != nil && p.RequestID == "" {
 		return look.Warn
@@ -166,8 +167,8 @@ func (f recordForm) otherChange(v *request) string {
 	return v.words.Say(have(f.by)+v.words.Ago(f.at)+" gespeichert (Stand r"+strconv.FormatInt(f.revision, 10)+")", capital(f.by)+" saved "+v.words.Ago(f.at)+" (revision r"+strconv.FormatInt(f.revision, 10)+")")
 }
 
-// have puts the verb behind the one or more who changed something, at the beginning
-// of a German sentence.
+// have appends the German verb to the name or the names of those who changed
+// something.
 func have(who string) string {
 	if who == "Sie selbst" || strings.Contains(who, " und ") {
 		return who + " haben "
@@ -313,8 +314,8 @@ func (m field) typed(v *request, value string) string {
 	return value
 }
 
-// stored returns a value as the API takes it, and before if a field shows before the
-// same way: seconds that no field shows are kept.
+// stored returns a typed value as the API takes it. A moment that still reads like
+// before is returned as before, so its seconds are kept.
 func (m field) stored(v *request, typed, before string) string {
 	if m.kind != momentField || typed == "" {
 		return typed

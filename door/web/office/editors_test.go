@@ -13,9 +13,9 @@ import (
 )
 
 // TestEditorsLoseNothing has two people edit a contact through the pages, in any
-// order, with forms of any age. A model says what is stored. What somebody typed is
-// stored, or shown with the value of the other one; it is never lost, and never
-// written over a value that was not seen.
+// order, with forms of any age. A model says what is stored. A typed value is stored,
+// or shown with the value of the other one. It is never lost, and never written over
+// a value that was not seen.
 func TestEditorsLoseNothing(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	ida := open(t, o, access.Member)

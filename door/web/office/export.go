@@ -10,8 +10,8 @@ import (
 	"kartei/kit/vcard"
 )
 
-// exportPage is how many records are read at once for a file, and exportPatience how
-// long a line may take for them.
+// exportPage is the number of records that are read at once for a file.
+// exportPatience is how long a connection may take for them.
 const (
 	exportPage     = "100"
 	exportPatience = time.Minute
@@ -19,8 +19,8 @@ const (
 
 // exportList serves a list, or the chosen records of it, as a file. The file is
 // written while the list is read, page by page, with the rights and limits of every
-// list. If that fails halfway the line is cut, so that no browser takes a part for
-// the whole.
+// list. If that fails halfway the connection is cut, so that no browser takes a part
+// for the whole.
 func exportList(f *family) func(*request) view {
 	return func(v *request) view {
 		format := "csv"
@@ -51,16 +51,16 @@ type export struct {
 	names map[string]string
 }
 
-// beginExport notes in the audit log that the list of the address leaves, or the
-// chosen records of it, and reads the first of them.
+// beginExport notes an export in the audit log and reads its first records: those of
+// the list in the address, or the chosen ones.
 func (v *request) beginExport(f *family, format string) (*export, error) {
 	l, picks := f.listingOf(v.URL.Query()), v.picks()
 	in := map[string]any{"family": f.name, "format": format, "chosen": len(picks)}
 	for name, list := range l.filters(v.session.Principal.ID) {
 		in[name] = list[0]
 	}
-	// Without a key: a form that is sent again reads the list again, and so it is
-	// decided and noted again.
+	// The call has no idempotency key: a form that is sent again reads the list
+	// again, so it is checked and noted again.
 	if _, err := ask[counted](v, "exports.begin", arguments{body: in}); err != nil {
 		return nil, err
 	}

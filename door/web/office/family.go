@@ -71,7 +71,7 @@ type field struct {
 	hidden bool
 	// unasked leaves it out of forms too: only acts change it.
 	unasked bool
-	// part is the heading in forms of this member and those behind it.
+	// part is the heading in forms above this member and the members after it.
 	part fault.Text
 }
 

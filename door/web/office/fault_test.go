@@ -57,8 +57,8 @@ func TestFaultsOnPages(t *testing.T) {
 	})
 }
 
-// A session that has ended asks a script to sign in over the page. Whoever signs in
-// there learns whose page it is, and no page takes the place of the one beneath.
+// A session that has ended asks a script to sign in over the page. The answer to the
+// sign-in names the person of the session, and no page replaces the one beneath.
 func TestSignInOverPage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))

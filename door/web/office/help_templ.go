@@ -148,9 +148,9 @@ func helpSheet(v *request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Zwei Tasten nacheinander: innerhalb einer Sekunde. Einzelne Tasten wirken nur, wenn kein Feld den Cursor hat.", "Two keys one after the other: within a second. Single keys only work while no field has the cursor."))
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Drücken Sie zwei Tasten nacheinander innerhalb einer Sekunde. Einzelne Tasten wirken nur, wenn kein Feld den Cursor hat.", "Press two keys one after the other within a second. Single keys work only while no field has the cursor."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/help.templ`, Line: 36, Col: 248}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/help.templ`, Line: 36, Col: 265}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -205,9 +205,9 @@ func helpSheet(v *request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var9 string
-			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Jeder Eintrag ist für alle im Büro sichtbar oder privat. Private Einträge sehen nur ihr Eigentümer und die Administration. Was Sie nicht sehen dürfen, steht auch in keiner Liste, keiner Suche und keiner Anzahl.", "Each entry is visible to everyone in the office, or private. Private entries are seen by their owner and by admins only. What you may not see is in no list, no search and no count."))
+			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Jeder Eintrag ist für alle im Büro sichtbar oder privat. Private Einträge sehen nur ihr Eigentümer und die Administration. Was Sie nicht sehen dürfen, steht auch in keiner Liste, keiner Suche und keiner Anzahl.", "Each entry is visible to everyone in the office, or private. Only their owner and admins see private entries. What you may not see is in no list, no search and no count."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/help.templ`, Line: 42, Col: 435}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/help.templ`, Line: 42, Col: 424}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {
@@ -250,9 +250,9 @@ func helpSheet(v *request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var11 string
-			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Rechte vergibt die Administration Ihres Büros. Zeigt eine Seite einen Fehler, nennen Sie die Kennung, die dort steht: Damit findet die Technik, was geschehen ist.", "Rights are given by the admins of your office. If a page shows an error, name the identifier that it shows: with it the operator finds what happened."))
+			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Rechte vergibt die Administration Ihres Büros. Zeigt eine Seite einen Fehler, nennen Sie bei einer Rückfrage die Kennung, die dort steht. Damit lässt sich feststellen, was geschehen ist.", "The admins of your office give rights. If a page shows an error, quote its identifier when you ask for help. With it the operator finds out what happened."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/help.templ`, Line: 50, Col: 352}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/help.templ`, Line: 50, Col: 383}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {
@@ -356,9 +356,9 @@ func keySwitch(v *request, p helpPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var16 string
-			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Wer mit Sprache schreibt oder Tasten leicht versehentlich trifft, schaltet sie aus. Tasten mit Strg bleiben.", "Switch them off if you dictate, or if keys are easily hit by accident. Keys with Ctrl remain."))
+			templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Schalten Sie sie aus, wenn Sie diktieren oder leicht aus Versehen eine Taste treffen. Tasten mit Strg wirken weiterhin.", "Switch them off if you dictate, or if you easily hit a key by accident. Keys with Ctrl still work."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/help.templ`, Line: 63, Col: 312}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/help.templ`, Line: 63, Col: 328}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 			if templ_7745c5c3_Err != nil {

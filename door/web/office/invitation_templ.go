@@ -67,7 +67,7 @@ func invitationView(v *request, f invitationForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "token", Label: v.words.Say("Link aus der Einladung", "Link of the invitation"), Value: f.Token, Required: true, Autocomplete: "off", Errors: present(f.Wrong["token"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "token", Label: v.words.Say("Link aus der Einladung", "Link from the invitation"), Value: f.Token, Required: true, Autocomplete: "off", Errors: present(f.Wrong["token"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -83,7 +83,7 @@ func invitationView(v *request, f invitationForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Loslegen", "Start"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Button("", v.words.Say("Einladung annehmen", "Accept the invitation"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -105,7 +105,7 @@ func invitationView(v *request, f invitationForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = passkeyButton(v, "create", "/signin/passkey/options", v.words.Say("Mit einem Passkey loslegen", "Start with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = passkeyButton(v, "create", "/signin/passkey/options", v.words.Say("Mit einem Passkey annehmen", "Accept with a passkey")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -34,8 +34,9 @@ func (t terms) accept() string {
 	return strings.Join(slices.Compact(list), ",")
 }
 
-// typeOf returns the type of a file by its extension. What the browser says depends
-// on the programs of its machine, and counts only if the extension says nothing.
+// typeOf returns the type of a file by its extension. The browser's own answer
+// depends on the programs of its machine. It counts only if the extension says
+// nothing.
 func (t terms) typeOf(name, said string) string {
 	ending := strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
 	for _, k := range t.Kinds {
@@ -79,13 +80,13 @@ func kindName(kind string) fault.Text {
 	return fault.Text{}
 }
 
-// fileKind is how people call a kind of files.
+// fileKind is a kind of files in everyday words, with its icon.
 type fileKind struct {
 	icon string
 	word fault.Text
 }
 
-// kindOf returns how people call a media type.
+// kindOf returns the kind of a media type.
 func kindOf(contentType string) fileKind {
 	has := func(part string) bool { return strings.Contains(contentType, part) }
 	sheet, slides := fileKind{"file-spreadsheet", text("Tabelle", "Spreadsheet")}, fileKind{"monitor", text("Präsentation", "Presentation")}
@@ -112,8 +113,8 @@ func kindOf(contentType string) fileKind {
 	return fileKind{"file", text(contentType, contentType)}
 }
 
-// plain returns why a file was refused in the words of people: kinds of files in the
-// place of media types, and nothing about calls of the API.
+// plain returns a refusal in everyday words: kinds of files instead of media types,
+// and nothing about calls of the API.
 func plain(detail string, in fault.Language) string {
 	detail = mediaTypes.ReplaceAllStringFunc(detail, func(t string) string { return kindOf(t).word.In(in) })
 	var kept []string

@@ -17,10 +17,10 @@ type linkKind struct {
 	path, row          string
 	title, text, label fault.Text
 	// password is the label of the field that the page has for a password, and hint
-	// stands below it. complete is what a browser may fill in.
+	// stands below it. complete is the autocomplete value of the field.
 	password, hint fault.Text
 	complete       string
-	// after is where the person goes afterwards, with the word of what was done.
+	// after is the page to go to afterwards, and done the word for its message.
 	after, done string
 }
 

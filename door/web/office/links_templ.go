@@ -93,7 +93,7 @@ func linkView(v *request, f linkForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "token", Label: v.words.Say("Link aus der E-Mail", "Link of the email"), Value: f.Token, Required: true, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "token", Label: v.words.Say("Link aus der E-Mail", "Link from the email"), Value: f.Token, Required: true, Autocomplete: "off"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -146,9 +146,9 @@ func deadLinkView(v *request, f linkForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var6 string
-		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Dieser Link gilt nicht mehr", "This link is not valid any more"))
+		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Dieser Link gilt nicht mehr", "This link is no longer valid"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/links.templ`, Line: 26, Col: 84}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/links.templ`, Line: 26, Col: 81}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {
@@ -159,9 +159,9 @@ func deadLinkView(v *request, f linkForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var7 string
-		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Er ist abgelaufen, wurde schon verwendet oder ist nicht vollständig angekommen.", "It has expired, was used already, or did not arrive whole."))
+		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Er ist abgelaufen, wurde schon verwendet oder ist nicht vollständig angekommen.", "It has expired, was used already, or did not arrive complete."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/links.templ`, Line: 27, Col: 176}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/links.templ`, Line: 27, Col: 179}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {
@@ -182,9 +182,9 @@ func deadLinkView(v *request, f linkForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var8 string
-			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Beginnen Sie die Änderung unter Einstellungen, Sicherheit noch einmal.", "Start the change once more under settings, security."))
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Beginnen Sie die Änderung unter Einstellungen, Sicherheit noch einmal.", "Start the change again under Settings, Security."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/links.templ`, Line: 31, Col: 162}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/links.templ`, Line: 31, Col: 158}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 			if templ_7745c5c3_Err != nil {
@@ -353,9 +353,9 @@ func forgotView(v *request, email string, wrong map[string]string, problem strin
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var17 string
-		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Wir schicken Ihnen einen Link, mit dem Sie ein neues setzen.", "We send you a link that sets a new one."))
+		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Wir schicken Ihnen einen Link, mit dem Sie ein neues Kennwort setzen.", "We will send you a link to set a new one."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/links.templ`, Line: 51, Col: 137}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/links.templ`, Line: 51, Col: 148}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 		if templ_7745c5c3_Err != nil {

@@ -77,8 +77,8 @@ func (f *family) listingOf(q url.Values) listing {
 	return l
 }
 
-// abouts are the filters by what tasks and documents are about, by the prefix of an
-// id.
+// abouts are the filters for the record that tasks and documents are about, by the
+// prefix of its id.
 var abouts = map[string]string{"con": "contactId", "cmp": "companyId", "tsk": "taskId"}
 
 // aboutFilter returns the filter for what the list is about. It is empty if the family
@@ -257,8 +257,8 @@ func (f *family) list(v *request, l listing) (recordList, error) {
 	return out, f.resolve(v, out.names, append(out.rows, values{"companyId": l.Company, "ownerId": l.Owner, l.aboutFilter(): l.About})...)
 }
 
-// resolve adds the names of what records refer to. A record that the person does
-// not see has no name.
+// resolve adds the names of the records and people that records refer to. A record
+// that the person does not see has no name.
 func (f *family) resolve(v *request, names map[string]string, records ...values) error {
 	var people, others []string
 	for _, r := range records {

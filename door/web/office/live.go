@@ -45,7 +45,7 @@ func showLive(v *request) view {
 		}
 		return control.Flush()
 	})
-	if lines > 0 { // whoever may still watch comes again, and is told why not otherwise
+	if lines > 0 { // the browser connects again, and a refusal then says why
 		return view{sent: true}
 	}
 	f := asFault(err)
@@ -78,8 +78,9 @@ func (v *request) live(here string) string {
 // something has changed. No person does that, so it keeps no session alive.
 func (v *request) refreshing() bool { return v.Header.Get("Kartei-Live") != "" }
 
-// unchanged draws a page that a script loads anew. It is empty if the script has the
-// same content already, by a tag of it: what differs in every answer does not count.
+// unchanged draws a page that a script loads anew. The answer is empty if the script
+// has the same content already. Its tag leaves out the parts that differ in every
+// answer.
 func (v *request) unchanged(out view) view {
 	var b bytes.Buffer
 	if err := out.body.Render(v.Context(), &b); err != nil {
@@ -114,8 +115,8 @@ func (d drawn) Render(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// showNews says what was changed in a record while a form of it is open. It takes
-// nothing away from what is being typed.
+// showNews says what was changed in a record while a form of it is open. It leaves
+// the form as it is.
 func showNews(v *request) view {
 	id := v.PathValue("id")
 	prefix, _, _ := strings.Cut(id, "_")

@@ -23,9 +23,9 @@ type merged struct {
 	Conflicts []conflict
 }
 
-// merge unites what a person typed with what somebody else stored meanwhile. base
-// has the values that the person saw, and mine those of the form when it was sent.
-// theirs has the values of the record now.
+// merge combines the values that a person typed with those that somebody else stored
+// meanwhile. base has the values that the person saw, and mine those of the form when
+// it was sent. theirs has the values of the record now.
 //
 // A member that one side changed is taken over. So is one that both changed to the
 // same value. Every other difference is a conflict: no typed value is lost or

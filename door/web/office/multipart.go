@@ -28,8 +28,8 @@ type sentFile struct {
 // maxHead bounds the fields of a form before its file.
 const maxHead = 64 << 10
 
-// maxUnread bounds how much of a refused file is read. A browser shows no answer
-// before it has sent its form, if the connection breaks meanwhile.
+// maxUnread bounds how much of a refused file is read. A browser that is still
+// sending its form shows no answer if the connection breaks.
 const maxUnread = 64 << 20
 
 // readFileForm reads a form of the type multipart/form-data up to its file, which is
@@ -146,8 +146,9 @@ func (e *ended) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// leave ends the reading of the file, before the answer. What a signed-in person
-// sends is read although it was refused.
+// leave ends the reading of the file, before the answer. A refused file of a
+// signed-in person is read too, up to maxUnread, so that the browser shows the
+// answer.
 func (f *sentFile) leave(v *request) {
 	if v.session.ID != "" {
 		_, _ = io.CopyN(io.Discard, f.incoming, maxUnread) // the answer matters, the rest does not

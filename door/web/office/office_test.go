@@ -208,7 +208,7 @@ func TestTwoPeopleEditAContact(t *testing.T) {
 		jans.send(path, "phone", "2", "lastName", "Meier").want(303)
 		ida.get(path).want(200, "Meier", `tel:1"`, `tel:2"`)
 
-		// Whoever keeps what is stored, and who types a third value, gets it.
+		// The stored value and a third value can both be chosen.
 		idas, jans = ida.get(path+"/edit"), jan.get(path+"/edit")
 		idas.send(path, "mobile", "11", "phone", "22").want(303)
 		jans.send(path, "mobile", "111", "phone", "222").want(409).
@@ -253,7 +253,7 @@ func TestPagesAskToSignIn(t *testing.T) {
 		if got := b.get("/contacts?q=a").want(303).Location; got != "/signin?next=%2Fcontacts%3Fq%3Da" {
 			t.Errorf("a caller without a session is led to %s", got)
 		}
-		// What was typed waits for the sign-in.
+		// The typed values wait for the sign-in.
 		form.send(path, "mobile", "0176 1").want(401, "0176 1", "abgelaufen")
 		b.cookie = cookie
 		b.get(path).want(200)

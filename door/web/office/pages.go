@@ -14,8 +14,8 @@ type Page struct {
 	// Path is its address, with {id} for an identifier.
 	Path string
 	// Rows are the ids of the rows of both tables that the page may call, with spaces
-	// between them. Whoever may not call the first one does not see the page. Every
-	// page may call those of everywhere, in request.go.
+	// between them. A person who may not call the first one does not see the page.
+	// Every page may also call the rows of everywhere (request.go).
 	Rows string
 	// For says who reaches the page, and where.
 	For reach
@@ -33,8 +33,8 @@ const (
 	private
 	// open is for everyone.
 	open
-	// watching is inside for a stream, which asks itself whose session it is, and goes
-	// on asking. It keeps no session alive.
+	// watching is inside for a stream. The stream itself checks the session, again
+	// and again, and keeps no session alive.
 	watching
 )
 
@@ -87,7 +87,7 @@ func init() {
 	const (
 		listing = "names.resolve lookup.titles"
 		details = listing + " records.history tasks.list documents.list"
-		// A form finds what a reference's text means.
+		// A form looks up the texts of references.
 		naming = listing + " lookup.find names.find"
 	)
 	Pages = []Page{

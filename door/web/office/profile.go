@@ -20,7 +20,7 @@ type profile struct {
 	preferences
 }
 
-// profileForm is the page on which a person says how the pages are.
+// profileForm is the form of a person's own settings.
 type profileForm struct {
 	email      string
 	was, typed values

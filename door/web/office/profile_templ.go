@@ -190,9 +190,9 @@ func profileView(v *request, f profileForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var8 string
-		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Bedienung", "Use"))
+		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Bedienung", "Controls"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/profile.templ`, Line: 48, Col: 44}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/profile.templ`, Line: 48, Col: 49}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 		if templ_7745c5c3_Err != nil {
@@ -202,7 +202,7 @@ func profileView(v *request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Check(v.look(), f.field("singleKeys", v.words.Say("Tasten ohne Strg als Kürzel", "Keys without Ctrl as shortcuts"), v.words.Say("Zum Beispiel / für die Suche und ? für die Übersicht. Schalten Sie sie aus, wenn Sie mit der Stimme diktieren.", "For example / to search and ? for the list of keys. Switch them off if you dictate by voice.")), f.on("singleKeys")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Check(v.look(), f.field("singleKeys", v.words.Say("Tasten ohne Strg als Kürzel", "Keys without Ctrl as shortcuts"), v.words.Say("Zum Beispiel / für die Suche und ? für die Übersicht. Schalten Sie sie aus, wenn Sie diktieren.", "For example / to search and ? for the list of keys. Switch them off if you dictate.")), f.on("singleKeys")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -210,7 +210,7 @@ func profileView(v *request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Check(v.look(), f.field("reminders", v.words.Say("Fristen auch per E-Mail", "Due dates by email too"), v.words.Say("Die Glocke erinnert Sie in jedem Fall. Die Nachricht nennt keine Inhalte.", "The bell reminds you in any case. The message holds no content.")), f.on("reminders")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Check(v.look(), f.field("reminders", v.words.Say("Fristen auch per E-Mail", "Due dates by email too"), v.words.Say("Die Glocke erinnert Sie in jedem Fall. Die Nachricht nennt keine Inhalte.", "The bell reminds you in any case. The email names no contents.")), f.on("reminders")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -218,7 +218,7 @@ func profileView(v *request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Button("", v.words.Say("Sichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Button("", v.words.Say("Speichern", "Save"), "primary", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

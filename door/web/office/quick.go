@@ -12,9 +12,9 @@ import (
 	"kartei/kit/fault"
 )
 
-// quickLine is what a line of the list of tasks means: "Klage prüfen morgen 10 !!
-// @müller". The title comes first and the due date last; the other words may stand
-// anywhere.
+// quickLine is the meaning of a line typed above the list of tasks: "Klage prüfen
+// morgen 10 !! @müller". The title comes first and the due date last; the other words
+// may stand anywhere.
 //
 //	! or !!     urgent (priority high). The API knows one degree above normal.
 //	@müller     the contact or the company that the task is about
@@ -30,7 +30,8 @@ type quickLine struct {
 	about string
 }
 
-// readLine reads a line. It never fails: what means nothing special is the title.
+// readLine reads a line. It never fails: words without a special meaning are the
+// title.
 func readLine(w say.Words, line string) (q quickLine) {
 	var words []string
 	for _, word := range cutWords(line) {
@@ -68,14 +69,14 @@ func cutWords(line string) (words []string) {
 // quickForm is the quick line as it is drawn.
 type quickForm struct {
 	token string
-	// line is what was typed, wrong what is wrong with it, and choices who may be meant
-	// by about.
+	// line is the typed line, and wrong its error. choices are the records that about
+	// may mean.
 	line, about string
 	wrong       string
 	choices     []look.Choice
 }
 
-// understood is what the server makes of a line.
+// understood is a line as the server understands it.
 type understood struct {
 	quickLine
 	// record is what the task is about, once that is clear.
@@ -132,8 +133,8 @@ func showLine(v *request) view {
 	return view{status: http.StatusOK, body: understoodView(v, u)}
 }
 
-// createByLine makes a task of a line. Where it is not clear whom the line names, it
-// asks, and keeps the line.
+// createByLine makes a task of a line. If the name in the line is ambiguous, it asks,
+// and keeps the line.
 func createByLine(v *request) view {
 	line := quickForm{token: v.form.token, line: v.form.text(lineField)}
 	u, err := v.understand(line.line)

@@ -31,8 +31,8 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-// Whatever is typed is read, and no word of it is lost: each stands in the title, or
-// is the date, the priority or what the task is about.
+// Any line is read, and no word of it is lost: each stands in the title, or is the
+// date, the priority or the record of the task.
 func FuzzReadLine(f *testing.F) {
 	for _, seed := range []string{"Klage prüfen morgen 10 !! @müller", `@"a b" c`, `@"`, "! !! !!!", "bis fr", "x\u00a0y @ü"} {
 		f.Add(seed)

@@ -11,7 +11,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// recordPage is what the page of a record shows.
+// recordPage is the content of the page of a record.
 type recordPage struct {
 	family *family
 	record values
@@ -187,7 +187,8 @@ type recordForm struct {
 	wrong   map[string]string
 	// unclear are the texts of references that fit none or several.
 	unclear map[string]unclear
-	// conflicts need a decision. by is who stored the other change.
+	// conflicts need a decision. theirs are the members that only the other person
+	// changed.
 	conflicts []conflict
 	theirs    []string
 	// by says who stored the other change, and at when.
@@ -195,8 +196,8 @@ type recordForm struct {
 	at time.Time
 	// gone says that the record was deleted while the form was open.
 	gone bool
-	// similar are records that may be the same as a new one, and made is the id of the
-	// one that was stored before it.
+	// similar are records that may be the same as a new one. made is the id of the
+	// record that was stored just before it.
 	similar []like
 	made    string
 }

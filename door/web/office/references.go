@@ -25,16 +25,16 @@ const (
 	maxSought   = 200
 )
 
-// anything stands for what a document can be about, of whichever family.
+// anything stands for all families that a document can be about.
 const anything = "anything"
 
-// sought is what a text finds in a family, or among people.
+// sought is the result of a search for a text in a family, or among people.
 type sought struct {
 	choices []look.Choice
 	// exact are the choices whose whole name is the text.
 	exact []look.Choice
-	// loose says that choices have the text elsewhere than in their names, so that none
-	// is taken unasked.
+	// loose says that some choices have the text outside their names. Then none is
+	// taken without a question.
 	loose bool
 }
 
@@ -113,8 +113,8 @@ func (v *request) seekPeople(text string) (s sought, err error) {
 	return s, err
 }
 
-// refer replaces the texts of references that were typed by the ids that they mean. A
-// text that fits none or several is a fault of its field, and stays as it was typed.
+// refer replaces the typed texts of references by the ids that they mean. A text that
+// fits none or several is a fault of its field, and stays as it was typed.
 func (v *request) refer(f *family, typed values) (map[string]unclear, error) {
 	var wrong []fault.Field
 	unclears := map[string]unclear{}
@@ -167,7 +167,7 @@ type unclear struct {
 	Choices []look.Choice
 }
 
-// why says why a text names nothing, with some of what it fits.
+// why says why a text names no single record, with some of the records that it fits.
 func (u unclear) why() *fault.Text {
 	t := text("„"+u.Text+"“ wurde nicht gefunden. Tippen Sie einen Teil des Namens, oder leeren Sie das Feld.",
 		"“"+u.Text+"” was not found. Type a part of the name, or empty the field.")

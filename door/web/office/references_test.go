@@ -36,7 +36,7 @@ func TestReferencesAreTyped(t *testing.T) {
 			t.Error("a reference whose text was emptied is still there")
 		}
 
-		// What names nobody stays in its field, with everything else that was typed.
+		// A text that names nobody stays in its field, with all other typed texts.
 		b.get("/tasks/new").send("/tasks/new", "title", "Frist", "contactId-text", "Niemand").
 			want(422, `value="Niemand"`, `value="Frist"`, "wurde nicht gefunden", `aria-invalid="true"`).
 			send("/tasks/new", "contactId-text", "").want(303)

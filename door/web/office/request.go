@@ -44,7 +44,7 @@ type request struct {
 	stale bool
 }
 
-// view is what a page answers with: a status and a component, or a redirect.
+// view is the answer of a page: a status and a component, or a redirect.
 type view struct {
 	status int
 	// body is nil for an answer without content.
@@ -210,8 +210,9 @@ func (v *request) send(r *api.Response) {
 	transfer.Send(v.w, v.Request, r.File)
 }
 
-// sendWritten sends a file. If it cannot be finished the line is cut, so that no
-// browser takes a part for the whole. A line that died is nobody's fault.
+// sendWritten sends a file. If it cannot be finished the connection is cut, so that
+// no browser takes a part for the whole. A connection that the client closed is no
+// fault.
 func (v *request) sendWritten(f *written) {
 	if err := f.send(v.w); err != nil && v.Context().Err() == nil {
 		v.office.Logger.Warn("a file could not be sent", slog.String("page", v.page.Path), slog.Any("error", err))
@@ -228,7 +229,7 @@ func (v *request) showData(out view) {
 	}
 }
 
-// wantsData reports whether a script asks, which takes JSON.
+// wantsData reports whether the caller is a script that takes JSON.
 func (v *request) wantsData() bool { return v.Header.Get("Accept") == "application/json" }
 
 // pack returns a drawing whose bytes are compressed.
@@ -241,8 +242,9 @@ func pack(draw func(context.Context, io.Writer) error) func(context.Context, io.
 	}
 }
 
-// packers pools the writers of compressed pages. No page has a secret beside what
-// somebody else can choose: tokens of forms differ in every answer.
+// packers pools the writers of compressed pages. No compressed page has a secret
+// beside a text that somebody else can choose: tokens of forms differ in every
+// answer.
 var packers = sync.Pool{New: func() any {
 	w, err := gzip.NewWriterLevel(nil, packing)
 	if err != nil {
@@ -285,8 +287,8 @@ type answer struct {
 	*api.Response
 }
 
-// everywhere are the rows that every page may call: who is calling, and how they
-// confirm that it is them.
+// everywhere are the rows that every page may call: the session, and the factors that
+// confirm it.
 var everywhere = []string{"session.get", "factors.get"}
 
 // do calls a row of one of the two tables. A page calls only rows that its line in

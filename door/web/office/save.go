@@ -27,9 +27,9 @@ type saved struct {
 	Merge *merged
 }
 
-// save stores the values that were typed. was has the values that the person saw,
-// at a revision; a form without one is of the first. If the record has another revision by now, both changes are merged
-// by member (see merge).
+// save stores the typed values. was has the values that the person saw at a revision.
+// A form without a revision is of the first one. If the record has another revision
+// by now, both changes are merged by member (see merge).
 func (v *request) save(f *family, id string, was, typed values, revision int64) (saved, error) {
 	var out saved
 	for attempt := range attempts {

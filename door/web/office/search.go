@@ -22,7 +22,7 @@ type found struct {
 	// Best is the id of the hit to open.
 	Best   string       `json:"best"`
 	Groups []foundGroup `json:"groups"`
-	// Thing is what an id in the text names, if that is no record.
+	// Thing is the object that an id in the text names, if it is not a record.
 	Thing *thing `json:"thing"`
 }
 
@@ -34,7 +34,7 @@ type foundGroup struct {
 	Count  *counted `json:"count"`
 }
 
-// hit is a record in a line, with what it was found by.
+// hit is a found record, with its matches.
 type hit struct {
 	Object string   `json:"object"`
 	ID     string   `json:"id"`
@@ -54,7 +54,7 @@ type fact struct {
 	Marks [][2]int `json:"marks"`
 }
 
-// thing is something with an id that is no record.
+// thing is an object with an id that is not a record.
 type thing struct {
 	Object         string `json:"object"`
 	ID             string `json:"id"`
@@ -84,7 +84,7 @@ const (
 	hitsOfOne = 50
 )
 
-// searchPage is what the page of a search shows.
+// searchPage is the content of the page of a search.
 type searchPage struct {
 	// q is the text in the field.
 	q string
@@ -145,8 +145,8 @@ func (v *request) search(q string, in *family) (searchPage, error) {
 	return p, err
 }
 
-// countsOf returns the groups of a search that was narrowed by its text, as they are
-// without that.
+// countsOf returns the groups of all families for a search whose text names one of
+// them.
 func (v *request) countsOf(f found, find func(string, int, bool) (found, error)) ([]foundGroup, error) {
 	wide, err := find(f.Q, 1, true)
 	return wide.Groups, err
@@ -249,9 +249,9 @@ func extras(v *request, q string, f found) []look.Choice {
 // noteFacts is the number of facts in a line below the field.
 const noteFacts = 3
 
-// note returns what a line says beside its title, with marks: first what the hit was
-// found by, which a narrow line must not cut off, and then the facts that a person on
-// the telephone asks for.
+// note returns the text beside the title of a line, with marks. Matches come first,
+// because a narrow line is cut at its end. The facts that a person on the telephone
+// asks for follow.
 func (h hit) note(v *request) (text string, marks [][2]int) {
 	facts := h.shown(v)
 	slices.SortStableFunc(facts, func(a, b fact) int { return cmp.Compare(min(1, len(b.Marks)), min(1, len(a.Marks))) })
@@ -349,7 +349,7 @@ func (e excerpt) around() excerpt {
 // showCall is the page that a telephone system opens with the number of the caller.
 // One record with the number is opened, several are listed, and none leads to a new
 // contact. Records that only mention the number, or an office with the number as an
-// extension, count if no record has it.
+// extension, count only if no record has it.
 func showCall(v *request) view {
 	number := numberOf(v.URL.Query().Get("number"))
 	if number == "" {
@@ -567,8 +567,8 @@ func newContact(text string) string {
 	return "/contacts/new?" + q.Encode()
 }
 
-// isMobile reports whether a number is one of a mobile telephone in Germany: 015,
-// 016 or 017, but for 0180 and other services.
+// isMobile reports whether a number is one of a mobile telephone in Germany: 015, 016
+// or 017. Numbers of services such as 0180 are none.
 func isMobile(number string) bool {
 	digits := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r == '+' {

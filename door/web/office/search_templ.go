@@ -70,7 +70,7 @@ func searchView(v *request, p searchPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = look.Empty("search", v.words.Say("Noch nichts geöffnet", "Nothing opened yet"), v.words.Say("Hier stehen die letzten zwanzig Einträge, die Sie geöffnet haben. Nur Sie sehen sie.", "The last twenty entries that you opened stand here. Only you see them.")).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = look.Empty("search", v.words.Say("Noch nichts geöffnet", "Nothing opened yet"), v.words.Say("Hier stehen die letzten zwanzig Einträge, die Sie geöffnet haben. Nur Sie sehen sie.", "The last twenty entries that you opened appear here. Only you see them.")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -526,7 +526,7 @@ func thingView(v *request, t *thing) templ.Component {
 					}
 					if v.sandbox {
 						var templ_7745c5c3_Var23 string
-						templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("in der Kartei, nicht in der Sandbox", "in the live file, not in the sandbox"))
+						templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("in der Kartei, nicht in der Sandbox", "in the live data, not in the sandbox"))
 						if templ_7745c5c3_Err != nil {
 							return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/search.templ`, Line: 107, Col: 98}
 						}
@@ -754,7 +754,7 @@ func searchRules(v *request) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = rule(v.words.Say("Nummern", "Numbers"), v.words.Say("Wie auch immer geschrieben: 0221 98, 0221/98 und +49 221 98 finden dasselbe.", "However they are written: 0221 98, 0221/98 and +49 221 98 find the same.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = rule(v.words.Say("Nummern", "Numbers"), v.words.Say("In jeder Schreibweise: 0221 98, 0221/98 und +49 221 98 finden dasselbe.", "In any spelling: 0221 98, 0221/98 and +49 221 98 find the same.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -766,7 +766,7 @@ func searchRules(v *request) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = rule(v.words.Say("Kennungen", "Identifiers"), v.words.Say("Jede Kennung führt zu ihrer Seite, auch aus einer kopierten Adresse oder Zeile.", "Every identifier leads to its page, also out of a copied address or line.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = rule(v.words.Say("Kennungen", "Identifiers"), v.words.Say("Jede Kennung führt zu ihrer Seite, auch aus einer kopierten Adresse oder Zeile.", "Every identifier leads to its page, also from a copied address or line.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -880,7 +880,7 @@ func callView(v *request, number string, people []hit) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(people) == 0 {
-			templ_7745c5c3_Err = look.Empty("phone", v.words.Say("Diese Nummer steht nicht in der Kartei", "This number is not in the file"), v.words.Say("Sie dürfen lesen, aber keine Kontakte anlegen.", "You may read, but not create contacts.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Empty("phone", v.words.Say("Diese Nummer steht nicht in der Kartei", "This number is not in Kartei"), v.words.Say("Sie dürfen lesen, aber keine Kontakte anlegen.", "You may read, but not create contacts.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -36,7 +36,7 @@ type session struct {
 	Bell int `json:"bell"`
 }
 
-// preferences are how the person wants the pages to be.
+// preferences are the person's own settings for the pages.
 type preferences struct {
 	// Zone is a name of the IANA time zone database.
 	Zone string `json:"zone"`

@@ -147,7 +147,7 @@ func TestPasswordOnPages(t *testing.T) {
 		const next = "fünf Wörter aus einem Sack"
 		path := security + "/password"
 		form := b.get(path).want(200, "alle anderen Sitzungen")
-		form.send(path, "current", password, "password", next, "repeat", next+"!").want(422, "nicht dasselbe")
+		form.send(path, "current", password, "password", next, "repeat", next+"!").want(422, "stimmen nicht überein")
 		form.send(path, "current", "falsch geraten", "password", next, "repeat", next).want(422, "stimmt nicht")
 		form.send(path, "password", next, "repeat", next).want(422)
 		short := b.get(path).send(path, "current", password, "password", "kurz", "repeat", "kurz").want(422, "12")
@@ -222,7 +222,7 @@ func TestConfirmFirst(t *testing.T) {
 		path := security + "/address"
 		form := b.get(path).want(200)
 		o.Clock.Advance(11 * time.Minute)
-		asked := form.send(path, "email", "neu@kanzlei.example").want(403, "Sind Sie es?", `type="password"`)
+		asked := form.send(path, "email", "neu@kanzlei.example").want(403, "Anmeldung bestätigen", `type="password"`)
 		if strings.Contains(asked.Body, `name="code"`) {
 			t.Error("a code is asked for, but the account has no second factor")
 		}

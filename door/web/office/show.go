@@ -11,7 +11,7 @@ import (
 	"kartei/kit/fault"
 )
 
-// look returns what every part of a page knows.
+// look returns the reader and the answer, as every part of a page knows them.
 func (v *request) look() look.View {
 	root := ""
 	if v.sandbox {
@@ -97,7 +97,7 @@ func (v *request) swapForm(path string) look.Hx {
 // problemPage is a page about a refusal.
 type problemPage struct {
 	Title, Text string
-	// Wrong says what is wrong with what was sent.
+	// Wrong lists the faults of the sent fields.
 	Wrong []string
 	// Wait is the time after which to try again, zero if that does not help.
 	Wait time.Duration
@@ -116,9 +116,9 @@ type again struct {
 	Fields url.Values
 }
 
-// failed answers with a page about an error. What is refused for a while can be sent
-// again from there, with the same token, so nothing happens twice. A script gets the
-// message alone and shows it above the page, on which the form stays.
+// failed answers with a page about an error. A form that is refused for a while can
+// be sent again from there, with the same token, so nothing happens twice. A script
+// gets the message alone and shows it above the page, on which the form stays.
 func (v *request) failed(err error) view {
 	f := asFault(err)
 	if f.Code == fault.Unauthenticated {
@@ -195,7 +195,7 @@ func (v *request) problem(status int, p problemPage) view {
 	return view{status: status, body: appPage(v.frame(p.Title, ""), problemView(v, p), nil)}
 }
 
-// scripted reports whether a script asks, which shows parts of the answer.
+// scripted reports whether the caller is a script, which shows parts of the answer.
 func (v *request) scripted() bool { return v.Header.Get("HX-Request") != "" }
 
 // overPage tells a script to show the answer in a dialog over the page. Once the

@@ -21,7 +21,7 @@ type signInForm struct {
 	Problem string
 	// Resume is a form that waits for the sign-in, or nil.
 	Resume *again
-	// Wait is the time after which another attempt is heard.
+	// Wait is the time after which another attempt is accepted.
 	Wait time.Duration
 }
 

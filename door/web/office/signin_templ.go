@@ -202,7 +202,7 @@ func signInProblem(v *request, f signInForm) templ.Component {
 	})
 }
 
-// refusal says what was refused, and counts down until another attempt is heard.
+// refusal says what was refused, and counts down until another attempt is accepted.
 func refusal(v *request, text string, wait time.Duration) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -389,7 +389,7 @@ func secondView(v *request, s signedIn, f signInForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "code", Label: v.words.Say("Code aus der App", "Code of the app"), Autocomplete: "one-time-code", Required: true, Focus: true, More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}, {Key: "maxlength", Value: "24"}}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "code", Label: v.words.Say("Code aus der App", "Code from the app"), Autocomplete: "one-time-code", Required: true, Focus: true, More: templ.OrderedAttributes{{Key: "inputmode", Value: "numeric"}, {Key: "maxlength", Value: "24"}}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -427,7 +427,7 @@ func secondView(v *request, s signedIn, f signInForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "recoveryCode", Label: v.words.Say("Wiederherstellungscode", "Recovery code"), Hint: v.words.Say("Einer der zehn Codes, die Sie beim Einrichten gesichert haben. Jeder gilt einmal.", "One of the ten codes that you kept at the set-up. Each works once."), Autocomplete: "off", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Input(v.look(), look.Field{Name: "recoveryCode", Label: v.words.Say("Wiederherstellungscode", "Recovery code"), Hint: v.words.Say("Einer der zehn Codes, die Sie beim Einrichten gesichert haben. Jeder gilt einmal.", "One of the ten codes that you saved when you set it up. Each works once."), Autocomplete: "off", Required: true}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

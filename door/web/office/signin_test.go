@@ -92,7 +92,8 @@ func TestSignInLeadsNowhereElse(t *testing.T) {
 				t.Errorf("%q leads to %q", next, got)
 			}
 		}
-		// What only looks foreign stays on this site: a browser reads it as a path.
+		// An address that only looks foreign stays on this site: a browser reads it
+		// as a path.
 		for _, next := range []string{"/@evil.example", "/%5Cevil.example", "/a/..//evil.example", "/contacts?next=//evil.example"} {
 			got := b.get("/signin?next=" + url.QueryEscape(next)).want(303).Location
 			at, err := url.Parse("https://kartei.example/signin")

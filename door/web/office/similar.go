@@ -62,10 +62,10 @@ func showSimilar(f *family) func(*request) view {
 	}
 }
 
-// unseen returns the records that are surely the same as a new one, and that the
-// person was not shown. Email addresses are one person's; a number is that of an
-// office as well, so it counts with the name only. Records that came after the form
-// was drawn do not count: the form may have been sent twice.
+// unseen reports whether a record is surely the same as a new one and was not shown
+// to the person. An email address is one person's. A number may be that of an office,
+// so it counts only together with the name. Records that came after the form was
+// drawn do not count: the form may have been sent twice.
 func (v *request) unseen(likes []like) bool {
 	seen, drawn := strings.Fields(v.form.Get(seenField)), tokenTimeOf(v.form.token)
 	return slices.ContainsFunc(likes, func(l like) bool {
@@ -85,8 +85,8 @@ func seenIDs(likes []like) string {
 	return strings.Join(ids, " ")
 }
 
-// changedBy says who else stored a record after a revision, of those who changed one
-// of the members, and when the last of them did.
+// changedBy names the people who changed one of the members after a revision. at is
+// the time of the last such change.
 func (v *request) changedBy(id string, since int64, members []string) (who string, at time.Time) {
 	found, err := ask[struct {
 		Data []change `json:"data"`

@@ -174,9 +174,9 @@ func similarView(v *request, likes []like) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var7 string
-			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("„Sichern“ legt trotzdem einen neuen Eintrag an.", "“Save” creates a new entry all the same."))
+			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("„Speichern“ legt trotzdem einen neuen Eintrag an.", "“Save” creates a new entry all the same."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/similar.templ`, Line: 38, Col: 134}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/similar.templ`, Line: 38, Col: 136}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {
@@ -252,13 +252,13 @@ func madeNote(v *request, f recordForm) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/go/"+f.made), "", v.words.Say("Ansehen", "Open it"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = look.LinkButton(v.look().To("/go/"+f.made), "", v.words.Say("Ansehen", "View"), "quiet").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.OK, v.words.Say("Gesichert: ", "Saved: ")+first(f.names[f.made], v.words.Say("der Eintrag", "the entry")), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Banner(look.OK, v.words.Say("Gespeichert: ", "Saved: ")+first(f.names[f.made], v.words.Say("der Eintrag", "the entry")), "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -220,7 +220,7 @@ func completeTask(v *request) view {
 	return v.doneTask(task)
 }
 
-// reopenTask takes back that a task is done.
+// reopenTask opens a completed task again.
 func reopenTask(v *request) view {
 	id := v.PathValue("id")
 	task, err := v.get(&tasks, id)
@@ -281,7 +281,7 @@ func (v *request) did() *toast {
 	return v.taskNote(task, v.here(didParameter, ""))
 }
 
-// taskNote says how a task is after a change. A completed one can be taken back.
+// taskNote says how a task is after a change, and offers to undo its completion.
 func (v *request) taskNote(task values, back string) *toast {
 	title := task["title"]
 	if title == "" { // somebody who may write, but not read
@@ -332,7 +332,7 @@ func (g taskGroup) size() string {
 	return strconv.Itoa(len(g.tasks))
 }
 
-// others says how many open tasks others have, where the person has none.
+// others says how many tasks are open in the office, if the person has none.
 func (p taskList) others(v *request) string {
 	if n := p.counts[1]; p.listing.Tab == mineTab && n.Count > 0 {
 		return v.words.Plural(n.Count, "Im Büro ist eine Aufgabe offen.", "Im Büro sind %d Aufgaben offen.", "One task is open in the office.", "%d tasks are open in the office.")

@@ -521,8 +521,8 @@ func priorityMark(v *request, t values) templ.Component {
 	})
 }
 
-// quickLineView is the line that makes a task of what is typed, and below it how the
-// line is understood.
+// quickLineView is the line that makes a task of a typed text. Below it stands how
+// the line is understood.
 func quickLineView(v *request, p taskList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1253,7 +1253,7 @@ func taskFilters(v *request, p taskList) templ.Component {
 	})
 }
 
-// noTasks stands where the list has nothing.
+// noTasks stands in place of an empty list.
 func noTasks(v *request, p taskList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1299,7 +1299,7 @@ func noTasks(v *request, p taskList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if p.listing.Tab == doneTab {
-			templ_7745c5c3_Err = look.Empty("circle-check", v.words.Say("Noch nichts erledigt", "Nothing is done yet"), v.words.Say("Erledigte Aufgaben stehen hier und lassen sich wieder öffnen.", "Tasks that are done stand here, and can be opened again.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Empty("circle-check", v.words.Say("Noch nichts erledigt", "Nothing completed yet"), v.words.Say("Erledigte Aufgaben stehen hier und lassen sich wieder öffnen.", "Completed tasks appear here and can be reopened.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -74,7 +74,7 @@ func TestTaskTabs(t *testing.T) {
 		}
 		b.get("/tasks?tab=all&assigneeId-text=Niemand").want(200, "wurde nicht gefunden", `value="Niemand"`)
 
-		// The list says what was done, and takes it back.
+		// The list says what was done, and offers to undo it.
 		said := list.round(mine, "complete").want(200, "„Klage prüfen“ erledigt.", "Rückgängig")
 		if strings.Contains(said.main()[:strings.Index(said.main(), "data-said")], "<bdi>Klage prüfen") {
 			t.Errorf("a task that is done is still in the list: %s", said.main())
@@ -121,7 +121,7 @@ func TestQuickLine(t *testing.T) {
 		path := regexp.MustCompile(`/tasks/tsk_[a-z0-9]+`).FindString(list.main())
 		b.get(path).want(200, company, "Petra Morgenstern")
 
-		// Whom it is about is asked where it is not clear, and the line stays.
+		// If a name is ambiguous the page asks who is meant, and the line stays.
 		asked := said("Rückruf @müller fr").want(422, `value="Rückruf @müller fr"`, "passt auf mehrere", "Ida Müller", "Jan Müller")
 		asked.send("/tasks/line").want(422, "passt auf mehrere")
 		who := between(asked.Body, `name="about-pick" value="`, `"`)
@@ -140,8 +140,8 @@ func TestQuickLine(t *testing.T) {
 	})
 }
 
-// A due date is typed in words, on the form and in place, in both languages. What is
-// no date stays in the field, which says what one looks like.
+// A due date is typed in words, on the form and in place, in both languages. A text
+// that is no date stays in the field, which shows an example.
 func TestDueInWords(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))

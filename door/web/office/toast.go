@@ -65,8 +65,8 @@ const undoField = "undo"
 // undoing reports whether the form takes a change back.
 func (v *request) undoing() bool { return v.form != nil && v.form.Get(undoField) != "" }
 
-// notUndone says that somebody has changed the same since. What they stored stays, and
-// the history shows it.
+// notUndone says that somebody has changed the same members since. Their values stay,
+// and the history shows them.
 func (v *request) notUndone(f *family, id string, m *merged) view {
 	var names []string
 	for _, c := range m.Conflicts {

@@ -37,7 +37,7 @@ type recordChange struct {
 	ChangedAt string `json:"changedAt"`
 }
 
-// changeGroup are the records of a family to which somebody did the same.
+// changeGroup has the records of a family with the same act of the same person.
 type changeGroup struct {
 	family  *family
 	act     string

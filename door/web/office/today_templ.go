@@ -182,9 +182,9 @@ func todayView(v *request, p today) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var8 string
-					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Was Sie öffnen, steht hier beim nächsten Mal. Das sehen nur Sie.", "What you open is here next time. Only you see it."))
+					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Was Sie öffnen, steht hier beim nächsten Mal. Das sehen nur Sie.", "Entries that you open appear here next time. Only you see them."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/today.templ`, Line: 34, Col: 164}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/today.templ`, Line: 34, Col: 178}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -245,7 +245,7 @@ func todayView(v *request, p today) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("recent", v.words.Say("Zuletzt geöffnet", "Opened lately"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Section("recent", v.words.Say("Zuletzt geöffnet", "Recently opened"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var7), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -401,9 +401,9 @@ func dueTasks(v *request, p today) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var18 string
-				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say(" dringend: ", " urgent: "))
+				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say(" dringend: ", " high priority: "))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/today.templ`, Line: 72, Col: 93}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/today.templ`, Line: 72, Col: 100}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 				if templ_7745c5c3_Err != nil {
@@ -555,9 +555,9 @@ func tick(v *request, t values) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var25 string
-		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("„"+t["title"]+"“ ist erledigt", "“"+t["title"]+"” is done"))
+		templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("„"+t["title"]+"“ erledigen", "Complete “"+t["title"]+"”"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/today.templ`, Line: 93, Col: 143}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/today.templ`, Line: 93, Col: 141}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 		if templ_7745c5c3_Err != nil {
@@ -579,7 +579,7 @@ func tick(v *request, t values) templ.Component {
 	})
 }
 
-// officeChanges are what people did today, without what is in the records.
+// officeChanges are today's changes in the office, without the contents of records.
 func officeChanges(v *request, p today) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -873,7 +873,7 @@ func beginning(v *request) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Empty("house", v.words.Say("Willkommen in Ihrer Kartei", "Welcome to your file"), v.words.Say("Noch steht nichts darin. Womit möchten Sie beginnen?", "There is nothing in it yet. Where do you want to begin?")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Empty("house", v.words.Say("Willkommen in Ihrer Kartei", "Welcome to Kartei"), v.words.Say("Noch steht nichts darin. Womit möchten Sie beginnen?", "There is nothing in it yet. What would you like to begin with?")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

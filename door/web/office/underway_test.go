@@ -90,11 +90,11 @@ func TestManyReadOneDocument(t *testing.T) {
 				t.Errorf("%s: %d %v, want 429", busy.Path, busy.Status, busy.Header)
 			}
 		}
-		waiting := b.get(path).want(200, "Die Seite wird gezeichnet", `data-again="2"`)
+		waiting := b.get(path).want(200, "Die Seite wird vorbereitet", `data-again="2"`)
 		if waiting.Header.Get("Refresh") != "3" {
 			t.Errorf("a page that waits comes again after %q", waiting.Header.Get("Refresh"))
 		}
-		b.get(path+"/sheets/2").want(200, "Die Seite wird gezeichnet", `data-page="2"`)
+		b.get(path+"/sheets/2").want(200, "Die Seite wird vorbereitet", `data-page="2"`)
 		g.lift()
 		for range most {
 			if a := <-answers; a.Status != 200 && a.Status != 422 && a.Status != 429 { // behind the last page, or tired of waiting

@@ -26,7 +26,7 @@ type uploadForm struct {
 	why string
 }
 
-// about are the members of a new document: what it is about.
+// about are the members that say what a document is about.
 var about = []string{"contactId", "companyId", "taskId"}
 
 // showUpload serves the form of a new document. The address says what it is about.
@@ -177,8 +177,8 @@ func (v *request) refusedUpload(typed values, f *fault.Fault) view {
 	return v.drawUpload(typed, wrong, why, v.mint(), f.Code.Status())
 }
 
-// whyRefused says why a file was refused, in the words of people. It is empty if the
-// fault is about another field.
+// whyRefused says why a file was refused, in everyday words. It is empty if the fault
+// is about another field.
 func (v *request) whyRefused(f *fault.Fault) string {
 	for _, field := range f.Fields {
 		switch field.Name {

@@ -101,7 +101,7 @@ func TestFileADocument(t *testing.T) {
 		b.get("/documents/doc_"+id).want(200, "Müller", "Schöne")
 		b.get(contact).want(200, "/documents/doc_"+id)
 		b.get("/documents?q=Schöne").want(200, "Schöne")
-		// What was written is what was sent.
+		// The stored bytes are those that were sent.
 		got := b.get("/documents/doc_" + id + "/content").want(200)
 		if got.Body != string(scan.content) {
 			t.Errorf("%d bytes come back of %d", len(got.Body), len(scan.content))
@@ -134,7 +134,7 @@ func count(t *testing.T, d db.DB) (n int) {
 }
 
 // TestRefusedFiles says at the field, and before the bytes or after them, why a file
-// is not taken. What else was entered is kept.
+// is not taken. The other entered values are kept.
 func TestRefusedFiles(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, pdfs)
@@ -169,13 +169,13 @@ func TestRefusedFiles(t *testing.T) {
 			t.Errorf("refused files made %d documents", n)
 		}
 
-		// Who may not write has neither the page nor the menu.
+		// A person who may not write has neither the page nor the menu.
 		viewer := &browser{t, b.handler, o.Session(o.As(access.Viewer).Principal)}
 		if got := viewer.get("/documents").want(200).Body; strings.Contains(got, "/documents/new") {
 			t.Error("a viewer is offered to file documents")
 		}
 		viewer.get("/documents/new").want(403)
-		// Whoever is not signed in is asked to, and chooses the file again.
+		// A person without a session is asked to sign in, and chooses the file again.
 		stranger := &page{browser: &browser{t, b.handler, ""}, Body: form.Body, Path: form.Path}
 		stranger.sendFile("/documents/new", file{"a.txt", "text/plain", []byte("Hallo")}).want(401, "abgelaufen")
 	})

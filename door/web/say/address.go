@@ -39,8 +39,8 @@ func (w Words) Lines(a Address) []string {
 	return lines
 }
 
-// fill writes the members of an address in the places of a line. What stands
-// between two members goes with the latter, and is left out with either.
+// fill writes the members of an address in the places of a line. A separator between
+// two members goes with the second one. It is left out if either of them is empty.
 func (a Address) fill(line string) string {
 	var b strings.Builder
 	between := ""

@@ -51,7 +51,8 @@ func (w Words) Countries() []Country {
 	return list
 }
 
-// place returns the place of a country before the others, or one behind those.
+// place returns the rank of a country: the office's own first, then its neighbours,
+// then all others.
 func (w Words) place(code string) int {
 	if code == w.home() {
 		return -1

@@ -24,7 +24,7 @@ var (
 	hour     = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d{2}))?$`)
 	hourWord = []string{"uhr", "h", "o'clock"}
 
-	// coming are words before a weekday: the next one is meant, with each of them.
+	// coming are words before a weekday. Each of them means the next such day.
 	coming = []string{"nächsten", "nächster", "nächste", "naechsten", "kommenden", "kommender", "diesen", "dieser", "next", "this", "coming"}
 	// spans are the words for stretches of time, with their letter behind a plus.
 	spans = map[string]string{

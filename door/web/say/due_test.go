@@ -53,7 +53,7 @@ func TestTakeDue(t *testing.T) {
 	}
 }
 
-// What a field shows is read as the same time.
+// The text that a field shows is read as the same time.
 func TestDueText(t *testing.T) {
 	de, en := both(t)
 	for _, w := range []say.Words{de, en} {
@@ -66,8 +66,8 @@ func TestDueText(t *testing.T) {
 	}
 }
 
-// Whatever is typed, the reader answers, and says nothing about a day before today
-// unless a year was named.
+// The reader answers any text, and names no day before today unless the text has a
+// year.
 func FuzzReadDue(f *testing.F) {
 	for _, seed := range []string{"morgen 10", "fr", "29.2.", "+999m", "2026-12-15", "31.12.99 24:00"} {
 		f.Add(seed)

@@ -16,7 +16,7 @@ type Words struct {
 	Zone *time.Location
 	// Home is the country of the office, by its code. Without one it is Germany.
 	Home string
-	// Now is the moment of the answer. What is "today" follows from it.
+	// Now is the moment of the answer. The meaning of "today" follows from it.
 	Now time.Time
 }
 

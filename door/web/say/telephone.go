@@ -21,8 +21,8 @@ var plans = map[string]plan{
 	"IT": {"39", ""}, "ES": {"34", ""},
 }
 
-// wholeNumber is how many digits a number of a country without trunk codes has at
-// least. Shorter ones are extensions and emergency calls.
+// wholeNumber is the least number of digits of a number in a country without trunk
+// codes. Shorter ones are extensions and emergency calls.
 const wholeNumber = 7
 
 // Telephone returns the number that a telephone dials for what somebody typed: in

@@ -73,8 +73,8 @@ func (w Words) Days(t time.Time) int {
 	return int(noon(w.here(t)).Sub(noon(w.here(w.Now))) / (24 * time.Hour))
 }
 
-// noon returns a time that has the distance of whole days to other noons, also
-// where a day has 23 hours.
+// noon returns the noon of a day in UTC. Noons are whole days apart, even if a day
+// between them has 23 hours.
 func noon(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 12, 0, 0, 0, time.UTC)
 }

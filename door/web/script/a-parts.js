@@ -1,4 +1,4 @@
-// What the parts of pages do with a script. Each does without one too.
+// The behaviour of the parts of pages. Each part works without a script too.
 "use strict";
 
 (function () {
@@ -33,7 +33,7 @@
   }
   window.kartei = { say, copy: copyAndSay, toast };
 
-  // dress adds to a part of the page what works with a script only.
+  // dress shows or adds the controls that work with a script only.
   function dress(root) {
     for (const hidden of root.querySelectorAll("[data-copy][hidden], [data-reveal][hidden]")) { hidden.hidden = false; }
     for (const block of root.querySelectorAll(".code:not(:has(.copy))")) {
@@ -66,7 +66,7 @@
     }
   });
 
-  // In a menu, the arrows move as people expect it.
+  // In a menu the arrow keys move the focus, as in menus of the system.
   document.addEventListener("keydown", function (event) {
     const menu = event.target.closest && event.target.closest(".menu");
     const opener = event.target.matches && event.target.matches("[popovertarget]");
@@ -87,9 +87,9 @@
   document.addEventListener("htmx:after:swap", () => dress(document));
 })();
 
-// htmx listens to the history a moment after the page was loaded. Somebody who goes
-// back twice, fast, may come in between: the address changes, and the page of the first
-// time stays. So such a page is loaded anew.
+// htmx listens to the history only a moment after the page has loaded. If a person
+// goes back twice, fast, the second step may fall into that moment: the address
+// changes, and the page stays. So the page is loaded anew.
 (function () {
   const shown = location.pathname + location.search;
   const again = () => { if (location.pathname + location.search !== shown) { location.reload(); } };

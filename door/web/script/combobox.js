@@ -1,6 +1,6 @@
-// Fields that find while one types (ARIA 1.2: combobox with a listbox). The server
-// answers each question with the options; this moves in them. The field asks by the
-// event kartei:ask, which htmx sends, and htmx gives up the former question.
+// Fields that search while a person types (ARIA 1.2: combobox with a listbox). The
+// server answers each question with options, and this script moves through them. The
+// event kartei:ask makes htmx send a question and give up the former one.
 "use strict";
 
 (function () {
@@ -96,7 +96,7 @@
     }
   }
 
-  // A text that is not the chosen one's has no value: the server looks for it.
+  // A text that differs from the chosen one has no value: the server looks for it.
   const shownOf = (field) => field.closest("[data-combo]").querySelector('input[name$="-shown"]');
 
   function typed(field) {
@@ -124,7 +124,8 @@
     clearTimeout(of(field).again);
   });
 
-  // Only the answer to what stands in the field is shown. Another one is on its way.
+  // Only the answer to the present text of the field is shown. If this is another
+  // one, the right one is on its way.
   const isLate = (ctx) => asked.get(ctx) !== ctx.sourceElement.value.trim();
   document.addEventListener("htmx:before:swap", function (event) {
     const { ctx } = event.detail;
@@ -144,8 +145,8 @@
     }
   });
 
-  // A refusal, a sign-in page or a dead line is no list of hits. The field says so,
-  // and Enter asks the page of the search, which can say more.
+  // A refusal, a sign-in page or a lost connection is no list of hits. The field says
+  // so, and Enter asks the page of the search, which can say more.
   function fail(field, ctx) {
     if (isLate(ctx)) { return; }
     const s = of(field), line = document.createElement("div"), again = s.enter && isSearch(field);

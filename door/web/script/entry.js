@@ -44,7 +44,7 @@
     if (form && !event.target.matches('[type="search"]')) { form.requestSubmit(); }
   });
 
-  // How many records are chosen, and all of them at once.
+  // The number of chosen records, and the box that chooses all of them.
   const chosen = () => [...document.querySelectorAll("tbody input.pick")];
   function count() {
     const said = document.querySelector("[data-picked]"), all = document.querySelector("thead input.pick");
@@ -78,7 +78,7 @@
     dress();
   });
 
-  // Leaving a form of one field saves it. Nothing typed is nothing to save.
+  // Leaving a form of one field saves it, unless it is unchanged.
   const typed = (form) => [...new FormData(form)].map(String).join("\n");
   document.addEventListener("focusin", function (event) {
     const form = event.target.closest("form[data-leaving]");

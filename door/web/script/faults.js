@@ -1,5 +1,5 @@
-// What goes wrong while a page is used, the same way everywhere. A form stays as it
-// is until the server has taken it. It is sent again with the same token, so nothing
+// Faults while a page is used, handled the same way everywhere. A form stays as it is
+// until the server has taken it. It is sent again with the same token, so nothing
 // happens twice. Everything here needs htmx: without a script, the server answers
 // with pages instead.
 "use strict";
@@ -10,9 +10,9 @@
   const faults = () => document.getElementById("faults");
   const isForm = (element) => element.matches && element.matches("form");
 
-  // --- Forms. htmx sends those too that have none of its attributes, because only
-  // a script can keep a page whose form was not taken. Some are the browser's own:
-  // what signs in or out, and files.
+  // --- Forms. htmx also sends forms without its attributes, because only a script
+  // can keep a page whose form was refused. The browser itself sends some: forms that
+  // sign in or out, and files.
   const native = '[hx-post], [data-native], [target], [enctype^="multipart"]';
   document.addEventListener("submit", function (event) {
     if (!("held" in event.target.dataset)) { return; }
@@ -81,7 +81,7 @@
   setInterval(count, 200);
   count();
 
-  // --- Sending again. What was sent is kept, so that it is the same to the letter.
+  // --- Sending again. The sent body is kept, so that it is the same to the letter.
   document.addEventListener("htmx:before:request", function (event) {
     const ctx = event.detail.ctx;
     ctx.asked = { target: ctx.target, select: ctx.select, swap: ctx.swap, push: ctx.push, replace: ctx.replace, selectOOB: ctx.selectOOB, whole: ctx.whole };
@@ -94,10 +94,11 @@
     return htmx.ajax(ctx.request.method, ctx.request.action, { source, event: ctx.sourceEvent, tries: ctx.tries, ...ctx.asked, ...fetched });
   }
 
-  // asks reports whether a person waits for the answer: a press, and no typing.
+  // asks reports whether a person waits for the answer: after a press, and not while
+  // typing.
   const asks = (ctx) => ["submit", "click"].includes(ctx.sourceEvent && ctx.sourceEvent.type);
 
-  // --- The dialog over the page: signing in again, and confirming who it is.
+  // --- The dialog over the page: signing in again, and confirming the sign-in.
   let over, waiting;
   function openOver(ctx) {
     if (!over || !over.isConnected) {
@@ -116,8 +117,8 @@
     return over.querySelector("#over-body");
   }
 
-  // signedIn goes on after a sign-in over the page. A page of somebody else does not:
-  // the server says what happened to its form.
+  // signedIn goes on after a sign-in over the page. If somebody else has signed in,
+  // the page does not go on: the server says what happened to its form.
   function signedIn(me) {
     const ctx = waiting;
     waiting = null;
@@ -137,7 +138,7 @@
   }
   window.kartei.signIn = () => ask("/signin?over=1");
 
-  // confirm asks who it is, and answers whether the person said so.
+  // confirm asks the person to confirm the sign-in, and says whether that was done.
   window.kartei.confirm = () => new Promise(function (done) {
     const yes = () => done(true);
     document.addEventListener("kartei:signed-in", yes, { once: true });
@@ -233,7 +234,7 @@
     if (!main.contains(document.activeElement)) { main.focus({ preventScroll: true }); }
   });
 
-  // --- The line. An answer that did not come says nothing about what was stored.
+  // --- The connection. A missing answer does not tell whether a change was stored.
   let lost = [];
   const pauses = [1, 2, 4, 8, 15, 30]; // seconds
   document.addEventListener("htmx:error", function (event) {
@@ -254,7 +255,7 @@
       again(l.ctx);
     }
   }
-  // back is told that an answer came.
+  // back ends the messages about a lost connection, since an answer came.
   function back(ctx) {
     if (!ctx.tries) { return; }
     if (isForm(ctx.sourceElement)) { release(ctx.sourceElement); }
@@ -272,6 +273,6 @@
     if (event.target.closest("[data-again]")) { resend(); }
     if (event.target.closest("[data-sign-in]")) { window.kartei.signIn(); }
     const link = event.target.closest(".over a[href]");
-    if (link) { link.target = "_blank"; } // what was typed stays
+    if (link) { link.target = "_blank"; } // the typed text stays
   });
 })();

@@ -1,7 +1,7 @@
-// Commands by key and in the palette. What there is stands in the page: see
-// look/commands.go. Single keys work only where no field has the focus and no other
-// key is down, and the person can switch them off (WCAG 2.1.4). What the page does
-// not offer, no key does: a key presses the link or the button that is there.
+// Commands by key and in the palette. The page has the list of them: see
+// look/commands.go. Single keys work only if no field has the focus and no other key
+// is down. The person can switch them off (WCAG 2.1.4). A key presses a link or a
+// button of the page, so it does nothing that the page does not offer.
 "use strict";
 
 (function () {
@@ -29,8 +29,8 @@
   }
 
   const rows = () => [...document.querySelectorAll("main [data-row]")].filter(seen);
-  // The next row: of a list the one to focus, on a record the next record of the list
-  // that it was opened from.
+  // step returns the next row: in a list the row to focus, beside a record the next
+  // record of the list.
   function step(by) {
     const all = [...document.querySelectorAll("main [data-row]")], here = all.findIndex((row) => row.closest(".here"));
     if (here >= 0) { return all[here + by]; }
@@ -39,7 +39,7 @@
   }
   const go = (row) => (row.closest("tr, li").parentNode.querySelector(".here") ? row.click() : row.focus());
 
-  // What stands for a command on this page, if anything does.
+  // The element of this page that stands for a command, if there is one.
   const targets = {
     find: () => document.getElementById("find"),
     palette: () => palette,
@@ -53,7 +53,7 @@
   };
   const target = (id) => (id in targets ? targets[id]() : shortcuts[id] && own(shortcuts[id][0]));
 
-  // How a command acts on what stands for it. Others press it.
+  // The way a command acts on its element. The others press it.
   const acts = {
     find(field) {
       field.focus();
@@ -96,8 +96,8 @@
     }
   }
 
-  // The palette has the commands that this page has. While one types it shows those
-  // with all words; the server adds records.
+  // The palette has the commands that this page has. While a person types, it shows
+  // the commands with all words; the server adds records.
   const folded = (text) => text.toLowerCase().normalize("NFD").replace(/[\u0300-\u036f]/g, "").replace(/ß/g, "ss");
   function narrow() {
     const field = document.getElementById("command"), words = folded(field.value).split(/\s+/).filter(Boolean);
@@ -121,7 +121,7 @@
   function openSheet() {
     sheet.showModal();
     const content = document.getElementById("help-sheet");
-    if (!content.childElementCount) { content.dispatchEvent(new CustomEvent("kartei:ask")); } // again after a line that died
+    if (!content.childElementCount) { content.dispatchEvent(new CustomEvent("kartei:ask")); } // again after a lost connection
   }
 
   let first = "", timer = 0;
@@ -138,7 +138,7 @@
     return chord !== "";
   }
 
-  // A field of a dialog that was closed a moment ago is none.
+  // A field of a dialog that has just closed does not count.
   const inField = function (event) {
     const field = event.target.closest('input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]');
     return field && seen(field);

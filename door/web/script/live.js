@@ -40,7 +40,7 @@
   }
   navigator.locks.request(name, { ifAvailable: true }, function (lock) {
     if (lock) { return lead(); }
-    navigator.locks.request(name, function () { // the leader before is gone, and its stream
+    navigator.locks.request(name, function () { // the former leader and its stream are gone
       gap = true;
       return lead();
     });
@@ -122,7 +122,7 @@
     }
   });
 
-  // --- What differs is marked for a moment.
+  // --- Differences are marked for a moment.
   const words = (element) => {
     const copy = element.cloneNode(true);
     for (const t of copy.querySelectorAll("time")) { t.textContent = t.dateTime; }
@@ -149,7 +149,7 @@
     document.dispatchEvent(new CustomEvent("kartei:refreshed"));
   });
 
-  // --- News for whoever has a form open.
+  // --- News for a person who has a form open.
   function news(form) {
     const id = /(con|cmp|tsk|doc)_[^/?]+/.exec(form.getAttribute("action")), revision = form.querySelector('[name="revision"]');
     if (!id || !revision) { return; }

@@ -1,9 +1,8 @@
-// Notes: what a change did, with a way to take it back. They arrive in the content of
-// a page, so that it works without a script and with a part of a page, and move to
-// the corner. They leave after 10 s, but never while somebody points at one or is in
-// it. The tab keeps a log of them, which the page of the bell shows. A note that
-// names what is in a record says in data-log what the log may keep: the log outlives
-// the page, and names no contents.
+// Notes say what a change did, and offer to undo it. They arrive in the content of a
+// page, so they work without a script too. This script moves them to the corner. They
+// leave after 10 s, but not while the pointer or the focus is in one. The tab keeps a
+// log of them, which the page of the bell shows. The log outlives the page, so it
+// names no contents: data-log has the text that it keeps.
 "use strict";
 
 (function () {

@@ -1,6 +1,6 @@
-// A page that shows a record is noted for the person's own list of what they opened
-// last. A page for GET changes nothing, so this sends a form: of what a person looks
-// at, and not of a page that a browser only prepares or keeps in the background.
+// An opened record is noted in the person's own list of recent ones. A GET changes
+// nothing, so this script sends a form. It does so only for a visible page: a browser
+// may prepare a page, or keep it in the background.
 "use strict";
 
 (function () {

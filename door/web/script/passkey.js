@@ -1,6 +1,6 @@
-// Passkeys. A button asks the server what to ask the browser for, and sends the form
-// around it with the answer. The field for the address offers passkeys too, where the
-// browser can (conditional mediation).
+// Passkeys. A button gets the options from the server, asks the browser for a
+// passkey, and sends the form around it with the answer. The field for the address
+// offers passkeys too, if the browser can (conditional mediation).
 "use strict";
 
 (function () {

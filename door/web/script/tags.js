@@ -1,4 +1,4 @@
-// Tags: what is typed or chosen becomes a box before the field.
+// Tags: a typed or chosen text becomes a box before the field.
 "use strict";
 
 (function () {
@@ -35,7 +35,7 @@
     }
   });
 
-  // While a new entry is typed, those that may be the same are shown beside it.
+  // While a new entry is typed, entries that may be the same are shown beside it.
   const rest = 300; // ms after the last key
   let timer = 0;
   document.addEventListener("input", function (event) {

@@ -1,5 +1,5 @@
 // Files are sent from the page: dropped on it, chosen, or by the key u. Three go at
-// once. A line that breaks is tried again, and nothing is made twice: each file has a
+// once. A lost connection is tried again, and nothing is made twice: each file has a
 // number of its own in the token of the page.
 "use strict";
 
@@ -107,7 +107,7 @@
     i.says.replaceChildren(...(text ? [make("span", "", text)] : []), ...more);
   }
 
-  // Broken is a line that died, or an instance that has no time: another try helps.
+  // Broken is a lost connection or a busy instance: another try helps.
   class Broken extends Error { constructor(wait) { super("broken"); this.wait = wait; } }
   class Refused extends Error {}
   class SignIn extends Error {}
@@ -138,8 +138,8 @@
     });
   }
 
-  // run sends a file. What was done already is done again without an effect, since
-  // each step has the key of the file.
+  // run sends a file. A repeated step has no effect, since each step has the
+  // idempotency key of the file.
   async function run(i) {
     i.state = "sending";
     tell(i, "");

@@ -30,7 +30,8 @@
     let at = Number(box.dataset.page), hit = Number(box.dataset.hit);
     const sheetOf = (n) => box.querySelector(`[data-page="${n}"]`);
 
-    // Loaded pages are looked at again: a picture may be busy, too.
+    // watch loads the picture of a page again if it fails, since the server may be
+    // busy.
     function watch(sheet) {
       const img = sheet.querySelector("img");
       let tries = 0;
@@ -42,8 +43,8 @@
         setTimeout(() => { const from = img.src; img.srcset = ""; img.src = ""; img.src = from; }, Math.min(2000 * tries, 10000));
       });
     }
-    // load loads a page that is not there yet. Whoever asks for one that is on its way
-    // waits for it too.
+    // load loads a page that is not there yet. Callers that ask for the same page
+    // share one request.
     const asked = new Map();
     function load(n) {
       if (!sheetOf(n) || !sheetOf(n).matches(".waiting")) { return Promise.resolve(); }
