@@ -60,9 +60,17 @@ func (m *marked) Write(b []byte) (int, error) {
 // behind white space, and what Guard made of one.
 var formula = regexp.MustCompile(`^'*[\s\x00-\x20\x{feff}]*[=+\-@＝＋－＠]|^'*[\t\r\n]`)
 
+// inner and guarded match the same inside a text, behind what another spreadsheet
+// takes for the end of a cell: English Excel cuts at commas, which are not quoted.
+var (
+	inner   = regexp.MustCompile(`([,;\t\r\n][\x00-\x08\x0b\x0c\x0e-\x20\x{feff}"]*)('*[=+\-@＝＋－＠])`)
+	guarded = regexp.MustCompile(`([,;\t\r\n][\x00-\x08\x0b\x0c\x0e-\x20\x{feff}"]*)'('*[=+\-@＝＋－＠])`)
+)
+
 // Guard returns a text that no spreadsheet runs: an apostrophe before what looks
 // like a formula. A telephone number keeps its plus sign that way, too.
 func Guard(text string) string {
+	text = inner.ReplaceAllString(text, "${1}'${2}")
 	if formula.MatchString(text) {
 		return "'" + text
 	}
@@ -71,8 +79,8 @@ func Guard(text string) string {
 
 // Unguard returns the text of which Guard made a cell.
 func Unguard(cell string) string {
-	if rest, guarded := strings.CutPrefix(cell, "'"); guarded && formula.MatchString(rest) {
-		return rest
+	if rest, cut := strings.CutPrefix(cell, "'"); cut && formula.MatchString(rest) {
+		cell = rest
 	}
-	return cell
+	return guarded.ReplaceAllString(cell, "${1}${2}")
 }

@@ -2,6 +2,8 @@ package sheet_test
 
 import (
 	"encoding/csv"
+	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,9 +13,12 @@ import (
 	"pgregory.net/rapid"
 )
 
+// ends are where some spreadsheet ends a cell.
+var ends = regexp.MustCompile(`[,;\t\r\n]`)
+
 // TestRead reads tables back with another program's reader.
 func TestRead(t *testing.T) {
-	cell := rapid.OneOf(rapid.String(), rapid.StringMatching(`'{0,3}[=+@;"\n\t -]{0,3}[a-z0-9äß;"\n]{0,8}`))
+	cell := rapid.OneOf(rapid.String(), rapid.StringMatching(`'{0,3}[=+@;"\n\t -]{0,3}[a-z0-9äß;"\n]{0,8}([,;\t\r\n][ "]{0,2}'{0,2}[=+@＝x-]){0,3}`))
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.SliceOfN(cell, 2, 4), 1, 4).Draw(t, "rows")
 		var file strings.Builder
@@ -44,6 +49,11 @@ func TestRead(t *testing.T) {
 				if c != "" && strings.ContainsRune("=+-@\t\r\n", rune(c[0])) {
 					t.Fatalf("a spreadsheet may run %q", c)
 				}
+				for _, part := range ends.Split(c, -1)[1:] {
+					if part = strings.TrimLeft(part, ` "`); part != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(part)[0]) {
+						t.Fatalf("a spreadsheet that cuts elsewhere may run %q of %q", part, c)
+					}
+				}
 			}
 			if len(row) != len(rows[i]) {
 				t.Fatalf("%q became %q", rows[i], row)
@@ -62,7 +72,44 @@ func TestGuard(t *testing.T) {
 	for _, text := range []string{"=1+1", "+49 221", "-", "@x", "\t=1", " =1", "＝1", "'t Hooft", "'=1", "Müller", ""} {
 		got = append(got, sheet.Guard(text))
 	}
-	if want := []string{"'=1+1", "'+49 221", "'-", "'@x", "'\t=1", "' =1", "'＝1", "'t Hooft", "''=1", "Müller", ""}; !slices.Equal(got, want) {
+	if want := []string{"'=1+1", "'+49 221", "'-", "'@x", "'\t'=1", "' =1", "'＝1", "'t Hooft", "''=1", "Müller", ""}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestGuardInside guards what becomes a cell of its own where lists are separated by
+// something else.
+func TestGuardInside(t *testing.T) {
+	for text, want := range map[string]string{
+		"x,=cmd|' /C calc'!A0":     "x,'=cmd|' /C calc'!A0",
+		"x, \"=1\"":                "x, \"'=1\"",
+		"x;\t@a,,+1":               "x;\t'@a,,'+1",
+		"Notiz\n=1\r\n-1\r＝1":      "Notiz\n'=1\r\n'-1\r'＝1",
+		"=1\n=1":                   "'=1\n'=1",
+		"x,'=1,''=1":               "x,''=1,'''=1",
+		"Müller, - geb. Meier":     "Müller, '- geb. Meier",
+		"0221 1, +49 221 1":        "0221 1, '+49 221 1",
+		"a-b, c = d; e@example.de": "a-b, c = d; e@example.de",
+		"Haas, 't Hooft":           "Haas, 't Hooft",
+	} {
+		if got := sheet.Guard(text); got != want || sheet.Unguard(got) != text {
+			t.Errorf("%q became %q, want %q, and then %q", text, got, want, sheet.Unguard(got))
+		}
+	}
+	var file strings.Builder
+	w := sheet.NewWriter(&file)
+	if err := errors.Join(w.Row("Berg", "Notiz,=cmd|' /C calc'!A0\n=1+1", "Ende"), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	r := csv.NewReader(strings.NewReader(file.String()))
+	r.LazyQuotes, r.FieldsPerRecord = true, -1
+	rows, err := r.ReadAll()
+	if err != nil || len(rows) != 2 || len(rows[0]) != 2 {
+		t.Fatalf("%q, %v", rows, err)
+	}
+	for _, c := range slices.Concat(rows...) {
+		if strings.HasPrefix(c, "=") {
+			t.Errorf("a spreadsheet that cuts at commas may run %q", c)
+		}
 	}
 }
