@@ -262,6 +262,11 @@ func (d *Directory) refuse(reason Reason, owner *Actor, from netip.Addr, now clo
 		return throttled(left)
 	}
 	d.throttle.failed(from, now)
+	return refusalOf(reason, owner)
+}
+
+// refusalOf returns the refusal of a credential. owner is nil if nobody has it.
+func refusalOf(reason Reason, owner *Actor) error {
 	if owner == nil {
 		return refused(reason, Credential{}, 0)
 	}

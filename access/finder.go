@@ -46,6 +46,9 @@ type Finder struct {
 	ByID func(ctx context.Context, tx db.Tx, organization int64, id string) (Proof, error)
 	// Duties are those of a kind that is not in the table of duties.
 	Duties *Duties
+	// Kept is true if browsers keep and present a text that has ended. Nobody guesses
+	// it: refusals do not count for the address, which a whole office shares.
+	Kept bool
 	// use is the statement that records a use, by id. It is empty for kinds that
 	// do not record it.
 	use string
@@ -79,7 +82,7 @@ func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip
 	now, from := d.now(), source(from.Unmap().WithZone(""))
 	sum := sha256.Sum256([]byte(text))
 	name := hex.EncodeToString(sum[:])
-	if !d.vouched(name, nil, from, now) {
+	if !f.Kept && !d.vouched(name, nil, from, now) {
 		if left := d.throttle.blocked(from, now); left > 0 {
 			return nil, throttled(left)
 		}
@@ -95,9 +98,13 @@ func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip
 	})
 	switch {
 	case errors.Is(err, db.ErrNoRows):
-		return nil, d.refuse(Unknown, nil, from, now)
+		reason, a = Unknown, nil
 	case err != nil:
 		return nil, err
+	}
+	switch {
+	case reason != "" && f.Kept:
+		return nil, refusalOf(reason, a)
 	case reason != "":
 		return nil, d.refuse(reason, a, from, now)
 	}

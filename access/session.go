@@ -183,7 +183,7 @@ func HashToken(token string) string {
 // tokens.
 func sessionFinder(byToken string) Finder {
 	return Finder{
-		Kind: Session, Prefix: id.Session, use: updateSessionSeen,
+		Kind: Session, Prefix: id.Session, Kept: true, use: updateSessionSeen,
 		ByText: func(ctx context.Context, tx db.Tx, token string) (Proof, error) {
 			return scanSession(tx.QueryRow(ctx, byToken, HashToken(token)))
 		},

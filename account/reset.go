@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"kartei/access"
 	"kartei/access/signin"
@@ -37,9 +38,15 @@ func LimitForgot(ctx context.Context, c *app.Call, in Forgotten) (send bool, err
 	if !c.Services.Settings.Mails {
 		return false, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
 	}
-	err = desk(c).DB.Write(ctx, func(tx db.Tx) error {
-		return signin.Attempt(ctx, tx, c.Now, signin.MailLimits("reset", in.Email, c.Address)...)
+	limits, left := signin.MailLimits("reset", in.Email, c.Address), time.Duration(0)
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		left, err = signin.Blocked(ctx, tx, c.Now, limits...) // spares a transaction
+		return err
 	})
+	if err != nil || left > 0 {
+		return false, err
+	}
+	err = desk(c).DB.Write(ctx, func(tx db.Tx) error { return signin.Attempt(ctx, tx, c.Now, limits...) })
 	if signin.Waits(err) > 0 {
 		return false, nil
 	}

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"time"
 	"unicode/utf8"
 
 	"kartei/access"
@@ -155,8 +156,11 @@ func refusedPassword(ctx context.Context, c *app.Call, operation, email string, 
 // of a series, and for every tenth, so that a guesser does not fill the log.
 func noteRefusal(ctx context.Context, c *app.Call, operation, account string, series signin.Limit) error {
 	n, err := signin.Count(ctx, c.Tx, series)
-	if err != nil || account == "" || n > 1 && n%10 != 0 {
+	if err != nil || n > 1 && n%10 != 0 {
 		return err
+	}
+	if account == "" { // as much is stored, so that the time does not tell
+		return signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{Subject: "nobody|" + series.Subject, Window: time.Minute, Keeps: true})
 	}
 	persons, err := personsOf(ctx, c.Tx, account)
 	if err != nil {
@@ -262,8 +266,17 @@ type Choice struct {
 	Principal string `json:"principalId"`
 }
 
+// CheckChoice refuses an unknown ticket before a transaction begins.
+func CheckChoice(ctx context.Context, c *app.Call, in Choice) (checked struct{}, err error) {
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		_, err := signin.Read(ctx, tx, c.Now, signin.Choose, in.Ticket, nil)
+		return unknown(err)
+	})
+	return checked, err
+}
+
 // Choose begins the session of one of the persons of an account.
-func Choose(ctx context.Context, c *app.Call, in Choice) (SignedIn, error) {
+func Choose(ctx context.Context, c *app.Call, in Choice, _ struct{}) (SignedIn, error) {
 	var b begun
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, &b)
 	if err != nil {

@@ -161,15 +161,22 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 	if !c.op.Run.facts.writes || c.prefetchErr != nil && c.idempotency == "" { // a failed prefetch is the answer: nothing is written
 		err = a.db.Read(ctx, operate)
 	} else {
-		if c.op.Act != note {
-			defer a.access.Forget()
-		}
 		if err = a.db.Write(ctx, operate); errors.Is(err, db.ErrDuplicate) {
 			err = a.db.Write(ctx, operate) // the value that another call took is found now
+		}
+		if c.op.Act != note && !c.unchanged(err) {
+			a.access.Forget()
 		}
 	}
 	a.confirmedBy(c, err)
 	return c.sortFields(err)
+}
+
+// unchanged reports whether a change ended without an act: it was refused, or is none
+// that the audit log has. Strangers may call rows that sign in, as often as they like.
+func (c *call) unchanged(err error) bool {
+	_, refused := errors.AsType[*fault.Fault](err)
+	return refused || err == nil && c.audited != nil && c.audited.Omitted()
 }
 
 // identifyAgain identifies the caller of a change once more, after its body has

@@ -32,7 +32,7 @@ var Console = []ConsoleRow{
 	row("signin.second", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckSecond, account.SignInBySecond)),
 	row("signin.passkeyOptions", read, byAnyone, atWeb, "", ask(account.AskPasskey)),
 	row("signin.passkey", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckPasskey, account.SignInByPasskey)),
-	row("signin.choose", administer, byAnyone, atWeb|unstored, "session.begin", ask(account.Choose)),
+	row("signin.choose", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckChoice, account.Choose)),
 	row("signin.out", administer, byMember, atWeb|always, "session.end", ask(account.SignOut)),
 	row("signin.forgot", administer, byAnyone, atWeb|unstored, "account.forgot", asking(account.LimitForgot, account.Forgot)),
 	row("signin.reset", administer, byAnyone, atWeb|unstored, "account.reset", asking(account.CheckReset, account.Reset)),
