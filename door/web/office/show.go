@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,16 +172,20 @@ func (v *request) sendAgain(status int, why string) view {
 	return v.problem(status, problemPage{Title: v.words.Say("Bitte noch einmal senden", "Please send again"), Text: why, Again: v.again(token)})
 }
 
-// again returns the submitted form.
+// again returns the submitted form, with the filters in its address. Secrets are not
+// written into a page: they are typed again.
 func (v *request) again(token string) *again {
 	fields := url.Values{}
 	for name, list := range v.PostForm {
-		if name != tokenField {
+		if name != tokenField && !slices.Contains(secretFields, name) {
 			fields[name] = list
 		}
 	}
-	return &again{Action: v.URL.Path, Token: token, Fields: fields}
+	return &again{Action: v.URL.RequestURI(), Token: token, Fields: fields}
 }
+
+// secretFields are the fields in which passwords and codes are typed.
+var secretFields = []string{"password", "current", "repeat", "code", "recoveryCode"}
 
 // problem draws a page about a refusal: within the application if the caller is
 // known. A script shows only its message.

@@ -123,6 +123,11 @@ func (v *request) signedIn(a answer, f signInForm) view {
 	if err := v.identify(); err != nil {
 		return v.failed(err)
 	}
+	if !v.office.tokens.madeFor(f.Resume.Token, v.session.Principal.ID) {
+		return v.problem(http.StatusOK, problemPage{Title: v.words.Say("Sie sind angemeldet", "You are signed in"), Text: v.words.Say(
+			"Was auf dieser Seite wartete, hatte jemand anders eingegeben. Es wurde nicht gespeichert.",
+			"Somebody else had entered what waited on this page. It was not stored.")})
+	}
 	if !v.office.tokens.valid(f.Resume.Token, v.session.Principal.ID) {
 		f.Resume.Token = v.mint()
 	}

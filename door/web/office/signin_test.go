@@ -130,7 +130,56 @@ func TestFormWaitsForSignIn(t *testing.T) {
 		if n := strings.Count(b.get("/contacts?q=Doppelt").want(200).main(), "Doppelt</bdi>"); n != 1 {
 			t.Errorf("a form that was sent before and after a sign-in made %d contacts", n)
 		}
+
+		// What is in the address of a form waits with it.
+		b.get("/contacts/new").send("/contacts/new", "lastName", "Gerber", "tags", "Mandant").want(303)
+		list := b.get("/contacts?tag=Mandant").want(200, "Gerber")
+		b.cookie = ""
+		list.send("/contacts/export?tag=Mandant", "format", "csv").want(401, `value="/contacts/export?tag=Mandant"`)
+
+		// Somebody else who signs in on that page stores nothing of it.
+		other := invited(t, o, "jonas@kanzlei.example")
+		other.cookie = ""
+		other.t = t
+		waits := created.send("/contacts/new", "lastName", "Vertraulich").want(401)
+		waits.browser = other
+		got := waits.send("/signin", "email", "jonas@kanzlei.example", "password", password).want(200, "jemand anders")
+		if strings.Contains(got.Body, "Vertraulich") {
+			t.Errorf("a person sees what another one had entered\n%s", got.main())
+		}
 	})
+}
+
+// TestSessionsThatEnded lets all browsers of an office come with cookies of sessions
+// that have ended, again and again. Nobody of the office is kept from signing in.
+func TestSessionsThatEnded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := invited(t, o, "ida@kanzlei.example")
+		b.get("/").want(200).send("/signout").want(303)
+		for range 50 {
+			b.cookie = access.NewToken()
+			b.get("/contacts").want(303)
+			b.get("/signin/choose").want(303)
+		}
+		b.get("/signin").want(200).send("/signin", "email", "ida@kanzlei.example", "password", password).want(303)
+		b.get("/contacts").want(200)
+	})
+}
+
+// TestSecretsStayOut sends a form with passwords without a session: what waits has
+// none of them.
+func TestSecretsStayOut(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	b := invited(t, o, "ida@kanzlei.example")
+	form := b.get("/settings/security/password").want(200)
+	b.cookie = ""
+	got := form.send("/settings/security/password", "current", password, "password", "noch vier andere Wörter", "repeat", "noch vier andere Wörter").want(401)
+	for _, secret := range []string{password, "noch vier"} {
+		if strings.Contains(got.Body, secret) {
+			t.Errorf("the page has %q", secret)
+		}
+	}
 }
 
 // text returns the content of a page without tokens.
