@@ -18,9 +18,9 @@ func TestEntry(t *testing.T) {
 		o := apitest.New(t, d)
 		b := open(t, o, access.Member)
 		firm := b.get("/companies/new").send("/companies/new", "name", "Haas AG").want(303).Location
-		path := b.get("/contacts/new").send("/contacts/new", "salutation", "ms", "title", "Dr.", "firstName", "Brigitte", "lastName", "Müller", "mobile", "0176 04069063",
+		path := b.get("/contacts/new").send("/contacts/new", "salutation", "ms", "title", "Dr.", "firstName", "Brigitte", "lastName", "Müller", "mobile", "0176 04069063", "email", "a?bcc=b%40c.example&x@d.example",
 			"companyId", firm[len("/companies/"):], "address.street", "Graben 3", "address.postalCode", "1010", "address.city", "Wien", "address.country", "AT", "tags", "Mandant").want(303).Location
-		entry := b.get(path).want(200, `href="tel:+4917604069063"`, "<bdi>1010 Wien</bdi>", "<bdi>ÖSTERREICH</bdi>",
+		entry := b.get(path).want(200, `href="tel:+4917604069063"`, `href="mailto:a%3Fbcc%3Db%2540c.example%26x@d.example"`, "<bdi>1010 Wien</bdi>", "<bdi>ÖSTERREICH</bdi>",
 			"Haas AG\nFrau Dr. Brigitte Müller\nGraben 3\n1010 Wien\nÖSTERREICH", "curl -H")
 		if strings.Contains(entry.main(), "Rechtsform") {
 			t.Error("a contact has members of a company")

@@ -64,6 +64,19 @@ func telephone(w say.Words, number string) templ.SafeURL {
 	return templ.SafeURL("tel:" + w.Telephone(number))
 }
 
+// mail returns the address of a mail to someone (RFC 6068). Whatever stands before
+// the @ stays part of the one recipient.
+func mail(address string) templ.SafeURL {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		at = len(address)
+	}
+	return templ.SafeURL("mailto:" + mailSigns.Replace(url.PathEscape(address[:at])) + address[at:])
+}
+
+// mailSigns escapes the signs of a list of headers, which may stand in a path.
+var mailSigns = strings.NewReplacer("&", "%26", "=", "%3D")
+
 // webAddress returns a web address, or # for a text with another scheme than http
 // and https.
 func webAddress(text string) templ.SafeURL {

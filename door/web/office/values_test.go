@@ -4,7 +4,24 @@ import (
 	"encoding/json"
 	"maps"
 	"testing"
+
+	"github.com/a-h/templ"
 )
+
+// TestMail has one recipient, whatever stands before the @.
+func TestMail(t *testing.T) {
+	for address, want := range map[string]templ.SafeURL{
+		"ida+neu@kanzlei.example":           "mailto:ida+neu@kanzlei.example",
+		"a?bcc=b%40c.example&x#y@d.example": "mailto:a%3Fbcc%3Db%2540c.example%26x%23y@d.example",
+		"a,b@c.example":                     "mailto:a%2Cb@c.example",
+		"ä@köln.example":                    "mailto:%C3%A4@köln.example",
+		"a?bcc=b":                           "mailto:a%3Fbcc%3Db",
+	} {
+		if got := mail(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
 
 func TestValuesOfARecord(t *testing.T) {
 	got, err := flatten([]byte(`{"id":"con_1","revision":3,"lastName":"Müller","email":null,"tags":["Mandant","Erb, recht"],
