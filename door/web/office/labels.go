@@ -17,10 +17,22 @@ type labelSheets struct {
 	family *family
 	// labels are the lines of each address.
 	labels [][]string
-	// without have no address. more says that the list goes on.
-	without []values
+	// missing have no address. without are the first of them. more says that the
+	// list goes on.
+	missing int
+	without []unaddressed
 	more    bool
 	back    string
+}
+
+// unaddressed is a record without an address.
+type unaddressed struct{ id, name string }
+
+// leaveOut counts a record without an address. Only those that are shown are kept.
+func (s *labelSheets) leaveOut(r values) {
+	if s.missing++; len(s.without) < withoutShown {
+		s.without = append(s.without, unaddressed{r["id"], sortName(s.family, r)})
+	}
 }
 
 // sheets are the labels of each sheet.
@@ -41,7 +53,7 @@ func showLabels(f *family) func(*request) view {
 			for _, r := range e.page {
 				switch {
 				case len(v.words.Lines(addressOf(r))) == 0:
-					s.without = append(s.without, r)
+					s.leaveOut(r)
 				case len(s.labels) == mostLabels:
 					s.more = true
 				default:

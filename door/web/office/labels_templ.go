@@ -122,7 +122,7 @@ func labelsView(v *request, s labelSheets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if n := len(s.without); n > 0 && len(s.labels) > 0 {
+		if n := s.missing; n > 0 && len(s.labels) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -140,15 +140,15 @@ func labelsView(v *request, s labelSheets) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, r := range s.without[:min(n, withoutShown)] {
+			for _, r := range s.without {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<li><a href=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 templ.SafeURL
-				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinURLErrs(v.look().To("/" + s.family.name + "/" + r["id"]))
+				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinURLErrs(v.look().To("/" + s.family.name + "/" + r.id))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/labels.templ`, Line: 32, Col: 67}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/labels.templ`, Line: 32, Col: 64}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -159,9 +159,9 @@ func labelsView(v *request, s labelSheets) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var7 string
-				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(sortName(s.family, r))
+				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(r.name)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/labels.templ`, Line: 32, Col: 98}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/labels.templ`, Line: 32, Col: 80}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -172,7 +172,7 @@ func labelsView(v *request, s labelSheets) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			if n > withoutShown {
+			if n > len(s.without) {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<li>…</li>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

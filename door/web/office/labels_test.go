@@ -1,6 +1,7 @@
 package office_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -49,10 +50,17 @@ func TestAddressLabels(t *testing.T) {
 		if got := labels("/contacts", "Wien").main(); strings.Contains(got, "Berg") || strings.Count(got, "label-sheet") != 1 {
 			t.Error("the labels of a chosen record are not those of it alone")
 		}
+		for i := range 11 {
+			add("Ohne "+strconv.Itoa(i), "tags", "Viele")
+		}
+		add("Graz", "address.city", "Graz", "tags", "Viele")
+		if got := labels("/contacts?tag=viele").want(200, "11 Einträge haben keine Anschrift", "<li>…</li>").main(); strings.Count(got, "<bdi>Ohne ") != 10 {
+			t.Error("not the first ten without an address are named")
+		}
 		labels("/contacts", "Ohne").want(200, "Keine Anschrift")
 		var lines int
 		dbtest.Get(t, o.DB, []any{&lines}, `select count(*) from audit_lines where word = 'records.export'`)
-		if lines != 4 {
+		if lines != 5 {
 			t.Errorf("%d lists of labels are in the audit log", lines)
 		}
 		// An office in Austria writes letters and dials as Austria does.
