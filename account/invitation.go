@@ -98,6 +98,9 @@ func Accept(ctx context.Context, c *app.Call, in Acceptance, p accepting) (Accep
 	if err != nil {
 		return Accepted{}, err
 	}
+	if c.Actor.PrincipalID() != "" {
+		c.Audit.By(person.ID)
+	}
 	account, err := p.account(ctx, c, in, person.Email)
 	if err != nil {
 		return Accepted{}, err

@@ -127,7 +127,7 @@ func Switch(ctx context.Context, c *app.Call, in Switched) (SignedIn, error) {
 		}
 		token, err := access.MoveSession(ctx, c.Tx, s.id, p.home, p.ID)
 		c.Audit.About(p.home, s.id)
-		c.Audit.Changed("principalId", c.Actor.PrincipalID(), p.ID)
+		c.Audit.By(p.ID)
 		return SignedIn{Status: "signedIn", Token: token, EndsAt: s.endsAt, Person: &p}, err
 	}
 	return SignedIn{}, fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})

@@ -14,6 +14,7 @@ import (
 	"kartei/access/signin"
 	"kartei/account"
 	"kartei/api"
+	"kartei/audit"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/store/db/schema"
@@ -705,6 +706,34 @@ func TestAccountOfSeveralOrganizations(t *testing.T) {
 			t.Errorf("%+v", joined)
 		}
 		boss.ask("session.switch", account.Switched{Principal: joined.ID}, nil, 200)
+	})
+}
+
+// TestAuditOfSeveralOrganizations accepts an invitation while signed in elsewhere,
+// and goes over: the audit log names nobody of the other organization.
+func TestAuditOfSeveralOrganizations(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		other, _ := o.Organization("Andere")
+		v, first := join(t, o, o.ID, "ida@neu.example", access.Member)
+		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "ida@neu.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var second account.Accepted
+		v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida"}, &second, 200)
+		v.ask("session.switch", account.Switched{Principal: second.ID}, nil, 200)
+		got := ask(t, o, api.Admin, api.Local(), "audit.list", settings.AuditInput{Organization: other})
+		var lines access.List[audit.Line]
+		if err := json.Unmarshal(got.Body, &lines); err != nil {
+			t.Fatal(err)
+		}
+		who := map[string]string{}
+		for _, l := range lines.Data {
+			who[l.Word] = l.PrincipalID
+		}
+		if who["invitation.accept"] != second.ID || who["session.switch"] != second.ID || strings.Contains(string(got.Body), first.ID) {
+			t.Errorf("%s and %s: %s", first.ID, second.ID, got.Body)
+		}
 	})
 }
 

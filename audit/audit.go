@@ -54,7 +54,8 @@ func (a *Act) About(organization int64, target string) {
 	}
 }
 
-// By sets the person of an act whose caller has no credential yet, as at a sign-in.
+// By sets the person of an act whose caller has no credential yet, as at a sign-in,
+// or that of another organization: a log names nobody of another one.
 func (a *Act) By(principal string) {
 	if a != nil {
 		a.by = principal
@@ -124,7 +125,7 @@ func Append(tx db.Tx, a *Act, l Line) error {
 	if err != nil {
 		return fmt.Errorf("audit: %s: %w", l.Word, err)
 	}
-	tx.Queue(insertLine, a.organization, id.New(id.AuditLine), int64(l.Time), cmp.Or(l.PrincipalID, a.by), l.CredentialKind, l.CredentialID, l.Door, l.Address,
+	tx.Queue(insertLine, a.organization, id.New(id.AuditLine), int64(l.Time), cmp.Or(a.by, l.PrincipalID), l.CredentialKind, l.CredentialID, l.Door, l.Address,
 		l.Operation, l.Word, a.target, string(changes), l.RequestID)
 	return nil
 }
