@@ -15,7 +15,8 @@ import (
 
 // A Limit bounds the attempts of one subject.
 type Limit struct {
-	// Subject is hashed, so that the table names nobody.
+	// Subject is hashed, so that nobody reads addresses in the table at a glance. The
+	// hash has no key: whoever has the table and a list of addresses can compare.
 	Subject string
 	// Window begins with the first attempt. With Sliding it begins anew with each.
 	Window  time.Duration
