@@ -95,7 +95,7 @@ create index sign_in_tickets_expires_at on sign_in_tickets (expires_at);
 
 -- Guesses of passwords and codes, and mails that strangers cause.
 create table sign_in_attempts (
-	-- SHA-256 of what is counted, in hex: the table names nobody.
+	-- SHA-256 of what is counted, in hex, without a key: it can be compared with a list of addresses.
 	subject    text   not null primary key,
 	count      bigint not null,
 	since      bigint not null,
