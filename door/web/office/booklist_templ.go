@@ -569,7 +569,7 @@ func listFilters(v *request, l recordList) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(l.unfound) > 0 {
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Nicht eindeutig: ", "Ambiguous: ")+v.words.List(l.unfound), v.words.Say("Die Liste ist danach nicht eingegrenzt.", "The list is not narrowed by it.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Kein eindeutiger Treffer für: ", "No single match for: ")+v.words.List(l.unfound), v.words.Say("Die Liste ist danach nicht eingegrenzt.", "The list is not narrowed by it.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -324,7 +324,10 @@ func (b *bulkDone) address(act string) string {
 
 // askToErase asks before records are erased: for their number, if they are many.
 func (v *request) askToErase(b bulkDone, wrong bool) view {
-	if len(b.records) == 0 || len(b.records) > mostErased {
+	switch {
+	case len(b.records) == 0:
+		return v.done(b.back, &toast{Bad: true, Text: v.words.Say("Die ausgewählten Einträge gibt es nicht mehr.", "The selected entries do not exist any more.")})
+	case len(b.records) > mostErased:
 		return v.done(b.back, &toast{Bad: true, Text: v.words.Say("Auf einmal lassen sich höchstens 30 Einträge löschen.", "At most 30 entries can be deleted at once.")})
 	}
 	out := v.ok(v.words.Say("Einträge löschen", "Delete entries"), b.family.name, bulkDeletion(v, b, wrong))

@@ -85,6 +85,7 @@ func TestBulk(t *testing.T) {
 		ask := ida.get("/contacts").choose("bulk/delete", []string{"Amsel", "Drossel", "Fink", "Meise", "Specht", "Star"}).want(200, "6 Einträge löschen?", "Specht", "Wie viele")
 		ask.send("/bulk/contacts/erase", "count", "5").want(422, "Bitte geben Sie die Zahl ein: 6").send("/bulk/contacts/erase", "count", "6").want(303)
 		ida.get("/contacts").want(200, "Hier steht noch nichts")
+		list.choose("bulk/delete", []string{"Drossel"}).want(200, "gibt es nicht mehr")
 		ida.do("POST", "/bulk/contacts/erase", url.Values{"form-token": {ask.fields("/bulk/contacts/erase").Get("form-token")}}).want(303)
 	})
 }
