@@ -156,7 +156,7 @@ func (l recordList) bookColumns(v *request, wide bool) []look.Column {
 		columns = append(columns, look.Column{Name: say("Firma", "Company"), Class: "wide"})
 	}
 	if !wide {
-		return append(columns, look.Column{Name: say("Telefon", "Phone"), Class: "tel"}, changed)
+		return append(columns, look.Column{Name: say("Telefon", "Phone"), Class: "tel"})
 	}
 	return append(columns, look.Column{Name: say("Telefon", "Phone"), Class: "tel"}, look.Column{Name: say("Ort", "City"), Class: "wide"},
 		look.Column{Name: say("Schlagworte", "Tags"), Class: "wide"}, changed)
