@@ -176,6 +176,17 @@ func (t *Transfers) Ended(direction, outcome string, took time.Duration) {
 	t.duration.WithLabelValues(direction).Observe(took.Seconds())
 }
 
+// Violations returns a function that counts what browsers refused by the content
+// security policy of the pages, by directive.
+func (m *Metrics) Violations() func(directive string) {
+	violations := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kartei_policy_violations_total",
+		Help: "Reports of browsers that the content security policy of the web application refused something, by directive.",
+	}, []string{"directive"})
+	m.Registry.MustRegister(violations)
+	return func(directive string) { violations.WithLabelValues(directive).Inc() }
+}
+
 // Webhooks returns two functions. One counts delivery attempts of this process
 // by outcome. The other one observes the time from the commit of an event to
 // the first attempt of its delivery.

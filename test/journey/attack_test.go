@@ -3,21 +3,26 @@ package journey
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kartei/access"
 	"kartei/door/web/office"
 	"kartei/store/db/schema"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
+	"kartei/test/webtest"
 )
 
 // The policy of every page: nothing but its own files, no frame around it, no code
 // in the page, and no text that becomes markup.
-var policies = regexp.MustCompile(`^default-src 'none'; script-src 'nonce-([A-Za-z0-9+/=]{20,})'; .*base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx$`)
+var policies = regexp.MustCompile(`^default-src 'none'; script-src 'nonce-([A-Za-z0-9+/=]{20,})'; .*base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx; report-uri /policy-violations$`)
 
 // TestHeaders checks the headers of every answer of the list: nobody frames a page,
 // nothing foreign runs in it, and nobody stores it.
@@ -297,4 +302,32 @@ func TestReplayedForms(t *testing.T) {
 			t.Errorf("only %d forms have changed anything", effective)
 		}
 	})
+}
+
+// A browser reports what the policy of a page refused, and the report arrives.
+func TestViolationIsReported(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
+	w := &wire{breaks: map[string][]string{}, seen: map[string]int{}}
+	at := o.through(w)
+	reports, server := make(chan int, 1), w.Handler
+	w.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/policy-violations" {
+			server.ServeHTTP(out, r)
+			return
+		}
+		answer := httptest.NewRecorder()
+		server.ServeHTTP(answer, r)
+		reports <- answer.Code
+	})
+	tab := o.Browser.Tab(webtest.View{Width: 1280})
+	tab.Open(at + "/signin")
+	webtest.Eval[any](tab, `(() => { const picture = new Image(); picture.src = "https://elsewhere.example/spy.png"; document.body.append(picture); return null; })()`)
+	select {
+	case status := <-reports:
+		if status != http.StatusNoContent {
+			t.Errorf("a report is answered with %d", status)
+		}
+	case <-time.After(patience.Bound):
+		t.Error("no report came")
+	}
 }

@@ -3,8 +3,10 @@ package office_test
 import (
 	"bytes"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,6 +18,7 @@ import (
 	"kartei/access"
 	"kartei/access/signin"
 	"kartei/door/web/office"
+	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -152,7 +155,35 @@ func TestForeignFormsChangeNothing(t *testing.T) {
 }
 
 // policies matches the content security policy of a page.
-var policies = regexp.MustCompile(`^default-src 'none'; script-src 'nonce-([A-Za-z0-9+/]{24})'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx$`)
+var policies = regexp.MustCompile(`^default-src 'none'; script-src 'nonce-([A-Za-z0-9+/]{24})'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx; report-uri /policy-violations$`)
+
+// TestViolations counts reports of browsers by directive, and keeps nothing else of
+// them. What strangers make up counts as one other directive.
+func TestViolations(t *testing.T) {
+	counted := map[string]int{}
+	h := office.Handler(office.Options{
+		Address: func(*http.Request) netip.Addr { return netip.Addr{} }, BaseURL: "https://kartei.example", Clock: clock.System, FormKey: make([]byte, 32),
+		Public: http.NotFoundHandler(), Violation: func(directive string) { counted[directive]++ },
+	})
+	for body, want := range map[string]int{
+		`{"csp-report":{"document-uri":"https://kartei.example/contacts","effective-directive":"script-src-elem","blocked-uri":"inline"}}`: 204,
+		`{"csp-report":{"effective-directive":"img-src"}}`:                             204,
+		`{"csp-report":{"effective-directive":"erfunden"}}`:                            204,
+		`{"csp-report":{"effective-directive":"` + strings.Repeat("x", 20<<10) + `"}}`: 400,
+		`{"csp-report":{}}`: 400, `[]`: 400, "": 400,
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("POST", "https://kartei.example/policy-violations", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/csp-report")
+		h.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%.80s: %d, want %d", body, w.Code, want)
+		}
+	}
+	if want := map[string]int{"script-src-elem": 1, "img-src": 1, "other": 1}; !maps.Equal(counted, want) {
+		t.Errorf("counted are %v, want %v", counted, want)
+	}
+}
 
 // TestHeadersOfSignIn looks at the headers of each page of the sign-in and the
 // settings: nobody frames them, and nothing keeps them.

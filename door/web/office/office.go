@@ -28,6 +28,9 @@ type Options struct {
 	// Public serves every path that is not in Pages.
 	Public http.Handler
 	Logger *slog.Logger
+	// Violation counts what a browser refused by the content security policy, by the
+	// directive of the policy.
+	Violation func(directive string)
 	// Asset returns the address of a file below /static/ by its name.
 	Asset func(name string) string
 }
@@ -57,6 +60,7 @@ func Handler(o Options) http.Handler {
 			mux.Handle(p.pattern(sandboxPath), h.page(p, true))
 		}
 	}
+	mux.HandleFunc("POST "+violationPath, h.countViolation)
 	mux.Handle("/", o.Public)
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(h.denyForeign))
