@@ -123,7 +123,13 @@ func TestTwoEditors(t *testing.T) {
 		if now := o.contact(id); *now.Mobile != "0170 33" {
 			t.Errorf("before the decision, the number is %s", *now.Mobile)
 		}
-		submit(jonas) // the own value is chosen
+		jonas.Until(`document.activeElement.contains(document.querySelector("form .banner"))`)
+		submit(jonas) // nothing is chosen, so nothing is sent
+		if now := o.contact(id); *now.Mobile != "0170 33" {
+			t.Errorf("without a decision, the number is %s", *now.Mobile)
+		}
+		jonas.Click(`fieldset.decision input[value="mine"]`)
+		submit(jonas)
 		jonas.Until(`!document.querySelector("fieldset.decision") && document.readyState === "complete"`)
 		if now := o.contact(id); *now.Mobile != "0170 44" {
 			t.Errorf("after the decision, the number is %s", *now.Mobile)
@@ -146,4 +152,24 @@ func TestFormTwice(t *testing.T) {
 			t.Errorf("%s: there are %d contacts", v, len(found.Data))
 		}
 	})
+}
+
+// Somebody who leaves a form with something typed is asked first, and nobody else is.
+func TestLeavingAForm(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
+	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	tab.Open(o.BaseURL + "/contacts/new")
+	const asks = `!window.dispatchEvent(new Event("beforeunload", { cancelable: true }))`
+	expect := func(when string, want bool) {
+		t.Helper()
+		if got := webtest.Eval[bool](tab, asks); got != want {
+			t.Errorf("%s: it asks: %t", when, got)
+		}
+	}
+	expect("an empty form", false)
+	tab.Fill(`[name="lastName"]`, "Halb")
+	expect("a name was typed", true)
+	submit(tab)
+	tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
+	expect("it was sent", false)
 }

@@ -185,9 +185,11 @@ func (tab *Tab) must(what string, f func(ctx context.Context) error) {
 	}
 }
 
-// Open loads a page and waits until its scripts have run.
+// Open loads a page and waits until its scripts have run. A form that was begun and not
+// sent does not ask before.
 func (tab *Tab) Open(url string) {
 	tab.t.Helper()
+	Eval[any](tab, `document.querySelectorAll("form[data-started]").forEach((form) => delete form.dataset.started), null`)
 	tab.must(url, func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.Navigate(url)) })
 }
 

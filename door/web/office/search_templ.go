@@ -750,7 +750,7 @@ func searchRules(v *request) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = rule(v.words.Say("Namen", "Names"), v.words.Say("Der Anfang jedes Wortes genügt, in jeder Reihenfolge: „bri mül“ findet Brigitte Müller. „Mueller“ findet auch Müller.", "The beginning of each word is enough, in any order: “bri mül” finds Brigitte Müller. “Mueller” finds Müller too.")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = rule(v.words.Say("Namen", "Names"), v.words.Say("Vom letzten Wort genügt der Anfang: „brigitte mül“ findet Brigitte Müller. „Mueller“ findet auch Müller.", "The beginning of the last word is enough: “brigitte mül” finds Brigitte Müller. “Mueller” finds Müller too.")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -78,6 +78,16 @@
     dress();
   });
 
+  // Nobody leaves the page of a form by accident while something typed is not sent.
+  document.addEventListener("input", function (event) {
+    const form = event.target.closest("form[data-save]");
+    if (form) { form.dataset.started = ""; }
+  });
+  const sent = (form) => { if (form) { delete form.dataset.started; } };
+  document.addEventListener("submit", (event) => sent(event.target));
+  document.addEventListener("click", (event) => { if (event.target.closest("form[data-save] .acts a")) { sent(event.target.closest("form")); } });
+  window.addEventListener("beforeunload", (event) => { if (document.querySelector("form[data-started]")) { event.preventDefault(); } });
+
   // Leaving a form of one field saves it, unless it is unchanged.
   const typed = (form) => [...new FormData(form)].map(String).join("\n");
   document.addEventListener("focusin", function (event) {

@@ -74,7 +74,9 @@
   function run(id) {
     const line = lineOf(id);
     if (line && line.dataset.href) {
-      location.assign(line.dataset.href);
+      // On a record, the link beside its section knows what the new one is about.
+      const about = document.querySelector(`main .section-head a[href^="${CSS.escape(line.dataset.href)}?"]`);
+      if (about) { about.click(); } else { location.assign(line.dataset.href); }
       return true;
     }
     const on = target(id);

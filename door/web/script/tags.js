@@ -41,6 +41,9 @@
   document.addEventListener("input", function (event) {
     if (!event.target.closest("form[data-similar]") || !event.target.matches('[name="firstName"], [name="lastName"], [name="name"], [name="email"], [name="mobile"], [name="phone"]')) { return; }
     clearTimeout(timer);
-    timer = setTimeout(() => document.getElementById("similar").dispatchEvent(new CustomEvent("kartei:ask")), rest);
+    timer = setTimeout(function () {
+      const box = document.getElementById("similar"); // the form may have been sent meanwhile
+      if (box) { box.dispatchEvent(new CustomEvent("kartei:ask")); }
+    }, rest);
   });
 })();

@@ -88,6 +88,7 @@
 
     // show scrolls a place into the middle.
     function show(place) {
+      box.scrollIntoView({ block: "nearest" }); // on a telephone the box may lie below the window
       const from = place.getBoundingClientRect(), to = box.getBoundingClientRect();
       box.scrollBy({ top: from.top - to.top - (to.height - from.height) / 2, left: from.left < to.left || from.right > to.right ? from.left - to.left - 40 : 0 });
     }
