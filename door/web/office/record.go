@@ -359,6 +359,7 @@ func (f *recordForm) complete(record values) {
 			f.typed[name], f.was[name] = record[name], record[name]
 		}
 	}
+	f.was["displayName"] = record["displayName"] // which the heading shows
 }
 
 // decided returns the values that were typed. In a form with conflicts, a field
@@ -399,7 +400,8 @@ func deleteRecord(f *family) func(*request) view {
 	return func(v *request) view {
 		a := v.do(f.name+".delete", arguments{id: v.PathValue("id"), match: max(v.form.revision, 1), once: v.form.token})
 		switch {
-		case a.is(fault.NotFound): // somebody else was quicker, or it was sent twice
+		case a.is(fault.NotFound): // somebody else was quicker
+			return v.done("/"+f.name, &toast{Bad: true, Text: v.words.Say("Diesen Eintrag gibt es nicht mehr.", "This entry does not exist any more.")})
 		case a.is(fault.PreconditionFailed):
 			return v.done("/"+f.name+"/"+v.PathValue("id"), &toast{Bad: true, Text: v.words.Say(
 				"Nicht gelöscht: Der Eintrag wurde inzwischen geändert. Bitte sehen Sie ihn noch einmal an.",

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"kartei/api"
 	"kartei/door/transfer"
@@ -102,6 +103,9 @@ func (v *request) serve() view {
 		}
 		v.form = f
 	}
+	if !v.wellFormed() {
+		return v.failed(&fault.Fault{Code: fault.InvalidRequest, Detail: &notText})
+	}
 	if v.page.For != open && v.page.For != watching {
 		switch err := v.identify(); {
 		case fault.Is(err, fault.Unauthenticated):
@@ -124,6 +128,27 @@ func (v *request) serve() view {
 	}
 	return out
 }
+
+// wellFormed reports whether everything that was sent is text that can be stored:
+// UTF-8 without NUL. Browsers send nothing else.
+func (v *request) wellFormed() bool {
+	sent := []string{v.URL.Path}
+	add := func(lists url.Values) {
+		for name, list := range lists {
+			sent = append(append(sent, name), list...)
+		}
+	}
+	add(v.URL.Query())
+	if v.form != nil {
+		add(v.form.Values)
+		for _, text := range v.form.was {
+			sent = append(sent, text)
+		}
+	}
+	return !slices.ContainsFunc(sent, func(text string) bool { return !utf8.ValidString(text) || strings.ContainsRune(text, 0) })
+}
+
+var notText = text("Die Angaben sind kein gültiger Text.", "What was sent is no valid text.")
 
 // notAllowed is shown in place of a page that needs a right.
 var notAllowed = text(

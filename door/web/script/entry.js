@@ -18,6 +18,21 @@
     if (field.setSelectionRange && field.type !== "date") { field.setSelectionRange(field.value.length, field.value.length); }
   }
   open(document);
+  // The focus stays where a person works: on the record that was opened from a list, and
+  // on the link that edits a value whose form has gone.
+  let value = "";
+  const work = (event) => { value = event.target.closest('[id^="fact-"]')?.id || ""; };
+  document.addEventListener("submit", work);
+  document.addEventListener("click", work, true);
+  document.addEventListener("htmx:after:swap", function (event) {
+    const title = document.querySelector(".pane h1"), link = document.getElementById(value)?.querySelector("a.edit");
+    if (title && event.detail.ctx.sourceElement.matches("[data-row]")) {
+      title.tabIndex = -1;
+      title.focus({ preventScroll: true });
+    } else if (link && document.activeElement === document.body) {
+      link.focus();
+    }
+  });
   document.addEventListener("htmx:after:swap", function () {
     open(document);
     for (const form of document.querySelectorAll("form[data-focus]")) { focus(form); }
