@@ -36,5 +36,5 @@ func TestMadeNote(t *testing.T) {
 			t.Errorf("%s leads somewhere", made)
 		}
 	}
-	b.get(path+"/delete").send(path+"/delete").want(303)
+	b.get(path + "/delete").send(path + "/delete").want(303)
 }
