@@ -98,6 +98,13 @@ func (tab *Tab) Fill(selector, text string) {
 	tab.t.Helper()
 	tab.Click(selector)
 	before := tab.Effort
+	// A line that comes meanwhile may move the field away from under the finger.
+	for watch := patience.New(); !Eval[bool](tab, fmt.Sprintf(`document.activeElement === document.querySelector(%q)`, selector)); {
+		if watch.IsStuck() {
+			tab.t.Fatalf("%s (%s) does not get the focus", selector, tab.View)
+		}
+		tab.Click(selector)
+	}
 	tab.Control("a")
 	if text == "" {
 		tab.Press(kb.Delete)
