@@ -32,7 +32,7 @@ func (i *Instance) doors() (http.Handler, error) {
 	application := office.Handler(office.Options{
 		API: i.API, Uploads: uploads, Address: address, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger,
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
-		Violation: i.metrics.Violations(),
+		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },
 	})
 	calls := rest.Handler(i.API, address, serve.FromTrusted(i.config.Server.TrustedProxies))
 	var files http.Handler                                // nil if files go to a bucket

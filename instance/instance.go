@@ -90,6 +90,7 @@ type Instance struct {
 	keys       masterkey.Ring
 	metrics    *telemetry.Metrics
 	groups     prometheus.Observer
+	violations func(directive string)
 	limits     *limit.Ledger
 	types      extract.Types
 	receiver   *upload.Receiver
@@ -161,7 +162,7 @@ func (i *Instance) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	i.metrics = telemetry.NewMetrics(i.config.Version, i.config.Commit)
-	i.groups = i.metrics.GroupSizes()
+	i.groups, i.violations = i.metrics.GroupSizes(), i.metrics.Violations()
 	return i.takeTracer(ctx)
 }
 

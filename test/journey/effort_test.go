@@ -145,36 +145,38 @@ func TestAddAPerson(t *testing.T) {
 
 // J5: a document is found by words of its text, and opens at the first hit.
 func TestReadADocument(t *testing.T) {
-	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
-	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
-	tab.Open(o.BaseURL + "/documents/new")
-	tab.Choose("#f-file", testPDF(t))
-	tab.Click(`main form.upload button[type="submit"]`)
-	tab.Says("Geprüft und gelesen")
-	for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
-		tab := o.SignedIn(o.Jonas(), v)
-		tab.Open(o.BaseURL + "/")
-		if v.Touch {
-			tab.Click("#find")
-		} else {
-			tab.Press("gd")
-			tab.At("/documents")
-			tab.Press("/")
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(20))
+		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+		tab.Open(o.BaseURL + "/documents/new")
+		tab.Choose("#f-file", testPDF(t))
+		tab.Click(`main form.upload button[type="submit"]`)
+		tab.Says("Geprüft und gelesen")
+		for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
+			tab := o.SignedIn(o.Jonas(), v)
+			tab.Open(o.BaseURL + "/")
+			if v.Touch {
+				tab.Click("#find")
+			} else {
+				tab.Press("gd")
+				tab.At("/documents")
+				tab.Press("/")
+			}
+			tab.Type("heizung")
+			tab.Until(optionsShown + ` && ` + activeOption + `?.includes("pages.pdf")`)
+			tab.Press(webtest.Enter)
+			tab.Says("1 von 4 Treffern")
+			tab.Until(`document.querySelector(".sheet-hits .now rect")`)
+			if v.Touch {
+				cost(t, tab, "finding a document", 2)
+				continue
+			}
+			cost(t, tab, "finding a document", 4)
+			tab.Press("n")
+			tab.Says("2 von 4 Treffern")
+			cost(t, tab, "the next hit", 1)
 		}
-		tab.Type("heizung")
-		tab.Until(optionsShown + ` && ` + activeOption + `?.includes("pages.pdf")`)
-		tab.Press(webtest.Enter)
-		tab.Says("1 von 4 Treffern")
-		tab.Until(`document.querySelector(".sheet-hits .now rect")`)
-		if v.Touch {
-			cost(t, tab, "finding a document", 2)
-			continue
-		}
-		cost(t, tab, "finding a document", 4)
-		tab.Press("n")
-		tab.Says("2 von 4 Treffern")
-		cost(t, tab, "the next hit", 1)
-	}
+	})
 }
 
 // J6: the tasks of today: two keys lead there, one to the first, one completes it, and

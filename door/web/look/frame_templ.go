@@ -38,7 +38,7 @@ type Frame struct {
 	// Live are the families that the page shows, with spaces between them. A script
 	// loads its content anew once one of them has changed.
 	Live string
-	// Banner stands above every page: read-only, paused, in release candidates.
+	// Banner stands above every page while nothing can be stored.
 	Banner templ.Component
 }
 

@@ -1,14 +1,18 @@
 package office_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"kartei/access"
+	"kartei/door/web"
+	"kartei/door/web/office"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -267,4 +271,24 @@ func TestRefresh(t *testing.T) {
 		b.do("GET", "/sandbox/contacts/"+id, nil, "HX-Request", "true", "Kartei-Live", "1").want(404, "Nicht mehr da", `id="main"`)
 		b.get("/sandbox/news/"+id+"?since=1").want(200, "gelöscht")
 	})
+}
+
+// TestReadOnly reads while the database takes no writes: each page says so above what
+// it shows.
+func TestReadOnly(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	session, reads := o.Session(o.As(access.Member).Principal), false
+	b := &browser{t, office.Handler(office.Options{
+		API: o.API, Uploads: o.Uploads(), Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, BaseURL: "https://kartei.example",
+		Clock: o.Clock, FormKey: make([]byte, 32), Public: http.NotFoundHandler(), Asset: web.Asset, Logger: slog.New(slog.DiscardHandler),
+		ReadOnly: func() bool { return reads },
+	}), session}
+	const said = "Zurzeit wird nichts gespeichert"
+	for _, reads = range []bool{false, true} {
+		for _, path := range []string{"/", "/contacts", "/settings/profile"} {
+			if got := strings.Contains(b.get(path).want(200).Body, said); got != reads {
+				t.Errorf("%s says it: %t, want %t", path, got, reads)
+			}
+		}
+	}
 }

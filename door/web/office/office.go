@@ -28,6 +28,8 @@ type Options struct {
 	// Public serves every path that is not in Pages.
 	Public http.Handler
 	Logger *slog.Logger
+	// ReadOnly reports whether the database takes no writes at present. It may be nil.
+	ReadOnly func() bool
 	// Violation counts what a browser refused by the content security policy, by the
 	// directive of the policy.
 	Violation func(directive string)

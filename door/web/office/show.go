@@ -30,7 +30,7 @@ func (v *request) look() look.View {
 
 // frame returns what stands around a page of the application.
 func (v *request) frame(title, here string) look.Frame {
-	return look.Frame{
+	f := look.Frame{
 		View: v.look(), Title: title, Here: here, Live: v.live(here),
 		Person: v.session.Principal.Name, Organization: v.session.Organization.Name,
 		OtherOrganizations: len(v.session.Persons) > 1, Others: v.session.others(), Bell: v.session.Bell, Query: v.URL.Query().Get("q"),
@@ -38,6 +38,12 @@ func (v *request) frame(title, here string) look.Frame {
 		Has:     hasPage,
 		SignOut: v.mint(),
 	}
+	if v.office.ReadOnly != nil && v.office.ReadOnly() {
+		f.Banner = look.Banner(look.Warn, v.words.Say("Zurzeit wird nichts gespeichert", "Nothing can be stored at present"), v.words.Say(
+			"Lesen und Suchen gehen weiter. Wer Kartei betreibt, sieht den Grund im Protokoll.",
+			"Reading and searching go on. The log tells the operator why."))
+	}
+	return f
 }
 
 // ok answers with a page of the application.
