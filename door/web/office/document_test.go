@@ -84,6 +84,21 @@ func TestReadADocument(t *testing.T) {
 	})
 }
 
+// TestRenameADocument changes its name by the form. A document without a name is
+// refused there.
+func TestRenameADocument(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		member := o.As(access.Member)
+		b := &browser{t, open(t, o, access.Member).handler, o.Session(member.Principal)}
+		path := "/sandbox/documents/" + member.Document("scan.txt", "text/plain", []byte("Hallo"))
+		b.get(path+"/edit").want(200).send(path, "name", "Vollmacht Haas.txt").want(303)
+		b.get(path).want(200, "<h1><bdi>Vollmacht Haas.txt</bdi>")
+		b.get(path+"/edit").want(200).send(path, "name", "").want(422)
+		b.get(path).want(200, "Vollmacht Haas.txt")
+	})
+}
+
 // TestWhatIsNotShown says in words why there is no view, and offers the file.
 func TestWhatIsNotShown(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
