@@ -2,6 +2,8 @@ package journey
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -246,23 +248,31 @@ func TestFileAScan(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
 		contact := o.First("contacts")
-		for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
-			tab := o.SignedIn(o.Jonas(), v)
+		for i, h := range hands {
+			tab := o.SignedIn(o.Jonas(), h.View)
 			tab.Open(o.BaseURL + "/contacts/" + contact)
-			word := "Kaminkehrer"
-			if v.Touch { // nobody drops on a telephone
-				word = "Heizung"
+			word := []string{"Kaminkehrer", "Dachdecker", "Heizung"}[i]
+			scan := filepath.Join(t.TempDir(), "Scan.txt")
+			if err := os.WriteFile(scan, []byte(word), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case h.keyboard:
+				tab.Press("u")
+			case h.Touch: // nobody drops on a telephone
 				tab.Click(`main a[href^="/documents/new?contactId="]`)
-				tab.Until(`document.getElementById("queue-files")`) // the choice of files is the browser's own window
-				tab.Choose("#queue-files", testPDF(t))
-				cost(t, tab, "filing a scan", 1)
-			} else {
+			default:
 				drop(tab, "Scan.txt", "text/plain", word)
 				cost(t, tab, "filing a scan", 0) // the drop alone
 			}
+			if h.keyboard || h.Touch {
+				tab.Until(`document.getElementById("queue-files")`) // the choice of files is the browser's own window
+				tab.Choose("#queue-files", scan)
+				cost(t, tab, "filing a scan", 1)
+			}
 			tab.Until(`document.querySelectorAll(".queue .done").length === 1`)
 			if found := o.papers(word); len(found) != 1 || found[0].ContactID == nil || *found[0].ContactID != contact {
-				t.Errorf("%s: the scan became %v", v, found)
+				t.Errorf("%s: the scan became %v", h.View, found)
 			}
 		}
 	})
@@ -280,6 +290,15 @@ func TestDecideBetweenTwo(t *testing.T) {
 		submit(tab)
 		tab.Until(`document.querySelector("fieldset.decision") && document.readyState === "complete"`)
 		acts(tab)
+		if v.Width == 1280 && !v.NoScript { // with the keyboard alone
+			tabTo(t, tab, `fieldset.decision input[type="radio"]`) // the first one is theirs
+			tab.Press(" ")
+			tab.Control(webtest.Enter)
+			tab.At("/contacts/" + id)
+			tab.Says("0170 3")
+			cost(t, tab, "a decision", 2)
+			return
+		}
 		theirs := webtest.Eval[string](tab, `[...document.querySelectorAll("fieldset.decision label")].find((l) => l.innerText.includes("0170 3")).querySelector("input").value`)
 		tab.Click(fmt.Sprintf(`fieldset.decision input[value=%q]`, theirs))
 		submit(tab)
