@@ -85,7 +85,7 @@ func TestCorrectANumber(t *testing.T) {
 			} else {
 				tab.Press("z")
 			}
-			tab.Says("0170 12")
+			tab.Until(`document.getElementById("fact-mobile").innerText.includes("0170 12")`)
 			cost(t, tab, "taking it back", 1)
 			if now := o.contact(id); now.Mobile == nil || *now.Mobile != "0170 12" {
 				t.Errorf("%s: taken back, the contact is %+v", h.View, now)
