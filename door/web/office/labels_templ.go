@@ -56,7 +56,7 @@ func labelsView(v *request, s labelSheets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(s.labels) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<button class=\"button primary\" type=\"button\" data-print hidden>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<button class=\"button primary scripted\" type=\"button\" data-print>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -33,9 +33,9 @@
   }
   window.kartei = { say, copy: copyAndSay, toast };
 
-  // dress shows or adds the controls that work with a script only.
+  // dress adds the buttons that copy code. Other controls that work with a script only
+  // are in the page already, since they would move it: .scripted.
   function dress(root) {
-    for (const hidden of root.querySelectorAll("[data-copy][hidden], [data-reveal][hidden]")) { hidden.hidden = false; }
     for (const block of root.querySelectorAll(".code:not(:has(.copy))")) {
       const button = document.createElement("button");
       button.type = "button";

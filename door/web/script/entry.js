@@ -8,7 +8,6 @@
       dialog.addEventListener("close", () => dialog.remove());
       dialog.showModal();
     }
-    for (const button of root.querySelectorAll("[data-print][hidden]")) { button.hidden = false; }
   };
   // A form that came in the place of a value takes the focus.
   function focus(form) {

@@ -6,7 +6,6 @@
 // writes it into the same field.
 (function () {
   const german = document.documentElement.lang === "de";
-  const dress = () => document.querySelectorAll("[data-calendar][hidden]").forEach((button) => { button.hidden = false; });
   document.addEventListener("click", function (event) {
     const button = event.target.closest("[data-calendar]");
     if (!button) { return; }
@@ -25,8 +24,6 @@
     });
     days.showPicker();
   });
-  dress();
-  document.addEventListener("htmx:after:swap", dress);
 })();
 
 (function () {

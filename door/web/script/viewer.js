@@ -6,7 +6,6 @@
 (function () {
   const { say, toast } = window.kartei;
   const most = 2000; // pages that get their room; the rest is a link away
-  const mostPrinted = 300; // pages that are printed from here; longer ones are downloaded
   const svg = "http://www.w3.org/2000/svg";
 
   function room(box, n) {
@@ -102,7 +101,9 @@
       if (counter) { counter.textContent = (before + hit).toLocaleString(document.documentElement.lang); }
       return true;
     }
-    if (hit) { mark(); }
+    // The rooms came in one frame, without moving the page, and the hit is scrolled to
+    // in another: both in one would be a movement of the page.
+    if (hit) { requestAnimationFrame(() => requestAnimationFrame(mark)); }
 
     // step goes to the next hit, or to the one before; after the last comes the first.
     async function step(by) {
@@ -154,10 +155,7 @@
       paper.disabled = false;
       if (box.isConnected) { print(); }
     }
-    if (paper && pages <= mostPrinted) {
-      paper.hidden = false;
-      paper.addEventListener("click", printAll);
-    }
+    if (paper) { paper.addEventListener("click", printAll); }
     box.setAttribute("aria-label", say("Seiten, mit den Pfeiltasten zu blättern", "Pages, scroll with the arrow keys"));
   }
 
