@@ -22,26 +22,27 @@ const (
 	// watchPoll is the interval at which a watch looks for changes by other
 	// replicas. A notification of PostgreSQL would serialize all commits.
 	watchPoll = 3 * time.Second
-	// mostWatches and mostWatchesEach bound the watches of the process and of one
-	// credential: a browser has one.
+	// mostWatches, mostWatchesEach and mostWatchesOf bound the watches of the
+	// process, of one credential and of one person: a browser has one.
 	mostWatches     = 2000
 	mostWatchesEach = 4
+	mostWatchesOf   = 40
 )
 
 // watches are the callers of Watch.
 type watches struct {
 	mu   sync.Mutex
 	n    int
-	each map[string]int // by the id of the credential
+	each map[string]int // by the id of the credential, and by that of the person
 	end  chan struct{}
 	once sync.Once
 }
 
 // enter counts a further watch, unless there are too many.
-func (w *watches) enter(credential string) error {
+func (w *watches) enter(credential, person string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.each[credential] >= mostWatchesEach {
+	if w.each[credential] >= mostWatchesEach || w.each[person] >= mostWatchesOf {
 		return &fault.Fault{Code: fault.RateLimited, RetryAfter: watchBeat, Detail: &manyWatches,
 			Extra: map[string]any{"violated-policies": []string{"watches"}}}
 	}
@@ -50,21 +51,24 @@ func (w *watches) enter(credential string) error {
 	}
 	w.n++
 	w.each[credential]++
+	w.each[person]++
 	return nil
 }
 
-func (w *watches) leave(credential string) {
+func (w *watches) leave(credential, person string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.n--
-	if w.each[credential]--; w.each[credential] == 0 {
-		delete(w.each, credential)
+	for _, id := range []string{credential, person} {
+		if w.each[id]--; w.each[id] == 0 {
+			delete(w.each, id)
+		}
 	}
 }
 
 var manyWatches = fault.Text{
-	DE: "Mit dieser Anmeldung sind schon vier Verbindungen für laufende Änderungen offen.",
-	EN: "This sign-in already has four connections open for changes as they happen.",
+	DE: "Für laufende Änderungen sind mit dieser Anmeldung schon vier Verbindungen offen, oder vierzig von dieser Person.",
+	EN: "This sign-in already has four connections open for changes as they happen, or this person has forty.",
 }
 
 // Unattended returns a context for calls that a page makes by itself, and not its
@@ -101,11 +105,11 @@ func (a *API) Watch(ctx context.Context, who Credential, from netip.Addr, tell f
 	if err := w.admit(ctx, who, from); err != nil {
 		return err
 	}
-	credential := w.actor.Credential().ID
-	if err := a.watches.enter(credential); err != nil {
+	credential, person := w.actor.Credential().ID, w.actor.PrincipalID()
+	if err := a.watches.enter(credential, person); err != nil {
 		return err
 	}
-	defer a.watches.leave(credential)
+	defer a.watches.leave(credential, person)
 	defer a.db.SubscribeLocal(record.Topic, w.hear)()
 	if err := w.poll(ctx); err != nil {
 		return err

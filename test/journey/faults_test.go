@@ -164,7 +164,7 @@ func TestSessionEndsMeanwhile(t *testing.T) {
 		o.Call("POST", "/tasks", map[string]any{"title": "Vor Mitternacht", "assigneeId": o.Jonas(), "dueAt": Begin.Format(time.RFC3339)}, &task)
 		tab.Open(o.BaseURL + "/")
 		o.endSessions()
-		tab.Click("#task-" + task.ID + " .tick")
+		tab.Click("#task-" + task.ID + " .round")
 		o.signInOver(tab, o.Jonas())
 		tab.Says("„Vor Mitternacht“ erledigt")
 		if o.Call("GET", "/tasks/"+task.ID, nil, &task); task.Status != "completed" {

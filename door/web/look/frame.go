@@ -88,9 +88,16 @@ func (f Frame) bellCount() string {
 	return f.Number(f.Bell)
 }
 
-// initials returns the first letters of the first and the last word of a name.
+// initials returns the first letters of the first and the last word of a name,
+// without titles: those end with a period.
 func initials(name string) string {
-	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	var named []string
+	for word := range strings.FieldsSeq(name) {
+		if !strings.HasSuffix(word, ".") {
+			named = append(named, word)
+		}
+	}
+	words := strings.FieldsFunc(cmp.Or(strings.Join(named, " "), name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if len(words) > 2 {
 		words = []string{words[0], words[len(words)-1]}
 	}

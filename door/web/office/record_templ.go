@@ -53,7 +53,7 @@ func listView(v *request, l recordList) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if v.session.may(l.family.write) {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/"+l.family.name+"/new"), "plus", l.family.one.In(v.words.Language), "primary").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = look.LinkButton(v.look().To("/"+l.family.name+"/new"), "plus", l.family.another.In(v.words.Language), "primary").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

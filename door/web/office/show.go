@@ -256,7 +256,7 @@ func (h *handler) denyForeign(w http.ResponseWriter, r *http.Request) {
 // that only looks like a path, is not followed.
 func local(target string) string {
 	u, err := url.Parse(target)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(target, "\\\r\n\t") {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.Contains(u.Path, "//") || strings.ContainsAny(target, "\\\r\n\t") {
 		return "/"
 	}
 	return u.RequestURI()

@@ -10,7 +10,8 @@ import (
 )
 
 // countryNames has a line for each country of ISO 3166-1: its code, and its names in
-// German and English as the Unicode CLDR 32 has them (Unicode License v3).
+// German and English as the Unicode CLDR 32 has them (Unicode License v3), but for
+// Eswatini and North Macedonia, which have been renamed since.
 //
 //go:embed countries.txt
 var countryNames string

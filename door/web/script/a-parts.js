@@ -31,7 +31,19 @@
   function copyAndSay(text) {
     copy(text).then(() => toast(say("Kopiert", "Copied")), () => toast(say("Nicht kopiert", "Not copied")));
   }
-  window.kartei = { say, copy: copyAndSay, toast };
+
+  // speak says something to screen readers alone. While a dialog is open, they hear
+  // only what is in it.
+  const status = document.createElement("div");
+  status.className = "unseen";
+  status.setAttribute("role", "status");
+  document.body.append(status);
+  function speak(text, dialog) {
+    if (dialog && !dialog.contains(status)) { dialog.append(status); }
+    if (!dialog && status.closest("dialog")) { document.body.append(status); }
+    status.textContent = text;
+  }
+  window.kartei = { say, copy: copyAndSay, toast, speak };
 
   // dress adds the buttons that copy code. Other controls that work with a script only
   // are in the page already, since they would move it: .scripted.

@@ -18,17 +18,19 @@
   const stays = (field) => !!field.closest("dialog"); // a list that is open as long as its dialog
   const asked = new WeakMap(); // a request of htmx -> its question
 
-  const status = document.createElement("div");
-  status.className = "unseen";
-  status.setAttribute("role", "status");
+  // An empty field has suggestions, and so has the palette, whose commands are no hits.
+  function counted(field) {
+    if (stays(field) || isSearch(field) && field.value.trim() === "") {
+      const n = options(field).length;
+      return n === 1 ? say("1 Vorschlag", "1 suggestion") : n + say(" Vorschläge", " suggestions");
+    }
+    const n = hits(field).length;
+    return n === 1 ? say("1 Treffer", "1 result") : n + say(" Treffer", " results");
+  }
   let speaking = 0;
   function speak(field) {
     clearTimeout(speaking);
-    (field.closest("dialog") || document.body).append(status);
-    speaking = setTimeout(function () {
-      const n = hits(field).length;
-      status.textContent = field.getAttribute("aria-expanded") !== "true" ? "" : n === 1 ? say("1 Treffer", "1 result") : n + say(" Treffer", " results");
-    }, spokenAfter);
+    speaking = setTimeout(() => window.kartei.speak(field.getAttribute("aria-expanded") === "true" ? counted(field) : "", field.closest("dialog")), spokenAfter);
   }
 
   // Somebody may type before htmx is ready: the question is put again until it is sent.
@@ -159,7 +161,7 @@
     if (document.activeElement === field) {
       open(field);
       clearTimeout(speaking);
-      status.textContent = line.textContent;
+      window.kartei.speak(line.textContent, field.closest("dialog"));
     }
     if (again && field.form) { field.form.requestSubmit(); }
   }

@@ -52,6 +52,12 @@
     if (!beside.matches && event.target.closest("[data-row]")) { event.stopPropagation(); }
   }, true);
 
+  // A list that was narrowed says what it is now, and how much of it there is.
+  document.addEventListener("htmx:after:swap", function (event) {
+    const title = document.querySelector("main h1");
+    if (event.detail.ctx.sourceElement.matches("form[data-filters]") && title) { window.kartei.speak(title.innerText.replace(/\s+/g, " ")); }
+  });
+
   // A filter that changes is applied at once.
   document.addEventListener("change", function (event) {
     const form = event.target.closest("form[data-filters]");

@@ -5,7 +5,7 @@
 "use strict";
 
 (function () {
-  const { copy } = window.kartei;
+  const { copy, say, toast } = window.kartei;
   const page = document.documentElement, singles = "keys" in page.dataset, mac = /Mac|iP/.test(navigator.platform);
   const patience = 900; // ms between the two keys of a chord
   const palette = document.getElementById("palette"), sheet = document.getElementById("help");
@@ -23,7 +23,7 @@
   // own is the control that the page has for a key: of the row that has the focus, or
   // of the page itself. A key never acts on a row that nobody chose.
   function own(key) {
-    const row = document.activeElement.closest("tr, li"), named = `[data-key="${CSS.escape(key)}"]`;
+    const row = (palette && palette.open ? before : document.activeElement).closest("tr, li"), named = `[data-key="${CSS.escape(key)}"]`;
     const inRow = row && row.querySelector(key === "x" ? named + ", input.pick" : named);
     return inRow || [...document.querySelectorAll("main " + named)].find((e) => !e.closest("tr, .rows li, .hits li") && seen(e));
   }
@@ -80,6 +80,7 @@
       return true;
     }
     const on = target(id);
+    if (!on && id === "undo") { toast(say("Es gibt nichts mehr zurückzunehmen. Der Verlauf eines Eintrags zeigt, wer was geändert hat.", "There is nothing left to undo. The history of a record shows who changed what.")); }
     if (!on) { return false; }
     if (acts[id]) { acts[id](on); } else { on.click(); }
     return true;
@@ -112,12 +113,14 @@
     for (const group of palette.querySelectorAll("#commands > [role=group]")) { group.hidden = !group.querySelector("[data-press]:not([hidden])"); }
     window.kartei.point(field, best);
   }
+  let before = document.body; // what had the focus before the palette
   function openPalette() {
     const field = document.getElementById("command");
+    before = document.activeElement;
     field.value = "";
     document.getElementById("command-hits").replaceChildren();
-    narrow(); // before the dialog covers what has the focus
     palette.showModal();
+    narrow();
     window.kartei.ask(field);
   }
   function openSheet() {

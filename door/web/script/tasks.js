@@ -31,7 +31,7 @@
   let at = -1;
   document.addEventListener("click", function (event) {
     const round = event.target.closest("[data-complete]");
-    at = round ? rows().findIndex((row) => row.closest("tr") === round.closest("tr")) : -1;
+    at = round ? rows().findIndex((row) => row.closest("tr, li") === round.closest("tr, li")) : -1;
   });
   document.addEventListener("htmx:after:swap", function (event) {
     const source = event.detail.ctx.sourceElement;
