@@ -1,6 +1,7 @@
 package journey
 
 import (
+	"fmt"
 	"testing"
 
 	"kartei/test/dbtest"
@@ -37,4 +38,37 @@ func TestTaskLine(t *testing.T) {
 		tab.Open(o.BaseURL + "/tasks")
 		tab.Until(`document.querySelectorAll("main [data-row]").length === 1`)
 	})
+}
+
+// TestFocusStays: once a task is completed on the page of the day, the focus is on the
+// next one; the palette acts on the row that had the focus; a list says what it was
+// narrowed to; and a key that has nothing to undo says so.
+func TestFocusStays(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(3))
+	for _, title := range []string{"Erste", "Zweite", "Dritte"} {
+		o.Call("POST", "/tasks", map[string]any{"title": title, "dueAt": "2026-11-23T09:00:00Z", "assigneeId": o.Jonas()}, nil)
+	}
+	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	tab.Open(o.BaseURL + "/")
+	left := func(n int) {
+		t.Helper()
+		tab.Until(fmt.Sprintf(`document.querySelectorAll(".due-tasks li").length === %d && document.activeElement.matches(%q)`, n, map[bool]string{true: ".due-tasks [data-row]", false: "main"}[n > 0]))
+	}
+	tab.Click(".due-tasks [data-complete]")
+	left(2)
+	tab.Press("x")
+	left(1)
+	tab.Control("k")
+	tab.Type("erledigen")
+	tab.Until(`!document.getElementById("do-complete").hidden`)
+	tab.Press(webtest.Enter)
+	left(0)
+
+	tab.Open(o.BaseURL + "/contacts")
+	tab.Fill(`.filters [name="q"]`, o.contact(o.First("contacts")).LastName)
+	tab.Press(webtest.Enter)
+	tab.Until(`[...document.querySelectorAll("[role=status]")].some((e) => e.textContent === "Kontakte 1")`)
+	tab.Open(o.BaseURL + "/contacts")
+	tab.Press("z")
+	tab.Says("Es gibt nichts mehr zurückzunehmen.")
 }

@@ -28,16 +28,16 @@
 
 (function () {
   const rows = () => [...document.querySelectorAll("main [data-row]")];
-  let at = -1;
+  let round = null, at = -1;
   document.addEventListener("click", function (event) {
-    const round = event.target.closest("[data-complete]");
+    round = event.target.closest("[data-complete]");
     at = round ? rows().findIndex((row) => row.closest("tr, li") === round.closest("tr, li")) : -1;
   });
   document.addEventListener("htmx:after:swap", function (event) {
     const source = event.detail.ctx.sourceElement;
     if (!source || !source.closest) { return; }
     if (source.closest(".toast")) { source.closest(".toast").remove(); } // taken back
-    if (source.matches("[data-complete]") && at >= 0) {
+    if (at >= 0 && (source === round || !round.isConnected)) { // htmx names the target instead of a source that is gone
       const all = rows();
       (all[Math.min(at, all.length - 1)] || document.getElementById("main")).focus();
       at = -1;
