@@ -112,9 +112,16 @@ func (p *parts) fill() (*sentFile, error) {
 	}
 }
 
+// line reads up to a line break of the form, \r\n. A value may have other ones.
 func (p *parts) line() (string, error) {
-	line, err := p.ReadString('\n')
-	return strings.TrimSuffix(line, "\r\n"), err
+	var line []byte
+	for {
+		part, err := p.ReadSlice('\n')
+		line = append(line, part...)
+		if whole, ends := bytes.CutSuffix(line, []byte("\r\n")); ends || err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return string(whole), err
+		}
+	}
 }
 
 // fileName returns the name of a file as its person sees it: browsers write quotes
