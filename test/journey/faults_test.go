@@ -9,11 +9,15 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"kartei/access"
+	"kartei/config"
+	"kartei/limit"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/webtest"
@@ -382,4 +386,43 @@ func TestPageFollows(t *testing.T) {
 	tab.Fill(`main [name="q"]`, "")
 	webtest.Eval[any](tab, `document.activeElement.blur(), null`)
 	tab.Says("Aaltje")
+}
+
+// TestTooManyChanges: a person who has used up the changes of a minute is told how long
+// to wait, with and without a script. The form keeps what was typed, cannot be sent
+// while the time runs, and then is sent once.
+func TestTooManyChanges(t *testing.T) {
+	axe := webtest.Axe(t, "../..")
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(3), Server(func(s *config.Server) {
+		s.Metered, s.Limit = true, []limit.Override{{Name: "session-writes", Quota: 1, Capacity: 1}}
+	}))
+	l := o.line()
+	l.wait.Store(2)
+	for i, v := range ways {
+		tab := o.SignedIn(o.NewPerson([]string{"Ada", "Bert", "Cleo"}[i]+" Eilig", access.Member), v)
+		for _, name := range []string{"Erster", "Zweiter"} {
+			tab.Open(l.URL + "/contacts/new")
+			tab.Fill(`[name="lastName"]`, name+strconv.Itoa(i))
+			submit(tab)
+			if name == "Erster" {
+				tab.Until(`/^.contacts.con_/.test(location.pathname)`)
+			}
+		}
+		tab.Until(`document.querySelector("[data-countdown]")`)
+		tab.Says("Ihre letzte Eingabe ist noch nicht gespeichert")
+		for _, found := range tab.Faults(axe) {
+			if !loaded(found, 429) {
+				t.Errorf("%s: %s", v, found)
+			}
+		}
+		if len(o.found("Zweiter"+strconv.Itoa(i))) > 0 {
+			t.Errorf("%s: what was refused is stored", v)
+		}
+		if !v.NoScript {
+			tab.Says("jetzt noch einmal versuchen")
+		}
+		o.Clock.Advance(2 * time.Minute)
+		submit(tab)
+		tab.Until(`/^.contacts.con_/.test(location.pathname)`)
+	}
 }

@@ -128,5 +128,5 @@ func plain(detail string, in fault.Language) string {
 
 var (
 	mediaTypes = regexp.MustCompile(`\b(application|text|image|message|audio|video)/[a-z0-9.+-]*[a-z0-9]`)
-	aboutCalls = regexp.MustCompile(`(?i)uploads?\b|requestId|/v1/`)
+	aboutCalls = regexp.MustCompile(`(?i)uploads?\b|requestId|/v1/|\b(den|the) (Aufruf|call)\b`)
 )

@@ -131,7 +131,8 @@ func (v *request) failed(err error) view {
 	if f.Code == fault.Unauthenticated {
 		return v.askToSignIn()
 	}
-	p := problemPage{Title: f.Title(v.words.Language), Text: f.DetailIn(v.words.Language), Wait: f.Wait()}
+	p := problemPage{Wait: f.Wait()}
+	p.Title, p.Text = v.refusal(f)
 	for _, field := range f.Fields {
 		p.Wrong = append(p.Wrong, joined(": ", parameters[field.Name].In(v.words.Language), field.Message(v.words.Language)))
 	}
@@ -157,6 +158,25 @@ func (v *request) failed(err error) view {
 		v.office.Logger.Error("a page failed", "page", v.page.Path, "error", err)
 	}
 	return v.problem(f.Code.Status(), p)
+}
+
+// refusal says what was refused, and the reason, to a person and not to a client of the API.
+func (v *request) refusal(f *fault.Fault) (title, text string) {
+	switch {
+	case f.Code == fault.RateLimited && v.form != nil:
+		return v.words.Say("Zu viel auf einmal", "Too much at once"), v.words.Say(
+			"Sie haben in kurzer Zeit sehr viel geändert. Ihre letzte Eingabe ist noch nicht gespeichert; sie bleibt hier stehen.",
+			"You changed very much in a short time. Your last entry is not stored yet; it stays here.")
+	case f.Code == fault.RateLimited:
+		return v.words.Say("Zu viel auf einmal", "Too much at once"), v.words.Say(
+			"Sie haben in kurzer Zeit sehr viel aufgerufen. In einem Augenblick geht es weiter.",
+			"You opened very much in a short time. It goes on in a moment.")
+	case f.Code == fault.QuotaExhausted:
+		return v.words.Say("Grenze erreicht", "Limit reached"), v.words.Say(
+			"Zum Schutz der Daten ist begrenzt, wie viel eine Person in einer Stunde abruft und an einem Tag löscht. Braucht Ihr Büro mehr, kann der Betreiber die Grenze ändern.",
+			"To protect the data, there is a limit to what one person reads in an hour and deletes in a day. If your office needs more, the operator can change it.")
+	}
+	return f.Title(v.words.Language), plain(f.DetailIn(v.words.Language), v.words.Language)
 }
 
 // parameters are the parameters of addresses that people type.
