@@ -223,7 +223,7 @@ func scripted(body string) (list []string) {
 // loads the page, its style and its scripts, a second one the page alone.
 const (
 	budgetHTML   = 12 << 10
-	budgetBeside = 14 << 10 // of a record with the list beside it: a debt, see TestWalk's log
+	budgetBeside = 14 << 10 // of a record with the list beside it: docs/decisions/0045
 	budgetCSS    = 12 << 10
 	budgetScript = 32 << 10
 	budgetFirst  = 56 << 10

@@ -232,3 +232,19 @@ func (tab *Tab) Offline(off bool) {
 		return err
 	})
 }
+
+// Print shows the tab as it is printed, or as on a screen again.
+func (tab *Tab) Print(on bool) {
+	tab.t.Helper()
+	tab.must("print", func(ctx context.Context) error { return tab.media(ctx, map[bool]string{true: "print"}[on]) })
+}
+
+// Slow makes each answer of the network take longer.
+func (tab *Tab) Slow(by time.Duration) {
+	tab.t.Helper()
+	tab.must("slow the line down", func(ctx context.Context) error {
+		rules := []*network.Conditions{{Latency: float64(by.Milliseconds()), DownloadThroughput: -1, UploadThroughput: -1}}
+		_, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: rules})
+		return err
+	})
+}

@@ -130,10 +130,6 @@ func open(t testing.TB, parent context.Context, v View, o ...chromedp.ContextOpt
 
 // emulate makes the tab look as its view says.
 func (tab *Tab) emulate(ctx context.Context) error {
-	scheme := "light"
-	if tab.View.Dark {
-		scheme = "dark"
-	}
 	var o []chromedp.EmulateViewportOption
 	if tab.View.Touch {
 		o = append(o, chromedp.EmulateTouch)
@@ -141,9 +137,7 @@ func (tab *Tab) emulate(ctx context.Context) error {
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(int64(tab.View.Width), 900, o...)); err != nil {
 		return err
 	}
-	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
-	}); err != nil {
+	if err := tab.media(ctx, ""); err != nil {
 		return err
 	}
 	if tab.View.Language != "" {
@@ -154,6 +148,19 @@ func (tab *Tab) emulate(ctx context.Context) error {
 		}
 	}
 	_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: tab.View.NoScript})
+	return err
+}
+
+// media sets what the page is drawn for: print, or nothing for a screen.
+func (tab *Tab) media(ctx context.Context, kind string) error {
+	scheme := "light"
+	if tab.View.Dark {
+		scheme = "dark"
+	}
+	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media:    kind,
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
+	})
 	return err
 }
 

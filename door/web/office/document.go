@@ -29,6 +29,8 @@ type viewer struct {
 	text *documentText
 	// busy is how long to wait, if many others wait before this page.
 	busy time.Duration
+	// lost says that the file could not be read: it is missing, or its store is away.
+	lost bool
 	// query are the parameters of the address that stay.
 	query url.Values
 }
@@ -106,7 +108,8 @@ func viewerOf(v *request, id string) *viewer {
 }
 
 // look reads the page or the text that is shown. A page that is still being drawn, or
-// that many wait for, is no error.
+// that many wait for, is no error. Nor is a file that cannot be read: the facts about
+// its document are shown all the same.
 func (d *viewer) look(v *request, contentType string) error {
 	d.paged = contentType == "application/pdf" || strings.HasPrefix(contentType, "image/")
 	number, _ := strconv.Atoi(v.URL.Query().Get("page"))
@@ -120,9 +123,14 @@ func (d *viewer) look(v *request, contentType string) error {
 	if err == nil && d.paged && !d.asText {
 		d.page, err = d.draw(v, max(number, 1), false)
 	}
-	if f := asFaultOf(err); f != nil && (f.Code == fault.Overloaded || f.Code == fault.RateLimited) {
+	switch f := asFaultOf(err); {
+	case f == nil:
+	case f.Code == fault.Overloaded, f.Code == fault.RateLimited:
 		d.busy, err = max(f.Wait(), time.Second), nil
 		v.w.Header().Set("Refresh", strconv.Itoa(int(d.busy.Seconds())+1))
+	case f.Code == fault.Internal, f.Code == fault.Upstream:
+		v.office.Logger.Error("the file of a document cannot be shown", "page", v.page.Path, "error", err)
+		d.page, d.text, d.lost, err = nil, nil, true, nil
 	}
 	if d.hit == 0 && d.hits() > 0 {
 		d.hit = 1
@@ -362,6 +370,8 @@ func showPicture(v *request) view {
 func (d *viewer) reason(v *request) string {
 	reason := ""
 	switch {
+	case d.lost:
+		reason = "lost"
 	case d.page != nil:
 		reason = d.page.Reason
 	case d.text != nil:
@@ -373,6 +383,8 @@ func (d *viewer) reason(v *request) string {
 		return ""
 	case "encrypted":
 		return say("Die Datei ist mit einem Kennwort geschützt. Laden Sie sie herunter, und öffnen Sie sie mit dem Kennwort.", "The file is protected by a password. Download it, and open it with the password.")
+	case "lost":
+		return say("Die Datei lässt sich gerade nicht lesen. Bleibt das so, wenden Sie sich an den Betreiber.", "The file cannot be read at the moment. If that stays so, ask the operator.")
 	case "broken":
 		return say("Die Datei ist beschädigt oder unvollständig und lässt sich hier nicht zeigen.", "The file is damaged or incomplete, and cannot be shown here.")
 	case "inflated", "memory", "time", "crashed":

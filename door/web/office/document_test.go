@@ -121,5 +121,17 @@ func TestWhatIsNotShown(t *testing.T) {
 		if strings.Contains(got.main(), "<script>alert") || strings.Contains(got.main(), "<b>") {
 			t.Error("the markup of a mail is on the page")
 		}
+
+		// A file that is missing takes nothing from the facts about its document.
+		lost := "/sandbox/documents/" + member.Document("verloren.pdf", "application/pdf", testFile(t, "pages.pdf"))
+		for file, err := range o.Store.List(t.Context(), "files/") {
+			if err == nil {
+				err = o.Store.Delete(t.Context(), file.Name)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.get(lost).want(200, "verloren.pdf", "Keine Ansicht", "lässt sich gerade nicht lesen")
 	})
 }

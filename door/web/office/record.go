@@ -272,9 +272,10 @@ func createRecord(f *family) func(*request) view {
 			path += "/" + made
 		}
 		if v.form.Get("next") != "" {
-			path = "/" + f.name + "/new?" + url.Values{"companyId": {typed["companyId"]}, "made": {made}}.Encode()
+			return v.seeOther("/" + f.name + "/new?" + url.Values{"companyId": {typed["companyId"]}, "made": {made}}.Encode())
 		}
-		return v.seeOther(path)
+		said := v.words.Say(f.one.DE+" angelegt.", f.one.EN+" created.")
+		return v.done(path, &toast{Text: said, Log: said})
 	}
 }
 

@@ -224,14 +224,17 @@
     return !tag || names.some((name) => has(name) !== page.getAttribute(name));
   }
 
-  // A new page begins at its top.
+  // A new page begins at its top, and with its title for a screen reader.
   document.addEventListener("htmx:after:swap", function (event) {
     const ctx = event.detail.ctx, main = document.getElementById("main");
     count();
     if (!navigator.onLine) { show("offline"); }
     if (!ctx.whole || ctx.hx && ctx.hx.retarget) { return; }
     if (ctx.hx.pushurl || ctx.response.raw.redirected) { scrollTo(0, 0); }
-    if (!main.contains(document.activeElement)) { main.focus({ preventScroll: true }); }
+    if (main.contains(document.activeElement)) { return; }
+    const title = main.querySelector("h1") || main;
+    title.tabIndex = -1;
+    title.focus({ preventScroll: true });
   });
 
   // --- The connection. A missing answer does not tell whether a change was stored.

@@ -1,0 +1,68 @@
+package journey
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// feltLine is the time that an answer takes on the way.
+const feltLine = 50 * time.Millisecond
+
+// watchKeys notes when a key was pressed and when hits stood below the field, in
+// milliseconds since 1970. The first outlives the page.
+const watchKeys = `(() => {
+	const now = () => performance.timeOrigin + performance.now(), list = document.getElementById("find-list");
+	window.hitsAt = 0;
+	document.addEventListener("keydown", () => sessionStorage.setItem("pressed", now()), true);
+	new MutationObserver(() => { if (!list.hidden && list.querySelector('[role="option"]')) { window.hitsAt = now(); } })
+		.observe(list, { childList: true, subtree: true, attributes: true });
+	return null;
+})()`
+
+// painted is when the page was first drawn, in milliseconds since 1970, or 0.
+const painted = `(() => { const p = performance.getEntriesByName("first-contentful-paint")[0]; return p ? performance.timeOrigin + p.startTime : 0; })()`
+
+// TestFelt measures what a person feels on a line of 50 ms: hits after a key, the page
+// of a record after Enter, and the record of a caller. It is no test: it prints, and
+// runs only with KARTEI_FELT=1, on a quiet machine. The share of the server in a large
+// office is measured by bench.
+func TestFelt(t *testing.T) {
+	if os.Getenv("KARTEI_FELT") == "" {
+		t.Skip("only measures: KARTEI_FELT=1 go test ./test/journey -run 'TestFelt$' -v")
+	}
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(2000))
+	id := o.caller()
+	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	tab.Open(o.BaseURL + "/")
+	tab.Slow(feltLine)
+	felt := map[string][]float64{}
+	for range 20 {
+		tab.Open(o.BaseURL + "/")
+		webtest.Eval[any](tab, watchKeys)
+		tab.Press("/")
+		for _, letter := range "zwir" {
+			webtest.Eval[any](tab, `window.hitsAt = 0, null`)
+			tab.Type(string(letter))
+			tab.Until(`window.hitsAt > 0`)
+			felt["hits after a key"] = append(felt["hits after a key"], webtest.Eval[float64](tab, `window.hitsAt - sessionStorage.getItem("pressed")`))
+		}
+		tab.Press(webtest.Enter)
+		tab.At("/contacts/" + id)
+		tab.Until(painted + ` > 0`)
+		felt["record after Enter"] = append(felt["record after Enter"], webtest.Eval[float64](tab, painted+` - sessionStorage.getItem("pressed")`))
+		tab.Open(o.BaseURL + "/call?number=0176+99887766")
+		tab.Until(painted + ` > 0`)
+		felt["record of a caller"] = append(felt["record of a caller"], webtest.Eval[float64](tab, painted+` - performance.timeOrigin`))
+	}
+	for _, what := range []string{"hits after a key", "record after Enter", "record of a caller"} {
+		list := felt[what]
+		slices.Sort(list)
+		fmt.Printf("%s: p50 %.0f ms, p95 %.0f ms of %d\n", what, list[len(list)/2], list[len(list)*95/100], len(list))
+	}
+}

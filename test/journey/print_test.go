@@ -1,0 +1,44 @@
+package journey
+
+import (
+	"strings"
+	"testing"
+
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// TestPrint: a list and a record are printed without what a person presses, in dark
+// letters also where the screen is dark, and no wider than a sheet of A4.
+func TestPrint(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t))
+	id := o.caller()
+	const sheet = 720 // px, as wide as A4 within margins of 1 cm
+	for _, dark := range []bool{false, true} {
+		tab := o.SignedIn(o.Jonas(), webtest.View{Width: sheet, Dark: dark, Language: "de"})
+		for address, want := range map[string]string{"/contacts": "Kontakte", "/contacts/" + id: "Zwirner", "/tasks": "Aufgaben", "/companies": "Firmen", "/documents": "Dokumente"} {
+			tab.Open(o.BaseURL + address)
+			tab.Print(true)
+			type printed struct {
+				Text    string
+				Pressed []string
+				Light   []string
+				Beside  int
+			}
+			got := webtest.Eval[printed](tab, `(() => {
+				const seen = (e) => e.checkVisibility() && e.getBoundingClientRect().width > 1;
+				const bright = (e) => { const [r, g, b] = getComputedStyle(e).color.match(/[\d.]+/g).map(Number); return (r * 3 + g * 6 + b) / 10; };
+				return {
+					text: document.body.innerText,
+					pressed: [...document.querySelectorAll("button, input, select, nav a")].filter(seen).map((e) => e.outerHTML.slice(0, 120)),
+					light: [...document.querySelectorAll("main h1, main td, main th, main dd, main dt, main p, main a")].filter((e) => seen(e) && e.innerText && bright(e) > 150).map((e) => e.outerHTML.slice(0, 120)),
+					beside: document.documentElement.scrollWidth - innerWidth,
+				};
+			})()`)
+			if !strings.Contains(got.Text, want) || len(got.Pressed) > 0 || len(got.Light) > 0 || got.Beside > 0 {
+				t.Errorf("%s (dark %t): %q is there %t, pressed %q, too light %q, %d px beside the sheet", address, dark, want, strings.Contains(got.Text, want), got.Pressed, got.Light, got.Beside)
+			}
+			tab.Print(false)
+		}
+	}
+}
