@@ -224,6 +224,15 @@
     return !tag || names.some((name) => has(name) !== page.getAttribute(name));
   }
 
+  // Somebody goes back twice. The second step may end while the page of the first is
+  // loaded anew: then this is that page, under the address of the second, and no script
+  // was there to see the step.
+  const came = performance.getEntriesByType("navigation")[0];
+  if (came && came.type === "reload" && came.redirectCount === 0) {
+    const asked = new URL(came.name);
+    if (asked.pathname + asked.search !== location.pathname + location.search) { location.reload(); }
+  }
+
   // A new page begins at its top, and with its title for a screen reader.
   document.addEventListener("htmx:after:swap", function (event) {
     const ctx = event.detail.ctx, main = document.getElementById("main");
