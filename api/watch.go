@@ -67,8 +67,8 @@ func (w *watches) leave(credential, person string) {
 }
 
 var manyWatches = fault.Text{
-	DE: "Für laufende Änderungen sind mit dieser Anmeldung schon vier Verbindungen offen, oder vierzig von dieser Person.",
-	EN: "This sign-in already has four connections open for changes as they happen, or this person has forty.",
+	DE: "Zu viele Verbindungen für laufende Änderungen. Je Anmeldung sind vier möglich, je Person vierzig.",
+	EN: "Too many connections for changes as they happen. A sign-in may have four, a person forty.",
 }
 
 // Unattended returns a context for calls that a page makes by itself, and not its

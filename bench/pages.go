@@ -285,16 +285,19 @@ func (b *bench) visit(ctx context.Context, o *office, c clerk, pages []measuredP
 				return "", nil, err
 			}
 		}
-		for clients, name := range map[int]string{pageClients: p.name, fewClients: p.name + few} {
-			some, err := side(ctx, clients, b.seconds, func(client, i int) (time.Duration, error) {
+		for _, group := range []struct {
+			name    string
+			clients int
+		}{{p.name, pageClients}, {p.name + few, fewClients}} {
+			some, err := side(ctx, group.clients, b.seconds, func(client, i int) (time.Duration, error) {
 				v := *first
-				v.record = p.record(c.ids, i*clients+client)
+				v.record = p.record(c.ids, i*group.clients+client)
 				return v.page(ctx, p)
 			})
 			if err != nil {
 				return "", nil, fmt.Errorf("%s: %w", p.name, err)
 			}
-			taken[name] = append(taken[name], some...)
+			taken[group.name] = append(taken[group.name], some...)
 		}
 		if b.profile != "" {
 			if err := s.profile(""); err != nil {

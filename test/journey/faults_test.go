@@ -424,5 +424,8 @@ func TestTooManyChanges(t *testing.T) {
 		o.Clock.Advance(2 * time.Minute)
 		submit(tab)
 		tab.Until(`/^.contacts.con_/.test(location.pathname)`)
+		if !v.NoScript {
+			tab.Says("Kontakt angelegt.")
+		}
 	}
 }

@@ -28,6 +28,9 @@ const watchKeys = `(() => {
 // painted is when the page was first drawn, in milliseconds since 1970, or 0.
 const painted = `(() => { const p = performance.getEntriesByName("first-contentful-paint")[0]; return p ? performance.timeOrigin + p.startTime : 0; })()`
 
+// answered is when the answer with the page had arrived as a whole.
+const answered = `(performance.timeOrigin + performance.getEntriesByType("navigation")[0].responseEnd)`
+
 // TestFelt measures what a person feels on a line of 50 ms: hits after a key, the page
 // of a record after Enter, and the record of a caller. It is no test: it prints, and
 // runs only with KARTEI_FELT=1, on a quiet machine. The share of the server in a large
@@ -55,12 +58,13 @@ func TestFelt(t *testing.T) {
 		tab.Press(webtest.Enter)
 		tab.At("/contacts/" + id)
 		tab.Until(painted + ` > 0`)
+		felt["answer after Enter"] = append(felt["answer after Enter"], webtest.Eval[float64](tab, answered+` - sessionStorage.getItem("pressed")`))
 		felt["record after Enter"] = append(felt["record after Enter"], webtest.Eval[float64](tab, painted+` - sessionStorage.getItem("pressed")`))
 		tab.Open(o.BaseURL + "/call?number=0176+99887766")
 		tab.Until(painted + ` > 0`)
 		felt["record of a caller"] = append(felt["record of a caller"], webtest.Eval[float64](tab, painted+` - performance.timeOrigin`))
 	}
-	for _, what := range []string{"hits after a key", "record after Enter", "record of a caller"} {
+	for _, what := range []string{"hits after a key", "answer after Enter", "record after Enter", "record of a caller"} {
 		list := felt[what]
 		slices.Sort(list)
 		fmt.Printf("%s: p50 %.0f ms, p95 %.0f ms of %d\n", what, list[len(list)/2], list[len(list)*95/100], len(list))

@@ -69,6 +69,17 @@ func TestBackAndForward(t *testing.T) {
 	})
 }
 
+// A second step back may end while the page of the first is loaded anew: then the
+// content of one page stands under the address of another, until the page notices.
+func TestTwoStepsBack(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
+	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	tab.Open(o.BaseURL + "/contacts/" + o.First("contacts"))
+	tab.Before(`history.replaceState(null, "", "/contacts")`)
+	webtest.Eval[any](tab, `location.reload(), null`)
+	tab.Until(`document.readyState === "complete" && location.pathname === "/contacts" && document.querySelector("h1")?.innerText.startsWith("Kontakte")`)
+}
+
 // A list and chosen entries of it leave as the file that was asked for.
 func TestExportFromAPage(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, database string) {

@@ -70,5 +70,9 @@ func TestFocusStays(t *testing.T) {
 	tab.Until(`[...document.querySelectorAll("[role=status]")].some((e) => e.textContent === "Kontakte 1")`)
 	tab.Open(o.BaseURL + "/contacts")
 	tab.Press("z")
+	tab.Press("z")
 	tab.Says("Es gibt nichts mehr zurückzunehmen.")
+	if n := webtest.Eval[int](tab, `document.querySelectorAll("#toasts .toast").length`); n != 1 {
+		t.Errorf("it is said %d times", n)
+	}
 }

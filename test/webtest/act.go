@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -237,6 +238,16 @@ func (tab *Tab) Offline(off bool) {
 func (tab *Tab) Print(on bool) {
 	tab.t.Helper()
 	tab.must("print", func(ctx context.Context) error { return tab.media(ctx, map[bool]string{true: "print"}[on]) })
+}
+
+// Before runs a script in each page that the tab opens from now on, before those of
+// the page.
+func (tab *Tab) Before(script string) {
+	tab.t.Helper()
+	tab.must("add a script", func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+		return err
+	})
 }
 
 // Slow makes each answer of the network take longer.

@@ -89,11 +89,11 @@ func (f Frame) bellCount() string {
 }
 
 // initials returns the first letters of the first and the last word of a name,
-// without titles: those end with a period.
+// without titles: those end with a period and are longer than an initial, as Dr.
 func initials(name string) string {
 	var named []string
 	for word := range strings.FieldsSeq(name) {
-		if !strings.HasSuffix(word, ".") {
+		if !strings.HasSuffix(word, ".") || utf8.RuneCountInString(word) < 3 {
 			named = append(named, word)
 		}
 	}

@@ -175,7 +175,7 @@ func bookListActs(v *request, l recordList) templ.Component {
 			}
 		}
 		if v.session.may(l.family.write) {
-			templ_7745c5c3_Err = look.LinkButton(v.look().To("/"+l.family.name+"/new"), "plus", l.family.another.In(v.words.Language), "primary").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = newButton(v, l.family, "", "primary").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -132,6 +132,6 @@ func TestWhatIsNotShown(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		b.get(lost).want(200, "verloren.pdf", "Keine Ansicht", "lässt sich gerade nicht lesen")
+		b.get(lost).want(200, "verloren.pdf", "Keine Ansicht", "lässt sich gerade nicht lesen", "req_")
 	})
 }

@@ -166,11 +166,11 @@ func (v *request) refusal(f *fault.Fault) (title, text string) {
 	case f.Code == fault.RateLimited && v.form != nil:
 		return v.words.Say("Zu viel auf einmal", "Too much at once"), v.words.Say(
 			"Sie haben in kurzer Zeit sehr viel geändert. Ihre letzte Eingabe ist noch nicht gespeichert; sie bleibt hier stehen.",
-			"You changed very much in a short time. Your last entry is not stored yet; it stays here.")
+			"You have made many changes in a short time. Your last entry is not stored yet; it stays here.")
 	case f.Code == fault.RateLimited:
 		return v.words.Say("Zu viel auf einmal", "Too much at once"), v.words.Say(
-			"Sie haben in kurzer Zeit sehr viel aufgerufen. In einem Augenblick geht es weiter.",
-			"You opened very much in a short time. It goes on in a moment.")
+			"Sie haben in kurzer Zeit sehr viele Seiten aufgerufen. In einem Augenblick geht es weiter.",
+			"You have opened many pages in a short time. You can go on in a moment.")
 	case f.Code == fault.QuotaExhausted:
 		return v.words.Say("Grenze erreicht", "Limit reached"), v.words.Say(
 			"Zum Schutz der Daten ist begrenzt, wie viel eine Person in einer Stunde abruft und an einem Tag löscht. Braucht Ihr Büro mehr, kann der Betreiber die Grenze ändern.",

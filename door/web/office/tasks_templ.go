@@ -45,7 +45,7 @@ func tasksView(v *request, p taskList) templ.Component {
 			}
 			ctx = templ.InitializeContext(ctx)
 			if v.session.may(tasks.write) {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To("/tasks/new"), "plus", tasks.one.In(v.words.Language), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = newButton(v, &tasks, "", "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

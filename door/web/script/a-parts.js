@@ -19,9 +19,11 @@
     if (!copied) { throw new Error("not copied"); }
   }
 
-  // toast says something that no fragment says.
+  // toast says something that no fragment says. The same again takes the place of the
+  // former one.
   function toast(text) {
     const box = document.createElement("div"), line = document.createElement("p");
+    for (const old of [...document.querySelectorAll("#toasts .toast")]) { if (old.textContent === text) { old.remove(); } }
     box.className = "toast";
     line.textContent = text;
     box.append(line);
