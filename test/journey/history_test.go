@@ -69,8 +69,8 @@ func TestBackAndForward(t *testing.T) {
 	})
 }
 
-// A second step back may end while the page of the first is loaded anew: then the
-// content of one page stands under the address of another, until the page notices.
+// TestTwoStepsBack: a second step back races with the reload of the first. If the page
+// of the first step stands under the address of the second, it is loaded again.
 func TestTwoStepsBack(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
 	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})

@@ -40,9 +40,9 @@ func TestTaskLine(t *testing.T) {
 	})
 }
 
-// TestFocusStays: once a task is completed on the page of the day, the focus is on the
-// next one; the palette acts on the row that had the focus; a list says what it was
-// narrowed to; and a key that has nothing to undo says so.
+// TestFocusStays: after a task is completed on the page of the day, the next one has the
+// focus. The palette acts on the row that had the focus. A filtered list announces its
+// title. The key of undo says if there is nothing to undo.
 func TestFocusStays(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(3))
 	for _, title := range []string{"Erste", "Zweite", "Dritte"} {

@@ -19,8 +19,8 @@
     if (!copied) { throw new Error("not copied"); }
   }
 
-  // toast says something that no fragment says. The same again takes the place of the
-  // former one.
+  // toast says something that no fragment says. The same text again replaces the former
+  // toast.
   function toast(text) {
     const box = document.createElement("div"), line = document.createElement("p");
     for (const old of [...document.querySelectorAll("#toasts .toast")]) { if (old.textContent === text) { old.remove(); } }
@@ -34,8 +34,8 @@
     copy(text).then(() => toast(say("Kopiert", "Copied")), () => toast(say("Nicht kopiert", "Not copied")));
   }
 
-  // speak says something to screen readers alone. While a dialog is open, they hear
-  // only what is in it.
+  // speak announces a text to screen readers only. While a modal dialog is open, they
+  // read nothing outside of it.
   const status = document.createElement("div");
   status.className = "unseen";
   status.setAttribute("role", "status");
@@ -47,8 +47,8 @@
   }
   window.kartei = { say, copy: copyAndSay, toast, speak };
 
-  // dress adds the buttons that copy code. Other controls that work with a script only
-  // are in the page already, since they would move it: .scripted.
+  // dress adds the buttons that copy code. Other controls that need a script are in the
+  // page from the start (.scripted): inserted later, they would move it.
   function dress(root) {
     for (const block of root.querySelectorAll(".code:not(:has(.copy))")) {
       const button = document.createElement("button");

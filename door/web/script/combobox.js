@@ -18,7 +18,8 @@
   const stays = (field) => !!field.closest("dialog"); // a list that is open as long as its dialog
   const asked = new WeakMap(); // a request of htmx -> its question
 
-  // An empty field has suggestions, and so has the palette, whose commands are no hits.
+  // counted says how many options there are. An empty field and the palette have
+  // suggestions: a command is no hit.
   function counted(field) {
     if (stays(field) || isSearch(field) && field.value.trim() === "") {
       const n = options(field).length;

@@ -52,7 +52,7 @@
     if (!beside.matches && event.target.closest("[data-row]")) { event.stopPropagation(); }
   }, true);
 
-  // A list that was narrowed says what it is now, and how much of it there is.
+  // A filtered list announces its title, which has the number of its entries.
   document.addEventListener("htmx:after:swap", function (event) {
     const title = document.querySelector("main h1");
     if (event.detail.ctx.sourceElement.matches("form[data-filters]") && title) { window.kartei.speak(title.innerText.replace(/\s+/g, " ")); }

@@ -224,16 +224,16 @@
     return !tag || names.some((name) => has(name) !== page.getAttribute(name));
   }
 
-  // Somebody goes back twice. The second step may end while the page of the first is
-  // loaded anew: then this is that page, under the address of the second, and no script
-  // was there to see the step.
+  // A second step back races with the reload of the first. If it comes after the answer
+  // and before this script, the page of the first step stands under the address of the
+  // second, and htmx has missed the event.
   const came = performance.getEntriesByType("navigation")[0];
   if (came && came.type === "reload" && came.redirectCount === 0) {
     const asked = new URL(came.name);
     if (asked.pathname + asked.search !== location.pathname + location.search) { location.reload(); }
   }
 
-  // A new page begins at its top, and with its title for a screen reader.
+  // A new page begins at its top. Its title takes the focus, so a screen reader reads it.
   document.addEventListener("htmx:after:swap", function (event) {
     const ctx = event.detail.ctx, main = document.getElementById("main");
     count();

@@ -101,8 +101,8 @@
       if (counter) { counter.textContent = (before + hit).toLocaleString(document.documentElement.lang); }
       return true;
     }
-    // The rooms came in one frame, without moving the page, and the hit is scrolled to
-    // in another: both in one would be a movement of the page.
+    // The scroll to the hit waits for the next frame. Chromium counts a scroll in the
+    // frame that inserts the other pages as a layout shift.
     if (hit) { requestAnimationFrame(() => requestAnimationFrame(mark)); }
 
     // step goes to the next hit, or to the one before; after the last comes the first.
