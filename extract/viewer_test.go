@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -50,11 +51,21 @@ func testdata(t testing.TB, name string) []byte {
 	return content
 }
 
+// drawn is Page, called again while the viewer is busy, as its callers do. On a
+// busy machine a page takes longer than a caller waits.
+func drawn(t testing.TB, v *Viewer, f File, s Sheet) (*Page, error) {
+	for {
+		if p, err := v.Page(t.Context(), f, s); !errors.Is(err, ErrBusy) {
+			return p, err
+		}
+	}
+}
+
 // pictureOf draws a page and decodes it. With KARTEI_SCREENSHOTS it also stores
 // the picture there.
 func pictureOf(t testing.TB, v *Viewer, f File, s Sheet) (*Page, image.Image) {
 	t.Helper()
-	p, err := v.Page(t.Context(), f, s)
+	p, err := drawn(t, v, f, s)
 	if err != nil {
 		t.Fatalf("%s: %v", f.Name, err)
 	}
@@ -82,7 +93,7 @@ func said(p *Page) string {
 	if p == nil {
 		return "no page"
 	}
-	return fmt.Sprintf("page %d of %d, %d x %d, %d bytes of %q, %q", p.Number, p.Pages, p.Width, p.Height, len(p.Image), p.ContentType, p.Reason)
+	return fmt.Sprintf("page %d of %d, %d x %d, %d bytes of %q, %q; it says %.100q", p.Number, p.Pages, p.Width, p.Height, len(p.Image), p.ContentType, p.Reason, p.Text)
 }
 
 // dark counts the dark pixels in a rectangle.
@@ -215,7 +226,7 @@ func TestFiftyReaders(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			p, err := v.Page(t.Context(), f, Sheet{1, 96})
+			p, err := drawn(t, v, f, Sheet{1, 96})
 			if err != nil || p.Width != 816 || !strings.Contains(p.Text, "Kaltmiete") {
 				t.Errorf("%s, %v", said(p), err)
 			}
@@ -272,7 +283,7 @@ func TestDrawingFails(t *testing.T) {
 		{"image/tiff", "II*\x00\x08\x00\x00\x00", Broken}, {"image/tiff", "MM\x00*\x00\x00\x00\x00", Broken}, {"test/panic", "x", Crashed},
 		{"test/lies", "x", Crashed}, {"test/output", "x", Crashed}, {"test/memory", "x", OutOfMemory},
 	} {
-		p, err := v.Page(t.Context(), fileOf(c.contentType+c.content, c.contentType, []byte(c.content)), Sheet{1, 96})
+		p, err := drawn(t, v, fileOf(c.contentType+c.content, c.contentType, []byte(c.content)), Sheet{1, 96})
 		if err != nil || p.Reason != c.want || len(p.Image) > 0 {
 			t.Errorf("%s %.20q: %s, %v; want %q", c.contentType, c.content, said(p), err, c.want)
 		}
@@ -282,7 +293,7 @@ func TestDrawingFails(t *testing.T) {
 	open := f.Open
 	f.Open = func(ctx context.Context) (io.ReadCloser, error) { opens++; return open(ctx) }
 	for n := range 10 {
-		if p, err := v.Page(t.Context(), f, Sheet{n + 1, 96}); err != nil || p.Reason == Complete {
+		if p, err := drawn(t, v, f, Sheet{n + 1, 96}); err != nil || p.Reason == Complete {
 			t.Errorf("%s, %v", said(p), err)
 		}
 	}
@@ -383,7 +394,7 @@ func TestPagesOfTIFF(t *testing.T) {
 				t.Errorf("%s: page %d of %d is %x", name, n+1, p.Pages, got)
 			}
 		}
-		if p, err := v.Page(t.Context(), f, Sheet{3, 96}); err != nil || p.Pages != 2 || len(p.Image) > 0 || p.Reason != Complete {
+		if p, err := drawn(t, v, f, Sheet{3, 96}); err != nil || p.Pages != 2 || len(p.Image) > 0 || p.Reason != Complete {
 			t.Errorf("a page that is not there: %s, %v", said(p), err)
 		}
 	}
@@ -483,9 +494,9 @@ func TestForeignPDFs(t *testing.T) {
 		"operator_list_cycle.pdf":      {reason: OutOfTime},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := v.Page(t.Context(), fileOf(name, "application/pdf", testdata(t, "foreign/"+name)), Sheet{1, 144})
+			p, err := drawn(t, v, fileOf(name, "application/pdf", testdata(t, "foreign/"+name)), Sheet{1, 144})
 			if err != nil || p.Reason != c.reason || p.Pages != c.pages || !strings.Contains(p.Text, c.says) {
-				t.Fatalf("%s, %v; it says %q", said(p), err, p.Text)
+				t.Fatalf("%s, %v", said(p), err)
 			}
 			if c.reason != Complete {
 				return
@@ -528,10 +539,13 @@ func TestThousandPages(t *testing.T) {
 	f := fileOf("a", "application/pdf", pdfOf(pages...))
 	for _, n := range []int{1, 1000} {
 		if p, _ := pictureOf(t, v, f, Sheet{n, 96}); p.Pages != 1000 || p.Text != pages[n-1] {
-			t.Errorf("%s says %q", said(p), p.Text)
+			t.Errorf("%s", said(p))
 		}
 	}
 	text, err := v.Text(t.Context(), f)
+	for errors.Is(err, ErrBusy) {
+		text, err = v.Text(t.Context(), f)
+	}
 	if err != nil || text.Reason != Complete || text.Body != strings.Join(pages, "\f") {
 		t.Errorf("%d pages of text, %q, %v", 1+strings.Count(text.Body, "\f"), text.Reason, err)
 	}
