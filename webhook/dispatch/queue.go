@@ -41,7 +41,30 @@ type tenant struct {
 	endpoints    int                 // with attempts running
 	parked       fifo[endpointQueue] // waiting for the bound of the organization
 	unrecorded   []*try              // waiting to be recorded
+	beingStored  int                 // tries that are being recorded
 	inRecording  bool                // queued for recording, or being recorded
+	recordTime   time.Duration       // moving average for one try
+}
+
+// smallBatch is the least number of tries among which the time of a transaction is
+// divided. A transaction of one try takes about as long as one of 32.
+const smallBatch = 32
+
+// stored notes how long it took to record tries.
+func (t *tenant) stored(tries int, took time.Duration) {
+	t.beingStored = 0
+	one := took / time.Duration(max(tries, smallBatch))
+	if t.recordTime == 0 {
+		t.recordTime = one
+	}
+	t.recordTime = (3*t.recordTime + one) / 4
+}
+
+// isBehind reports whether the database records the organization's outcomes so
+// slowly that another one could be too late: half of leaseMargin would pass until
+// all were recorded. Attempts that cannot be recorded are made again.
+func (t *tenant) isBehind() bool {
+	return time.Duration(t.running+len(t.unrecorded)+t.beingStored)*t.recordTime > leaseMargin/2
 }
 
 // knownEndpoints is the cached list of an organization's endpoints.
@@ -133,7 +156,7 @@ func (d *Dispatcher) room(q *endpointQueue) int {
 func (d *Dispatcher) admits(q *endpointQueue) bool {
 	t := q.tenant
 	switch {
-	case d.crowded(t):
+	case d.crowded(t), t.isBehind():
 		return false
 	case q.running == 0:
 		return t.endpoints < maxTenantEndpoints
@@ -147,7 +170,8 @@ func (d *Dispatcher) crowded(t *tenant) bool {
 	return d.running >= maxRunning || d.running >= maxRunning-reserved && t.running >= fewRunning
 }
 
-// park makes a queue wait until another attempt ends and leaves room.
+// park makes a queue wait until another attempt ends, or outcomes are recorded, and
+// leaves room.
 func (d *Dispatcher) park(q *endpointQueue) {
 	q.inRunnable = true // it is in a list
 	if d.crowded(q.tenant) {
@@ -158,10 +182,10 @@ func (d *Dispatcher) park(q *endpointQueue) {
 }
 
 // unpark enqueues the first parked queue that can begin, because an ended
-// attempt leaves room for one. Of thousands that wait, each end therefore
-// touches only one. Queues before it that need a poll first, or have nothing
-// left, leave the list.
-func (d *Dispatcher) unpark(parked *fifo[endpointQueue], now clock.Micros) {
+// attempt leaves room for one, and reports whether there is one. Of thousands that
+// wait, each end therefore touches only one. Queues before it that need a poll
+// first, or have nothing left, leave the list.
+func (d *Dispatcher) unpark(parked *fifo[endpointQueue], now clock.Micros) bool {
 	for range parked.len() {
 		q := parked.pop()
 		if !d.admits(q) {
@@ -171,7 +195,8 @@ func (d *Dispatcher) unpark(parked *fifo[endpointQueue], now clock.Micros) {
 		q.inRunnable = false
 		d.enqueue(q)
 		if q.mayBegin(now) && q.ready[0].fresh(now) {
-			return
+			return true
 		}
 	}
+	return false
 }

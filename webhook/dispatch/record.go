@@ -297,7 +297,7 @@ func (d *Dispatcher) startRecording(t *tenant) {
 	n := min(len(t.unrecorded), recordBatch)
 	tries := t.unrecorded[:n:n]
 	t.unrecorded = t.unrecorded[n:]
-	d.recording++
+	t.beingStored, d.recording = n, d.recording+1
 	drained := map[*endpointQueue]bool{}
 	for _, try := range tries {
 		q := try.queue
@@ -307,11 +307,16 @@ func (d *Dispatcher) startRecording(t *tenant) {
 		drained[try.queue] = false
 	}
 	d.workers.Go(func() {
+		began := clock.Now(d.clock)
 		ends, err := d.record(context.WithoutCancel(d.attempts), t.organization, tries, drained)
 		if err != nil {
 			<-d.clock.After(afterFailure)
 		}
-		d.inbox <- func() { d.recordingEnded(t, tries, ends, err) }
+		took := clock.Now(d.clock).Sub(began)
+		d.inbox <- func() {
+			t.stored(n, took)
+			d.recordingEnded(t, tries, ends, err)
+		}
 	})
 }
 
@@ -341,5 +346,13 @@ func (d *Dispatcher) recordingEnded(t *tenant, tries []*try, ends map[*endpointQ
 			q.recheck = len(q.ready) > 0
 		}
 		d.enqueue(q)
+	}
+	now := clock.Now(d.clock)
+	for _, parked := range []*fifo[endpointQueue]{&t.parked, &d.parked} {
+		for range tries {
+			if !d.unpark(parked, now) {
+				break
+			}
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -84,5 +86,40 @@ func TestOneEndBeginsOneQueue(t *testing.T) {
 		if n := busy.tenant.parked.len(); n != waiting || disp.runnable.len() != i+2 { // plus the queue that needs a poll
 			t.Errorf("after %d ends %d wait, and %d try again", i+1, n, disp.runnable.len())
 		}
+	}
+}
+
+// If the database records slowly, attempts begin only as far as their outcomes can
+// be recorded within their leases. Those that wait begin when others are recorded.
+func TestBeginsWhatCanBeRecorded(t *testing.T) {
+	fake := clock.NewFake(endpointtest.Begin)
+	now := clock.Now(fake)
+	disp := New(Options{Clock: fake, Send: func(context.Context, Message) Outcome { return Outcome{Status: 200} }})
+	var queues []*endpointQueue
+	for n := range 30 {
+		q := disp.queueOf(webhook.Address{Organization: 1, ID: fmt.Sprint(n)})
+		q.ready = []*delivery{{queue: q, checkedAt: now, leaseEnd: now.Add(time.Hour), target: &target{}}}
+		queues, disp.held = append(queues, q), disp.held+1
+	}
+	office := queues[0].tenant
+	office.stored(smallBatch, smallBatch*leaseMargin/2/20) // twenty take half of the margin
+	for _, q := range queues {
+		disp.beginNext(q, now)
+	}
+	if office.running != 21 || office.parked.len() != 9 {
+		t.Fatalf("%d attempts run and %d wait, want 21 and 9", office.running, office.parked.len())
+	}
+	for range office.running {
+		(<-disp.inbox)()
+	}
+	if office.parked.len() != 9 || len(office.unrecorded) != 21 {
+		t.Errorf("before anything is recorded %d wait and %d are unrecorded, want 9 and 21", office.parked.len(), len(office.unrecorded))
+	}
+	tries := office.unrecorded
+	office.unrecorded = nil
+	office.stored(len(tries), time.Second)
+	disp.recordingEnded(office, tries, nil, nil)
+	if office.parked.len() != 0 || disp.runnable.len() != 9 {
+		t.Errorf("after they are recorded %d wait and %d may begin, want 0 and 9", office.parked.len(), disp.runnable.len())
 	}
 }

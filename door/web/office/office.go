@@ -63,7 +63,7 @@ func Handler(o Options) http.Handler {
 		}
 	}
 	mux.HandleFunc("POST "+violationPath, h.countViolation)
-	mux.Handle("/", o.Public)
+	mux.HandleFunc("/", h.outside)
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(h.denyForeign))
 	return protection.Handler(mux)

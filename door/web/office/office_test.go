@@ -44,10 +44,20 @@ func openAt(t testing.TB, o *apitest.Office, base string) *browser {
 	t.Helper()
 	h := office.Handler(office.Options{
 		API: o.API, Uploads: o.Uploads(), Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, BaseURL: base,
-		Clock: o.Clock, FormKey: []byte("0123456789abcdef0123456789abcdef"), Public: http.NotFoundHandler(), Asset: web.Asset,
+		Clock: o.Clock, FormKey: []byte("0123456789abcdef0123456789abcdef"), Public: public(), Asset: web.Asset,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	return &browser{t: t, handler: h}
+}
+
+// public has one public page.
+func public() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/about", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"about"`)
+		_, _ = io.WriteString(w, "Über Kartei")
+	})
+	return mux
 }
 
 // page is an answer to a browser.
@@ -400,5 +410,24 @@ func TestEditInPlace(t *testing.T) {
 		page.Body = page.Body[strings.LastIndex(page.Body, `class="toast `):]
 		page.send(path).want(303)
 		b.get(path).want(200, `tel:4"`)
+	})
+}
+
+// An address that is no page is one of the application for somebody who is signed
+// in, and a public one for everybody else. Public pages stay what they are.
+func TestUnknownAddress(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := open(t, apitest.New(t, d), access.Member)
+		b.get("/kontakte").want(http.StatusNotFound, "Nicht gefunden", `href="/contacts"`)
+		b.get("/sandbox/kontakte").want(http.StatusNotFound, "Nicht gefunden", `href="/sandbox/contacts"`)
+		if p := b.get("/about").want(http.StatusOK, "Über Kartei"); p.Header.Get("ETag") != `"about"` || p.Header.Get("Content-Security-Policy") != "" {
+			t.Errorf("a public page has the headers %v", p.Header)
+		}
+		for _, cookie := range []string{"", "kss_" + strings.Repeat("a", 43)} {
+			b.cookie = cookie
+			if p := b.get("/kontakte"); p.Status != http.StatusNotFound || p.Body != "404 page not found\n" {
+				t.Errorf("without a session: %d %s", p.Status, p.Body)
+			}
+		}
 	})
 }

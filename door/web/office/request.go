@@ -91,11 +91,17 @@ func (h *handler) page(p *Page, sandbox bool) http.Handler {
 	})
 }
 
+// cookie returns the text of the session's cookie, empty if there is none.
+func (v *request) cookie() string {
+	if c := v.CookiesNamed(v.office.cookie); len(c) > 0 {
+		return c[0].Value
+	}
+	return ""
+}
+
 // serve runs the checks of every page, and then the page.
 func (v *request) serve() view {
-	if c := v.CookiesNamed(v.office.cookie); len(c) > 0 {
-		v.token = c[0].Value
-	}
+	v.token = v.cookie()
 	if v.Method == http.MethodPost {
 		f, err := readForm(v.w, v.Request, v.page.takesFiles())
 		if err != nil {

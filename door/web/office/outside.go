@@ -1,0 +1,64 @@
+package office
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+
+	"kartei/door/web/say"
+	"kartei/kit/fault"
+)
+
+// outside serves the addresses that are no pages of the application. Somebody who
+// is signed in reads within the application that an address does not exist, and
+// stays in the environment that the address names.
+func (h *handler) outside(w http.ResponseWriter, r *http.Request) {
+	if _, err := r.Cookie(h.cookie); err != nil || r.Method != http.MethodGet {
+		h.Public.ServeHTTP(w, r)
+		return
+	}
+	found := &foundOnly{ResponseWriter: w, header: http.Header{}}
+	h.Public.ServeHTTP(found, r)
+	if !found.missed {
+		return
+	}
+	v := &request{
+		Request: r, office: h, w: w, page: &Page{Path: r.URL.Path}, nonce: newNonce(),
+		sandbox: r.URL.Path == sandboxPath || strings.HasPrefix(r.URL.Path, sandboxPath+"/"),
+		words:   say.Words{Language: languageOf(r), Now: h.Clock.Now()},
+	}
+	if v.token = v.cookie(); v.identify() != nil {
+		h.Public.ServeHTTP(w, r)
+		return
+	}
+	setHeaders(w.Header(), v.nonce)
+	v.show(v.failed(fault.New(fault.NotFound)))
+}
+
+// foundOnly passes an answer on, unless its status is 404.
+type foundOnly struct {
+	http.ResponseWriter
+	header         http.Header
+	missed, passed bool
+}
+
+func (f *foundOnly) Header() http.Header { return f.header }
+
+func (f *foundOnly) WriteHeader(status int) {
+	if f.missed = status == http.StatusNotFound; f.missed {
+		return
+	}
+	f.passed = true
+	maps.Copy(f.ResponseWriter.Header(), f.header)
+	f.ResponseWriter.WriteHeader(status)
+}
+
+func (f *foundOnly) Write(b []byte) (int, error) {
+	switch {
+	case f.missed:
+		return len(b), nil
+	case !f.passed:
+		f.WriteHeader(http.StatusOK)
+	}
+	return f.ResponseWriter.Write(b)
+}
