@@ -98,10 +98,10 @@ func init() {
 		{"POST", "/bell", "bell.read", inside, readBell},
 
 		{"GET", "/signin", "", open, showSignIn},
-		{"POST", "/signin", "signin.password", open, signIn},
-		{"POST", "/signin/second", "signin.second", open, second},
-		{"POST", "/signin/choose", "signin.choose", open, choose},
-		{"POST", "/signin/passkey", "signin.passkey", open, signInByPasskey},
+		{"POST", "/signin", "signin.password signin.out", open, signIn},
+		{"POST", "/signin/second", "signin.second signin.out", open, second},
+		{"POST", "/signin/choose", "signin.choose signin.out", open, choose},
+		{"POST", "/signin/passkey", "signin.passkey signin.out", open, signInByPasskey},
 		{"POST", "/signin/passkey/options", "signin.passkeyOptions", open, showPasskeyOptions},
 		{"GET", "/signin/forgot", "", open, showForgot},
 		{"POST", "/signin/forgot", "signin.forgot", open, forgot},
@@ -112,7 +112,7 @@ func init() {
 		{"GET", "/address", "", open, showLink(&addressLink)},
 		{"POST", "/address", "account.confirmEmail", open, followLink(&addressLink)},
 		{"GET", "/invitation", "", open, showInvitation},
-		{"POST", "/invitation", "invitations.accept", open, acceptInvitation},
+		{"POST", "/invitation", "invitations.accept signin.out", open, acceptInvitation},
 		{"POST", "/signout", "signin.out", private, signOut},
 
 		{"GET", "/signin/choose", "session.get", private, showChoose},

@@ -111,6 +111,9 @@ func (v *request) signedIn(a answer, f signInForm) view {
 	if s.Token == "" {
 		return v.nextStep(s, f)
 	}
+	if v.token != "" { // the cookie of the browser names one session; the former one would go on unseen
+		v.do("signin.out", arguments{}) // if that fails, the session ends when it is idle
+	}
 	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
 	if v.over() {
 		return v.signedInOver(s.Token)

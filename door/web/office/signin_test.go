@@ -150,6 +150,24 @@ func TestFormWaitsForSignIn(t *testing.T) {
 	})
 }
 
+// A sign-in on a page that was open before another one, in the same browser, ends
+// the session of that one.
+func TestSignInAgainEndsTheFormerSession(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := invited(t, apitest.New(t, d), "ida@kanzlei.example")
+		former := b.cookie
+		b.cookie = ""
+		open := b.get("/signin").want(200)
+		b.cookie = former
+		open.send("/signin", "email", "ida@kanzlei.example", "password", "falsch").want(401)
+		b.get("/").want(200, "Ida Morgen")
+		open.send("/signin", "email", "ida@kanzlei.example", "password", password).want(303)
+		b.get("/").want(200, "Ida Morgen")
+		b.cookie = former
+		b.get("/contacts").want(303)
+	})
+}
+
 // TestSessionsThatEnded lets all browsers of an office come with cookies of sessions
 // that have ended, again and again. Nobody of the office is kept from signing in.
 func TestSessionsThatEnded(t *testing.T) {
