@@ -3,6 +3,7 @@ package look
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -63,6 +64,9 @@ type Field struct {
 	Live bool
 	// Suffix stands within the field, at its end.
 	Suffix string
+	// Described is the id of a text elsewhere that a screen reader says after the
+	// label: why the form was refused.
+	Described string
 	// More are further attributes: inputmode, maxlength, those of htmx.
 	More templ.Attributer
 }
@@ -79,15 +83,17 @@ func (f Field) rows() int         { return cmp.Or(f.Rows, 3) }
 
 // describedBy names what a screen reader says after the label.
 func (f Field) describedBy() string {
-	switch hint, wrong := f.Hint != "", len(f.Errors) > 0; {
-	case hint && wrong:
-		return f.errorID() + " " + f.hintID()
-	case wrong:
-		return f.errorID()
-	case hint:
-		return f.hintID()
+	var ids []string
+	if f.Described != "" {
+		ids = append(ids, f.Described)
 	}
-	return ""
+	if len(f.Errors) > 0 {
+		ids = append(ids, f.errorID())
+	}
+	if f.Hint != "" {
+		ids = append(ids, f.hintID())
+	}
+	return strings.Join(ids, " ")
 }
 
 // attributes are those that all controls of a field have.

@@ -59,6 +59,17 @@ func showSignIn(v *request) view {
 	return v.signInForm(f, http.StatusOK)
 }
 
+// refusalID is the id of the text that says why a form was refused.
+const refusalID = "refusal"
+
+// refusal is the id of that text, empty if nothing was refused.
+func (f signInForm) refusal() string {
+	if f.Problem == "" {
+		return ""
+	}
+	return refusalID
+}
+
 // signInForm draws the sign-in page.
 func (v *request) signInForm(f signInForm, status int) view {
 	f.Next = local(f.Next)

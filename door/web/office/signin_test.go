@@ -45,7 +45,7 @@ func TestSignInOnPages(t *testing.T) {
 		b.get("/contacts").want(303)
 		b.cookie = ""
 
-		wrong := b.get("/signin?next=/contacts?q=a").want(200).send("/signin", "email", "ida@kanzlei.example", "password", "falsch").want(401, "stimmt nicht", `value="ida@kanzlei.example"`)
+		wrong := b.get("/signin?next=/contacts?q=a").want(200).send("/signin", "email", "ida@kanzlei.example", "password", "falsch").want(401, "stimmt nicht", `value="ida@kanzlei.example"`, `id="refusal"`, `aria-describedby="refusal"`)
 		unknown := b.get("/signin").send("/signin", "email", "nobody@kanzlei.example", "password", "falsch").want(401, "stimmt nicht")
 		if w, u := strings.ReplaceAll(wrong.text(), "ida@", ""), strings.ReplaceAll(unknown.text(), "nobody@", ""); w != u {
 			t.Errorf("an unknown address is answered differently:\n%s\n%s", w, u)
