@@ -88,7 +88,7 @@ func TestTaskTabs(t *testing.T) {
 		list.round(mine, "complete")
 		list.round(theirs, "complete")
 		done := b.get("/tasks?tab=done").want(200, "<s><bdi>Klage prüfen", "Sache von anderen")
-		b.get(theirs).want(200, "Wieder öffnen").send(theirs + "/reopen").want(303)
+		b.get(theirs).want(200, "Wieder öffnen", "<dt>Stand</dt>").send(theirs + "/reopen").want(303)
 		b.get(theirs).want(200, "Erledigt</span>")
 		done.round(mine, "reopen").want(200, "„Klage prüfen“ ist wieder offen.")
 		b.get("/tasks").want(200, "Klage prüfen")
