@@ -2,8 +2,10 @@ package journey
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"kartei/test/dbtest"
@@ -29,7 +31,49 @@ func (o *Office) shown() map[string]string {
 	}
 }
 
-// TestScreenshots draws twelve pages in both themes and two widths, for people:
+// states are pages that no address alone leads to, by the names of their pictures.
+func (o *Office) states() map[string]func(tab *webtest.Tab) {
+	contact := "/contacts/" + o.First("contacts")
+	return map[string]func(tab *webtest.Tab){
+		"20-empty":   func(tab *webtest.Tab) { tab.Open(o.BaseURL + "/contacts?q=xyzzy") },
+		"21-sandbox": func(tab *webtest.Tab) { tab.Open(o.BaseURL + "/sandbox/contacts") },
+		"22-unknown": func(tab *webtest.Tab) { tab.Open(o.BaseURL + "/kontakte") },
+		"23-refused": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + "/contacts/new")
+			tab.Fill("#f-email", "niemand")
+			submit(tab)
+			tab.Until(`document.querySelector("[aria-invalid]")`)
+		},
+		"24-similar": func(tab *webtest.Tab) {
+			var c struct{ FirstName, LastName string }
+			o.Call("GET", contact, nil, &c)
+			tab.Open(o.BaseURL + "/contacts/new")
+			tab.Fill("#f-firstName", c.FirstName)
+			tab.Fill("#f-lastName", c.LastName)
+			tab.Until(`document.querySelector("#similar li")`)
+		},
+		"25-merge": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + contact + "/edit")
+			o.Call("PATCH", contact, map[string]any{"jobTitle": "Richterin " + strconv.Itoa(rand.IntN(1000))}, nil)
+			tab.Fill("#f-jobTitle", "Rechtsanwältin")
+			submit(tab)
+			tab.Until(`document.querySelector("fieldset.decision")`)
+		},
+		"26-selected": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + "/contacts")
+			tab.Click(`tbody tr:nth-child(2) input.pick`)
+			tab.Click(`tbody tr:nth-child(4) input.pick`)
+		},
+		"27-deletion": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + contact)
+			tab.Click(`[popovertarget="more"]`)
+			tab.Click(`#more .danger`)
+			tab.Until(`document.querySelector("dialog[open]")`)
+		},
+	}
+}
+
+// TestScreenshots draws pages and states in both themes and two widths, for people:
 // KARTEI_SCREENSHOTS=/tmp/pages go test ./test/journey -run Screenshots
 func TestScreenshots(t *testing.T) {
 	folder := os.Getenv("KARTEI_SCREENSHOTS")
@@ -50,9 +94,18 @@ func TestScreenshots(t *testing.T) {
 					tab = visitor
 				}
 				tab.Open(o.BaseURL + address)
-				theme := map[bool]string{false: "light", true: "dark"}[dark]
-				tab.Screenshot(filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, width, theme)), width < 500)
+				tab.Screenshot(picture(folder, name, view), width < 500)
+			}
+			for name, lead := range o.states() {
+				lead(helene)
+				helene.Screenshot(picture(folder, name, view), false)
 			}
 		}
 	}
+}
+
+// picture returns the file of a picture.
+func picture(folder, name string, v webtest.View) string {
+	theme := map[bool]string{false: "light", true: "dark"}[v.Dark]
+	return filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, v.Width, theme))
 }
