@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -378,7 +379,7 @@ func BeginPasskey(ctx context.Context, c *app.Call, _ app.None) (q PasskeyQuesti
 	if len(owner.Stored) >= maxPasskeys {
 		return q, &fault.Fault{Code: fault.Forbidden, Detail: &manyPasskeys}
 	}
-	return register(ctx, c, owner)
+	return register(c, signin.Registration, owner)
 }
 
 var manyPasskeys = fault.Text{
@@ -394,13 +395,13 @@ func ownerOf(ctx context.Context, tx db.Tx, a *stored) (*signin.Owner, error) {
 }
 
 // register makes the ticket of a passkey that is made.
-func register(ctx context.Context, c *app.Call, o *signin.Owner) (q PasskeyQuestion, err error) {
+func register(c *app.Call, kind signin.Kind, o *signin.Owner) (q PasskeyQuestion, err error) {
 	options, kept, err := desk(c).Passkeys.Register(o)
 	if err != nil {
 		return q, err
 	}
 	q.Options = options
-	q.Ticket, err = desk(c).SealCeremony(c.Now, signin.Registration, kept)
+	q.Ticket, err = desk(c).SealCeremony(c.Now, kind, kept)
 	return q, err
 }
 
@@ -443,30 +444,63 @@ func AddPasskey(ctx context.Context, c *app.Call, in NewPasskey) (p AddedPasskey
 }
 
 // storePasskey checks the answer of the browser, and stores the passkey.
-func storePasskey(ctx context.Context, c *app.Call, owner *signin.Owner, in NewPasskey) (p Passkey, err error) {
+func storePasskey(ctx context.Context, c *app.Call, owner *signin.Owner, in NewPasskey) (Passkey, error) {
+	made, err := registered(ctx, c, signin.Registration, owner, in)
+	if err != nil {
+		return Passkey{}, err
+	}
+	return made.Passkey, made.store(ctx, c.Tx)
+}
+
+// registeredPasskey is a passkey that a browser has made, before it is stored.
+type registeredPasskey struct {
+	Passkey
+	account string
+	made    signin.Made
+}
+
+// registered checks the answer of the browser. The account of a new owner is the one
+// for which the passkey was made.
+func registered(ctx context.Context, c *app.Call, kind signin.Kind, owner *signin.Owner, in NewPasskey) (p registeredPasskey, err error) {
 	if desk(c).Passkeys == nil {
 		return p, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
-	p = Passkey{ID: id.New(id.Passkey), Name: strings.TrimSpace(in.Name), CreatedAt: c.Now}
+	p.Passkey = Passkey{ID: id.New(id.Passkey), Name: strings.TrimSpace(in.Name), CreatedAt: c.Now}
 	if p.Name == "" {
 		p.Name = "Passkey"
 	}
 	if code, limit := checkName(p.Name); code != "" {
 		return p, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
 	}
-	kept, err := desk(c).OpenCeremony(c.Now, signin.Registration, in.Ticket)
+	kept, err := desk(c).OpenCeremony(c.Now, kind, in.Ticket)
 	if err == nil {
-		err = signin.UseCeremony(ctx, c.Tx, c.Now, signin.Registration, kept)
+		err = signin.UseCeremony(ctx, c.Tx, c.Now, kind, kept)
 	}
 	if err != nil {
 		return p, unknown(err)
 	}
-	made, err := desk(c).Passkeys.Registered(owner, kept, in.Response)
-	if err != nil {
-		return p, fault.Invalid(fault.Field{Name: "response", Code: fault.InvalidFormat, Text: &wrongPasskey})
+	if owner.Account == "" {
+		owner.Account = string(kept.UserID)
 	}
-	_, err = c.Tx.Exec(ctx, insertPasskey, p.ID, owner.Account, made.ID, made.Stored, p.Name, c.Now)
-	return p, err
+	p.account = owner.Account
+	if p.made, err = desk(c).Passkeys.Registered(owner, kept, in.Response); err != nil {
+		return p, notAPasskey()
+	}
+	return p, nil
+}
+
+// store stores the passkey. One that another account has is refused like any that
+// does not fit.
+func (p *registeredPasskey) store(ctx context.Context, tx db.Tx) error {
+	_, err := tx.Exec(ctx, insertPasskey, p.ID, p.account, p.made.ID, p.made.Stored, p.Name, p.CreatedAt)
+	if errors.Is(err, db.ErrDuplicate) {
+		return notAPasskey()
+	}
+	return err
+}
+
+func notAPasskey() error {
+	return fault.Invalid(fault.Field{Name: "response", Code: fault.InvalidFormat, Text: &wrongPasskey})
 }
 
 // ByID names a passkey.

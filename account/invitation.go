@@ -138,23 +138,33 @@ func (p *accepting) account(ctx context.Context, c *app.Call, in Acceptance, ema
 	case p.proven != nil:
 		return p.proven.account.id, nil
 	}
-	owner := signin.Owner{Account: id.New(id.Account), Email: email}
-	if in.Ticket != "" {
-		kept, err := desk(c).OpenCeremony(c.Now, signin.Registration, in.Ticket)
-		if err != nil {
-			return "", unknown(err)
+	if in.Ticket == "" {
+		account := id.New(id.Account)
+		if err := createInvited(ctx, c, account, email); err != nil {
+			return "", err
 		}
-		owner.Account = string(kept.UserID)
+		_, err := c.Tx.Exec(ctx, updatePassword, account, p.hash, c.Now)
+		return account, err
 	}
-	if err := create(ctx, c.Tx, c.Now, owner.Account, email); err != nil {
+	owner := signin.Owner{Email: email}
+	made, err := registered(ctx, c, signin.Invited, &owner, NewPasskey{Ticket: in.Ticket, Response: in.Response})
+	if err != nil {
 		return "", err
 	}
-	if in.Ticket != "" {
-		_, err := storePasskey(ctx, c, &owner, NewPasskey{Ticket: in.Ticket, Response: in.Response})
-		return owner.Account, err
+	if err := createInvited(ctx, c, owner.Account, email); err != nil {
+		return "", err
 	}
-	_, err := c.Tx.Exec(ctx, updatePassword, owner.Account, p.hash, c.Now)
-	return owner.Account, err
+	return owner.Account, made.store(ctx, c.Tx)
+}
+
+// createInvited makes the account of somebody who accepts. If the address has got one
+// since the invitation was checked, the person proves that it is theirs.
+func createInvited(ctx context.Context, c *app.Call, account, email string) error {
+	err := create(ctx, c.Tx, c.Now, account, email)
+	if errors.Is(err, db.ErrDuplicate) {
+		return hasAccount()
+	}
+	return err
 }
 
 // PasskeyFor is the input of AskPasskey. Invitation is the token of an invitation
@@ -176,5 +186,5 @@ func registerInvited(ctx context.Context, c *app.Call, token string) (PasskeyQue
 	if err != nil {
 		return PasskeyQuestion{}, err
 	}
-	return register(ctx, c, &signin.Owner{Account: id.New(id.Account), Email: i.Email})
+	return register(c, signin.Invited, &signin.Owner{Account: id.New(id.Account), Email: i.Email})
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -624,6 +625,9 @@ func TestPasskey(t *testing.T) {
 		var q account.PasskeyQuestion
 		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: "x"}, nil, 404)
 		jan.ask("signin.passkeyOptions", account.PasskeyFor{Invitation: made.Token}, &q, 200)
+		var own account.PasskeyQuestion
+		w.ask("factors.passkeyOptions", struct{}{}, &own, 200)
+		jan.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Jan", Ticket: own.Ticket, Response: phone.Create(own.Options)}, nil, 404) // it is for an account that exists
 		var a account.Accepted
 		jan.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Jan", Ticket: q.Ticket, Response: phone.Create(q.Options)}, &a, 200)
 		jan.token = a.Token
@@ -640,6 +644,31 @@ func TestPasskey(t *testing.T) {
 		jan.ask("signin.passkey", jan.usePasskey(phone), &s, 200)
 		foreign := v.usePasskey(phone)
 		v.ask("session.refresh", map[string]any{"ticket": foreign.Ticket, "response": foreign.Response}, nil, 403)
+	})
+}
+
+// TestTwoInvitationsAtOnce accepts two invitations of one new address at the same
+// time. One makes the account, and the other one is told that it is there.
+func TestTwoInvitationsAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		other, _ := o.Organization("Andere")
+		var statuses [2]int
+		var both sync.WaitGroup
+		for i, organization := range []string{o.ID, other} {
+			made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "ida@neu.example"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			both.Go(func() {
+				body := account.Acceptance{Token: made.Token, Name: "Ida", Password: fmt.Sprintf("%s %d", somePassword, i)}
+				statuses[i] = ask(t, o, api.Web, api.Credential{}, "invitations.accept", body).Status
+			})
+		}
+		both.Wait()
+		slices.Sort(statuses[:])
+		if statuses != [2]int{200, 422} {
+			t.Errorf("the answers are %v, want one 200 and one 422", statuses)
+		}
 	})
 }
 

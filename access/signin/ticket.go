@@ -20,9 +20,11 @@ const (
 	Second Kind = "second"
 	// Choose follows all factors: one of several persons is missing.
 	Choose Kind = "choose"
-	// Ceremony is a passkey that is asked for, Registration one that is made.
+	// Ceremony is a passkey that is asked for. Registration is one that is made for an
+	// account, and Invited one for the account that an invitation makes.
 	Ceremony     Kind = "ceremony"
 	Registration Kind = "registration"
+	Invited      Kind = "invited"
 	// Generator is a generator of codes that is not confirmed yet.
 	Generator Kind = "generator"
 	// Reset is a mailed link that sets a password, Factors one that lifts second

@@ -110,7 +110,7 @@ func TestUpload(t *testing.T) {
 	tab.Open(o.BaseURL + "/documents/new?contactId=" + contact)
 	tab.Choose("#f-file", testPDF(t))
 	tab.Click(`main form.upload button[type="submit"]`)
-	tab.Says("Geprüft und gelesen")
+	tab.Says("Geprüft und abgelegt")
 	found := o.papers("Heizung")
 	if len(found) != 1 || found[0].Name != "pages.pdf" || found[0].ContactID == nil || *found[0].ContactID != contact {
 		t.Fatalf("the scan became %v", found)
@@ -181,7 +181,7 @@ func TestUploadOverABrokenLine(t *testing.T) {
 	drop(tab, "scan.txt", "text/plain", strings.Repeat("Kaminkehrer ", 2000))
 	tab.Fill(`.queue input`, "Bescheid.txt")
 	close(w.hold)
-	tab.Says("Geprüft und gelesen")
+	tab.Says("Geprüft und abgelegt")
 	w.mu.Lock()
 	if w.seen["PUT /documents/upload"] < 3 || w.seen["POST /documents/new"] < 2 {
 		t.Errorf("the line did not break: %v", w.seen)

@@ -153,7 +153,7 @@ func TestReadADocument(t *testing.T) {
 		tab.Open(o.BaseURL + "/documents/new")
 		tab.Choose("#f-file", testPDF(t))
 		tab.Click(`main form.upload button[type="submit"]`)
-		tab.Says("Geprüft und gelesen")
+		tab.Says("Geprüft und abgelegt")
 		for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
 			tab := o.SignedIn(o.Jonas(), v)
 			tab.Open(o.BaseURL + "/")

@@ -37,6 +37,9 @@ type listing struct {
 	Kind, About string
 	// Back says that the page ends at the cursor, and does not begin there.
 	Back bool
+	// Lifted says that the address has a search and filters. The API searches all
+	// records, so the filters are not in force.
+	Lifted bool
 }
 
 // The orders of lists. The first one of a family is its default.
@@ -74,7 +77,17 @@ func (f *family) listingOf(q url.Values) listing {
 	if !slices.ContainsFunc(f.sorts, func(o option) bool { return o.value == l.Sort }) {
 		l.Sort = f.sorts[0].value
 	}
-	return l
+	return l.searching()
+}
+
+// searching returns the listing of a search without its filters.
+func (l listing) searching() listing {
+	if l.Q == "" {
+		return l
+	}
+	only := listing{family: l.family, Q: l.Q, Sort: l.Sort, Cursor: l.Cursor, Back: l.Back, Tab: l.Tab}
+	only.Lifted = l != only
+	return only
 }
 
 // abouts are the filters for the record that tasks and documents are about, by the
@@ -157,8 +170,7 @@ func (l listing) parameters(me string) url.Values {
 	return q
 }
 
-// filters returns the parameters that the row that counts takes too. A search takes
-// no filter.
+// filters returns the parameters that the row that counts takes too.
 func (l listing) filters(me string) url.Values {
 	if l.Q != "" {
 		return url.Values{"q": {l.Q}}

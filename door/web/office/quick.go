@@ -28,6 +28,8 @@ type quickLine struct {
 	urgent        bool
 	// about is the text behind @, or empty.
 	about string
+	// misread is an end that looks like a date and is none, or empty.
+	misread string
 }
 
 // readLine reads a line. It never fails: words without a special meaning are the
@@ -46,6 +48,9 @@ func readLine(w say.Words, line string) (q quickLine) {
 		}
 	}
 	q.title, q.due, q.clock, q.hasDue = w.TakeDue(strings.Join(words, " "))
+	if !q.hasDue {
+		q.misread = w.Misread(q.title)
+	}
 	return q
 }
 
@@ -116,8 +121,14 @@ func (v *request) understand(line string) (understood, error) {
 	return u, nil
 }
 
-// why says why it is not clear what a line is about.
+// why says what is not clear in a line, if something is not.
 func (u understood) why(w say.Words) string {
+	if u.misread != "" {
+		return w.Say("„"+u.misread+"“ gibt es nicht als Frist.", "“"+u.misread+"” is no due date.")
+	}
+	if u.about == "" || u.record.Value != "" {
+		return ""
+	}
 	if len(u.choices) == 0 {
 		return w.Say("„@"+u.about+"“ nennt keinen Kontakt und keine Firma.", "No contact or company matches “@"+u.about+"”.")
 	}
@@ -148,6 +159,8 @@ func createByLine(v *request) view {
 	switch {
 	case u.title == "":
 		line.wrong = v.words.Say("Was ist zu tun? Schreiben Sie es vor die Frist.", "What needs to be done? Write it before the date.")
+	case u.misread != "":
+		line.wrong = u.why(v.words)
 	case u.about != "" && about == "":
 		line.wrong, line.about, line.choices = u.why(v.words), u.about, u.choices
 	}

@@ -200,6 +200,32 @@ type recordForm struct {
 	// record that was stored just before it.
 	similar []like
 	made    string
+	// stopped says that the form was not stored because of similar, which the person
+	// had not seen.
+	stopped bool
+}
+
+// unsent reports whether the form was sent and holds what is not stored: nobody leaves
+// it by accident.
+func (f *recordForm) unsent() bool {
+	return f.problem != nil || len(f.conflicts) > 0 || f.gone || f.stopped
+}
+
+// asked returns the fields of the form besides those that need a decision. The first
+// one of a part has its heading.
+func (f *recordForm) asked(v *request) (list []field) {
+	var part fault.Text
+	for _, m := range f.family.fields {
+		if m.part.EN != "" {
+			part = m.part
+		}
+		if f.conflicting(m.name) || m.unasked || m.restricted && !f.mayShare(v) {
+			continue
+		}
+		m.part, part = part, fault.Text{}
+		list = append(list, m)
+	}
+	return list
 }
 
 // showForm serves the form of a new record, filled from the address, or of a
@@ -259,6 +285,7 @@ func createRecord(f *family) func(*request) view {
 		}
 		if f.inBook() {
 			if form.similar, err = v.similar(f, typed); err == nil && v.unseen(form.similar) {
+				form.stopped = true
 				return v.draw(form, http.StatusConflict)
 			}
 		}
@@ -326,6 +353,8 @@ func saveRecord(f *family) func(*request) view {
 	}
 }
 
+var nameNeeded = text("Nachname, Vorname oder E-Mail: Eines davon ist nötig.", "Last name, first name or email: one of them is required.")
+
 // refusedForm draws a form again, with everything that was typed, and says why it
 // was not stored.
 func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
@@ -341,6 +370,7 @@ func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
 		form.complete(record)
 	}
 	form.problem, form.wrong = f, fieldTexts(f, v.words.Language)
+	form.nameless(v.words.Language)
 	for _, m := range form.family.fields {
 		if typed := form.typed[m.name]; m.kind == momentField && form.wrong[m.name] != "" && m.typed(v, typed) == typed {
 			form.wrong[m.name] = unreadMoment.In(v.words.Language)
@@ -350,6 +380,21 @@ func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
 		form.token = v.mint()
 	}
 	return v.draw(form, f.Code.Status())
+}
+
+// nameless says in the words of the form that a contact has no name. The API names
+// members, and says it of each that would do.
+func (f *recordForm) nameless(in fault.Language) {
+	missing := func(field fault.Field) bool { return field.Name == "lastName" && field.Code == fault.Required }
+	if f.family != &contacts || !slices.ContainsFunc(f.problem.Fields, missing) {
+		return
+	}
+	for _, name := range []string{"firstName", "email"} {
+		if f.typed[name] == "" {
+			delete(f.wrong, name)
+		}
+	}
+	f.wrong["lastName"] = nameNeeded.In(in)
 }
 
 // complete adds the members that were not typed, as they are stored: a form of one

@@ -263,7 +263,7 @@ func (o *operation) ended() bool { return o.Status == "succeeded" || o.Status ==
 func (o *operation) stage(v *request) string {
 	switch {
 	case o.Status == "succeeded":
-		return v.words.Say("Geprüft und gelesen", "Checked and read")
+		return v.words.Say("Geprüft und abgelegt", "Checked and filed")
 	case o.Progress < 30:
 		return v.words.Say("Wird geprüft …", "Being checked …")
 	case o.Progress < 60:

@@ -95,7 +95,7 @@ func TestFileADocument(t *testing.T) {
 
 		scan := file{"Schöne \"Klage\"; final.pdf", "application/octet-stream", letter(t)}
 		scan.name = strings.ReplaceAll(scan.name, `"`, "%22")
-		done := form.sendFile("/documents/new", scan).made(o).want(200, "Schöne &#34;Klage&#34;; final.pdf", "Müller", "Geprüft und gelesen")
+		done := form.sendFile("/documents/new", scan).made(o).want(200, "Schöne &#34;Klage&#34;; final.pdf", "Müller", "Geprüft und abgelegt")
 		_, after, _ := strings.Cut(done.main(), `href="/documents/doc_`)
 		id, _, _ := strings.Cut(after, `"`)
 		b.get("/documents/doc_"+id).want(200, "Müller", "Schöne")
@@ -117,7 +117,7 @@ func TestFileADocument(t *testing.T) {
 		}
 		other := scan
 		other.content = append(bytes.Clone(scan.content), '\n')
-		form.sendFile("/documents/new", other).made(o).want(200, "Geprüft und gelesen")
+		form.sendFile("/documents/new", other).made(o).want(200, "Geprüft und abgelegt")
 		if got := count(t, d); got != 2 {
 			t.Errorf("there are %d documents, want 2", got)
 		}

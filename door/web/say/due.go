@@ -21,7 +21,8 @@ var (
 	dotted   = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.(\d{4}|\d{2})?$`)
 	iso      = regexp.MustCompile(`^(\d{4})-(\d{2})-(\d{2})$`)
 	later    = regexp.MustCompile(`^\+(\d{1,3})([tdwm])$`)
-	hour     = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d{2}))?$`)
+	hour     = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d{2}))?(am|pm)?$`)
+	halves   = map[string]string{"am": "am", "a.m.": "am", "pm": "pm", "p.m.": "pm"}
 	hourWord = []string{"uhr", "h", "o'clock"}
 
 	// coming are words before a weekday. Each of them means the next such day.
@@ -43,6 +44,9 @@ func (w Words) ReadDue(text string) (due time.Time, clock, ok bool) {
 	words := strings.Fields(strings.ToLower(text))
 	if len(words) > 1 && slices.Contains(hourWord, words[len(words)-1]) {
 		words = words[:len(words)-1]
+	}
+	if last := len(words) - 1; last > 0 && halves[words[last]] != "" { // 10 am
+		words = append(words[:last-1:last-1], words[last-1]+halves[words[last]])
 	}
 	if len(words) == 0 || len(words) > mostDueWords {
 		return time.Time{}, false, false
@@ -112,6 +116,29 @@ func (w Words) TakeDue(line string) (rest string, due time.Time, clock, ok bool)
 	return strings.Join(words, " "), time.Time{}, false, false
 }
 
+// Misread returns the end of a line that looks like a due date and is none, such as
+// "31.02." or "morgen 25", or an empty text. Otherwise somebody would believe that
+// the date was understood.
+func (w Words) Misread(line string) string {
+	words := strings.Fields(line)
+	for take := min(mostDueWords, len(words)-1); take > 0; take-- {
+		tail := words[len(words)-take:]
+		if first := tail[0]; dotted.MatchString(first) || iso.MatchString(first) {
+			_, _, ok := w.ReadDue(strings.Join(tail, " "))
+			_, _, alike := w.ReadDue("heute " + strings.Join(tail[1:], " "))
+			if !ok && alike {
+				return strings.Join(tail, " ")
+			}
+		}
+		if _, clock, ok := w.ReadDue(strings.Join(tail[:take-1], " ")); ok && !clock && hour.MatchString(strings.ToLower(tail[take-1])) {
+			if _, _, whole := w.ReadDue(strings.Join(tail, " ")); !whole {
+				return strings.Join(tail, " ")
+			}
+		}
+	}
+	return ""
+}
+
 // readDay reads a day in the reader's zone.
 func (w Words) readDay(word string) (time.Time, bool) {
 	today := w.here(w.Now)
@@ -173,7 +200,7 @@ func date(year, month, day string, zone *time.Location) (time.Time, bool) {
 	return t, t.Day() == d && int(t.Month()) == m && y >= 1900
 }
 
-// readClock reads "10", "16:30" and "16.30".
+// readClock reads "10", "16:30", "16.30" and "4:30pm".
 func readClock(word string) (h, m int, ok bool) {
 	found := hour.FindStringSubmatch(word)
 	if found == nil {
@@ -181,5 +208,13 @@ func readClock(word string) (h, m int, ok bool) {
 	}
 	h, _ = strconv.Atoi(found[1])
 	m, _ = strconv.Atoi(found[2])
-	return h, m, h < 24 && m < 60
+	if found[3] == "" {
+		return h, m, h < 24 && m < 60
+	}
+	ok = 1 <= h && h <= 12 && m < 60
+	h %= 12 // 12 am is midnight
+	if found[3] == "pm" {
+		h += 12
+	}
+	return h, m, ok
 }

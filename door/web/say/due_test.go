@@ -18,6 +18,7 @@ func TestReadDue(t *testing.T) {
 		"+3t": "2026-11-25 23:59", "+2w": "2026-12-06 23:59", "+1m 12:00": "2026-12-22 12:00", "2026-12-15": "2026-12-15 23:59",
 		"nächsten Freitag": "2026-11-27 23:59", "kommenden mo um 10 Uhr": "2026-11-23 10:00", "next Friday 16:30": "2026-11-27 16:30", "diesen Sonntag": "2026-11-29 23:59",
 		"in 3 Tagen": "2026-11-25 23:59", "in einer Woche um 9": "2026-11-29 09:00", "in 2 weeks at 10": "2026-12-06 10:00", "in einem Monat 8 Uhr": "2026-12-22 08:00",
+		"tomorrow 10am": "2026-11-23 10:00", "tomorrow at 4:30 pm": "2026-11-23 16:30", "Fri 12 a.m.": "2026-11-27 00:00", "fri 12pm": "2026-11-27 12:00", "fri 13pm": "", "fri 0am": "",
 		"nächsten Morgen": "", "nächsten": "", "in": "", "in 3": "", "in drei Tagen": "", "morgen um": "", "fr um 10 um 11": "",
 		// The night in which the clock goes forward has no half past two.
 		"28.3.2027 3:00": "2027-03-28 03:00",
@@ -49,6 +50,19 @@ func TestTakeDue(t *testing.T) {
 		}
 		if rest != want[0] || got != want[1] {
 			t.Errorf("%q is %q due %q, want %q", line, rest, got, want)
+		}
+	}
+}
+
+// What looks like a due date at the end of a line, and is none, is named.
+func TestMisread(t *testing.T) {
+	de, _ := both(t)
+	for line, want := range map[string]string{
+		"Frist 31.02.": "31.02.", "Frist 31.02. um 10 Uhr": "31.02. um 10 Uhr", "Frist 2026-02-30": "2026-02-30", "Frist morgen 25": "morgen 25", "Klage fr 13pm": "fr 13pm", "Termin morgen 10:61": "morgen 10:61",
+		"Klage prüfen morgen 10": "", "Frist 15.12.": "", "Kapitel 3.15. prüfen": "", "Raum 10": "", "31.02.": "", "Akte von heute 4711": "", "": "", "Haus in 3 Räumen": "",
+	} {
+		if got := de.Misread(line); got != want {
+			t.Errorf("%q has %q, want %q", line, got, want)
 		}
 	}
 }

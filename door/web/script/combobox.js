@@ -93,20 +93,21 @@
       value.value = "create" in option.dataset ? "+" : option.dataset.value;
       if (option.dataset.text) { field.value = option.dataset.text; }
       of(field).chosen = { value: value.value, text: field.value };
-      shownOf(field).value = field.value;
+      if (shownOf(field)) { shownOf(field).value = field.value; }
       close(field);
       field.dispatchEvent(new Event("change", { bubbles: true }));
     }
   }
 
-  // A text that differs from the chosen one has no value: the server looks for it.
+  // A text that differs from the chosen one has no value: the server looks for it. The
+  // field of tags has no chosen text.
   const shownOf = (field) => field.closest("[data-combo]").querySelector('input[name$="-shown"]');
 
   function typed(field) {
     const combo = field.closest("[data-combo]"), s = of(field);
     if (combo) {
       const value = combo.querySelector('input[type="hidden"]');
-      s.chosen = s.chosen || { value: value.value, text: shownOf(field).value };
+      s.chosen = s.chosen || { value: value.value, text: shownOf(field)?.value || "" };
       value.value = field.value === s.chosen.text ? s.chosen.value : "";
     }
     s.enter = false;
