@@ -22,6 +22,9 @@ const (
 	// watchPoll is the interval at which a watch looks for changes by other
 	// replicas. A notification of PostgreSQL would serialize all commits.
 	watchPoll = 3 * time.Second
+	// watchTrust is how long a caller counts as admitted. Nothing is told later
+	// without asking again: a session may have ended meanwhile.
+	watchTrust = time.Second
 	// mostWatches, mostWatchesEach and mostWatchesOf bound the watches of the
 	// process, of one credential and of one person: a browser has one.
 	mostWatches     = 2000
@@ -83,6 +86,8 @@ func (a *API) EndWatches() { a.watches.once.Do(func() { close(a.watches.end) }) 
 type watch struct {
 	*API
 	actor *access.Actor
+	// admitted is when the caller was asked last.
+	admitted time.Time
 
 	mu      sync.Mutex
 	changed []string // families
@@ -135,7 +140,12 @@ func (w *watch) run(ctx context.Context, who Credential, from netip.Addr, tell f
 		case <-w.watches.end:
 			return nil
 		case <-w.signal:
-			err = w.pass(tell)
+			if w.clock.Now().Sub(w.admitted) >= watchTrust {
+				err = w.admit(ctx, who, from)
+			}
+			if err == nil {
+				err = w.pass(tell)
+			}
 		case <-w.clock.After(wait):
 			if w.clock.Now().Before(beat) {
 				err = w.poll(ctx)
@@ -155,6 +165,7 @@ func (w *watch) run(ctx context.Context, who Credential, from netip.Addr, tell f
 
 // admit checks whether the caller may watch.
 func (w *watch) admit(ctx context.Context, who Credential, from netip.Addr) error {
+	w.admitted = w.clock.Now()
 	if err := w.Ready(); err != nil {
 		return err
 	}

@@ -219,6 +219,26 @@ func TestWatchIsRefused(t *testing.T) {
 	})
 }
 
+// A change after the end of the session is not told.
+func TestWatchOfASessionThatEnded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		token := o.Session(o.User(access.Member))
+		w := watch(t, o, api.Cookie(token, true))
+		if got := ask(t, o, api.Web, api.Cookie(token, false), "signin.out", struct{}{}); got.Status != 204 {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+		o.Clock.Advance(time.Second)
+		o.As(access.Member).Do("POST", "/tasks", `{"title":"Akte"}`).Want(201)
+		if err := w.end(t); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("the watch of a session that ended: %v", err)
+		}
+		if len(w.told) > 0 {
+			t.Errorf("it is told %v", <-w.told)
+		}
+	})
+}
+
 // The changes of another replica are found within seconds.
 func TestWatchSeesOtherReplicas(t *testing.T) {
 	url := dbtest.PostgresURL(t)

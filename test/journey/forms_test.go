@@ -2,6 +2,7 @@ package journey
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,7 +170,46 @@ func TestLeavingAForm(t *testing.T) {
 	expect("an empty form", false)
 	tab.Fill(`[name="lastName"]`, "Halb")
 	expect("a name was typed", true)
+	tab.Fill(`[name="email"]`, "keine Adresse")
+	submit(tab)
+	tab.Until(`document.querySelector("[aria-invalid]")`)
+	expect("it was refused", true)
+	tab.Fill(`[name="email"]`, "halb@example.com")
 	submit(tab)
 	tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
 	expect("it was sent", false)
+}
+
+// Tags are found while one types, become boxes, and are typed anew. A comma ends one.
+func TestTags(t *testing.T) {
+	eachWay(t, func(t *testing.T, o *Office, v webtest.View) {
+		if v.NoScript {
+			return
+		}
+		o.newContact(map[string]any{"lastName": "Alt", "tags": []string{"Testamentsvollstreckung"}})
+		tab := o.SignedIn(o.Jonas(), v)
+		tab.Open(o.BaseURL + "/contacts/new")
+		tab.Fill(`[name="lastName"]`, map[bool]string{false: "Zwetschke", true: "Quitte"}[v.Touch]) // two who are not alike
+		tab.Click(`.tagging [role="combobox"]`)
+		tab.Type("testam")
+		tab.Until(`document.querySelector('.tagging [role="option"][data-value="Testamentsvollstreckung"]')`)
+		if v.Touch {
+			tab.Click(`.tagging [role="option"]`)
+		} else {
+			tab.Press(webtest.Enter)
+		}
+		tab.Until(`document.querySelectorAll('.tagging .chip').length === 1`)
+		tab.Type("Zwei Wörter,")
+		tab.Until(`document.querySelectorAll('.tagging .chip').length === 2`)
+		if said := tab.Console(); len(said) > 0 {
+			t.Errorf("%s: the console says %q", v, said)
+		}
+		submit(tab)
+		tab.Until(`/^\/contacts\/con_/.test(location.pathname)`)
+		var made struct{ Tags []string }
+		o.Call("GET", tab.Path(), nil, &made)
+		if !slices.Equal(made.Tags, []string{"Testamentsvollstreckung", "Zwei Wörter"}) {
+			t.Errorf("%s: the tags are %q", v, made.Tags)
+		}
+	})
 }
