@@ -77,7 +77,7 @@ func TestSimilar(t *testing.T) {
 			t.Error("an empty form has similar records")
 		}
 		b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "firstName", "Ada").want(303)
-		asked := b.get("/contacts/new").send("/contacts/new", "lastName", "Bergmann", "email", "berg@example.com").want(409, "gleiche E-Mail-Adresse", `value="Bergmann"`)
+		asked := b.get("/contacts/new").send("/contacts/new", "lastName", "Bergmann", "email", "berg@example.com").want(409, "gleiche E-Mail-Adresse", `value="Bergmann"`, "Noch nicht gespeichert", "data-started")
 		next := asked.send("/contacts/new", "next", "1", "seen", cutOut(asked.Body, `name="seen" value="`, `"`)).want(303)
 		b.get(next.Location).want(200, "Gespeichert: Bergmann")
 
@@ -87,6 +87,64 @@ func TestSimilar(t *testing.T) {
 		if second := twice.send("/contacts/new", "lastName", "Ast", "email", "ast@example.com").want(303); second.Location != first.Location {
 			t.Error("a form that was sent twice made two contacts")
 		}
+	})
+}
+
+// TestSearchLiftsFilters searches in a list that was narrowed. The search covers all
+// records, and the page says so and shows no filter.
+func TestSearchLiftsFilters(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := open(t, apitest.New(t, d), access.Member)
+		b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "tags", "Erbe").want(303)
+		b.get("/contacts/new").send("/contacts/new", "lastName", "Bergner").want(303)
+		const lifted = "Filter gelten dabei nicht"
+		if narrowed := b.get("/contacts?tag=Erbe").want(200, "Schlagwort: Erbe", ">Berg<"); strings.Contains(narrowed.Body, lifted) || strings.Contains(narrowed.main(), "Bergner") {
+			t.Errorf("narrowed: %s", narrowed.main())
+		}
+		for _, filters := range []string{"&tag=Erbe", "&mine=1", "&tag=Erbe&sort=-updatedAt"} {
+			found := b.get("/contacts?q=berg"+filters).want(200, ">Berg<", ">Bergner<", lifted, "beste Treffer zuerst")
+			if strings.Contains(found.main(), "Schlagwort: Erbe") || strings.Contains(found.main(), `name="mine" value="1" checked`) {
+				t.Errorf("%s shows a filter: %s", filters, found.main())
+			}
+		}
+		if found := b.get("/contacts?q=berg").want(200, ">Bergner<"); strings.Contains(found.Body, lifted) {
+			t.Error("a search without filters says that it lifted some")
+		}
+	})
+}
+
+// A value that is refused in its place stays there as it was typed, on the page of the
+// record. What the person saw before is still what a change is compared with.
+func TestRefusedInPlace(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := open(t, apitest.New(t, d), access.Member)
+		path := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "email", "berg@example.com").want(303).Location
+		edit := b.get(path+"?edit=email").want(200)
+		b.get(path+"?edit=email").send(path, "email", "berg@example.net").want(303)
+		refused := edit.send(path, "email", "berg").want(422, `value="berg"`, `aria-invalid="true"`, `id="pane"`)
+		if strings.Contains(refused.Body, `id="entry-form"`) {
+			t.Error("the page became the form of all members")
+		}
+		refused.send(path, "email", "berg@example.org").want(409, "berg@example.net", "berg@example.org")
+		named := b.get("/contacts/new").send("/contacts/new", "lastName", "Ast").want(303).Location
+		naming := b.get(named+"?edit=naming").want(200).send(named, "lastName", "", "title", "Dr.").want(422, `id="pane"`, `value="Dr."`, "Eines davon ist nötig.")
+		naming.send(named, "lastName", "Astmann").want(303)
+		b.get(named).want(200, "Dr. Astmann")
+		task := b.get("/tasks/new").send("/tasks/new", "title", "Akte").want(303).Location
+		b.get(task+"?edit=dueAt").want(200).send(task, "dueAt", "31.2.").want(422, "Kein Datum erkannt", `value="31.2."`, `id="pane"`)
+	})
+}
+
+// A contact without a name is refused in the words of the form.
+func TestNameNeeded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		b := open(t, apitest.New(t, d), access.Member)
+		refused := b.get("/contacts/new").send("/contacts/new", "jobTitle", "Notarin").want(422, "Nachname, Vorname oder E-Mail: Eines davon ist nötig.", "data-started")
+		if strings.Contains(refused.main(), "Mindestens eines von") {
+			t.Errorf("the form names members: %s", refused.main())
+		}
+		made := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg").want(303)
+		b.get(made.Location+"/edit").send(made.Location, "lastName", "").want(422, "Eines davon ist nötig.")
 	})
 }
 

@@ -21,11 +21,12 @@ func TestReadLine(t *testing.T) {
 		"Eilt! @ Bahnhof":                   {title: "Eilt! @ Bahnhof"},
 		"zwei @eins @zwei":                  {title: "zwei @zwei", about: "eins"},
 		"morgen":                            {title: "morgen"},
+		"Frist 31.02. !":                    {title: "Frist 31.02.", urgent: true, misread: "31.02."},
 		"":                                  {},
 		"  \t ":                             {},
 		`@""`:                               {title: `@""`},
 	} {
-		if got := readLine(someDay, line); got.title != want.title || got.about != want.about || got.urgent != want.urgent || got.hasDue != want.hasDue || got.clock != want.clock || !got.due.Equal(want.due) {
+		if got := readLine(someDay, line); got.title != want.title || got.misread != want.misread || got.about != want.about || got.urgent != want.urgent || got.hasDue != want.hasDue || got.clock != want.clock || !got.due.Equal(want.due) {
 			t.Errorf("%q is %+v, want %+v", line, got, want)
 		}
 	}

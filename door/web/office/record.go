@@ -2,6 +2,7 @@ package office
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -100,12 +101,31 @@ func (v *request) record(f *family, id string) view {
 	if name := v.URL.Query().Get("edit"); p.mayWrite && (f.has(name) || f.group(name) != nil) {
 		p.editing = name
 		p.edit = &recordForm{family: f, id: id, was: p.record, typed: p.record, revision: revisionOf(p.record), token: v.mint(), names: p.names}
+		if refused, is := v.Context().Value(refusedKey{}).(recordForm); is {
+			if err := f.resolve(v, p.names, refused.typed); err != nil {
+				return v.failed(err)
+			}
+			refused.names, p.edit = p.names, &refused
+		}
 	}
+	var out view
 	if f.inBook() {
-		return v.ok(f.heading(p.record), f.name, bookView(v, p))
+		out = v.ok(f.heading(p.record), f.name, bookView(v, p))
+	} else {
+		out = v.ok(f.heading(p.record), f.name, recordView(v, p))
 	}
-	return v.ok(f.heading(p.record), f.name, recordView(v, p))
+	if p.edit != nil && p.edit.problem != nil {
+		out.status = p.edit.problem.Code.Status()
+	}
+	return out
 }
+
+// refusedKey is the key of a refused form in the context of the page that shows it in
+// place.
+type refusedKey struct{}
+
+// placeField names the member, or the group of members, that a form edits in place.
+const placeField = "place"
 
 // historyShown is the number of changes that the page of a record shows at first.
 const historyShown = 10
@@ -362,6 +382,10 @@ func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
 		return v.failed(f) // the form stays where it is, or can be sent again as it is
 	}
 	v.retryAfter(f.Wait())
+	form.problem, form.wrong = f, v.wrongs(form, f)
+	if place := v.form.Get(placeField); place != "" && form.id != "" && len(f.Fields) > 0 {
+		return v.refusedInPlace(form, place)
+	}
 	if form.id != "" {
 		record, err := v.get(form.family, form.id)
 		if err != nil {
@@ -369,32 +393,41 @@ func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
 		}
 		form.complete(record)
 	}
-	form.problem, form.wrong = f, fieldTexts(f, v.words.Language)
-	form.nameless(v.words.Language)
-	for _, m := range form.family.fields {
-		if typed := form.typed[m.name]; m.kind == momentField && form.wrong[m.name] != "" && m.typed(v, typed) == typed {
-			form.wrong[m.name] = unreadMoment.In(v.words.Language)
-		}
-	}
 	if f.Code == fault.IdempotencyPayloadMismatch { // sent once, then changed and sent again
 		form.token = v.mint()
 	}
 	return v.draw(form, f.Code.Status())
 }
 
-// nameless says in the words of the form that a contact has no name. The API names
-// members, and says it of each that would do.
-func (f *recordForm) nameless(in fault.Language) {
-	missing := func(field fault.Field) bool { return field.Name == "lastName" && field.Code == fault.Required }
-	if f.family != &contacts || !slices.ContainsFunc(f.problem.Fields, missing) {
-		return
-	}
-	for _, name := range []string{"firstName", "email"} {
-		if f.typed[name] == "" {
-			delete(f.wrong, name)
+// wrongs returns the messages beside the fields of a form.
+func (v *request) wrongs(form recordForm, f *fault.Fault) map[string]string {
+	texts := fieldTexts(f, v.words.Language)
+	for _, m := range form.family.fields {
+		if typed := form.typed[m.name]; m.kind == momentField && texts[m.name] != "" && m.typed(v, typed) == typed {
+			texts[m.name] = unreadMoment.In(v.words.Language)
 		}
 	}
-	f.wrong["lastName"] = nameNeeded.In(in)
+	nameless := func(field fault.Field) bool { return field.Name == "lastName" && field.Code == fault.Required }
+	if form.family == &contacts && slices.ContainsFunc(f.Fields, nameless) { // the API says it of each member that would do
+		for _, name := range []string{"firstName", "email"} {
+			if form.typed[name] == "" {
+				delete(texts, name)
+			}
+		}
+		texts["lastName"] = nameNeeded.In(v.words.Language)
+	}
+	return texts
+}
+
+// refusedInPlace shows the page of the record, with the form in its place as it was
+// typed, and why it was refused.
+func (v *request) refusedInPlace(form recordForm, place string) view {
+	next := v.Clone(context.WithValue(v.Context(), refusedKey{}, form))
+	query := v.URL.Query()
+	query.Set("edit", place)
+	next.Method, next.Body, next.PostForm = http.MethodGet, http.NoBody, nil
+	next.URL = &url.URL{Path: v.URL.Path, RawQuery: query.Encode()}
+	return view{next: next}
 }
 
 // complete adds the members that were not typed, as they are stored: a form of one

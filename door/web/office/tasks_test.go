@@ -128,6 +128,7 @@ func TestQuickLine(t *testing.T) {
 		made := asked.send("/tasks/line", "about-pick", who[0]).want(303)
 		b.get(made.Location).want(200, "Rückruf", "Fr")
 		asked.send("/tasks/line", "line", "Rückruf @niemand", "about-pick", who[0]).want(422, "nennt keinen Kontakt und keine Firma", "Rückruf @niemand")
+		asked.send("/tasks/line", "line", "Frist 31.02.").want(422, "gibt es nicht als Frist", "Frist 31.02.")
 		said("!! @rheinbau").want(422, "Was ist zu tun?")
 		said(strings.Repeat("x", 201)).want(422, "200 Zeichen")
 		said(`Termin @"Jan Müller"`).want(200, "Angelegt: Termin · Jan Müller")
