@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 	"kartei/test/webtest"
 )
 
@@ -211,5 +212,49 @@ func TestTags(t *testing.T) {
 		if !slices.Equal(made.Tags, []string{"Testamentsvollstreckung", "Zwei Wörter"}) {
 			t.Errorf("%s: the tags are %q", v, made.Tags)
 		}
+	})
+}
+
+// Chosen entries get a tag, and another owner, with the keyboard alone: a menu begins in
+// its field, and Enter presses the button of that menu.
+func TestBulkByKeyboard(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(3))
+		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+		tab.Open(o.BaseURL + "/contacts")
+		tab.Click(`tbody tr:first-child input.pick`)
+		id := webtest.Eval[string](tab, `document.querySelector("tbody tr:first-child [data-row]").getAttribute("href").split("/").pop()`)
+		into := func(menu, field, text string) {
+			t.Helper()
+			tab.Until(`document.querySelector('[popovertarget="` + menu + `"]').checkVisibility()`)
+			webtest.Eval[bool](tab, `document.querySelector('[popovertarget="`+menu+`"]').focus() || true`)
+			tab.Press(webtest.Enter)
+			tab.Until(`document.activeElement.id === "` + field + `"`)
+			tab.Type(text)
+			tab.Until(`document.querySelector('#` + field + `-list [role="option"]')`)
+			tab.Press(webtest.Enter) // takes the option
+			tab.Until(`document.getElementById("` + field + `").getAttribute("aria-expanded") === "false"`)
+			tab.Press(webtest.Enter)
+		}
+		var c struct {
+			Tags    []string
+			OwnerID string
+		}
+		is := func(what string, done func() bool) {
+			t.Helper()
+			for watch := patience.New(); !done(); {
+				o.Call("GET", "/contacts/"+id, nil, &c)
+				if watch.IsStuck(c) {
+					t.Fatalf("%s: %+v", what, c)
+				}
+			}
+		}
+		into("bulk-tag", "bulk-tag-field", "Eilakte")
+		is("tagged", func() bool { return slices.Contains(c.Tags, "Eilakte") })
+		tab.Until(`!document.querySelector("tbody .pick:checked") && !document.querySelector(".htmx-request")`)
+		tab.Click(`tbody tr:first-child input.pick`)
+		id = webtest.Eval[string](tab, `document.querySelector("tbody tr:first-child [data-row]").getAttribute("href").split("/").pop()`)
+		into("bulk-owner", "bulk-owner-field", "Helene")
+		is("handed over", func() bool { return c.OwnerID == o.Helene() })
 	})
 }

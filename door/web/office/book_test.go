@@ -119,7 +119,7 @@ func TestRefusedInPlace(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		b := open(t, apitest.New(t, d), access.Member)
 		path := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "email", "berg@example.com").want(303).Location
-		edit := b.get(path+"?edit=email").want(200)
+		edit := b.get(path + "?edit=email").want(200)
 		b.get(path+"?edit=email").send(path, "email", "berg@example.net").want(303)
 		refused := edit.send(path, "email", "berg").want(422, `value="berg"`, `aria-invalid="true"`, `id="pane"`)
 		if strings.Contains(refused.Body, `id="entry-form"`) {

@@ -409,7 +409,7 @@ func (p recordPage) moments(v *request) []look.Moment {
 	var list []look.Moment
 	for _, c := range p.history {
 		t, _ := timeOf(c.Time)
-		m := look.Moment{At: t, Who: p.names[c.Principal], Icon: "pencil", Text: v.labels(p.family, c.Members)}
+		m := look.Moment{At: t, Who: p.names[c.Principal], Icon: "pencil", Text: v.labels(p.family, c.Members) + v.words.Say(" geändert", " changed")}
 		switch c.Act {
 		case "created":
 			m.Icon, m.Text = "plus", v.words.Say("angelegt", "created")

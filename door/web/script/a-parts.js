@@ -80,7 +80,13 @@
     }
   });
 
-  // In a menu the arrow keys move the focus, as in menus of the system.
+  // A menu that asks for something begins in its field.
+  document.addEventListener("toggle", function (event) {
+    if (event.newState === "open" && event.target.matches(".menu")) { event.target.querySelector(".menu-fields input:not([type=hidden])")?.focus(); }
+  }, true);
+
+  // In a menu the arrow keys move the focus, as in menus of the system. Within a field
+  // they are the field's.
   document.addEventListener("keydown", function (event) {
     const menu = event.target.closest && event.target.closest(".menu");
     const opener = event.target.matches && event.target.matches("[popovertarget]");
@@ -90,7 +96,7 @@
       opened.querySelector("a, button").focus();
       event.preventDefault();
     }
-    if (!menu || !["ArrowDown", "ArrowUp", "Home", "End"].includes(event.key)) { return; }
+    if (!menu || event.target.matches("input") || !["ArrowDown", "ArrowUp", "Home", "End"].includes(event.key)) { return; }
     const lines = [...menu.querySelectorAll("a, button")], at = lines.indexOf(document.activeElement);
     const to = { ArrowDown: at + 1, ArrowUp: at - 1 + lines.length, Home: 0, End: lines.length - 1 }[event.key];
     lines[to % lines.length].focus();

@@ -217,6 +217,10 @@
     } else if (key === "Enter" && opened && active(field)) {
       event.preventDefault();
       choose(field, active(field));
+    } else if (key === "Enter" && field.closest(".menu-fields")) {
+      // The form has several menus, and its first button may be that of another one.
+      event.preventDefault();
+      field.closest(".menu-fields").querySelector('button[type="submit"]').click();
     } else if (key === "Escape" && !stays(field) && (opened || isSearch(field))) {
       // The first one closes the list, the next one leaves the field of the search.
       event.preventDefault();

@@ -94,7 +94,7 @@
     count();
   });
   document.addEventListener("htmx:after:swap", function (event) {
-    if (event.detail.ctx.sourceElement.closest("#bulk")) { for (const box of chosen()) { box.checked = false; } }
+    if (event.detail.ctx.sourceElement.closest("#bulk button")) { for (const box of chosen()) { box.checked = false; } }
     dress();
   });
 
