@@ -95,6 +95,7 @@ var Console = []ConsoleRow{
 	row("keys.update", administer, bySelf|byOperator, atPeople|fresh, "key.update", ask(settings.UpdateKey)),
 	row("keys.pause", administer, bySelf|byOperator, atPeople|always, "key.pause", ask(settings.PauseKey)),
 	row("keys.resume", administer, bySelf|byOperator, atPeople, "key.resume", ask(settings.ResumeKey)),
+	// webhook.RevokeKey is settings.RevokeKey, and also disables webhook endpoints.
 	row("keys.revoke", administer, bySelf|byOperator, atPeople|always, "key.revoke", ask(webhook.RevokeKey)),
 	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
 
@@ -189,8 +190,8 @@ func (w Who) allows(a *access.Actor) bool {
 	return w.Has(byMember | bySelf)
 }
 
-// places is the set of doors of a row, and whether the row requires a fresh
-// sign-in.
+// places is the set of doors of a row, and what else the row asks of a call through
+// them.
 type places uint8
 
 const (
@@ -210,7 +211,7 @@ const (
 	atPeople = atSocket | atWeb
 )
 
-// administer changes settings. It concerns no record.
+// administer changes settings or sign-ins, or begins a task. It changes no record.
 const administer Act = "administer"
 
 // note changes what is for its caller alone, and nothing about rights. So no line of

@@ -26,7 +26,8 @@ type assets struct {
 }
 
 // The files below /static/, each joined of the ones that it names. htmx comes first
-// in the script of the app, then the extension that holds it to the policy.
+// in the script of the app, then the extension that holds it to the policy, then
+// a-parts.js, which makes window.kartei for the others.
 var joined = []struct {
 	name, contentType string
 	parts             []string

@@ -44,7 +44,7 @@ type export struct {
 	v       *request
 	family  *family
 	listing listing
-	// page are the records that are written next, and next leads to those behind.
+	// page has the records to write now. next is the cursor of the page after it.
 	page []values
 	next string
 	// names are the names of what records refer to, by id.

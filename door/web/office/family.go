@@ -10,7 +10,7 @@ type family struct {
 	name string
 	// object is the kind in answers: contact.
 	object string
-	// scope are the rights to read and to write.
+	// read and write are the scopes of the family.
 	read, write string
 	one, many   fault.Text
 	// another is the title of the form of a new record.
@@ -67,7 +67,7 @@ type field struct {
 	required bool
 	// restricted says that only the owner and admins change the member.
 	restricted bool
-	// hidden leaves the member out of the list of facts.
+	// hidden leaves the member out of the list of facts, and of what can be added to it.
 	hidden bool
 	// unasked leaves it out of forms too: only acts change it.
 	unasked bool

@@ -104,7 +104,7 @@ func (l listing) aboutFilter() string {
 	return ""
 }
 
-// made is the value of a field that finds, for a text that is none of its choices.
+// made is the value of a combobox whose text is new.
 const made = "+"
 
 // tagIn returns the tag of a form or of an address: a choice, or else what was typed.

@@ -14,8 +14,9 @@ type Page struct {
 	// Path is its address, with {id} for an identifier.
 	Path string
 	// Rows are the ids of the rows of both tables that the page may call, with spaces
-	// between them. A person who may not call the first one does not see the page.
-	// Every page may also call the rows of everywhere (request.go).
+	// between them. A person without the right of the first one, if it is a row of the
+	// first table, does not see the page. Rows of the second table decide for
+	// themselves. Every page may also call the rows of everywhere (request.go).
 	Rows string
 	// For says who reaches the page, and where.
 	For reach
@@ -79,8 +80,9 @@ func (p *Page) Scope() string {
 // takesFiles reports whether a form of the page may have a file.
 func (p *Page) takesFiles() bool { return strings.Contains(p.Rows, "uploads.create") }
 
-// Pages is the list of all pages of the application. The menu, the tests of every
-// page, and the table of rights in the guide follow from it.
+// Pages is the list of all pages of the application. The tests of every page, and the
+// table of rights in docs/operating/web.md, follow from it. The menus are lists of
+// their own.
 var Pages []Page
 
 func init() {

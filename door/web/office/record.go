@@ -130,7 +130,7 @@ const placeField = "place"
 // historyShown is the number of changes that the page of a record shows at first.
 const historyShown = 10
 
-// mostHistory is more than a history has.
+// mostHistory is more than a history has: the server keeps some 200 changes.
 const mostHistory = 1000
 
 // history returns the last changes of a record, or all, and whether there are more.
