@@ -27,7 +27,7 @@ type linkKind struct {
 var resetLink = linkKind{
 	path: "/reset", row: "signin.reset",
 	title: text("Neues Kennwort", "New password"), label: text("Kennwort setzen", "Set the password"),
-	text:     text("Danach enden alle Sitzungen Ihres Kontos, und Sie melden sich neu an. Ihr zweiter Faktor bleibt.", "After that, all sessions of your account end, and you sign in again. Your second factor stays."),
+	text:     text("Danach enden alle Sitzungen Ihres Kontos, und Sie melden sich neu an. An einem zweiten Faktor ändert das nichts.", "After that, all sessions of your account end, and you sign in again. A second factor is not changed."),
 	password: text("Neues Kennwort", "New password"), hint: passwordHint, complete: "new-password",
 	after: "/signin", done: "password",
 }

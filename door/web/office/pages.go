@@ -115,7 +115,7 @@ func init() {
 		{"POST", "/address", "account.confirmEmail", open, followLink(&addressLink)},
 		{"GET", "/invitation", "", open, showInvitation},
 		{"POST", "/invitation", "invitations.accept signin.out", open, acceptInvitation},
-		{"POST", "/signout", "signin.out", private, signOut},
+		{"POST", signOutPath, "signin.out", private, signOut},
 
 		{"GET", "/signin/choose", "session.get", private, showChoose},
 		{"POST", "/switch", "session.switch", private, switchTo},

@@ -116,6 +116,8 @@ func (v *request) serve() view {
 		switch err := v.identify(); {
 		case fault.Is(err, fault.Unauthenticated):
 			return v.askToSignIn()
+		case err != nil && v.page.Path == signOutPath:
+			return signOut(v)
 		case err != nil:
 			return v.failed(err)
 		}

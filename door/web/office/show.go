@@ -147,9 +147,7 @@ func (v *request) failed(err error) view {
 				"This was just deleted, or you may no longer see it.")
 		}
 	case fault.IdempotencyPayloadMismatch: // somebody went back to a form that was sent, and changed it
-		return v.sendAgain(f.Code.Status(), v.words.Say(
-			"Dieses Formular wurde schon einmal gesendet, mit anderem Inhalt. Soll auch dieser gespeichert werden, dann senden Sie es noch einmal.",
-			"This form was sent already, with other content. To store this too, send it again."))
+		return v.sendAgain(f.Code.Status(), sentBefore.In(v.words.Language))
 	case fault.RateLimited, fault.Overloaded, fault.APIPaused, fault.InstancePending, fault.Upstream:
 		v.offerAgain(&p)
 	case fault.Internal:
@@ -159,6 +157,10 @@ func (v *request) failed(err error) view {
 	}
 	return v.problem(f.Code.Status(), p)
 }
+
+var sentBefore = text(
+	"Dieses Formular wurde schon einmal gesendet, mit anderem Inhalt. Soll auch dieser gespeichert werden, dann senden Sie es noch einmal.",
+	"This form was sent already, with other content. To store this too, send it again.")
 
 // refusal says what was refused, and the reason, to a person and not to a client of the API.
 func (v *request) refusal(f *fault.Fault) (title, text string) {
@@ -176,7 +178,18 @@ func (v *request) refusal(f *fault.Fault) (title, text string) {
 			"Zum Schutz der Daten ist begrenzt, wie viel eine Person in einer Stunde abruft und an einem Tag löscht. Braucht Ihr Büro mehr, kann der Betreiber die Grenze ändern.",
 			"To protect the data, there is a limit to what one person reads in an hour and deletes in a day. If your office needs more, the operator can change it.")
 	}
-	return f.Title(v.words.Language), plain(f.DetailIn(v.words.Language), v.words.Language)
+	title, text = f.Title(v.words.Language), plain(f.DetailIn(v.words.Language), v.words.Language)
+	switch f.Code {
+	case fault.IdempotencyPayloadMismatch:
+		text = sentBefore.In(v.words.Language)
+	case fault.InstancePending:
+		title = v.words.Say("Zurzeit nicht möglich", "Not possible at present")
+	case fault.APIPaused:
+		title, text = v.words.Say("Zurzeit nicht möglich", "Not possible at present"), v.words.Say(
+			"Kartei ist gerade angehalten, zum Beispiel für eine Wartung. Versuchen Sie es später wieder.",
+			"Kartei is paused, for example for maintenance. Please try again later.")
+	}
+	return title, text
 }
 
 // parameters are the parameters of addresses that people type.

@@ -243,12 +243,18 @@ func switchTo(v *request) view {
 	return view{to: "/"}
 }
 
-// signOut ends the session.
+const signOutPath = "/signout"
+
+// signOut ends the session. The browser forgets it in any case: the next person at
+// the machine must not be signed in because nothing can be stored at present.
 func signOut(v *request) view {
-	if a := v.do("signin.out", arguments{}); a.Fault != nil && !a.is(fault.Unauthenticated) {
-		return v.failed(a.Fault)
-	}
+	a := v.do("signin.out", arguments{})
 	v.office.signOut(v.w)
+	if a.Fault != nil && !a.is(fault.Unauthenticated) {
+		return v.signInForm(signInForm{Notice: v.words.Say(
+			"Sie sind an diesem Gerät abgemeldet. Zurzeit kann nichts gespeichert werden; auf dem Server endet die Sitzung deshalb erst mit ihrer Frist.",
+			"You are signed out on this device. Nothing can be stored at present, so the session ends on the server only when it expires.")}, a.Status)
+	}
 	return view{to: "/signin"}
 }
 

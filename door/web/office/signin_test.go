@@ -202,3 +202,18 @@ func TestSecretsStayOut(t *testing.T) {
 
 // text returns the content of a page without tokens.
 func (p *page) text() string { return tokens.ReplaceAllString(p.main(), "") }
+
+// A person who signs out while nothing can be stored is signed out in this browser.
+func TestSignOutWhilePaused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		b := invited(t, o, "ida@kanzlei.example")
+		home := b.get("/").want(200)
+		o.API.Pause(true)
+		defer o.API.Pause(false)
+		home.send("/signout").want(503, "Sie sind an diesem Gerät abgemeldet")
+		if b.cookie != "" {
+			t.Error("the browser keeps the cookie")
+		}
+	})
+}
