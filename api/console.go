@@ -211,7 +211,7 @@ const (
 	atPeople = atSocket | atWeb
 )
 
-// administer changes settings or sign-ins, or begins a task. It changes no record.
+// administer changes settings or sign-ins, or begins an export. It changes no record.
 const administer Act = "administer"
 
 // note changes what is for its caller alone, and nothing about rights. So no line of

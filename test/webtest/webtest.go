@@ -123,6 +123,7 @@ func open(t testing.TB, parent context.Context, v View, o ...chromedp.ContextOpt
 		t.Fatalf("open a tab (%s): %v", v, err)
 	}
 	tab.must("open a tab", tab.emulate)
+	tab.Before(noteAnswers)
 	messages := chromedp.Console(ctx)
 	go tab.listen(messages)
 	return tab

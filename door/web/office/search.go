@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/door/web/look"
+	"kartei/door/web/say"
 	"kartei/kit/fault"
 )
 
@@ -377,6 +378,11 @@ func showCall(v *request) view {
 		return v.seeOther("/" + familyOf(people[0].Object).name + "/" + people[0].ID)
 	}
 	return v.ok(v.words.Say("Anruf: ", "Call: ")+number, "", callView(v, number, people))
+}
+
+// lacksAreaCode reports whether a text is a number as it is dialled within a place.
+func lacksAreaCode(w say.Words, q string) bool {
+	return w.Telephone(q) != "" && !strings.HasPrefix(strings.TrimSpace(q), "0") && !strings.Contains(q, "+")
 }
 
 // numberOf returns the number of a caller. A plus sign that a telephone does not

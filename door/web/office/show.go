@@ -164,6 +164,7 @@ var sentBefore = text(
 
 // refusal says what was refused, and the reason, to a person and not to a client of the API.
 func (v *request) refusal(f *fault.Fault) (title, text string) {
+	title, text = f.Title(v.words.Language), plain(f.DetailIn(v.words.Language), v.words.Language)
 	switch {
 	case f.Code == fault.RateLimited && v.form != nil:
 		return v.words.Say("Zu viel auf einmal", "Too much at once"), v.words.Say(
@@ -177,15 +178,12 @@ func (v *request) refusal(f *fault.Fault) (title, text string) {
 		return v.words.Say("Grenze erreicht", "Limit reached"), v.words.Say(
 			"Zum Schutz der Daten ist begrenzt, wie viel eine Person in einer Stunde abruft und an einem Tag löscht. Braucht Ihr Büro mehr, kann der Betreiber die Grenze ändern.",
 			"To protect the data, there is a limit to what one person reads in an hour and deletes in a day. If your office needs more, the operator can change it.")
-	}
-	title, text = f.Title(v.words.Language), plain(f.DetailIn(v.words.Language), v.words.Language)
-	switch f.Code {
-	case fault.IdempotencyPayloadMismatch:
-		text = sentBefore.In(v.words.Language)
-	case fault.InstancePending:
-		title = v.words.Say("Zurzeit nicht möglich", "Not possible at present")
-	case fault.APIPaused:
-		title, text = v.words.Say("Zurzeit nicht möglich", "Not possible at present"), v.words.Say(
+	case f.Code == fault.IdempotencyPayloadMismatch:
+		return title, sentBefore.In(v.words.Language)
+	case f.Code == fault.InstancePending:
+		return v.words.Say("Zurzeit nicht möglich", "Not possible at present"), text
+	case f.Code == fault.APIPaused:
+		return v.words.Say("Zurzeit nicht möglich", "Not possible at present"), v.words.Say(
 			"Kartei ist gerade angehalten, zum Beispiel für eine Wartung. Versuchen Sie es später wieder.",
 			"Kartei is paused, for example for maintenance. Please try again later.")
 	}
