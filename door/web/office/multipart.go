@@ -125,13 +125,13 @@ func (p *parts) line() (string, error) {
 }
 
 // fileName returns the name of a file as its person sees it: browsers write quotes
-// as %22, and some send a path.
+// as %22, and some send a path. It is empty only if no file was chosen, which a
+// browser says by an empty name; of a name of nothing but line breaks a dot is left.
 func fileName(sent string) string {
-	sent = strings.NewReplacer("%22", `"`, "%0D", "", "%0A", "", `\`, "/").Replace(sent)
 	if sent == "" {
 		return ""
 	}
-	return path.Base(sent)
+	return path.Base(strings.NewReplacer("%22", `"`, "%0D", "", "%0A", "", `\`, "/").Replace(sent))
 }
 
 // ended is the bytes of a file, which the end of its form must follow.
