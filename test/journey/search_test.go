@@ -2,6 +2,7 @@ package journey
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,60 @@ func TestCallComesIn(t *testing.T) {
 	})
 }
 
+// A record that was found comes in the place of the page: with its title, which takes the
+// focus, and with the way back. What the page cannot show so is loaded by the browser: a
+// record that has gone meanwhile, and any record while a form waits on the page, because
+// the browser asks before.
+func TestFoundInPlace(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		o := Open(t, database)
+		id := o.caller()
+		gone := o.newContact(map[string]any{"lastName": "Zobel"})
+		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+		find := func(typed, hit string) {
+			t.Helper()
+			tab.Click("#find")
+			tab.Type(typed)
+			tab.Until(fmt.Sprintf(optionsShown+` && `+activeOption+`?.includes(%q)`, hit))
+		}
+		tab.Open(o.BaseURL + "/tasks")
+		webtest.Eval[any](tab, `window.same = true, null`)
+		find("zwirner", "Xaver Zwirner")
+		tab.Press(webtest.Enter)
+		tab.At("/contacts/" + id)
+		tab.Until(`window.same && document.title.includes("Xaver Zwirner") && document.activeElement.matches("#main h1")`)
+		if found := webtest.Eval[string](tab, `document.getElementById("find").value + (document.querySelector('.side [aria-current="page"]')?.innerText ?? "")`); strings.TrimSpace(found) != "Kontakte" {
+			t.Errorf("the field and the current entry of the menu are %q", found)
+		}
+		webtest.Eval[any](tab, `history.back(), null`)
+		tab.At("/tasks")
+		tab.Until(`document.querySelector("h1")?.innerText.startsWith("Aufgaben")`)
+
+		find("zobel", "Zobel")
+		o.Call("DELETE", "/contacts/"+gone, nil, nil)
+		tab.Press(webtest.Enter)
+		tab.At("/contacts/" + gone)
+		tab.Until(`document.readyState === "complete" && document.querySelector("#main h1")`)
+		if status := tab.Status(); status != http.StatusNotFound {
+			t.Errorf("a contact that has gone: %d", status)
+		}
+		tab.Console() // says 404
+
+		tab.Open(o.BaseURL + "/contacts/new")
+		tab.Fill(`[name="lastName"]`, "Halb")
+		webtest.Eval[any](tab, `navigation.addEventListener("navigate", (e) => { window.goes = e.destination.sameDocument ? "in place" : "away"; e.preventDefault(); }), null`)
+		find("zwirner", "Xaver Zwirner")
+		tab.Press(webtest.Enter)
+		tab.Until(`window.goes`)
+		if goes := webtest.Eval[string](tab, `window.goes`); goes != "away" {
+			t.Errorf("over a started form the record comes %s", goes)
+		}
+		if said := tab.Console(); len(said) > 0 {
+			t.Errorf("the console says %q", said)
+		}
+	})
+}
+
 // hold makes the page ask through a gate: each request waits until the test lets it
 // through, even if the page has given it up.
 const hold = `window.gates = [];
@@ -175,7 +230,24 @@ func TestFieldOnABadLine(t *testing.T) {
 		t.Fatalf("Enter opened %s before the answer", tab.Path())
 	}
 	gate("at(-1).pass()")
+	const coming = `"coming" in document.documentElement.dataset`
+	tab.Until(`gates.at(-1).address.endsWith("/contacts/` + id + `") && ` + coming)
+	gate("at(-1).pass()")
 	tab.At("/contacts/" + id)
+	tab.Until("!(" + coming + ")")
+
+	// If the record does not come in the place of the page, the browser loads it.
+	begin()
+	tab.Type("zwirner")
+	asked(tab, 2, "zwirner")
+	gate("at(-1).pass()")
+	tab.Until(activeOption + `?.includes("Zwirner")`)
+	tab.Press(webtest.Enter)
+	tab.Until(`gates.at(-1).address.endsWith("/contacts/` + id + `")`)
+	gate("at(-1).die()")
+	tab.At("/contacts/" + id)
+	tab.Says("Xaver Zwirner")
+	tab.Console() // htmx names the dead line
 
 	// A dead line and a refusal say so, and keep what was typed. The next letter asks again.
 	for _, end := range []string{"die()", "answer(503)", "answer(429)"} {

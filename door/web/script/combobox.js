@@ -77,6 +77,9 @@
     speak(field);
   }
 
+  // record matches the page of a record.
+  const record = /^(\/sandbox)?\/(contacts|companies|tasks|documents)\/[a-z]{3}_\w+$/;
+
   // choose takes an option: it goes to its page, or becomes the field's value. The
   // value "+" asks the server to make what the text says.
   function choose(field, option, beside) {
@@ -87,7 +90,15 @@
       close(field);
       const dialog = field.closest("dialog");
       if (dialog) { dialog.close(); }
-      if (href) { location.assign(href); } else { window.kartei.press(press); }
+      if (!href) {
+        window.kartei.press(press);
+      } else if (record.test(href) && window.htmx) {
+        field.value = "";
+        field.blur();
+        window.kartei.visit(href);
+      } else {
+        location.assign(href);
+      }
     } else {
       const value = field.closest("[data-combo]").querySelector('input[type="hidden"]');
       value.value = "create" in option.dataset ? "+" : option.dataset.value;

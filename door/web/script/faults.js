@@ -19,14 +19,35 @@
     event.preventDefault();
     event.stopImmediatePropagation();
   }, true);
+
+  // whole is the answer as the content of the page.
+  const whole = { target: "#main", select: "#main", swap: "outerHTML", selectOOB: ".side:outerMorph:.side,#bell:outerMorph:#bell", whole: true };
   document.addEventListener("submit", function (event) {
     const form = event.target, over = form.closest(".over");
     if (event.defaultPrevented || form.getAttribute("method") !== "post" || form.matches(native) || !(over || form.closest("#main:not(.card)"))) { return; }
     event.preventDefault();
     const action = event.submitter && event.submitter.getAttribute("formaction") || form.getAttribute("action");
-    const whole = { target: "#main", select: "#main", swap: "outerHTML", selectOOB: ".side:outerMorph:.side,#bell:outerMorph:#bell", whole: true };
     htmx.ajax("POST", action, { source: form, event, ...(over ? { target: "#over-body", select: "#main > *", swap: "innerHTML" } : whole) });
   });
+
+  // visit shows the page of a record in the place of this one, faster than the browser
+  // loads it. The browser does it if a form would be lost, or if the page does not
+  // come: it asks, or says why.
+  const here = () => location.pathname + location.search;
+  window.kartei.visit = function (address) {
+    const from = here(), load = () => { if (here() === from) { location.assign(address); } };
+    if (address === from || !dispatchEvent(new Event("beforeunload", { cancelable: true }))) {
+      location.assign(address);
+    } else {
+      htmx.ajax("GET", address, { source: document.body, push: "true", ...whole }).then(load, load);
+    }
+  };
+
+  // A line above the page shows that the next page is on its way, if it is slow.
+  const coming = (is) => (event) => { if (event.detail.ctx && event.detail.ctx.whole) { page.toggleAttribute("data-coming", is); } };
+  document.addEventListener("htmx:before:request", coming(true));
+  document.addEventListener("htmx:after:request", coming(false));
+  document.addEventListener("htmx:error", coming(false));
 
   // hold keeps a form from being sent. Its fields stay as they are.
   const buttons = (form) => [...form.querySelectorAll('button:not([type="button"])')];
