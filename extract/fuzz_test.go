@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"kartei/extract/legacy"
@@ -117,7 +118,12 @@ func FuzzReadOfficeParts(f *testing.F) {
 func FuzzReadPDF(f *testing.F) {
 	f.Add(pdfOf("a"))
 	f.Add(pdfOf("a", "b", "c"))
-	x := extractor(f, Limits{Text: 4096})
+	// A worker that runs one input for 10 seconds is taken for hung. Compiling the reader
+	// may take longer on a busy machine, so it is compiled before.
+	if warm, err := extractor(f, Limits{}).fill(f.Context()); !warm || err != nil {
+		f.Fatalf("fill the cache: %t, %v", warm, err)
+	}
+	x := extractor(f, Limits{Text: 4096, Time: time.Second})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		text, err := x.Extract(t.Context(), 1, bytes.NewReader(content), "application/pdf")
 		if err != nil || text.Reason == Crashed {

@@ -212,6 +212,10 @@ func (i *Instance) listen(context.Context) error {
 		if i.public, err = serve.Listen(string(s.Listen), bounds); err != nil {
 			return fmt.Errorf("--listen: %w", err)
 		}
+		if cert := bounds.Certificate; cert != nil {
+			i.metrics.Gauge("kartei_certificate_expiration_timestamp_seconds", "End of the certificate that the server shows to clients, in seconds since 1970.",
+				func() float64 { return float64(cert.NotAfter().Unix()) })
+		}
 		if i.BaseURL == "" {
 			i.BaseURL = i.public.URL()
 		}

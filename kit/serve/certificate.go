@@ -12,8 +12,14 @@ import (
 	"kartei/kit/clock"
 )
 
-// checkInterval is the shortest time between two checks of the files.
-const checkInterval = time.Second
+const (
+	// checkInterval is the shortest time between two checks of the files.
+	checkInterval = time.Second
+	// endsSoon is how long before its end the log warns about a certificate, once in
+	// sayEndAgain.
+	endsSoon    = 7 * 24 * time.Hour
+	sayEndAgain = 24 * time.Hour
+)
 
 // Certificate is a certificate and its key from two files. They are read again
 // when one of the files has changed, so a renewal needs no restart.
@@ -25,8 +31,9 @@ type Certificate struct {
 	current atomic.Pointer[tls.Certificate]
 	next    atomic.Int64 // time of the next check, in microseconds
 
-	mu   sync.Mutex
-	seen [2]stamp
+	mu      sync.Mutex
+	seen    [2]stamp
+	endTold time.Time
 }
 
 // stamp identifies the state of a file.
@@ -48,7 +55,26 @@ func LoadCertificate(certFile, keyFile string, c clock.Clock, l *slog.Logger) (*
 	}
 	cert.seen = seen
 	cert.current.Store(&pair)
+	cert.tellEnd()
 	return cert, nil
+}
+
+// NotAfter returns the end of the certificate that is in use.
+func (c *Certificate) NotAfter() time.Time { return c.current.Load().Leaf.NotAfter }
+
+// tellEnd logs that the certificate ends soon or has ended. Nothing else in the server
+// says so: the clients refuse it.
+func (c *Certificate) tellEnd() {
+	now, end := c.clock.Now(), c.NotAfter()
+	if end.Sub(now) > endsSoon || now.Sub(c.endTold) < sayEndAgain {
+		return
+	}
+	c.endTold = now
+	if end.After(now) {
+		c.logger.Warn("certificate: it ends soon and must be renewed", "notAfter", end.UTC().Format(time.RFC3339))
+	} else {
+		c.logger.Error("certificate: it has ended, and clients refuse the connection until it is renewed", "notAfter", end.UTC().Format(time.RFC3339))
+	}
 }
 
 // get returns the certificate for a handshake.
@@ -66,6 +92,7 @@ func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 func (c *Certificate) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.tellEnd()
 	seen, err := c.stamps()
 	if err == nil && seen == c.seen {
 		return
@@ -74,7 +101,7 @@ func (c *Certificate) reload() {
 		var pair tls.Certificate
 		if pair, err = tls.LoadX509KeyPair(c.certFile, c.keyFile); err == nil {
 			c.current.Store(&pair)
-			c.seen = seen
+			c.seen, c.endTold = seen, time.Time{}
 			c.logger.Info("certificate: read again", "notAfter", pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
 			return
 		}

@@ -241,8 +241,14 @@ func TestShutdownIsBounded(t *testing.T) {
 	}
 }
 
-// pair writes a certificate with a serial number, and its key.
+// pair writes a certificate with a serial number, which ends in an hour, and its key.
 func pair(t *testing.T, dir string, serial int64) (certFile, keyFile string) {
+	t.Helper()
+	return pairUntil(t, dir, serial, time.Now().Add(time.Hour))
+}
+
+// pairUntil writes a certificate that ends at a time, and its key.
+func pairUntil(t *testing.T, dir string, serial int64, end time.Time) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -250,7 +256,7 @@ func pair(t *testing.T, dir string, serial int64) (certFile, keyFile string) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -335,6 +341,47 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	}
 	if _, err := tls.Dial("tcp", s.bound.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11}); err == nil {
 		t.Fatal("TLS 1.1 was accepted")
+	}
+}
+
+// TestCertificateEnds follows a certificate to its end and a renewal: the log warns once
+// a day, and says when clients refuse it.
+func TestCertificateEnds(t *testing.T) {
+	dir := t.TempDir()
+	now := clock.NewFake(time.Unix(1_800_000_000, 0))
+	end := now.Now().Add(9 * 24 * time.Hour)
+	certFile, keyFile := pairUntil(t, dir, 1, end)
+	var log bytes.Buffer
+	cert, err := LoadCertificate(certFile, keyFile, now, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		after               time.Duration
+		soon, ended, reread int
+	}{
+		{0, 0, 0, 0},
+		{24 * time.Hour, 0, 0, 0}, // eight days are left
+		{25 * time.Hour, 1, 0, 0}, // less than seven
+		{time.Hour, 1, 0, 0},
+		{23 * time.Hour, 2, 0, 0},
+		{6 * 24 * time.Hour, 2, 1, 0},
+		{time.Minute, 2, 1, 0},
+	} {
+		now.Advance(step.after)
+		if _, err := cert.get(nil); err != nil {
+			t.Fatal(err)
+		}
+		if soon, ended := strings.Count(log.String(), "level=WARN msg=\"certificate: it ends soon"), strings.Count(log.String(), "level=ERROR msg=\"certificate: it has ended"); soon != step.soon || ended != step.ended {
+			t.Errorf("%s before the end: told %d times that it ends, and %d times that it has ended\n%s", end.Sub(now.Now()), soon, ended, &log)
+		}
+	}
+	log.Reset()
+	renewed := now.Now().Add(90 * 24 * time.Hour).Truncate(time.Second)
+	pairUntil(t, dir, 2, renewed)
+	now.Advance(checkInterval)
+	if _, err := cert.get(nil); err != nil || !cert.NotAfter().Equal(renewed) || strings.Contains(log.String(), "ended") {
+		t.Errorf("after a renewal: until %s, want %s: %v\n%s", cert.NotAfter(), renewed, err, &log)
 	}
 }
 

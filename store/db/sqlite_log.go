@@ -90,7 +90,7 @@ func (w *liteWriter) checkpointLoop() {
 		case <-w.stop:
 			return
 		case <-w.checkpointNow:
-			if log, ok := w.copyLog(); ok && log >= restartPages {
+			if log, err := w.copyLog(); err == nil && log >= restartPages {
 				w.restartLog()
 			}
 		case <-w.changed:
@@ -98,8 +98,8 @@ func (w *liteWriter) checkpointLoop() {
 			due = w.clock.After(emptyAfter)
 		case <-due:
 			due = nil
-			if !w.tryEmpty() {
-				due = w.clock.After(e.again(w))
+			if err := w.tryEmpty(); err != nil {
+				due = w.clock.After(e.again(w, err))
 			}
 		}
 	}
@@ -113,38 +113,46 @@ type emptying struct {
 }
 
 // again returns the backoff before the next attempt to empty the log.
-func (e *emptying) again(w *liteWriter) time.Duration {
-	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told {
+func (e *emptying) again(w *liteWriter, err error) time.Duration {
+	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told && !errors.Is(err, ErrClosed) {
 		e.told = true
-		w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because a backup or another program reads the database", "since", late.String())
+		if errors.Is(err, errLogInUse) {
+			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because a backup or another program reads the database", "since", late.String())
+		} else {
+			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data", "since", late.String(), "error", err)
+		}
 	}
 	e.wait = min(max(2*e.wait, time.Second), emptyRetry)
 	return e.wait
 }
 
-// copyLog copies as much of the log as is possible without waiting, and returns
-// its number of pages.
-func (w *liteWriter) copyLog() (log int, ok bool) {
+// errLogInUse is the error of an attempt to empty a log that somebody reads.
+var errLogInUse = errors.New("db: the write-ahead log is in use")
+
+// copyLog copies as much of the log as is possible without waiting, and returns its
+// number of pages. An error is not logged: the log is copied again later, and Writes
+// reports a disk that is full or broken.
+func (w *liteWriter) copyLog() (log int, err error) {
 	log, done, err := w.checkpoints.Checkpoint(sqlite.Passive)
-	if err != nil {
-		if !isFull(err) { // Writes reports that
-			w.log.Warn("checkpoint failed", "error", err)
-		}
-		return 0, false
+	if err == nil {
+		w.checkpointed.Store(int64(done))
 	}
-	w.checkpointed.Store(int64(done))
-	return log, true
+	return log, err
 }
 
-// tryEmpty copies the log to the file and truncates it, and reports whether it
-// succeeded. Most is copied concurrently with the writer, which then waits for
-// the rest and, for a moment, for readers of the log.
-func (w *liteWriter) tryEmpty() bool {
-	if log, ok := w.copyLog(); !ok || int64(log) > w.checkpointed.Load() {
+// tryEmpty copies the log to the file and truncates it. Most is copied concurrently
+// with the writer, which then waits for the rest and, for a moment, for readers of the
+// log. If somebody reads the log, the error is errLogInUse.
+func (w *liteWriter) tryEmpty() error {
+	log, err := w.copyLog()
+	switch {
+	case err != nil && !isBusy(err):
+		return err
+	case err != nil || int64(log) > w.checkpointed.Load():
 		w.interruptLong()
-		return false
+		return errLogInUse
 	}
-	err := w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
+	err = w.doAlone(context.Background(), func(conn *sqlite.Conn) error {
 		conn.BusyTimeout(emptyWait)
 		defer conn.BusyTimeout(busyTimeout)
 		_, _, err := conn.Checkpoint(sqlite.Truncate)
@@ -154,17 +162,20 @@ func (w *liteWriter) tryEmpty() bool {
 		}
 		return err
 	})
-	var lite *sqlite.Error
 	switch {
 	case err == nil:
 		w.empties.Add(1)
-		return true
-	case errors.As(err, &lite) && lite.Primary() == sqlite.Busy:
+	case isBusy(err):
 		w.interruptLong()
-	case !errors.Is(err, ErrClosed) && !isFull(err):
-		w.log.Warn("the write-ahead log was not emptied", "error", err)
+		return errLogInUse
 	}
-	return false
+	return err
+}
+
+// isBusy reports whether SQLite had to wait for another connection for too long.
+func isBusy(err error) bool {
+	var lite *sqlite.Error
+	return errors.As(err, &lite) && lite.Primary() == sqlite.Busy
 }
 
 // restartLog pauses the writer while the rest of the log is copied and its last

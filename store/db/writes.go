@@ -119,5 +119,5 @@ func (w *Writes) took() {
 	}
 	w.err = nil
 	w.refused.Store(false)
-	w.log.Info("writes are accepted again", "after", now.Sub(w.since).Round(time.Millisecond), "refused", w.count)
+	w.log.Warn("writes are accepted again", "after", now.Sub(w.since).Round(time.Millisecond), "refused", w.count)
 }

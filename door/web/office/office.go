@@ -87,11 +87,14 @@ func cookieOf(base string) (name string, secure bool) {
 	return "kartei", false
 }
 
-// unprotected reports whether the cookie of a session would travel without
-// encryption: the instance has no TLS, and the browser is not on this machine.
+// unprotected reports whether a password or the cookie of a session would travel
+// without encryption: the instance has no TLS, and the browser is not on this machine.
 func (h *handler) unprotected(r *http.Request) bool {
-	if h.secure || r.TLS != nil {
+	switch {
+	case r.TLS != nil:
 		return false
+	case h.secure:
+		return h.besideProxy(r)
 	}
 	host := r.Host
 	if name, _, found := strings.Cut(host, ":"); found && !strings.HasPrefix(host, "[") {
@@ -101,6 +104,18 @@ func (h *handler) unprotected(r *http.Request) bool {
 	}
 	address, err := netip.ParseAddr(host)
 	return host != "localhost" && (err != nil || !address.IsLoopback())
+}
+
+// besideProxy reports whether a browser reached the instance not through the proxy that
+// has TLS. A form tells the scheme of its page (Origin). A page that was asked for under
+// another host is one without TLS if the browser says nothing about the request
+// (Sec-Fetch-Site), which it does with TLS only. A proxy may change the host.
+func (h *handler) besideProxy(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" && origin != "null" {
+		return strings.HasPrefix(origin, "http://")
+	}
+	base, err := url.Parse(h.BaseURL)
+	return err == nil && r.Host != base.Host && r.Header.Get("Sec-Fetch-Site") == ""
 }
 
 // namesHost reports whether the address of the instance has a name: browsers keep no

@@ -74,9 +74,12 @@ func (f signInForm) refusal() string {
 func (v *request) signInForm(f signInForm, status int) view {
 	f.Next = local(f.Next)
 	if v.office.unprotected(v.Request) {
-		f.Problem = v.words.Say(
-			"Diese Verbindung ist nicht verschlüsselt, deshalb ist eine Anmeldung hier nicht möglich. Der Betreiber muss TLS einrichten (--tls-cert oder ein Proxy, und --base-url mit https).",
-			"This connection is not encrypted, so signing in is not possible here. The operator must set up TLS (--tls-cert or a proxy, and --base-url with https).")
+		f.Problem = v.words.Say("Diese Verbindung ist nicht verschlüsselt, deshalb ist eine Anmeldung hier nicht möglich. ", "This connection is not encrypted, so signing in is not possible here. ")
+		if v.office.secure {
+			f.Problem += v.words.Say("Öffnen Sie Kartei unter ", "Open Kartei at ") + v.office.BaseURL + "."
+		} else {
+			f.Problem += v.words.Say("Der Betreiber muss TLS einrichten (--tls-cert oder ein Proxy, und --base-url mit https).", "The operator must set up TLS (--tls-cert or a proxy, and --base-url with https).")
+		}
 	}
 	return view{status: status, body: cardPage(v.look(), v.words.Say("Anmelden", "Sign in"), signInView(v, f))}
 }

@@ -1,6 +1,8 @@
 package office_test
 
 import (
+	"io"
+	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -214,6 +216,57 @@ func TestSignOutWhilePaused(t *testing.T) {
 		home.send("/signout").want(503, "Sie sind an diesem Gerät abgemeldet")
 		if b.cookie != "" {
 			t.Error("the browser keeps the cookie")
+		}
+	})
+}
+
+// TestUnencrypted opens the sign-in page and sends a password on ways with and without
+// encryption. Without it there is no form, and no password is compared.
+func TestUnencrypted(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		invited(t, o, "ida@kanzlei.example")
+		filled := openAt(t, o, "https://kartei.example").get("/signin").fields("/signin")
+		filled.Set("email", "ida@kanzlei.example")
+		filled.Set("password", password)
+		form := filled.Encode()
+		for _, c := range []struct {
+			name, base, host string
+			headers          []string
+			refused          string // what the page says
+		}{
+			{"a proxy that keeps the host", "https://kartei.example", "kartei.example", []string{"Sec-Fetch-Site", "same-origin", "Origin", "https://kartei.example"}, ""},
+			{"a proxy that changes the host", "https://kartei.example", "10.0.0.7:8080", []string{"Sec-Fetch-Site", "same-origin", "Origin", "https://kartei.example"}, ""},
+			{"a proxy that drops what browsers say", "https://kartei.example", "kartei.example", nil, ""},
+			{"past the proxy", "https://kartei.example", "10.0.0.7:8080", []string{"Origin", "http://10.0.0.7:8080"}, "Open Kartei at https://kartei.example."},
+			{"past the proxy, by the public name", "https://kartei.example", "kartei.example", []string{"Origin", "http://kartei.example"}, "Open Kartei at https://kartei.example."},
+			{"this machine", "http://localhost:8080", "localhost:8080", []string{"Origin", "http://localhost:8080"}, ""},
+			{"no TLS at all", "http://kartei.example", "kartei.example", []string{"Origin", "http://kartei.example"}, "The operator must set up TLS"},
+		} {
+			b := openAt(t, o, c.base)
+			send := func(method string, body io.Reader) *page {
+				r := httptest.NewRequest(method, "http://"+c.host+"/signin", body)
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				r.Header.Set("Accept-Language", "en")
+				for i := 0; i < len(c.headers); i += 2 {
+					r.Header.Set(c.headers[i], c.headers[i+1])
+				}
+				return b.answer(r)
+			}
+			if c.refused == "" {
+				send("GET", nil).want(200, `name="password"`)
+				send("POST", strings.NewReader(form)).want(303)
+				continue
+			}
+			got := send("POST", strings.NewReader(form)).want(403, c.refused)
+			if strings.Contains(got.Body, `name="password"`) || got.Header.Get("Set-Cookie") != "" {
+				t.Errorf("%s: there is a form, or a cookie: %s", c.name, got.Header.Get("Set-Cookie"))
+			}
+		}
+		b := openAt(t, o, "https://kartei.example")
+		got := b.answer(httptest.NewRequest("GET", "http://10.0.0.7:8080/signin", nil)).want(200, `href="https://kartei.example/signin"`)
+		if strings.Contains(got.Body, `name="password"`) {
+			t.Error("a page past the proxy asks for a password")
 		}
 	})
 }

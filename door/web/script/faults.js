@@ -43,11 +43,22 @@
     }
   };
 
-  // A line above the page shows that the next page is on its way, if it is slow.
-  const coming = (is) => (event) => { if (event.detail.ctx && event.detail.ctx.whole) { page.toggleAttribute("data-coming", is); } };
-  document.addEventListener("htmx:before:request", coming(true));
-  document.addEventListener("htmx:after:request", coming(false));
-  document.addEventListener("htmx:error", coming(false));
+  // A line above the page shows that the next page is on its way, if it takes longer.
+  const soon = 500; // milliseconds
+  let coming;
+  const isComing = (is) => page.toggleAttribute("data-coming", is);
+  function came(event) {
+    if (!event.detail.ctx || !event.detail.ctx.whole) { return; }
+    clearTimeout(coming);
+    isComing(false);
+  }
+  document.addEventListener("htmx:before:request", function (event) {
+    if (!event.detail.ctx.whole) { return; }
+    clearTimeout(coming);
+    coming = setTimeout(() => isComing(true), soon);
+  });
+  document.addEventListener("htmx:after:request", came);
+  document.addEventListener("htmx:error", came);
 
   // hold keeps a form from being sent. Its fields stay as they are.
   const buttons = (form) => [...form.querySelectorAll('button:not([type="button"])')];
@@ -248,9 +259,9 @@
   // A second step back races with the reload of the first. If it comes after the answer
   // and before this script, the page of the first step stands under the address of the
   // second, and htmx has missed the event.
-  const came = performance.getEntriesByType("navigation")[0];
-  if (came && came.type === "reload" && came.redirectCount === 0) {
-    const asked = new URL(came.name);
+  const loaded = performance.getEntriesByType("navigation")[0];
+  if (loaded && loaded.type === "reload" && loaded.redirectCount === 0) {
+    const asked = new URL(loaded.name);
     if (asked.pathname + asked.search !== location.pathname + location.search) { location.reload(); }
   }
 

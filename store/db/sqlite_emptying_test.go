@@ -1,0 +1,44 @@
+package db
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/kit/clock"
+)
+
+// TestEmptyingTellsItsCause lets the emptying of the log fail for over a minute: the
+// log of the server names the cause, once.
+func TestEmptyingTellsItsCause(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		reader bool
+	}{{errLogInUse, true}, {errors.New("no room on the disk"), false}, {ErrClosed, false}} {
+		var log bytes.Buffer
+		now := clock.NewFake(time.Unix(1_800_000_000, 0))
+		w := &liteWriter{clock: now, log: slog.New(slog.NewTextHandler(&log, nil))}
+		e := emptying{since: now.Now()}
+		if wait := e.again(w, c.err); wait != time.Second || log.Len() > 0 {
+			t.Errorf("%v: the first attempt comes again after %s and says %q", c.err, wait, &log)
+		}
+		now.Advance(emptyLate)
+		for range 5 {
+			e.again(w, c.err)
+		}
+		if e.wait != emptyRetry {
+			t.Errorf("%v: the wait is %s, want %s", c.err, e.wait, emptyRetry)
+		}
+		want := 1
+		if errors.Is(c.err, ErrClosed) {
+			want = 0
+		}
+		said := log.String()
+		if strings.Count(said, "cannot be emptied") != want || strings.Contains(said, "a backup") != c.reader || want == 1 && !c.reader && !strings.Contains(said, c.err.Error()) {
+			t.Errorf("%v: the log says %q", c.err, said)
+		}
+	}
+}
