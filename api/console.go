@@ -164,6 +164,9 @@ const (
 // Has reports whether one of the callers is in the set.
 func (w Who) Has(other Who) bool { return w&other != 0 }
 
+// AdminsOnly reports whether a person of an organization has to be an admin to call.
+func (w Who) AdminsOnly() bool { return !w.Has(byAnyone | bySelf | byMember) }
+
 // String names the set, for the guide and for tests.
 func (w Who) String() string {
 	var words []string

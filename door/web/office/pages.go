@@ -14,9 +14,8 @@ type Page struct {
 	// Path is its address, with {id} for an identifier.
 	Path string
 	// Rows are the ids of the rows of both tables that the page may call, with spaces
-	// between them. A person without the right of the first one, if it is a row of the
-	// first table, does not see the page. Rows of the second table decide for
-	// themselves. Every page may also call the rows of everywhere (request.go).
+	// between them. A person who may not call the first one does not see the page. Every
+	// page may also call the rows of everywhere (request.go).
 	Rows string
 	// For says who reaches the page, and where.
 	For reach
@@ -65,16 +64,26 @@ func (p *Page) Open() bool { return p.For == open }
 // as well.
 func (p *Page) Inside() bool { return p.For == inside }
 
-// Scope returns the right that the first row of the page needs. It is empty for rows
-// of the second table, which decide for themselves.
-func (p *Page) Scope() string {
+// first is the id of the first row of the page.
+func (p *Page) first() string {
 	row, _, _ := strings.Cut(p.Rows, " ")
-	for i := range api.Operations {
-		if api.Operations[i].ID == row {
-			return api.Operations[i].Scope
-		}
+	return row
+}
+
+// Scope returns the right that the first row of the page needs, empty for a row of the
+// second table.
+func (p *Page) Scope() string {
+	if i := slices.IndexFunc(api.Operations, func(o api.Operation) bool { return o.ID == p.first() }); i >= 0 {
+		return api.Operations[i].Scope
 	}
 	return ""
+}
+
+// AdminsOnly reports whether the first row of the page is one of the second table for
+// admins.
+func (p *Page) AdminsOnly() bool {
+	i := slices.IndexFunc(api.Console, func(r api.ConsoleRow) bool { return r.ID == p.first() })
+	return i >= 0 && api.Console[i].Who.AdminsOnly()
 }
 
 // takesFiles reports whether a form of the page may have a file.

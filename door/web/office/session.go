@@ -83,8 +83,13 @@ func (s *session) may(scope string) bool {
 
 // mayOpen reports whether the person may see a page.
 func (s *session) mayOpen(p *Page) bool {
-	scope := p.Scope()
-	return p.For == open || scope == "" || s.may(scope)
+	switch scope := p.Scope(); {
+	case p.For == open:
+		return true
+	case scope != "":
+		return s.may(scope)
+	}
+	return s.Administers || !p.AdminsOnly()
 }
 
 // words returns how the pages speak to the person.
