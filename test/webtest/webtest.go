@@ -199,7 +199,14 @@ func (tab *Tab) Open(url string) {
 	tab.t.Helper()
 	Eval[any](tab, `document.querySelectorAll("form[data-started]").forEach((form) => delete form.dataset.started), null`)
 	tab.must(url, func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.Navigate(url)) })
+	if !tab.View.NoScript {
+		Eval[any](tab, firstFrame)
+	}
 }
+
+// firstFrame waits until the page was drawn: until then the browser drops keys. A tab
+// that nobody sees draws nothing.
+const firstFrame = `Promise.race([new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn))), new Promise((unseen) => setTimeout(unseen, 500))]).then(() => null)`
 
 // Eval evaluates an expression in the page. The page's content security policy
 // does not apply to it.
