@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 var write = flag.Bool("write", false, "write the table of pages into docs/operating/web.md (make docs)")
