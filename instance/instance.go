@@ -104,6 +104,7 @@ type Instance struct {
 	migrated   atomic.Bool
 	away       atomic.Pointer[error] // the reason why the start waits for the database
 	files      watched
+	dates      watched // of changes; away if they are ahead of the clock
 	scanner    watched // without a ping if none is configured
 	maker      *document.Maker
 	extractor  *extract.Extractor
@@ -239,6 +240,7 @@ func (i *Instance) wire(ctx context.Context) error {
 	if err := i.takeFiles(); err != nil {
 		return err
 	}
+	i.takeDates()
 	i.Log = requestlog.New(i.DB, i.clock)
 	if i.notices, err = i.center(); err != nil {
 		return err
@@ -343,6 +345,7 @@ func (i *Instance) run(ctx context.Context) error {
 	i.ground.Go(func() { i.tryWrites(ctx) })
 	i.ground.Go(func() { i.sweepBlobs(ctx) })
 	i.ground.Go(func() { i.watch(ctx, &i.files) })
+	i.ground.Go(func() { i.watch(ctx, &i.dates) })
 	if i.scanner.ping != nil {
 		i.ground.Go(func() { i.watch(ctx, &i.scanner) })
 	}

@@ -33,6 +33,7 @@ func (i *Instance) observe() func(api.Observation) {
 func (i *Instance) measure() {
 	i.readiness.Warn("writes", func(context.Context) error { return i.DB.Writes().Refused() })
 	i.show(&i.files, "files", "kartei_files_reachable", "1 while the folder or the bucket of the files of documents is there, else 0.")
+	i.show(&i.dates, "clock", "kartei_changes_dated_by_clock", "1 while no change is dated more than a minute later than this machine's clock, else 0.")
 	if i.scanner.ping != nil {
 		i.show(&i.scanner, "scanner", "kartei_scanner_reachable", "1 while the scan for malware answers, else 0.")
 	}

@@ -13,8 +13,8 @@ const (
 	watchPatience = 4 * time.Second
 )
 
-// watched is a part besides the database that some calls need: the store of
-// files, the scan for malware.
+// watched is a condition besides the database that some calls need: the store of
+// files, the scan for malware, a clock that is right.
 type watched struct {
 	ping func(context.Context) error
 	// lost and back are the messages for the log.

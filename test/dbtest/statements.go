@@ -31,6 +31,7 @@ var across = map[string]string{
 	"select e.organization, e.id, c.tick from webhook_endpoints as e join clocks as c on c.organization = e.organization":                                        "the look for endpoints that have events nobody told of, of which each server has its own",
 	"select organization, family from search_moves group by organization, family":                                                                                "the look for words that are left to move, which are none or few",
 	"select count(*) from (select distinct organization, family, created from search_moves":                                                                      "the operator's count of the same",
+	"select coalesce(max(tick), 0) from clocks":                                                                                                                  "the newest date of a change, of a row for each organization",
 	"select organization from jobs where state = 'failed' and id = $1":                                                                                           "an operator names a job that was given up by its id",
 }
 
