@@ -56,11 +56,8 @@ func (a *API) openFile(ctx context.Context, c *call) error {
 			return gone
 		}
 	}
-	switch {
-	case errors.Is(err, blob.ErrNotExist), upload.Unreadable(err):
-		return fault.Wrap(err) // logged for the operator; a retry does not help
-	case err != nil:
-		return upload.Away(err)
+	if err != nil {
+		return upload.Unopened(err)
 	}
 	c.file = &File{Reader: r, Created: f.Created.Time(), call: c, api: a, transfer: t}
 	return nil

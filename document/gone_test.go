@@ -30,7 +30,8 @@ func (s vanishing) Open(ctx context.Context, name string) (blob.Reader, error) {
 }
 
 // If a document is deleted after its row is read and before its file is opened,
-// the call gets 404. If a document has no file, the call gets 500.
+// the call gets 404. If a document has no file, the call gets 500,
+// which says so.
 func TestDeletedDuringDownload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		before := new(atomic.Pointer[func()])
@@ -46,6 +47,8 @@ func TestDeletedDuringDownload(t *testing.T) {
 		id = c.Document("b.txt", "text/plain", []byte("Guten Abend\n"))
 		nothing := func() {}
 		before.Store(&nothing)
-		download(c, id).Want(500, "INTERNAL")
+		if answer := download(c, id).Want(500, "INTERNAL"); !strings.Contains(string(answer.Body), "fehlt im Speicher des Servers") {
+			t.Errorf("the file is missing: %s", answer.Body)
+		}
 	})
 }

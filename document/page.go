@@ -11,7 +11,6 @@ import (
 	"kartei/extract"
 	"kartei/kit/fault"
 	"kartei/search"
-	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/upload"
 )
@@ -160,10 +159,8 @@ func seeing(err error) error {
 		return &fault.Fault{Code: fault.Overloaded, RetryAfter: drawRetry, Detail: &beingDrawn}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, blob.ErrNotExist), upload.Unreadable(err):
-		return fault.Wrap(err) // logged for the operator; a retry does not help
 	}
-	return upload.Away(err)
+	return upload.Unopened(err)
 }
 
 // drawRetry is when to ask again for a page that is being drawn.

@@ -290,6 +290,9 @@ func TestFiftyPeople(t *testing.T) {
 	for want, err := range map[int]error{429: extract.ErrBusy, 502: errors.New("away"), 500: blob.ErrDamaged} {
 		fails.Store(failure{err})
 		_, answer := lookOnce[page](t, o, c.Principal, "documents.page", map[string]any{"id": id, "dpi": 144})
+		if want == 500 && !strings.Contains(string(answer.Body), "lässt sich im Speicher des Servers nicht mehr lesen") {
+			t.Errorf("%v: %s", err, answer.Body)
+		}
 		if answer.Status != want || (answer.Header["Retry-After"] == nil) != (want == 500) {
 			t.Errorf("%v: %d %v", err, answer.Status, answer.Header["Retry-After"])
 		}

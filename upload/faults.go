@@ -21,6 +21,18 @@ func Unreadable(err error) bool {
 	return errors.Is(err, blob.ErrDamaged) || errors.Is(err, blob.ErrUnknownKey)
 }
 
+// Unopened returns the fault for a stored file that cannot be opened. A file that
+// is missing or damaged stays so: the caller is told, and the log names it.
+func Unopened(err error) error {
+	switch {
+	case errors.Is(err, blob.ErrNotExist):
+		return &fault.Fault{Code: fault.Internal, Detail: &missing, Cause: err}
+	case Unreadable(err):
+		return &fault.Fault{Code: fault.Internal, Detail: &damaged, Cause: err}
+	}
+	return Away(err)
+}
+
 // unverified returns the fault for an address that is not valid.
 func unverified(err error) error {
 	if errors.Is(err, blob.ErrExpired) {
@@ -86,6 +98,14 @@ var (
 	storeFull = fault.Text{
 		DE: "Für die Datei ist zurzeit kein Platz. Gespeichert wurde nichts; senden Sie sie später noch einmal.",
 		EN: "There is no room for the file at the moment. Nothing was stored; send it again later.",
+	}
+	missing = fault.Text{
+		DE: "Die Datei dieses Dokuments fehlt im Speicher des Servers. Nennen Sie dem Betreiber die requestId: Er kann die Datei aus einer Sicherung zurückholen.",
+		EN: "The file of this document is missing in the server's storage. Tell the operator the requestId: a backup may still have the file.",
+	}
+	damaged = fault.Text{
+		DE: "Die Datei dieses Dokuments lässt sich im Speicher des Servers nicht mehr lesen. Nennen Sie dem Betreiber die requestId: Er kann die Datei aus einer Sicherung zurückholen.",
+		EN: "The file of this document in the server's storage cannot be read any more. Tell the operator the requestId: a backup may still have the file.",
 	}
 	fewer    = fault.Text{DE: "weniger", EN: "fewer"}
 	more     = fault.Text{DE: "mehr", EN: "more"}
