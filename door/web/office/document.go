@@ -129,7 +129,6 @@ func (d *viewer) look(v *request, contentType string) error {
 		d.busy, err = max(f.Wait(), time.Second), nil
 		v.w.Header().Set("Refresh", strconv.Itoa(int(d.busy.Seconds())+1))
 	case f.Code == fault.Internal, f.Code == fault.Upstream:
-		v.office.Logger.Error("the file of a document cannot be shown", "page", v.page.Path, "error", err)
 		d.page, d.text, d.lost, err = nil, nil, true, nil
 	}
 	if d.hit == 0 && d.hits() > 0 {
