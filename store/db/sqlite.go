@@ -85,6 +85,9 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 			d.closeAll()
 		}
 	}()
+	if err := checkWritable(path); err != nil {
+		return nil, err
+	}
 	conn, err := openConn(path, opts)
 	if err != nil {
 		return nil, err

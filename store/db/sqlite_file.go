@@ -112,6 +112,25 @@ func openConn(path string, opts Options) (*sqlite.Conn, error) {
 	return conn, nil
 }
 
+// checkWritable fails if a file of the database exists and this process may not
+// write it. SQLite would open it for reading alone, stay so when it has become
+// writable, and give the files beside it the same rights. The function must be
+// called before the first connection, because closing the file would drop the
+// locks of connections.
+func checkWritable(path string) error {
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		file, err := os.OpenFile(name, os.O_RDWR, 0)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("db: the server's user needs the right to write the database: %w", err)
+		default:
+			file.Close()
+		}
+	}
+	return nil
+}
+
 // application is the application id in the header of Kartei's SQLite files:
 // "KART".
 const application = "1262572116"
