@@ -77,8 +77,11 @@ func TestFelt(t *testing.T) {
 		tab.Open(o.BaseURL + "/call?number=0176+99887766")
 		tab.Until(painted + ` > 0`)
 		felt["record of a caller"] = append(felt["record of a caller"], webtest.Eval[float64](tab, painted+` - performance.timeOrigin`))
+		tab.Open(o.BaseURL + "/healthz")
+		tab.Until(painted + ` > 0`)
+		felt["two words"] = append(felt["two words"], webtest.Eval[float64](tab, painted+` - performance.timeOrigin`))
 	}
-	for _, what := range []string{"hits after a key", "answer after Enter", "record after Enter", "record of a caller"} {
+	for _, what := range []string{"hits after a key", "answer after Enter", "record after Enter", "record of a caller", "two words"} {
 		list := felt[what]
 		slices.Sort(list)
 		fmt.Printf("%s: p50 %.0f ms, p95 %.0f ms of %d\n", what, list[len(list)/2], list[len(list)*95/100], len(list))

@@ -100,10 +100,14 @@ func TestCallComesIn(t *testing.T) {
 		for _, v := range ways {
 			tab := o.SignedIn(o.Jonas(), v)
 			tab.Open(o.BaseURL + "/call?number=%2B4917699887766")
-			tab.At("/contacts/" + id)
 			tab.Says("Xaver Zwirner")
+			if !v.NoScript {
+				tab.At("/contacts/" + id)
+			}
 			tab.Open(o.BaseURL + "/call?number=+491761234321")
-			tab.At("/contacts/new")
+			if !v.NoScript {
+				tab.At("/contacts/new")
+			}
 			if filled := webtest.Eval[string](tab, `document.querySelector('[name="mobile"]').value`); filled != "+491761234321" {
 				t.Errorf("a new contact has the number %q", filled)
 			}

@@ -22,6 +22,9 @@ type View struct {
 	Theme string
 	// Compact makes rows of tables lower.
 	Compact bool
+	// Address is the page's own address, if the browser asked for another one. A script
+	// writes it into the browser.
+	Address string
 	// Me is the id of the person whose page it is. A script compares it with the
 	// person who signs in again over the page.
 	Me string

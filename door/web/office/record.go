@@ -2,7 +2,6 @@ package office
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -422,12 +421,7 @@ func (v *request) wrongs(form recordForm, f *fault.Fault) map[string]string {
 // refusedInPlace shows the page of the record, with the form in its place as it was
 // typed, and why it was refused.
 func (v *request) refusedInPlace(form recordForm, place string) view {
-	next := v.Clone(context.WithValue(v.Context(), refusedKey{}, form))
-	query := v.URL.Query()
-	query.Set("edit", place)
-	next.Method, next.Body, next.PostForm = http.MethodGet, http.NoBody, nil
-	next.URL = &url.URL{Path: v.URL.Path, RawQuery: query.Encode()}
-	return view{next: next}
+	return v.instead(v.here("edit", place), refusedKey{}, form)
 }
 
 // complete adds the members that were not typed, as they are stored: a form of one

@@ -372,10 +372,10 @@ func showCall(v *request) view {
 	switch len(people) {
 	case 0:
 		if v.session.may(contacts.write) {
-			return v.seeOther(newContact(number))
+			return v.lead(newContact(number))
 		}
 	case 1:
-		return v.seeOther("/" + familyOf(people[0].Object).name + "/" + people[0].ID)
+		return v.lead("/" + familyOf(people[0].Object).name + "/" + people[0].ID)
 	}
 	return v.ok(v.words.Say("Anruf: ", "Call: ")+number, "", callView(v, number, people))
 }

@@ -19,12 +19,13 @@ func (v *request) look() look.View {
 		root = sandboxPath
 	}
 	p, theme := v.session.Preferences, ""
+	address, _ := v.Context().Value(addressKey{}).(string)
 	if p.Theme == "light" || p.Theme == "dark" {
 		theme = p.Theme
 	}
 	return look.View{
 		Words: v.words, Nonce: v.nonce, Root: root, Asset: v.office.Asset,
-		Me: v.session.Principal.ID, Theme: theme, Compact: p.Density == "compact", Keys: p.SingleKeys,
+		Me: v.session.Principal.ID, Theme: theme, Compact: p.Density == "compact", Keys: p.SingleKeys, Address: address,
 	}
 }
 
@@ -66,14 +67,26 @@ func (v *request) done(path string, note *toast) view {
 	if v.Header.Get("HX-Request") == "" {
 		return v.seeOther(path)
 	}
-	next := v.Clone(context.WithValue(v.Context(), noteKey{}, note))
-	next.Method, next.Body, next.PostForm, next.URL = http.MethodGet, http.NoBody, nil, &url.URL{Path: v.url(path)}
-	if i := strings.IndexByte(path, '?'); i >= 0 {
-		next.URL = &url.URL{Path: v.url(path[:i]), RawQuery: path[i+1:]}
-	}
 	v.w.Header().Set("HX-Push-Url", v.url(path))
+	return v.instead(path, noteKey{}, note)
+}
+
+// instead shows the page at path in place of this one, with a value in the context of
+// its request.
+func (v *request) instead(path string, key, value any) view {
+	next := v.Clone(context.WithValue(v.Context(), key, value))
+	path, query, _ := strings.Cut(path, "?")
+	next.Method, next.Body, next.PostForm = http.MethodGet, http.NoBody, nil
+	next.URL = &url.URL{Path: v.url(path), RawQuery: query}
 	return view{next: next}
 }
+
+// lead opens the page at path without a redirect, which would take the line twice. The
+// page says its own address, which a script writes into the browser.
+func (v *request) lead(path string) view { return v.instead(path, addressKey{}, v.url(path)) }
+
+// addressKey is the key of the address of a page that lead opens.
+type addressKey struct{}
 
 // here returns the path of this page with another value of a parameter. An empty
 // value removes it.

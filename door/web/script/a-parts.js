@@ -1,6 +1,9 @@
 // The behaviour of the parts of pages. Each part works without a script too.
 "use strict";
 
+// A page that came in answer to another address is kept under its own.
+if (document.documentElement.dataset.address) { history.replaceState(null, "", document.documentElement.dataset.address); }
+
 (function () {
   const german = document.documentElement.lang === "de";
   const say = (de, en) => (german ? de : en);
