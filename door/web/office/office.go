@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"kartei/api"
@@ -46,6 +47,8 @@ type handler struct {
 	secure bool
 	// cookie is the name of the session's cookie.
 	cookie string
+	// elsewhere guards the warning of noteOrigin, which the log gets once.
+	elsewhere sync.Once
 }
 
 // Handler serves the web application, and passes all other paths on. Requests of
@@ -116,6 +119,20 @@ func (h *handler) besideProxy(r *http.Request) bool {
 	}
 	base, err := url.Parse(h.BaseURL)
 	return err == nil && r.Host != base.Host && r.Header.Get("Sec-Fetch-Site") == ""
+}
+
+// noteOrigin warns once if a person has signed in at another address than the instance
+// has: links in emails lead elsewhere then, and passkeys do not work. The browser tells
+// the address (Origin), since a proxy may change the host.
+func (h *handler) noteOrigin(r *http.Request) {
+	origin := r.Header.Get("Origin")
+	if at, err := url.Parse(origin); err != nil || at.Host == "" || origin == h.BaseURL {
+		return
+	}
+	h.elsewhere.Do(func() {
+		h.Logger.Warn("a person signed in at another address than --base-url; links in emails and passkeys need that one",
+			slog.String("address", origin), slog.String("base-url", h.BaseURL))
+	})
 }
 
 // namesHost reports whether the address of the instance has a name: browsers keep no

@@ -42,10 +42,16 @@ func open(t testing.TB, o *apitest.Office, role access.Role) *browser {
 // openAt returns the pages of an office at an address, and a browser of nobody.
 func openAt(t testing.TB, o *apitest.Office, base string) *browser {
 	t.Helper()
+	return openLogging(t, o, base, t.Output())
+}
+
+// openLogging is openAt with a place for the log of the pages.
+func openLogging(t testing.TB, o *apitest.Office, base string, log io.Writer) *browser {
+	t.Helper()
 	h := office.Handler(office.Options{
 		API: o.API, Uploads: o.Uploads(), Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, BaseURL: base,
 		Clock: o.Clock, FormKey: []byte("0123456789abcdef0123456789abcdef"), Public: public(), Asset: web.Asset,
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	return &browser{t: t, handler: h}
 }

@@ -129,6 +129,7 @@ func (v *request) signedIn(a answer, f signInForm) view {
 		v.do("signin.out", arguments{}) // if that fails, the session ends when it is idle
 	}
 	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
+	v.office.noteOrigin(v.Request)
 	if v.over() {
 		return v.signedInOver(s.Token)
 	}

@@ -170,6 +170,27 @@ func TestSignInAgainEndsTheFormerSession(t *testing.T) {
 	})
 }
 
+// TestSignInElsewhere signs in at the address of the instance and at another one. The
+// log tells of the second, once.
+func TestSignInElsewhere(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	invited(t, o, "ida@kanzlei.example")
+	for base, want := range map[string]int{"https://kartei.example": 0, "https://kartei.kanzlei.example": 1} {
+		var logged strings.Builder
+		b := openLogging(t, o, base, &logged)
+		for range 2 {
+			form := b.get("/signin").want(200).fields("/signin")
+			form.Set("email", "ida@kanzlei.example")
+			form.Set("password", password)
+			b.do("POST", "/signin", form, "Origin", "https://kartei.example").want(303)
+			b.cookie = ""
+		}
+		if got := strings.Count(logged.String(), "at another address than --base-url"); got != want {
+			t.Errorf("base address %s: %d warnings, want %d\n%s", base, got, want, &logged)
+		}
+	}
+}
+
 // TestSessionsThatEnded lets all browsers of an office come with cookies of sessions
 // that have ended, again and again. Nobody of the office is kept from signing in.
 func TestSessionsThatEnded(t *testing.T) {
