@@ -56,6 +56,19 @@ func TestEntry(t *testing.T) {
 	})
 }
 
+// TestWebAddress types the web address of a company without its scheme, in the form and
+// in place. One with a scheme stays as it is.
+func TestWebAddress(t *testing.T) {
+	b := open(t, apitest.New(t, dbtest.SQLite(t)), access.Member)
+	path := b.get("/companies/new").send("/companies/new", "name", "Huber", "website", "www.kanzlei-huber.de").want(303).Location
+	b.get(path).want(200, `href="https://www.kanzlei-huber.de"`)
+	for typed, stored := range map[string]string{"huber.de/team": "https://huber.de/team", "http://huber.de": "http://huber.de"} {
+		b.get(path+"?edit=website").want(200).send(path, "website", typed).want(303)
+		b.get(path).want(200, `href="`+stored+`"`)
+	}
+	b.get(path+"/edit").send(path, "website", "keine").want(422, `value="keine"`, `aria-invalid="true"`)
+}
+
 // TestSimilar types a person who is there already. The form says so, and creates them
 // all the same when asked again.
 func TestSimilar(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,6 +85,18 @@ func webAddress(text string) templ.SafeURL {
 		return templ.SafeURL(u.String())
 	}
 	return "#"
+}
+
+// bareAddress is a web address as people write it, without a scheme: its first part is
+// a name with a dot.
+var bareAddress = regexp.MustCompile(`^[^\s:/?#@]+\.[^\s:/?#@.]+(:[0-9]+)?([/?#]\S*)?$`)
+
+// completed returns a typed web address with https:// if it has no scheme.
+func completed(address string) string {
+	if bareAddress.MatchString(address) {
+		return "https://" + address
+	}
+	return address
 }
 
 // day returns a date of the form 2006-01-02 in words.
@@ -327,9 +340,12 @@ func (m field) typed(v *request, value string) string {
 	return value
 }
 
-// stored returns a typed value as the API takes it. A moment that still reads like
+// stored returns a typed value as the API takes it. A web address is completed. A moment that still reads like
 // before is returned as before, so its seconds are kept.
 func (m field) stored(v *request, typed, before string) string {
+	if m.kind == linkField {
+		return completed(typed)
+	}
 	if m.kind != momentField || typed == "" {
 		return typed
 	}
