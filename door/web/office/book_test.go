@@ -69,6 +69,23 @@ func TestWebAddress(t *testing.T) {
 	b.get(path+"/edit").send(path, "website", "keine").want(422, `value="keine"`, `aria-invalid="true"`)
 }
 
+// TestLanguageByName types the language of a contact by its name, and reads it so in the
+// reader's language. One without a name keeps its code.
+func TestLanguageByName(t *testing.T) {
+	b := open(t, apitest.New(t, dbtest.SQLite(t)), access.Member)
+	path := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "language", "englisch").want(303).Location
+	late := b.get(path+"/edit").want(200, `value="Englisch"`)
+	b.get(path+"?edit=language").want(200, `value="Englisch"`).send(path, "language", "de-AT").want(303)
+	b.get(path).want(200, "Deutsch (AT)")
+	late.send(path, "language", "tlh").want(409, "<bdi>Englisch</bdi>", "<bdi>Deutsch (AT)</bdi>", "<bdi>tlh</bdi>")
+	b.get(path+"/edit").send(path, "language", "tlh").want(303)
+	b.get(path).want(200, "tlh")
+	b.get(path+"/edit").send(path, "language", "Deutsch").want(303)
+	b.get("/settings/profile").send("/settings/profile", "language", "en").want(303)
+	b.get(path).want(200, "German")
+	b.get(path+"/edit").send(path, "language", "Klingon!").want(422, `value="Klingon!"`, "name or its code")
+}
+
 // TestSimilar types a person who is there already. The form says so, and creates them
 // all the same when asked again.
 func TestSimilar(t *testing.T) {

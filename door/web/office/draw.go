@@ -282,8 +282,10 @@ func (f recordForm) named(v *request, name, value string) string {
 		return m.labelOf(value).In(v.words.Language)
 	case dayField:
 		return day(v.words, value)
-	case momentField:
+	case momentField, languageField:
 		return m.typed(v, value)
+	case countryField:
+		return v.words.Country(value)
 	}
 	return value
 }
@@ -327,6 +329,8 @@ func (v *request) momentHint(typed string) string {
 
 var unreadMoment = text("Kein Datum erkannt. Zum Beispiel: morgen 10, nächsten Freitag, 15.12.", "No date recognized. For example: tomorrow 10, next Friday, 2026-12-15")
 
+var unreadLanguage = text("Diese Sprache ist nicht bekannt. Bitte schreiben Sie ihren Namen oder ihr Kürzel.", "This language is not known. Please write its name or its code.")
+
 // showDue answers how a due date is understood, while it is typed.
 func showDue(v *request) view {
 	return view{status: http.StatusOK, body: hintView(v.momentHint(v.URL.Query().Get("dueAt")))}
@@ -337,19 +341,24 @@ func (m field) typed(v *request, value string) string {
 	if t, ok := timeOf(value); m.kind == momentField && ok {
 		return v.words.DueText(t)
 	}
+	if m.kind == languageField {
+		return v.words.Tongue(value)
+	}
 	return value
 }
 
-// stored returns a typed value as the API takes it. A web address is completed. A moment that still reads like
-// before is returned as before, so its seconds are kept.
+// stored returns a typed value as the API takes it. A web address is completed, and a
+// language may be typed by its name. A moment that still reads like before is returned
+// as before, so its seconds are kept.
 func (m field) stored(v *request, typed, before string) string {
-	if m.kind == linkField {
+	switch {
+	case m.kind == linkField:
 		return completed(typed)
-	}
-	if m.kind != momentField || typed == "" {
+	case m.kind == languageField:
+		return say.ReadTongue(typed)
+	case m.kind != momentField || typed == "":
 		return typed
-	}
-	if typed == m.typed(v, before) {
+	case typed == m.typed(v, before):
 		return before
 	}
 	if t, err := time.ParseInLocation(localForm, typed, v.zone()); err == nil {

@@ -152,6 +152,8 @@ func (e *export) cells(r values) []string {
 			text = m.labelOf(text).In(e.v.words.Language)
 		case countryField:
 			text = e.v.words.Country(text)
+		case languageField:
+			text = e.v.words.Tongue(text)
 		case tagsField:
 			text = strings.Join(lines(text), ", ")
 		case reference:

@@ -44,7 +44,7 @@ const (
 	choice      fieldKind = "choice"
 	// countryField is a country by its code.
 	countryField fieldKind = "country"
-	// languageField is a language by its tag, as de or en-GB.
+	// languageField is a language by its tag, as de or en-GB. It is typed by its name too.
 	languageField fieldKind = "language"
 	tagsField     fieldKind = "tags"
 	// reference is a member that names another record, or a person.
@@ -121,7 +121,7 @@ var contacts = family{
 		{name: "jobTitle", kind: textField, label: text("Funktion", "Job title"), max: 200},
 	}, address, []field{
 		{name: "birthday", part: text("Weiteres", "More"), kind: dayField, label: text("Geburtstag", "Birthday")},
-		{name: "language", kind: languageField, label: text("Sprache", "Language"), hint: text("Zum Beispiel de oder en-GB", "For example de or en-GB"), max: 35},
+		{name: "language", kind: languageField, label: text("Sprache", "Language"), hint: text("Zum Beispiel Deutsch oder en-GB", "For example German or en-GB"), max: 35},
 		{name: "note", kind: longField, label: text("Notiz", "Note"), max: 10000},
 	}, sharing),
 	heading: func(v values) string { return joined(" ", v["title"], first(v["displayName"], v["email"])) },

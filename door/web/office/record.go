@@ -405,6 +405,9 @@ func (v *request) wrongs(form recordForm, f *fault.Fault) map[string]string {
 		if typed := form.typed[m.name]; m.kind == momentField && texts[m.name] != "" && m.typed(v, typed) == typed {
 			texts[m.name] = unreadMoment.In(v.words.Language)
 		}
+		if m.kind == languageField && texts[m.name] != "" {
+			texts[m.name] = unreadLanguage.In(v.words.Language)
+		}
 	}
 	nameless := func(field fault.Field) bool { return field.Name == "lastName" && field.Code == fault.Required }
 	if form.family == &contacts && slices.ContainsFunc(f.Fields, nameless) { // the API says it of each member that would do

@@ -81,4 +81,9 @@ func TestTongue(t *testing.T) {
 			t.Errorf("%q is %v, want %v", tag, got, want)
 		}
 	}
+	for text, want := range map[string]string{"Deutsch": "de", "german": "de", "Englisch (GB)": "en-GB", "de-AT": "de-AT", "tlh": "tlh", "Klingonisch": "Klingonisch", "": ""} {
+		if got := say.ReadTongue(text); got != want {
+			t.Errorf("%q is read as %q, want %q", text, got, want)
+		}
+	}
 }

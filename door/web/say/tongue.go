@@ -27,3 +27,15 @@ func (w Words) Tongue(tag string) string {
 		return text + " (" + region + ")"
 	}
 }
+
+// ReadTongue returns the tag of a language that is typed by its name in one of both
+// languages, as Tongue writes it. Another text stays as it is: it may be a tag.
+func ReadTongue(text string) string {
+	name, region, _ := strings.Cut(strings.TrimSuffix(text, ")"), " (")
+	for code, names := range tongues {
+		if strings.EqualFold(name, names[0]) || strings.EqualFold(name, names[1]) {
+			return strings.TrimSuffix(code+"-"+region, "-")
+		}
+	}
+	return text
+}
