@@ -29,11 +29,9 @@ type ExportInput struct {
 	// Chosen is the number of records that were chosen one by one. Without it all
 	// records count that fit.
 	Chosen int64 `json:"chosen,omitempty"`
-	// The others are the parameters of the list.
-	Q         string `json:"q,omitempty"`
-	Tag       string `json:"tag,omitempty"`
-	CompanyID string `json:"companyId,omitempty"`
-	OwnerID   string `json:"ownerId,omitempty"`
+	// Q and Filters are those of the list, by the names of its parameters.
+	Q       string            `json:"q,omitempty"`
+	Filters map[string]string `json:"filters,omitempty"`
 }
 
 // formats are the kinds of files, and labels on paper.
@@ -70,22 +68,29 @@ func BeginExport(ctx context.Context, c *app.Call, in ExportInput) (out Export, 
 	c.Audit.Changed("family", nil, in.Family)
 	c.Audit.Changed("format", nil, in.Format)
 	c.Audit.Changed("records", nil, out.Count)
-	c.Audit.Hidden("filter", in.Q+in.Tag+in.CompanyID+in.OwnerID != "")
+	c.Audit.Hidden("filter", in.Q != "" || len(in.Filters) > 0)
 	return out, nil
 }
 
 // count counts the records of an export.
 func (in *ExportInput) count(ctx context.Context, c *app.Call) (int64, error) {
-	if in.Chosen > 0 {
-		return in.Chosen, nil
-	}
-	var n record.Count
-	var err error
 	if in.Family == contact.Contacts.Plural {
-		n, err = contact.Count(ctx, c, contact.CountInput{CountInput: record.CountInput{Q: in.Q}, Filters: contact.Filters{Tag: in.Tag, CompanyID: in.CompanyID, OwnerID: in.OwnerID}})
-	} else {
-		n, err = company.Count(ctx, c, company.CountInput{CountInput: record.CountInput{Q: in.Q}, Filters: company.Filters{Tag: in.Tag, OwnerID: in.OwnerID}})
+		return countList(in, func(of record.CountInput, filters contact.Filters) (record.Count, error) {
+			return contact.Count(ctx, c, contact.CountInput{CountInput: of, Filters: filters})
+		})
 	}
+	return countList(in, func(of record.CountInput, filters company.Filters) (record.Count, error) {
+		return company.Count(ctx, c, company.CountInput{CountInput: of, Filters: filters})
+	})
+}
+
+// countList counts the records of an export with the filters of its list.
+func countList[X any](in *ExportInput, count func(record.CountInput, X) (record.Count, error)) (int64, error) {
+	filters, err := record.ReadFilters[X](in.Filters)
+	if err != nil || in.Chosen > 0 {
+		return in.Chosen, err
+	}
+	n, err := count(record.CountInput{Q: in.Q}, filters)
 	return n.Count, err
 }
 

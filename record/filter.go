@@ -83,6 +83,23 @@ func columnName(member string) string {
 // that everyone sees: a private record has its owner as its audience.
 func FilterBy[X any]() reflect.Type { return reflect.TypeFor[X]() }
 
+// ReadFilters returns a family's struct of filters, see FilterBy, from their values by
+// parameter. It refuses a parameter that is none of them.
+func ReadFilters[X any](values map[string]string) (filters X, err error) {
+	var known []string
+	v := reflect.ValueOf(&filters).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		known = append(known, f.Tag.Get("query"))
+		v.FieldByIndex(f.Index).SetString(values[f.Tag.Get("query")])
+	}
+	for name := range values {
+		if !slices.Contains(known, name) {
+			return filters, fault.BadRequest(fault.Field{Name: name, Code: fault.UnknownField})
+		}
+	}
+	return filters, nil
+}
+
 // filtersOf joins filters and members by their names. It panics if there is no such
 // member: that is a mistake in the family, found at start.
 func filtersOf(filters, members reflect.Type) []filter {

@@ -148,6 +148,10 @@ func TestExport(t *testing.T) {
 		if lines != 7 {
 			t.Errorf("%d exports are in the audit log", lines)
 		}
+		dbtest.Get(t, o.DB, []any{&lines}, `select count(*) from audit_lines where word = 'records.export' and changes like '%"records","from":null,"to":1}%'`)
+		if lines != 4 {
+			t.Errorf("%d exports are in the audit log with the one record that a filter leaves", lines)
+		}
 		viewer := &browser{t, b.handler, o.Session(o.As(access.Viewer).Principal)}
 		if n := len(read(viewer.get("/contacts?tag=anders").send("/contacts/export?tag=anders", "format", "csv"))); n != 2 {
 			t.Errorf("a viewer reads %d rows", n)

@@ -55,10 +55,12 @@ type export struct {
 // the list in the address, or the chosen ones.
 func (v *request) beginExport(f *family, format string) (*export, error) {
 	l, picks := f.listingOf(v.URL.Query()), v.picks()
-	in := map[string]any{"family": f.name, "format": format, "chosen": len(picks)}
+	filters := map[string]string{}
 	for name, list := range l.filters(v.session.Principal.ID) {
-		in[name] = list[0]
+		filters[name] = list[0]
 	}
+	delete(filters, "q")
+	in := map[string]any{"family": f.name, "format": format, "chosen": len(picks), "q": l.Q, "filters": filters}
 	// The call has no idempotency key: a form that is sent again reads the list
 	// again, so it is checked and noted again.
 	if _, err := ask[counted](v, "exports.begin", arguments{body: in}); err != nil {
