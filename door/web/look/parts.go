@@ -118,6 +118,9 @@ func (f Field) attributes() templ.OrderedAttributes {
 	if len(f.Errors) > 0 {
 		add("aria-invalid", "true")
 	}
+	if f.Type == "date" {
+		add("max", "9999-12-31") // else years of six digits can be typed
+	}
 	if f.More != nil {
 		a = append(a, f.More.Items()...)
 	}

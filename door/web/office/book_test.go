@@ -69,6 +69,22 @@ func TestWebAddress(t *testing.T) {
 	b.get(path+"/edit").send(path, "website", "keine").want(422, `value="keine"`, `aria-invalid="true"`)
 }
 
+// TestImpossibleDay types days that no calendar has. The field keeps what was typed, which
+// a field of a date could not show.
+func TestImpossibleDay(t *testing.T) {
+	b := open(t, apitest.New(t, dbtest.SQLite(t)), access.Member)
+	path := b.get("/contacts/new").want(200, `type="date" value="" id="f-birthday" name="birthday" autocomplete="off" max="9999-12-31"`).
+		send("/contacts/new", "lastName", "Berg", "birthday", "1984-02-29").want(303).Location
+	b.get(path+"/edit").want(200, `type="date" value="1984-02-29"`)
+	for _, typed := range []string{"1985-02-29", "121984-01-01", "31.6.1984", "gestern"} {
+		for _, edit := range []string{"/edit", "?edit=birthday"} {
+			b.get(path+edit).want(200).send(path, "birthday", typed).want(422, `type="text" value="`+typed+`"`, `id="f-birthday-error"`, "Diesen Tag gibt es nicht.").
+				send(path, "birthday", "29.2.1984").want(303)
+			b.get(path).want(200, "29.02.1984")
+		}
+	}
+}
+
 // TestLanguageByName types the language of a contact by its name, and reads it so in the
 // reader's language. One without a name keeps its code.
 func TestLanguageByName(t *testing.T) {

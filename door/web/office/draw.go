@@ -236,8 +236,11 @@ func (m field) field(v *request, f recordForm, focus bool) look.Field {
 	if wrong := f.wrong[m.name]; wrong != "" {
 		out.Errors = []string{wrong}
 	}
-	if m.kind == longField {
+	switch _, err := time.Parse(time.DateOnly, out.Value); {
+	case m.kind == longField:
 		out.Rows = 6
+	case m.kind == dayField && out.Value != "" && err != nil:
+		out.Type = "" // a browser leaves a field of a date empty if its value is none
 	}
 	if m.kind == momentField {
 		out.Hint, out.Calendar, out.Live = v.momentHint(out.Value), true, true
@@ -329,6 +332,8 @@ func (v *request) momentHint(typed string) string {
 
 var unreadMoment = text("Kein Datum erkannt. Zum Beispiel: morgen 10, nächsten Freitag, 15.12.", "No date recognized. For example: tomorrow 10, next Friday, 2026-12-15")
 
+var unreadDay = text("Diesen Tag gibt es nicht. Bitte schreiben Sie ihn zum Beispiel so: 31.12.1984.", "There is no such day. Please write it for example like this: 1984-12-31.")
+
 var unreadLanguage = text("Diese Sprache ist nicht bekannt. Bitte schreiben Sie ihren Namen oder ihr Kürzel.", "This language is not known. Please write its name or its code.")
 
 // showDue answers how a due date is understood, while it is typed.
@@ -348,7 +353,7 @@ func (m field) typed(v *request, value string) string {
 }
 
 // stored returns a typed value as the API takes it. A web address is completed, and a
-// language may be typed by its name. A moment that still reads like before is returned
+// language may be typed by its name, and a day like 31.12.1984. A moment that still reads like before is returned
 // as before, so its seconds are kept.
 func (m field) stored(v *request, typed, before string) string {
 	switch {
@@ -356,6 +361,11 @@ func (m field) stored(v *request, typed, before string) string {
 		return completed(typed)
 	case m.kind == languageField:
 		return say.ReadTongue(typed)
+	case m.kind == dayField:
+		if t, err := time.Parse("2.1.2006", typed); err == nil {
+			return t.Format(time.DateOnly)
+		}
+		return typed
 	case m.kind != momentField || typed == "":
 		return typed
 	case typed == m.typed(v, before):

@@ -402,10 +402,15 @@ func (v *request) refusedForm(form recordForm, f *fault.Fault) view {
 func (v *request) wrongs(form recordForm, f *fault.Fault) map[string]string {
 	texts := fieldTexts(f, v.words.Language)
 	for _, m := range form.family.fields {
-		if typed := form.typed[m.name]; m.kind == momentField && texts[m.name] != "" && m.typed(v, typed) == typed {
-			texts[m.name] = unreadMoment.In(v.words.Language)
+		if texts[m.name] == "" {
+			continue
 		}
-		if m.kind == languageField && texts[m.name] != "" {
+		switch typed := form.typed[m.name]; {
+		case m.kind == momentField && m.typed(v, typed) == typed:
+			texts[m.name] = unreadMoment.In(v.words.Language)
+		case m.kind == dayField:
+			texts[m.name] = unreadDay.In(v.words.Language)
+		case m.kind == languageField:
 			texts[m.name] = unreadLanguage.In(v.words.Language)
 		}
 	}

@@ -12,6 +12,7 @@
     const field = document.getElementById(button.dataset.calendar), days = document.createElement("input");
     button.parentElement.querySelector(".calendar")?.remove();
     days.type = "datetime-local";
+    days.max = "9999-12-31T23:59";
     days.className = "calendar";
     days.tabIndex = -1;
     days.setAttribute("aria-hidden", "true");
