@@ -205,4 +205,4 @@ func (l recordList) bulkPath(act string) string {
 }
 
 // chosen is one record of a list that was chosen, at the revision that was seen.
-func chosen(r values) string { return r["id"] + "|" + r["revision"] }
+func chosen(f *family, r values) string { return r["id"] + "|" + r["revision"] + "|" + f.heading(r) }

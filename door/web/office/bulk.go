@@ -9,6 +9,7 @@ import (
 
 	"kartei/door/web/look"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 )
 
 const (
@@ -22,8 +23,8 @@ const (
 	mostErased = 30
 )
 
-// pick is a chosen record, at the revision that was seen.
-type pick struct{ id, revision string }
+// pick is a chosen record, at the revision and by the name that was seen.
+type pick struct{ id, revision, name string }
 
 // bulkDone is an act on chosen records, and its outcome.
 type bulkDone struct {
@@ -44,8 +45,11 @@ type bulkDone struct {
 	back string
 }
 
-// notChanged is a chosen record that stayed as it was.
-type notChanged struct{ id, name, why string }
+// notChanged is a chosen record that stayed as it was. One that is gone has no page.
+type notChanged struct {
+	id, name, why string
+	gone          bool
+}
 
 // bulk acts on the chosen records of a list: each on its own, with the revision that
 // the person saw.
@@ -53,9 +57,12 @@ func bulk(f *family) func(*request) view {
 	return func(v *request) view {
 		b := bulkDone{family: f, act: v.PathValue("act"), former: map[string]string{}}
 		b.back = f.listingOf(v.URL.Query()).at("/" + f.name)
-		b.picks = v.picks()
+		var err error
+		if b.picks, err = v.picks(f); err != nil {
+			return v.failed(err)
+		}
 		if len(b.picks) == 0 {
-			return v.done(b.back, &toast{Bad: true, Text: v.words.Say("Es ist kein Eintrag ausgewählt.", "No entry is selected.")})
+			return v.notDone(b, v.words.Say("Es ist kein Eintrag ausgewählt.", "No entry is selected."))
 		}
 		if err := v.readChosen(&b); err != nil {
 			return v.failed(err)
@@ -70,7 +77,7 @@ func bulk(f *family) func(*request) view {
 		}
 		calls, problem := v.callsOf(&b)
 		if problem != "" {
-			return v.done(b.back, &toast{Bad: true, Text: problem})
+			return v.notDone(b, problem)
 		}
 		if err := v.runAll(&b, calls); err != nil {
 			return v.failed(err)
@@ -83,16 +90,47 @@ func bulk(f *family) func(*request) view {
 	}
 }
 
-// picks returns the chosen records of the form, at most as many as a page shows.
-func (v *request) picks() []pick {
+// notDone says above the list why nothing was done. Without a script a page says it.
+func (v *request) notDone(b bulkDone, why string) view {
+	if v.scripted() {
+		return v.done(b.back, &toast{Bad: true, Text: why})
+	}
+	return v.problem(fault.ValidationFailed.Status(), problemPage{Title: v.words.Say("Nichts geändert", "Nothing changed"), Text: why})
+}
+
+// picks returns the chosen records of the form. A choice that no page of the family
+// offers is refused as a whole.
+func (v *request) picks(f *family) ([]pick, error) {
 	var list []pick
 	for _, text := range v.form.Values["pick"] {
-		id, revision, found := strings.Cut(text, "|")
-		if found && !slices.ContainsFunc(list, func(p pick) bool { return p.id == id }) && len(list) < mostChosen {
-			list = append(list, pick{id, revision})
+		parts := append(strings.SplitN(text, "|", 3), "", "")
+		p := pick{parts[0], parts[1], parts[2]}
+		if n, err := strconv.ParseInt(p.revision, 10, 64); err != nil || n < 1 || !f.holds(p.id) {
+			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: &unknownPick}
+		}
+		if !slices.ContainsFunc(list, func(q pick) bool { return q.id == p.id }) {
+			list = append(list, p)
+		}
+		if len(list) > mostChosen {
+			return nil, &fault.Fault{Code: fault.ValidationFailed, Detail: &tooManyPicks}
 		}
 	}
-	return list
+	return list, nil
+}
+
+var (
+	unknownPick = text(
+		"In der Auswahl ist etwas, das kein Eintrag dieser Liste ist. Es wurde nichts geändert. Bitte wählen Sie in der Liste neu aus.",
+		"The selection has something that is no entry of this list. Nothing was changed. Please select again in the list.")
+	tooManyPicks = text(
+		"Auf einmal lassen sich höchstens "+strconv.Itoa(mostChosen)+" Einträge auswählen. Es wurde nichts geändert.",
+		"At most "+strconv.Itoa(mostChosen)+" entries can be selected at once. Nothing was changed.")
+)
+
+// holds reports whether a text is the id of a record of the family, which may be gone.
+func (f *family) holds(text string) bool {
+	prefix, _, _ := strings.Cut(text, "_")
+	return pathsByPrefix[prefix] == "/"+f.name+"/" && id.Valid(prefix+"_", text)
 }
 
 // batchCall is a call of a batch.
@@ -135,7 +173,7 @@ func (v *request) readChosen(b *bulkDone) error {
 	results, err := v.batch(calls)
 	for _, r := range results {
 		if r.Status != http.StatusOK {
-			b.refused = append(b.refused, notChanged{id: r.ID, why: v.why(r)})
+			b.refused = append(b.refused, notChanged{r.ID, b.picked(r.ID).name, v.why(r), r.Status == http.StatusNotFound})
 			continue
 		}
 		record, err := flatten(r.Body)
@@ -180,7 +218,7 @@ func (v *request) callsOf(b *bulkDone) (calls []batchCall, problem string) {
 		return nil, problem
 	}
 	for i, record := range b.records {
-		match := b.seen(record["id"])
+		match := b.picked(record["id"]).revision
 		if b.member == "tags" && b.act != "restore" {
 			match = record["revision"] // a tag more or less takes nothing from another change
 		}
@@ -200,14 +238,9 @@ func (v *request) callsOf(b *bulkDone) (calls []batchCall, problem string) {
 	return calls, ""
 }
 
-// seen returns the revision of a record that the person saw.
-func (b *bulkDone) seen(id string) string {
-	for _, p := range b.picks {
-		if p.id == id {
-			return p.revision
-		}
-	}
-	return ""
+// picked returns a record as it was chosen.
+func (b *bulkDone) picked(id string) pick {
+	return b.picks[slices.IndexFunc(b.picks, func(p pick) bool { return p.id == id })]
 }
 
 // changeOf returns the new value of the member that an act changes.
@@ -271,7 +304,7 @@ func (v *request) runAll(b *bulkDone, calls []batchCall) error {
 		case r.Status == http.StatusNoContent || r.Status == http.StatusNotFound && b.act == "erase":
 			b.done = append(b.done, values{"id": r.ID})
 		case r.Status != http.StatusOK:
-			b.refused = append(b.refused, notChanged{r.ID, names[r.ID], v.why(r)})
+			b.refused = append(b.refused, notChanged{r.ID, names[r.ID], v.why(r), r.Status == http.StatusNotFound})
 		default:
 			record, err := flatten(r.Body)
 			if err != nil {
@@ -302,12 +335,15 @@ func (b *bulkDone) note(v *request) *toast {
 		"restore":      say(n+": Änderung zurückgenommen.", n+": change undone."),
 		"erase":        say(n+" gelöscht.", n+" deleted."),
 	}[b.act]}
+	if len(b.done) == 0 {
+		t.Text = say("Nichts geändert: Das gilt für die ausgewählten Einträge schon.", "Nothing changed: this is so for the selected entries already.")
+	}
 	if b.act == "erase" || b.act == "restore" || len(b.done) == 0 {
 		return t
 	}
 	u := &undo{Action: b.address("restore"), Token: v.mint(), Fields: []look.Hidden{{Name: "member", Value: b.member}}}
 	for _, r := range b.done {
-		u.Fields = append(u.Fields, look.Hidden{Name: "pick", Value: chosen(r)}, look.Hidden{Name: "former." + r["id"], Value: b.former[r["id"]]})
+		u.Fields = append(u.Fields, look.Hidden{Name: "pick", Value: chosen(b.family, r)}, look.Hidden{Name: "former." + r["id"], Value: b.former[r["id"]]})
 	}
 	t.Undo = u
 	return t

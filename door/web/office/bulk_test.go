@@ -2,6 +2,7 @@ package office_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -86,8 +87,51 @@ func TestBulk(t *testing.T) {
 		ask.send("/bulk/contacts/erase", "count", "5").want(422, "Bitte geben Sie die Zahl ein: 6").send("/bulk/contacts/erase", "count", "6").want(303)
 		ida.get("/contacts").want(200, "Hier steht noch nichts")
 		list.choose("bulk/delete", []string{"Drossel"}).want(200, "gibt es nicht mehr")
-		ida.do("POST", "/bulk/contacts/erase", url.Values{"form-token": {ask.fields("/bulk/contacts/erase").Get("form-token")}}).want(303)
+		ida.do("POST", "/bulk/contacts/erase", url.Values{"form-token": {ask.fields("/bulk/contacts/erase").Get("form-token")}}).want(422, "kein Eintrag ausgewählt")
 	})
+}
+
+// TestForgedPicks sends choices that no list offers, with a script and without: each is
+// told what is wrong, and nothing changes.
+func TestForgedPicks(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	b := open(t, o, access.Member)
+	good := b.get("/contacts/new").send("/contacts/new", "lastName", "Amsel").want(303).Location[len("/contacts/"):] + "|1"
+	task := b.get("/tasks/new").send("/tasks/new", "title", "Akte").want(303).Location[len("/tasks/"):]
+	unknown := "con_01m8af8d2xescbczze7fsaxm4j"
+	token := b.get("/contacts").want(200).fields("/bulk/contacts/tag").Get("form-token")
+	many := func(n int) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprintf("con_%026d|1", i))
+		}
+		return list
+	}
+	const foreign, tooMany = "kein Eintrag dieser Liste", "höchstens 50 Einträge"
+	for _, c := range []struct {
+		picks  []string
+		status int
+		says   string
+	}{
+		{nil, 422, "kein Eintrag ausgewählt"},
+		{[]string{"x"}, 422, foreign}, {[]string{good, "x|1"}, 422, foreign}, {[]string{good, task + "|1"}, 422, foreign}, {[]string{"../tasks/" + task + "|1"}, 422, foreign},
+		{[]string{good + "|", strings.TrimSuffix(good, "1") + "x"}, 422, foreign}, {[]string{good[:len(good)-2] + "|0"}, 422, foreign}, {[]string{"ä\n" + strings.Repeat("ö", 9999)}, 422, foreign},
+		{many(51), 422, tooMany}, {many(9000), 422, tooMany}, {many(10001), 400, "ließ sich nicht lesen"}, {many(20000), 413, "mehr, als sich auf einmal senden lässt"},
+		{[]string{unknown + "|1"}, 200, "Unbekannter Eintrag"}, {[]string{unknown + "|1|<b>Star</b>"}, 200, "<bdi>&lt;b&gt;Star&lt;/b&gt;</bdi>"},
+	} {
+		for _, headers := range [][]string{nil, script} {
+			for _, path := range []string{"/bulk/contacts/tag", "/bulk/contacts/private", "/bulk/contacts/delete", "/bulk/contacts/erase", "/contacts/export"} {
+				if c.status == 200 && path != "/bulk/contacts/tag" || len(c.picks) == 0 && (headers != nil || path == "/contacts/export") {
+					continue
+				}
+				got := b.do("POST", path, url.Values{"form-token": {token}, "tag-text": {"Vogel"}, "pick": c.picks}, headers...)
+				if got.Status != c.status || !strings.Contains(got.Body, c.says) {
+					t.Errorf("%s, %d picks, the first %.40q: %d, want %d\n%s", path, len(c.picks), c.picks, got.Status, c.status, got.main())
+				}
+			}
+		}
+	}
+	b.do("POST", "/bulk/contacts/tag", url.Values{"form-token": {token}}, script...).want(200, "kein Eintrag ausgewählt")
+	b.get("/contacts/"+good[:len(good)-2]+"/edit").want(200, `name="revision" value="1"`)
 }
 
 // TestExport reads back what an export writes, by other programs' readers.

@@ -54,7 +54,11 @@ type export struct {
 // beginExport notes an export in the audit log and reads its first records: those of
 // the list in the address, or the chosen ones.
 func (v *request) beginExport(f *family, format string) (*export, error) {
-	l, picks := f.listingOf(v.URL.Query()), v.picks()
+	l := f.listingOf(v.URL.Query())
+	picks, err := v.picks(f)
+	if err != nil {
+		return nil, err
+	}
 	filters := map[string]string{}
 	for name, list := range l.filters(v.session.Principal.ID) {
 		filters[name] = list[0]

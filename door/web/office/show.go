@@ -191,6 +191,14 @@ func (v *request) refusal(f *fault.Fault) (title, text string) {
 		return v.words.Say("Grenze erreicht", "Limit reached"), v.words.Say(
 			"Zum Schutz der Daten ist begrenzt, wie viel eine Person in einer Stunde abruft und an einem Tag löscht. Braucht Ihr Büro mehr, kann der Betreiber die Grenze ändern.",
 			"To protect the data, there is a limit to what one person reads in an hour and deletes in a day. If your office needs more, the operator can change it.")
+	case f.Code == fault.InvalidRequest && f.Detail == nil:
+		return v.words.Say("Nicht lesbar", "Not readable"), v.words.Say(
+			"Was Ihr Browser gesendet hat, ließ sich nicht lesen. Es wurde nichts geändert.",
+			"What your browser sent could not be read. Nothing was changed.")
+	case f.Code == fault.PayloadTooLarge && f.Detail == nil:
+		return v.words.Say("Zu groß", "Too large"), v.words.Say(
+			"Das ist mehr, als sich auf einmal senden lässt. Es wurde nichts geändert.",
+			"This is more than can be sent at once. Nothing was changed.")
 	case f.Code == fault.IdempotencyPayloadMismatch:
 		return title, sentBefore.In(v.words.Language)
 	case f.Code == fault.InstancePending:
