@@ -140,8 +140,8 @@ func TestCompaniesAndTasks(t *testing.T) {
 	if employed < 40 {
 		t.Errorf("%d contacts work for a company", employed)
 	}
-	done, private := 0, 0
-	list := tasks(people, owners, 1_800_000_000_000_000)
+	done, private, hours := 0, 0, map[string]int{}
+	list := tasks(people, owners, 1_793_500_000_000_000)
 	for i := range list {
 		e := &list[i]
 		if wrong := task.Tasks.Prepare(nil, &e.Fields, nil); len(wrong) > 0 {
@@ -149,6 +149,12 @@ func TestCompaniesAndTasks(t *testing.T) {
 		}
 		if e.done {
 			done++
+		}
+		if e.DueAt != nil {
+			due := e.DueAt.Time().In(berlin)
+			if hours[due.Format("15:04")]++; due.Second() != 0 {
+				t.Errorf("%s is due at %s", e.Title, due)
+			}
 		}
 		if e.Visibility == record.Private {
 			if private++; *e.AssigneeID != people[e.contact].OwnerID {
@@ -158,5 +164,8 @@ func TestCompaniesAndTasks(t *testing.T) {
 	}
 	if len(list) < 80 || done < 20 || done > len(list)/2 || private == 0 {
 		t.Errorf("%d tasks, %d done, %d private", len(list), done, private)
+	}
+	if len(hours) != 3 || hours["09:00"] < 10 || hours["12:00"] < 10 || hours["17:00"] < 10 { // summer time ends among them
+		t.Errorf("tasks are due at %v", hours)
 	}
 }

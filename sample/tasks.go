@@ -33,6 +33,18 @@ var taskNotes = []string{
 	"Mandantschaft wartet auf Nachricht.",
 }
 
+// berlin is where the office is, and deadlines are the hours of its tasks.
+var (
+	berlin = func() *time.Location {
+		zone, err := time.LoadLocation("Europe/Berlin")
+		if err != nil {
+			panic(err) // the program brings the zones along
+		}
+		return zone
+	}()
+	deadlines = []int{9, 12, 17}
+)
+
 // errand is a task and its contact.
 type errand struct {
 	task.Fields
@@ -42,7 +54,7 @@ type errand struct {
 }
 
 // tasks invents tasks for the clients among people. One client in three has an
-// open or done task. Due dates are around now.
+// open or done task. Due dates are around now, at hours of the office.
 func tasks(people []contact.Fields, owners []string, now clock.Micros) []errand {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed1, seed1))}
 	var list []errand
@@ -65,7 +77,8 @@ func tasks(people []contact.Fields, owners []string, now clock.Micros) []errand 
 			if e.done {
 				days -= 40
 			}
-			due := now.Add(time.Duration(days) * 24 * time.Hour)
+			day := now.Time().In(berlin)
+			due := clock.FromTime(time.Date(day.Year(), day.Month(), day.Day()+days, deadlines[i%len(deadlines)], 0, 0, 0, berlin))
 			e.DueAt = &due
 		}
 		if d.percent(25) {
