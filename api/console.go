@@ -91,6 +91,7 @@ var Console = []ConsoleRow{
 
 	row("keys.list", read, bySelf|byOperator, atPeople, "", ask(settings.ListKeys)),
 	row("keys.get", read, bySelf|byOperator, atPeople, "", ask(settings.GetKey)),
+	row("keys.terms", read, bySelf, atWeb, "", ask(settings.GetKeyTerms)),
 	row("keys.create", administer, bySelf|byOperator, atPeople|fresh, "key.create", ask(settings.CreateKey)),
 	row("keys.update", administer, bySelf|byOperator, atPeople|fresh, "key.update", ask(settings.UpdateKey)),
 	row("keys.pause", administer, bySelf|byOperator, atPeople|always, "key.pause", ask(settings.PauseKey)),
@@ -99,7 +100,7 @@ var Console = []ConsoleRow{
 	row("keys.revoke", administer, bySelf|byOperator, atPeople|always, "key.revoke", ask(webhook.RevokeKey)),
 	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
 
-	row("requests.list", read, byAdmin|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
+	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
 	row("requests.versions", read, byAdmin|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListVersions)),
 	row("audit.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListAudit)),
 

@@ -22,6 +22,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/lookup"
 	records "kartei/record"
+	"kartei/requestlog"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -102,9 +103,10 @@ var (
 		"operator": "organizations.list organizations.create organizations.erase jobs.list jobs.retry",
 		"admin operator": "organizations.get organizations.set people.list people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list " +
-			"serviceAccounts.create serviceAccounts.set requests.list requests.versions audit.list",
+			"serviceAccounts.create serviceAccounts.set requests.versions audit.list",
 		"member operator": "names.resolve names.find",
-		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate bell.list bell.read " +
+		"self":            "keys.terms",
+		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend",
 	}
 	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
@@ -307,6 +309,16 @@ func TestConsoleAtHome(t *testing.T) {
 		if got := ask(t, o, api.Web, own, "keys.list", access.Page{}); json.Unmarshal(got.Body, &keys) != nil || len(keys.Data) != 1 || keys.Data[0].PrincipalID != member {
 			t.Errorf("keys of a member: %s", got.Body)
 		}
+		// And the calls of their own keys only.
+		foreigner, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: o.ID, Principal: admin, Environment: access.Test, Scopes: []string{"contacts:read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, want := range map[string]int{keys.Data[0].ID: 200, keys.Data[0].KidShort: 200, foreigner.ID: 404, admin: 404, "": 400} {
+			if got := ask(t, o, api.Web, own, "requests.list", requestlog.QueryInput{Key: key}); got.Status != want {
+				t.Errorf("calls of the key %q: %d %s", key, got.Status, got.Body)
+			}
+		}
 	})
 }
 
@@ -471,11 +483,12 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"keys.get":               one(key()),
 		"keys.create":            settings.NewKey{Organization: o.ID, Principal: c.Principal, Environment: access.Test, Name: name, Scopes: []string{"contacts:read"}},
 		"keys.update":            settings.KeyChange{ID: key(), Name: &name, Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
+		"keys.terms":             struct{}{},
 		"keys.pause":             one(key()),
 		"keys.resume":            one(key()),
 		"keys.revoke":            one(key()),
 		"keys.rotate":            one(key()),
-		"requests.list":          map[string]string{"organizationId": o.ID},
+		"requests.list":          map[string]string{"organizationId": o.SandboxID, "key": key()},
 		"requests.versions":      map[string]string{"organizationId": o.ID},
 		"audit.list":             settings.AuditInput{Organization: o.ID},
 		"bell.list":              person,

@@ -18,8 +18,19 @@ func FlushRequests[In any](ctx context.Context, c *app.Call, _ In) (struct{}, er
 	return struct{}{}, c.Services.Settings.Flush(ctx)
 }
 
-// ListRequests returns calls of the request log, the newest first.
+// ListRequests returns calls of the request log, the newest first. Callers who do not
+// administer the organization name one of their own keys and see its calls.
 func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
+	if !administers(c) {
+		if in.Key == "" {
+			return requestlog.QueryOutput{}, fault.BadRequest(fault.Field{Name: "key", Code: fault.Required})
+		}
+		k, err := keyByID(ctx, c, in.Key)
+		if err != nil {
+			return requestlog.QueryOutput{}, err
+		}
+		in.Organization, in.Key = k.OrganizationID, k.ID
+	}
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {
 		return requestlog.QueryOutput{}, err

@@ -28,6 +28,8 @@ func (o *Office) shown() map[string]string {
 		"10-document":  "/documents/" + o.First("documents"),
 		"11-profile":   "/settings/profile",
 		"12-missing":   "/contacts/con_01m7xt6sane2a9hpasvbmaayqz",
+		"13-keys":      "/settings/interfaces/keys",
+		"14-new-key":   "/settings/interfaces/keys/new",
 	}
 }
 
@@ -63,6 +65,16 @@ func (o *Office) states() map[string]func(tab *webtest.Tab) {
 			tab.Open(o.BaseURL + "/contacts")
 			tab.Click(`tbody tr:nth-child(2) input.pick`)
 			tab.Click(`tbody tr:nth-child(4) input.pick`)
+		},
+		"28-made-key": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + "/settings/interfaces/keys/new?name=Spiegel")
+			submit(tab)
+			tab.Says("Diesen Schlüssel sehen Sie nur jetzt.")
+		},
+		"29-key": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + "/settings/interfaces/keys")
+			tab.Click(`main ul.set a[href^="/settings/interfaces/keys/key_"]`)
+			tab.Says("Letzte Aufrufe")
 		},
 		"27-deletion": func(tab *webtest.Tab) {
 			tab.Open(o.BaseURL + contact)

@@ -149,6 +149,18 @@ func init() {
 		{"GET", "/settings/security/address", "factors.get", private, showAddress},
 		{"POST", "/settings/security/address", "account.changeEmail", private, changeAddress},
 
+		{"GET", "/settings/interfaces/keys", "keys.list names.resolve", private, showKeys},
+		{"GET", "/settings/interfaces/keys/new", "keys.terms", private, showNewKey},
+		{"POST", "/settings/interfaces/keys/new", "keys.create keys.terms", private, createKey},
+		{"GET", "/settings/interfaces/keys/{id}", "keys.get keys.terms requests.list names.resolve", private, showKey},
+		{"POST", "/settings/interfaces/keys/{id}", "keys.update keys.get keys.terms requests.list names.resolve", private, saveKey},
+		{"GET", "/settings/interfaces/keys/{id}/first", "requests.list", private, showFirstCall},
+		{"POST", "/settings/interfaces/keys/{id}/pause", "keys.pause", private, actOnKey("keys.pause", "keyPaused")},
+		{"POST", "/settings/interfaces/keys/{id}/resume", "keys.resume", private, actOnKey("keys.resume", "keyResumed")},
+		{"POST", "/settings/interfaces/keys/{id}/rotate", "keys.rotate", private, rotateKey},
+		{"GET", "/settings/interfaces/keys/{id}/revoke", "keys.get", private, askToRevoke},
+		{"POST", "/settings/interfaces/keys/{id}/revoke", "keys.revoke", private, actOnKey("keys.revoke", "keyRevoked")},
+
 		{"GET", "/search", "lookup.find lookup.recent", inside, showSearch},
 		{"GET", "/search/text/{id}", "documents.text", inside, showWords},
 		{"GET", "/help", "", inside, showHelp},

@@ -14,6 +14,7 @@ func settingsTabs(v *request, here string) []look.Tab {
 	for _, t := range []struct{ path, name string }{
 		{"/settings/profile", v.words.Say("Profil", "Profile")},
 		{"/settings/security", v.words.Say("Sicherheit", "Security")},
+		{keysPath, keysTitle(v)},
 	} {
 		if hasPage(t.path) {
 			tabs = append(tabs, look.Tab{Name: t.name, Href: look.Own(t.path), Here: t.path == here})
@@ -58,5 +59,9 @@ var doneTexts = map[string]fault.Text{
 	"passkeyGone": text("Passkey entfernt. Alle anderen Sitzungen sind beendet.", "Passkey removed. All other sessions have ended."),
 	"session":     text("Sitzung beendet.", "Session ended."),
 	"sessions":    text("Alle anderen Sitzungen sind beendet.", "All other sessions have ended."),
+	"key":         text("Schlüssel gespeichert.", "Key saved."),
+	"keyPaused":   text("Schlüssel pausiert. Aufrufe damit werden abgelehnt.", "Key paused. Calls with it are refused."),
+	"keyResumed":  text("Der Schlüssel gilt wieder.", "The key works again."),
+	"keyRevoked":  text("Schlüssel widerrufen.", "Key revoked."),
 	"address":     text("An beide Adressen ist ein Link unterwegs. Die neue gilt, wenn Sie beide geöffnet haben.", "A link is on its way to both addresses. The new one takes effect once you have opened both."),
 }

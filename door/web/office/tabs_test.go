@@ -14,6 +14,11 @@ func TestSettingsTabs(t *testing.T) {
 	elsewhere := map[string]string{
 		"/settings/security/password": "a link of the security page",
 		"/settings/security/address":  "a link of the profile",
+
+		"/settings/interfaces/keys/new":         "a link of the list of keys",
+		"/settings/interfaces/keys/{id}":        "a link of the list of keys",
+		"/settings/interfaces/keys/{id}/revoke": "a link of the page of a key",
+		"/settings/interfaces/keys/{id}/first":  "a part of the page of a new key, for its script",
 	}
 	tabs := settingsTabs(&request{words: say.Words{Language: "de"}}, "/settings/profile")
 	for _, p := range Pages {

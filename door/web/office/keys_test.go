@@ -1,0 +1,102 @@
+package office_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+const keysPath = "/settings/interfaces/keys"
+
+// keyPath is the page of a key.
+var keyPath = regexp.MustCompile(keysPath + `/key_[0-9a-z]+`)
+
+// secrets are the texts of whole keys.
+var secrets = regexp.MustCompile(`kart_(test|live)_[A-Za-z0-9]{16}_[A-Za-z0-9]+`)
+
+// TestKeysOnPages makes a key, changes it, pauses it, renews its secret and revokes it.
+func TestKeysOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		b.get(keysPath).want(200, `href="`+keysPath+`/new"`)
+		form := b.get(keysPath+"/new?env=test&scopes=contacts:read,tasks:write&name=Spiegel&days=90").want(200, `value="Spiegel"`)
+		refused := form.send(keysPath+"/new").want(422, "muss an IP-Adressen oder Netze gebunden sein", `value="Spiegel"`, `aria-invalid="true"`)
+		made := refused.send(keysPath+"/new", "here", "192.0.2.1").want(200, "nur jetzt", "/v1/me")
+		secret := secrets.FindString(made.Body)
+		if again := refused.send(keysPath+"/new", "here", "192.0.2.1").want(200); secret == "" || secrets.FindString(again.Body) != secret {
+			t.Errorf("the secret is %q, and that of the form sent again another one", secret)
+		}
+		if shown := b.get(keysPath); secrets.MatchString(shown.Body) {
+			t.Error("the list shows a secret")
+		}
+		list := b.get(keysPath).want(200, "Spiegel", "lesen: Kontakte", "schreiben: Aufgaben", "192.0.2.1/32", "aktiv")
+		path := keyPath.FindString(made.Body)
+		if !strings.Contains(list.Body, path) {
+			t.Errorf("the list has no link to %q", path)
+		}
+		one := b.get(path).want(200, "Noch keine", "Spiegel")
+		if strings.Contains(one.Body, secret) {
+			t.Error("the page of a key shows its secret")
+		}
+		one.send(path, "networks", "nirgends").want(422, `value="nirgends"`, `aria-invalid="true"`)
+		one.send(path, "name", "Abgleich", "days", "7").want(303)
+		b.get(path).want(200, "Abgleich", "192.0.2.1/32")
+
+		// Access is taken away without a recent sign-in, and given only with one.
+		o.Clock.Advance(access.SignInFresh + time.Minute)
+		b.get(path).send(path + "/pause").want(303)
+		b.get(path).want(200, "pausiert").send(path+"/rotate").want(403, "bestätigen")
+		b.get(path).send(path + "/resume").want(303)
+		b.get(path+"/revoke").want(200, "nicht zurücknehmen").send(path + "/revoke").want(303)
+		b.get(path).want(200, "widerrufen")
+		b.get(keysPath+"/new").send(keysPath+"/new").want(403, "bestätigen")
+	})
+}
+
+// TestOtherPeoplesKeys opens the key of a member as another one, and as an admin.
+func TestOtherPeoplesKeys(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b, admin, other := open(t, o, access.Member), open(t, o, access.Admin), open(t, o, access.Viewer)
+		made := b.get(keysPath + "/new?name=Meiner").send(keysPath + "/new").want(200)
+		path := keyPath.FindString(made.Body)
+		admin.get(keysPath).want(200, "Meiner")
+		admin.get(path).want(200, "Gehört")
+		if got := other.get(keysPath).want(200); strings.Contains(got.Body, "Meiner") {
+			t.Error("a key is in the list of somebody else")
+		}
+		for _, of := range []string{"", "/revoke", "/first?since=2026-01-01T00:00:00Z"} {
+			other.get(path + of).want(404)
+		}
+		token := other.get(keysPath + "/new").fields(keysPath + "/new")
+		for _, act := range []string{"", "/pause", "/resume", "/rotate", "/revoke"} {
+			token.Set("name", "Deiner")
+			other.do("POST", path+act, token).want(404)
+		}
+		b.get(path).want(200, "Meiner", "aktiv")
+		// A viewer has keys that read, and no others.
+		other.get(keysPath + "/new?may=write").send(keysPath + "/new").want(200)
+		if got := other.get(keysPath).want(200); strings.Contains(got.Body, "schreiben:") {
+			t.Error("a viewer has made a key that writes")
+		}
+	})
+}
+
+// TestKeyForm refuses a choice for single parts that the form would ignore.
+func TestKeyForm(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	form := open(t, o, access.Member).get(keysPath + "/new").want(200)
+	form.send(keysPath+"/new", "may.tasks", "read").want(422, "Eigene Auswahl")
+	form.send(keysPath+"/new", "may", "own", "may.tasks", "read").want(200, "nur jetzt")
+	form.send(keysPath+"/new", "may", "own").want(422)
+	form.send(keysPath+"/new", "environment", "staging").want(422)
+	form.send(keysPath+"/new", "days", "9999").want(422)
+	form.send(keysPath+"/new", "version", "1999-01-01").want(422)
+}

@@ -1,0 +1,60 @@
+package journey
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// D1: a developer makes a key, copies it, and sees its first call arrive. The form is
+// filled in by the link of a guide.
+func TestFirstCall(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		o := Open(t, database)
+		for _, v := range ways {
+			tab := o.SignedIn(o.Jonas(), v)
+			tab.Open(o.BaseURL + "/settings/interfaces/keys")
+			tab.Click(`a[href="/settings/interfaces/keys/new"]`)
+			tab.Says("Neuer API-Schlüssel")
+			tab.Open(o.BaseURL + "/settings/interfaces/keys/new?env=test&scopes=contacts:read&name=Spiegel")
+			submit(tab)
+			tab.Says("Diesen Schlüssel sehen Sie nur jetzt.")
+			key := webtest.Eval[string](tab, `document.querySelector("main .copyable code").textContent`)
+			if got := call(t, o.BaseURL+"/v1/contacts", key); got != http.StatusOK {
+				t.Errorf("a call that the key allows: %d", got)
+			}
+			if !v.NoScript {
+				tab.Until(`document.querySelector("#first-call li")`)
+				tab.Says("contacts.list")
+			}
+			if got := call(t, o.BaseURL+"/v1/tasks", key); got != http.StatusForbidden {
+				t.Errorf("a call beyond the rights of the key: %d", got)
+			}
+			tab.Click(`main .acts a.primary`)
+			tab.Says("contacts.list")
+			tab.Says("403")
+			if body := webtest.Eval[string](tab, `document.body.textContent`); len(key) < 40 || strings.Contains(body, key[20:]) {
+				t.Error("the page of the key shows its secret")
+			}
+		}
+	})
+}
+
+// call calls the API with a key, and returns the status.
+func call(t *testing.T, url, key string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	answer, err := visiting.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
