@@ -38,7 +38,7 @@ func showBook(f *family) func(*request) view {
 			return v.failed(err)
 		}
 		list.underway = files.Data
-		return v.ok(f.many.In(v.words.Language), f.name, listView(v, list))
+		return v.ok(f.many.In(v.words.Language), f.name, documentsView(v, list))
 	}
 }
 

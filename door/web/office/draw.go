@@ -212,7 +212,7 @@ func capital(s string) string {
 
 // tagsField returns the field in which tags are typed.
 func (f *family) tagsField(v *request, m look.Field) look.Combo {
-	m.Hint, m.Placeholder = "", v.words.Say("Schlagwort …", "Tag …")
+	m.Placeholder = v.words.Say("Schlagwort …", "Tag …")
 	return look.Combo{Field: m, Source: "/choices/tags?family=" + f.name + "&list=f-" + m.Name + "-list", Offers: true}
 }
 
@@ -399,23 +399,14 @@ func (f recordForm) wrongs(v *request) []look.Wrong {
 	return list
 }
 
-// columns are the heads of the table of a list.
+// columns are the heads of the table of tasks or documents.
 func (l recordList) columns(v *request) []look.Column {
 	say := v.words.Say
-	columns := []look.Column{{Name: "Name", Class: "main"}}
-	switch l.family {
-	case &tasks:
-		return []look.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, {Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Zuständig", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
-	case &documents:
-		return []look.Column{{Name: "Name", Class: "main"}, {Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Größe", "Size"), Class: "num"}, {Name: say("Geändert", "Changed"), Class: "when"}}
+	about := look.Column{Name: aboutLabel(v), Class: "wide"}
+	if l.family == &tasks {
+		return []look.Column{{Name: say("Aufgabe", "Task"), Class: "main"}, about, {Name: say("Zuständig", "Assignee"), Class: "wide"}, {Name: say("Fällig", "Due"), Class: "when"}}
 	}
-	if l.family == &contacts {
-		columns = append(columns, look.Column{Name: say("Firma", "Company"), Class: "wide"})
-	}
-	return append(columns,
-		look.Column{Name: say("Telefon", "Phone")},
-		look.Column{Name: say("Ort", "City"), Class: "wide"},
-		look.Column{Name: say("Geändert", "Changed"), Class: "when"})
+	return []look.Column{{Name: "Name", Class: "main"}, about, {Name: say("Größe", "Size"), Class: "num"}, {Name: say("Geändert", "Changed"), Class: "when"}}
 }
 
 // pages are the neighbouring pages of a list.

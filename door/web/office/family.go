@@ -57,8 +57,6 @@ type field struct {
 	kind  fieldKind
 	label fault.Text
 	hint  fault.Text
-	// max is the longest text, in characters.
-	max int
 	// options are the values of a choice. The empty value is not among them.
 	options []option
 	// to is the family that a reference names, or people.
@@ -86,8 +84,8 @@ func text(de, en string) fault.Text { return fault.Text{DE: de, EN: en} }
 
 // sharing are the members that all families have in common.
 var sharing = []field{
-	{name: "tags", part: text("Verwaltung", "Management"), kind: tagsField, label: text("Schlagworte", "Tags"), hint: text("Eines je Zeile", "One on each line"), max: 50},
-	{name: "externalId", kind: textField, label: text("Externe Kennung", "External ID"), max: 200},
+	{name: "tags", part: text("Verwaltung", "Management"), kind: tagsField, label: text("Schlagworte", "Tags")},
+	{name: "externalId", kind: textField, label: text("Externe Kennung", "External ID")},
 	{name: "ownerId", kind: reference, to: "people", label: text("Eigentümer", "Owner"), required: true, restricted: true},
 	{name: "visibility", kind: choice, label: text("Sichtbar für", "Visible to"), required: true, restricted: true, options: []option{
 		{"organization", text("alle im Büro", "everyone in the office")},
@@ -97,10 +95,10 @@ var sharing = []field{
 
 // address are the members of a postal address.
 var address = []field{
-	{name: "address.street", part: text("Anschrift", "Address"), kind: textField, label: text("Straße", "Street"), max: 200},
-	{name: "address.postalCode", kind: textField, label: text("PLZ", "Postal code"), max: 20},
-	{name: "address.city", kind: textField, label: text("Ort", "City"), max: 200},
-	{name: "address.region", kind: textField, label: text("Region", "Region"), max: 200},
+	{name: "address.street", part: text("Anschrift", "Address"), kind: textField, label: text("Straße", "Street")},
+	{name: "address.postalCode", kind: textField, label: text("PLZ", "Postal code")},
+	{name: "address.city", kind: textField, label: text("Ort", "City")},
+	{name: "address.region", kind: textField, label: text("Region", "Region")},
 	{name: "address.country", kind: countryField, label: text("Land", "Country")},
 }
 
@@ -108,21 +106,21 @@ var contacts = family{
 	name: "contacts", object: "contact", read: "contacts:read", write: "contacts:write",
 	one: text("Kontakt", "Contact"), another: text("Neuer Kontakt", "New contact"), many: text("Kontakte", "Contacts"), icon: "users", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
-		{name: "lastName", part: text("Person", "Person"), hidden: true, kind: textField, label: text("Nachname", "Last name"), max: 200},
-		{name: "firstName", hidden: true, kind: textField, label: text("Vorname", "First name"), max: 200},
-		{name: "title", hidden: true, kind: textField, label: text("Titel", "Title"), max: 200},
+		{name: "lastName", part: text("Person", "Person"), hidden: true, kind: textField, label: text("Nachname", "Last name")},
+		{name: "firstName", hidden: true, kind: textField, label: text("Vorname", "First name")},
+		{name: "title", hidden: true, kind: textField, label: text("Titel", "Title")},
 		{name: "salutation", hidden: true, kind: choice, label: text("Anrede", "Salutation"), options: []option{
 			{"ms", text("Frau", "Ms")}, {"mr", text("Herr", "Mr")}, {"mx", text("ohne Anrede", "Mx")},
 		}},
-		{name: "mobile", part: text("Erreichbarkeit", "Contact details"), kind: phoneField, label: text("Mobil", "Mobile"), max: 50},
-		{name: "phone", kind: phoneField, label: text("Telefon", "Phone"), max: 50},
-		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},
+		{name: "mobile", part: text("Erreichbarkeit", "Contact details"), kind: phoneField, label: text("Mobil", "Mobile")},
+		{name: "phone", kind: phoneField, label: text("Telefon", "Phone")},
+		{name: "email", kind: emailField, label: text("E-Mail", "Email")},
 		{name: "companyId", part: text("Beruf", "Work"), kind: reference, to: "companies", label: text("Firma", "Company")},
-		{name: "jobTitle", kind: textField, label: text("Funktion", "Job title"), max: 200},
+		{name: "jobTitle", kind: textField, label: text("Funktion", "Job title")},
 	}, address, []field{
 		{name: "birthday", part: text("Weiteres", "More"), kind: dayField, label: text("Geburtstag", "Birthday")},
-		{name: "language", kind: languageField, label: text("Sprache", "Language"), hint: text("Zum Beispiel Deutsch oder en-GB", "For example German or en-GB"), max: 35},
-		{name: "note", kind: longField, label: text("Notiz", "Note"), max: 10000},
+		{name: "language", kind: languageField, label: text("Sprache", "Language"), hint: text("Zum Beispiel Deutsch oder en-GB", "For example German or en-GB")},
+		{name: "note", kind: longField, label: text("Notiz", "Note")},
 	}, sharing),
 	heading: func(v values) string { return joined(" ", v["title"], first(v["displayName"], v["email"])) },
 	beneath: func(v values) []string { return present(v["jobTitle"]) },
@@ -132,15 +130,15 @@ var companies = family{
 	name: "companies", object: "company", read: "companies:read", write: "companies:write",
 	one: text("Firma", "Company"), another: text("Neue Firma", "New company"), many: text("Firmen", "Companies"), icon: "building-2", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
-		{name: "name", part: text("Firma", "Company"), hidden: true, kind: textField, label: text("Name", "Name"), max: 200, required: true},
-		{name: "legalForm", kind: textField, label: text("Rechtsform", "Legal form"), max: 200},
-		{name: "phone", part: text("Erreichbarkeit", "Contact details"), kind: phoneField, label: text("Telefon", "Phone"), max: 50},
-		{name: "email", kind: emailField, label: text("E-Mail", "Email"), max: 254},
-		{name: "website", kind: linkField, label: text("Website", "Website"), max: 2048},
+		{name: "name", part: text("Firma", "Company"), hidden: true, kind: textField, label: text("Name", "Name"), required: true},
+		{name: "legalForm", kind: textField, label: text("Rechtsform", "Legal form")},
+		{name: "phone", part: text("Erreichbarkeit", "Contact details"), kind: phoneField, label: text("Telefon", "Phone")},
+		{name: "email", kind: emailField, label: text("E-Mail", "Email")},
+		{name: "website", kind: linkField, label: text("Website", "Website")},
 	}, address, []field{
-		{name: "vatId", part: text("Weiteres", "More"), kind: textField, label: text("USt-IdNr.", "VAT ID"), max: 200},
-		{name: "registerNumber", kind: textField, label: text("Registernummer", "Register number"), max: 200},
-		{name: "note", kind: longField, label: text("Notiz", "Note"), max: 10000},
+		{name: "vatId", part: text("Weiteres", "More"), kind: textField, label: text("USt-IdNr.", "VAT ID")},
+		{name: "registerNumber", kind: textField, label: text("Registernummer", "Register number")},
+		{name: "note", kind: longField, label: text("Notiz", "Note")},
 	}, sharing),
 	heading: func(v values) string { return v["name"] },
 	beneath: func(v values) []string { return present(v["legalForm"], v["address.city"]) },
@@ -150,7 +148,7 @@ var tasks = family{
 	name: "tasks", object: "task", read: "tasks:read", write: "tasks:write",
 	one: text("Aufgabe", "Task"), another: text("Neue Aufgabe", "New task"), many: text("Aufgaben", "Tasks"), icon: "square-check-big", sorts: byDue, mine: "assigneeId",
 	fields: concat([]field{
-		{name: "title", hidden: true, kind: textField, label: text("Aufgabe", "Task"), max: 200, required: true},
+		{name: "title", hidden: true, kind: textField, label: text("Aufgabe", "Task"), required: true},
 		{name: "status", hidden: true, unasked: true, kind: choice, label: text("Stand", "Status"), required: true, options: []option{
 			{"open", text("offen", "open")}, {"completed", text("erledigt", "done")},
 		}},
@@ -162,7 +160,7 @@ var tasks = family{
 		{name: "contactId", kind: reference, to: "contacts", label: text("Kontakt", "Contact")},
 		{name: "companyId", kind: reference, to: "companies", label: text("Firma", "Company")},
 		{name: "documentId", kind: reference, to: "documents", label: text("Dokument", "Document")},
-		{name: "description", kind: longField, label: text("Beschreibung", "Description"), max: 10000},
+		{name: "description", kind: longField, label: text("Beschreibung", "Description")},
 	}, sharing),
 	heading: func(v values) string { return v["title"] },
 	beneath: func(values) []string { return nil },
@@ -172,7 +170,7 @@ var documents = family{
 	name: "documents", object: "document", read: "documents:read", write: "documents:write",
 	one: text("Dokument", "Document"), another: text("Neues Dokument", "New document"), many: text("Dokumente", "Documents"), icon: "file-text", sorts: byName, mine: "ownerId",
 	fields: concat([]field{
-		{name: "name", kind: textField, label: text("Name", "Name"), max: 200, required: true},
+		{name: "name", kind: textField, label: text("Name", "Name"), required: true},
 		{name: "contactId", kind: reference, to: "contacts", label: text("Kontakt", "Contact")},
 		{name: "companyId", kind: reference, to: "companies", label: text("Firma", "Company")},
 		{name: "taskId", kind: reference, to: "tasks", label: text("Aufgabe", "Task")},
