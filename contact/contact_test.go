@@ -112,7 +112,7 @@ func TestRules(t *testing.T) {
 			{`{"lastName":"A","salutation":"sir"}`, "salutation NOT_IN_ENUM"},
 			{`{"lastName":"A","tags":["a","` + long + `"]}`, "tags[1] TOO_LONG"},
 			{`{"lastName":"A","visibility":null}`, "visibility INVALID_TYPE"},
-			{`{"lastName":"A","nickname":"x"}`, "nickname UNKNOWN_FIELD"},
+			{`{"lastName":"A","noSuchField":"x"}`, "noSuchField UNKNOWN_FIELD"},
 			{`{"lastName":"A","displayName":"x"}`, "displayName READ_ONLY"},
 			{`{"lastName":"A","revision":3}`, "revision READ_ONLY"},
 			{`{"lastName":"A","externalId":"taken"}`, "externalId DUPLICATE"},

@@ -20,12 +20,12 @@ import (
 // more, and finds contacts by it.
 type laterFields struct {
 	contacts.Fields
-	Nickname *string `json:"nickname"`
+	Added *string `json:"addedLater"`
 }
 
 func (f *laterFields) Words() *search.Document {
 	d := f.Fields.Words()
-	d.AddAll(search.Name, f.Nickname)
+	d.AddAll(search.Name, f.Added)
 	return d
 }
 
@@ -72,18 +72,18 @@ func TestTwoReleases(t *testing.T) {
 			}
 		}
 
-		name, nickname := "Berg", "Bergi"
+		name, added := "Berg", "Bergi"
 		made := later(func(ctx context.Context, call *app.Call) (appender, error) {
-			return laterContacts.Create(ctx, call, &laterFields{Fields: contacts.Fields{LastName: &name}, Nickname: &nickname})
+			return laterContacts.Create(ctx, call, &laterFields{Fields: contacts.Fields{LastName: &name}, Added: &added})
 		})
 		id := made["id"].(string)
 		found("Bergi", 1)
 		for _, patch := range []string{`{"birthday":"2001-02-03"}`, `{"birthday":"2002-03-04"}`} {
 			shown := c.Do("PATCH", "/contacts/"+id, patch, "If-Match", "*").Want(200).JSON()
-			if _, has := shown["nickname"]; has {
+			if _, has := shown["addedLater"]; has {
 				t.Errorf("this release shows %v", shown)
 			}
-			if got := read(id); got["nickname"] != nickname || got["birthday"] != shown["birthday"] || got["revision"] != shown["revision"] || len(got) != len(shown)+1 {
+			if got := read(id); got["addedLater"] != added || got["birthday"] != shown["birthday"] || got["revision"] != shown["revision"] || len(got) != len(shown)+1 {
 				t.Errorf("the release to come shows\n%v, this one\n%v", got, shown)
 			}
 		}
@@ -91,7 +91,7 @@ func TestTwoReleases(t *testing.T) {
 		if got := change(id, `{}`); got["revision"] != 3.0 {
 			t.Errorf("a change of nothing made %v", got)
 		}
-		if got := change(id, `{"nickname":"Bergl"}`); got["nickname"] != "Bergl" || got["birthday"] != "2002-03-04" {
+		if got := change(id, `{"addedLater":"Bergl"}`); got["addedLater"] != "Bergl" || got["birthday"] != "2002-03-04" {
 			t.Errorf("changed to %v", got)
 		}
 		found("Bergl", 1)
@@ -100,12 +100,12 @@ func TestTwoReleases(t *testing.T) {
 		// A contact of this release gets the new member and its words with its
 		// next change.
 		id = c.Do("POST", "/contacts", `{"lastName":"Thal"}`).Want(201).Text("id")
-		if got, has := read(id)["nickname"]; got != nil || !has {
-			t.Errorf("the release to come shows the nickname %v", got)
+		if got, has := read(id)["addedLater"]; got != nil || !has {
+			t.Errorf("the release to come shows the added member %v", got)
 		}
-		change(id, `{"nickname":"Thali"}`)
+		change(id, `{"addedLater":"Thali"}`)
 		c.Do("PATCH", "/contacts/"+id, `{"note":"neu"}`, "If-Match", "*").Want(200)
-		if got := read(id); got["nickname"] != "Thali" || got["note"] != "neu" {
+		if got := read(id); got["addedLater"] != "Thali" || got["note"] != "neu" {
 			t.Errorf("the release to come shows %v", got)
 		}
 		found("Thali", 0) // until the later release changes the contact

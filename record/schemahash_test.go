@@ -210,11 +210,11 @@ func TestOlderRow(t *testing.T) {
 func TestNewerRow(t *testing.T) {
 	eachKept(t, func(t *testing.T, k *kept) {
 		content, shape := k.row()
-		content["nickname"] = "Bergi \"B\""
-		content["badge"] = map[string]any{"number": 12.0, "companyId": "x"}
+		content["addedLater"] = "Bergi \"B\""
+		content["alsoLater"] = map[string]any{"number": 12.0, "companyId": "x"}
 		address, has := content["address"].(map[string]any)
 		if has {
-			address["floor"] = "4"
+			address["addedLater"] = "4"
 		}
 		const newer = 7
 		k.written(content, newer)
@@ -241,35 +241,35 @@ func TestNewerRow(t *testing.T) {
 				t.Errorf("%s is kept as %v and shown as %v", name, now[name], value)
 			}
 		}
-		if fmt.Sprint(now["nickname"], now["badge"]) != fmt.Sprint(content["nickname"], content["badge"]) || len(now) != len(content) {
+		if fmt.Sprint(now["addedLater"], now["alsoLater"]) != fmt.Sprint(content["addedLater"], content["alsoLater"]) || len(now) != len(content) {
 			t.Errorf("kept %v", now)
 		}
 		if k.found("neu") != 1 {
 			t.Error("the changed record is not found")
 		}
 		if has {
-			if kept := now["address"].(map[string]any); kept["floor"] != "4" || kept["city"] != "Köln" {
+			if kept := now["address"].(map[string]any); kept["addedLater"] != "4" || kept["city"] != "Köln" {
 				t.Errorf("address %v", kept)
 			}
 			k.patch(`{"address":null}`, 4)
-			if now, _ := k.row(); now["address"] != nil || now["nickname"] == nil {
+			if now, _ := k.row(); now["address"] != nil || now["addedLater"] == nil {
 				t.Errorf("address is cleared: kept %v", now)
 			}
 		}
 
 		// This is an address with one member that only the newer release knows.
 		if has {
-			content["address"] = map[string]any{"floor": "4"}
+			content["address"] = map[string]any{"addedLater": "4"}
 			k.written(content, newer)
 			k.made["address"] = nil
 			revision := with(k.Do("GET", k.path(), nil).Want(200).JSON(), nil)["revision"].(float64)
 			k.patch(`{}`, int(revision))
 			k.patch(`{"note":"Pfeffer"}`, int(revision)+1)
-			if now, _ := k.row(); fmt.Sprint(now["address"]) != "map[floor:4]" {
+			if now, _ := k.row(); fmt.Sprint(now["address"]) != "map[addedLater:4]" {
 				t.Errorf("address %v", now["address"])
 			}
 			k.patch(`{"address":{"city":"Bonn"}}`, int(revision)+2)
-			if now, _ := k.row(); now["address"].(map[string]any)["floor"] != "4" {
+			if now, _ := k.row(); now["address"].(map[string]any)["addedLater"] != "4" {
 				t.Errorf("address %v", now["address"])
 			}
 		}
@@ -295,12 +295,12 @@ func TestNewerRowWithHiddenReference(t *testing.T) {
 		made := owner.Do("POST", "/contacts", body).Want(201)
 		k := &kept{Client: other, family: "contacts", object: "contact", id: made.Text("id")}
 		content, _ := k.row()
-		content["nickname"] = "Bergi"
+		content["addedLater"] = "Bergi"
 		k.written(content, 7)
 		if changed := k.patch(`{"note":"neu"}`, 2); changed["companyId"] != nil {
 			t.Errorf("the other sees %v", changed["companyId"])
 		}
-		if now, _ := k.row(); now["companyId"] != company || now["nickname"] != "Bergi" || now["note"] != "neu" {
+		if now, _ := k.row(); now["companyId"] != company || now["addedLater"] != "Bergi" || now["note"] != "neu" {
 			t.Errorf("kept %v", now)
 		}
 		if got := owner.Do("GET", k.path(), nil).Want(200).Text("companyId"); got != company {

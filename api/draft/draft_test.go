@@ -119,9 +119,9 @@ func TestWords(t *testing.T) {
 func TestMissingWordsSayWhere(t *testing.T) {
 	d := newDrafter("2026-11-01")
 	d.say("contacts.get.summary")
-	d.say("contact.Fields.nickname")
+	d.say("contact.Fields.noSuchField")
 	d.say("news.list.summary")
-	want := "add contact.Fields.nickname in api/words/contact.go, news.list.summary in api/words/parts.go"
+	want := "add contact.Fields.noSuchField in api/words/contact.go, news.list.summary in api/words/parts.go"
 	if err := d.missing(); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}

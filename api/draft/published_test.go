@@ -86,7 +86,7 @@ func TestTakenBack(t *testing.T) {
 		{"components/schemas/CompanyCreate", func(o object) { o["required"] = []any{"name", "email"} }, "sent CompanyCreate: required has gained email"},
 		{"components/schemas/CompanyCreate", func(o object) { delete(o, "required") }, ""},
 		{"components/schemas/ContactCreate/properties", func(o object) { delete(o, "mobile") }, "sent ContactCreate: members has lost mobile"},
-		{"components/schemas/ContactCreate/properties", func(o object) { o["nickname"] = object{"type": "string", "maxLength": 5.0} }, ""},
+		{"components/schemas/ContactCreate/properties", func(o object) { o["addedLater"] = object{"type": "string", "maxLength": 5.0} }, ""},
 		{"components/schemas/ContactCreate/properties/address", func(o object) { o["anyOf"] = o["anyOf"].([]any)[:1] }, "sent ContactCreate.address: oneOf has lost null"},
 		{"components/schemas/Operation/properties/error", func(o object) { o["x-kartei-codes"] = []any{"INTERNAL"} }, "answered Operation.error: codes has lost UPLOAD_CHECKSUM_MISMATCH UPLOAD_INCOMPLETE UPLOAD_REJECTED UPSTREAM VALIDATION_FAILED"},
 		{"components/parameters/Limit/schema", func(o object) { o["maximum"] = 50 }, "sent GET /contacts query:limit: maximum was 100 and is 50"},
@@ -94,7 +94,7 @@ func TestTakenBack(t *testing.T) {
 		{"components/parameters/IdempotencyKeyRequired", func(o object) { o["required"] = false }, ""},
 		// Answers.
 		{"components/schemas/Contact/properties", func(o object) { delete(o, "note") }, "answered Contact.note is gone"},
-		{"components/schemas/Contact/properties", func(o object) { o["nickname"] = object{"type": []any{"string", "null"}} }, ""},
+		{"components/schemas/Contact/properties", func(o object) { o["addedLater"] = object{"type": []any{"string", "null"}} }, ""},
 		{"components/schemas/Contact", func(o object) { o["required"] = o["required"].([]any)[1:] }, "answered Contact: required has lost object"},
 		{"components/schemas/Contact/properties/createdAt", func(o object) { o["type"] = []any{"string", "null"} }, "answered Contact.createdAt: type has gained null"},
 		{"components/schemas/Contact/properties/createdAt", func(o object) { delete(o, "format") }, "answered Contact.createdAt: format has lost date-time"},
