@@ -1,6 +1,8 @@
 package office_test
 
 import (
+	"maps"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -13,66 +15,174 @@ import (
 )
 
 // TestEditorsLoseNothing has two people edit a contact through the pages, in any
-// order, with forms of any age. A model says what is stored. A typed value is stored,
-// or shown with the value of the other one. It is never lost, and never written over
-// a value that was not seen.
+// order, with forms of any age, and take changes back. A model says what is stored. A
+// typed value is stored, or shown with the value of the other one until a person
+// decides. It is never lost, and never written over a value that was not seen.
 func TestEditorsLoseNothing(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
 	ida := open(t, o, access.Member)
 	jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
-	editors := []*browser{ida, jan}
-	members := []string{"mobile", "jobTitle", "address.city"}
+	happened := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		o.Clock.Advance(time.Minute) // as many changes as people make
 		path := ida.get("/contacts/new").send("/contacts/new", "lastName", "Streit").want(303).Location
-		stored, open := map[string]string{}, []*page{ida.get(path + "/edit"), jan.get(path + "/edit")}
-		for range rapid.IntRange(1, 6).Draw(t, "changes") {
+		e := editors{T: t, path: path, people: []*browser{ida, jan}, stored: map[string]string{}, happened: happened}
+		e.forms, e.undo = []*page{ida.get(path + "/edit"), jan.get(path + "/edit")}, make([]takeBack, 2)
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
 			who := rapid.IntRange(0, 1).Draw(t, "who")
-			form := open[who]
-			typed := map[string]string{}
-			var set []string
-			for _, m := range rapid.SliceOfNDistinct(rapid.SampledFrom(members), 1, 3, rapid.ID[string]).Draw(t, "members") {
-				typed[m] = rapid.SampledFrom([]string{"", "eins", "zwei", "drei"}).Draw(t, m)
-				set = append(set, m, typed[m])
+			if e.undo[who].note != nil && rapid.Bool().Draw(t, "undo") {
+				e.takeBack(who)
+			} else {
+				e.edit(who, e.forms[who], true)
 			}
-			seen := form.fields(path)
-			answer := form.send(path, set...)
-			for answer.Status == 409 {
-				conflicts := 0
-				for _, m := range members {
-					is, mine, was := stored[m], typedOr(typed, seen, m), seen.Get("was."+m)
-					if mine == was || mine == is || is == was {
-						if strings.Contains(answer.Body, `name="pick.`+m+`"`) {
-							t.Fatalf("%s: %q, %q, %q is a conflict", m, was, is, mine)
-						}
-						continue
-					}
-					conflicts++
-					if got := answer.fields(path); got.Get("was."+m) != is || got.Get("mine."+m) != mine {
-						t.Fatalf("%s: the decision shows %q and %q of %q and %q", m, got.Get("was."+m), got.Get("mine."+m), is, mine)
-					}
-				}
-				if conflicts == 0 {
-					t.Fatalf("nothing is in conflict\n%s", answer.main())
-				}
-				answer = answer.send(path) // one's own values are chosen
-			}
-			answer.want(303)
-			for _, m := range members {
-				if mine := typedOr(typed, seen, m); mine != seen.Get("was."+m) {
-					stored[m] = mine
+			e.forms[who] = e.people[who].get(path + "/edit")
+			fields := e.forms[who].fields(path)
+			for _, m := range e.members() {
+				if fields.Get(m) != e.stored[m] {
+					t.Fatalf("%s is %q, want %q", m, fields.Get(m), e.stored[m])
 				}
 			}
-			now := editors[who].get(path + "/edit")
-			fields := now.fields(path)
-			for _, m := range members {
-				if fields.Get(m) != stored[m] {
-					t.Fatalf("%s is %q, want %q", m, fields.Get(m), stored[m])
-				}
-			}
-			open[who] = now
 		}
 	})
+	for _, what := range []string{"theirs", "mine", "other", "changed while one decided", "undone", "not undone"} {
+		if happened[what] == 0 && !t.Failed() {
+			t.Errorf("never happened: %s", what)
+		}
+	}
+}
+
+// editors are two people who edit a contact.
+type editors struct {
+	*rapid.T
+	path   string
+	people []*browser
+	// forms are their open forms. undo are their last changes, which they can take back.
+	forms []*page
+	undo  []takeBack
+	// stored is the model of the contact.
+	stored   map[string]string
+	happened map[string]int
+}
+
+// takeBack is a change that can be taken back: its note, and the values of the members
+// that it changed, before and after.
+type takeBack struct {
+	note          *page
+	before, after map[string]string
+}
+
+func (e *editors) members() []string { return []string{"mobile", "jobTitle", "address.city"} }
+
+// value draws what somebody types.
+func (e *editors) value(name string) string {
+	return rapid.SampledFrom([]string{"", "eins", "zwei", "drei"}).Draw(e.T, name)
+}
+
+// edit sends a form with some members typed, and decides until it is stored. The other
+// one may change the contact while somebody decides.
+func (e *editors) edit(who int, form *page, disturbed bool) {
+	sent := form.fields(e.path)
+	typed := map[string]string{}
+	for _, m := range rapid.SliceOfNDistinct(rapid.SampledFrom(e.members()), 1, 3, rapid.ID[string]).Draw(e.T, "members") {
+		typed[m] = e.value(m)
+		sent.Set(m, typed[m])
+	}
+	answer := e.send(who, sent)
+	for answer.Status == 409 {
+		typed, sent = e.decide(answer, sent, typed)
+		if disturbed && rapid.Bool().Draw(e.T, "disturbed") {
+			e.edit(1-who, e.people[1-who].get(e.path+"/edit"), false)
+			e.happened["changed while one decided"]++
+		}
+		answer = e.send(who, sent)
+	}
+	set := map[string]string{}
+	for _, m := range e.members() {
+		if mine := typedOr(typed, sent, m); mine != sent.Get("was."+m) {
+			set[m] = mine
+		}
+	}
+	e.store(who, answer, set)
+}
+
+// send sends a form as a script does, so that the answer offers to take a change back.
+func (e *editors) send(who int, form url.Values) *page {
+	return e.people[who].do("POST", e.path, form, "HX-Request", "true")
+}
+
+// store changes the model, and keeps the note of the change.
+func (e *editors) store(who int, answer *page, set map[string]string) {
+	answer.want(200)
+	e.undo[who] = takeBack{}
+	done := takeBack{answer, map[string]string{}, map[string]string{}}
+	for m, value := range set {
+		if e.stored[m] != value {
+			done.before[m], done.after[m] = e.stored[m], value
+		}
+	}
+	maps.Copy(e.stored, set)
+	if offered := strings.Contains(answer.Body, `name="undo"`); offered != (len(done.after) > 0) {
+		e.Fatalf("%v changed, and it is offered to take it back: %t\n%s", done.after, offered, answer.main())
+	} else if offered {
+		e.undo[who] = done
+	}
+}
+
+// decide checks that each conflict is shown, with both values, and nothing else. It
+// returns a decision: what is typed now, and its form.
+func (e *editors) decide(answer *page, sent url.Values, typed map[string]string) (map[string]string, url.Values) {
+	form, decided, conflicts := answer.fields(e.path), map[string]string{}, 0
+	for _, m := range e.members() {
+		is, mine, was := e.stored[m], typedOr(typed, sent, m), sent.Get("was."+m)
+		if mine == was || mine == is || is == was {
+			if strings.Contains(answer.Body, `name="pick.`+m+`"`) {
+				e.Fatalf("%s: %q, %q, %q is a conflict", m, was, is, mine)
+			}
+			want := is
+			if mine != was {
+				want = mine
+			}
+			if got := form.Get(m); got != want || form.Get("was."+m) != is {
+				e.Fatalf("%s: a decision about others has %q of %q, %q, %q", m, got, was, is, mine)
+			}
+			continue
+		}
+		conflicts++
+		if form.Get("was."+m) != is || form.Get("mine."+m) != mine || !strings.Contains(answer.Body, `name="pick.`+m+`"`) {
+			e.Fatalf("%s: the decision shows %q and %q of %q and %q", m, form.Get("was."+m), form.Get("mine."+m), is, mine)
+		}
+		pick := rapid.SampledFrom([]string{"theirs", "mine", "other"}).Draw(e.T, "pick")
+		e.happened[pick]++
+		form.Set("pick."+m, pick)
+		decided[m] = map[string]string{"theirs": is, "mine": mine}[pick]
+		if other := e.value("other " + m); pick == "other" {
+			decided[m] = other
+			form.Set(m, other)
+		} else {
+			form.Set(m, "verworfen") // the field of another value, which was not chosen
+		}
+	}
+	if conflicts == 0 {
+		e.Fatalf("nothing is in conflict\n%s", answer.main())
+	}
+	return decided, form
+}
+
+// takeBack takes the last change of somebody back. If one of its members has changed
+// again, nothing of it is taken back, and the answer says so.
+func (e *editors) takeBack(who int) {
+	u := e.undo[who]
+	answer := u.note.undo()
+	for m, after := range u.after {
+		if is := e.stored[m]; is != after && is != u.before[m] {
+			answer.want(200, "Nicht zurückgenommen. Inzwischen noch einmal geändert")
+			e.undo[who] = takeBack{}
+			e.happened["not undone"]++
+			return
+		}
+	}
+	e.store(who, answer, u.before)
+	e.happened["undone"]++
 }
 
 // typedOr returns what was typed in a field, or what the form had.
