@@ -144,6 +144,7 @@ func TestUpload(t *testing.T) {
 		})()`)
 	}
 	inSight("3", "1")
+	atTop(t, tab)
 	for i, hit := range []string{"2", "3"} {
 		tab.Press("n")
 		tab.Says([]string{"2 von 4 Treffern", "3 von 4 Treffern"}[i])
@@ -163,6 +164,41 @@ func TestUpload(t *testing.T) {
 	}
 	for _, fault := range tab.Faults(axe) {
 		t.Error(fault)
+	}
+}
+
+// atTop fails if a document opens scrolled: its name and what one may do stay in sight.
+func atTop(t *testing.T, tab *webtest.Tab) {
+	t.Helper()
+	if at := webtest.Eval[float64](tab, `scrollY`); at != 0 {
+		t.Errorf("%s opens scrolled by %g", tab.Path(), at)
+	}
+}
+
+// A document that was found by its text opens with its name in sight, and with the hit
+// marked in the part of the viewer that is in sight.
+func TestFoundDocument(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
+	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	tab.Open(o.BaseURL + "/documents/new")
+	tab.Choose("#f-file", testPDF(t))
+	tab.Click(`main form.upload button[type="submit"]`)
+	tab.Says("Geprüft und abgelegt")
+	drop(tab, "Notiz.txt", "text/plain", strings.Repeat(`Zeile\n`, 99)+"Kaminkehrer"+strings.Repeat(`\nZeile`, 99))
+	tab.Until(`document.querySelector(".queue .done")`)
+	for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 390, Touch: true, Language: "de"}} {
+		tab := o.SignedIn(o.Jonas(), v)
+		for word, mark := range map[string]string{"Heizung": ".sheet-hits .now rect", "Kaminkehrer": "mark.now"} {
+			tab.Open(o.BaseURL + "/search?q=" + word)
+			tab.Click(`main a[href^="/documents/"]`)
+			tab.Until(`(() => {
+				const hit = document.querySelector("` + mark + `"), box = document.querySelector(".sheets");
+				if (!hit) { return false; }
+				const at = hit.getBoundingClientRect(), from = box.getBoundingClientRect();
+				return at.top >= from.top && at.bottom <= Math.min(from.bottom, innerHeight);
+			})()`)
+			atTop(t, tab)
+		}
 	}
 }
 

@@ -21,6 +21,14 @@
     return sheet;
   }
 
+  // centre scrolls a place into the middle of what is in sight of its box. The page
+  // around the box stays: a document opens with its name in sight.
+  function centre(box, place) {
+    const from = place.getBoundingClientRect(), to = box.getBoundingClientRect();
+    const seen = Math.min(to.bottom, innerHeight) - to.top, height = seen > 100 ? seen : to.height;
+    box.scrollBy({ top: from.top - to.top - (height - from.height) / 2, left: from.left < to.left || from.right > to.right ? from.left - to.left - 40 : 0 });
+  }
+
   function open(box) {
     if (box.dataset.open) { return; }
     box.dataset.open = "1";
@@ -85,25 +93,25 @@
     // leaf scrolls a page to the top of the box, without moving the page around it.
     function leaf(sheet) { box.scrollTop += sheet.getBoundingClientRect().top - box.getBoundingClientRect().top - 12; }
 
-    // show scrolls a place into the middle.
+    // show scrolls a place into the middle. Who steps to a hit looks at the box, which on a
+    // telephone may lie below the window.
     function show(place) {
-      box.scrollIntoView({ block: "nearest" }); // on a telephone the box may lie below the window
-      const from = place.getBoundingClientRect(), to = box.getBoundingClientRect();
-      box.scrollBy({ top: from.top - to.top - (to.height - from.height) / 2, left: from.left < to.left || from.right > to.right ? from.left - to.left - 40 : 0 });
+      box.scrollIntoView({ block: "nearest" });
+      centre(box, place);
     }
-    function mark() {
+    function mark(scroll = centre.bind(null, box)) {
       for (const old of box.querySelectorAll(".now")) { old.classList.remove("now"); }
       const place = sheetOf(at) && sheetOf(at).querySelector(`[data-hit="${hit}"]`);
       if (!place) { return false; }
       place.classList.add("now");
-      show(place);
+      scroll(place);
       const before = found.reduce((sum, [n, hits]) => n < at ? sum + hits : sum, 0), counter = bar.querySelector("[data-hit-now]");
       if (counter) { counter.textContent = (before + hit).toLocaleString(document.documentElement.lang); }
       return true;
     }
     // The scroll to the hit waits for the next frame. Chromium counts a scroll in the
     // frame that inserts the other pages as a layout shift.
-    if (hit) { requestAnimationFrame(() => requestAnimationFrame(mark)); }
+    if (hit) { requestAnimationFrame(() => requestAnimationFrame(() => mark())); }
 
     // step goes to the next hit, or to the one before; after the last comes the first.
     async function step(by) {
@@ -121,7 +129,7 @@
       at = page;
       const drawn = Number(sheetOf(page).dataset.hits || 0);
       hit = current.hit = Math.min(next, drawn) || 1;
-      mark();
+      mark(show);
     }
     let current = { page: at, hit }, turn = Promise.resolve();
     // A page that was busy comes later: its hit is marked then.
@@ -159,7 +167,18 @@
     box.setAttribute("aria-label", say("Seiten, mit den Pfeiltasten zu blättern", "Pages, scroll with the arrow keys"));
   }
 
-  const all = () => document.querySelectorAll(".sheets[data-sheets]").forEach(open);
+  // openText shows the hit of a text, unless the address leads to one.
+  function openText(box) {
+    const place = box.querySelector("mark.now");
+    if (box.dataset.open || !place || location.hash) { return; }
+    box.dataset.open = "1";
+    centre(box, place);
+  }
+
+  const all = function () {
+    document.querySelectorAll(".sheets[data-sheets]").forEach(open);
+    document.querySelectorAll(".document-text").forEach(openText);
+  };
   all();
   document.addEventListener("htmx:after:swap", all);
 })();
