@@ -110,9 +110,10 @@ func (p recordPage) at(page string) string {
 	return p.list.listing.at("/" + p.family.name + "/" + p.record["id"] + page)
 }
 
-// door says by which door a change came, unless it came by a page.
-func door(w say.Words, name string) string {
-	switch name {
+// door says by which door a change came, unless it came by a page. Kartei itself hands
+// over the entries of who leaves, and makes the sample office.
+func door(w say.Words, c change) string {
+	switch c.Door {
 	case "web":
 		return ""
 	case "rest":
@@ -120,9 +121,12 @@ func door(w say.Words, name string) string {
 	case "mcp":
 		return w.Say("über einen Assistenten", "through an assistant")
 	case "job":
-		return w.Say("im Hintergrund", "in the background")
+		if c.Act == "updated" {
+			return w.Say("von Kartei, bei der Übergabe von Einträgen", "by Kartei, as entries were handed over")
+		}
+		return w.Say("von Kartei, als Beispiel", "by Kartei, as an example")
 	}
-	return w.Say("durch den Betrieb", "by the operator")
+	return w.Say("vom Betreiber", "by the operator")
 }
 
 // swapTo returns the attributes of a link that shows another page of the same place

@@ -1,11 +1,15 @@
 package office_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"kartei/access"
+	"kartei/app"
+	"kartei/contact"
+	"kartei/record"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -54,6 +58,35 @@ func TestEntry(t *testing.T) {
 		viewer.get(path + "/delete").want(403)
 		viewer.get(path + "/vcard").want(200)
 	})
+}
+
+// TestHistoryOfKartei reads who made a change that no person made on a page: a program,
+// Kartei for an admin, and Kartei for the operator.
+func TestHistoryOfKartei(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	c, successor := o.As(access.Admin), o.User(access.Member)
+	b := &browser{t, open(t, o, access.Admin).handler, o.Session(c.Principal)}
+	id := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+	handOver := func(from, to, requester string) {
+		c.Inside(func(ctx context.Context, call *app.Call) error {
+			caretaker, err := access.CaretakerOf(ctx, call.Tx, call.Actor.Org())
+			if err != nil {
+				return err
+			}
+			work := *call
+			work.Actor, work.Requester, work.Door = caretaker, requester, "job"
+			_, _, err = contact.Contacts.HandOver(ctx, &work, id, record.Handover{From: from, To: to})
+			return err
+		})
+	}
+	handOver(c.Principal, successor, c.Principal)
+	handOver(successor, c.Principal, "")
+	page := b.get("/sandbox/contacts/"+id).want(200, "über die API", "Eigentümer geändert", "· von Kartei, bei der Übergabe von Einträgen")
+	if n := strings.Count(page.Body, "Übergabe von Einträgen"); n != 2 {
+		t.Errorf("%d of 2 changes are said to be a handing over\n%s", n, page.main())
+	}
+	b.get("/settings/profile").send("/settings/profile", "language", "en").want(303)
+	b.get("/sandbox/contacts/"+id).want(200, "· by Kartei, as entries were handed over")
 }
 
 // TestWebAddress types the web address of a company without its scheme, in the form and

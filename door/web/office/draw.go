@@ -442,7 +442,7 @@ func (p recordPage) moments(v *request) []look.Moment {
 		case "completed":
 			m.Icon, m.Text = "check", v.words.Say("erledigt", "completed")
 		}
-		m.Note = door(v.words, c.Door)
+		m.Note = door(v.words, c)
 		list = append(list, m)
 	}
 	return list

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/a-h/templ"
+
+	"kartei/door/web/say"
+	"kartei/kit/fault"
 )
 
 // TestMail has one recipient, whatever stands before the @.
@@ -33,6 +36,21 @@ func TestCompleted(t *testing.T) {
 	} {
 		if got := completed(typed); got != want {
 			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+}
+
+// TestDoors says by whom a change was made that is not of a page.
+func TestDoors(t *testing.T) {
+	for c, want := range map[[2]string][2]string{
+		{"web", "updated"}: {"", ""}, {"rest", "updated"}: {"über die API", "through the API"}, {"mcp", "updated"}: {"über einen Assistenten", "through an assistant"},
+		{"job", "updated"}: {"von Kartei, bei der Übergabe von Einträgen", "by Kartei, as entries were handed over"},
+		{"job", "created"}: {"von Kartei, als Beispiel", "by Kartei, as an example"}, {"job", "completed"}: {"von Kartei, als Beispiel", "by Kartei, as an example"},
+		{"admin", "updated"}: {"vom Betreiber", "by the operator"},
+	} {
+		de, en := say.Words{Language: fault.German}, say.Words{Language: fault.English}
+		if got := [2]string{door(de, change{Door: c[0], Act: c[1]}), door(en, change{Door: c[0], Act: c[1]})}; got != want {
+			t.Errorf("%v: %q, want %q", c, got, want)
 		}
 	}
 }
