@@ -190,6 +190,9 @@ func (v *visitor) known(p office.Page) string {
 	}[p.Path]; address != "" {
 		return address
 	}
+	if p.Path == "/settings/interfaces/keys/{id}/first" {
+		return "/settings/interfaces/keys/" + v.ownKey() + "/first?since=2026-01-01T00:00:00Z"
+	}
 	if p.Path == "/operations/{id}" {
 		return "/operations/" + v.operation()
 	}
@@ -201,6 +204,19 @@ func (v *visitor) known(p office.Page) string {
 		return ""
 	}
 	return address
+}
+
+// ownKey returns the id of a key of the visitor.
+func (v *visitor) ownKey() string {
+	v.Helper()
+	if ids := dbtest.Texts(v.TB, v.DB, `select id from api_keys where principal_id = $1 order by id`, v.principal); len(ids) > 0 {
+		return ids[0]
+	}
+	made, err := v.Operator().CreateKey(v.Context(), settings.NewKey{Organization: v.OrganizationID, Principal: v.principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
+	if err != nil {
+		v.Fatal(err)
+	}
+	return made.ID
 }
 
 // operation returns the id of a long operation that the visitor has begun. Nobody

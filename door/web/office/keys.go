@@ -3,6 +3,7 @@ package office
 import (
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -432,9 +433,19 @@ func (v *request) keyPage(p keyPage, status int) view {
 	}
 	p.owner = names[p.key.PrincipalID]
 	if p.typed == nil {
-		p.typed = values{"name": p.key.Name, "networks": strings.Join(p.key.Networks, ", "), "version": p.key.VersionPin}
+		networks := p.key.Networks
+		if allow, err := netip.ParseAddr(v.URL.Query().Get("allow")); err == nil {
+			networks = append(slices.Clone(networks), allow.String())
+		}
+		p.typed = values{"name": p.key.Name, "networks": strings.Join(networks, ", "), "version": p.key.VersionPin}
 	}
 	return v.settingsAs(status, keysPath, p.key.title(), keyView(v, p))
+}
+
+// allowing is the address of the page of a key with an address among its networks that
+// the person then stores.
+func allowing(key, address string) string {
+	return keysPath + "/" + key + "?" + url.Values{"allow": {address}}.Encode() + "#change"
 }
 
 // fields are the fields of the form that changes a key.

@@ -89,6 +89,21 @@ func TestOtherPeoplesKeys(t *testing.T) {
 	})
 }
 
+// TestRefusedCalls shows a developer why calls with the own key were refused, and leads
+// to the cure.
+func TestRefusedCalls(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		made := b.get(keysPath + "/new?networks=198.51.100.7").send(keysPath + "/new").want(200)
+		path := keyPath.FindString(made.Body)
+		(&apitest.Client{Office: o, Key: secrets.FindString(made.Body)}).Do("GET", "/me", nil).Want(401)
+		b.get(path).want(200, "401", "gehört zu keinem Netz", path+"?allow=192.0.2.1#change")
+		b.get(path+"?allow=192.0.2.1").want(200, `value="198.51.100.7/32, 192.0.2.1"`).send(path).want(303)
+		b.get(path).want(200, "192.0.2.1/32")
+	})
+}
+
 // TestKeyForm refuses a choice for single parts that the form would ignore.
 func TestKeyForm(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
