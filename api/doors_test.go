@@ -12,6 +12,7 @@ import (
 	"kartei/kit/id"
 	"kartei/settings"
 	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // TestTwoDoors calls every row with a key, and by a session of the same person as
@@ -211,41 +212,87 @@ func told(a *apitest.Answer) string {
 		perCall.ReplaceAllString(nameless(string(a.Body)), "…"))
 }
 
-// TestDoorsDiffer checks each stage that treats a key and a session of one person
-// differently. So apitest.Stages lists no stage that does not.
+// TestDoorsDiffer calls each stage that treats a key and a session of one person
+// differently by both, and sees the difference. So apitest.Stages lists no stage that
+// does not, and knows each of these calls.
 func TestDoorsDiffer(t *testing.T) {
 	t.Setenv("KARTEI_TEST_DOOR", "")
 	checked := map[string]bool{}
-	differ := func(stage string, c *apitest.Client, method, path, body string, byKey, bySession int, headers ...string) {
+	// known is a request that a stage knows as its own.
+	known := func(stage string, c *apitest.Client, method, path, body string, headers ...string) *http.Request {
 		t.Helper()
 		checked[stage] = true
-		var content any
-		if body != "" {
-			content = body
+		request := func() *http.Request {
+			if body == "" {
+				return c.Request(method, path, nil, headers...)
+			}
+			return c.Request(method, path, body, headers...)
 		}
-		c.Send(c.Request(method, path, content, headers...)).Want(byKey)
-		c.BySession(c.Request(method, path, content, headers...)).Want(bySession)
+		if got := c.StageOf(request()); got != stage {
+			t.Errorf("%s %s differs by the stage %q, want %q", method, path, got, stage)
+		}
+		return request()
+	}
+	differ := func(stage string, c *apitest.Client, method, path, body string, byKey, bySession int, headers ...string) {
+		t.Helper()
+		c.Send(known(stage, c, method, path, body, headers...)).Want(byKey)
+		c.BySession(known(stage, c, method, path, body, headers...)).Want(bySession)
 	}
 	o := office(t)
 	c := o.As(access.Member)
+	if got := c.StageOf(c.Request("GET", "/contacts", nil)); got != "" {
+		t.Errorf("a call that is the same by both doors differs by the stage %q", got)
+	}
+	differ("door", c, "GET", "/documents/"+c.Document("Brief.txt", "text/plain", []byte("Guten Tag"))+"/content", "", 206, 200, "Range", "bytes=0-4")
+	differ("version", c, "GET", "/contacts?tag=Mandant", "", 400, 200)
+	differ("version", c, "GET", "/contacts?sort=name", "", 400, 200)
+	differ("version", c, "GET", "/contacts", "", 400, 200, "Svc-Version", "1999-01-01")
 	differ("channel", c, "POST", "/contacts", `{"lastName":"Berg"}`, 404, 201, "Svc-Preview", "")
 	differ("idempotency", c, "POST", "/contacts", `{"lastName":"Berg"}`, 400, 201, "Idempotency-Key", "")
 	differ("authorize", o.As(access.Member, "contacts:read"), "GET", "/tasks", "", 403, 200)
-	differ("batch", c, "POST", "/batch", `{"calls":[{"method":"GET","path":"/me"}]}`, 404, 200, "Svc-Preview", "")
 
-	if key, session := c.Do("GET", "/me", nil).Text("authMethod"), c.BySession(c.Request("GET", "/me", nil)).Text("authMethod"); key != "apiKey" || session != "session" {
+	// The parts of a batch are calls too.
+	parts := `{"calls":[{"method":"GET","path":"/contacts?tag=Mandant"}]}`
+	for by, a := range map[string]*apitest.Answer{
+		`"status":400`: c.Send(known("batch", c, "POST", "/batch", parts)),
+		`"status":200`: c.BySession(known("batch", c, "POST", "/batch", parts)),
+	} {
+		if a.Want(200); !strings.Contains(string(a.Body), by) {
+			t.Errorf("a part of a batch has not %s: %s", by, a.Body)
+		}
+	}
+
+	key, session := c.Send(known("answer", c, "GET", "/me", "")).Text("authMethod"), c.BySession(known("answer", c, "GET", "/me", "")).Text("authMethod")
+	if key != "apiKey" || session != "session" {
 		t.Errorf("/me says %s and %s", key, session)
 	}
-	checked["answer"] = true
-	c.Key += "x"
-	c.Do("GET", "/contacts", nil).Want(401)
-	checked["authenticate"] = true
-	metered := office(t, apitest.Metered()).As(access.Member)
-	for range 60 {
-		metered.BySession(metered.Request("GET", "/contacts?q=berg", nil)).Want(200)
+
+	checked["request log"] = true
+	read := func(a *apitest.Answer) (logged bool) {
+		t.Helper()
+		if err := o.Log.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		dbtest.Get(t, o.DB, []any{&n}, `select count(*) from request_log where request_id = $1`, a.Want(200).Header.Get("Request-Id"))
+		return n > 0
 	}
-	metered.Do("GET", "/contacts", nil).Want(200)
-	checked["limits"] = true
+	if !read(c.Do("GET", "/contacts", nil)) || read(c.BySession(c.Request("GET", "/contacts", nil))) {
+		t.Error("the log has a read by a session, or none by a key")
+	}
+
+	token := o.Session(c.Principal)
+	c.Key += "x"
+	c.Send(known("authenticate", c, "GET", "/contacts", "")).Want(401)
+	o.InSession(token, "/contacts").Want(200)
+
+	metered := office(t, apitest.Metered()).As(access.Member)
+	for range 200 { // until the key has no points left
+		if metered.Do("GET", "/contacts?q=berg", nil).Status == 429 {
+			break
+		}
+	}
+	differ("limits", metered, "GET", "/contacts?q=berg", "", 429, 200)
 
 	gated := office(t)
 	d := gated.As(access.Member)
@@ -255,7 +302,7 @@ func TestDoorsDiffer(t *testing.T) {
 	}
 	differ("gate", d, "POST", "/contacts", `{"lastName":"Berg"}`, 403, 201)
 	for _, s := range apitest.Stages {
-		if s.Reason == "" || !checked[s.Name] && s.Name != "door" && s.Name != "version" && s.Name != "request log" {
+		if s.Reason == "" || !checked[s.Name] {
 			t.Errorf("nothing shows how the stage %s differs", s.Name)
 		}
 	}

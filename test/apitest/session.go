@@ -115,15 +115,10 @@ type keyCall struct {
 // two differently: then the test sends the request with the key.
 func (c *Client) throughSession(r *http.Request) *Answer {
 	c.Helper()
-	k := &keyCall{client: c, Request: r, path: strings.TrimPrefix(r.URL.EscapedPath(), "/v1")}
-	c.identify(k)
-	for _, s := range Stages {
-		if s.differs != nil && s.differs(k) {
-			note(s.Name)
-			return nil
-		}
+	k, stage := c.stageOf(r)
+	if note(stage); stage != "" {
+		return nil
 	}
-	note("")
 	if r.Method != "GET" && r.Method != "HEAD" {
 		return c.bySession(k)
 	}
@@ -141,6 +136,24 @@ func (c *Client) throughSession(r *http.Request) *Answer {
 		c.Errorf("%s %s: by the key %d %s\nby a session %d %s", r.Method, r.URL, before.Status, before.Body, got.Status, got.Body)
 	}
 	return got
+}
+
+// StageOf returns the first stage that treats a request of the key differently, empty
+// if none does.
+func (c *Client) StageOf(r *http.Request) string {
+	_, stage := c.stageOf(r)
+	return stage
+}
+
+func (c *Client) stageOf(r *http.Request) (k *keyCall, stage string) {
+	k = &keyCall{client: c, Request: r, path: strings.TrimPrefix(r.URL.EscapedPath(), "/v1")}
+	c.identify(k)
+	for _, s := range Stages {
+		if s.differs != nil && s.differs(k) {
+			return k, s.Name
+		}
+	}
+	return k, ""
 }
 
 // cursors holds the cursors of keys by those of sessions. A cursor belongs to its
