@@ -35,12 +35,14 @@ func TestFaultsOnPages(t *testing.T) {
 		form := b.get("/sandbox/contacts/new").want(200).fields("/sandbox/contacts/new")
 		form.Set("lastName", "Behalten")
 		o.API.Pause(true)
-		page := b.do("POST", "/sandbox/contacts/new", form).want(503, `value="Behalten"`, form.Get("form-token"), "data-countdown")
-		message := b.do("POST", "/sandbox/contacts/new", form, script...).want(503, `class="banner`, "data-countdown")
+		page := b.do("POST", "/sandbox/contacts/new", form).want(503, `value="Behalten"`, form.Get("form-token"), "data-countdown", "Das liegt am Server und nicht an Ihrer Eingabe. Sie bleibt hier stehen")
+		message := b.do("POST", "/sandbox/contacts/new", form, script...).want(503, `class="banner`, "data-countdown", "Das liegt am Server und nicht an Ihrer Eingabe.")
 		if strings.Contains(message.Body, "<html") || message.Header.Get("HX-Retarget") != "#faults" || message.Header.Get("Retry-After") == "" {
 			t.Errorf("a script gets %v\n%s", message.Header, message.Body)
 		}
-		b.get("/sandbox/contacts").want(503, `href="/sandbox/contacts"`)
+		if read := b.get("/sandbox/contacts").want(503, `href="/sandbox/contacts"`); strings.Contains(read.Body, "Eingabe") {
+			t.Errorf("a page that was not sent speaks of what was entered: %s", read.main())
+		}
 		o.API.Pause(false)
 		again := page.send("/sandbox/contacts/new").want(303)
 		if twice := page.send("/sandbox/contacts/new").want(303); twice.Location != again.Location {

@@ -191,6 +191,8 @@ func (v *request) refusal(f *fault.Fault) (title, text string) {
 		return v.words.Say("Grenze erreicht", "Limit reached"), v.words.Say(
 			"Zum Schutz der Daten ist begrenzt, wie viel eine Person in einer Stunde abruft und an einem Tag löscht. Braucht Ihr Büro mehr, kann der Betreiber die Grenze ändern.",
 			"To protect the data, there is a limit to what one person reads in an hour and deletes in a day. If your office needs more, the operator can change it.")
+	case f.Code == fault.ValidationFailed && f.Detail == nil:
+		return title, v.words.Say("Das lässt sich so nicht speichern.", "This cannot be stored like this.")
 	case f.Code == fault.InvalidRequest && f.Detail == nil:
 		return v.words.Say("Nicht lesbar", "Not readable"), v.words.Say(
 			"Was Ihr Browser gesendet hat, ließ sich nicht lesen. Es wurde nichts geändert.",
@@ -201,14 +203,45 @@ func (v *request) refusal(f *fault.Fault) (title, text string) {
 			"This is more than can be sent at once. Nothing was changed.")
 	case f.Code == fault.IdempotencyPayloadMismatch:
 		return title, sentBefore.In(v.words.Language)
-	case f.Code == fault.InstancePending:
-		return v.words.Say("Zurzeit nicht möglich", "Not possible at present"), text
 	case f.Code == fault.APIPaused:
-		return v.words.Say("Zurzeit nicht möglich", "Not possible at present"), v.words.Say(
+		text = v.words.Say(
 			"Kartei ist gerade angehalten, zum Beispiel für eine Wartung. Versuchen Sie es später wieder.",
 			"Kartei is paused, for example for maintenance. Please try again later.")
+	case f.Code == fault.InstancePending && f.Detail == nil:
+		text = v.words.Say(
+			"Kartei ist gerade nicht bereit. Versuchen Sie es gleich noch einmal.",
+			"Kartei is not ready at the moment. Please try again in a moment.")
+	}
+	if f.Code.Status() >= http.StatusInternalServerError && f.Code != fault.Internal {
+		title = v.words.Say("Zurzeit nicht möglich", "Not possible at present")
+	}
+	if f.Code.Status() >= http.StatusInternalServerError {
+		text = joined(" ", text, v.serversFault())
 	}
 	return title, text
+}
+
+// serversFault says that a change failed by the server, and what becomes of that which
+// the person entered. It is empty if nothing was sent.
+func (v *request) serversFault() string {
+	hidden := func(name string) bool { return v.form.Has(name) }
+	switch {
+	case v.form != nil && v.form.file != nil: // a browser does not choose a file by itself
+		return v.words.Say(
+			"Das liegt am Server und nicht an Ihrer Datei. Bitte wählen Sie sie noch einmal; alles andere steht noch hier.",
+			"This is the server's fault, and not your file's. Please choose it again; everything else is still here.")
+	case v.Method == http.MethodPut || v.form != nil && v.form.Has("n"):
+		return v.words.Say(
+			"Das liegt am Server und nicht an Ihrer Datei. Sie bleibt hier und kann noch einmal gesendet werden.",
+			"This is the server's fault, and not your file's. It stays here, and can be sent again.")
+	case v.form == nil:
+		return ""
+	case slices.ContainsFunc(secretFields, hidden):
+		return v.words.Say("Das liegt am Server und nicht an Ihrer Eingabe.", "This is the server's fault, and not that of your entry.")
+	}
+	return v.words.Say(
+		"Das liegt am Server und nicht an Ihrer Eingabe. Sie bleibt hier stehen und kann noch einmal gesendet werden.",
+		"This is the server's fault, and not that of your entry. It stays here, and can be sent again.")
 }
 
 // parameters are the parameters of addresses that people type.

@@ -22,8 +22,11 @@ import (
 type uploadForm struct {
 	recordForm
 	terms terms
-	// why says why the file was refused.
-	why string
+	// why says why the file was refused, and failed why nothing was filed although no
+	// field is wrong.
+	why, failed string
+	// wait is the time after which to try again.
+	wait time.Duration
 }
 
 // about are the members that say what a document is about.
@@ -35,17 +38,17 @@ func showUpload(v *request) view {
 	for _, name := range about {
 		typed[name] = v.URL.Query().Get(name)
 	}
-	return v.drawUpload(typed, nil, "", v.mint(), http.StatusOK)
+	return v.drawUpload(uploadForm{recordForm: recordForm{typed: typed}}, http.StatusOK)
 }
 
 // drawUpload draws the form of a new document, and says what is wrong with it.
-func (v *request) drawUpload(typed values, wrong map[string]string, why, token string, status int) view {
-	t, err := v.terms()
-	if err != nil {
+func (v *request) drawUpload(f uploadForm, status int) view {
+	var err error
+	if f.terms, err = v.terms(); err != nil {
 		return v.failed(err)
 	}
-	f := uploadForm{recordForm{family: &documents, typed: typed, wrong: wrong, token: token, names: map[string]string{}}, t, why}
-	if err := documents.resolve(v, f.names, typed); err != nil {
+	f.family, f.token, f.names = &documents, v.mint(), map[string]string{}
+	if err := documents.resolve(v, f.names, f.typed); err != nil {
 		return v.failed(err)
 	}
 	out := v.ok(v.words.Say("Dokument ablegen", "File a document"), documents.name, uploadView(v, f))
@@ -169,12 +172,16 @@ func (v *request) refusedUpload(typed values, f *fault.Fault) view {
 	if f.Code == fault.Unauthenticated || f.Code == fault.Internal {
 		return v.failed(f)
 	}
-	wrong := fieldTexts(f, v.words.Language)
 	why := v.whyRefused(f)
 	if v.form.Get("part") == "line" {
 		return v.plainly(f, why)
 	}
-	return v.drawUpload(typed, wrong, why, v.mint(), f.Code.Status())
+	form := uploadForm{recordForm: recordForm{typed: typed, wrong: fieldTexts(f, v.words.Language)}, why: why}
+	if len(f.Fields) == 0 {
+		form.why, form.failed, form.wait = "", why, f.Wait()
+		v.retryAfter(form.wait)
+	}
+	return v.drawUpload(form, f.Code.Status())
 }
 
 // whyRefused says why a file was refused, in everyday words. It is empty if the fault
@@ -206,7 +213,8 @@ func (v *request) whyRefused(f *fault.Fault) string {
 	case fault.QuotaExhausted:
 		return v.words.Say("Im Büro warten gerade so viele Dateien, dass für diese kein Platz ist. Bitte versuchen Sie es später noch einmal.", "So many files of your office are waiting that there is no room for this one. Please try again later.")
 	}
-	return plain(f.DetailIn(v.words.Language), v.words.Language)
+	_, why := v.refusal(f)
+	return why
 }
 
 // backTo returns where the form leads if it is left: to what it is about.

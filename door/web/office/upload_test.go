@@ -2,17 +2,20 @@ package office_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http/httptest"
 	"net/textproto"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"kartei/access"
+	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -179,4 +182,32 @@ func TestRefusedFiles(t *testing.T) {
 		stranger := &page{browser: &browser{t, b.handler, ""}, Body: form.Body, Path: form.Path}
 		stranger.sendFile("/documents/new", file{"a.txt", "text/plain", []byte("Hallo")}).want(401, "abgelaufen")
 	})
+}
+
+// full is a store on a disk without room.
+type full struct{ blob.Store }
+
+func (full) Put(context.Context, string, io.Reader, blob.Expected) (blob.Info, error) {
+	return blob.Info{}, blob.ErrFull
+}
+
+// TestFullDisk files a document while the disk is full: that is the server's fault, and
+// not a field's. What the person chose besides the file is kept.
+func TestFullDisk(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), pdfs, apitest.Stored(func(s blob.Store) blob.Store { return full{s} }))
+	b := open(t, o, access.Member)
+	contact := b.get("/contacts/new").send("/contacts/new", "lastName", "Müller").want(303).Location
+	form := b.get("/documents/new?contactId=" + contact[len("/contacts/"):]).want(200)
+	refused := form.sendFile("/documents/new", file{"a.pdf", "application/pdf", letter(t)}).
+		want(503, "Nicht abgelegt", "kein Platz", "Das liegt am Server und nicht an Ihrer Datei. Bitte wählen Sie sie noch einmal", "Müller", "data-countdown")
+	for _, lacks := range []string{"prüfen Sie ein Feld", "f-file-error", "aria-invalid"} {
+		if strings.Contains(refused.Body, lacks) {
+			t.Errorf("the page blames a field: %s\n%s", lacks, refused.main())
+		}
+	}
+	token := cutOut(form.Body, `data-drop="`, `"`)
+	id := b.do("POST", "/documents/upload", url.Values{"form-token": {token}, "n": {"1"}, "name": {"a.pdf"}, "type": {"application/pdf"}, "size": {"5"}}).want(200).Body
+	r := httptest.NewRequest("PUT", "https://kartei.example/documents/upload/"+id, strings.NewReader("%PDF-"))
+	r.Header.Set("Content-Type", "application/octet-stream")
+	b.answer(r).want(503, "Das liegt am Server und nicht an Ihrer Datei. Sie bleibt hier")
 }

@@ -107,13 +107,14 @@
     i.says.replaceChildren(...(text ? [make("span", "", text)] : []), ...more);
   }
 
-  // Broken is a lost connection or a busy instance: another try helps.
-  class Broken extends Error { constructor(wait) { super("broken"); this.wait = wait; } }
+  // Broken is a lost connection or a busy instance: another try helps. text is what the
+  // server says about itself.
+  class Broken extends Error { constructor(wait, text) { super("broken"); this.wait = wait; this.text = text; } }
   class Refused extends Error {}
   class SignIn extends Error {}
   function judge(status, text, wait) {
     if (status === 401) { throw new SignIn(); }
-    if (status === 0 || status === 408 || status === 409 || status === 429 || status >= 500) { throw new Broken(Number(wait) || 0); }
+    if (status === 0 || status === 408 || status === 409 || status === 429 || status >= 500) { throw new Broken(Number(wait) || 0, status >= 500 && !text.startsWith("<") && text); }
     if (status >= 400) { throw new Refused(text.startsWith("<") ? say("Die Datei wurde nicht angenommen.", "The file was not accepted.") : text); }
     return text;
   }
@@ -171,7 +172,7 @@
         if (!(why instanceof Broken)) { throw why; }
         if (tried >= pauses.length) {
           i.state = "broken";
-          tell(i, say("Die Verbindung ist abgebrochen.", "The connection was lost."), button(say("Noch einmal", "Try again"), () => { i.state = "waiting"; next(); }));
+          tell(i, why.text || say("Die Verbindung ist abgebrochen.", "The connection was lost."), button(say("Noch einmal", "Try again"), () => { i.state = "waiting"; next(); }));
           next();
           return;
         }
