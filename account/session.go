@@ -40,11 +40,14 @@ type Session struct {
 	// Bell is the number of entries of the bell that the person has not read, at most
 	// 100.
 	Bell int `json:"bell"`
+	// HasKey says that the person has a key of the API, and so writes programs.
+	HasKey bool `json:"hasKey"`
 }
 
 const (
 	selectOwnSession = `select s.id, s.organization, s.expires_at, s.idle, p.preferences,
-		(select count(*) from (select 1 from notices n where n.organization = s.organization and n.principal = s.principal_id and n.read_at = 0 limit 100) unread), ` + accountMembers + ` from sessions s
+		(select count(*) from (select 1 from notices n where n.organization = s.organization and n.principal = s.principal_id and n.read_at = 0 limit 100) unread),
+		exists(select 1 from api_keys k where k.principal_id = s.principal_id and k.revoked_at = 0), ` + accountMembers + ` from sessions s
 		join principals p on p.id = s.principal_id join accounts a on a.id = s.account_id where s.id = $1 and s.principal_id = $2`
 
 	sessionColumns = `select s.id, s.organization, o.name, s.created_at, s.last_seen_at, s.expires_at, s.idle, s.address, s.agent
@@ -62,6 +65,7 @@ type own struct {
 	idle        clock.Micros
 	preferences string
 	bell        int
+	hasKey      bool
 }
 
 // ownSession returns the session of the caller. Callers with another kind of
@@ -69,7 +73,7 @@ type own struct {
 func ownSession(ctx context.Context, c *app.Call) (s own, err error) {
 	a := &s.account
 	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
-		&s.id, &s.home, &s.endsAt, &s.idle, &s.preferences, &s.bell, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
+		&s.id, &s.home, &s.endsAt, &s.idle, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.New(fault.NotFound)
 	}
@@ -87,7 +91,7 @@ func GetSession(ctx context.Context, c *app.Call, _ app.None) (s Session, err er
 	credential := c.Actor.Credential()
 	s.ID, s.FreshUntil, s.ExpiresAt = credential.ID, credential.FreshUntil, credential.ExpiresAt
 	s.Email, s.EndsAt, s.Trusted = mine.account.email, mine.endsAt, mine.trusted()
-	s.Bell = mine.bell
+	s.Bell, s.HasKey = mine.bell, mine.hasKey
 	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()
 	if err := json.Unmarshal([]byte(mine.preferences), &s.Preferences); err != nil {
 		return s, err

@@ -18,6 +18,10 @@ type curls struct {
 	patch, values string
 }
 
+// programs reports whether the person has use for calls of the API: admins, who give keys
+// away, and who has one.
+func (s *session) programs() bool { return s.Administers || s.HasKey }
+
 // curls returns the calls about a record.
 func (v *request) curls(f *family, record values) curls {
 	const begin = `curl -H "Authorization: Bearer $KEY"`

@@ -41,6 +41,32 @@ func TestCopyAsCurl(t *testing.T) {
 	})
 }
 
+// TestNoCurlForClerks offers calls of the API to admins and to who has a key, and to
+// nobody else.
+func TestNoCurlForClerks(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		clerk := o.User(access.Member)
+		b := openAt(t, o, "https://kartei.example")
+		b.cookie = o.Session(clerk)
+		contact := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg").want(303).Location
+		task := b.get("/tasks/new").send("/tasks/new", "title", "Akte").want(303).Location
+		offers := func(offered bool) {
+			t.Helper()
+			for _, path := range []string{contact, task} {
+				if body := b.get(path).want(200, "Link kopieren").Body; strings.Contains(body, "curl") != offered {
+					t.Errorf("%s offers calls: %t, want %t", path, !offered, offered)
+				}
+			}
+		}
+		offers(false)
+		o.Key(clerk)
+		offers(true)
+		b.cookie = o.Session(o.User(access.Admin))
+		offers(true)
+	})
+}
+
 // commands returns the calls of curl on a page.
 func commands(body string) (list []string) {
 	for _, part := range strings.Split(body, "<pre><code>")[1:] {

@@ -34,6 +34,8 @@ type session struct {
 	Preferences preferences  `json:"preferences"`
 	// Bell is the number of entries that were not read.
 	Bell int `json:"bell"`
+	// HasKey says that the person has a key of the API.
+	HasKey bool `json:"hasKey"`
 }
 
 // preferences are the person's own settings for the pages.
