@@ -1,7 +1,6 @@
 package office
 
 import (
-	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -60,6 +59,15 @@ type keysPage struct {
 	keys  []keyInfo
 	names map[string]string
 	pages look.Pages
+}
+
+// who says whose key it is, and how it begins if its name says something else.
+func (p *keysPage) who(k keyInfo) string {
+	begins := ""
+	if k.Name != "" {
+		begins = k.begins()
+	}
+	return joined(" · ", begins, p.names[k.PrincipalID])
 }
 
 const keysShown = 50
@@ -432,6 +440,9 @@ func (v *request) keyPage(p keyPage, status int) view {
 		return v.failed(err)
 	}
 	p.owner = names[p.key.PrincipalID]
+	if len(p.calls) > 0 && p.calls[0].Status != http.StatusUnauthorized { // the time of the last use is written with a delay
+		p.key.LastUsedAt = max(p.key.LastUsedAt, p.calls[0].Time)
+	}
 	if p.typed == nil {
 		networks := p.key.Networks
 		if allow, err := netip.ParseAddr(v.URL.Query().Get("allow")); err == nil {
@@ -523,22 +534,24 @@ func askToRevoke(v *request) view {
 
 // scopesText says what a key may do: "lesen: Kontakte, Firmen · schreiben: Aufgaben".
 func scopesText(v *request, scopes []string) string {
-	by := map[string][]string{}
+	say := v.words.Say
+	words := []string{"", say("lesen: ", "read: "), say("schreiben: ", "write: "), say("lesen und schreiben: ", "read and write: ")}
+	by := make([][]string, len(words))
 	for _, family := range keyFamilies {
-		switch {
-		case slices.Contains(scopes, family.name+":write"):
-			by[keyWrites] = append(by[keyWrites], family.label.In(v.words.Language))
-		case slices.Contains(scopes, family.name+":read"):
-			by[keyReads] = append(by[keyReads], family.label.In(v.words.Language))
+		right := 0
+		if slices.Contains(scopes, family.name+":read") {
+			right++
 		}
+		if slices.Contains(scopes, family.name+":write") {
+			right += 2
+		}
+		by[right] = append(by[right], family.label.In(v.words.Language))
 	}
 	var parts []string
-	for _, right := range slices.Sorted(maps.Keys(by)) {
-		word := v.words.Say("lesen: ", "read: ")
-		if right == keyWrites {
-			word = v.words.Say("schreiben: ", "write: ")
+	for right, word := range words[1:] {
+		if families := by[right+1]; len(families) > 0 {
+			parts = append(parts, word+strings.Join(families, ", "))
 		}
-		parts = append(parts, word+strings.Join(by[right], ", "))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -551,7 +564,7 @@ func networksText(v *request, networks []string) string {
 	return strings.Join(networks, ", ")
 }
 
-// keyStatus is the state of a key as a badge.
+// badge is the state of a key as a badge.
 func (k *keyInfo) badge(v *request) (look.Kind, string) {
 	say := v.words.Say
 	switch {

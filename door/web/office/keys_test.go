@@ -26,7 +26,7 @@ func TestKeysOnPages(t *testing.T) {
 		o := apitest.New(t, d)
 		b := open(t, o, access.Member)
 		b.get(keysPath).want(200, `href="`+keysPath+`/new"`)
-		form := b.get(keysPath+"/new?env=test&scopes=contacts:read,tasks:write&name=Spiegel&days=90").want(200, `value="Spiegel"`)
+		form := b.get(keysPath+"/new?env=test&scopes=contacts:read,tasks:read,tasks:write&name=Spiegel&days=90").want(200, `value="Spiegel"`)
 		refused := form.send(keysPath+"/new").want(422, "muss an IP-Adressen oder Netze gebunden sein", `value="Spiegel"`, `aria-invalid="true"`)
 		made := refused.send(keysPath+"/new", "here", "192.0.2.1").want(200, "nur jetzt", "/v1/me")
 		secret := secrets.FindString(made.Body)
@@ -36,7 +36,7 @@ func TestKeysOnPages(t *testing.T) {
 		if shown := b.get(keysPath); secrets.MatchString(shown.Body) {
 			t.Error("the list shows a secret")
 		}
-		list := b.get(keysPath).want(200, "Spiegel", "lesen: Kontakte", "schreiben: Aufgaben", "192.0.2.1/32", "aktiv")
+		list := b.get(keysPath).want(200, "Spiegel", "lesen: Kontakte", "lesen und schreiben: Aufgaben", "192.0.2.1/32", "aktiv")
 		path := keyPath.FindString(made.Body)
 		if !strings.Contains(list.Body, path) {
 			t.Errorf("the list has no link to %q", path)
