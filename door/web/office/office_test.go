@@ -429,6 +429,18 @@ func TestUnknownAddress(t *testing.T) {
 		if p := b.get("/about").want(http.StatusOK, "Über Kartei"); p.Header.Get("ETag") != `"about"` || p.Header.Get("Content-Security-Policy") != "" {
 			t.Errorf("a public page has the headers %v", p.Header)
 		}
+		// What is sent to no page, or to one that is only read, is answered within the
+		// application too.
+		contact := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg").want(303).Location
+		for _, method := range []string{"POST", "PUT", "DELETE"} {
+			b.do(method, "/sandbox/kontakte", url.Values{}).want(http.StatusNotFound, "Nicht gefunden", `href="/sandbox/contacts"`)
+			for _, path := range []string{contact + "/vcard", "/search", "/about"} {
+				if p := b.do(method, path, url.Values{}).want(http.StatusMethodNotAllowed, "Diese Seite lässt sich nur lesen.", `href="/contacts"`); p.Header.Get("Allow") != "GET, HEAD" {
+					t.Errorf("%s %s is answered with %v", method, path, p.Header)
+				}
+			}
+		}
+		b.do("POST", "/kontakte", url.Values{}, script...).want(http.StatusNotFound, `class="banner`)
 		for _, cookie := range []string{"", "kss_" + strings.Repeat("a", 43)} {
 			b.cookie = cookie
 			if p := b.get("/kontakte"); p.Status != http.StatusNotFound || p.Body != "404 page not found\n" {

@@ -10,17 +10,19 @@ import (
 )
 
 // outside serves the addresses that are no pages of the application. Somebody who
-// is signed in reads within the application that an address does not exist, and
-// stays in the environment that the address names.
+// is signed in reads within the application that an address does not exist, or that
+// nothing can be sent to it, and stays in the environment that the address names.
 func (h *handler) outside(w http.ResponseWriter, r *http.Request) {
-	if _, err := r.Cookie(h.cookie); err != nil || r.Method != http.MethodGet {
+	if _, err := r.Cookie(h.cookie); err != nil || r.Method == http.MethodHead {
 		h.Public.ServeHTTP(w, r)
 		return
 	}
-	found := &foundOnly{ResponseWriter: w, header: http.Header{}}
-	h.Public.ServeHTTP(found, r)
-	if !found.missed {
-		return
+	if r.Method == http.MethodGet {
+		found := &foundOnly{ResponseWriter: w, header: http.Header{}}
+		h.Public.ServeHTTP(found, r)
+		if !found.missed {
+			return
+		}
 	}
 	v := &request{
 		Request: r, office: h, w: w, page: &Page{Path: r.URL.Path}, nonce: newNonce(),
@@ -32,7 +34,27 @@ func (h *handler) outside(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	setHeaders(w.Header(), v.nonce)
+	if r.Method != http.MethodGet && h.reads(r) {
+		w.Header().Set("Allow", "GET, HEAD")
+		v.show(v.problem(http.StatusMethodNotAllowed, problemPage{
+			Title: v.words.Say("Das geht hier nicht", "Not possible here"),
+			Text:  v.words.Say("Diese Seite lässt sich nur lesen. Es wurde nichts geändert.", "This page can only be read. Nothing was changed."),
+		}))
+		return
+	}
 	v.show(v.failed(fault.New(fault.NotFound)))
+}
+
+// reads reports whether the address of a request has a page to read.
+func (h *handler) reads(r *http.Request) bool {
+	get := r.Clone(r.Context())
+	get.Method, get.Body = http.MethodHead, http.NoBody
+	if _, pattern := h.pages.Handler(get); pattern != "/" {
+		return true
+	}
+	found := &foundOnly{ResponseWriter: nowhere{}, header: http.Header{}}
+	h.Public.ServeHTTP(found, get)
+	return !found.missed
 }
 
 // foundOnly passes an answer on, unless its status is 404.
@@ -62,3 +84,10 @@ func (f *foundOnly) Write(b []byte) (int, error) {
 	}
 	return f.ResponseWriter.Write(b)
 }
+
+// nowhere takes an answer that nobody reads.
+type nowhere struct{}
+
+func (nowhere) Header() http.Header         { return http.Header{} }
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) WriteHeader(int)             {}
