@@ -11,7 +11,7 @@ import (
 
 // TestWalkAnswers brings about the pages that only a form shows, and looks at each as
 // the walk looks at the others: what is refused, what must be decided, what is asked
-// before an erasure, sheets of labels, and a refused sign-in.
+// before an erasure, what several entries were refused, sheets of labels, and a refused sign-in.
 func TestWalkAnswers(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
@@ -47,6 +47,16 @@ func TestWalkAnswers(t *testing.T) {
 				tab.Click(`#bulk button.danger`)
 				tab.Until(`document.activeElement.matches('form[action*="/erase"] a.button')`) // which cancels
 			},
+			"a report of an act on several": func() {
+				tab.Open(o.BaseURL + "/contacts")
+				tab.Click("tbody tr:nth-child(1) input.pick")
+				tab.Click("tbody tr:nth-child(2) input.pick")
+				tab.Click(`[popovertarget="bulk-visibility"]`) // a list with an open menu stays as it is
+				tab.Until(`document.querySelector("#bulk-visibility:popover-open")`)
+				o.Call("PATCH", webtest.Eval[string](tab, `document.querySelector("tbody tr:nth-child(2) [data-row]").pathname`), map[string]any{"jobTitle": r.name}, nil)
+				tab.Click(`#bulk-visibility [formaction*="/private"]`)
+				tab.Until(`document.querySelectorAll("table.report tbody tr").length === 1`)
+			},
 			"labels": func() {
 				tab.Open(o.BaseURL + "/contacts")
 				tab.Click(`[popovertarget="export"]`)
@@ -74,5 +84,34 @@ func TestWalkAnswers(t *testing.T) {
 		if !loaded(found, 401) {
 			t.Errorf("a refused sign-in: %s", found)
 		}
+	}
+}
+
+// TestReportStays: what others change replaces no answer to a form, also if it changed
+// before the form was sent. Another tab tells that a change has arrived: it shows one
+// at most every two seconds, and the first tab is late by three at most.
+func TestReportStays(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(3))
+	view := webtest.View{Width: 1280, Language: "de"}
+	tab, other := o.SignedIn(o.Helene(), view), o.SignedIn(o.Helene(), view)
+	tab.Open(o.BaseURL + "/contacts")
+	other.Open(o.BaseURL + "/contacts")
+	tab.Click("tbody tr:nth-child(1) input.pick")
+	tab.Click("tbody tr:nth-child(2) input.pick")
+	second := webtest.Eval[string](tab, `document.querySelector("tbody tr:nth-child(2) [data-row]").pathname`)
+	change := func(mobile string) {
+		t.Helper()
+		o.Call("PATCH", second, map[string]any{"mobile": mobile}, nil)
+		other.Says(mobile)
+	}
+	change("0170 1000")
+	tab.Click(`[popovertarget="bulk-visibility"]`)
+	tab.Click(`#bulk-visibility [formaction*="/private"]`)
+	tab.Until(`document.querySelector("table.report")`)
+	for _, mobile := range []string{"0170 1001", "0170 1002", "0170 1003"} {
+		change(mobile)
+	}
+	if !webtest.Eval[bool](tab, `!!document.querySelector("table.report")`) {
+		t.Error("the report of an act is gone, because somebody changed a contact")
 	}
 }

@@ -73,6 +73,10 @@
   function look() {
     timer = 0;
     if (!due || document.hidden) { return; }
+    if (!main().dataset.live) { // an answer to a form has taken the place of what was to be shown anew
+      due = false;
+      return;
+    }
     const form = main().querySelector("form[data-save], form.inline");
     if (form) {
       due = false;
@@ -112,7 +116,7 @@
       event.preventDefault();
       due = true;
       plan(1000 * (ctx.response.headers.get("Retry-After") || 30));
-    } else if (ctx.live !== location.pathname + location.search || !ctx.news && busy()) { // the person went on meanwhile
+    } else if (ctx.live !== location.pathname + location.search || !ctx.news && (busy() || !main().dataset.live)) { // the person went on meanwhile
       event.preventDefault();
       due = true;
       plan(apart);
