@@ -9,6 +9,12 @@ import (
 	"kartei/test/webtest"
 )
 
+// menuBeside is where the open menu is, if not all of it is in the window.
+const menuBeside = `(() => {
+	const at = document.querySelector(".menu:popover-open").getBoundingClientRect();
+	return at.left < 0 || at.top < 0 || at.right > innerWidth || at.bottom > innerHeight ? JSON.stringify(at) : "";
+})()`
+
 // TestWalkAnswers brings about the pages that only a form shows, and looks at each as
 // the walk looks at the others: what is refused, what must be decided, what is asked
 // before an erasure, what several entries were refused, sheets of labels, and a refused sign-in.
@@ -53,6 +59,9 @@ func TestWalkAnswers(t *testing.T) {
 				tab.Click("tbody tr:nth-child(2) input.pick")
 				tab.Click(`[popovertarget="bulk-visibility"]`) // a list with an open menu stays as it is
 				tab.Until(`document.querySelector("#bulk-visibility:popover-open")`)
+				if beside := webtest.Eval[string](tab, menuBeside); beside != "" {
+					t.Fatalf("%s: a part of a menu is beside the window: %s", tab.View, beside)
+				}
 				o.Call("PATCH", webtest.Eval[string](tab, `document.querySelector("tbody tr:nth-child(2) [data-row]").pathname`), map[string]any{"jobTitle": r.name}, nil)
 				tab.Click(`#bulk-visibility [formaction*="/private"]`)
 				tab.Until(`document.querySelectorAll("table.report tbody tr").length === 1`)
