@@ -124,10 +124,7 @@ func confirm(v *request) view {
 func (v *request) notConfirmed(f confirmForm, a answer) view {
 	f.wrong = fieldTexts(a.Fault, v.words.Language)
 	if len(f.wrong) == 0 {
-		f.Problem, f.Wait = a.Fault.DetailIn(v.words.Language), a.Fault.Wait()
-		if a.Fault.Detail != nil {
-			f.Problem = a.Fault.Detail.In(v.words.Language)
-		}
+		f.Problem, f.Wait = v.reason(a.Fault), a.Fault.Wait()
 	}
 	v.retryAfter(f.Wait)
 	return v.confirmForm(f, a.Status)
@@ -186,7 +183,7 @@ func showPasskeyOptions(v *request) view {
 func (v *request) data(a answer) view {
 	if a.Fault != nil {
 		v.retryAfter(a.Fault.Wait())
-		return view{status: a.Status, data: map[string]any{"problem": a.Fault.DetailIn(v.words.Language)}}
+		return view{status: a.Status, data: map[string]any{"problem": v.reason(a.Fault)}}
 	}
 	return view{status: a.Status, data: rawJSON(string(a.Body))}
 }

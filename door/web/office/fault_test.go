@@ -34,7 +34,11 @@ func TestFaultsOnPages(t *testing.T) {
 		b := open(t, o, access.Member)
 		form := b.get("/sandbox/contacts/new").want(200).fields("/sandbox/contacts/new")
 		form.Set("lastName", "Behalten")
+		stranger := &browser{t, b.handler, ""}
+		signIn, forgot := stranger.get("/signin").want(200), stranger.get("/signin/forgot").want(200)
 		o.API.Pause(true)
+		signIn.send("/signin", "email", "ida@example.com", "password", "geheim").want(503, `value="ida@example.com"`, "Das liegt am Server und nicht an Ihrer Eingabe.")
+		forgot.send("/signin/forgot", "email", "ida@example.com").want(503, `value="ida@example.com"`, "Das liegt am Server und nicht an Ihrer Eingabe. Sie bleibt hier stehen")
 		page := b.do("POST", "/sandbox/contacts/new", form).want(503, `value="Behalten"`, form.Get("form-token"), "data-countdown", "Das liegt am Server und nicht an Ihrer Eingabe. Sie bleibt hier stehen")
 		message := b.do("POST", "/sandbox/contacts/new", form, script...).want(503, `class="banner`, "data-countdown", "Das liegt am Server und nicht an Ihrer Eingabe.")
 		if strings.Contains(message.Body, "<html") || message.Header.Get("HX-Retarget") != "#faults" || message.Header.Get("Retry-After") == "" {

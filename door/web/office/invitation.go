@@ -41,10 +41,7 @@ func acceptInvitation(v *request) view {
 		f.Wrong = fieldTexts(a.Fault, v.words.Language)
 		return v.invitation(f, a.Status)
 	case a.Fault != nil:
-		f.Problem, f.Wait = a.Fault.DetailIn(v.words.Language), a.Fault.Wait()
-		if a.Fault.Detail != nil {
-			f.Problem = a.Fault.Detail.In(v.words.Language)
-		}
+		f.Problem, f.Wait = v.reason(a.Fault), a.Fault.Wait()
 		v.retryAfter(f.Wait)
 		return v.invitation(f, a.Status)
 	}

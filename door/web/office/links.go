@@ -86,7 +86,7 @@ func followLink(k *linkKind) func(*request) view {
 		case a.is(fault.NotFound):
 			return v.deadLink(f)
 		case a.Fault != nil:
-			f.Problem, f.Wait = a.Fault.DetailIn(v.words.Language), a.Fault.Wait()
+			f.Problem, f.Wait = v.reason(a.Fault), a.Fault.Wait()
 			v.retryAfter(f.Wait)
 			return v.link(f, a.Status)
 		case k.after != "":
@@ -132,7 +132,7 @@ func forgot(v *request) view {
 	case a.is(fault.ValidationFailed):
 		return v.forgotForm(email, fieldTexts(a.Fault, v.words.Language), "", a.Status)
 	case a.Fault != nil:
-		return v.forgotForm(email, nil, a.Fault.DetailIn(v.words.Language), a.Status)
+		return v.forgotForm(email, nil, v.reason(a.Fault), a.Status)
 	}
 	title := v.words.Say("Sehen Sie in Ihr Postfach", "Check your mailbox")
 	return view{status: http.StatusOK, body: cardPage(v.look(), title, saidView(v, title, v.words.Say(

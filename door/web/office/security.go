@@ -250,7 +250,7 @@ func changeAddress(v *request) view {
 		f.wrong = fieldTexts(a.Fault, v.words.Language)["email"]
 		return v.addressForm(f, a.Status)
 	case a.Fault != nil && a.Fault.Detail != nil && !v.stale:
-		f.problem = joined(" ", a.Fault.Detail.In(v.words.Language), waitText(v.words, a.Fault.Wait()))
+		f.problem = joined(" ", v.reason(a.Fault), waitText(v.words, a.Fault.Wait()))
 		return v.addressForm(f, a.Status)
 	case a.Fault != nil:
 		return v.failed(a.Fault)

@@ -221,6 +221,19 @@ func (v *request) refusal(f *fault.Fault) (title, text string) {
 	return title, text
 }
 
+// reason says why a form was refused, where it stands: in the words of the row, and for a
+// fault of the server's in those of refusal.
+func (v *request) reason(f *fault.Fault) string {
+	switch {
+	case f.Code.Status() >= http.StatusInternalServerError:
+		_, text := v.refusal(f)
+		return text
+	case f.Detail != nil: // the API says nothing about a 401; the rows that sign in do
+		return f.Detail.In(v.words.Language)
+	}
+	return f.DetailIn(v.words.Language)
+}
+
 // serversFault says that a change failed by the server, and what becomes of that which
 // the person entered. It is empty if nothing was sent.
 func (v *request) serversFault() string {

@@ -106,13 +106,7 @@ func (v *request) refusedSignIn(f signInForm, why *fault.Fault) view {
 
 // say writes into the form why it was refused, and how long to wait.
 func (v *request) say(f *signInForm, why *fault.Fault) {
-	f.Problem, f.Wait = why.DetailIn(v.words.Language), why.Wait()
-	switch {
-	case why.Code.Status() >= http.StatusInternalServerError:
-		_, f.Problem = v.refusal(why)
-	case why.Detail != nil: // the API says nothing about a 401; the rows that sign in do
-		f.Problem = why.Detail.In(v.words.Language)
-	}
+	f.Problem, f.Wait = v.reason(why), why.Wait()
 	v.retryAfter(f.Wait)
 }
 

@@ -108,7 +108,7 @@ func (v *request) plainly(f *fault.Fault, why string) view {
 	if wait := f.Wait(); wait > 0 {
 		v.w.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
 	}
-	return view{status: f.Code.Status(), plain: cmp.Or(why, f.DetailIn(v.words.Language))}
+	return view{status: f.Code.Status(), plain: cmp.Or(why, v.reason(f))}
 }
 
 // beginUpload answers a script with the id of an upload session for a file. A refusal
