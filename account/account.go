@@ -23,6 +23,7 @@ const (
 	accountColumns       = `select ` + accountMembers + ` from accounts a`
 	selectAccountByEmail = accountColumns + ` where a.email_folded = $1`
 	selectAccount        = accountColumns + ` where a.id = $1`
+	lockAccount          = `update accounts set created_at = created_at where id = $1`
 	countWebAuthn        = `select count(*) from passkeys where account_id = $1`
 	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
 
@@ -93,6 +94,15 @@ func byEmail(ctx context.Context, tx db.Tx, email string) (stored, error) {
 
 func byID(ctx context.Context, tx db.Tx, account string) (stored, error) {
 	return scanAccount(tx.QueryRow(ctx, selectAccount, account))
+}
+
+// lock lets one transaction at a time begin sessions of an account, or change what
+// begins them. PostgreSQL would let both pass each other: a session that a former
+// password began would not be among those that its change ends. What the transaction
+// relies on is read afterwards.
+func lock(ctx context.Context, tx db.Tx, account string) error {
+	_, err := tx.Exec(ctx, lockAccount, account)
+	return err
 }
 
 // factors are the second factors of an account.

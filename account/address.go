@@ -102,7 +102,6 @@ type Confirmed struct {
 }
 
 const (
-	lockAccount = `update accounts set created_at = created_at where id = $1`
 	// addressTickets are those of a change that are not confirmed yet. Both expire at
 	// the same time, and an account has one change at a time, so one that is missing
 	// was confirmed.
@@ -128,7 +127,7 @@ func ConfirmEmail(ctx context.Context, c *app.Call, in Link, _ struct{}) (Confir
 	var m moving
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Address, in.Token, nil)
 	if err == nil { // of both links at the same time the second one sees that the first is taken
-		_, err = c.Tx.Exec(ctx, lockAccount, account)
+		err = lock(ctx, c.Tx, account)
 	}
 	if err != nil {
 		return Confirmed{}, unknown(err)

@@ -143,6 +143,9 @@ var (
 
 // SignInBySecond begins a session after the second factor.
 func SignInBySecond(ctx context.Context, c *app.Call, in SecondInput, proof codeProof) (SignedIn, error) {
+	if err := lock(ctx, c.Tx, proof.account); err != nil {
+		return SignedIn{}, err
+	}
 	var b begun
 	account, err := signin.Take(ctx, c.Tx, c.Now, signin.Second, in.Ticket, &b)
 	if err != nil || account != proof.account {
@@ -262,6 +265,9 @@ func (u *usedPasskey) take(ctx context.Context, c *app.Call) error {
 
 // SignInByPasskey begins a session with a passkey, which counts as both factors.
 func SignInByPasskey(ctx context.Context, c *app.Call, in PasskeyInput, used usedPasskey) (SignedIn, error) {
+	if err := lock(ctx, c.Tx, used.account); err != nil {
+		return SignedIn{}, err
+	}
 	if err := used.take(ctx, c); err != nil {
 		return SignedIn{}, err
 	}

@@ -212,6 +212,9 @@ var noSession = fault.Text{
 // endOthers ends all sessions of an account but one, and everything that was begun
 // with the factors that changed.
 func endOthers(ctx context.Context, c *app.Call, account, but string) error {
+	if err := lock(ctx, c.Tx, account); err != nil {
+		return err
+	}
 	if err := access.EndOtherSessions(ctx, c.Tx, c.Now, account, but); err != nil {
 		return err
 	}

@@ -189,6 +189,9 @@ func SignInByPassword(ctx context.Context, c *app.Call, in PasswordInput, p prov
 
 // passed goes on after a correct password.
 func passed(ctx context.Context, c *app.Call, email string, p proven, b begun) (SignedIn, error) {
+	if err := lock(ctx, c.Tx, p.account.id); err != nil {
+		return SignedIn{}, err
+	}
 	a, err := byID(ctx, c.Tx, p.account.id)
 	if err != nil {
 		return SignedIn{}, err
@@ -281,6 +284,9 @@ func Choose(ctx context.Context, c *app.Call, in Choice, _ struct{}) (SignedIn, 
 	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, &b)
 	if err != nil {
 		return SignedIn{}, unknown(err)
+	}
+	if err := lock(ctx, c.Tx, account); err != nil {
+		return SignedIn{}, err
 	}
 	persons, err := personsOf(ctx, c.Tx, account)
 	if err != nil {

@@ -647,6 +647,133 @@ func TestPasskey(t *testing.T) {
 	})
 }
 
+// TestSignInsAtOnce signs one person in four times at the same moment: by the password,
+// each has a session of its own, and one of them ends the others. A code, and the ticket
+// of a step, serve one.
+func TestSignInsAtOnce(t *testing.T) {
+	const email = "ida@neu.example"
+	each(t, func(t *testing.T, o *apitest.Office) {
+		v, _ := join(t, o, o.ID, email, access.Member)
+		four := func(row string, in func(i int) any) (browsers []*visitor) {
+			t.Helper()
+			answers := make([]*api.Response, 4)
+			var all sync.WaitGroup
+			for i := range answers {
+				input := in(i)
+				all.Go(func() { answers[i] = ask(t, o, api.Web, api.Credential{}, row, input) })
+			}
+			all.Wait()
+			tokens := map[string]bool{}
+			for _, got := range answers {
+				if got.Status == 422 || got.Status == 404 {
+					continue
+				}
+				var s account.SignedIn
+				if err := json.Unmarshal(got.Body, &s); err != nil || got.Status != 200 || s.Status != "signedIn" {
+					t.Fatalf("%s: %d %s", row, got.Status, got.Body)
+				}
+				w := visit(t, o)
+				w.token = s.Token
+				browsers, tokens[s.Token] = append(browsers, w), true
+			}
+			for _, w := range browsers {
+				if !w.works() {
+					t.Errorf("%s: a session does not go on", row)
+				}
+			}
+			if len(tokens) != len(browsers) {
+				t.Errorf("%s: %d tokens of %d sessions", row, len(tokens), len(browsers))
+			}
+			return browsers
+		}
+		sessions := func(w *visitor) int {
+			t.Helper()
+			var list access.List[account.Browser]
+			w.ask("sessions.list", struct{}{}, &list, 200)
+			return len(list.Data)
+		}
+		browsers := four("signin.password", func(int) any { return account.PasswordInput{Email: email, Password: somePassword} })
+		if len(browsers) != 4 || sessions(v) != 5 {
+			t.Fatalf("%d of 4 are signed in, and the account has %d sessions", len(browsers), sessions(v))
+		}
+		browsers[2].ask("sessions.end", account.Ending{Others: true}, nil, 204)
+		for i, w := range browsers {
+			if w.works() != (i == 2) {
+				t.Errorf("the session %d works: %t", i, w.works())
+			}
+		}
+		v = browsers[2]
+
+		secret, codes := v.generate()
+		tickets := func() (list [4]string) {
+			for i := range list {
+				list[i] = visit(t, o).signIn(email, somePassword, "second").Ticket
+			}
+			return list
+		}
+		begun := sessions(v)
+		for what, in := range map[string]func(tickets [4]string, i int) any{
+			"one ticket":        func(list [4]string, i int) any { return map[string]string{"ticket": list[0], "recoveryCode": codes[i]} },
+			"one code":          func(list [4]string, i int) any { return map[string]string{"ticket": list[i], "code": v.code(secret)} },
+			"one recovery code": func(list [4]string, i int) any { return map[string]string{"ticket": list[i], "recoveryCode": codes[9]} },
+		} {
+			o.Clock.Advance(2 * time.Hour) // the code of another step, and guesses are not slowed down
+			list := tickets()
+			if got := four("signin.second", func(i int) any { return in(list, i) }); len(got) != 1 {
+				t.Errorf("%s serves %d", what, len(got))
+			}
+			begun++
+			if n := sessions(v); n != begun {
+				t.Errorf("after %s, the account has %d sessions, want %d", what, n, begun)
+			}
+		}
+	})
+}
+
+// TestSignInsWhilePasswordChanges signs in with a password in the moment in which it is
+// changed. No session that it began goes on.
+func TestSignInsWhilePasswordChanges(t *testing.T) {
+	const email = "ida@neu.example"
+	each(t, func(t *testing.T, o *apitest.Office) {
+		join(t, o, o.ID, email, access.Member)
+		for round, began := 0, 0; round < 6; round++ {
+			o.Clock.Advance(2 * time.Hour) // so many guesses are not slowed down
+			old, v := somePassword+strings.Repeat("!", round), visit(t, o)
+			v.signIn(email, old, "signedIn")
+			var all sync.WaitGroup
+			answers := make([]*api.Response, 3)
+			for i := range answers {
+				all.Go(func() {
+					answers[i] = ask(t, o, api.Web, api.Credential{}, "signin.password", account.PasswordInput{Email: email, Password: old})
+				})
+			}
+			all.Go(func() {
+				if got := ask(t, o, api.Web, api.Cookie(v.token, false), "factors.password", account.NewPassword{Password: old + "!", Current: old}); got.Status != 204 {
+					t.Errorf("the password is not changed: %d %s", got.Status, got.Body)
+				}
+			})
+			all.Wait()
+			for _, got := range answers {
+				switch got.Status {
+				case 200:
+					began++
+					var s account.SignedIn
+					if err := json.Unmarshal(got.Body, &s); err != nil {
+						t.Fatal(err)
+					}
+					if w := (&visitor{T: t, o: o, token: s.Token}); w.works() {
+						t.Error("a session goes on that the former password began")
+					}
+				case 401:
+				default:
+					t.Errorf("%d %s", got.Status, got.Body)
+				}
+			}
+			t.Logf("%d sessions began before the password was changed", began)
+		}
+	})
+}
+
 // TestTwoInvitationsAtOnce accepts two invitations of one new address at the same
 // time. One makes the account, and the other one is told that it is there.
 func TestTwoInvitationsAtOnce(t *testing.T) {
