@@ -9,14 +9,15 @@ import (
 )
 
 // TestPrint: a list and a record are printed without what a person presses, in dark
-// letters also where the screen is dark, and no wider than a sheet of A4. The round
-// buttons of tasks stay: on paper they are ticked with a pen.
+// letters also where the screen is dark, and no wider than a sheet of A4. A record comes
+// without the list beside it. The round buttons of tasks stay: on paper they are ticked
+// with a pen.
 func TestPrint(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
 	id := o.caller()
-	const sheet = 720 // px, as wide as A4 within margins of 1 cm
-	for _, dark := range []bool{false, true} {
-		tab := o.SignedIn(o.Jonas(), webtest.View{Width: sheet, Dark: dark, Language: "de"})
+	const upright, across = 720, 1120 // px, as wide as A4: within margins of 1 cm, and without
+	for _, view := range []webtest.View{{Width: upright, Language: "de"}, {Width: upright, Dark: true, Language: "de"}, {Width: across, Language: "de"}} {
+		tab := o.SignedIn(o.Jonas(), view)
 		for address, want := range map[string]string{"/contacts": "Kontakte", "/contacts/" + id: "Zwirner", "/tasks": "Aufgaben", "/companies": "Firmen", "/documents": "Dokumente"} {
 			tab.Open(o.BaseURL + address)
 			tab.Print(true)
@@ -25,6 +26,7 @@ func TestPrint(t *testing.T) {
 				Pressed []string
 				Light   []string
 				Beside  int
+				Rows    int
 			}
 			got := webtest.Eval[printed](tab, `(() => {
 				const seen = (e) => e.checkVisibility() && e.getBoundingClientRect().width > 1;
@@ -33,11 +35,15 @@ func TestPrint(t *testing.T) {
 					text: document.body.innerText,
 					pressed: [...document.querySelectorAll("button:not(.round), input, select, nav a")].filter(seen).map((e) => e.outerHTML.slice(0, 120)),
 					light: [...document.querySelectorAll("main h1, main td, main th, main dd, main dt, main p, main a")].filter((e) => seen(e) && e.innerText && bright(e) > 150).map((e) => e.outerHTML.slice(0, 120)),
+					rows: [...document.querySelectorAll("tbody tr")].filter(seen).length,
 					beside: document.documentElement.scrollWidth - innerWidth,
 				};
 			})()`)
 			if !strings.Contains(got.Text, want) || len(got.Pressed) > 0 || len(got.Light) > 0 || got.Beside > 0 {
-				t.Errorf("%s (dark %t): %q is there %t, pressed %q, too light %q, %d px beside the sheet", address, dark, want, strings.Contains(got.Text, want), got.Pressed, got.Light, got.Beside)
+				t.Errorf("%s (%s): %q is there %t, pressed %q, too light %q, %d px beside the sheet", address, view, want, strings.Contains(got.Text, want), got.Pressed, got.Light, got.Beside)
+			}
+			if list := map[string]bool{"/contacts": true, "/companies": true, "/tasks": true}[address]; list != (got.Rows > 0) {
+				t.Errorf("%s (%s): %d rows of a list", address, view, got.Rows)
 			}
 			tab.Print(false)
 		}
