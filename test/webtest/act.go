@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -91,7 +92,15 @@ func (tab *Tab) Click(selector string) {
 	if tab.View.Touch {
 		act = chromedp.Tap(chromedp.CSS(selector))
 	}
-	tab.must("click "+selector, func(ctx context.Context) error { return chromedp.Do(ctx, act) })
+	tab.must("click "+selector, func(ctx context.Context) error {
+		for {
+			// A page that changes between the search for the element and the press makes
+			// the browser forget the element. Nothing was pressed then.
+			if err := chromedp.Do(ctx, act); err == nil || !strings.Contains(err.Error(), "Could not find node") {
+				return err
+			}
+		}
+	})
 }
 
 // Fill puts a text in the place of what a field holds: a click, and typing.
