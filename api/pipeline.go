@@ -139,7 +139,7 @@ func (a *API) newCall(r *Request, header map[string][]string) *call {
 	}
 	now := a.clock.Now()
 	return &call{
-		Request: r, id: id.New(id.Request), now: clock.FromTime(now), begun: now,
+		Request: r, id: id.At(id.Request, now), now: clock.FromTime(now), begun: now,
 		language: fault.Preferred(r.Header["Accept-Language"]), header: header, pinned: pinned{version: a.current},
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // done sets the headers of a successful answer outside the table.
 func (a *API) done(header map[string][]string) {
-	header["Request-Id"] = []string{id.New(id.Request)}
+	header["Request-Id"] = []string{id.At(id.Request, a.clock.Now())}
 	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, nosniff
 }
 

@@ -58,6 +58,11 @@ headings() {
 # Names of files, folders and headings that the documents mention.
 for document in README.md CONTRIBUTING.md docs/*.md docs/operating/*.md docs/decisions/*.md; do
 	for target in $(grep -o '](\([^)#h][^)]*\))' "$document" | tr -d '()]' | sort -u); do
+		if [[ $target == /* ]]; then # a page of the instance; one for people leads to the sign-in
+			status=$(curl -s -o /dev/null -w '%{http_code}' "$web$target")
+			[[ $status == 200 || $status == 303 ]] || { echo "$document links to $target, which answers $status"; exit 1; }
+			continue
+		fi
 		file=$(dirname "$document")/${target%%#*}
 		[ -e "$file" ] || { echo "$document links to $target, which is not there"; exit 1; }
 		[[ $target != *#* ]] || headings "$file" | grep -qx -- "${target#*#}" || { echo "$document links to $target, a heading that is not there"; exit 1; }

@@ -22,9 +22,11 @@ type QueryInput struct {
 	// session, or of a person for all of them.
 	Key string `json:"key,omitempty"`
 	// Status is one status (401) or a class (4xx).
-	Status string       `json:"status,omitempty"`
-	Since  clock.Micros `json:"since"`
-	Until  clock.Micros `json:"until"`
+	Status string `json:"status,omitempty"`
+	// Door is a way in, for example rest.
+	Door  string       `json:"door,omitempty"`
+	Since clock.Micros `json:"since"`
+	Until clock.Micros `json:"until"`
 	// Limit is 1 to MaxLimit; 0 is DefaultLimit.
 	Limit int `json:"limit,omitempty"`
 }
@@ -60,10 +62,11 @@ type Line struct {
 	Door string `json:"door"`
 }
 
-// Find returns the calls of organizations: their ids by their numbers.
-func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string) (QueryOutput, error) {
+// Find returns the calls of organizations: their ids by their numbers. keys are those
+// whose calls are looked for; without one, all keys are.
+func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string, keys ...string) (QueryOutput, error) {
 	out := QueryOutput{Data: []Line{}}
-	f := Filter{Key: in.Key, Since: in.Since, Until: in.Until, Limit: in.Limit}
+	f := Filter{Door: in.Door, Since: in.Since, Until: in.Until, Limit: in.Limit}
 	if in.Limit < 0 || in.Limit > MaxLimit {
 		return out, fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxLimit}})
 	}
@@ -77,7 +80,10 @@ func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string) 
 		}
 		f.Request = in.Request
 	}
-	entries, more, err := queryEach(ctx, tx, f, slices.Collect(maps.Keys(ids)))
+	if len(keys) == 0 {
+		keys = []string{in.Key}
+	}
+	entries, more, err := queryEach(ctx, tx, f, slices.Collect(maps.Keys(ids)), keys)
 	out.HasMore = more
 	for i := range entries {
 		out.Data = append(out.Data, entries[i].line(ids))

@@ -31,6 +31,8 @@ type Filter struct {
 	// a kid.
 	Key      string
 	Statuses Statuses
+	// Door is the way in.
+	Door string
 	// Since is inclusive, Until exclusive.
 	Since, Until clock.Micros
 	// Before is the last entry of the previous page.
@@ -64,21 +66,23 @@ func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 	return out, err
 }
 
-// queryEach is Query over several organizations, for the operator. more reports
-// whether there are more entries than the limit.
-func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64) (out []Entry, more bool, err error) {
+// queryEach is Query over several organizations and keys. Each pair of them is a range
+// of the index. more reports whether there are more entries than the limit.
+func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64, keys []string) (out []Entry, more bool, err error) {
 	limit := f.limit()
 	for _, f.Organization = range organizations {
-		some, err := query(ctx, tx, f, limit+1)
-		if err != nil {
-			return nil, false, err
-		}
-		out = append(out, some...)
-		slices.SortFunc(out, func(a, b Entry) int {
-			return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.RequestID, a.RequestID))
-		})
-		if len(out) > limit {
-			out, more = out[:limit], true
+		for _, f.Key = range keys {
+			some, err := query(ctx, tx, f, limit+1)
+			if err != nil {
+				return nil, false, err
+			}
+			out = append(out, some...)
+			slices.SortFunc(out, func(a, b Entry) int {
+				return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.RequestID, a.RequestID))
+			})
+			if len(out) > limit {
+				out, more = out[:limit], true
+			}
 		}
 	}
 	return out, more, nil

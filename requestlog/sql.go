@@ -150,6 +150,9 @@ func (f *Filter) statement(limit int) (string, []any) {
 	if f.Statuses != (Statuses{}) {
 		and("status between ? and ?", int64(f.Statuses.From), int64(f.Statuses.To))
 	}
+	if f.Door != "" {
+		and("door = ?", f.Door)
+	}
 	if f.Before != nil {
 		and("(at < ? or at = ? and request_id < ?)", int64(f.Before.At), int64(f.Before.At), f.Before.RequestID)
 		and("at <= ?", int64(f.Before.At))

@@ -4,9 +4,11 @@ import (
 	"context"
 	"maps"
 
+	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/requestlog"
+	"kartei/store/db"
 )
 
 // FlushRequests writes pending entries of the request log, so that every
@@ -19,24 +21,40 @@ func FlushRequests[In any](ctx context.Context, c *app.Call, _ In) (struct{}, er
 }
 
 // ListRequests returns calls of the request log, the newest first. Callers who do not
-// administer the organization name one of their own keys and see its calls.
+// administer the organization see those of their own keys.
 func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
+	var keys []string
 	if !administers(c) {
-		if in.Key == "" {
-			return requestlog.QueryOutput{}, fault.BadRequest(fault.Field{Name: "key", Code: fault.Required})
+		own, err := ownKeys(ctx, c, in.Key)
+		if err != nil || len(own) == 0 {
+			return requestlog.QueryOutput{Data: []requestlog.Line{}}, err
 		}
-		k, err := keyByID(ctx, c, in.Key)
-		if err != nil {
-			return requestlog.QueryOutput{}, err
-		}
-		in.Organization, in.Key = k.OrganizationID, k.ID
+		keys = own
 	}
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {
 		return requestlog.QueryOutput{}, err
 	}
-	return in.Find(ctx, c.Tx, ids)
+	return in.Find(ctx, c.Tx, ids, keys...)
 }
+
+// ownKeys returns the ids of the caller's keys: the named one, or all.
+func ownKeys(ctx context.Context, c *app.Call, name string) ([]string, error) {
+	if name != "" {
+		k, err := keyByID(ctx, c, name)
+		return []string{k.ID}, err
+	}
+	scan := func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }
+	found, err := db.List(ctx, c.Tx, scan, selectKeys, int64(mostKeys), "", "", c.Actor.PrincipalID())
+	ids := make([]string, len(found)) // expired and revoked ones too: programs may still try them
+	for i, k := range found {
+		ids[i] = k.ID
+	}
+	return ids, err
+}
+
+// mostKeys bounds the keys of one caller whose calls are looked for at once.
+const mostKeys = 1000
 
 // ListVersions returns which keys use which version of the API.
 func ListVersions(ctx context.Context, c *app.Call, in requestlog.VersionsInput, _ struct{}) (requestlog.VersionsOutput, error) {
@@ -49,11 +67,16 @@ func ListVersions(ctx context.Context, c *app.Call, in requestlog.VersionsInput,
 
 // logged returns the organizations of a list: ids by number. It is the named
 // organization. Without a name it is all for the operator, and otherwise the
-// caller's own. Only the operator sees calls with unknown credentials.
+// caller's own with its sandbox. Only the operator sees calls with unknown credentials.
 func logged(ctx context.Context, c *app.Call, name string) (map[int64]string, error) {
 	if !isOperator(c) {
 		o, err := Organization(ctx, c, name)
-		return map[int64]string{o.Number: o.ID}, err
+		ids := map[int64]string{o.Number: o.ID}
+		if err == nil && name == "" && o.SandboxID != "" {
+			o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxID)
+			ids[o.Number] = o.ID
+		}
+		return ids, err
 	}
 	ids, err := requestlog.Organizations(ctx, c.Tx)
 	if err != nil || name == "" {

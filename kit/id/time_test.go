@@ -19,3 +19,18 @@ func TestTime(t *testing.T) {
 		t.Errorf("%d", at)
 	}
 }
+
+func TestAt(t *testing.T) {
+	at := time.Date(2026, 11, 2, 9, 0, 0, 123_000_000, time.UTC)
+	former := ""
+	for range 100 { // within one millisecond
+		one := At(Request, at)
+		if !Valid(Request, one) || !Time(one).Equal(at) || one <= former {
+			t.Fatalf("%s after %s tells %s, want %s", one, former, Time(one), at)
+		}
+		former = one
+	}
+	if earlier := At(Request, at.Add(-time.Hour)); !Time(earlier).Equal(at.Add(-time.Hour)) {
+		t.Errorf("an earlier time is told as %s", Time(earlier))
+	}
+}

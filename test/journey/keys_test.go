@@ -27,7 +27,7 @@ func TestFirstCall(t *testing.T) {
 				t.Errorf("a call that the key allows: %d", got)
 			}
 			if !v.NoScript {
-				tab.Until(`document.querySelector("#first-call li")`)
+				tab.Until(`document.querySelector("#first-call strong")`)
 				tab.Says("contacts.list")
 			}
 			if got := call(t, o.BaseURL+"/v1/tasks", key); got != http.StatusForbidden {

@@ -30,6 +30,7 @@ func (o *Office) shown() map[string]string {
 		"12-missing":   "/contacts/con_01m7xt6sane2a9hpasvbmaayqz",
 		"13-keys":      "/settings/interfaces/keys",
 		"14-new-key":   "/settings/interfaces/keys/new",
+		"15-requests":  "/settings/interfaces/requests",
 	}
 }
 
@@ -75,6 +76,11 @@ func (o *Office) states() map[string]func(tab *webtest.Tab) {
 			tab.Open(o.BaseURL + "/settings/interfaces/keys")
 			tab.Click(`main ul.set a[href^="/settings/interfaces/keys/key_"]`)
 			tab.Says("Letzte Aufrufe")
+		},
+		"30-request": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + "/settings/interfaces/requests")
+			tab.Click(`main ul.set a[href^="/settings/interfaces/requests/req_"]`)
+			tab.Says("Request-Id")
 		},
 		"27-deletion": func(tab *webtest.Tab) {
 			tab.Open(o.BaseURL + contact)

@@ -18,7 +18,7 @@ func (v View) Post(address string) Hx { return v.hx("hx-post", address) }
 // hx begins with the nonce, without which the extension hx-csp takes the other
 // attributes away: injected markup does not know it.
 func (v View) hx(method, address string) Hx {
-	return Hx{{Key: "hx-nonce", Value: v.Nonce}, {Key: method, Value: v.Root + address}}
+	return Hx{{Key: "hx-nonce", Value: v.Nonce}, {Key: method, Value: string(v.To(address))}}
 }
 
 // Target names the element that the answer replaces, by a selector.

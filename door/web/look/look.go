@@ -4,6 +4,7 @@ package look
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -34,8 +35,14 @@ type View struct {
 	Asset func(name string) string
 }
 
-// To returns the address of a page within the reader's environment.
-func (v View) To(path string) templ.SafeURL { return templ.SafeURL(v.Root + path) }
+// To returns the address of a page within the reader's environment. The settings are the
+// same in both.
+func (v View) To(path string) templ.SafeURL {
+	if strings.HasPrefix(path, "/settings/") {
+		return Own(path)
+	}
+	return templ.SafeURL(v.Root + path)
+}
 
 // Sandbox reports whether the reader is in the sandbox.
 func (v View) Sandbox() bool { return v.Root != "" }

@@ -362,28 +362,6 @@ type keyWait struct {
 // keyAsks bounds how often a page asks for the first call, once a second.
 const keyAsks = 600
 
-// loggedCall is a call as requests.list returns it.
-type loggedCall struct {
-	Time           clock.Micros `json:"time"`
-	RequestID      string       `json:"requestId"`
-	Operation      string       `json:"operation"`
-	Method         string       `json:"method"`
-	Status         int          `json:"status"`
-	Code           string       `json:"code"`
-	DurationMicros int64        `json:"durationMicros"`
-	Address        string       `json:"address"`
-	Reason         string       `json:"reason"`
-}
-
-// good reports whether the call succeeded.
-func (c *loggedCall) good() bool { return c.Status < http.StatusBadRequest }
-
-// calls returns the latest calls of a key, the newest first.
-func (v *request) calls(key string, since clock.Micros, limit int) ([]loggedCall, error) {
-	found, err := ask[listOf[loggedCall]](v, "requests.list", arguments{body: map[string]any{"key": key, "since": since, "limit": limit}})
-	return found.Data, err
-}
-
 // showFirstCall tells a page that waits whether the first call has come.
 func showFirstCall(v *request) view {
 	since, err := clock.Parse(v.URL.Query().Get("since"))
@@ -392,7 +370,10 @@ func showFirstCall(v *request) view {
 	}
 	asked, _ := strconv.Atoi(v.URL.Query().Get("asked"))
 	w := keyWait{ID: v.PathValue("id"), Since: since, Asked: asked + 1}
-	calls, err := v.calls(w.ID, since, 20)
+	if _, err := ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": w.ID}}); err != nil {
+		return v.failed(err)
+	}
+	calls, _, err := v.calls(map[string]any{"key": w.ID, "since": since, "limit": 20})
 	if err != nil {
 		return v.failed(err)
 	}
@@ -431,7 +412,10 @@ func (v *request) keyPage(p keyPage, status int) view {
 			return err
 		},
 		func() (err error) { p.terms, err = ask[keyTerms](v, "keys.terms", arguments{}); return err },
-		func() (err error) { p.calls, err = v.calls(id, 0, callsShown); return err },
+		func() (err error) {
+			p.calls, _, err = v.calls(map[string]any{"key": id, "limit": callsShown})
+			return err
+		},
 	)
 	if err == nil && p.key.PrincipalID != v.session.Principal.ID {
 		err = v.namesOf([]string{p.key.PrincipalID}, names)

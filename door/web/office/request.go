@@ -382,12 +382,7 @@ func ask[T any](v *request, row string, args arguments) (out T, err error) {
 }
 
 // url returns the address of a page of the environment that the request is about.
-func (v *request) url(path string) string {
-	if v.sandbox {
-		return sandboxPath + path
-	}
-	return path
-}
+func (v *request) url(path string) string { return string(v.look().To(path)) }
 
 // mint returns a token for a new form.
 func (v *request) mint() string { return v.office.tokens.mint(v.session.Principal.ID) }

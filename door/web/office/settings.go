@@ -15,6 +15,7 @@ func settingsTabs(v *request, here string) []look.Tab {
 		{"/settings/profile", v.words.Say("Profil", "Profile")},
 		{"/settings/security", v.words.Say("Sicherheit", "Security")},
 		{keysPath, keysTitle(v)},
+		{requestsPath, v.words.Say("Aufrufe", "Calls")},
 	} {
 		if hasPage(t.path) {
 			tabs = append(tabs, look.Tab{Name: t.name, Href: look.Own(t.path), Here: t.path == here})

@@ -18,6 +18,7 @@ func TestSettingsTabs(t *testing.T) {
 		"/settings/interfaces/keys/new":         "a link of the list of keys",
 		"/settings/interfaces/keys/{id}":        "a link of the list of keys",
 		"/settings/interfaces/keys/{id}/revoke": "a link of the page of a key",
+		"/settings/interfaces/requests/{id}":    "a link of the list of calls",
 		"/settings/interfaces/keys/{id}/first":  "a part of the page of a new key, for its script",
 	}
 	tabs := settingsTabs(&request{words: say.Words{Language: "de"}}, "/settings/profile")

@@ -1,0 +1,97 @@
+package office_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+const requestsPath = "/settings/interfaces/requests"
+
+// TestRequestLog looks at calls of an own key: in the list, by its filters, and one by
+// one, with the reason that the caller was not told.
+func TestRequestLog(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b, other, admin := open(t, o, access.Member), open(t, o, access.Viewer), open(t, o, access.Admin)
+		made := b.get(keysPath + "/new?name=Spiegel").send(keysPath + "/new").want(200)
+		key := keyPath.FindString(made.Body)
+		program := &apitest.Client{Office: o, Key: secrets.FindString(made.Body)}
+		ok := program.Do("GET", "/contacts", nil).Want(200).Header.Get("Request-Id")
+		lacking := program.Do("DELETE", "/contacts/con_01m7xt6sane2a9hpasvbmaayqz", nil, "If-Match", "*").Want(403).Header.Get("Request-Id")
+		b.get(key).want(200).send(key, "networks", "198.51.100.7").want(303)
+		refused := program.Do("GET", "/contacts", nil).Want(401).Header.Get("Request-Id")
+
+		all := b.get(requestsPath).want(200, "contacts.list", "Spiegel", "gehört zu keinem Netz", key+"?allow=192.0.2.1#change")
+		for _, id := range []string{ok, lacking, refused} {
+			if !strings.Contains(all.Body, requestsPath+"/"+id) {
+				t.Errorf("the list lacks %s", id)
+			}
+		}
+		if one := b.get(requestsPath+"?status=401&"+"key="+strings.TrimPrefix(key, keysPath+"/")).want(200, refused); strings.Contains(one.Body, ok) || strings.Contains(one.Body, lacking) {
+			t.Error("the filters let other calls through")
+		}
+		b.get(requestsPath+"/"+refused).want(200, "401", "Dem Aufrufer wurde nur 401 gesagt", "Diese Adresse erlauben", key)
+		b.get(requestsPath+"/"+ok).want(200, "contacts.list", "200", "192.0.2.1", "Spiegel")
+		b.get(requestsPath+"/"+lacking).want(200, "403", "Der Schlüssel darf das nicht")
+		if got := b.get(requestsPath + "?id=" + ok); got.Status != 303 || got.Location != requestsPath+"/"+ok {
+			t.Errorf("a Request-Id leads to %d %s", got.Status, got.Location)
+		}
+		for _, path := range []string{"/go/" + ok, "/sandbox/go/" + ok} {
+			if got := b.get(path); got.Location != requestsPath+"/"+ok {
+				t.Errorf("%s leads to %s", path, got.Location)
+			}
+		}
+
+		admin.get(requestsPath).want(200, ok, refused, "Spiegel")
+		admin.get(requestsPath+"/"+ok).want(200, "contacts.list")
+		if got := other.get(requestsPath).want(200, "Kein Aufruf"); strings.Contains(got.Body, "req_") && strings.Contains(got.Body, ok) {
+			t.Error("a call of somebody else's key is in the list")
+		}
+		for _, id := range []string{ok, "req_01m7xt6sane2a9hpasvbmaayqz", "nichts", "%2e%2e"} {
+			other.get(requestsPath+"/"+id).want(404, "Kein solcher Aufruf")
+		}
+		if got := other.get(requestsPath + "?key=" + strings.TrimPrefix(key, keysPath+"/")); got.Status != 303 || got.Location != requestsPath {
+			t.Errorf("the calls of somebody else's key: %d %s", got.Status, got.Location)
+		}
+	})
+}
+
+// TestRequestPages goes back through more calls than fit on a page, and a batch shows its
+// parts.
+func TestRequestPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		made := b.get(keysPath + "/new").send(keysPath + "/new").want(200)
+		program := &apitest.Client{Office: o, Key: secrets.FindString(made.Body)}
+		for range 60 {
+			o.Clock.Advance(1000)
+			program.Do("GET", "/me", nil).Want(200)
+		}
+		calls := regexp.MustCompile(requestsPath + `/req_[0-9a-z]+`)
+		seen := map[string]bool{}
+		next := requestsPath
+		for page := 0; next != ""; page++ {
+			got := b.get(next).want(200)
+			for _, id := range calls.FindAllString(got.Body, -1) {
+				seen[id] = true
+			}
+			next = ""
+			if older := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(got.Body); older != nil && page < 5 {
+				next = strings.ReplaceAll(older[1], "&amp;", "&")
+			}
+		}
+		if len(seen) != 60 {
+			t.Errorf("the pages have %d of 60 calls", len(seen))
+		}
+		batch, _ := program.Batch([]apitest.Part{{Method: "GET", Path: "/contacts"}, {Method: "GET", Path: "/tasks"}})
+		batch.Want(200)
+		b.get(requestsPath+"/"+batch.Header.Get("Request-Id")).want(200, "Die Teile", "contacts.list", "tasks.list")
+	})
+}
