@@ -14,7 +14,7 @@ func settingsTabs(v *request, here string) []look.Tab {
 	for _, t := range []struct{ path, name string }{
 		{"/settings/profile", v.words.Say("Profil", "Profile")},
 		{"/settings/security", v.words.Say("Sicherheit", "Security")},
-		{keysPath, keysTitle(v)},
+		{keysPath, v.words.Say("Schlüssel", "Keys")},
 		{requestsPath, v.words.Say("Aufrufe", "Calls")},
 	} {
 		if hasPage(t.path) {
