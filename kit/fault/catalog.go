@@ -62,9 +62,9 @@ var catalog = []Entry{
 		Why:    Text{"Ein Pflichtfeld fehlt, ein Wert hat den falschen Typ, ist zu lang, hat nicht die verlangte Form oder verweist auf einen Datensatz, den es nicht gibt. Auch unbekannte Felder werden abgelehnt, damit Tippfehler auffallen.", "A required field is missing, or a value has the wrong type, is too long, does not have the required form or refers to a record that does not exist. Unknown fields are refused too, so that typos are noticed."},
 		Do:     Text{"Gehen Sie die Einträge unter `errors` durch; dort stehen alle Fehler auf einmal; ob ein Verweis auf einen Datensatz stimmt und eine `externalId` frei ist, wird geprüft, sobald alle Werte die verlangte Form haben. `field` nennt die Stelle (zum Beispiel `address.country` oder `tags[3]`), `code` den Grund. Berichtigen Sie die Werte und senden Sie die Anfrage erneut.", "Go through the entries of `errors`; all mistakes are reported at once; whether a reference names a record and an `externalId` is free is checked once every value has the required form. `field` names the place (`address.country` or `tags[3]`, for example), `code` the reason. Correct the values and send the request again."},
 		Example: Example{
-			Request:  "POST /v1/contacts\n" + exampleCreate + "{\n  \"firstName\": \"Karla\",\n  \"email\": \"karla.morgenstern\",\n  \"birthdate\": \"1990-04-01\"\n}",
+			Request:  "POST /v1/contacts\n" + exampleCreate + "{\n  \"firstName\": \"Karla\",\n  \"email\": \"karla.morgenstern\",\n  \"nickname\": \"Kay\"\n}",
 			Instance: "/v1/contacts",
-			Fault:    Fault{Fields: []Field{{Name: "email", Code: InvalidFormat, Limit: Text{"eine E-Mail-Adresse", "an email address"}}, {Name: "birthdate", Code: UnknownField}}},
+			Fault:    Fault{Fields: []Field{{Name: "email", Code: InvalidFormat, Limit: Text{"eine E-Mail-Adresse", "an email address"}}, {Name: "nickname", Code: UnknownField}}},
 		},
 	},
 	{
