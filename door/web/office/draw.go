@@ -352,9 +352,9 @@ func (m field) typed(v *request, value string) string {
 	return value
 }
 
-// stored returns a typed value as the API takes it. A web address is completed, and a
-// language may be typed by its name, and a day like 31.12.1984. A moment that still reads like before is returned
-// as before, so its seconds are kept.
+// stored returns a typed value as the API takes it. A web address is completed. A
+// language may be typed by its name, and a day like 31.12.1984. A moment that still
+// reads like before is returned as before, so its seconds are kept.
 func (m field) stored(v *request, typed, before string) string {
 	switch {
 	case m.kind == linkField:

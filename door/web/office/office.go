@@ -126,7 +126,9 @@ func (h *handler) besideProxy(r *http.Request) bool {
 // the address (Origin), since a proxy may change the host.
 func (h *handler) noteOrigin(r *http.Request) {
 	origin := r.Header.Get("Origin")
-	if at, err := url.Parse(origin); err != nil || at.Host == "" || origin == h.BaseURL {
+	at, err := url.Parse(origin)
+	base, baseErr := url.Parse(h.BaseURL)
+	if err != nil || baseErr != nil || at.Host == "" || at.Scheme == base.Scheme && at.Host == base.Host {
 		return
 	}
 	h.elsewhere.Do(func() {
