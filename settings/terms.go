@@ -10,9 +10,8 @@ import (
 
 // KeyTerms say which keys a caller can make for itself.
 type KeyTerms struct {
-	// Test and Live are the levels of the API of the sandbox and of the organization.
-	// There is no new live key while Live is off.
-	Test access.Level `json:"test"`
+	// Live is the level of the API of the organization. There is no new live key while
+	// it is off.
 	Live access.Level `json:"live"`
 	// Scopes are those that the rights of the caller include, sorted.
 	Scopes []string `json:"scopes"`
@@ -29,15 +28,7 @@ func GetKeyTerms(ctx context.Context, c *app.Call, _ struct{}) (KeyTerms, error)
 	if err != nil {
 		return KeyTerms{}, err
 	}
-	terms := KeyTerms{Test: access.Off, Live: o.Level, Versions: c.Services.Settings.Versions}
-	if o.SandboxID != "" {
-		sandbox, err := access.OrganizationIn(ctx, c.Tx, o.SandboxID)
-		if err != nil {
-			return KeyTerms{}, err
-		}
-		terms.Test = sandbox.Level
-	}
 	p, err := access.PrincipalIn(ctx, c.Tx, "", c.Actor.PrincipalID())
-	terms.Scopes = slices.DeleteFunc(access.AllScopes(), func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })
-	return terms, err
+	scopes := slices.DeleteFunc(access.AllScopes(), func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })
+	return KeyTerms{Live: o.Level, Scopes: scopes, Versions: c.Services.Settings.Versions}, err
 }

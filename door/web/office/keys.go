@@ -5,11 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
-
-	"github.com/a-h/templ"
 
 	"kartei/door/web/look"
 	"kartei/kit/clock"
@@ -22,19 +18,20 @@ const keysPath = "/settings/interfaces/keys"
 
 // keyInfo is an API key as keys.get returns it.
 type keyInfo struct {
-	ID          string       `json:"id"`
-	KidShort    string       `json:"kidShort"`
-	Name        string       `json:"name"`
-	PrincipalID string       `json:"principalId"`
-	Environment string       `json:"environment"`
-	Scopes      []string     `json:"scopes"`
-	Networks    []string     `json:"networks"`
-	VersionPin  string       `json:"versionPin"`
-	Status      string       `json:"status"`
-	ExpiresAt   clock.Micros `json:"expiresAt"`
-	CreatedAt   clock.Micros `json:"createdAt"`
-	LastUsedAt  clock.Micros `json:"lastUsedAt"`
-	LockedUntil clock.Micros `json:"lockedUntil"`
+	ID             string       `json:"id"`
+	OrganizationID string       `json:"organizationId"`
+	KidShort       string       `json:"kidShort"`
+	Name           string       `json:"name"`
+	PrincipalID    string       `json:"principalId"`
+	Environment    string       `json:"environment"`
+	Scopes         []string     `json:"scopes"`
+	Networks       []string     `json:"networks"`
+	VersionPin     string       `json:"versionPin"`
+	Status         string       `json:"status"`
+	ExpiresAt      clock.Micros `json:"expiresAt"`
+	CreatedAt      clock.Micros `json:"createdAt"`
+	LastUsedAt     clock.Micros `json:"lastUsedAt"`
+	LockedUntil    clock.Micros `json:"lockedUntil"`
 }
 
 // title is the name of a key, or the beginning of its text.
@@ -45,14 +42,6 @@ func (k *keyInfo) begins() string { return "kart_" + k.Environment + "_" + k.Kid
 
 // ended reports whether the key works no more, and never will without a new secret.
 func (k *keyInfo) ended() bool { return k.Status == "expired" || k.Status == "revoked" }
-
-// keyTerms say which keys a person can make.
-type keyTerms struct {
-	Test     string   `json:"test"`
-	Live     string   `json:"live"`
-	Scopes   []string `json:"scopes"`
-	Versions []string `json:"versions"`
-}
 
 // keysPage is the list of keys.
 type keysPage struct {
@@ -102,291 +91,6 @@ func showKeys(v *request) view {
 }
 
 func keysTitle(v *request) string { return v.words.Say("API-Schlüssel", "API keys") }
-
-// keyForm is the form of a new key. Each member is also a parameter of the address, so
-// that a guide can link to a form that is filled in.
-type keyForm struct {
-	terms   keyTerms
-	address string
-	typed   values
-	wrong   map[string]string
-}
-
-// The presets of what a key may.
-const (
-	keyReads  = "read"
-	keyWrites = "write"
-	keyOwn    = "own"
-)
-
-// keyFamilies are the families that a key may be restricted to, as scopes name them.
-var keyFamilies = []struct {
-	name  string
-	label fault.Text
-}{
-	{"contacts", text("Kontakte", "Contacts")},
-	{"companies", text("Firmen", "Companies")},
-	{"tasks", text("Aufgaben", "Tasks")},
-	{"documents", text("Dokumente", "Documents")},
-	{"webhook_endpoints", text("Webhooks", "Webhooks")},
-}
-
-// keyDays are the lifetimes that the form offers, in days.
-var keyDays = []int{7, 30, 90, 180, 366}
-
-// defaultKeyDays is the lifetime of a key if nobody chooses one.
-const defaultKeyDays = "30"
-
-// showNewKey serves the form of a new key, filled in from the address.
-func showNewKey(v *request) view {
-	q := v.URL.Query()
-	f := keyForm{typed: values{
-		"environment": q.Get("env"), "name": q.Get("name"), "networks": strings.Join(split(strings.Join(q["networks"], ",")), ", "),
-		"days": q.Get("days"), "version": q.Get("version"), "may": q.Get("may"),
-	}}
-	if scopes := split(strings.Join(q["scopes"], ",")); len(scopes) > 0 {
-		f.typed["may"] = keyOwn
-		for _, scope := range scopes {
-			if family, right, _ := strings.Cut(scope, ":"); f.typed["may."+family] != keyWrites {
-				f.typed["may."+family] = right
-			}
-		}
-	}
-	return v.keyForm(f, http.StatusOK)
-}
-
-// split returns the parts of a list that a person typed, with commas or white space
-// between them.
-func split(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", ;\t\r\n", r) })
-}
-
-// keyForm draws the form. What was not chosen is what most people need.
-func (v *request) keyForm(f keyForm, status int) view {
-	var err error
-	if f.terms, err = ask[keyTerms](v, "keys.terms", arguments{}); err != nil {
-		return v.failed(err)
-	}
-	f.address = v.office.Address(v.Request).Unmap().String()
-	f.typed["environment"] = first(f.typed["environment"], "test")
-	f.typed["may"] = first(f.typed["may"], keyReads)
-	f.typed["days"] = first(f.typed["days"], defaultKeyDays)
-	if len(f.terms.Versions) > 0 {
-		f.typed["version"] = first(f.typed["version"], f.terms.Versions[0])
-	}
-	return v.settingsAs(status, keysPath, v.words.Say("Neuer API-Schlüssel", "New API key"), newKeyView(v, f))
-}
-
-// scopes returns the scopes that the form stands for.
-func (f *keyForm) scopes() []string {
-	var scopes []string
-	for _, scope := range f.terms.Scopes {
-		family, right, _ := strings.Cut(scope, ":")
-		may := f.typed["may"]
-		if may == keyOwn {
-			may = f.typed["may."+family]
-		}
-		if may == keyWrites || may == keyReads && right == keyReads {
-			scopes = append(scopes, scope)
-		}
-	}
-	return scopes
-}
-
-// contradicts reports whether rights were chosen for families, but not that they count.
-func (f *keyForm) contradicts() bool {
-	return f.typed["may"] != keyOwn && slices.ContainsFunc(f.rightNames(), func(name string) bool { return f.typed[name] != "" })
-}
-
-// rightNames are the names of the fields of the own choice.
-func (f *keyForm) rightNames() (names []string) {
-	for _, family := range keyFamilies {
-		names = append(names, "may."+family.name)
-	}
-	return names
-}
-
-// may reports whether the person may give a key a scope.
-func (f *keyForm) may(scope string) bool { return slices.Contains(f.terms.Scopes, scope) }
-
-// field returns a field of the form.
-func (f *keyForm) field(name, label, hint string, options ...look.Option) look.Field {
-	return look.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: present(f.wrong[name]), Options: options}
-}
-
-// fields are the fields of the form by their names, for the summary of what is wrong.
-func (f *keyForm) fields(v *request) map[string]look.Field {
-	say := v.words.Say
-	live := say("Echte Daten Ihrer Organisation.", "The real data of your organization.")
-	switch f.terms.Live {
-	case "off":
-		live = say("Die API Ihrer Organisation ist ausgeschaltet. Eine Administratorin oder ein Administrator kann sie einschalten.", "The API of your organization is off. An admin can switch it on.")
-	case "read":
-		live = say("Echte Daten. Die API Ihrer Organisation steht auf Lesen: Was schreibt, wird abgelehnt.", "Real data. The API of your organization is set to read: writes are refused.")
-	}
-	environment := f.field("environment", say("Wofür", "What for"), "",
-		look.Option{Value: "test", Text: "Test", Hint: say("Beispieldaten der Sandbox. Nichts davon ist echt.", "The sample data of the sandbox. None of it is real.")},
-		look.Option{Value: "live", Text: "Live", Hint: live})
-	name := f.field("name", "Name", say("Woran Sie den Schlüssel später erkennen, zum Beispiel „Buchhaltung“.", "How you will recognize the key, for example “Accounting”."))
-	name.Autocomplete, name.Optional = "off", true
-	may := f.field("may", say("Was er darf", "What it may do"), "",
-		look.Option{Value: keyReads, Text: say("Nur lesen", "Read only")},
-		look.Option{Value: keyWrites, Text: say("Lesen und schreiben", "Read and write")},
-		look.Option{Value: keyOwn, Text: say("Eigene Auswahl", "Own choice")})
-	may.Errors = present(f.wrong["scopes"])
-	networks := f.field("networks", say("Von welchen Adressen", "From which addresses"),
-		say("IP-Adressen oder Netze, mit Komma getrennt: 203.0.113.7, 2001:db8::/48. Ein Schlüssel, der schreibt, braucht welche.", "IP addresses or networks, separated by commas: 203.0.113.7, 2001:db8::/48. A key that writes needs some."))
-	networks.Autocomplete, networks.More = "off", templ.OrderedAttributes{{Key: "spellcheck", Value: "false"}}
-	days := f.field("days", say("Wie lange", "For how long"), "", f.lifetimes(v)...)
-	days.Errors = present(f.wrong["expiresIn"])
-	version := f.field("version", "Version", say("Der Schlüssel bleibt bei dieser Version, bis Sie sie ändern.", "The key stays at this version until you change it."), versionOptions(v, f.terms.Versions)...)
-	version.Errors = present(f.wrong["versionPin"])
-	return map[string]look.Field{"environment": environment, "name": name, "may": may, "networks": networks, "days": days, "version": version}
-}
-
-// wrongs are the fields in the order of the form, for the summary.
-func (f *keyForm) wrongs(v *request) []look.Field {
-	fields := f.fields(v)
-	return []look.Field{fields["environment"], fields["name"], fields["may"], fields["networks"], fields["days"], fields["version"]}
-}
-
-// rights are the fields of the own choice, one for each family.
-func (f *keyForm) rights(v *request) (list []look.Field) {
-	for _, family := range keyFamilies {
-		options := []look.Option{{Value: "", Text: v.words.Say("nichts", "nothing")}}
-		if f.may(family.name + ":read") {
-			options = append(options, look.Option{Value: keyReads, Text: v.words.Say("lesen", "read")})
-		}
-		if f.may(family.name + ":write") {
-			options = append(options, look.Option{Value: keyWrites, Text: v.words.Say("lesen und schreiben", "read and write")})
-		}
-		list = append(list, f.field("may."+family.name, family.label.In(v.words.Language), "", options...))
-	}
-	return list
-}
-
-// lifetimes are the choices of how long a key lives, each with its last day.
-func (f *keyForm) lifetimes(v *request) (list []look.Option) {
-	for _, days := range keyDays {
-		ends := v.words.Now.Add(time.Duration(days) * 24 * time.Hour)
-		list = append(list, look.Option{Value: strconv.Itoa(days), Text: v.words.Say(
-			strconv.Itoa(days)+" Tage (bis "+v.words.Day(ends)+")", strconv.Itoa(days)+" days (until "+v.words.Day(ends)+")")})
-	}
-	return list
-}
-
-// versionOptions are the versions of the API to choose from.
-func versionOptions(v *request, versions []string) (list []look.Option) {
-	for i, version := range versions {
-		name := version
-		if i == 0 {
-			name += v.words.Say(" (aktuell)", " (current)")
-		}
-		list = append(list, look.Option{Value: version, Text: name})
-	}
-	return list
-}
-
-// lifetime returns a number of days that was chosen, and zero for none.
-func lifetime(days string) time.Duration {
-	n, _ := strconv.Atoi(days)
-	return time.Duration(n) * 24 * time.Hour
-}
-
-// networksIn returns the networks that were typed, and the address of the browser if
-// the person ticked it.
-func (v *request) networksIn() []string {
-	list := split(v.form.text("networks"))
-	if here := v.form.Get("here"); here != "" && !slices.Contains(list, here) {
-		list = append(list, here)
-	}
-	return list
-}
-
-// createKey makes a key and shows its secret, once.
-func createKey(v *request) view {
-	f := keyForm{typed: values{}}
-	for _, name := range append(f.rightNames(), "environment", "name", "may", "networks", "days", "version") {
-		f.typed[name] = v.form.text(name)
-	}
-	if f.contradicts() {
-		f.wrong = map[string]string{"scopes": v.words.Say(
-			"Sie haben darunter je Bereich ausgewählt. Wählen Sie „Eigene Auswahl“, oder lassen Sie die Bereiche leer.",
-			"You chose for each part below. Choose “Own choice”, or leave the parts empty.")}
-		return v.keyForm(f, http.StatusUnprocessableEntity)
-	}
-	networks := v.networksIn()
-	f.typed["networks"] = strings.Join(networks, ", ")
-	var err error
-	if f.terms, err = ask[keyTerms](v, "keys.terms", arguments{}); err != nil {
-		return v.failed(err)
-	}
-	a := v.do("keys.create", arguments{once: v.form.token, body: map[string]any{
-		"principalId": v.session.Principal.ID, "environment": f.typed["environment"], "name": f.typed["name"], "scopes": f.scopes(),
-		"networks": networks, "expiresIn": lifetime(f.typed["days"]), "versionPin": f.typed["version"],
-	}})
-	switch {
-	case a.is(fault.ValidationFailed):
-		f.wrong = fieldTexts(a.Fault, v.words.Language)
-		return v.keyForm(f, a.Status)
-	case a.Fault != nil:
-		return v.failed(a.Fault)
-	}
-	return v.keyMade(a, v.words.Say("Der Schlüssel ist angelegt", "The key is made"))
-}
-
-// keyMade shows the secret of a new or a rotated key, and waits for its first call.
-func (v *request) keyMade(a answer, title string) view {
-	var made struct {
-		ID  string `json:"id"`
-		Key string `json:"key"`
-	}
-	if err := decode(a.Body, &made); err != nil {
-		return v.failed(err)
-	}
-	out := v.settings(keysPath, title, madeKeyView(v, made.Key, keyWait{ID: made.ID, Since: clock.FromTime(v.words.Now)}))
-	out.secret = true
-	return out
-}
-
-// keyWait is the part of a page that waits for the first call of a key.
-type keyWait struct {
-	ID    string
-	Since clock.Micros
-	// Asked is how often the page has asked.
-	Asked int
-	// Call is the first call, or nil.
-	Call *loggedCall
-}
-
-// keyAsks bounds how often a page asks for the first call, once a second.
-const keyAsks = 600
-
-// showFirstCall tells a page that waits whether the first call has come.
-func showFirstCall(v *request) view {
-	since, err := clock.Parse(v.URL.Query().Get("since"))
-	if err != nil {
-		return v.failed(fault.New(fault.NotFound))
-	}
-	asked, _ := strconv.Atoi(v.URL.Query().Get("asked"))
-	w := keyWait{ID: v.PathValue("id"), Since: since, Asked: asked + 1}
-	if _, err := ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": w.ID}}); err != nil {
-		return v.failed(err)
-	}
-	calls, _, err := v.calls(map[string]any{"key": w.ID, "since": since, "limit": 20})
-	if err != nil {
-		return v.failed(err)
-	}
-	if len(calls) > 0 {
-		w.Call = &calls[len(calls)-1]
-	}
-	return view{status: http.StatusOK, body: firstCallView(v, w)}
-}
-
-// again is the address at which the part asks again.
-func (w *keyWait) again() string {
-	return keysPath + "/" + w.ID + "/first?" + url.Values{"since": {w.Since.String()}, "asked": {strconv.Itoa(w.Asked)}}.Encode()
-}
 
 // keyPage is the page of one key.
 type keyPage struct {
@@ -507,13 +211,36 @@ func rotateKey(v *request) view {
 	return v.keyMade(a, v.words.Say("Der Schlüssel hat ein neues Geheimnis", "The key has a new secret"))
 }
 
-// askToRevoke asks whether a key is to be revoked, which cannot be undone.
+// endpointName is a webhook endpoint as webhooks.list returns it.
+type endpointName struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// askToRevoke asks whether a key is to be revoked, which cannot be undone, and what is
+// to become of the webhook endpoints that it created.
 func askToRevoke(v *request) view {
 	k, err := ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
 	if err != nil {
 		return v.failed(err)
 	}
-	return v.settings(keysPath, v.words.Say("Schlüssel widerrufen", "Revoke the key"), revokeView(v, k))
+	endpoints, err := ask[listOf[endpointName]](v, "webhooks.list", arguments{body: map[string]any{"organizationId": k.OrganizationID, "keyId": k.ID}})
+	if err != nil {
+		return v.failed(err)
+	}
+	return v.settings(keysPath, v.words.Say("Schlüssel widerrufen", "Revoke the key"), revokeView(v, k, endpoints.Data))
+}
+
+// revokeKey revokes a key, and disables its webhook endpoints if the person says so.
+func revokeKey(v *request) view {
+	id, endpoints := v.PathValue("id"), "keep"
+	if v.form.Get("disable") != "" {
+		endpoints = "disable"
+	}
+	if a := v.do("keys.revoke", arguments{once: v.form.token, body: map[string]any{"id": id, "endpoints": endpoints}}); a.Fault != nil {
+		return v.failed(a.Fault)
+	}
+	return v.saved(keysPath+"/"+id, "keyRevoked")
 }
 
 // scopesText says what a key may do: "lesen: Kontakte, Firmen · schreiben: Aufgaben".

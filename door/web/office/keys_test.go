@@ -104,11 +104,42 @@ func TestRefusedCalls(t *testing.T) {
 	})
 }
 
+// TestRevokedEndpoints revokes keys that created webhook endpoints: those stay, or are
+// disabled with the key, as the person says.
+func TestRevokedEndpoints(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		for set, want := range map[string]string{"": "active", "true": "disabled"} {
+			made := b.get(keysPath + "/new?may=write&networks=192.0.2.1").send(keysPath + "/new").want(200)
+			path := keyPath.FindString(made.Body)
+			program := &apitest.Client{Office: o, Key: secrets.FindString(made.Body)}
+			endpoint := program.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+			b.get(path+"/revoke").want(200, "Buchhaltung", "Auch die Endpunkte abschalten").send(path+"/revoke", "disable", set).want(303)
+			program.Do("GET", "/me", nil).Want(401)
+			var status string
+			if dbtest.Get(t, d, []any{&status}, `select status from webhook_endpoints where id = $1`, endpoint); status != want {
+				t.Errorf("disable=%q leaves the endpoint %s, want %s", set, status, want)
+			}
+		}
+		alone := keyPath.FindString(b.get(keysPath + "/new").send(keysPath + "/new").want(200).Body)
+		if got := b.get(alone + "/revoke").want(200); strings.Contains(got.Body, `name="disable"`) {
+			t.Error("a key without endpoints asks about them")
+		}
+	})
+}
+
 // TestKeyForm refuses a choice for single parts that the form would ignore.
 func TestKeyForm(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
-	form := open(t, o, access.Member).get(keysPath + "/new").want(200)
-	form.send(keysPath+"/new", "may.tasks", "read").want(422, "Eigene Auswahl")
+	b := open(t, o, access.Member)
+	form := b.get(keysPath + "/new").want(200)
+	// A link with what the form does not offer leads to the form as it is without one.
+	odd := b.get(keysPath + "/new?env=staging&days=-5&version=1999-01-01&may=all&scopes=contacts:admin").want(200).fields(keysPath + "/new")
+	if got := odd.Get("environment") + " " + odd.Get("days") + " " + odd.Get("may.contacts"); got != "test 30 " {
+		t.Errorf("an odd link chooses %q", got)
+	}
+	form.send(keysPath+"/new", "may.tasks", "read").want(422, "Darunter sind einzelne Rechte ausgewählt")
 	form.send(keysPath+"/new", "may", "own", "may.tasks", "read").want(200, "nur jetzt")
 	form.send(keysPath+"/new", "may", "own").want(422)
 	form.send(keysPath+"/new", "environment", "staging").want(422)

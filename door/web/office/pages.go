@@ -158,8 +158,8 @@ func init() {
 		{"POST", "/settings/interfaces/keys/{id}/pause", "keys.pause", private, actOnKey("keys.pause", "keyPaused")},
 		{"POST", "/settings/interfaces/keys/{id}/resume", "keys.resume", private, actOnKey("keys.resume", "keyResumed")},
 		{"POST", "/settings/interfaces/keys/{id}/rotate", "keys.rotate", private, rotateKey},
-		{"GET", "/settings/interfaces/keys/{id}/revoke", "keys.get", private, askToRevoke},
-		{"POST", "/settings/interfaces/keys/{id}/revoke", "keys.revoke", private, actOnKey("keys.revoke", "keyRevoked")},
+		{"GET", "/settings/interfaces/keys/{id}/revoke", "keys.get webhooks.list", private, askToRevoke},
+		{"POST", "/settings/interfaces/keys/{id}/revoke", "keys.revoke", private, revokeKey},
 		{"GET", "/settings/interfaces/requests", "requests.list keys.list", private, showRequests},
 		{"GET", "/settings/interfaces/requests/{id}", "requests.list keys.get names.resolve", private, showRequest},
 

@@ -118,7 +118,7 @@ func showRequests(v *request) view {
 // keysOffered is the number of keys that the filter offers.
 const keysOffered = 200
 
-func requestsTitle(v *request) string { return v.words.Say("Aufrufe der API", "Calls of the API") }
+func requestsTitle(v *request) string { return v.words.Say("Aufrufe der API", "API calls") }
 
 // at is the address of the list with its filters, until a time.
 func (p *requestsPage) at(until string) string {
