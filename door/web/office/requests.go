@@ -73,7 +73,7 @@ var statuses = []option{
 	{"", text("alle Ergebnisse", "all results")},
 	{"2xx", text("erfolgreich (2xx)", "successful (2xx)")},
 	{"4xx", text("abgelehnt (4xx)", "refused (4xx)")},
-	{"401", text("Schlüssel nicht angenommen (401)", "key not accepted (401)")},
+	{"401", text("Schlüssel abgelehnt (401)", "key refused (401)")},
 	{"403", text("Recht fehlt (403)", "right missing (403)")},
 	{"429", text("zu viele (429)", "too many (429)")},
 	{"5xx", text("Fehler des Servers (5xx)", "faults of the server (5xx)")},
