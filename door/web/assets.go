@@ -35,6 +35,7 @@ var joined = []struct {
 	{"pages.css", "text/css; charset=utf-8", []string{"static/tokens.css", "static/pages.css"}},
 	{"pages.js", "text/javascript; charset=utf-8", []string{"static/pages.js"}},
 	{"app.css", "text/css; charset=utf-8", []string{"static/tokens.css", "static/app.css"}},
+	{"settings.css", "text/css; charset=utf-8", []string{"static/settings.css"}},
 	{"app.js", "text/javascript; charset=utf-8", []string{"static/vendor/htmx-*.js", "static/vendor/hx-csp-*.js", "script/*.js"}},
 	{"icon.svg", "image/svg+xml", []string{"static/icon.svg"}},
 }

@@ -31,6 +31,7 @@ func (o *Office) shown() map[string]string {
 		"13-keys":      "/settings/interfaces/keys",
 		"14-new-key":   "/settings/interfaces/keys/new",
 		"15-requests":  "/settings/interfaces/requests",
+		"16-settings":  "/settings",
 	}
 }
 

@@ -53,9 +53,9 @@ func (f Frame) places() []link {
 	if f.has("/help") {
 		places = append(places, link{Address: "/help", Name: f.Say("Hilfe", "Help"), Icon: "circle-question-mark", Here: f.Here == "help", Last: true})
 	}
-	if f.has("/settings/profile") {
+	if f.has("/settings") {
 		places = append(places, link{
-			Address: "/settings/profile", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings", Last: true, Own: true,
+			Address: "/settings", Name: f.Say("Einstellungen", "Settings"), Icon: "settings", Here: f.Here == "settings", Last: true, Own: true,
 		})
 	}
 	return places

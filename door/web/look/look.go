@@ -21,6 +21,8 @@ type View struct {
 	Root string
 	// Theme is light or dark if the reader chose one. Empty follows the system.
 	Theme string
+	// Styles is the name of a style sheet beside app.css, empty for none.
+	Styles string
 	// Compact makes rows of tables lower.
 	Compact bool
 	// Address is the page's own address, if the browser asked for another one. A script

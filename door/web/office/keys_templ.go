@@ -211,7 +211,7 @@ func keysView(v *request, p keysPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("keys", keysTitle(v), "", newKeyButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Section("keys", v.words.Say("Alle Schlüssel", "All keys"), "", newKeyButton(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

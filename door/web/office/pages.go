@@ -47,10 +47,16 @@ func (p *Page) pattern(prefix string) string {
 	return p.Method + " " + prefix + path
 }
 
-// hasPage reports whether there is a page at an address.
-func hasPage(path string) bool {
-	return slices.ContainsFunc(Pages, func(p Page) bool { return p.Method == "GET" && p.Path == path })
+// pageAt returns the page at an address, nil if there is none.
+func pageAt(path string) *Page {
+	if i := slices.IndexFunc(Pages, func(p Page) bool { return p.Method == "GET" && p.Path == path }); i >= 0 {
+		return &Pages[i]
+	}
+	return nil
 }
+
+// hasPage reports whether there is a page at an address.
+func hasPage(path string) bool { return pageAt(path) != nil }
 
 // asksFresh reports whether a row of the page asks for a recent sign-in.
 func (p *Page) asksFresh() bool {
@@ -132,6 +138,7 @@ func init() {
 		{"POST", "/confirm", "session.refresh", private, confirm},
 		{"POST", "/confirm/passkey", "signin.passkeyOptions", private, showPasskeyOptions},
 
+		{"GET", settingsPath, "session.get", private, showSettings},
 		{"GET", "/settings/profile", "profile.get", private, showProfile},
 		{"POST", "/settings/profile", "profile.set", private, saveProfile},
 		{"GET", "/settings/security", "factors.get sessions.list signins.list", private, showSecurity},

@@ -3,35 +3,71 @@ package office
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
-	"kartei/door/web/look"
 	"kartei/kit/fault"
 )
 
-// settingsTabs are the pages about the person.
-func settingsTabs(v *request, here string) []look.Tab {
-	var tabs []look.Tab
-	for _, t := range []struct{ path, name string }{
-		{"/settings/profile", v.words.Say("Profil", "Profile")},
-		{"/settings/security", v.words.Say("Sicherheit", "Security")},
-		{keysPath, v.words.Say("Schlüssel", "Keys")},
-		{requestsPath, v.words.Say("Aufrufe", "Calls")},
-	} {
-		if hasPage(t.path) {
-			tabs = append(tabs, look.Tab{Name: t.name, Href: look.Own(t.path), Here: t.path == here})
-		}
-	}
-	return tabs
+// settingsPath is the page that lists the others.
+const settingsPath = "/settings"
+
+// settingsGroup is a group of settings pages with its heading.
+type settingsGroup struct {
+	name  fault.Text
+	pages []settingsPage
 }
 
-// settings answers with a page about the person. A change leads to it by a redirect,
+// settingsPage is a line of the menu of the settings.
+type settingsPage struct {
+	path, icon string
+	name, hint fault.Text
+}
+
+// settingsMenu has the pages of the settings that a menu leads to. Pages below them
+// belong to the line of their list.
+var settingsMenu = []settingsGroup{
+	{text("Persönlich", "Personal"), []settingsPage{
+		{profilePath, "user", text("Profil", "Profile"), text("Name, Sprache, Zeitzone, Darstellung", "Name, language, time zone, appearance")},
+		{securityPath, "shield-check", text("Sicherheit", "Security"), text("Kennwort, zweiter Faktor, Passkeys, Sitzungen", "Password, second factor, passkeys, sessions")},
+	}},
+	{text("Schnittstellen", "Interfaces"), []settingsPage{
+		{keysPath, "key-round", text("API-Schlüssel", "API keys"), text("Womit Programme Kartei aufrufen", "What programs call Kartei with")},
+		{requestsPath, "list", text("Aufrufe", "Calls"), text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
+	}},
+}
+
+// menu returns the groups of the menu with the pages that the person may open.
+func (v *request) menu() (groups []settingsGroup) {
+	for _, g := range settingsMenu {
+		g.pages = slices.DeleteFunc(slices.Clone(g.pages), func(p settingsPage) bool {
+			page := pageAt(p.path)
+			return page == nil || !v.session.mayOpen(page)
+		})
+		if len(g.pages) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// showSettings serves the list of the settings pages.
+func showSettings(v *request) view {
+	title := v.words.Say("Einstellungen", "Settings")
+	return v.ok(title, settingsPlace, settingsListView(v, title))
+}
+
+// settingsPlace is the place of the settings in the navigation.
+const settingsPlace = "settings"
+
+// settings answers with a page of the settings, beside their menu, in which here is the
+// present line. A change leads to it by a redirect,
 // whose address says what was done: see saved.
 func (v *request) settings(here, title string, content component) view {
 	note, _ := v.Context().Value(noteKey{}).(*toast)
 	if text, known := doneTexts[v.URL.Query().Get(doneField)]; known && v.Method == http.MethodGet {
 		note = &toast{Text: text.In(v.words.Language)}
 	}
-	return view{status: http.StatusOK, body: appPage(v.frame(title, "settings"), settingsView(v, here, title, content), note)}
+	return view{status: http.StatusOK, body: appPage(v.frame(title, settingsPlace), settingsView(v, here, title, content), note)}
 }
 
 // settingsAs is settings for a form that was refused.

@@ -1,0 +1,62 @@
+package office
+
+import (
+	"strings"
+	"testing"
+)
+
+// Each page of the settings is in their menu, or says here where it is linked.
+func TestSettingsPages(t *testing.T) {
+	elsewhere := map[string]string{
+		"/settings/security/password": "a link of the security page",
+		"/settings/security/address":  "a link of the profile",
+
+		"/settings/interfaces/keys/new":         "a link of the list of keys",
+		"/settings/interfaces/keys/{id}":        "a link of the list of keys",
+		"/settings/interfaces/keys/{id}/revoke": "a link of the page of a key",
+		"/settings/interfaces/requests/{id}":    "a link of the list of calls",
+		"/settings/interfaces/keys/{id}/first":  "a part of the page of a new key, for its script",
+	}
+	menu := map[string]bool{settingsPath: true}
+	for _, g := range settingsMenu {
+		for _, p := range g.pages {
+			menu[p.path] = true
+			if pageAt(p.path) == nil {
+				t.Errorf("the menu leads to %s, which is no page", p.path)
+			}
+		}
+	}
+	for _, p := range Pages {
+		if p.Method != "GET" || !strings.HasPrefix(p.Path, "/settings/") {
+			continue
+		}
+		_, known := elsewhere[p.Path]
+		delete(elsewhere, p.Path)
+		switch {
+		case menu[p.Path] && known:
+			t.Errorf("%s is in the menu, and is said not to be", p.Path)
+		case !menu[p.Path] && !known:
+			t.Errorf("%s is not in the menu: add it to settingsMenu, or say here where it is linked", p.Path)
+		}
+	}
+	for path := range elsewhere {
+		t.Errorf("%s is no page", path)
+	}
+}
+
+// The menu leaves out what the person may not open, and groups without a page.
+func TestSettingsMenu(t *testing.T) {
+	admins := len(Pages)
+	Pages = append(Pages, Page{Method: "GET", Path: "/settings/trial", Rows: "audit.list", For: private})
+	settingsMenu = append(settingsMenu, settingsGroup{text("Probe", "Trial"), []settingsPage{{path: "/settings/trial"}, {path: "/settings/missing"}}})
+	t.Cleanup(func() { Pages, settingsMenu = Pages[:admins], settingsMenu[:len(settingsMenu)-1] })
+
+	clerk := (&request{session: session{}}).menu()
+	if last := clerk[len(clerk)-1]; last.pages[len(last.pages)-1].path == "/settings/trial" {
+		t.Error("a clerk sees the page of admins")
+	}
+	admin := (&request{session: session{Administers: true}}).menu()
+	if last := admin[len(admin)-1]; len(last.pages) != 1 || last.pages[0].path != "/settings/trial" {
+		t.Errorf("an admin sees %v last", last)
+	}
+}
