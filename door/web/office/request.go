@@ -313,6 +313,8 @@ type arguments struct {
 	match int64
 	// once is the idempotency key.
 	once string
+	// sandbox calls in the sandbox, also from a page that is about the person.
+	sandbox bool
 }
 
 // answer is the answer to a call.
@@ -330,7 +332,7 @@ func (v *request) do(row string, args arguments) answer {
 	if !slices.Contains(everywhere, row) && !slices.Contains(strings.Fields(v.page.Rows), row) {
 		return answer{&api.Response{Status: 500, Fault: fault.Wrap(fmt.Errorf("the page %s calls %s, which its line does not name", v.page.Path, row))}}
 	}
-	by := v.caller()
+	by := v.caller(args.sandbox)
 	if args.match > 0 {
 		by.Header["If-Match"] = []string{`"r` + strconv.FormatInt(args.match, 10) + `"`}
 	}
@@ -350,9 +352,9 @@ func (v *request) do(row string, args arguments) answer {
 	return answer{r}
 }
 
-// caller returns who calls.
-func (v *request) caller() api.Caller {
-	return api.Caller{Door: api.Web, Credential: api.Cookie(v.token, v.sandbox), Address: v.office.Address(v.Request), Header: map[string][]string{
+// caller returns who calls, in the sandbox or in the environment of the page.
+func (v *request) caller(sandbox bool) api.Caller {
+	return api.Caller{Door: api.Web, Credential: api.Cookie(v.token, sandbox || v.sandbox), Address: v.office.Address(v.Request), Header: map[string][]string{
 		"Accept-Language": {string(v.words.Language)},
 		"User-Agent":      {v.UserAgent()},
 	}}

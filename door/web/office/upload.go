@@ -129,7 +129,7 @@ func beginUpload(v *request) view {
 // receiveUpload streams the file that a script sends into its upload session.
 func receiveUpload(v *request) view {
 	body := transfer.Body(v.w, v.Request)
-	_, err := v.office.Uploads.Take(v.Context(), v.caller(), v.PathValue("upload"), &api.Incoming{Body: body, Size: v.ContentLength, Broken: body.Broken})
+	_, err := v.office.Uploads.Take(v.Context(), v.caller(false), v.PathValue("upload"), &api.Incoming{Body: body, Size: v.ContentLength, Broken: body.Broken})
 	if err != nil && v.ContentLength < maxUnread {
 		_, _ = io.CopyN(io.Discard, body, maxUnread) // a browser shows the answer then
 	}
@@ -147,7 +147,7 @@ func (v *request) receive(t terms, file *sentFile, once string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	_, err = v.office.Uploads.Take(v.Context(), v.caller(), session, &api.Incoming{Body: file.Reader, Size: file.size, Broken: file.incoming.Broken})
+	_, err = v.office.Uploads.Take(v.Context(), v.caller(false), session, &api.Incoming{Body: file.Reader, Size: file.size, Broken: file.incoming.Broken})
 	return session, err
 }
 

@@ -1,0 +1,119 @@
+package event
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
+)
+
+// Caused is an event of a call, and what the history of its record says about it.
+type Caused struct {
+	Event
+	// Revision is that of the record after the change; zero for an operation.
+	Revision int64 `json:"revision"`
+	// Members are the names of the members that changed. A creation has none.
+	Members []string `json:"members"`
+}
+
+// Call is a call whose events are looked for.
+type Call struct {
+	RequestID string
+	// At is when it arrived, and Took how long it took.
+	At   clock.Micros
+	Took time.Duration
+}
+
+// The events of a call are among those of its time. Nothing leads from a Request-Id to
+// them: that index would have to be written with each change.
+const (
+	// early and late widen the time, because ticks of several replicas may run ahead
+	// of the clock of one.
+	early = 10 * time.Millisecond
+	late  = time.Second
+	// searched bounds the events that are looked at, and mostCaused those that are
+	// returned.
+	searched   = 5000
+	mostCaused = 100
+)
+
+// Cause returns the events that a call caused, the first one first, at most 100. They are
+// those that the caller may read. An operation that the call began is followed by the
+// event of what it made.
+func Cause(ctx context.Context, c *app.Call, call Call) ([]Caused, error) {
+	caused, err := db.List(ctx, c.Tx, scanCaused, changedBy(c), c.Actor.Org(), c.Actor.PrincipalID(), call.RequestID, call.At.Add(-early), call.At.Add(call.Took+late))
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range []string{operationsBy(c), madeBy(c)} {
+		more, err := db.List(ctx, c.Tx, scanCaused, statement, c.Actor.Org(), c.Actor.PrincipalID(), call.RequestID, bound(call.At.Add(-early)), bound(call.At.Add(call.Took+late)))
+		if err != nil {
+			return nil, err
+		}
+		caused = append(caused, more...)
+	}
+	slices.SortFunc(caused, func(a, b Caused) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
+	caused = slices.CompactFunc(caused, func(a, b Caused) bool { return a.ID == b.ID })
+	return caused[:min(len(caused), mostCaused)], nil
+}
+
+// bound returns the least id of an operation that a time can have.
+func bound(t clock.Micros) string {
+	first := id.At(id.Operation, t.Time())
+	return first[:len(id.Operation)+timeLength]
+}
+
+// timeLength is the number of characters after the prefix that tell the time.
+const timeLength = 10
+
+func scanCaused(row db.Row) (e Caused, err error) {
+	var members string
+	e.Object = "event"
+	err = row.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Revision, &members)
+	e.Members = strings.Fields(members)
+	return e, err
+}
+
+// changedBy finds events by the history of their records. The creation stands in the row
+// of the record itself.
+func changedBy(c *app.Call) string {
+	var created []string
+	for _, f := range c.Services.Families {
+		created = append(created, `when '`+f.Object+`' then exists (select 1 from `+f.Plural+` as n
+			where n.organization = $1 and n.id = e.record_id and n.created_at = e.tick and n.created_request = $3)`)
+	}
+	return fmt.Sprintf(`select %s, coalesce(h.revision, 1), coalesce(h.members, '') from (
+			select * from events where organization = $1 and tick >= $4 and tick <= $5 order by tick limit %d) as e
+		left join record_changes as h on h.organization = $1 and h.record_id = e.record_id and h.changed_at = e.tick
+		where (h.request_id = $3 or h.request_id is null and case e.object %s else false end) and %s
+		order by e.tick limit %d`, columns, searched, strings.Join(created, " "), Visible(c.Actor, c.Services.Families), mostCaused)
+}
+
+// operationsOf are the operations that a call began. Their ids tell when.
+const operationsOf = `select * from operations where organization = $1 and id >= $4 and id < $5 and request = $3`
+
+// operationsBy finds the events of the ends of operations.
+func operationsBy(c *app.Call) string {
+	return fmt.Sprintf(`select %s, 0, '' from (%s) as o
+		join events as e on e.organization = $1 and e.tick >= o.finished_at and e.tick <= o.finished_at + %d and e.record_id = o.id
+		where %s order by e.tick limit %d`, columns, operationsOf, late.Microseconds(), Visible(c.Actor, c.Services.Families), mostCaused)
+}
+
+// madeBy finds the events of the records that operations made.
+func madeBy(c *app.Call) string {
+	var made []string
+	for _, f := range c.Services.Families {
+		made = append(made, `select e.*, 1 as revision from (`+operationsOf+`) as o
+			join `+f.Plural+` as n on n.organization = $1 and n.id = o.result_id and o.result_object = '`+f.Object+`'
+			join events as e on e.organization = $1 and e.tick = n.created_at and e.record_id = n.id`)
+	}
+	return fmt.Sprintf(`select %s, e.revision, '' from (%s) as e where %s order by e.tick limit %d`,
+		columns, strings.Join(made, " union all "), Visible(c.Actor, c.Services.Families), mostCaused)
+}
