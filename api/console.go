@@ -101,6 +101,7 @@ var Console = []ConsoleRow{
 	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
 
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
+	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, settings.ListCaused)),
 	row("requests.versions", read, byAdmin|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListVersions)),
 	row("audit.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListAudit)),
 

@@ -105,7 +105,7 @@ var (
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list",
 		"member operator": "names.resolve names.find",
-		"self":            "keys.terms",
+		"self":            "keys.terms requests.caused",
 		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend",
 	}
@@ -489,6 +489,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"keys.revoke":            one(key()),
 		"keys.rotate":            one(key()),
 		"requests.list":          map[string]string{"organizationId": o.SandboxID, "key": key()},
+		"requests.caused":        settings.CausedInput{Request: "req_01m7xt6sane2a9hpasvbmaayqz"},
 		"requests.versions":      map[string]string{"organizationId": o.ID},
 		"audit.list":             settings.AuditInput{Organization: o.ID},
 		"bell.list":              person,

@@ -80,7 +80,7 @@ func Begin(c *app.Call, kind string, input any) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, err
 	}
-	o := Operation{Object: "operation", ID: id.New(id.Operation), Type: kind, Status: Queued, CreatedAt: c.Now, Error: null}
+	o := Operation{Object: "operation", ID: id.At(id.Operation, c.Now.Time()), Type: kind, Status: Queued, CreatedAt: c.Now, Error: null}
 	c.Tx.Queue(`insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)
 		values ($1, $2, $3, $4, $5, 0, $6, '', '', '', $7, $8, 0, 0)`,
 		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), o.Type, string(o.Status), string(encoded), c.RequestID, c.Now)

@@ -689,7 +689,7 @@ create index uploads_expires_at on uploads (organization, expires_at);
 -- Calls that go on after their answer.
 create table operations (
 	organization  bigint not null,
-	id            text   not null,
+	id            text   /*postgres: collate "C" */ not null,
 	principal     text   not null,
 	type          text   not null,
 	status        text   not null,
