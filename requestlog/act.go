@@ -24,9 +24,13 @@ type QueryInput struct {
 	// Status is one status (401) or a class (4xx).
 	Status string `json:"status,omitempty"`
 	// Door is a way in, for example rest.
-	Door  string       `json:"door,omitempty"`
-	Since clock.Micros `json:"since"`
-	Until clock.Micros `json:"until"`
+	Door string `json:"door,omitempty"`
+	// Operation is the operationId of a row, and Reason why calls were refused. With one
+	// of them, the newest 20,000 calls that the other members select are looked at.
+	Operation string       `json:"operation,omitempty"`
+	Reason    string       `json:"reason,omitempty"`
+	Since     clock.Micros `json:"since"`
+	Until     clock.Micros `json:"until"`
 	// Limit is 1 to MaxLimit; 0 is DefaultLimit.
 	Limit int `json:"limit,omitempty"`
 }
@@ -37,6 +41,8 @@ type QueryOutput struct {
 	// HasMore says that older calls match too. Until with the time of the last
 	// line continues there.
 	HasMore bool `json:"hasMore"`
+	// Through is set if the bound of the search was met: Until with it continues.
+	Through clock.Micros `json:"through,omitzero"`
 }
 
 // Line is an entry in the form for scripts. An unknown value is the empty text.
@@ -66,7 +72,7 @@ type Line struct {
 // whose calls are looked for; without one, all keys are.
 func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string, keys ...string) (QueryOutput, error) {
 	out := QueryOutput{Data: []Line{}}
-	f := Filter{Door: in.Door, Since: in.Since, Until: in.Until, Limit: in.Limit}
+	f := Filter{Door: in.Door, Operation: in.Operation, Reason: in.Reason, Since: in.Since, Until: in.Until, Limit: in.Limit}
 	if in.Limit < 0 || in.Limit > MaxLimit {
 		return out, fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxLimit}})
 	}
@@ -83,10 +89,13 @@ func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string, 
 	if len(keys) == 0 {
 		keys = []string{in.Key}
 	}
-	entries, more, err := queryEach(ctx, tx, f, slices.Collect(maps.Keys(ids)), keys)
-	out.HasMore = more
-	for i := range entries {
-		out.Data = append(out.Data, entries[i].line(ids))
+	found, err := queryEach(ctx, tx, f, slices.Collect(maps.Keys(ids)), keys)
+	out.HasMore = found.more
+	if found.through > 0 {
+		out.Through = found.through + 1 // Until is exclusive
+	}
+	for i := range found.entries {
+		out.Data = append(out.Data, found.entries[i].line(ids))
 	}
 	return out, err
 }

@@ -20,3 +20,10 @@ func Plan(t *testing.T, d db.DB, f Filter) (plan string) {
 	}
 	return plan
 }
+
+// Search sets the number of calls that a filter without an index looks at.
+func Search(t *testing.T, n int) {
+	was := searched
+	searched = n
+	t.Cleanup(func() { searched = was })
+}

@@ -247,6 +247,57 @@ func find(l *requestlog.Log, d db.DB, in requestlog.QueryInput) (out requestlog.
 	return out, err
 }
 
+// TestSearchIsBounded goes back by a filter that has no index: each page looks at a bounded
+// number of calls, and all pages together find every call once.
+func TestSearchIsBounded(t *testing.T) {
+	requestlog.Search(t, 20)
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		seed(t, d)
+		l := open(t, d, clock.NewFake(start))
+		var want []string
+		for i := range 200 {
+			e := call(int64(i%2+1), i/3, 200)
+			if i%17 == 0 {
+				e.Operation = "tasks.list"
+				want = append(want, e.RequestID)
+			}
+			l.Add(e)
+		}
+		slices.Reverse(want)
+		for _, limit := range []int{1, 3, 100} {
+			var got []string
+			in := requestlog.QueryInput{Operation: "tasks.list", Limit: limit}
+			for pages := 0; ; pages++ {
+				out, err := find(l, d, in)
+				if err != nil || pages > 200 {
+					t.Fatalf("page %d: %v", pages, err)
+				}
+				for _, line := range out.Data {
+					got = append(got, line.RequestID)
+				}
+				if !out.HasMore {
+					break
+				}
+				if in.Until = out.Through; in.Until == 0 {
+					in.Until = out.Data[len(out.Data)-1].Time
+				}
+			}
+			slices.Sort(got)
+			sorted := slices.Sorted(slices.Values(want))
+			if !slices.Equal(got, sorted) {
+				t.Errorf("limit %d: found %d calls, want %d", limit, len(got), len(sorted))
+			}
+		}
+		refused := call(1, 999, 401)
+		l.Add(refused)
+		for reason, want := range map[string]int{refused.Reason: 1, "expired": 0} {
+			if out, err := find(l, d, requestlog.QueryInput{Reason: reason}); err != nil || len(out.Data) != want {
+				t.Errorf("%s: %d calls, %v", reason, len(out.Data), err)
+			}
+		}
+	})
+}
+
 func TestFind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		seed(t, d)

@@ -3,6 +3,7 @@ package requestlog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -33,6 +34,8 @@ type Filter struct {
 	Statuses Statuses
 	// Door is the way in.
 	Door string
+	// Operation and Reason select among the newest calls; see searched.
+	Operation, Reason string
 	// Since is inclusive, Until exclusive.
 	Since, Until clock.Micros
 	// Before is the last entry of the previous page.
@@ -40,6 +43,13 @@ type Filter struct {
 	// Limit is at most MaxLimit.
 	Limit int
 }
+
+// searched bounds the calls that are read for a filter without an index. Without a bound, a
+// rare operation would cost the log of a month. It is a variable for tests alone.
+var searched = 20_000
+
+// selects reports whether the filter has a condition without an index.
+func (f *Filter) selects() bool { return f.Operation != "" || f.Reason != "" }
 
 func (f *Filter) limit() int {
 	if f.Limit <= 0 {
@@ -66,26 +76,62 @@ func (r *Reader) Query(ctx context.Context, f Filter) ([]Entry, error) {
 	return out, err
 }
 
+// found is the answer to a query over several organizations and keys.
+type found struct {
+	entries []Entry
+	// more reports whether there are more entries than the limit, or may be some
+	// before through.
+	more bool
+	// through is the time after which all calls were looked at; zero means that all
+	// were.
+	through clock.Micros
+}
+
 // queryEach is Query over several organizations and keys. Each pair of them is a range
-// of the index. more reports whether there are more entries than the limit.
-func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64, keys []string) (out []Entry, more bool, err error) {
+// of the index.
+func queryEach(ctx context.Context, tx db.Tx, f Filter, organizations []int64, keys []string) (all found, err error) {
 	limit := f.limit()
 	for _, f.Organization = range organizations {
 		for _, f.Key = range keys {
 			some, err := query(ctx, tx, f, limit+1)
 			if err != nil {
-				return nil, false, err
+				return all, err
 			}
-			out = append(out, some...)
-			slices.SortFunc(out, func(a, b Entry) int {
+			through, err := f.bound(ctx, tx)
+			if err != nil {
+				return all, err
+			}
+			all.through = max(all.through, through)
+			all.entries = append(all.entries, some...)
+			slices.SortFunc(all.entries, func(a, b Entry) int {
 				return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(b.RequestID, a.RequestID))
 			})
-			if len(out) > limit {
-				out, more = out[:limit], true
+			if len(all.entries) > limit {
+				all.entries, all.more = all.entries[:limit], true
 			}
 		}
 	}
-	return out, more, nil
+	if all.through > 0 {
+		all.entries = slices.DeleteFunc(all.entries, func(e Entry) bool { return e.At <= all.through })
+		if all.more && len(all.entries) == limit { // the next page continues after the last entry
+			all.through = 0
+		}
+		all.more = true
+	}
+	return all, nil
+}
+
+// bound returns the time of the last call that a query looks at, if it meets its bound.
+func (f *Filter) bound(ctx context.Context, tx db.Tx) (at clock.Micros, err error) {
+	if !f.selects() {
+		return 0, nil
+	}
+	q := f.ranged()
+	err = tx.QueryRow(ctx, "select at from ("+q.String()+") as r"+newestFirst+q.fill(" limit 1 offset ?", searched-1), q.args...).Scan(&at)
+	if errors.Is(err, db.ErrNoRows) {
+		return 0, nil
+	}
+	return at, err
 }
 
 // Organizations returns the ids of all organizations by their numbers; Nobody

@@ -108,57 +108,87 @@ func scan(rows db.Row) (Entry, error) {
 	return e, err
 }
 
+// clauses are a statement in the making with its arguments.
+type clauses struct {
+	strings.Builder
+	args []any
+}
+
+// and adds a condition with ? in place of each value.
+func (q *clauses) and(condition string, values ...any) {
+	q.WriteString(" and " + q.fill(condition, values...))
+}
+
+// fill numbers the values of a text.
+func (q *clauses) fill(text string, values ...any) string {
+	for _, v := range values {
+		q.args = append(q.args, v)
+		text = strings.Replace(text, "?", fmt.Sprintf("$%d", len(q.args)), 1)
+	}
+	return text
+}
+
+const newestFirst = " order by at desc, request_id desc"
+
 // statement returns the query for f with at most limit rows. Its text depends only on
 // which members are set, so few statements are prepared.
 func (f *Filter) statement(limit int) (string, []any) {
-	q := strings.Builder{}
-	q.WriteString("select " + columns + " from request_log where organization = $1")
-	args := []any{f.Organization}
-	and := func(condition string, values ...any) {
-		for _, v := range values {
-			args = append(args, v)
-			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(args)), 1)
+	q := f.ranged()
+	if f.selects() {
+		inner := q.String()
+		q.Reset()
+		fmt.Fprintf(&q.Builder, "select "+columns+" from (%s limit %d) as r where 1 = 1", inner, searched)
+		if f.Operation != "" {
+			q.and("operation = ?", f.Operation)
 		}
-		q.WriteString(" and " + condition)
+		if f.Reason != "" {
+			q.and("reason = ?", f.Reason)
+		}
+		q.WriteString(newestFirst)
 	}
+	return q.String() + q.fill(" limit ?", int64(limit)), q.args
+}
+
+// ranged returns the query for what f selects by an index, without a limit.
+func (f *Filter) ranged() *clauses {
+	q := &clauses{args: []any{f.Organization}}
+	q.WriteString("select " + columns + " from request_log where organization = $1")
 	if f.Request != "" {
 		at := clock.FromTime(id.Time(f.Request))
-		and("at between ? and ?", int64(at.Add(-skew)), int64(at.Add(skew)))
-		and("(request_id = ? or batch = ?)", f.Request, f.Request)
+		q.and("at between ? and ?", int64(at.Add(-skew)), int64(at.Add(skew)))
+		q.and("(request_id = ? or batch = ?)", f.Request, f.Request)
 	}
 	if f.Since != 0 {
-		and("at >= ?", int64(f.Since))
+		q.and("at >= ?", int64(f.Since))
 	}
 	if f.Until != 0 {
-		and("at < ?", int64(f.Until))
+		q.and("at < ?", int64(f.Until))
 	}
 	switch {
 	case strings.HasPrefix(f.Key, id.Key):
-		and("kid_short = (select substr(kid, 1, 8) from api_keys where id = ?) and key_id = ?", f.Key, f.Key)
+		q.and("kid_short = (select substr(kid, 1, 8) from api_keys where id = ?) and key_id = ?", f.Key, f.Key)
 	case strings.HasPrefix(f.Key, id.User): // the calls of its sessions
-		and("kid_short = ? and principal_id = ?", id.Short(f.Key), f.Key)
+		q.and("kid_short = ? and principal_id = ?", id.Short(f.Key), f.Key)
 	case strings.HasPrefix(f.Key, id.Session): // its lines have the short form of its principal
-		and("kid_short = (select substr(principal_id, length(principal_id) - 7) from sessions where id = ?) and key_id = ?", f.Key, f.Key)
+		q.and("kid_short = (select substr(principal_id, length(principal_id) - 7) from sessions where id = ?) and key_id = ?", f.Key, f.Key)
 	case strings.Contains(f.Key, "_"): // the id of another kind of credential
-		and("kid_short = ? and key_id = ?", id.Short(f.Key), f.Key)
+		q.and("kid_short = ? and key_id = ?", id.Short(f.Key), f.Key)
 	case f.Key != "":
-		and("kid_short = ?", f.Key)
+		q.and("kid_short = ?", f.Key)
 	}
-	if f.Statuses.From >= 400 { // the same words as in the partial index
-		and("refused = true")
+	if f.Statuses.From >= 400 || f.Reason != "" { // the same words as in the partial index
+		q.and("refused = true")
 	}
 	if f.Statuses != (Statuses{}) {
-		and("status between ? and ?", int64(f.Statuses.From), int64(f.Statuses.To))
+		q.and("status between ? and ?", int64(f.Statuses.From), int64(f.Statuses.To))
 	}
 	if f.Door != "" {
-		and("door = ?", f.Door)
+		q.and("door = ?", f.Door)
 	}
 	if f.Before != nil {
-		and("(at < ? or at = ? and request_id < ?)", int64(f.Before.At), int64(f.Before.At), f.Before.RequestID)
-		and("at <= ?", int64(f.Before.At))
+		q.and("(at < ? or at = ? and request_id < ?)", int64(f.Before.At), int64(f.Before.At), f.Before.RequestID)
+		q.and("at <= ?", int64(f.Before.At))
 	}
-	q.WriteString(" order by at desc, request_id desc limit ")
-	args = append(args, int64(limit))
-	fmt.Fprintf(&q, "$%d", len(args))
-	return q.String(), args
+	q.WriteString(newestFirst)
+	return q
 }

@@ -13,12 +13,14 @@ import (
 type logCmd struct {
 	Request string `arg:"" optional:"" placeholder:"REQUEST-ID" help:"Only the call with this Request-Id, req_..."`
 
-	Org    string              `name:"org" placeholder:"ORG" help:"Only calls to this organization, org_..."`
-	Key    string              `name:"key" placeholder:"KEY" help:"Only calls with this key: its id (key_...) or the 8 characters after kart_test_ or kart_live_. Or of a session (ses_...), or of all sessions of a person (usr_...)."`
-	Status requestlog.Statuses `name:"status" placeholder:"401|4xx" help:"Only calls with this status or class of statuses."`
-	Since  moment              `name:"since" placeholder:"TIME" help:"Only calls from this time on: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
-	Until  moment              `name:"until" placeholder:"TIME" help:"Only calls before this time."`
-	Limit  int                 `name:"limit" default:"100" placeholder:"N" help:"Maximum number of calls, up to 1000."`
+	Org       string              `name:"org" placeholder:"ORG" help:"Only calls to this organization, org_..."`
+	Key       string              `name:"key" placeholder:"KEY" help:"Only calls with this key: its id (key_...) or the 8 characters after kart_test_ or kart_live_. Or of a session (ses_...), or of all sessions of a person (usr_...)."`
+	Status    requestlog.Statuses `name:"status" placeholder:"401|4xx" help:"Only calls with this status or class of statuses."`
+	Operation string              `name:"operation" placeholder:"OPERATION" help:"Only calls of this operation, for example contacts.list."`
+	Reason    string              `name:"reason" placeholder:"REASON" help:"Only calls that were refused for this reason, for example address."`
+	Since     moment              `name:"since" placeholder:"TIME" help:"Only calls from this time on: 2026-11-01T09:00:00Z, or 24h for the last 24 hours."`
+	Until     moment              `name:"until" placeholder:"TIME" help:"Only calls before this time."`
+	Limit     int                 `name:"limit" default:"100" placeholder:"N" help:"Maximum number of calls, up to 1000."`
 	JSON
 }
 
@@ -33,7 +35,7 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	var out requestlog.QueryOutput
 	if err := g.act(ctx, "requests.list", requestlog.QueryInput{
-		Request: c.Request, Organization: c.Org, Key: c.Key, Status: string(status), Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
+		Request: c.Request, Organization: c.Org, Key: c.Key, Status: string(status), Operation: c.Operation, Reason: c.Reason, Since: c.Since.Micros, Until: c.Until.Micros, Limit: c.Limit,
 	}, &out); err != nil {
 		return err
 	}
@@ -45,6 +47,10 @@ func (c *logCmd) Run(ctx context.Context, g *Globals) error {
 		rows[i] = logRow(l)
 	}
 	if err := table(g, logHeader, rows); err != nil || !out.HasMore {
+		return err
+	}
+	if out.Through != 0 {
+		_, err = fmt.Fprintf(g.Err, "Older calls were not searched: --until %s\n", out.Through)
 		return err
 	}
 	_, err = fmt.Fprintf(g.Err, "There are older calls: --until %s\n", out.Data[len(out.Data)-1].Time)
