@@ -113,6 +113,7 @@ var Console = []ConsoleRow{
 	row("webhooks.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.ListAttempts)),
 	row("webhooks.enable", administer, bySelf|byOperator, atPeople, "webhook.enable", ask(webhook.Enable)),
 	row("webhooks.resend", administer, bySelf|byOperator, atPeople, "webhook.resend", ask(webhook.Resend)),
+	row("events.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.DeliveriesOf)),
 
 	row("lookup.find", read, byMember, atWeb, "", asking(lookup.Prepare, lookup.Find)),
 	row("lookup.similar", read, byMember, atWeb, "", ask(lookup.FindSimilar)),

@@ -107,7 +107,7 @@ var (
 		"member operator": "names.resolve names.find",
 		"self":            "keys.terms requests.caused",
 		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list bell.list bell.read " +
-			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend",
+			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries",
 	}
 	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 		"factors.passkeyAdd factors.passkeyRemove account.changeEmail organizations.set people.create people.set " +
@@ -422,6 +422,10 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	if err := json.Unmarshal(c.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Body, &endpoint); err != nil {
 		t.Fatal(err)
 	}
+	var test struct{ EventID string }
+	if err := json.Unmarshal(c.Do("POST", "/webhook_endpoints/"+endpoint.ID+"/test", nil).Want(200).Body, &test); err != nil {
+		t.Fatal(err)
+	}
 	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
 		tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 			values (1, 'job_1', 'a', 'k', 'null', 'failed', 1, 5, 1000000, '', 1000000, 1000000)`)
@@ -494,6 +498,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"audit.list":             settings.AuditInput{Organization: o.ID},
 		"bell.list":              person,
 		"bell.read":              person,
+		"events.deliveries":      map[string]string{"organizationId": o.SandboxID, "id": test.EventID},
 		"webhooks.list":          map[string]string{"organizationId": o.SandboxID},
 		"webhooks.get":           hook,
 		"webhooks.deliveries":    hook,

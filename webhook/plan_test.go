@@ -29,6 +29,8 @@ func TestPlans(t *testing.T) {
 		"log, later page":      {log(LogInput{Before: "dlv_a"}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id<?)"},
 		"log of an event":      {log(LogInput{Event: "evt_a"}), "USING INDEX webhook_attempts_event (organization=? AND endpoint=? AND event_id=?)"},
 		"log of failures":      {log(LogInput{Result: "failed", Before: "dlv_a"}), "USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id<?)"},
+		"event at endpoints":   {(&EventInput{ID: "evt_a"}).tried(operators, 1), "USING INDEX webhook_attempts_event (organization=? AND endpoint=? AND event_id=?)"},
+		"event that waits":     {(&EventInput{ID: "evt_a"}).pending(operators, 1), "(organization=? AND endpoint=? AND event_id=?)"},
 		"endpoints":            {find(FindInput{}), "(organization=?)"},
 		"endpoints, next page": {find(FindInput{After: "whe_a"}), "(organization=? AND id>?)"},
 		"endpoints of one":     {find(FindInput{Principal: "usr_a", After: "whe_a"}), "USING INDEX webhook_endpoints_principal (organization=? AND principal=? AND id>?)"},
