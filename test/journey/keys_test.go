@@ -43,6 +43,23 @@ func TestFirstCall(t *testing.T) {
 	})
 }
 
+// A developer watches the request log: new calls appear by themselves.
+func TestFollowCalls(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t))
+	tab := o.SignedIn(o.Jonas(), ways[0])
+	tab.Open(o.BaseURL + "/settings/interfaces/keys/new?env=test&name=Spiegel")
+	submit(tab)
+	tab.Says("Diesen Schlüssel sehen Sie nur jetzt.")
+	key := webtest.Eval[string](tab, `document.querySelector("main .copyable code").textContent`)
+	tab.Open(o.BaseURL + "/settings/interfaces/requests")
+	tab.Click(`a[href$="follow=1"]`)
+	tab.Says("Nicht mehr mitlaufen")
+	if got := call(t, o.BaseURL+"/v1/tasks", key); got != http.StatusOK {
+		t.Errorf("a call: %d", got)
+	}
+	tab.Until(`[...document.querySelectorAll("main ul.set strong")].some((line) => line.textContent.includes("tasks.list"))`)
+}
+
 // call calls the API with a key, and returns the status.
 func call(t *testing.T, url, key string) int {
 	t.Helper()

@@ -79,9 +79,10 @@ func (o *Office) states() map[string]func(tab *webtest.Tab) {
 			tab.Says("Letzte Aufrufe")
 		},
 		"30-request": func(tab *webtest.Tab) {
-			tab.Open(o.BaseURL + "/settings/interfaces/requests")
+			o.Call("PATCH", contact, map[string]any{"jobTitle": "Notarin " + strconv.Itoa(rand.IntN(1000))}, nil)
+			tab.Open(o.BaseURL + "/settings/interfaces/requests?operation=contacts.update")
 			tab.Click(`main ul.set a[href^="/settings/interfaces/requests/req_"]`)
-			tab.Says("Request-Id")
+			tab.Says("Was daraus wurde")
 		},
 		"27-deletion": func(tab *webtest.Tab) {
 			tab.Open(o.BaseURL + contact)

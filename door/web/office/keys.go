@@ -117,7 +117,8 @@ func (v *request) keyPage(p keyPage, status int) view {
 		},
 		func() (err error) { p.terms, err = ask[keyTerms](v, "keys.terms", arguments{}); return err },
 		func() (err error) {
-			p.calls, _, err = v.calls(map[string]any{"key": id, "limit": callsShown})
+			found, err := v.calls(map[string]any{"key": id, "limit": callsShown})
+			p.calls = found.Data
 			return err
 		},
 	)

@@ -56,10 +56,13 @@ func showLive(v *request) view {
 	return view{status: f.Code.Status()}
 }
 
-// live are the families that a page shows: a list its own, other pages all.
+// live are the families that a page shows: a list its own, other pages all. The request
+// log counts as one while it is followed.
 func (v *request) live(here string) string {
 	f := familyOf(here)
 	switch {
+	case v.follows():
+		return "requests"
 	case v.Method != http.MethodGet || here != "today" && f == nil || strings.HasSuffix(v.page.Path, "/new"):
 		return ""
 	case f != nil && !strings.Contains(v.page.Path, "{"):

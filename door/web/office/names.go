@@ -2,26 +2,32 @@ package office
 
 // namesOf adds the names of people and service accounts.
 func (v *request) namesOf(ids []string, names map[string]string) error {
-	return v.resolved("names.resolve", ids, names)
+	return v.resolved("names.resolve", arguments{}, ids, names)
 }
 
 // titlesOf adds the names of records. One that the person does not see has none.
 func (v *request) titlesOf(ids []string, names map[string]string) error {
-	return v.resolved("lookup.titles", ids, names)
+	return v.resolved("lookup.titles", arguments{}, ids, names)
+}
+
+// titlesIn is titlesOf in the sandbox, or in the environment of the page.
+func (v *request) titlesIn(sandbox bool, ids []string, names map[string]string) error {
+	return v.resolved("lookup.titles", arguments{sandbox: sandbox}, ids, names)
 }
 
 // resolved adds the names that a row knows for ids.
-func (v *request) resolved(row string, ids []string, names map[string]string) error {
+func (v *request) resolved(row string, in arguments, ids []string, names map[string]string) error {
 	if ids = unique(ids); len(ids) == 0 {
 		return nil
 	}
+	in.body = map[string]any{"ids": ids}
 	found, err := ask[struct {
 		Data []struct {
 			ID    string `json:"id"`
 			Name  string `json:"name"`
 			Title string `json:"title"`
 		} `json:"data"`
-	}](v, row, arguments{body: map[string]any{"ids": ids}})
+	}](v, row, in)
 	v.naming.Lock()
 	defer v.naming.Unlock()
 	for _, n := range found.Data {

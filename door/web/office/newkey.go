@@ -313,11 +313,11 @@ func showFirstCall(v *request) view {
 	if _, err := ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": w.ID}}); err != nil {
 		return v.failed(err)
 	}
-	calls, _, err := v.calls(map[string]any{"key": w.ID, "since": since, "limit": 20})
+	found, err := v.calls(map[string]any{"key": w.ID, "since": since, "limit": 20})
 	if err != nil {
 		return v.failed(err)
 	}
-	if len(calls) > 0 {
+	if calls := found.Data; len(calls) > 0 {
 		w.Call = &calls[len(calls)-1]
 	}
 	return view{status: http.StatusOK, body: firstCallView(v, w)}

@@ -168,7 +168,8 @@ func init() {
 		{"GET", "/settings/interfaces/keys/{id}/revoke", "keys.get webhooks.list", private, askToRevoke},
 		{"POST", "/settings/interfaces/keys/{id}/revoke", "keys.revoke", private, revokeKey},
 		{"GET", "/settings/interfaces/requests", "requests.list keys.list", private, showRequests},
-		{"GET", "/settings/interfaces/requests/{id}", "requests.list keys.get names.resolve", private, showRequest},
+		{"GET", "/settings/interfaces/requests/{id}", "requests.list requests.caused keys.get names.resolve lookup.titles events.deliveries", private, showRequest},
+		{"POST", "/settings/interfaces/requests/{id}/resend", "webhooks.resend", private, resend},
 
 		{"GET", "/search", "lookup.find lookup.recent", inside, showSearch},
 		{"GET", "/search/text/{id}", "documents.text", inside, showWords},

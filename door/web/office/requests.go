@@ -1,11 +1,13 @@
 package office
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"kartei/api"
 	"kartei/door/web/look"
@@ -21,6 +23,7 @@ const requestsPath = "/settings/interfaces/requests"
 type loggedCall struct {
 	Time           clock.Micros `json:"time"`
 	RequestID      string       `json:"requestId"`
+	OrganizationID string       `json:"organizationId"`
 	KeyID          string       `json:"keyId"`
 	KidShort       string       `json:"kidShort"`
 	PrincipalID    string       `json:"principalId"`
@@ -49,26 +52,47 @@ func (c *loggedCall) took(v *request) string {
 	return v.words.Decimal(float64(c.DurationMicros)/1000, 1) + " ms"
 }
 
-// calls returns calls of the request log, the newest first, and whether there are more.
-func (v *request) calls(filter map[string]any) ([]loggedCall, bool, error) {
-	found, err := ask[struct {
-		Data    []loggedCall `json:"data"`
-		HasMore bool         `json:"hasMore"`
-	}](v, "requests.list", arguments{body: filter})
-	return found.Data, found.HasMore, err
+// foundCalls are calls of the request log, the newest first.
+type foundCalls struct {
+	Data    []loggedCall `json:"data"`
+	HasMore bool         `json:"hasMore"`
+	// Through is where a search that met its bound goes on.
+	Through clock.Micros `json:"through"`
+}
+
+// older is the time before which the next page is; zero if there is none.
+func (f *foundCalls) older() clock.Micros {
+	switch {
+	case !f.HasMore:
+		return 0
+	case f.Through != 0:
+		return f.Through
+	}
+	return f.Data[len(f.Data)-1].Time
+}
+
+// calls returns calls of the request log.
+func (v *request) calls(filter map[string]any) (foundCalls, error) {
+	return ask[foundCalls](v, "requests.list", arguments{body: filter})
 }
 
 // requestsPage is the list of calls with its filters.
 type requestsPage struct {
-	calls       []loggedCall
-	keys        []keyInfo
-	key, status string
-	pages       look.Pages
+	found foundCalls
+	keys  []keyInfo
+	// filter are the parameters of the address that narrow the list.
+	filter url.Values
+	pages  look.Pages
+	// follows says that the page shows new calls as they come.
+	follows bool
 }
 
 const requestsShown = 50
 
-// statuses are the choices of the filter.
+// requestFilters are the parameters of the address that narrow the list.
+var requestFilters = []string{"key", "status", "operation", "reason", "since"}
+
+// statuses are the choices of the filter by result.
 var statuses = []option{
 	{"", text("alle Ergebnisse", "all results")},
 	{"2xx", text("erfolgreich (2xx)", "successful (2xx)")},
@@ -79,24 +103,71 @@ var statuses = []option{
 	{"5xx", text("Fehler des Servers (5xx)", "faults of the server (5xx)")},
 }
 
+// periods are the choices of the filter by time.
+var periods = []option{
+	{"", text("30 Tage", "30 days")},
+	{"1h", text("letzte Stunde", "last hour")},
+	{"24h", text("letzte 24 Stunden", "last 24 hours")},
+	{"168h", text("letzte 7 Tage", "last 7 days")},
+}
+
+// reasonOptions are the choices of the filter by reason, in the order of their texts.
+func reasonOptions(v *request) []look.Option {
+	list := []look.Option{}
+	for reason, text := range reasons {
+		list = append(list, look.Option{Value: reason, Text: text.In(v.words.Language)})
+	}
+	slices.SortFunc(list, func(a, b look.Option) int { return strings.Compare(a.Text, b.Text) })
+	return append([]look.Option{{Text: v.words.Say("alle Gründe", "all reasons")}}, list...)
+}
+
+// optionList are choices as a filter shows them.
+func optionList(v *request, options []option) []look.Option {
+	list := make([]look.Option, len(options))
+	for i, o := range options {
+		list[i] = look.Option{Value: o.value, Text: o.label.In(v.words.Language)}
+	}
+	return list
+}
+
+// offered returns a value if it is among the choices.
+func offered(options []option, value string) string {
+	if slices.ContainsFunc(options, func(o option) bool { return o.value == value }) {
+		return value
+	}
+	return ""
+}
+
 // showRequests serves the request log.
 func showRequests(v *request) view {
 	q := v.URL.Query()
 	if id := strings.TrimSpace(q.Get("id")); id != "" {
 		return view{to: requestsPath + "/" + url.PathEscape(id)}
 	}
-	p := requestsPage{key: q.Get("key"), status: q.Get("status")}
-	if !slices.ContainsFunc(statuses, func(o option) bool { return o.value == p.status }) {
-		p.status = ""
+	p := requestsPage{filter: url.Values{}, follows: v.follows()}
+	q.Set("status", offered(statuses, q.Get("status")))
+	q.Set("since", offered(periods, q.Get("since")))
+	if _, known := reasons[q.Get("reason")]; !known {
+		q.Del("reason")
 	}
-	filter := map[string]any{"key": p.key, "status": p.status, "door": string(api.REST), "limit": requestsShown}
+	for _, name := range requestFilters {
+		if value := strings.TrimSpace(q.Get(name)); value != "" {
+			p.filter.Set(name, value)
+		}
+	}
+	filter := map[string]any{
+		"key": p.filter.Get("key"), "status": p.filter.Get("status"), "operation": p.filter.Get("operation"), "reason": p.filter.Get("reason"),
+		"door": string(api.REST), "limit": requestsShown,
+	}
+	if ago, err := time.ParseDuration(p.filter.Get("since")); err == nil {
+		filter["since"] = clock.FromTime(v.words.Now.Add(-ago))
+	}
 	if until, err := clock.Parse(q.Get("until")); err == nil {
 		filter["until"] = until
-		p.pages.Newer = look.Own(p.at(""))
+		p.pages.Newer = look.Own(p.at("until", ""))
 	}
-	var more bool
 	err := together(
-		func() (err error) { p.calls, more, err = v.calls(filter); return err },
+		func() (err error) { p.found, err = v.calls(filter); return err },
 		func() error {
 			found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"limit": keysOffered}})
 			p.keys = found.Data
@@ -109,8 +180,8 @@ func showRequests(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	if more {
-		p.pages.Older = look.Own(p.at(p.calls[len(p.calls)-1].Time.String()))
+	if older := p.found.older(); older != 0 {
+		p.pages.Older = look.Own(p.at("until", older.String()))
 	}
 	return v.settings(requestsPath, requestsTitle(v), requestsView(v, p))
 }
@@ -120,13 +191,18 @@ const keysOffered = 200
 
 func requestsTitle(v *request) string { return v.words.Say("Aufrufe der API", "API calls") }
 
-// at is the address of the list with its filters, until a time.
-func (p *requestsPage) at(until string) string {
-	q := url.Values{}
-	for name, value := range map[string]string{"key": p.key, "status": p.status, "until": until} {
-		if value != "" {
-			q.Set(name, value)
-		}
+// follows reports whether the page of calls shows new ones as they come. The page of a
+// former time stands still.
+func (v *request) follows() bool {
+	q := v.URL.Query()
+	return v.page.Path == requestsPath && q.Has("follow") && !q.Has("until")
+}
+
+// at is the address of the list with its filters and another parameter.
+func (p *requestsPage) at(name, value string) string {
+	q := maps.Clone(p.filter)
+	if value != "" {
+		q.Set(name, value)
 	}
 	if len(q) == 0 {
 		return requestsPath
@@ -158,12 +234,15 @@ type requestPage struct {
 	parts []loggedCall
 	// key is the name of the key, empty if the person cannot open it.
 	key, owner string
+	// chain is what the call changed, and where the events of that went.
+	chain []caused
 }
 
 // showRequest serves the page of a call.
 func showRequest(v *request) view {
 	id, names := v.PathValue("id"), map[string]string{}
-	found, _, err := v.calls(map[string]any{"requestId": id, "limit": requestsShown})
+	answer, err := v.calls(map[string]any{"requestId": id, "limit": requestsShown})
+	found := answer.Data
 	if fault.Is(err, fault.InvalidRequest) || err == nil && len(found) == 0 {
 		return v.settingsAs(http.StatusNotFound, requestsPath, v.words.Say("Kein solcher Aufruf", "No such call"), noRequestView(v))
 	}
@@ -195,6 +274,9 @@ func showRequest(v *request) view {
 			return v.failed(err)
 		}
 		p.owner = names[p.call.PrincipalID]
+	}
+	if p.chain, err = v.chain(&p.call); err != nil {
+		return v.failed(err)
 	}
 	return v.settings(requestsPath, p.call.title(), requestView(v, p))
 }

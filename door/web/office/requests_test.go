@@ -95,3 +95,49 @@ func TestRequestPages(t *testing.T) {
 		b.get(requestsPath+"/"+batch.Header.Get("Request-Id")).want(200, "Die Teile", "contacts.list", "tasks.list")
 	})
 }
+
+// TestRequestChain follows a call to the record that it changed, the event of that, and
+// where the event went, and sends it once more from there.
+func TestRequestChain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b, other := open(t, o, access.Member), open(t, o, access.Member)
+		made := b.get(keysPath+"/new").send(keysPath+"/new", "may", "write", "networks", "192.0.2.1").want(200)
+		program := &apitest.Client{Office: o, Key: secrets.FindString(made.Body)}
+		endpoint := program.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.updated"}}).Want(201).Text("id")
+		contact := program.Do("POST", "/contacts", map[string]any{"lastName": "Haas"}).Want(201).Text("id")
+		changed := program.Do("PATCH", "/contacts/"+contact, map[string]any{"lastName": "Hase", "note": "Geheimnis"}, "If-Match", "*").Want(200)
+		call := requestsPath + "/" + changed.Header.Get("Request-Id")
+
+		shown := b.get(call).want(200, "Was daraus wurde", `href="/sandbox/contacts/`+contact+`"`, "Hase", "geändert: ", "Stand r2", "contact.updated", "An keinen Ihrer Endpunkte",
+			"curl -H", "-X PATCH", "r2", "/v1/contacts/"+contact)
+		if strings.Contains(shown.Body, "Geheimnis") {
+			t.Error("the page shows contents")
+		}
+		var event string
+		err := d.Write(t.Context(), func(tx db.Tx) error {
+			if err := tx.QueryRow(t.Context(), `select id from events where record_id = $1 and type = 'contact.updated'`, contact).Scan(&event); err != nil {
+				return err
+			}
+			tx.Queue(`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
+				select organization, 'dlv_1', id, $2, 'contact.updated', 3, 'failed', 503, 38, 'HTTP_STATUS', 1, 0 from webhook_endpoints where id = $1`, endpoint, event)
+			tx.Queue(`update webhook_endpoints set cursor = (select max(tick) from events) where id = $1`, endpoint) // the event was fanned out
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := b.get(call).want(200, "Buchhaltung", "Versuch 3/10: 503", "Erneut senden an Buchhaltung")
+		got := page.send(call+"/resend", "endpoint", endpoint, "event", event, "sandbox", "true").want(303)
+		b.get(got.Location).want(200, "Das Ereignis wird noch einmal gesendet.")
+
+		other.get(call).want(404)
+		list := b.get(requestsPath + "?operation=contacts.update&since=1h").want(200, changed.Header.Get("Request-Id"))
+		if strings.Contains(list.Body, "webhookEndpoints.create</a>") {
+			t.Error("the filter by operation lets others through")
+		}
+		if followed := b.get(requestsPath + "?follow=1").want(200, "Nicht mehr mitlaufen", `data-live="requests"`); !strings.Contains(followed.Body, "data-underway") {
+			t.Error("the page does not follow")
+		}
+	})
+}

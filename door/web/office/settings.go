@@ -100,5 +100,6 @@ var doneTexts = map[string]fault.Text{
 	"keyPaused":   text("Schlüssel pausiert. Aufrufe damit werden abgelehnt.", "Key paused. Calls with it are refused."),
 	"keyResumed":  text("Der Schlüssel gilt wieder.", "The key works again."),
 	"keyRevoked":  text("Schlüssel widerrufen.", "Key revoked."),
+	"resent":      text("Das Ereignis wird noch einmal gesendet.", "The event is being sent once more."),
 	"address":     text("An beide Adressen ist ein Link unterwegs. Die neue gilt, wenn Sie beide geöffnet haben.", "A link is on its way to both addresses. The new one takes effect once you have opened both."),
 }
