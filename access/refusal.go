@@ -1,10 +1,10 @@
 package access
 
 import (
+	"errors"
 	"strings"
 
-	"errors"
-
+	"kartei/kit/clock"
 	"kartei/kit/fault"
 )
 
@@ -79,4 +79,18 @@ func Lacking(scopes ...string) *fault.Fault {
 		DE: "Diesem Aufruf " + which.DE + list + ".",
 		EN: "This call lacks " + which.EN + list + ".",
 	}}
+}
+
+// Recent refuses what asks for a recent sign-in, unless the caller has signed in recently
+// or is the operator.
+func (a *Actor) Recent(now clock.Micros) error {
+	if a.Credential().Kind == Operator || now < a.Credential().FreshUntil {
+		return nil
+	}
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(NotFresh), Detail: &signInAgain}
+}
+
+var signInAgain = fault.Text{
+	DE: "Dafür ist eine neue Anmeldung nötig. Bitte melden Sie sich noch einmal an.",
+	EN: "This requires a recent sign-in. Please sign in again.",
 }

@@ -104,8 +104,8 @@ func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
 	if !a.Credential().Duties.Console && !r.Who.Has(byAnyone) || !r.Who.allows(a) {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
 	}
-	if r.Fresh && a.Credential().Kind != access.Operator && now >= a.Credential().FreshUntil {
-		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: &signInAgain}
+	if r.Fresh {
+		return a.Recent(now)
 	}
 	return nil
 }
@@ -113,11 +113,6 @@ func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
 // Stale reports whether a call was refused because the sign-in of the person is not
 // recent. After session.refresh the same call succeeds.
 func Stale(f *fault.Fault) bool { return f != nil && f.Reason == string(access.NotFresh) }
-
-var signInAgain = fault.Text{
-	DE: "Dafür ist eine neue Anmeldung nötig. Bitte melden Sie sich noch einmal an.",
-	EN: "This requires a recent sign-in. Please sign in again.",
-}
 
 var notAdministered = fault.Text{
 	DE: "Dazu haben Sie nicht das Recht. Eine Administratorin oder ein Administrator Ihrer Organisation kann helfen.",

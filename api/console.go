@@ -93,7 +93,8 @@ var Console = []ConsoleRow{
 	row("keys.get", read, bySelf|byOperator, atPeople, "", ask(settings.GetKey)),
 	row("keys.terms", read, bySelf, atWeb, "", ask(settings.GetKeyTerms)),
 	row("keys.create", administer, bySelf|byOperator, atPeople|fresh, "key.create", ask(settings.CreateKey)),
-	row("keys.update", administer, bySelf|byOperator, atPeople|fresh, "key.update", ask(settings.UpdateKey)),
+	// settings.UpdateKey asks for a recent sign-in where a change widens.
+	row("keys.update", administer, bySelf|byOperator, atPeople, "key.update", ask(settings.UpdateKey)),
 	row("keys.pause", administer, bySelf|byOperator, atPeople|always, "key.pause", ask(settings.PauseKey)),
 	row("keys.resume", administer, bySelf|byOperator, atPeople, "key.resume", ask(settings.ResumeKey)),
 	// webhook.RevokeKey is settings.RevokeKey, and also disables webhook endpoints.

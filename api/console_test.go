@@ -111,8 +111,7 @@ var (
 	}
 	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 		"factors.passkeyAdd factors.passkeyRemove account.changeEmail organizations.set people.create people.set " +
-		"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create " +
-		"keys.update keys.rotate"
+		"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate"
 )
 
 func TestConsoleRightsAsDecided(t *testing.T) {

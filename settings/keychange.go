@@ -2,6 +2,8 @@ package settings
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 	"time"
 
 	"kartei/access"
@@ -23,7 +25,8 @@ type KeyChange struct {
 const updateKeySettings = `update api_keys set name = $2, networks = $3, expires_at = $4, version_pin = $5 where id = $1`
 
 // UpdateKey changes the name of a key, its networks, its expiry and its version
-// pin. The secret and the scopes stay: the scopes are fixed at the creation.
+// pin. The secret and the scopes stay: the scopes are fixed at the creation. A change
+// after which the key works from more networks or for longer asks for a recent sign-in.
 func UpdateKey(ctx context.Context, c *app.Call, in KeyChange) (KeyInfo, error) {
 	k, err := keyToChange(ctx, c, in.ID)
 	if err != nil {
@@ -50,10 +53,30 @@ func UpdateKey(ctx context.Context, c *app.Call, in KeyChange) (KeyInfo, error) 
 	if err := f.err(); err != nil {
 		return KeyInfo{}, err
 	}
+	if widens(before, k) {
+		if err := c.Actor.Recent(c.Now); err != nil {
+			return KeyInfo{}, err
+		}
+	}
 	k.Status = k.statusAt(c.Now)
 	noteKey(c, before, k)
 	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, mustJSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
 		return KeyInfo{}, err
 	}
 	return GetKey(ctx, c, access.ByID{ID: k.ID})
+}
+
+// widens reports whether a key works from more networks than before, or for longer. A key
+// without networks works from everywhere.
+func widens(before, after KeyInfo) bool {
+	if after.ExpiresAt > before.ExpiresAt {
+		return true
+	}
+	if len(before.Networks) == 0 {
+		return false
+	}
+	within := func(net netip.Prefix) bool {
+		return slices.ContainsFunc(before.Networks, func(old netip.Prefix) bool { return old.Bits() <= net.Bits() && old.Contains(net.Addr()) })
+	}
+	return len(after.Networks) == 0 || slices.ContainsFunc(after.Networks, func(net netip.Prefix) bool { return !within(net) })
 }

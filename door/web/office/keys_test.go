@@ -53,6 +53,20 @@ func TestKeysOnPages(t *testing.T) {
 		o.Clock.Advance(access.SignInFresh + time.Minute)
 		b.get(path).send(path + "/pause").want(303)
 		b.get(path).want(200, "pausiert").send(path+"/rotate").want(403, "bestätigen")
+		for _, change := range []struct {
+			name, value string
+			status      int
+		}{
+			{"name", "Spiegel 2", 303},
+			{"networks", "", 403},
+			{"networks", "192.0.2.0/24", 403},
+			{"networks", "192.0.2.1, 192.0.2.2", 403},
+			{"days", "90", 403},
+		} {
+			if got := b.get(path).send(path, change.name, change.value); got.Status != change.status {
+				t.Errorf("%s %q: %d, want %d", change.name, change.value, got.Status, change.status)
+			}
+		}
 		b.get(path).send(path + "/resume").want(303)
 		b.get(path+"/revoke").want(200, "nicht zurücknehmen").send(path + "/revoke").want(303)
 		b.get(path).want(200, "widerrufen")
