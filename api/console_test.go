@@ -486,7 +486,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"keys.get":               one(key()),
 		"keys.create":            settings.NewKey{Organization: o.ID, Principal: c.Principal, Environment: access.Test, Name: name, Scopes: []string{"contacts:read"}},
 		"keys.update":            settings.KeyChange{ID: key(), Name: &name, Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
-		"keys.terms":             struct{}{},
+		"keys.terms":             settings.KeyTermsInput{},
 		"keys.pause":             one(key()),
 		"keys.resume":            one(key()),
 		"keys.revoke":            one(key()),

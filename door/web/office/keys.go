@@ -6,7 +6,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	"kartei/api"
 	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -42,6 +44,25 @@ func (k *keyInfo) begins() string { return "kart_" + k.Environment + "_" + k.Kid
 
 // ended reports whether the key works no more, and never will without a new secret.
 func (k *keyInfo) ended() bool { return k.Status == "expired" || k.Status == "revoked" }
+
+// versionEnds returns when the version of the key ends, and whether an end is announced. A
+// version that is gone has ended.
+func (k *keyInfo) versionEnds() (time.Time, bool) {
+	i := slices.IndexFunc(api.Versions, func(known api.Version) bool { return known.Name == k.VersionPin })
+	if i < 0 {
+		return time.Time{}, true
+	}
+	return api.Versions[i].Sunset, !api.Versions[i].Sunset.IsZero()
+}
+
+// endsSoon is how long before the end of a key its bar warns.
+const endsSoon = 7
+
+// lifetime returns the days of the key's lifetime, and those that are left.
+func (k *keyInfo) lifetime(now time.Time) (all, left int) {
+	days := func(d time.Duration) int { return int((d + 24*time.Hour - 1) / (24 * time.Hour)) }
+	return days(k.ExpiresAt.Time().Sub(k.CreatedAt.Time())), max(0, days(k.ExpiresAt.Time().Sub(now)))
+}
 
 // keysPage is the list of keys.
 type keysPage struct {

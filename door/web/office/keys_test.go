@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -58,7 +59,7 @@ func TestKeysOnPages(t *testing.T) {
 			status      int
 		}{
 			{"name", "Spiegel 2", 303},
-			{"networks", "", 403},
+			{"networks", "", 422},
 			{"networks", "192.0.2.0/24", 403},
 			{"networks", "192.0.2.1, 192.0.2.2", 403},
 			{"days", "90", 403},
@@ -159,4 +160,34 @@ func TestKeyForm(t *testing.T) {
 	form.send(keysPath+"/new", "environment", "staging").want(422)
 	form.send(keysPath+"/new", "days", "9999").want(422)
 	form.send(keysPath+"/new", "version", "1999-01-01").want(422)
+}
+
+// TestKeyOfServiceAccount creates the key of a service account: an admin by a link or the
+// form, within the rights of the account, and nobody else.
+func TestKeyOfServiceAccount(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		admin, member := open(t, o, access.Admin), open(t, o, access.Member)
+		account, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: access.Member, Rights: access.Rights{"contacts": access.ReadRight, "tasks": access.NoRight}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		form := keysPath + "/new?owner=" + account.ID
+		admin.get(keysPath+"/new").want(200, "Der Schlüssel gehört Ihnen", `href="`+form+`"`)
+		shown := admin.get(form).want(200, "Abgleich", "lieber mir")
+		made := shown.send(keysPath+"/new", "owner", account.ID, "name", "Nachts").want(200, "nur jetzt")
+		admin.get(keyPath.FindString(made.Body)).want(200, "Abgleich", "Nachts")
+		program := &apitest.Client{Office: o, Key: secrets.FindString(made.Body)}
+		program.Do("GET", "/contacts", nil).Want(200)
+		program.Do("GET", "/tasks", nil).Want(403)
+
+		if got := member.get(form); got.Status != 404 {
+			t.Errorf("a member opens the form of a service account: %d", got.Status)
+		}
+		if page := member.get(keysPath + "/new").want(200); strings.Contains(page.Body, "Abgleich") {
+			t.Error("a member is told of service accounts")
+		} else if got := page.send(keysPath+"/new", "owner", account.ID); got.Status != 404 {
+			t.Errorf("a member creates the key of a service account: %d", got.Status)
+		}
+	})
 }

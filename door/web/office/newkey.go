@@ -17,6 +17,9 @@ import (
 
 // keyTerms say which keys a person can create.
 type keyTerms struct {
+	Principal string `json:"principalId"`
+	// Name is that of the owner.
+	Name string `json:"name"`
 	Live     string   `json:"live"`
 	Scopes   []string `json:"scopes"`
 	Versions []string `json:"versions"`
@@ -27,6 +30,10 @@ type keyTerms struct {
 type keyForm struct {
 	terms   keyTerms
 	address string
+	// owner is whose key it will be; empty is the person.
+	owner string
+	// others are the service accounts of which an admin can choose one.
+	others []look.Option
 	typed   values
 	wrong   map[string]string
 	// linked says that the values come from a link. What the form does not offer is
@@ -65,7 +72,7 @@ func showNewKey(v *request) view {
 	f := keyForm{typed: values{
 		"environment": q.Get("env"), "name": q.Get("name"), "networks": strings.Join(split(strings.Join(q["networks"], ",")), ", "),
 		"days": q.Get("days"), "version": q.Get("version"), "may": q.Get("may"),
-	}, linked: true}
+	}, owner: q.Get("owner"), linked: true}
 	if scopes := split(strings.Join(q["scopes"], ",")); len(scopes) > 0 {
 		f.typed["may"] = keyOwn
 		for _, scope := range scopes {
@@ -88,6 +95,9 @@ func (v *request) keyForm(f keyForm, status int) view {
 	if err := f.know(v); err != nil {
 		return v.failed(err)
 	}
+	if err := f.offerOwners(v); err != nil {
+		return v.failed(err)
+	}
 	f.address = v.office.Address(v.Request).Unmap().String()
 	if f.linked {
 		f.dropUnknown(v)
@@ -104,10 +114,34 @@ func (v *request) keyForm(f keyForm, status int) view {
 // know asks which keys the person can create, unless it is known.
 func (f *keyForm) know(v *request) (err error) {
 	if f.terms.Versions == nil {
-		f.terms, err = ask[keyTerms](v, "keys.terms", arguments{})
+		f.terms, err = ask[keyTerms](v, "keys.terms", arguments{body: map[string]any{"principalId": f.owner}})
 	}
 	return err
 }
+
+// ownersOffered is the number of service accounts that the form offers.
+const ownersOffered = 20
+
+// offerOwners reads the service accounts for which an admin can create keys.
+func (f *keyForm) offerOwners(v *request) error {
+	if !v.session.Administers {
+		return nil
+	}
+	found, err := ask[listOf[struct {
+		ID       string `json:"id"`
+		Name     string `json:"name"`
+		Disabled bool   `json:"disabled"`
+	}]](v, "serviceAccounts.list", arguments{body: map[string]any{"limit": ownersOffered}})
+	for _, a := range found.Data {
+		if !a.Disabled && a.ID != f.owner {
+			f.others = append(f.others, look.Option{Value: a.ID, Text: a.Name})
+		}
+	}
+	return err
+}
+
+// forOther reports whether the key will not be the person's own.
+func (f *keyForm) forOther(v *request) bool { return f.owner != "" && f.owner != v.session.Principal.ID }
 
 // dropUnknown clears the choices that the form does not offer.
 func (f *keyForm) dropUnknown(v *request) {
@@ -246,7 +280,7 @@ func (v *request) networksIn() []string {
 
 // createKey creates a key and shows its secret, once.
 func createKey(v *request) view {
-	f := keyForm{typed: values{}}
+	f := keyForm{typed: values{}, owner: v.form.Get("owner")}
 	for _, name := range append(f.rightNames(), "environment", "name", "may", "networks", "days", "version") {
 		f.typed[name] = v.form.text(name)
 	}
@@ -262,7 +296,7 @@ func createKey(v *request) view {
 		return v.failed(err)
 	}
 	a := v.do("keys.create", arguments{once: v.form.token, body: map[string]any{
-		"principalId": v.session.Principal.ID, "environment": f.typed["environment"], "name": f.typed["name"], "scopes": f.scopes(),
+		"principalId": f.terms.Principal, "environment": f.typed["environment"], "name": f.typed["name"], "scopes": f.scopes(),
 		"networks": networks, "expiresIn": lifetime(f.typed["days"]), "versionPin": f.typed["version"],
 	}})
 	switch {
