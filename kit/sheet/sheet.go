@@ -1,4 +1,4 @@
-// Package sheet owns the form of tables that spreadsheets of offices open: CSV with semicolons.
+// Package sheet owns the form of tables that spreadsheets of offices open and save: CSV with semicolons.
 package sheet
 
 import (

@@ -1,4 +1,4 @@
-// Package vcard owns the form in which address books take contacts: vCard 4.0 (RFC 6350).
+// Package vcard owns the form in which address books give and take contacts: vCard 4.0 (RFC 6350) and before.
 package vcard
 
 import (

@@ -1,0 +1,91 @@
+package sheet_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/kit/sheet"
+)
+
+// all reads a whole table.
+func all(t testing.TB, text string) (rows [][]string, lines []int) {
+	t.Helper()
+	r := sheet.NewReader(strings.NewReader(text), sheet.Separator(text))
+	for {
+		cells, line, err := r.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return rows, lines
+		case errors.Is(err, sheet.ErrRow):
+			cells = []string{"!"}
+		case err != nil:
+			t.Fatal(err)
+		}
+		rows, lines = append(rows, cells), append(lines, line)
+	}
+}
+
+func TestReader(t *testing.T) {
+	for text, want := range map[string][][]string{
+		"Nachname;Vorname\r\nBerg;Anna\r\n":                    {{"Nachname", "Vorname"}, {"Berg", "Anna"}},
+		"sep=,\nName,Ort\nBerg,Köln\n":                         {{"Name", "Ort"}, {"Berg", "Köln"}},
+		"SEP=;\r\nName;Ort, Land\r\nBerg;Köln, DE\r\n":         {{"Name", "Ort, Land"}, {"Berg", "Köln, DE"}},
+		"\ufeffa\tb\n1\t2\n\t\n \t \n3\t4":                     {{"a", "b"}, {"1", "2"}, {"3", "4"}},
+		"a,b\n\"Weg 1\nHinterhaus\",\"Zum \"\"Löwen\"\"\"\n":   {{"a", "b"}, {"Weg 1\nHinterhaus", `Zum "Löwen"`}},
+		"a;b\nZum \"Löwen\";x\n":                               {{"a", "b"}, {`Zum "Löwen"`, "x"}},
+		"Nur eine Spalte\nBerg\n":                              {{"Nur eine Spalte"}, {"Berg"}},
+		"a;b\n'+49 221 98;x\x00y\n":                            {{"a", "b"}, {"+49 221 98", "xy"}},
+		"a;b\n\"nie geschlossen;" + strings.Repeat("x", 70000): {{"a", "b"}, {"!"}},
+		"a;b\n" + strings.Repeat(";x", 600) + "\n1;2\n":        {{"a", "b"}, {"!"}, {"1", "2"}},
+		"": nil,
+	} {
+		got, _ := all(t, text)
+		if !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%.60q became %.200q", text, got)
+		}
+	}
+	if _, lines := all(t, "a;b\n\n\"1\n2\";3\n4;5\n"); !slices.Equal(lines, []int{1, 3, 5}) {
+		t.Errorf("rows begin on the lines %v", lines)
+	}
+}
+
+// TestReadWritten reads back what Writer wrote.
+func TestReadWritten(t *testing.T) {
+	rows := [][]string{{"Name", "Telefon", "Notiz"}, {"Müller; Söhne", "+49 221 98", "1\n2"}, {"=1+1", "-", `"`}}
+	b := new(bytes.Buffer)
+	w := sheet.NewWriter(b)
+	for _, cells := range rows {
+		if err := w.Row(cells...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := all(t, b.String()); !slices.EqualFunc(got, rows, slices.Equal) {
+		t.Errorf("%q became %q", rows, got)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	for _, text := range []string{"a;b\n1;2\n", "sep=,\na,b", "\"a\n;\"\"", "\ufeffa\tb\n\x00"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, lines := all(t, text)
+		for i, cells := range rows {
+			if len(cells) > sheet.MaxCells || i > 0 && lines[i] <= lines[i-1] {
+				t.Fatalf("%d cells on line %d", len(cells), lines[i])
+			}
+			for _, c := range cells {
+				if len(c) > sheet.MaxCell || strings.ContainsAny(c, "\x00\r") {
+					t.Fatalf("a cell %q", c)
+				}
+			}
+		}
+	})
+}
