@@ -37,13 +37,13 @@ func cards(t testing.TB, file string) (list []string) {
 func TestReader(t *testing.T) {
 	for file, want := range map[string]string{
 		"BEGIN:VCARD\r\nVERSION:4.0\r\nN:Berg;Anna;;Dr.;\r\nTEL;TYPE=\"cell,voice\":+49 171\r\nNOTE:eins\\nzwei\\, drei\\; vier\r\nEND:VCARD\r\n": "1 VERSION=4.0 N=Berg|Anna||Dr.| TEL/cell/voice=+49 171 NOTE=eins\nzwei, drei; vier",
-		"BEGIN:VCARD\nVERSION:3.0\nitem1.EMAIL;type=INTERNET;type=WORK:a@b.example\nADR;TYPE=work:;;Weg \n 1;Köln;;50667;\nEND:VCARD\n":             "1 VERSION=3.0 EMAIL/internet/work=a@b.example ADR/work=||Weg 1|Köln||50667|",
-		"begin:vcard\nversion:2.1\nn;charset=iso-8859-1;encoding=quoted-printable:M=FCller;J=\n=F6rg\ntel;work;voice:0221\nend:vcard\n":             "1 VERSION=2.1 N=Müller|Jörg TEL/work/voice=0221",
-		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:a=3Db\nPHOTO;ENCODING=b:AAAA\n AAAA\nEND:VCARD\n":                                                        "1 NOTE/quoted-printable=a=b PHOTO=",
+		"BEGIN:VCARD\nVERSION:3.0\nitem1.EMAIL;type=INTERNET;type=WORK:a@b.example\nADR;TYPE=work:;;Weg \n 1;Köln;;50667;\nEND:VCARD\n":           "1 VERSION=3.0 EMAIL/internet/work=a@b.example ADR/work=||Weg 1|Köln||50667|",
+		"begin:vcard\nversion:2.1\nn;charset=iso-8859-1;encoding=quoted-printable:M=FCller;J=\n=F6rg\ntel;work;voice:0221\nend:vcard\n":           "1 VERSION=2.1 N=Müller|Jörg TEL/work/voice=0221",
+		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:a=3Db\nPHOTO;ENCODING=b:AAAA\n AAAA\nEND:VCARD\n":                                                     "1 NOTE/quoted-printable=a=b PHOTO=",
 		"x\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nFN:x\nEND:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD":                                   "3 AGENT= FN=y;10 FN=z",
 		"BEGIN:VCARD\nFN:x\n": "1 !",
-		"BEGIN:VCARD\nNOTE:" + strings.Repeat("x", 70000) + "\nPHOTO:" + strings.Repeat("\n xxxxxxxxxx", 7000) + "\nFN;:y\nEND:VCARD":          "1 FN=y",
-		"BEGIN:VCARD\n" + strings.Repeat("FN:x\n", 600) + "END:VCARD\nBEGIN:VCARD\nFN;X=\"a:b;c\":y\nEND:VCARD":                                 "1 !;603 FN=y",
+		"BEGIN:VCARD\nNOTE:" + strings.Repeat("x", 70000) + "\nPHOTO:" + strings.Repeat("\n xxxxxxxxxx", 7000) + "\nFN;:y\nEND:VCARD": "1 FN=y",
+		"BEGIN:VCARD\n" + strings.Repeat("FN:x\n", 600) + "END:VCARD\nBEGIN:VCARD\nFN;X=\"a:b;c\":y\nEND:VCARD":                       "1 !;603 FN=y",
 		"Nachname;Vorname\n": "",
 	} {
 		if got := strings.Join(cards(t, file), ";"); got != want {
