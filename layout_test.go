@@ -59,8 +59,9 @@ var floors = [][]string{
 	// How somebody leaves: all of their records, then the person. How people find
 	// what is in all families.
 	{"departure", "lookup"},
-	// How people sign in: their accounts, factors and sessions.
-	{"account"},
+	// How people sign in: their accounts, factors and sessions. How contacts of other
+	// programs move in.
+	{"account", "imports"},
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "webhook/dispatch"},
 	// What drafts the next frozen document, and what a door shows.

@@ -76,6 +76,8 @@ type Options struct {
 	Settings app.Settings
 	// SignIn is what operations of the sign-in need. The default knows no passkeys.
 	SignIn *signin.Desk
+	// Imports seals the keys of imports.
+	Imports masterkey.Vault
 	// DocsBase is the address of the instance, with /problems/{CODE} and
 	// /docs/openapi.json below it.
 	DocsBase string
@@ -145,7 +147,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
 		docsBase: o.DocsBase, observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: replay.Vault{Vault: o.Answers},
-		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger},
+		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger, Imports: o.Imports},
 	}
 	a.services.Settings = o.settings()
 	if a.services.SignIn = o.SignIn; o.SignIn == nil {

@@ -10,6 +10,7 @@ import (
 	"kartei/app"
 	"kartei/departure"
 	"kartei/document"
+	"kartei/imports"
 	"kartei/kit/fault"
 	"kartei/lookup"
 	"kartei/record"
@@ -121,6 +122,18 @@ var Console = []ConsoleRow{
 	row("lookup.titles", read, byMember, atWeb, "", ask(lookup.Titles)),
 	row("lookup.tags", read, byMember, atWeb, "", ask(lookup.Tags)),
 	row("exports.begin", administer, byMember, atWeb, "records.export", ask(lookup.BeginExport)),
+
+	row("imports.list", read, byMember, atWeb, "", ask(imports.List)),
+	row("imports.get", read, byMember, atWeb, "", ask(imports.Get)),
+	row("imports.lines", read, byMember, atWeb, "", ask(imports.GetLines)),
+	row("imports.create", note, byMember, atWeb, "", ask(imports.Create)),
+	row("imports.append", note, byMember, atWeb, "", ask(imports.Append)),
+	row("imports.complete", note, byMember, atWeb, "", ask(imports.Complete)),
+	row("imports.map", note, byMember, atWeb, "", ask(imports.Map)),
+	row("imports.run", administer, byMember, atWeb, "records.import", ask(imports.Run)),
+	row("imports.undo", administer, byMember, atWeb, "records.importUndo", ask(imports.Undo)),
+	row("imports.discard", note, byMember, atWeb, "", ask(imports.Discard)),
+
 	row("lookup.recent", read, byMember, atWeb, "", ask(lookup.Recent)),
 	row("lookup.opened", note, byMember, atWeb, "", ask(lookup.Opened)),
 

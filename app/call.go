@@ -86,6 +86,8 @@ type Services struct {
 	Settings Settings
 	// SignIn is what operations of the sign-in need.
 	SignIn *signin.Desk
+	// Imports seals the keys of imports.
+	Imports masterkey.Vault
 }
 
 // Settings is what administrative operations need.

@@ -11,6 +11,7 @@ import (
 	"kartei/config"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
+	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
@@ -106,8 +107,10 @@ type RotateOutput struct {
 	Factors int `json:"factors"`
 	// Answers counts the stored answers that were encrypted again.
 	Answers int `json:"answers"`
-	// Unreadable counts the webhook endpoints and accounts whose secret no master
-	// key decrypts.
+	// Imports counts the imports whose keys were encrypted again.
+	Imports int `json:"imports"`
+	// Unreadable counts the webhook endpoints, accounts and imports whose secret no
+	// master key decrypts.
 	Unreadable int `json:"unreadableSecrets"`
 }
 
@@ -132,6 +135,10 @@ func rotateBlobs(d db.DB, s blob.Store, keys masterkey.Ring, c clock.Clock) func
 		}
 		factors, more, err := signin.Reseal(ctx, d, keys.Vault(signin.SecretsPurpose))
 		if err != nil {
+			return out, err
+		}
+		unreadable = append(unreadable, more...)
+		if out.Imports, more, err = imports.Reseal(ctx, d, keys.Vault(imports.SecretsPurpose)); err != nil {
 			return out, err
 		}
 		unreadable = append(unreadable, more...)

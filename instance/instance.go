@@ -26,6 +26,7 @@ import (
 	"kartei/config"
 	"kartei/document"
 	"kartei/extract"
+	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
 	"kartei/kit/masterkey"
@@ -283,6 +284,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 		BaseURL: i.BaseURL, Mails: i.config.Server.SMTPURL != "",
 	}
 	o.DocsBase = i.BaseURL
+	o.Imports = i.keys.Vault(imports.SecretsPurpose)
 	o.SignIn = signin.NewDesk(i.DB, i.keys.Vault(signin.SecretsPurpose), i.BaseURL)
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
 	o.Observe = i.observe()

@@ -30,5 +30,6 @@ var Retention = []retention.Rule{
 	retention.Keep("invitations", 0, "expires_at", "id"),
 	retention.Keep("sessions", 0, "expires_at", "id"),
 	retention.Keep("handovers", 90*day, "finished_at", "id", "finished_at > 0"),
+	retention.Keep("imports", 90*day, "forgotten_at", "id", "forgotten_at > 0"),
 	retention.Keep("jobs", 30*day, "due_at", "id", "state = 'failed'").OrNobodys(),
 }

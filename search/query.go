@@ -61,6 +61,16 @@ func IsNumber(text string) bool {
 	return strings.Trim(text, "0123456789 +()/.-") == "" && n >= leastReading && n <= maxDigits && !isDate(text)
 }
 
+// NumberKey returns a form in which two telephone numbers are equal if they may be the
+// same: without a country code and separators. It is empty for what is no number.
+func NumberKey(text string) string {
+	national, _ := firstNumber(fold(text))
+	if len(national) < leastReading {
+		return ""
+	}
+	return national
+}
+
 func digitsOf(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {

@@ -64,7 +64,7 @@ func (c *rotateBlobsCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		err = g.print(out)
 	} else {
-		fmt.Fprintf(g.Out, "%[2]d of %[1]d files, the secrets of %[3]d webhook endpoints, %[5]d second factors and %[4]d stored answers were sealed under the master key in force.\n", out.Looked, out.Changed, out.Secrets, out.Answers, out.Factors)
+		fmt.Fprintf(g.Out, "%[2]d of %[1]d files, the secrets of %[3]d webhook endpoints, %[5]d second factors, %[4]d stored answers and the keys of %[6]d imports were sealed under the master key in force.\n", out.Looked, out.Changed, out.Secrets, out.Answers, out.Factors, out.Imports)
 		for _, reason := range out.Errors {
 			fmt.Fprintln(g.Err, reason)
 		}

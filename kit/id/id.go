@@ -32,6 +32,7 @@ const (
 	AuditLine       = "aud_"
 	Invitation      = "inv_"
 	Handover        = "hov_"
+	Import          = "imp_"
 	Account         = "acc_"
 	Session         = "ses_"
 	Passkey         = "psk_"

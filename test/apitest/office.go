@@ -26,6 +26,7 @@ import (
 	"kartei/app"
 	"kartei/door/rest"
 	"kartei/extract"
+	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/limit"
@@ -206,6 +207,7 @@ func (o *Office) open() {
 		DocsBase:  baseURL,
 		Files:     o.fileOptions(),
 		Webhooks:  app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
+		Imports:   Keys.Vault(imports.SecretsPurpose),
 		SignIn:    signin.NewDesk(o.DB, Keys.Vault(signin.SecretsPurpose), baseURL),
 		Settings: app.Settings{
 			BaseURL: baseURL, Mails: true,

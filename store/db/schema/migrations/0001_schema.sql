@@ -998,6 +998,80 @@ create index handovers_open on handovers (organization) where finished_at = 0;
 -- Retention: 90 days.
 create index handovers_finished on handovers (organization, finished_at) where finished_at > 0;
 
+-- Imports of contacts: see package imports.
+create table imports (
+	organization bigint not null,
+	id           text   not null,
+	-- Who began it.
+	principal    text   not null,
+	state        text   not null,
+	-- The key that seals everything else of the import, sealed under the master key.
+	-- Without it nothing of the file can be read, in backups either.
+	sealed_key   text   not null,
+	-- Sealed JSON: the name of the file, its headings and the mapping.
+	content      text   not null,
+	-- JSON without personal data: how far it came, counts, why it stopped.
+	progress     text   not null,
+	-- The caller of the step that goes on: its rights hold, and the history names it.
+	requested_by text   not null,
+	kind         text   not null,
+	door         text   not null,
+	request_id   text   not null,
+	created_at   bigint not null,
+	-- Until when it keeps what it needs to be undone.
+	expires_at   bigint not null,
+	-- Zero until that time is over.
+	forgotten_at bigint not null,
+	primary key (organization, id)
+);
+-- Those of a person, and those that keep something, which are few.
+create index imports_principal on imports (organization, principal, id);
+create index imports_kept on imports (organization) where forgotten_at = 0;
+-- Retention: 90 days.
+create index imports_forgotten on imports (organization, forgotten_at) where forgotten_at > 0;
+
+-- Pieces of the file of an import, sealed, until its lines are read.
+create table import_pieces (
+	organization bigint not null,
+	import_id    text   not null,
+	number       bigint not null,
+	content      text   not null,
+	primary key (organization, import_id, number)
+);
+
+-- The lines of an import.
+create table import_lines (
+	organization bigint not null,
+	import_id    text   not null,
+	number       bigint not null,
+	-- The line of the file.
+	line         bigint not null,
+	-- Sealed cells, until the line is done.
+	content      text   not null,
+	-- Empty until the dry run, then what it would do, then what was done.
+	state        text   not null,
+	-- JSON: the fields that are wrong and why, without their values.
+	problems     text   not null default '',
+	-- The contact, and its revisions after and before the entry.
+	record_id    text,
+	revision     bigint not null default 0,
+	former       bigint not null default 0,
+	-- The company that the line created.
+	company_id   text,
+	-- Sealed members of the contact before the import.
+	before       text   not null default '',
+	primary key (organization, import_id, number)
+);
+-- What is kept of a record is erased with it.
+create index import_lines_record on import_lines (organization, record_id) where record_id is not null;
+create index import_lines_company on import_lines (organization, company_id) where company_id is not null;
+-- The lines of a report that need a look.
+create index import_lines_problems on import_lines (organization, import_id, number) where problems <> '';
+/*postgres:
+alter table import_lines alter column organization set (n_distinct = 16), alter column import_id set (n_distinct = 100);
+alter table import_pieces alter column organization set (n_distinct = 16), alter column import_id set (n_distinct = 100);
+*/
+
 -- The entries of everybody's bell, each with its email. The organization is a
 -- live one, as that of its people.
 create table notices (

@@ -1,0 +1,185 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"kartei/app"
+	"kartei/contact"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+const markLine = `update import_lines set state = $4, problems = $5, record_id = $6 where organization = $1 and import_id = $2 and number = $3`
+
+// check is the dry run: it notes what would become of each entry, and changes no
+// record. What entries have in common is kept in memory, and read again when a run
+// goes on.
+func (x *work) check(ctx context.Context) error {
+	x.companies = map[string]string{}
+	before := seen{}
+	if err := x.recall(ctx, before); err != nil {
+		return err
+	}
+	for {
+		begun := clock.Now(x.Clock)
+		var marks []mark
+		next := x.progress.clone()
+		end := true
+		err := x.DB.Read(ctx, func(tx db.Tx) error {
+			c, err := x.call(ctx, tx)
+			if err != nil {
+				return err
+			}
+			list, err := x.lines(ctx, tx, selectLines, x.After, window)
+			if err != nil || len(list) == 0 {
+				return err
+			}
+			end = false
+			all, err := x.prepare(ctx, c, list)
+			if err != nil {
+				return err
+			}
+			for _, n := range all {
+				m, err := x.judge(ctx, c, n, before)
+				if err != nil {
+					return err
+				}
+				next.Counts[m.outcome]++
+				if m.outcome != n.state || m.problems != n.problems || text(m.record) != text(n.line.record) {
+					marks = append(marks, m)
+				}
+			}
+			next.After = list[len(list)-1].number
+			return nil
+		})
+		switch {
+		case err != nil:
+			return err
+		case end:
+			return x.finish(ctx, Checked, nil)
+		}
+		err = x.job.Update(ctx, func(tx db.Tx) error {
+			for _, m := range marks {
+				tx.Queue(markLine, x.organization, x.id, m.number, m.outcome, m.problems, m.record)
+			}
+			tx.Queue(updateProgress, x.organization, x.id, next.text())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		x.progress = next
+		if err := x.rest(ctx, begun); err != nil {
+			return err
+		}
+	}
+}
+
+// recall reads what the entries before have in common with others.
+func (x *work) recall(ctx context.Context, before seen) error {
+	for after := int64(0); after < x.After; {
+		err := x.DB.Read(ctx, func(tx db.Tx) error {
+			list, err := x.lines(ctx, tx, selectLines, after, int(min(window, x.After-after)))
+			for _, l := range list {
+				after = l.number
+				if l.cells != nil {
+					i := identityOf(x.content.read(l.cells, clock.Now(x.Clock)))
+					before.add(&i, l.line, "")
+				}
+			}
+			if err == nil && len(list) == 0 {
+				after = x.After
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark is what the dry run notes of an entry.
+type mark struct {
+	number   int64
+	outcome  Outcome
+	problems string
+	record   *string
+}
+
+// judge says what would become of an entry.
+func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen) (m mark, err error) {
+	m = mark{number: n.number, outcome: Created}
+	if n.entry == nil {
+		m.outcome, m.problems = n.unread()
+		return m, nil
+	}
+	was, double := before.find(&n.identity)
+	before.add(&n.identity, n.line.line, "")
+	wrong := n.wrong
+	switch {
+	case n.match != nil:
+		m.record, m.outcome = &n.match.ID, Skipped
+		if x.Options.Duplicates != Skip {
+			var more []fault.Field
+			m.outcome, more, err = x.judgeUpdate(n)
+			wrong = append(wrong, more...)
+		}
+	case double:
+		m.outcome = Updated
+		if x.Options.Duplicates == Skip {
+			m.outcome = Skipped
+		}
+		if len(wrong) == 0 {
+			m.problems = storedProblems([]fault.Field{{Code: fault.Duplicate, Text: &fault.Text{
+				DE: fmt.Sprintf("Derselbe Kontakt wie in Zeile %d der Datei.", was.line),
+				EN: fmt.Sprintf("The same contact as on line %d of the file.", was.line),
+			}}})
+		}
+	case len(wrong) == 0:
+		f := n.fields
+		wrong, err = violations(contact.Contacts.Check(ctx, c, &f))
+	}
+	if err == nil && len(wrong) > 0 {
+		m.outcome, m.problems = Refused, storedProblems(wrong)
+	}
+	return m, err
+}
+
+// unread says what becomes of an entry without cells.
+func (l *line) unread() (Outcome, string) {
+	if l.done {
+		return Erased, ""
+	}
+	return Refused, storedProblems([]fault.Field{{Code: fault.InvalidFormat, Text: &fault.Text{
+		DE: "Dieser Eintrag lässt sich nicht lesen: Er ist zu lang, oder ein Anführungszeichen fehlt.",
+		EN: "This entry cannot be read: it is too long, or a quotation mark is missing.",
+	}}})
+}
+
+// judgeUpdate says what would become of a contact that is there.
+func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {
+	patch, err := n.patch(n.match.Members, x.Options.Duplicates, n.companyID)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(patch) == 0 && (n.companyKey == "" || n.companyID != "") {
+		return Unchanged, nil, nil
+	}
+	return Updated, x.broken(patch, "contacts.update", new(app.Patch[contact.Fields])), nil
+}
+
+// violations returns what a check refused. Other errors stay errors.
+func violations(err error) ([]fault.Field, error) {
+	f, refused := errors.AsType[*fault.Fault](err)
+	switch {
+	case !refused || f.Code == fault.Internal || f.Code == fault.NotFound:
+		return nil, err
+	case len(f.Fields) > 0:
+		return f.Fields, nil
+	}
+	return []fault.Field{{Code: fault.ForbiddenCombination, Text: f.Detail}}, nil
+}

@@ -1,0 +1,387 @@
+// Package imports owns how contacts of other programs move in: files, dry runs, imports and their undoing.
+//
+// A file arrives in pieces and becomes lines. A dry run finds what is wrong with each
+// line, and which contact it may be already. The import makes or changes a contact of
+// each line, and for seven days it can be undone. All of this are jobs, which work in
+// short transactions and store with each how far they came. So a process may die at
+// any time: no line is done twice and none is left out.
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
+)
+
+// Age is how long an import keeps what it needs to be undone.
+const Age = 7 * 24 * time.Hour
+
+const (
+	// MaxSize bounds the bytes of a file, MaxPiece those of a piece.
+	MaxSize  = 64 << 20
+	MaxPiece = 512 << 10
+	// MaxLines bounds the entries of a file.
+	MaxLines = 100_000
+	// mostKept bounds the imports of an organization that keep something.
+	mostKept = 50
+)
+
+// State is where an import is.
+type State string
+
+// The states. A job works in those that end with -ing, but for Receiving and Mapping.
+const (
+	// Receiving takes pieces of the file.
+	Receiving State = "receiving"
+	Reading   State = "reading"
+	// Unreadable is the end of a file that is no table and no cards.
+	Unreadable State = "unreadable"
+	// Mapping waits for somebody to say what the columns are.
+	Mapping  State = "mapping"
+	Checking State = "checking"
+	// Checked waits for somebody to begin the import.
+	Checked State = "checked"
+	Running State = "running"
+	// Stopped is a run that could not go on. It can be resumed or undone.
+	Stopped  State = "stopped"
+	Finished State = "finished"
+	Undoing  State = "undoing"
+	Undone   State = "undone"
+	// Discarded is an import that somebody gave up before it ran.
+	Discarded State = "discarded"
+)
+
+// works reports whether a job works on an import in this state.
+func (s State) works() bool {
+	return s == Reading || s == Checking || s == Running || s == Undoing
+}
+
+// Import is an import as its rows return it.
+type Import struct {
+	ID string `json:"id"`
+	// PrincipalID is who began it.
+	PrincipalID string `json:"principalId"`
+	State       State  `json:"state"`
+	// FileName is empty once the import has forgotten its file.
+	FileName string `json:"fileName"`
+	// Format is csv or vcard, Encoding the encoding of the file: utf-8, utf-16,
+	// windows-1252.
+	Format   string   `json:"format"`
+	Encoding string   `json:"encoding"`
+	Columns  []Column `json:"columns"`
+	Options  Options  `json:"options"`
+	// Lines counts the entries of the file, Done those that the present step is done
+	// with.
+	Lines int64 `json:"lines"`
+	Done  int64 `json:"done"`
+	// Counts counts the entries by their outcome.
+	Counts map[Outcome]int64 `json:"counts"`
+	// Companies counts the companies that the import created.
+	Companies int64 `json:"companies"`
+	// Reason says why an import is unreadable or stopped.
+	Reason    Reason       `json:"reason,omitempty"`
+	CreatedAt clock.Micros `json:"createdAt"`
+	// KeptUntil is until when it can be undone. Forgotten reports that this time is
+	// over.
+	KeptUntil clock.Micros `json:"keptUntil"`
+	Forgotten bool         `json:"forgotten"`
+}
+
+// Records returns 0: the file is the caller's own.
+func (Import) Records() int { return 0 }
+
+// Column is a column of the file.
+type Column struct {
+	Heading string `json:"heading"`
+	// Samples are the first values that are not empty.
+	Samples []string `json:"samples"`
+	// Target is the member of contacts that it becomes, empty for none.
+	Target string `json:"target"`
+}
+
+// Duplicates says what becomes of an entry whose contact is there already.
+type Duplicates string
+
+// The ways.
+const (
+	// Skip leaves the contact as it is.
+	Skip Duplicates = "skip"
+	// Fill sets members that the contact has not.
+	Fill Duplicates = "fill"
+	// Replace sets every member that the file has.
+	Replace Duplicates = "replace"
+)
+
+// Options are what somebody chooses besides the columns.
+type Options struct {
+	Duplicates Duplicates `json:"duplicates"`
+	// MonthFirst reads 5/17/1984 as a day in May.
+	MonthFirst bool `json:"monthFirst"`
+	// Tags are added to every contact.
+	Tags []string `json:"tags"`
+}
+
+// Outcome is what becomes of an entry: in a dry run, what would.
+type Outcome string
+
+// The outcomes.
+const (
+	Created Outcome = "created"
+	Updated Outcome = "updated"
+	// Unchanged is a contact that has all of it already.
+	Unchanged Outcome = "unchanged"
+	// Skipped is a contact that is left as it is.
+	Skipped Outcome = "skipped"
+	Refused Outcome = "refused"
+	// Erased is an entry whose contact was erased before the import came to it.
+	Erased Outcome = "erased"
+	// Deleted and Restored are undone. Kept was changed by others since, or is needed
+	// by their records. Gone was deleted by others.
+	Deleted  Outcome = "deleted"
+	Restored Outcome = "restored"
+	Kept     Outcome = "kept"
+	Gone     Outcome = "gone"
+)
+
+// Reason says why an import did not go on.
+type Reason string
+
+// The reasons.
+const (
+	// NoTable is a file that is neither a table nor cards.
+	NoTable Reason = "noTable"
+	// NoLines is a file without entries, TooMany one with more than MaxLines.
+	NoLines Reason = "noLines"
+	TooMany Reason = "tooMany"
+	// NoRight is a run whose person may not write contacts any more, or was disabled.
+	NoRight Reason = "noRight"
+	// NotOpen is a run in an organization that is closed or being deleted.
+	NotOpen Reason = "notOpen"
+	// Sealed is a run whose file no master key opens.
+	Sealed Reason = "sealed"
+)
+
+// content is what a row keeps sealed.
+type content struct {
+	FileName string   `json:"fileName"`
+	Format   string   `json:"format"`
+	Encoding string   `json:"encoding"`
+	Columns  []Column `json:"columns"`
+	Options  Options  `json:"options"`
+}
+
+// progress is what a row says about how far it came.
+type progress struct {
+	Lines     int64             `json:"lines"`
+	After     int64             `json:"after"`
+	Counts    map[Outcome]int64 `json:"counts"`
+	Companies int64             `json:"companies"`
+	Reason    Reason            `json:"reason,omitempty"`
+	// Undo is true from the beginning of an undoing. ContactsDone is true once only the
+	// companies are left.
+	Undo         bool `json:"undo,omitempty"`
+	ContactsDone bool `json:"contactsDone,omitempty"`
+}
+
+// begin returns the progress at the beginning of another step.
+func (p progress) begin() progress {
+	return progress{Lines: p.Lines, Companies: p.Companies, Counts: map[Outcome]int64{}}
+}
+
+// row is an import as the database has it.
+type row struct {
+	organization int64
+	id           string
+	principal    string
+	state        State
+	sealedKey    string
+	content
+	progress
+	requestedBy, kind, door, requestID string
+	created, expires, forgotten        clock.Micros
+	// vault seals with the import's own key. sealed is the content as it is stored, and
+	// broken is true if no master key opens it.
+	vault  masterkey.Vault
+	sealed string
+	broken bool
+}
+
+// SecretsPurpose is the purpose of the keys that seal the keys of imports.
+const SecretsPurpose = "imports"
+
+const (
+	columns = `organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at`
+
+	selectImport = `select ` + columns + ` from imports where organization = $1 and id = $2`
+	insertImport = `insert into imports (` + columns + `) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+	// updateImport changes an import in the state that was read.
+	updateImport = `update imports set state = $4, content = $5, progress = $6, requested_by = $7, kind = $8, door = $9, request_id = $10, expires_at = $11
+		where organization = $1 and id = $2 and state = $3`
+	updateProgress = `update imports set progress = $3 where organization = $1 and id = $2`
+	countKept      = `select count(*) from imports where organization = $1 and forgotten_at = 0`
+	selectOwn      = `select ` + columns + ` from imports where organization = $1 and principal = $2 and state <> 'discarded' and ($3 = '' or id < $3) order by id desc limit $4`
+	selectAll      = `select ` + columns + ` from imports where organization = $1 and $2 = $2 and state <> 'discarded' and ($3 = '' or id < $3) order by id desc limit $4`
+)
+
+// place names the part of an import that a sealed text belongs to.
+func (r *row) place(part string) string { return fmt.Sprintf("%d|%s|%s", r.organization, r.id, part) }
+
+// newKey makes the key of a new import.
+func (r *row) newKey(secrets masterkey.Vault) error {
+	key := masterkey.New().Derive(SecretsPurpose)
+	r.sealedKey = secrets.Seal(key, r.place("key"))
+	var err error
+	r.vault, err = masterkey.NewVault(key)
+	return err
+}
+
+// errSealed means that no master key opens an import.
+var errSealed = errors.New("imports: no master key opens the import")
+
+// open reads what is sealed.
+func (r *row) open(secrets masterkey.Vault) error {
+	if r.forgotten != 0 || r.sealedKey == "" {
+		return nil
+	}
+	key, _, err := secrets.Open(r.sealedKey, r.place("key"))
+	if err == nil {
+		r.vault, err = masterkey.NewVault(key)
+	}
+	if err == nil {
+		err = r.unseal(r.sealed, "content", &r.content)
+	}
+	if err != nil {
+		r.broken = true
+		return errors.Join(errSealed, err)
+	}
+	return nil
+}
+
+// seal returns v as a sealed text.
+func (r *row) seal(v any, part string) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("imports: " + err.Error()) // texts always encode
+	}
+	return r.vault.Seal(b, r.place(part))
+}
+
+// unseal reads what seal returned for the same part.
+func (r *row) unseal(sealed, part string, v any) error {
+	b, _, err := r.vault.Open(sealed, r.place(part))
+	if err != nil {
+		return errors.Join(errSealed, err)
+	}
+	return json.Unmarshal(b, v)
+}
+
+// scan reads a row. If what is sealed cannot be opened, the error is errSealed, and the
+// rest is there.
+func scan(from db.Row, secrets masterkey.Vault) (*row, error) {
+	r := new(row)
+	var text string
+	err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.sealedKey, &r.sealed, &text, &r.requestedBy, &r.kind, &r.door, &r.requestID, &r.created, &r.expires, &r.forgotten)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(text), &r.progress); err != nil {
+		return nil, fmt.Errorf("imports: %s: %w", r.id, err)
+	}
+	return r, r.open(secrets)
+}
+
+// text returns the progress as it is stored.
+func (p progress) text() string {
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic("imports: " + err.Error()) // counts always encode
+	}
+	return string(b)
+}
+
+// find reads an import for its caller: their own one, or any for admins.
+func find(ctx context.Context, c *app.Call, name string) (*row, error) {
+	if err := mayImport(c); err != nil {
+		return nil, err
+	}
+	if !id.Valid(id.Import, name) {
+		return nil, unknown()
+	}
+	r, err := scan(c.Tx.QueryRow(ctx, selectImport, c.Actor.Org(), name), c.Services.Imports)
+	switch {
+	case errors.Is(err, errSealed):
+		r.Reason = Sealed
+	case errors.Is(err, db.ErrNoRows):
+		return nil, unknown()
+	case err != nil:
+		return nil, err
+	}
+	if r.state == Discarded || r.principal != c.Actor.PrincipalID() && !c.Actor.SeesAll() {
+		return nil, unknown()
+	}
+	return r, nil
+}
+
+// mayImport refuses callers who may not write contacts.
+func mayImport(c *app.Call) error {
+	for _, scope := range []string{"contacts:read", "contacts:write"} {
+		if !c.Actor.May(scope) {
+			return access.Lacking(scope)
+		}
+	}
+	return nil
+}
+
+func unknown() error {
+	return &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
+		DE: "Einen Import mit dieser Kennung gibt es nicht.",
+		EN: "There is no import with this id.",
+	}}
+}
+
+// change stores the next state of an import. It fails with db.ErrConflict if another
+// call was first.
+func (r *row) change(ctx context.Context, tx db.Tx, from State) error {
+	sealed := r.sealed
+	if r.sealedKey != "" && !r.broken {
+		sealed = r.seal(r.content, "content")
+	}
+	n, err := tx.Exec(ctx, updateImport, r.organization, r.id, from, r.state, sealed, r.progress.text(), r.requestedBy, r.kind, r.door, r.requestID, r.expires)
+	if err == nil && n == 0 {
+		err = db.ErrConflict
+	}
+	return err
+}
+
+// by makes the caller the one whose rights the next step has.
+func (r *row) by(c *app.Call) {
+	r.requestedBy, r.kind, r.door, r.requestID = c.Actor.PrincipalID(), string(c.Actor.Credential().Kind), c.Door, c.RequestID
+}
+
+// public returns the import for its rows.
+func (r *row) public() Import {
+	out := Import{
+		ID: r.id, PrincipalID: r.principal, State: r.state, FileName: r.FileName, Format: r.Format, Encoding: r.Encoding, Columns: r.Columns, Options: r.Options,
+		Lines: r.Lines, Done: r.After, Counts: r.Counts, Companies: r.Companies, Reason: r.Reason, CreatedAt: r.created, KeptUntil: r.expires, Forgotten: r.forgotten != 0,
+	}
+	if out.Columns == nil {
+		out.Columns = []Column{}
+	}
+	if out.Counts == nil {
+		out.Counts = map[Outcome]int64{}
+	}
+	if out.Options.Tags == nil {
+		out.Options.Tags = []string{}
+	}
+	return out
+}

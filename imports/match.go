@@ -1,0 +1,287 @@
+package imports
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	"kartei/app"
+	"kartei/contact"
+	"kartei/record"
+	"kartei/search"
+	"kartei/store/db"
+)
+
+// Two entries are about the same contact if they have the same external id. They also
+// are if they have the same email address or number and their names do not tell them
+// apart: the people of an office, or of a family, share numbers and addresses.
+
+// identity is what tells an entry from others.
+type identity struct {
+	first, last     string
+	external, email string
+	numbers         []string
+}
+
+// identityOf returns the identity of an entry.
+func identityOf(e *entry) identity {
+	i := identity{first: nameKey(e.text("firstName")), last: nameKey(e.text("lastName")), external: e.text("externalId"), email: foldEmail(e.text("email"))}
+	for _, member := range []string{"mobile", "phone"} {
+		if key := search.NumberKey(e.text(member)); key != "" {
+			i.numbers = append(i.numbers, key)
+		}
+	}
+	return i
+}
+
+func nameKey(name string) string { return record.NameKey(&name) }
+
+// foldEmail returns an address as the column email has it.
+func foldEmail(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, text)
+}
+
+// fits reports whether names and external ids let a contact be the same one.
+func (i *identity) fits(first, last, external string) bool {
+	other := func(a, b string) bool { return a != "" && b != "" && a != b }
+	return !other(i.first, first) && !other(i.last, last) && !other(i.external, external)
+}
+
+// keys returns what the same contact has in common with this one: its external id
+// alone is enough.
+func (i *identity) keys() (list []string) {
+	if i.external != "" {
+		list = append(list, "x"+i.external)
+	}
+	if i.email != "" {
+		list = append(list, "e"+i.email)
+	}
+	for _, n := range i.numbers {
+		list = append(list, "n"+n)
+	}
+	return list
+}
+
+// sum is a short form of a text, so that 100,000 entries fit into memory.
+type sum [12]byte
+
+func sumOf(text string) (s sum) {
+	if text != "" {
+		h := sha256.Sum256([]byte(text))
+		copy(s[:], h[:])
+	}
+	return s
+}
+
+// seen are the entries that came before, by what they have in common with others.
+type seen map[sum][]sighting
+
+// sighting is an entry that came before.
+type sighting struct {
+	first, last, external sum
+	line                  int64
+	// record is the contact of the entry, within one transaction.
+	record string
+}
+
+// sightings bounds the entries with the same number that are compared.
+const sightings = 50
+
+// find returns an earlier entry about the same contact.
+func (s seen) find(i *identity) (sighting, bool) {
+	other := func(a, b sum) bool { return a != sum{} && b != sum{} && a != b }
+	first, last, external := sumOf(i.first), sumOf(i.last), sumOf(i.external)
+	for _, key := range i.keys() {
+		for _, was := range s[sumOf(key)] {
+			if key[0] == 'x' || !other(first, was.first) && !other(last, was.last) && !other(external, was.external) {
+				return was, true
+			}
+		}
+	}
+	return sighting{}, false
+}
+
+// add notes an entry.
+func (s seen) add(i *identity, line int64, record string) {
+	was := sighting{sumOf(i.first), sumOf(i.last), sumOf(i.external), line, record}
+	for _, key := range i.keys() {
+		if k := sumOf(key); len(s[k]) < sightings {
+			s[k] = append(s[k], was)
+		}
+	}
+}
+
+// candidate is an entry on its way to a contact.
+type candidate struct {
+	*line
+	*entry
+	identity
+	// match is the contact that the entry is about, nil for a new one.
+	match *record.Sight[*contact.Fields]
+	// fields are the members of a new contact.
+	fields contact.Fields
+	// companyKey is the key of its company's name, and companyID the company, if there
+	// is one.
+	companyKey, companyID string
+}
+
+const (
+	selectByExternal = `select id, external_id from contacts where organization = $1 and external_id is not null and deleted = false and `
+	selectByEmail    = `select id, email from contacts where organization = $1 and email is not null and deleted = false and `
+	selectCompany    = `select id from companies where organization = $1 and sort_name > $2 and sort_name < $3
+		and deleted = false and audience = '' and sort_name is not null order by sort_name limit 1`
+)
+
+// found are contacts that entries may be about, by what they have in common.
+type found map[string][]string
+
+func (f found) add(key, id string) {
+	if !slices.Contains(f[key], id) {
+		f[key] = append(f[key], id)
+	}
+}
+
+// match finds the contacts that entries are about, as far as the caller sees them.
+func match(ctx context.Context, c *app.Call, list []*candidate) error {
+	by := found{}
+	var external, emails, names []string
+	for _, x := range list {
+		if x.external != "" {
+			external = append(external, x.external)
+		}
+		if x.email != "" {
+			emails = append(emails, x.email)
+		}
+		if x.contact != "" {
+			by.add("i"+x.contact, x.contact)
+		}
+	}
+	if err := by.read(ctx, c, "x", selectByExternal, "external_id", external); err != nil {
+		return err
+	}
+	if err := by.read(ctx, c, "e", selectByEmail, "email", emails); err != nil {
+		return err
+	}
+	if err := by.numbers(ctx, c, list); err != nil {
+		return err
+	}
+	for _, ids := range by {
+		names = append(names, ids...)
+	}
+	slices.Sort(names)
+	looked, err := contact.Contacts.Look(ctx, c, slices.Compact(names))
+	if err != nil {
+		return err
+	}
+	contacts := make(map[string]*record.Sight[*contact.Fields], len(looked))
+	for i := range looked {
+		contacts[looked[i].ID] = &looked[i]
+	}
+	for _, x := range list {
+		x.match = x.choose(by, contacts)
+	}
+	return nil
+}
+
+// read finds contacts by a column.
+func (f found) read(ctx context.Context, c *app.Call, kind, statement, column string, values []string) error {
+	if len(values) == 0 {
+		return nil
+	}
+	rows, err := c.Tx.Query(ctx, statement+app.Visible("contacts", c.Actor, "$2")+` and `+column+` `+c.Tx.Dialect().In("$3")+` order by id`,
+		c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(record.Unique(values)))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, value string
+		if err := rows.Scan(&id, &value); err != nil {
+			return err
+		}
+		f.add(kind+value, id)
+	}
+	return rows.Err()
+}
+
+// holders is how many contacts with the same number are compared.
+const holders = 20
+
+// numbers finds contacts by their numbers.
+func (f found) numbers(ctx context.Context, c *app.Call, list []*candidate) error {
+	if !slices.ContainsFunc(list, func(x *candidate) bool { return len(x.identity.numbers) > 0 }) {
+		return nil
+	}
+	reader, err := contact.Contacts.Searcher(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, x := range list {
+		for _, member := range []string{"mobile", "phone"} {
+			key := search.NumberKey(x.text(member))
+			if _, known := f["n"+key]; known || key == "" {
+				continue
+			}
+			f["n"+key] = nil
+			for _, q := range search.Numbers(x.text(member)) {
+				ids, _, err := reader.First(q, holders)
+				if err != nil {
+					return err
+				}
+				for _, id := range ids {
+					f.add("n"+key, id)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// choose returns the contact that an entry is about.
+func (x *candidate) choose(by found, contacts map[string]*record.Sight[*contact.Fields]) *record.Sight[*contact.Fields] {
+	keys := x.keys()
+	if x.contact != "" {
+		keys = append([]string{"i" + x.contact}, keys...)
+	}
+	for _, key := range keys {
+		for _, id := range by[key] {
+			c := contacts[id]
+			switch {
+			case c == nil:
+			case key[0] == 'i' || key[0] == 'x':
+				return c
+			case !x.fits(nameKey(text(c.Members.FirstName)), nameKey(text(c.Members.LastName)), text(c.Members.ExternalID)):
+			case key[0] == 'n' && !x.calls(c.Members):
+			default:
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// calls reports whether the entry and a contact have a number in common.
+func (x *candidate) calls(f *contact.Fields) bool {
+	for _, mine := range []string{x.text("mobile"), x.text("phone")} {
+		readings := search.Numbers(mine)
+		for _, theirs := range []*string{f.Mobile, f.Phone} {
+			if mine != "" && theirs != nil && search.IsNumberOf(mine, readings, *theirs) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func text(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}

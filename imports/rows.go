@@ -1,0 +1,461 @@
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/store/db"
+	"kartei/work/job"
+)
+
+// enqueue makes a job work on the import.
+func (r *row) enqueue(ctx context.Context, c *app.Call) error {
+	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: named{r.id}})
+}
+
+// CreateInput is the input of Create.
+type CreateInput struct {
+	FileName string `json:"fileName"`
+	// Size is that of the file, in bytes.
+	Size int64 `json:"size"`
+}
+
+// Create begins an import, which then takes the pieces of its file.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
+	if err := mayImport(c); err != nil {
+		return Import{}, err
+	}
+	in.FileName = record.Clean(in.FileName)
+	if err := in.check(); err != nil {
+		return Import{}, err
+	}
+	var kept int64
+	if err := c.Tx.QueryRow(ctx, countKept, c.Actor.Org()).Scan(&kept); err != nil {
+		return Import{}, err
+	}
+	if kept >= mostKept {
+		return Import{}, &fault.Fault{Code: fault.QuotaExhausted, Detail: &tooMany, Extra: map[string]any{"violated-policies": []string{"imports"}}}
+	}
+	r := &row{organization: c.Actor.Org(), id: id.New(id.Import), principal: c.Actor.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
+	r.FileName, r.progress = in.FileName, progress{}.begin()
+	r.Options = Options{Duplicates: Skip}
+	r.by(c)
+	if err := r.newKey(c.Services.Imports); err != nil {
+		return Import{}, err
+	}
+	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.content, "content"), r.progress.text(),
+		r.requestedBy, r.kind, r.door, r.requestID, r.created, r.expires, r.forgotten)
+	err := job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: r.expires})
+	return r.public(), err
+}
+
+var tooMany = fault.Text{
+	DE: "Ihr Büro hat in den letzten sieben Tagen so viele Dateien importiert, dass für eine weitere kein Platz ist. Verwerfen Sie Importe, die Sie nicht mehr brauchen.",
+	EN: "Your office has imported so many files within the last seven days that there is no room for another one. Discard imports that you need no more.",
+}
+
+func (in *CreateInput) check() error {
+	var wrong []fault.Field
+	switch n := utf8.RuneCountInString(in.FileName); {
+	case n == 0:
+		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.Required})
+	case n > 200:
+		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.TooLong, Limit: 200})
+	}
+	if in.Size < 1 || in.Size > MaxSize {
+		most := fault.Bytes(MaxSize)
+		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxSize}, Text: &fault.Text{
+			DE: "Eine Datei für den Import darf nicht leer und höchstens " + most.DE + " groß sein.",
+			EN: "A file to import must not be empty, and may have at most " + most.EN + ".",
+		}})
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fault.Invalid(wrong...)
+}
+
+// AppendInput is the input of Append.
+type AppendInput struct {
+	ID string `json:"id"`
+	// Number counts the pieces from 0.
+	Number int64 `json:"number"`
+	// Content has at most MaxPiece bytes.
+	Content []byte `json:"content"`
+}
+
+// Appended is the output of Append.
+type Appended struct {
+	Number int64 `json:"number"`
+}
+
+// Records returns 0.
+func (Appended) Records() int { return 0 }
+
+const (
+	insertPiece = `insert into import_pieces (organization, import_id, number, content) values ($1, $2, $3, $4)
+		on conflict (organization, import_id, number) do update set content = excluded.content`
+	countPieces = `select count(*) from import_pieces where organization = $1 and import_id = $2`
+)
+
+// Append takes a piece of the file. It may be sent again.
+func Append(ctx context.Context, c *app.Call, in AppendInput) (Appended, error) {
+	r, err := find(ctx, c, in.ID)
+	if err != nil {
+		return Appended{}, err
+	}
+	if r.state != Receiving {
+		return Appended{}, r.unfit()
+	}
+	var wrong []fault.Field
+	if most := int64(MaxSize / MaxPiece); in.Number < 0 || in.Number >= most {
+		wrong = append(wrong, fault.Field{Name: "number", Code: fault.OutOfRange, Limit: fault.Range{Min: 0, Max: most - 1}})
+	}
+	if len(in.Content) == 0 || len(in.Content) > MaxPiece {
+		wrong = append(wrong, fault.Field{Name: "content", Code: fault.TooLong, Limit: MaxPiece})
+	}
+	if wrong != nil {
+		return Appended{}, fault.Invalid(wrong...)
+	}
+	c.Tx.Queue(insertPiece, r.organization, r.id, in.Number, r.vault.Seal(in.Content, r.place(piecePart(in.Number))))
+	return Appended{in.Number}, nil
+}
+
+func piecePart(number int64) string { return fmt.Sprintf("piece %d", number) }
+
+// unfit returns the fault of a call that does not fit the state.
+func (r *row) unfit() error {
+	return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
+		DE: "Dieser Import ist schon weiter oder arbeitet gerade (" + string(r.state) + ").",
+		EN: "This import has gone on already, or works at the moment (" + string(r.state) + ").",
+	}})
+}
+
+// CompleteInput is the input of Complete.
+type CompleteInput struct {
+	ID string `json:"id"`
+	// Pieces is the number of pieces that were sent.
+	Pieces int64 `json:"pieces"`
+}
+
+// Complete says that the file has arrived as a whole. A job reads it.
+func Complete(ctx context.Context, c *app.Call, in CompleteInput) (Import, error) {
+	return advance(ctx, c, in.ID, func(r *row) error {
+		var n int64
+		if err := c.Tx.QueryRow(ctx, countPieces, r.organization, r.id).Scan(&n); err != nil {
+			return err
+		}
+		if n == 0 || n != in.Pieces {
+			return fault.Invalid(fault.Field{Name: "pieces", Code: fault.ForbiddenCombination, Text: &fault.Text{
+				DE: "Die Datei ist nicht vollständig angekommen.",
+				EN: "The file did not arrive completely.",
+			}})
+		}
+		r.state = Reading
+		return nil
+	}, Receiving)
+}
+
+// advance changes the state of an import that is in one of some states, and makes a
+// job work on it.
+func advance(ctx context.Context, c *app.Call, name string, alter func(*row) error, from ...State) (Import, error) {
+	r, err := find(ctx, c, name)
+	if err != nil {
+		return Import{}, err
+	}
+	before := r.state
+	if !slices.Contains(from, before) || r.broken {
+		return Import{}, r.unfit()
+	}
+	r.by(c)
+	if err := alter(r); err != nil {
+		return Import{}, err
+	}
+	if err := r.change(ctx, c.Tx, before); err != nil {
+		return Import{}, err
+	}
+	if r.state.works() {
+		err = r.enqueue(ctx, c)
+	}
+	return r.public(), err
+}
+
+// MapInput is the input of Map.
+type MapInput struct {
+	ID string `json:"id"`
+	// Targets has the member for each column, empty for none.
+	Targets []string `json:"targets"`
+	Options
+}
+
+// Map says what the columns are, and begins the dry run.
+func Map(ctx context.Context, c *app.Call, in MapInput) (Import, error) {
+	return advance(ctx, c, in.ID, func(r *row) error {
+		in.Tags = record.Unique(in.Tags)
+		if err := in.check(c, len(r.Columns)); err != nil {
+			return err
+		}
+		for i, target := range in.Targets {
+			r.Columns[i].Target = target
+		}
+		r.Options, r.state, r.progress = in.Options, Checking, r.progress.begin()
+		return nil
+	}, Mapping, Checked)
+}
+
+// check returns what is wrong with a mapping.
+func (in *MapInput) check(c *app.Call, columns int) error {
+	var wrong []fault.Field
+	add := func(name string, code fault.FieldCode, de, en string) {
+		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
+	}
+	if len(in.Targets) != columns {
+		add("targets", fault.ForbiddenCombination, fmt.Sprintf("Die Datei hat %d Spalten.", columns), fmt.Sprintf("The file has %d columns.", columns))
+	}
+	named := false
+	for i, name := range in.Targets {
+		t := targetOf(name)
+		field := fmt.Sprintf("targets[%d]", i)
+		switch {
+		case name == "":
+			continue
+		case t == nil:
+			add(field, fault.NotInEnum, "Diese Angabe gibt es bei Kontakten nicht.", "Contacts have no such member.")
+			continue
+		case !t.several && slices.Contains(in.Targets[:i], name):
+			add(field, fault.Duplicate, "Diese Angabe ist schon einer anderen Spalte zugeordnet.", "Another column is this member already.")
+		case name == targetCompany && !c.Actor.May("companies:read"):
+			add(field, fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen zu lesen.", "You lack the right to read companies.")
+		}
+		named = named || t.names
+	}
+	if !named {
+		add("targets", fault.Required, "Mindestens eine Spalte muss den Namen oder die E-Mail-Adresse enthalten.", "At least one column must have the name or the email address.")
+	}
+	if !slices.Contains([]Duplicates{Skip, Fill, Replace}, in.Duplicates) {
+		wrong = append(wrong, fault.Field{Name: "duplicates", Code: fault.NotInEnum, Limit: []string{string(Skip), string(Fill), string(Replace)}})
+	}
+	if len(in.Tags) > 5 || slices.ContainsFunc(in.Tags, func(tag string) bool { return tag == "" || utf8.RuneCountInString(tag) > 50 }) {
+		add("tags", fault.TooLong, "Höchstens 5 Schlagworte mit je höchstens 50 Zeichen.", "At most 5 tags, of at most 50 characters each.")
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fault.Invalid(wrong...)
+}
+
+// Run begins an import after its dry run, or resumes one that stopped.
+func Run(ctx context.Context, c *app.Call, in access.ByID) (Import, error) {
+	return advance(ctx, c, in.ID, func(r *row) error {
+		if r.progress.Undo {
+			return r.unfit()
+		}
+		if r.state == Checked {
+			r.progress = r.progress.begin()
+		}
+		r.Reason, r.state = "", Running
+		c.Audit.About(r.organization, r.id)
+		c.Audit.Changed("lines", nil, r.Lines)
+		c.Audit.Changed("duplicates", nil, string(r.Options.Duplicates))
+		return nil
+	}, Checked, Stopped)
+}
+
+// Undo begins to undo an import.
+func Undo(ctx context.Context, c *app.Call, in access.ByID) (Import, error) {
+	return advance(ctx, c, in.ID, func(r *row) error {
+		if r.forgotten != 0 || r.expires <= c.Now {
+			return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
+				DE: "Dieser Import lässt sich nicht mehr rückgängig machen: Die sieben Tage sind um.",
+				EN: "This import can no longer be undone: the seven days are over.",
+			}})
+		}
+		r.state, r.Reason, r.After, r.progress.Undo, r.ContactsDone = Undoing, "", r.Lines+1, true, false
+		c.Audit.About(r.organization, r.id)
+		return nil
+	}, Finished, Stopped)
+}
+
+// Discard gives up an import before it runs, or forgets what it kept to be undone.
+func Discard(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
+	r, err := find(ctx, c, in.ID)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if r.state.works() {
+		return app.Nothing{}, r.unfit()
+	}
+	before := r.state
+	if slices.Contains([]State{Receiving, Unreadable, Mapping, Checked}, before) {
+		r.state = Discarded
+	}
+	r.expires = c.Now
+	if err := r.change(ctx, c.Tx, before); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: c.Now, Soon: true})
+}
+
+// Get returns an import.
+func Get(ctx context.Context, c *app.Call, in access.ByID) (Import, error) {
+	r, err := find(ctx, c, in.ID)
+	if err != nil {
+		return Import{}, err
+	}
+	return r.public(), nil
+}
+
+// ListInput is the input of List.
+type ListInput struct {
+	// After is the id of the last import of the previous page.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 1,000; zero means 50.
+	Limit int `json:"limit,omitempty"`
+}
+
+// List returns the imports of the caller, and for admins all of the organization, the
+// newest first.
+func List(ctx context.Context, c *app.Call, in ListInput) (access.List[Import], error) {
+	if err := mayImport(c); err != nil {
+		return access.List[Import]{}, err
+	}
+	limit, err := access.PageSize(in.Limit, 50)
+	if err != nil {
+		return access.List[Import]{}, err
+	}
+	statement := selectOwn
+	if c.Actor.SeesAll() {
+		statement = selectAll
+	}
+	list, err := db.List(ctx, c.Tx, func(from db.Row) (Import, error) {
+		r, err := scan(from, c.Services.Imports)
+		if r != nil && r.broken {
+			err = nil
+		}
+		if err != nil {
+			return Import{}, err
+		}
+		return r.public(), nil
+	}, statement, c.Actor.Org(), c.Actor.PrincipalID(), in.After, limit+1)
+	return access.PageOf(list, limit), err
+}
+
+// Line is an entry of the file, as the report shows it.
+type Line struct {
+	Number int64 `json:"number"`
+	// Line is the line of the file on which the entry begins.
+	Line    int64   `json:"line"`
+	Outcome Outcome `json:"outcome"`
+	// RecordID is the contact.
+	RecordID string    `json:"recordId"`
+	Problems []Problem `json:"problems"`
+}
+
+// Problem is what is wrong with a member of an entry.
+type Problem struct {
+	// Field is the member. It is empty if the whole entry is meant.
+	Field   string          `json:"field"`
+	Code    fault.FieldCode `json:"code"`
+	Message string          `json:"message"`
+}
+
+// problem is a Problem as it is stored.
+type problem struct {
+	Field string          `json:"f,omitempty"`
+	Code  fault.FieldCode `json:"c"`
+	DE    string          `json:"de"`
+	EN    string          `json:"en"`
+}
+
+// LinesInput is the input of Lines.
+type LinesInput struct {
+	ID string `json:"id"`
+	// After is the number of the last entry of the previous page.
+	After int64 `json:"after,omitempty"`
+	// Limit is 1 to 1,000; zero means 1,000.
+	Limit int `json:"limit,omitempty"`
+	// Wrong leaves out entries without a problem.
+	Wrong bool `json:"wrong,omitempty"`
+}
+
+// Lines is a page of entries.
+type Lines struct{ access.List[Line] }
+
+// Records returns 0: a report has no contents of records.
+func (Lines) Records() int { return 0 }
+
+const (
+	selectReport = `select number, line, state, record_id, problems from import_lines where organization = $1 and import_id = $2 and number > $3 order by number limit $4`
+	selectWrong  = `select number, line, state, record_id, problems from import_lines where organization = $1 and import_id = $2 and problems <> '' and number > $3 order by number limit $4`
+)
+
+// GetLines returns entries with what became of them, or would.
+func GetLines(ctx context.Context, c *app.Call, in LinesInput) (Lines, error) {
+	r, err := find(ctx, c, in.ID)
+	if err != nil {
+		return Lines{}, err
+	}
+	limit, err := access.PageSize(in.Limit, access.MaxPage)
+	if err != nil {
+		return Lines{}, err
+	}
+	statement := selectReport
+	if in.Wrong {
+		statement = selectWrong
+	}
+	list, err := db.List(ctx, c.Tx, func(from db.Row) (Line, error) {
+		l, record, problems := Line{}, (*string)(nil), ""
+		if err := from.Scan(&l.Number, &l.Line, &l.Outcome, &record, &problems); err != nil {
+			return l, err
+		}
+		if record != nil {
+			l.RecordID = *record
+		}
+		return l, l.readProblems(problems, c.Language)
+	}, statement, r.organization, r.id, in.After, limit+1)
+	return Lines{access.PageOf(list, limit)}, err
+}
+
+// readProblems reads stored problems in the words of the reader.
+func (l *Line) readProblems(text string, in fault.Language) error {
+	l.Problems = []Problem{}
+	if text == "" {
+		return nil
+	}
+	var list []problem
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return fmt.Errorf("imports: the problems of line %d: %w", l.Number, err)
+	}
+	for _, p := range list {
+		l.Problems = append(l.Problems, Problem{p.Field, p.Code, (&fault.Text{DE: p.DE, EN: p.EN}).In(in)})
+	}
+	return nil
+}
+
+// mostProblems bounds the problems of an entry that are kept.
+const mostProblems = 5
+
+// storedProblems returns faults of fields as they are stored: never what was in them.
+func storedProblems(fields []fault.Field) string {
+	if len(fields) == 0 {
+		return ""
+	}
+	var list []problem
+	for _, f := range fields[:min(len(fields), mostProblems)] {
+		list = append(list, problem{strings.TrimPrefix(f.Name, "body."), f.Code, f.Message(fault.German), f.Message(fault.English)})
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic("imports: " + err.Error()) // texts always encode
+	}
+	return string(b)
+}

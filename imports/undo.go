@@ -1,0 +1,202 @@
+package imports
+
+import (
+	"context"
+	"encoding/json"
+
+	"kartei/app"
+	"kartei/company"
+	"kartei/contact"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/store/db"
+)
+
+const (
+	undoLine = `update import_lines set state = $4, before = '' where organization = $1 and import_id = $2 and number = $3`
+	// earlierLines tells the entries that changed the same contact before which revision
+	// it has now. Those before a change by others have another one.
+	earlierLines = `update import_lines set revision = $6 where organization = $1 and record_id = $4 and revision = $5 and import_id = $2 and number < $3`
+	// used finds what refers to a contact.
+	usedContact = `select (select count(*) from (select 1 from tasks where organization = $1 and contact_id = $2 and contact_id is not null and deleted = false limit 1) as t)
+		+ (select count(*) from (select 1 from documents where organization = $1 and contact_id = $2 and contact_id is not null and deleted = false limit 1) as d)`
+	usedCompany = `select (select count(*) from (select 1 from contacts where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as c)
+		+ (select count(*) from (select 1 from tasks where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as t)
+		+ (select count(*) from (select 1 from documents where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as d)`
+)
+
+// undoAll takes back what the import did, from the last entry to the first: first the
+// contacts, then the companies that nothing refers to any more. What others changed
+// since stays.
+func (x *work) undoAll(ctx context.Context) error {
+	for {
+		begun := clock.Now(x.Clock)
+		var list []*line
+		err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
+			list, err = x.lines(ctx, tx, selectLinesDown, x.After, piece)
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0 && !x.ContactsDone:
+			x.ContactsDone, x.After = true, x.Lines+1
+			continue
+		case len(list) == 0:
+			x.After = 0
+			return x.finish(ctx, Undone, func(tx db.Tx) error { return x.note(tx, UndoneWord, begun) })
+		}
+		if err := x.undoSome(ctx, list); err != nil {
+			return err
+		}
+		if err := x.rest(ctx, begun); err != nil {
+			return err
+		}
+	}
+}
+
+// undoSome takes back some entries in one transaction.
+func (x *work) undoSome(ctx context.Context, list []*line) error {
+	var b *batch
+	err := x.job.Update(ctx, func(tx db.Tx) error {
+		c, err := x.call(ctx, tx)
+		if err != nil {
+			return err
+		}
+		b = &batch{work: x, Call: c, progress: x.progress.clone()}
+		now := map[string]moved{}
+		for _, l := range list {
+			if x.ContactsDone {
+				err = b.undoCompany(ctx, l)
+			} else {
+				err = b.undoContact(ctx, l, now)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		b.progress.After = list[len(list)-1].number
+		tx.Queue(updateProgress, x.organization, x.id, b.progress.text())
+		return nil
+	})
+	if err == nil {
+		x.progress = b.progress
+	}
+	return err
+}
+
+// moved is the revision that an earlier entry left a contact at, and the one that it
+// has now, after what came behind was taken back.
+type moved struct{ from, to int64 }
+
+// undoContact takes back what an entry did with its contact. now has the contacts that
+// entries behind this one were taken back of.
+func (b *batch) undoContact(ctx context.Context, l *line, now map[string]moved) error {
+	if l.record == nil || l.state != Created && l.state != Updated {
+		return nil
+	}
+	if m := now[*l.record]; m.from != 0 && m.from == l.revision {
+		l.revision = m.to
+	}
+	outcome, next, err := b.takeBack(ctx, l)
+	if err != nil {
+		return err
+	}
+	if outcome == Restored {
+		now[*l.record] = moved{l.former, next}
+		b.Tx.Queue(earlierLines, b.organization, b.id, l.number, *l.record, l.former, next)
+	}
+	b.progress.Counts[outcome]++
+	b.Tx.Queue(undoLine, b.organization, b.id, l.number, outcome)
+	return nil
+}
+
+// takeBack deletes a contact that an entry created, or gives one its former members
+// back, if it still has the revision that the import left. next is its revision then.
+func (b *batch) takeBack(ctx context.Context, l *line) (outcome Outcome, next int64, err error) {
+	c := *b.Call
+	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(l.revision)}}
+	if l.state == Updated {
+		next, err = b.restore(ctx, &c, l)
+		outcome, err = outcomeOf(Restored, err)
+		return outcome, next, err
+	}
+	var used int64
+	if err := b.Tx.QueryRow(ctx, usedContact, b.organization, *l.record).Scan(&used); err != nil {
+		return "", 0, err
+	}
+	if used > 0 {
+		seen, err := record.Seen(ctx, b.Call, contact.Contacts.Plural, *l.record)
+		if err == nil && !seen {
+			return Gone, 0, nil
+		}
+		return Kept, 0, err
+	}
+	_, err = contact.Contacts.Delete(ctx, &c, app.ByID{ID: *l.record})
+	outcome, err = outcomeOf(Deleted, err)
+	return outcome, 0, err
+}
+
+// restore gives a contact the members that it had before an entry, and returns its
+// revision.
+func (b *batch) restore(ctx context.Context, c *app.Call, l *line) (int64, error) {
+	if l.before == "" { // erased with the contact
+		return 0, fault.New(fault.NotFound)
+	}
+	var members json.RawMessage
+	if err := b.unseal(l.before, beforePart(l.number), &members); err != nil {
+		return 0, err
+	}
+	in := record.UpdateInput[contact.Fields]{ID: *l.record}
+	in.Patch.SetRaw(members)
+	answer, err := contact.Contacts.Update(ctx, c, in)
+	if err != nil || answer.EntityTag() == app.Tag(l.revision) {
+		return l.revision, err
+	}
+	return l.revision + 1, nil
+}
+
+// outcomeOf says what an act of undoing came to.
+func outcomeOf(done Outcome, err error) (Outcome, error) {
+	switch {
+	case err == nil:
+		return done, nil
+	case fault.Is(err, fault.NotFound):
+		return Gone, nil
+	case fault.Is(err, fault.PreconditionFailed), fault.Is(err, fault.ValidationFailed), fault.Is(err, fault.Forbidden):
+		return Kept, nil // others changed it, or deleted what it refers to
+	}
+	return "", err
+}
+
+// undoCompany deletes a company that an entry created, unless others changed it or
+// something refers to it.
+func (b *batch) undoCompany(ctx context.Context, l *line) error {
+	if l.made == nil || !b.Actor.May("companies:write") {
+		return nil
+	}
+	var used int64
+	if err := b.Tx.QueryRow(ctx, usedCompany, b.organization, *l.made).Scan(&used); err != nil || used > 0 {
+		return err
+	}
+	c := *b.Call
+	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(1)}}
+	_, err := company.Companies.Delete(ctx, &c, app.ByID{ID: *l.made})
+	outcome, err := outcomeOf(Deleted, err)
+	if outcome == Deleted {
+		b.progress.Companies--
+	}
+	return err
+}
+
+const (
+	eraseOfContact = `update import_lines set content = '', before = '' where organization = $1 and record_id = $2 and record_id is not null`
+	eraseOfCompany = `update import_lines set content = '' where organization = $1 and company_id = $2 and company_id is not null`
+)
+
+// What an import keeps of a record is erased with it.
+func init() {
+	contact.Contacts.OnErase(func(c *app.Call, id string) { c.Tx.Queue(eraseOfContact, c.Actor.Org(), id) })
+	company.Companies.OnErase(func(c *app.Call, id string) { c.Tx.Queue(eraseOfCompany, c.Actor.Org(), id) })
+}

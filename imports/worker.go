@@ -1,0 +1,516 @@
+package imports
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"kartei/access"
+	"kartei/api/openapi"
+	"kartei/api/schema"
+	"kartei/app"
+	"kartei/audit"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
+	"kartei/work/job"
+)
+
+// The kinds of job.
+const (
+	// JobKind works on an import: it reads, checks, imports or undoes.
+	JobKind = "imports.work"
+	// ForgetKind forgets what an import kept, when its time is over.
+	ForgetKind = "imports.forget"
+)
+
+// The words of the audit log for the ends of an import and of its undoing.
+const (
+	DoneWord   = "records.imported"
+	UndoneWord = "records.importUndone"
+)
+
+const (
+	// window is the number of lines in one step of reading and of the dry run.
+	window = 500
+	// piece is the number of entries that one transaction imports. It holds the
+	// organization's change clock (on SQLite the writer) for some milliseconds, and the
+	// job then pauses for as long: docs/decisions/0034.
+	piece = 50
+	// turn is the longest time of one run, after which other jobs have a turn.
+	turn = 5 * time.Minute
+	// forgetPiece is the number of rows that one transaction forgets.
+	forgetPiece = 500
+)
+
+type named struct {
+	ID string `json:"id"`
+}
+
+// Worker carries out the jobs of imports.
+type Worker struct {
+	DB    db.DB
+	Clock clock.Clock
+	// Secrets opens the keys of imports.
+	Secrets masterkey.Vault
+	// Services are the services of calls.
+	Services *app.Services
+}
+
+// Handlers returns the handlers of the worker's jobs.
+func (w *Worker) Handlers() []job.Handler {
+	return []job.Handler{{Kind: JobKind, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
+}
+
+// rules are those of the newest version of the API: an entry of a file meets the same
+// ones as a call.
+var rules = sync.OnceValues(func() (*schema.Document, error) {
+	return schema.Compile(openapi.OfSessions(), func(string, string) string { return "" })
+})
+
+// work is one run of a job.
+type work struct {
+	*Worker
+	*row
+	job   *job.Job
+	rules *schema.Document
+	end   clock.Micros
+	// companies are the companies of names that were found, by the keys of the names.
+	companies map[string]string
+}
+
+// run takes an import on from where it is.
+func (w *Worker) run(ctx context.Context, j *job.Job) error {
+	x, err := w.load(ctx, j)
+	switch {
+	case errors.Is(err, db.ErrNoRows): // the organization was erased
+		return nil
+	case errors.Is(err, errSealed):
+		return x.stop(ctx, Sealed)
+	case err != nil:
+		return err
+	}
+	if x.rules, err = rules(); err != nil {
+		return job.Permanent(err)
+	}
+	x.end = clock.Now(w.Clock).Add(turn)
+	switch x.state {
+	case Reading:
+		err = x.read(ctx)
+	case Checking:
+		err = x.check(ctx)
+	case Running:
+		err = x.importAll(ctx)
+	case Undoing:
+		err = x.undoAll(ctx)
+	}
+	if errors.Is(err, errSealed) {
+		return x.stop(ctx, Sealed)
+	}
+	if stop := (stopped{}); errors.As(err, &stop) {
+		return x.stop(ctx, stop.reason)
+	}
+	return err
+}
+
+// load reads the import of a job.
+func (w *Worker) load(ctx context.Context, j *job.Job) (*work, error) {
+	x := &work{Worker: w, job: j}
+	var of named
+	if err := j.Decode(&of); err != nil {
+		return x, err
+	}
+	return x, w.DB.Read(ctx, func(tx db.Tx) (err error) {
+		x.row, err = scan(tx.QueryRow(ctx, selectImport, j.Organization, of.ID), w.Secrets)
+		return err
+	})
+}
+
+// stopped is the error of a step that cannot go on.
+type stopped struct{ reason Reason }
+
+// Error implements error.
+func (s stopped) Error() string { return "imports: stopped: " + string(s.reason) }
+
+// stop ends the job without having ended the import. A run can be resumed.
+func (x *work) stop(ctx context.Context, why Reason) error {
+	from := x.state
+	x.Reason = why
+	switch from {
+	case Reading:
+		x.state = Unreadable
+	case Checking:
+		x.state = Mapping
+	default:
+		x.state = Stopped
+	}
+	return x.job.Finish(ctx, func(tx db.Tx) error { return x.change(ctx, tx, from) })
+}
+
+// finish ends a step.
+func (x *work) finish(ctx context.Context, next State, more func(tx db.Tx) error) error {
+	from := x.state
+	x.state = next
+	return x.job.Finish(ctx, func(tx db.Tx) error {
+		if more != nil {
+			if err := more(tx); err != nil {
+				return err
+			}
+		}
+		return x.change(ctx, tx, from)
+	})
+}
+
+// note writes a line of the audit log for the end of a step.
+func (x *work) note(tx db.Tx, word string, now clock.Micros) error {
+	act := new(audit.Act)
+	act.About(x.organization, x.id)
+	for _, outcome := range slices.Sorted(maps.Keys(x.Counts)) {
+		act.Changed(string(outcome), int64(0), x.Counts[outcome])
+	}
+	act.Changed("companies", int64(0), x.Companies)
+	return audit.Append(tx, act, audit.Line{
+		Time: now, PrincipalID: x.requestedBy, CredentialKind: x.kind, CredentialID: x.job.ID,
+		Door: "job", Operation: JobKind, Word: word, RequestID: x.requestID,
+	})
+}
+
+// call returns the call of the person who asked for the step, with the rights that
+// they have now.
+func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
+	actor, err := access.ActorFor(ctx, tx, x.organization, x.requestedBy)
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return nil, stopped{NoRight}
+	case err != nil:
+		return nil, err
+	case actor.Disabled() || !actor.May("contacts:read") || !actor.May("contacts:write"):
+		return nil, stopped{NoRight}
+	case actor.Organization().State != access.Open:
+		return nil, stopped{NotOpen}
+	}
+	return &app.Call{
+		Actor: actor, Tx: tx, Now: clock.Now(x.Clock), RequestID: x.requestID, Door: x.door, Services: x.Services,
+		IfMatch: app.Precondition{Waived: true},
+	}, nil
+}
+
+// rest pauses for as long as a transaction took, to leave time to others. It reports
+// whether the run should end, so that other jobs have a turn.
+func (x *work) rest(ctx context.Context, begun clock.Micros) error {
+	now := clock.Now(x.Clock)
+	if took := now.Sub(begun); took > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-x.Clock.After(took):
+		}
+	}
+	if now >= x.end {
+		return job.Later(0)
+	}
+	return nil
+}
+
+// line is an entry with its cells.
+type line struct {
+	number, line int64
+	// cells are nil for an entry that could not be read. done is true if its cells are
+	// forgotten.
+	cells    []string
+	done     bool
+	state    Outcome
+	problems string
+	record   *string
+	// made is the company that the entry created.
+	made *string
+	// revision is that of the contact after the import, former the one before.
+	revision, former int64
+	before           string
+}
+
+const (
+	selectLines = `select number, line, content, state, problems, record_id, company_id, revision, former, before from import_lines
+		where organization = $1 and import_id = $2 and number > $3 order by number limit $4`
+	selectLinesDown = `select number, line, content, state, problems, record_id, company_id, revision, former, before from import_lines
+		where organization = $1 and import_id = $2 and number < $3 order by number desc limit $4`
+	insertLine   = `insert into import_lines (organization, import_id, number, line, content, state) values ($1, $2, $3, $4, $5, '')`
+	deletePieces = `delete from import_pieces where organization = $1 and import_id = $2`
+)
+
+// lines reads a window of entries.
+func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64, most int) ([]*line, error) {
+	return db.List(ctx, tx, func(row db.Row) (*line, error) {
+		l, sealed := new(line), ""
+		if err := row.Scan(&l.number, &l.line, &sealed, &l.state, &l.problems, &l.record, &l.made, &l.revision, &l.former, &l.before); err != nil {
+			return nil, err
+		}
+		if l.done = sealed == ""; l.done {
+			return l, nil
+		}
+		return l, x.unseal(sealed, linePart(l.number), &l.cells)
+	}, statement, x.organization, x.id, from, most)
+}
+
+func linePart(number int64) string { return fmt.Sprintf("line %d", number) }
+
+func beforePart(number int64) string { return fmt.Sprintf("before %d", number) }
+
+// pieces reads the file of the import, piece by piece.
+type pieces struct {
+	*work
+	ctx    context.Context
+	number int64
+	bytes.Reader
+}
+
+const selectPiece = `select content from import_pieces where organization = $1 and import_id = $2 and number = $3`
+
+// Read implements io.Reader.
+func (p *pieces) Read(b []byte) (int, error) {
+	for p.Len() == 0 {
+		var sealed string
+		err := p.DB.Read(p.ctx, func(tx db.Tx) error {
+			return tx.QueryRow(p.ctx, selectPiece, p.organization, p.id, p.number).Scan(&sealed)
+		})
+		if errors.Is(err, db.ErrNoRows) {
+			return 0, io.EOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		content, _, err := p.vault.Open(sealed, p.place(piecePart(p.number)))
+		if err != nil {
+			return 0, errors.Join(errSealed, err)
+		}
+		p.number++
+		p.Reset(content)
+	}
+	return p.Reader.Read(b)
+}
+
+// read makes lines of the file. A run that goes on reads the file again, and leaves
+// out the lines that are there.
+func (x *work) read(ctx context.Context) error {
+	encoding, err := encodingOf(&pieces{work: x, ctx: ctx})
+	if err != nil {
+		return err
+	}
+	f, err := openFile(decoded(&pieces{work: x, ctx: ctx}, encoding))
+	if errors.Is(err, errNoTable) {
+		return stopped{NoTable}
+	}
+	if err != nil {
+		return err
+	}
+	columns, err := x.readLines(ctx, f)
+	if err != nil {
+		return err
+	}
+	if x.Lines = x.After; x.Lines == 0 {
+		return stopped{NoLines}
+	}
+	x.Format, x.Encoding, x.Columns = f.format, encoding, columns
+	x.progress = x.progress.begin()
+	return x.finish(ctx, Mapping, func(tx db.Tx) error {
+		tx.Queue(deletePieces, x.organization, x.id)
+		return nil
+	})
+}
+
+// samples is how many values show what a column is.
+const samples = 3
+
+// readLines stores the lines of a file, and returns its columns.
+func (x *work) readLines(ctx context.Context, f *opened) ([]Column, error) {
+	targets := guess(f.headings)
+	if f.format == vcardFormat {
+		targets = f.headings
+	}
+	var list []Column
+	for i, heading := range f.headings {
+		list = append(list, Column{Heading: cut(heading, 200), Target: targets[i], Samples: []string{}})
+	}
+	var ready []*line
+	for number := int64(1); ; number++ {
+		cells, at, err := f.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return list, x.store(ctx, ready)
+		case errors.Is(err, errEntry):
+			cells = nil
+		case err != nil:
+			return nil, err
+		}
+		if number > MaxLines {
+			return nil, stopped{TooMany}
+		}
+		for i, cell := range cells {
+			if i < len(list) && cell != "" && len(list[i].Samples) < samples && !slices.Contains(list[i].Samples, cut(cell, 60)) {
+				list[i].Samples = append(list[i].Samples, cut(cell, 60))
+			}
+		}
+		if number <= x.After {
+			continue
+		}
+		if ready = append(ready, &line{number: number, line: int64(at), cells: cells}); len(ready) == window {
+			if err := x.store(ctx, ready); err != nil {
+				return nil, err
+			}
+			ready = ready[:0]
+		}
+	}
+}
+
+// cut returns the beginning of a text.
+func cut(text string, runes int) string {
+	for i := range text {
+		if runes--; runes < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// store stores lines and how far the reading came.
+func (x *work) store(ctx context.Context, list []*line) error {
+	if len(list) == 0 {
+		return nil
+	}
+	begun := clock.Now(x.Clock)
+	next := x.progress
+	next.After = list[len(list)-1].number
+	next.Lines = next.After
+	sealed := make([]string, len(list)) // outside the transaction, which blocks others
+	for i, l := range list {
+		sealed[i] = x.seal(l.cells, linePart(l.number))
+	}
+	err := x.job.Update(ctx, func(tx db.Tx) error {
+		for i, l := range list {
+			tx.Queue(insertLine, x.organization, x.id, l.number, l.line, sealed[i])
+		}
+		tx.Queue(updateProgress, x.organization, x.id, next.text())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	x.progress = next
+	return x.rest(ctx, begun)
+}
+
+const (
+	selectForgettable = `select number from import_lines where organization = $1 and import_id = $2 order by number limit $3`
+	deleteLines       = `delete from import_lines where organization = $1 and import_id = $2 and number <= $3`
+	forgetImport      = `update imports set sealed_key = '', content = '', forgotten_at = $3 where organization = $1 and id = $2`
+)
+
+// forget removes what an import kept, when its time is over. Its row stays for a while
+// with the counts.
+func (w *Worker) forget(ctx context.Context, j *job.Job) error {
+	x, err := w.load(ctx, j)
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return nil
+	case err != nil && !errors.Is(err, errSealed):
+		return err
+	}
+	now := clock.Now(w.Clock)
+	if x.forgotten != 0 { // the last run died before it was done
+		return w.forgetLines(ctx, j, x.id)
+	}
+	if x.state.works() { // its end sets another time
+		return job.Later(time.Hour)
+	}
+	if x.expires > now {
+		return job.Later(x.expires.Sub(now))
+	}
+	// The key goes first: what it sealed cannot be read from then on.
+	if err := j.Update(ctx, func(tx db.Tx) error {
+		tx.Queue(forgetImport, x.organization, x.id, now)
+		tx.Queue(deletePieces, x.organization, x.id)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return w.forgetLines(ctx, j, x.id)
+}
+
+// forgetLines deletes the lines of an import in pieces.
+func (w *Worker) forgetLines(ctx context.Context, j *job.Job, name string) error {
+	for {
+		begun := clock.Now(w.Clock)
+		var numbers []int64
+		err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
+			numbers, err = db.Values[int64](ctx, tx, selectForgettable, j.Organization, name, forgetPiece)
+			return err
+		})
+		if err != nil || len(numbers) == 0 {
+			return err
+		}
+		err = j.Update(ctx, func(tx db.Tx) error {
+			tx.Queue(deleteLines, j.Organization, name, numbers[len(numbers)-1])
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := (&work{Worker: w, end: 1<<63 - 1}).rest(ctx, begun); err != nil {
+			return err
+		}
+	}
+}
+
+// Reseal seals the keys of all imports under the current master key, and returns the
+// number of those it changed. It may be interrupted at any time.
+func Reseal(ctx context.Context, d db.DB, secrets masterkey.Vault) (changed int, unreadable []error, err error) {
+	var organizations []int64
+	err = d.Read(ctx, func(tx db.Tx) (err error) {
+		organizations, err = db.Organizations(ctx, tx)
+		return err
+	})
+	for _, organization := range organizations {
+		if err != nil {
+			return changed, unreadable, err
+		}
+		var n int
+		var wrong []error
+		err = d.Write(ctx, func(tx db.Tx) (err error) {
+			n, wrong, err = resealIn(ctx, tx, organization, secrets)
+			return err
+		})
+		changed, unreadable = changed+n, append(unreadable, wrong...)
+	}
+	return changed, unreadable, err
+}
+
+const (
+	selectKeys = `select id, sealed_key from imports where organization = $1 and forgotten_at = 0`
+	updateKey  = `update imports set sealed_key = $3 where organization = $1 and id = $2 and forgotten_at = 0`
+)
+
+// resealIn seals the keys of the imports of one organization, which are at most
+// mostKept.
+func resealIn(ctx context.Context, tx db.Tx, organization int64, secrets masterkey.Vault) (changed int, unreadable []error, err error) {
+	list, err := db.List(ctx, tx, func(from db.Row) (*row, error) {
+		r := &row{organization: organization}
+		return r, from.Scan(&r.id, &r.sealedKey)
+	}, selectKeys, organization)
+	for _, r := range list {
+		key, first, wrong := secrets.Open(r.sealedKey, r.place("key"))
+		switch {
+		case wrong != nil:
+			unreadable = append(unreadable, fmt.Errorf("the import %s: %w", r.id, wrong))
+		case !first:
+			changed++
+			tx.Queue(updateKey, organization, r.id, secrets.Seal(key, r.place("key")))
+		}
+	}
+	return changed, unreadable, err
+}
