@@ -36,8 +36,8 @@ var floors = [][]string{
 	// Copies and backups of the database; the points, the queue, the answers
 	// that are repeated.
 	{"store/db/move", "limit", "work/job", "store/replay"},
-	// How long rows are kept.
-	{"work/retention"},
+	// How long rows are kept; the counts of calls by hour.
+	{"work/retention", "usage"},
 	// The caller, the index of words, the log of calls, the settings.
 	{"access", "search", "requestlog", "config"},
 	// Whom Kartei tells, and what it remembers of who did what.

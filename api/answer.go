@@ -185,6 +185,9 @@ func (a *API) record(c *call, status int, code string, f *fault.Fault) {
 	if c.rules != nil && !c.duties.Person { // whether the version was resolved; people have none
 		e.Version = c.version
 	}
+	if c.paid {
+		e.Points, e.Records = c.charged.Points, int64(c.returned)
+	}
 	if f != nil {
 		e.Reason = f.Reason
 	}

@@ -44,7 +44,7 @@ var organizationRows = []struct{ table, key string }{
 	{"search_moves", "family, created, number"}, {"search_documents", "family, created"},
 	{"search_blocks", "family, segment, audience, rank, word, position"}, {"search_segments", "family, segment"},
 	{"visibility_losses", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"}, {"recents", "principal"},
-	{"limits", "subject"}, {"reading_time", "at"}, {"request_log", "at, request_id"}, {"jobs", "id"}, {"job_turns", ""},
+	{"limits", "subject"}, {"reading_time", "at"}, {"request_log", "at, request_id"}, {"usage_hours", "hour, kind, subject, writer"}, {"jobs", "id"}, {"job_turns", ""},
 	{"audit_lines", "id"}, {"handovers", "id"}, {"import_pieces", "import_id, number"}, {"import_lines", "import_id, number"}, {"imports", "id"}, {"invitations", "id"}, {"sessions", "id"}, {"api_keys", "kid"}, {"principals", "id"},
 }
 

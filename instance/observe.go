@@ -46,6 +46,8 @@ func (i *Instance) measure() {
 		func() float64 { return float64(i.Log.Dropped()) })
 	i.metrics.Counter("kartei_request_log_thinned_total", "Entries of refused, uncharged calls that were left out because too many came.",
 		func() float64 { return float64(i.Log.Thinned()) })
+	i.metrics.Counter("kartei_usage_lost_total", "Calls and deliveries that are in no count of usage, because the database took no writes for hours.",
+		func() float64 { return float64(i.Log.Usage().Lost()) })
 	i.metrics.Gauge("kartei_request_log_waiting", "Entries of the request log that wait to be written.",
 		func() float64 { return float64(i.Log.Waits()) })
 	i.metrics.Counter("kartei_limit_incidents_total", "Calls charged in this process's memory alone because the database could not be reached.",

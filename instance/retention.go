@@ -8,6 +8,7 @@ import (
 	"kartei/notify"
 	"kartei/requestlog"
 	"kartei/store/replay"
+	"kartei/usage"
 	"kartei/webhook"
 	"kartei/work/retention"
 )
@@ -18,6 +19,7 @@ const day = 24 * time.Hour
 // constants'; open points, 'Preconditions and idempotency').
 var Retention = []retention.Rule{
 	retention.Keep("request_log", requestlog.Age, "at", "at, request_id").OrNobodys(),
+	retention.Keep("usage_hours", usage.Age, "hour", "hour, kind, subject, writer"),
 	retention.Keep("events", event.Retention.Sub(0), "tick", "tick"),
 	retention.Keep("limits", 2*day, "updated_at", "subject"), // twice the longest window
 	retention.Keep("notices", notify.Age, "created_at", "principal, id"),

@@ -26,7 +26,7 @@ func (i *Instance) takeDispatcher() error {
 		DB: i.DB, Clock: i.clock, Vault: i.keys.Vault(webhook.SecretsPurpose), Families: api.Families,
 		Send: i.sender.Attempt, Notices: i.notices, Logger: i.logger,
 		Calls:     func() bool { return i.API.Busy() },
-		Attempted: attempted, Waited: waited, Tracer: i.tracer,
+		Attempted: attempted, Waited: waited, Usage: i.Log.Usage(), Tracer: i.tracer,
 	})
 	return nil
 }

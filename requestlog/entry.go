@@ -51,6 +51,9 @@ type Entry struct {
 	// Unpaid says that the call was refused before it was charged. Such calls are
 	// sampled. The flag is not stored.
 	Unpaid bool
+	// Points were charged for the call, which returned Records. Both are counted by
+	// the hour, and not stored here.
+	Points, Records int64
 }
 
 // Statuses is a range of HTTP statuses, both ends included. The zero value is

@@ -6,6 +6,7 @@ import (
 
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/usage"
 )
 
 // Plan returns SQLite's plan for the query of f.
@@ -26,4 +27,19 @@ func Search(t *testing.T, n int) {
 	was := searched
 	searched = n
 	t.Cleanup(func() { searched = was })
+}
+
+// StoreBatch stores entries as the writer does. With count it counts them first, and
+// with write it writes the counts.
+func (l *Log) StoreBatch(rows []Entry, count, write bool) {
+	if count {
+		for i := range rows {
+			l.count(&rows[i])
+		}
+	}
+	var counts *usage.Pending
+	if write {
+		counts = l.pending()
+	}
+	l.store(rows, nil, counts)
 }

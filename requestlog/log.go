@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/kit/id"
 	"kartei/store/db"
+	"kartei/usage"
 )
 
 const (
@@ -28,6 +31,10 @@ const (
 	// the batch is dropped and counted.
 	attempts = 5
 	pause    = 100 * time.Millisecond
+	// usageEvery is the time between two writes of the counts by hour. So their rows
+	// are written some times a minute, however many calls they count. A killed process
+	// loses the counts since the last write.
+	usageEvery = 10 * time.Second
 )
 
 // Log writes entries in the background. It is safe for use by several goroutines.
@@ -37,6 +44,7 @@ type Log struct {
 	entries chan Entry
 	dropped atomic.Uint64
 	sampler *sampler
+	usage   *usage.Counter
 	thinned atomic.Uint64
 
 	mu     sync.RWMutex // held for reading while Add sends to entries
@@ -51,6 +59,7 @@ func New(d db.DB, c clock.Clock) *Log {
 		Reader: Reader{d}, clock: c,
 		entries: make(chan Entry, Waiting),
 		sampler: newSampler(),
+		usage:   usage.NewCounter(),
 		done:    make(chan struct{}),
 		flush:   make(chan chan struct{}),
 	}
@@ -61,8 +70,10 @@ func New(d db.DB, c clock.Clock) *Log {
 // Add queues an entry and never blocks. If the queue is full or the log is closed,
 // the entry is dropped and counted. Calls without an organization get half of the
 // queue, so a flood of them hides no call of a key. Unpaid calls are sampled, and
-// those left out are counted (see sampler).
+// those left out are counted (see sampler). The counts of the hour have every call of
+// a key, also those that the log lacks.
 func (l *Log) Add(e Entry) {
+	l.count(&e)
 	if !l.sampler.allow(&e) {
 		l.thinned.Add(1)
 		return
@@ -80,6 +91,19 @@ func (l *Log) Add(e Entry) {
 	}
 }
 
+// count adds a call of a key to the counts of its hour. What people do is counted
+// nowhere, and what nobody's key tries belongs to no organization.
+func (l *Log) count(e *Entry) {
+	if e.KeyID == "" || e.Organization == Nobody || strings.HasPrefix(e.KeyID, id.Session) {
+		return
+	}
+	l.usage.Count(&usage.Call{Organization: e.Organization, Kind: usage.Calls, Subject: e.KeyID, At: e.At,
+		Status: e.Status, Took: e.Duration, Points: e.Points, Records: e.Records})
+}
+
+// Usage returns the counts by hour, which the log writes with its batches.
+func (l *Log) Usage() *usage.Counter { return l.usage }
+
 // Dropped returns how many entries were not written since the start.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
@@ -90,7 +114,8 @@ func (l *Log) Thinned() uint64 { return l.thinned.Load() }
 // Waits returns the number of queued entries.
 func (l *Log) Waits() int { return len(l.entries) }
 
-// Flush waits until every entry added before is written or dropped.
+// Flush waits until every entry added before is written or dropped, and the counts are
+// written.
 func (l *Log) Flush(ctx context.Context) error {
 	reply := make(chan struct{})
 	select {
@@ -108,7 +133,7 @@ func (l *Log) Flush(ctx context.Context) error {
 	}
 }
 
-// Close writes the queued entries and ends the writer; later entries are dropped. It
+// Close writes the queued entries and the counts, and ends the writer; later entries are dropped. It
 // returns early, with the context's error, if ctx ends first. A second Close waits
 // as well.
 func (l *Log) Close(ctx context.Context) error {
@@ -127,31 +152,41 @@ func (l *Log) Close(ctx context.Context) error {
 }
 
 // write is the writer: it waits for an entry, collects a batch for Delay or until it
-// is full, and stores it.
+// is full, and stores it. Now and then it writes the counts with a batch.
 func (l *Log) write() {
 	defer close(l.done)
 	rows := make([]Entry, 0, batch)
 	var args []any
+	var due <-chan time.Time // of the counts
 	for {
 		var flushed chan struct{}
 		select {
 		case e, ok := <-l.entries:
 			if !ok {
+				l.store(nil, args, l.pending())
 				return
 			}
 			rows, flushed = l.gather(append(rows[:0], e))
-			args = l.store(rows, args)
+			args = l.store(rows, args, nil)
 		case flushed = <-l.flush:
+		case <-l.usage.Changed():
+			due = l.clock.After(usageEvery)
+		case <-due:
+			rows = l.take(rows[:0], min(len(l.entries), batch))
+			args = l.store(rows, args, l.pending())
 		}
 		if flushed != nil {
 			for left := len(l.entries); left > 0; left -= len(rows) {
 				rows = l.take(rows[:0], min(left, batch))
-				args = l.store(rows, args)
+				args = l.store(rows, args, nil)
 			}
+			args = l.store(nil, args, l.pending())
 			close(flushed)
 		}
 	}
 }
+
+func (l *Log) pending() *usage.Pending { return l.usage.Pending(clock.Now(l.clock)) }
 
 // take receives n entries that are known to be queued.
 func (l *Log) take(rows []Entry, n int) []Entry {
@@ -185,10 +220,11 @@ func (l *Log) gather(rows []Entry) ([]Entry, chan struct{}) {
 	return rows, nil
 }
 
-// store writes one batch. Inserts are idempotent, so a batch whose commit is in doubt
-// is tried again.
-func (l *Log) store(rows []Entry, args []any) []any {
-	if len(rows) == 0 {
+// store writes one batch, with the counts if there are any. Inserts are idempotent, so
+// a batch whose commit is in doubt is tried again. Counts that were not stored are
+// written with a later batch.
+func (l *Log) store(rows []Entry, args []any, counts *usage.Pending) []any {
+	if len(rows) == 0 && counts.Len() == 0 {
 		return args
 	}
 	ctx := context.Background()
@@ -197,12 +233,12 @@ func (l *Log) store(rows []Entry, args []any) []any {
 		if i > 0 {
 			<-l.clock.After(pause)
 		}
-		args, err = l.insert(ctx, rows, args)
+		args, err = l.insert(ctx, rows, args, counts)
 		if !errors.Is(err, db.ErrBusy) && !errors.Is(err, db.ErrUnavailable) {
 			break
 		}
 	}
-	if err != nil {
+	if l.usage.Written(counts, clock.Now(l.clock), err == nil); err != nil {
 		l.dropped.Add(uint64(len(rows)))
 		if errors.Is(err, db.ErrUnavailable) { // db.Writes logs the error
 			return args

@@ -115,7 +115,7 @@ func TestForeignPages(t *testing.T) {
 
 // own are the tables that the instance writes by itself, or in which a refused
 // attempt leaves its trace: logs, limits, queues and the index.
-var own = regexp.MustCompile(`^(request_log|audit_lines|limits|idempotency|jobs|job_turns|sessions|recents|search_.*|reading_time|sign_in_.*)$`)
+var own = regexp.MustCompile(`^(request_log|usage_hours|audit_lines|limits|idempotency|jobs|job_turns|sessions|recents|search_.*|reading_time|sign_in_.*)$`)
 
 // state returns all rows of the office's organization, by table.
 func (o *Office) state() map[string]string {

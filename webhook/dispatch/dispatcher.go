@@ -18,6 +18,7 @@ import (
 	"kartei/kit/trace"
 	"kartei/notify"
 	"kartei/store/db"
+	"kartei/usage"
 	"kartei/webhook"
 )
 
@@ -97,6 +98,8 @@ type Options struct {
 	// first attempt, the time since the commit of its event.
 	Attempted func(result string)
 	Waited    func(time.Duration)
+	// Usage, if set, counts the attempts by hour.
+	Usage *usage.Counter
 	// Tracer, if set, records a span for an attempt if a traced call caused the
 	// event.
 	Tracer *trace.Tracer
@@ -389,10 +392,19 @@ func (d *Dispatcher) attemptEnded(t *try) {
 	}
 	q.latency = (7*q.latency + t.outcome.Took) / 8
 	q.lastUsed = now
+	d.count(t)
 	d.recordLater(t)
 	d.unpark(&q.tenant.parked, now)
 	d.unpark(&d.parked, now)
 	d.enqueue(q)
+}
+
+// count adds an attempt to the counts of its hour, once, however often it is recorded.
+func (d *Dispatcher) count(t *try) {
+	if !t.outcome.Interrupted {
+		d.Usage.Count(&usage.Call{Organization: t.queue.Organization, Kind: usage.Deliveries, Subject: t.queue.ID, At: t.began,
+			Status: t.outcome.Status, Took: t.outcome.Took})
+	}
 }
 
 // shutDown ends Run. Nothing more begins.

@@ -12,6 +12,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
+	"kartei/usage"
 	"kartei/webhook"
 )
 
@@ -121,5 +122,23 @@ func TestBeginsWhatCanBeRecorded(t *testing.T) {
 	disp.recordingEnded(office, tries, nil, nil)
 	if office.parked.len() != 0 || disp.runnable.len() != 9 {
 		t.Errorf("after they are recorded %d wait and %d may begin, want 0 and 9", office.parked.len(), disp.runnable.len())
+	}
+}
+
+// Each attempt with a result counts once in its hour, however often its recording is
+// tried.
+func TestAttemptsAreCounted(t *testing.T) {
+	disp := New(Options{Clock: clock.NewFake(endpointtest.Begin), Usage: usage.NewCounter()})
+	q := disp.queueOf(webhook.Address{Organization: 1, ID: "whe_a"})
+	for _, outcome := range []Outcome{{Status: 204, Took: time.Millisecond}, {Status: 500, Code: webhook.HTTPStatus}, {Code: webhook.ProtocolError}, {Interrupted: true}} {
+		made := disp.newTry(&delivery{queue: q, event: event.Event{ID: id.New(id.Event)}, claim: firstClaim})
+		made.outcome = outcome
+		q.running, q.tenant.running, disp.running, q.tenant.endpoints = 1, 1, 1, 1
+		disp.attemptEnded(made)
+		disp.recordingEnded(q.tenant, []*try{made}, nil, context.Canceled)
+	}
+	got := disp.Usage.Pending(clock.Now(disp.clock)).Total()
+	if want := (usage.Counts{Calls: 3, Failed: 2, Took: got.Took}); got != want || got.Took[2] != 1 {
+		t.Errorf("counted %+v, want %+v", got, want)
 	}
 }

@@ -44,6 +44,9 @@ var tables = map[string]struct {
 }{
 	"request_log": {`insert into request_log (organization, at, request_id, key_id, kid_short, principal_id, operation, method, status, code, duration, address, reason)
 		values ($1, $3, $2, '', '', '', 'me.get', 'GET', 200, '', 1, '', '')`, 30 * 24 * time.Hour, true},
+	"usage_hours": {`insert into usage_hours (organization, subject, hour, kind, writer, calls, unauthenticated, forbidden, limited, rejected, failed, points, records,
+			took_0, took_1, took_2, took_3, took_4, took_5, took_6, took_7, took_8, took_9, took_10, took_11, took_12, took_13, took_14, took_15, took_16, took_17, took_18)
+		values ($1, $2, $3, 'call', '', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)`, 92 * 24 * time.Hour, false},
 	"limits":      {`insert into limits (organization, subject, state, updated_at) values ($1, $2, '{}', $3)`, 48 * time.Hour, false},
 	"notices":     {`insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at) values ($1, 'usr_a', $2, $3, '', '{}', 0, false, 0, 0)`, notify.Age, false},
 	"events":      {`insert into events (organization, tick, id, type, object, record_id) values ($1, $3, $2, 'contact.created', 'contact', 'con_a')`, 30 * 24 * time.Hour, false},

@@ -906,6 +906,56 @@ create index request_log_refused on request_log (organization, refused, at, requ
 alter table request_log alter column organization set (n_distinct = 16);
 */
 
+-- The counts of calls and deliveries by hour, for 92 days, which charts show without a
+-- look into the logs. Each process writes the sums of its own rows, and a job folds
+-- them into one without a writer.
+create table usage_hours (
+	organization    bigint not null,
+	-- The beginning of the hour in UTC.
+	hour            bigint not null,
+	-- call or delivery.
+	kind            text   /*postgres: collate "C" */ not null,
+	-- The key whose calls are counted, or the webhook endpoint whose deliveries.
+	subject         text   /*postgres: collate "C" */ not null,
+	writer          text   /*postgres: collate "C" */ not null,
+	calls           bigint not null,
+	-- Calls with the status 401, 403, 429, another one of class 4xx, and 5xx. Failed
+	-- deliveries have failed too.
+	unauthenticated bigint not null,
+	forbidden       bigint not null,
+	limited         bigint not null,
+	rejected        bigint not null,
+	failed          bigint not null,
+	points          bigint not null,
+	-- The records that calls returned.
+	records         bigint not null,
+	-- How many took at most 250 microseconds, 500, and so on, doubling, up to 32.768
+	-- seconds, and how many took longer.
+	took_0          bigint not null,
+	took_1          bigint not null,
+	took_2          bigint not null,
+	took_3          bigint not null,
+	took_4          bigint not null,
+	took_5          bigint not null,
+	took_6          bigint not null,
+	took_7          bigint not null,
+	took_8          bigint not null,
+	took_9          bigint not null,
+	took_10         bigint not null,
+	took_11         bigint not null,
+	took_12         bigint not null,
+	took_13         bigint not null,
+	took_14         bigint not null,
+	took_15         bigint not null,
+	took_16         bigint not null,
+	took_17         bigint not null,
+	took_18         bigint not null,
+	primary key (organization, hour, kind, subject, writer)
+);
+/*postgres:
+alter table usage_hours alter column organization set (n_distinct = 16);
+*/
+
 -- Stored answers: a repeated Idempotency-Key gets the same one for 24 hours.
 create table idempotency (
 	organization bigint  not null,

@@ -1,0 +1,139 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"kartei/kit/clock"
+	"kartei/store/db"
+)
+
+// columns are the columns of the counts, in the order of Counts.fields.
+var columns = func() []string {
+	names := []string{"calls", "unauthenticated", "forbidden", "limited", "rejected", "failed", "points", "records"}
+	for i := range buckets {
+		names = append(names, fmt.Sprintf("took_%d", i))
+	}
+	return names
+}()
+
+// keyed is the number of columns of the primary key.
+const keyed = 5
+
+// upsert writes the sum so far of one hour, in a row that only its writer changes. To
+// write it again changes nothing.
+var upsert = insertHours + ` values (` + places(keyed+wide) + `)` + replacing
+
+// insertHours begins an insert of all columns, and replacing ends one whose rows may
+// exist.
+var (
+	insertHours = `insert into usage_hours (organization, hour, kind, subject, writer, ` + strings.Join(columns, ", ") + `)`
+	replacing   = func() string {
+		sets := make([]string, len(columns))
+		for i, name := range columns {
+			sets[i] = name + " = excluded." + name
+		}
+		return ` on conflict (organization, hour, kind, subject, writer) do update set ` + strings.Join(sets, ", ")
+	}()
+)
+
+// places returns n placeholders.
+func places(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("$%d", i+1)
+	}
+	return strings.Join(list, ", ")
+}
+
+func (c *Counts) args(name row, writer string) []any {
+	args := make([]any, 0, keyed+wide)
+	args = append(args, name.organization, int64(name.hour), string(name.kind), name.subject, writer)
+	for _, n := range c.fields() {
+		args = append(args, *n)
+	}
+	return args
+}
+
+// sums adds up the counts of several rows. Sums are decimals in PostgreSQL.
+var sums = func() string {
+	list := make([]string, len(columns))
+	for i, name := range columns {
+		list[i] = "cast(sum(" + name + ") as bigint)"
+	}
+	return strings.Join(list, ", ")
+}()
+
+// The statements of folding. A folded row has no writer. If it exists, it is a part of
+// the sum that replaces it.
+var (
+	unfolded  = ` from usage_hours where organization = $1 and hour >= $2 and hour < $3 and writer <> ''`
+	foldHours = insertHours + ` select organization, hour, kind, subject, '', ` + sums + ` from usage_hours
+		where organization = $1 and hour >= $2 and hour < $3 and (hour, kind, subject) in (select hour, kind, subject` + unfolded + `)
+		group by organization, hour, kind, subject` + replacing
+	dropFolded  = `delete` + unfolded
+	anyUnfolded = `select count(*) from (select 1` + unfolded + ` limit 1) as found`
+)
+
+// Range is a time of an organization, and optionally some subjects.
+type Range struct {
+	Organization int64
+	Kind         Kind
+	// From is inclusive, Until exclusive. Both are whole hours.
+	From, Until clock.Micros
+	// Subjects are those that count; nil means all.
+	Subjects []string
+}
+
+// where returns the condition of a range.
+func (r *Range) where(d *db.Dialect) (string, []any) {
+	condition := ` from usage_hours where organization = $1 and hour >= $2 and hour < $3 and kind = $4`
+	args := []any{r.Organization, int64(hourOf(r.From)), int64(r.Until), string(r.Kind)}
+	if r.Subjects != nil {
+		condition += ` and subject ` + d.In("$5")
+		args = append(args, db.Texts(r.Subjects))
+	}
+	return condition, args
+}
+
+// Hour are the counts of an hour.
+type Hour struct {
+	Start clock.Micros
+	Counts
+}
+
+// Hours returns the counts of each hour with calls, in their order.
+func (r *Range) Hours(ctx context.Context, tx db.Tx) ([]Hour, error) {
+	condition, args := r.where(tx.Dialect())
+	return db.List(ctx, tx, func(rows db.Row) (h Hour, err error) {
+		return h, rows.Scan(append([]any{(*int64)(&h.Start)}, h.dest()...)...)
+	}, `select hour, `+sums+condition+` group by hour order by hour`, args...)
+}
+
+// Subject are the counts of a key or an endpoint.
+type Subject struct {
+	ID string
+	// LimitedAt is the last hour with a call that was refused with 429.
+	LimitedAt clock.Micros
+	Counts
+}
+
+// BySubject returns the counts of each subject with calls, those with the most calls
+// first.
+func (r *Range) BySubject(ctx context.Context, tx db.Tx, limit int) ([]Subject, error) {
+	condition, args := r.where(tx.Dialect())
+	return db.List(ctx, tx, func(rows db.Row) (s Subject, err error) {
+		return s, rows.Scan(append([]any{&s.ID, (*int64)(&s.LimitedAt)}, s.dest()...)...)
+	}, `select subject, cast(coalesce(max(case when limited > 0 then hour end), 0) as bigint), `+sums+condition+
+		fmt.Sprintf(` group by subject order by sum(calls) desc, subject limit $%d`, len(args)+1), append(args, int64(limit))...)
+}
+
+// dest returns where the columns are scanned to.
+func (c *Counts) dest() []any {
+	list := make([]any, 0, wide)
+	for _, n := range c.fields() {
+		list = append(list, n)
+	}
+	return list
+}
