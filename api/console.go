@@ -105,6 +105,7 @@ var Console = []ConsoleRow{
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
 	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, settings.ListCaused)),
 	row("requests.versions", read, byAdmin|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListVersions)),
+	row("usage.get", read, bySelf|byOperator, atPeople, "", asking(settings.ReadUsage, settings.GetUsage)),
 	row("audit.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListAudit)),
 
 	row("bell.list", read, bySelf|byOperator, atPeople, "", ask(settings.ListBell)),

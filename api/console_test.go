@@ -106,7 +106,7 @@ var (
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list",
 		"member operator": "names.resolve names.find",
 		"self":            "keys.terms requests.caused",
-		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list bell.list bell.read " +
+		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries",
 	}
 	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +

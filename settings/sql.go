@@ -58,6 +58,13 @@ const (
 	updateSecret = `update api_keys set previous_kid = kid, previous_hash = secret_hash, kid = $2, secret_hash = $3, expires_at = $4 where id = $1`
 )
 
+// The statements about the webhook endpoints whose deliveries are counted.
+const (
+	selectEndpointsOfKey       = `select id from webhook_endpoints where organization = $1 and key_id = $2`
+	selectEndpointsOfPrincipal = `select id from webhook_endpoints where organization = $1 and principal = $2`
+	selectEndpointNames        = `select id, name, principal from webhook_endpoints where organization = $1 and id `
+)
+
 // The statements about invitations.
 const (
 	insertInvitation = `insert into invitations
