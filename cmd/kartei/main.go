@@ -31,6 +31,7 @@ type commands struct {
 	Key            keyCmd            `cmd:"" name:"key" help:"API keys."`
 	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: calls, callers, and why a key was refused."`
 	Versions       versionsCmd       `cmd:"" name:"versions" help:"List the versions of the API that keys use."`
+	Usage          usageCmd          `cmd:"" name:"usage" help:"Count the calls of keys and the deliveries of webhooks, and show what is left of limits."`
 	Audit          auditCmd          `cmd:"" name:"audit" help:"Read the audit log: who administered what, and when."`
 	Bell           bellCmd           `cmd:"" name:"bell" help:"Read the bell entries of an organization's users."`
 	Jobs           jobsCmd           `cmd:"" name:"jobs" help:"Background jobs: count them, list failed ones, and retry them."`

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"kartei/settings"
+)
+
+// The usage of a data folder is read while no server runs on it.
+func TestUsageCommand(t *testing.T) {
+	data := t.TempDir()
+	if status, _, errs := kartei(nil, "migrate", "--data-dir", data); status != 0 {
+		t.Fatal(errs)
+	}
+	status, out, errs := kartei(nil, "org", "create", "--data-dir", data, "Kanzlei", "--json")
+	var created struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal([]byte(out), &created); status != 0 || err != nil {
+		t.Fatal(status, out, errs, err)
+	}
+	usage := func(args string) (int, string, string) {
+		return kartei(nil, append([]string{"usage", "--data-dir", data}, strings.Fields(args)...)...)
+	}
+	if status, out, errs := usage("--org " + created.ID); status != 0 || out != "KEY  NAME  CALLS  401  403  429  4XX  5XX  POINTS  RECORDS  P50  P95\n" {
+		t.Errorf("%d %q %q", status, out, errs)
+	}
+	if status, out, errs := usage("--by day --zone Europe/Berlin --days 7 --org " + created.ID); status != 0 || strings.Count(out, "\n") != 8 || !strings.HasPrefix(out, "DAY ") {
+		t.Errorf("%d %q %q", status, out, errs)
+	}
+	if status, out, _ := usage("--by hour --days 2 --org " + created.ID); status != 0 || strings.Count(out, "\n") != 49 {
+		t.Errorf("%d %q", status, out)
+	}
+	var u settings.Usage
+	if status, out, errs := usage("--json --org " + created.ID); status != 0 || json.Unmarshal([]byte(out), &u) != nil || len(u.Calls.Points) != 30 {
+		t.Errorf("%d %q %q", status, out, errs)
+	}
+	for args, want := range map[string]int{"": 2, "--org org_x": 1, "--key key_x": 1, "--days 92 --org " + created.ID: 1, "--by week --org " + created.ID: 2, "--zone Mars --org " + created.ID: 1} {
+		if status, _, errs := usage(args); status != want || errs == "" {
+			t.Errorf("%s: %d, want %d: %q", args, status, want, errs)
+		}
+	}
+}
