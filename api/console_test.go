@@ -105,13 +105,14 @@ var (
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list",
 		"member operator": "names.resolve names.find",
-		"self":            "keys.terms requests.caused",
+		"self":            "keys.terms requests.caused webhooks.create webhooks.change webhooks.rotate webhooks.delete",
 		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries",
 	}
 	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 		"factors.passkeyAdd factors.passkeyRemove account.changeEmail organizations.set people.create people.set " +
-		"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate"
+		"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate " +
+		"webhooks.create webhooks.rotate"
 )
 
 func TestConsoleRightsAsDecided(t *testing.T) {
@@ -174,7 +175,8 @@ func TestConsoleCallers(t *testing.T) {
 			}
 			for _, door := range []api.Door{api.Admin, api.Web} {
 				got := ask(t, o, door, as, r.ID, struct{}{})
-				switch refused := got.Status == 401 || got.Status == 403; {
+				lacks := strings.Contains(string(got.Body), "fehlt der Scope") // the row let the person in, and its function asks for a right
+				switch refused := got.Status == 401 || got.Status == 403 && !lacks; {
 				case !slices.Contains(r.Doors, door):
 					if got.Status != 404 {
 						t.Errorf("%s by %s as %s: %d", r.ID, door, who, got.Status)
@@ -446,6 +448,9 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	letter := one(c.Document("geheim.txt", "text/plain", []byte(c.Principal)))
 	home, person := access.Page{Organization: o.ID}, map[string]string{"organizationId": o.ID, "principalId": c.Principal}
 	hook := map[string]string{"organizationId": o.SandboxID, "id": endpoint.ID}
+	hooked := func() access.ByID {
+		return one(c.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/Geheim", "eventTypes": []string{"contact.created"}}).Want(201).Text("id"))
+	}
 	all := map[string]any{
 		"people.resetFactors":    one(joined(t, o)),
 		"lookup.find":            lookup.FindInput{Q: name},
@@ -501,6 +506,10 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"webhooks.list":          map[string]string{"organizationId": o.SandboxID},
 		"webhooks.get":           hook,
 		"webhooks.deliveries":    hook,
+		"webhooks.create":        map[string]any{"name": name, "url": "https://example.com/Geheim", "eventTypes": []string{"task.created"}},
+		"webhooks.change":        map[string]any{"id": hooked().ID, "name": "Geheimer", "url": "https://example.com/GeheimNeu"},
+		"webhooks.rotate":        hooked(),
+		"webhooks.delete":        hooked(),
 		"webhooks.enable":        hook,
 		"webhooks.resend":        map[string]any{"organizationId": o.SandboxID, "id": endpoint.ID, "failed": true},
 		"jobs.list":              struct{}{},

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"kartei/access"
@@ -48,6 +49,83 @@ func TestDeliveriesOfAnEvent(t *testing.T) {
 					t.Errorf("%s asks about %s: %+v", c.who, c.event, d)
 				}
 			}
+		}
+	})
+}
+
+// TestEndpointsOfAPerson administers an endpoint as its owner. Nobody else may, not even
+// an admin; and rights count as for programs.
+func TestEndpointsOfAPerson(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		ida, reader := o.User(access.Member), o.User(access.Member)
+		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: reader, Rights: access.Rights{"webhook_endpoints": access.ReadRight, "tasks": access.NoRight}}); err != nil {
+			t.Fatal(err)
+		}
+		as := func(who string) api.Credential { return api.Cookie(o.Session(who), true) }
+		fields := func(change ...string) map[string]any {
+			m := map[string]any{"name": "CRM", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}
+			for i := 0; i < len(change); i += 2 {
+				m[change[i]] = change[i+1]
+			}
+			return m
+		}
+		var made webhook.Issued
+		got := ask(t, o, api.Web, as(ida), "webhooks.create", fields())
+		if got.Fault != nil || json.Unmarshal(got.Body, &made) != nil || len(made.Text) < 20 {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+		for _, c := range []struct {
+			name string
+			in   map[string]any
+			want string
+		}{
+			{"no name", fields("name", " "), "name"},
+			{"two lines", fields("name", "a\nb"), "name"},
+			{"a private address", fields("url", "https://10.0.0.1/"), "url"},
+			{"no URL", fields("url", ""), "url"},
+			{"an unknown type", map[string]any{"name": "a", "url": "https://example.com", "eventTypes": []string{"contact.lost"}}, "eventTypes"},
+			{"nothing", map[string]any{}, "name url eventTypes"},
+		} {
+			got := ask(t, o, api.Web, as(ida), "webhooks.create", c.in)
+			if got.Status != 422 {
+				t.Errorf("%s: %d %s", c.name, got.Status, got.Body)
+				continue
+			}
+			var names []string
+			for _, f := range got.Fault.Fields {
+				names = append(names, f.Name)
+			}
+			if strings.Join(names, " ") != c.want {
+				t.Errorf("%s: %v", c.name, names)
+			}
+		}
+		for who, principal := range map[string]string{"an admin": o.User(access.Admin), "a member": o.User(access.Member)} {
+			for _, row := range []string{"webhooks.change", "webhooks.rotate", "webhooks.delete", "webhooks.get", "webhooks.deliveries", "webhooks.enable"} {
+				if got := ask(t, o, api.Web, as(principal), row, access.ByID{ID: made.ID}); got.Status != 404 {
+					t.Errorf("%s as %s: %d %s", row, who, got.Status, got.Body)
+				}
+			}
+		}
+		for row, in := range map[string]any{"webhooks.create": fields(), "webhooks.rotate": access.ByID{ID: made.ID}, "webhooks.delete": access.ByID{ID: made.ID}} {
+			if got := ask(t, o, api.Web, as(reader), row, in); got.Status != 403 {
+				t.Errorf("%s without the right: %d %s", row, got.Status, got.Body)
+			}
+		}
+		got = ask(t, o, api.Web, as(ida), "webhooks.change", map[string]any{"id": made.ID, "name": "Neu"})
+		var e webhook.Endpoint
+		if got.Fault != nil || json.Unmarshal(got.Body, &e) != nil || e.Name != "Neu" || e.URL != "https://example.com/hook" || e.Revision != 2 {
+			t.Errorf("%d %s", got.Status, got.Body)
+		}
+		var rotated webhook.Issued
+		got = ask(t, o, api.Web, as(ida), "webhooks.rotate", access.ByID{ID: made.ID})
+		if got.Fault != nil || json.Unmarshal(got.Body, &rotated) != nil || rotated.Text == made.Text || rotated.PreviousSecretValidUntil == nil {
+			t.Errorf("%d %s", got.Status, got.Body)
+		}
+		if got := ask(t, o, api.Web, as(ida), "webhooks.get", webhook.GetInput{One: webhook.One{ID: made.ID}}); !strings.Contains(string(got.Body), `"previousSecretValidUntil":"20`) {
+			t.Errorf("the overlap: %s", got.Body)
+		}
+		if got := ask(t, o, api.Web, as(ida), "webhooks.delete", access.ByID{ID: made.ID}); got.Status != 204 {
+			t.Errorf("%d %s", got.Status, got.Body)
 		}
 	})
 }

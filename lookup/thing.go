@@ -140,7 +140,7 @@ func findOperation(ctx context.Context, c *app.Call, name string) (Thing, error)
 }
 
 func findEndpoint(ctx context.Context, c *app.Call, name string) (Thing, error) {
-	e, err := webhook.GetInfo(ctx, c, webhook.One{ID: name})
+	e, err := webhook.GetInfo(ctx, c, webhook.GetInput{One: webhook.One{ID: name}})
 	return Thing{Object: "webhookEndpoint", Title: e.Name}, err
 }
 

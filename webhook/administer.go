@@ -17,6 +17,7 @@ import (
 	"kartei/kit/id"
 	"kartei/settings"
 	"kartei/store/db"
+	"kartei/work/job"
 )
 
 // Info is an endpoint in administration.
@@ -43,6 +44,11 @@ type Info struct {
 	// endpoint is disabled.
 	Through     clock.Micros `json:"through"`
 	BehindSince clock.Micros `json:"behindSince"`
+	// Recent and Missed are there if the input asks for the full answer. Missed counts
+	// the events that never arrived, which Enable sends if it is asked to. It is null
+	// unless the endpoint is disabled.
+	Recent *Recent `json:"recent,omitempty"`
+	Missed *Tally  `json:"missed,omitempty"`
 }
 
 // FindInput asks for endpoints of an organization, oldest first, or of all
@@ -60,12 +66,36 @@ type FindInput struct {
 	After string `json:"after,omitempty"`
 	// Limit is 1 to 1,000; zero means 100.
 	Limit int `json:"limit,omitempty"`
+	// Full asks for Info.Recent and Info.Missed.
+	Full bool `json:"full,omitempty"`
 }
 
 // One names an endpoint.
 type One struct {
 	Organization string `json:"organizationId,omitempty"`
 	ID           string `json:"id"`
+}
+
+// GetInput is the input of GetInfo.
+type GetInput struct {
+	One
+	// Full asks for Info.Recent and Info.Missed.
+	Full bool `json:"full,omitempty"`
+}
+
+// EnableInput is the input of Enable.
+type EnableInput struct {
+	One
+	// Missed also sends what the endpoint missed while it was disabled, and what failed
+	// before.
+	Missed bool `json:"missed,omitempty"`
+}
+
+// Enabled is an endpoint that was enabled.
+type Enabled struct {
+	Info
+	// Sends says what is sent again, null if nothing was asked for.
+	Sends *ResendOutput `json:"sends,omitempty"`
 }
 
 // LogInput asks for the delivery log of an endpoint, newest first.
@@ -186,7 +216,7 @@ func ListInfos(ctx context.Context, c *app.Call, in FindInput) (page access.List
 	rows := access.PageOf(list, limit)
 	page = access.List[Info]{Data: []Info{}, HasMore: rows.HasMore}
 	for _, r := range rows.Data {
-		info, err := inform(ctx, c.Tx, &r)
+		info, err := inform(ctx, c, &r, in.Full)
 		if err != nil {
 			return page, err
 		}
@@ -236,27 +266,58 @@ func (in *FindInput) readOf(ctx context.Context, c *app.Call, organization int64
 	return db.List(ctx, c.Tx, scan, q.text, q.args...)
 }
 
-func inform(ctx context.Context, tx db.Tx, r *Row) (info Info, err error) {
-	info = Info{Endpoint: r.Endpoint, PrincipalID: r.Principal, KeyID: r.Key, FailedSince: r.FailedSince, Failures: r.Failures, MissedSince: r.MissedSince, Through: r.Cursor}
-	if info.OrganizationID, err = access.OrganizationID(ctx, tx, r.Organization); err != nil {
+// inform returns what administration knows of an endpoint.
+func inform(ctx context.Context, c *app.Call, r *Row, full bool) (info Info, err error) {
+	info = Info{Endpoint: r.at(c.Now), PrincipalID: r.Principal, KeyID: r.Key, FailedSince: r.FailedSince, Failures: r.Failures, MissedSince: r.MissedSince, Through: r.Cursor}
+	if info.OrganizationID, err = access.OrganizationID(ctx, c.Tx, r.Organization); err != nil {
 		return info, err
 	}
 	if r.Status != Disabled {
-		err = tx.QueryRow(ctx, selectBehindSince, r.Organization, r.Cursor).Scan(&info.BehindSince)
+		err = c.Tx.QueryRow(ctx, selectBehindSince, r.Organization, r.Cursor).Scan(&info.BehindSince)
 		if err != nil && !errors.Is(err, db.ErrNoRows) {
 			return info, err
 		}
 	}
-	return info, tx.QueryRow(ctx, countWaiting, r.Organization, r.ID).Scan(&info.Waiting)
+	if err := c.Tx.QueryRow(ctx, countWaiting, r.Organization, r.ID).Scan(&info.Waiting); err != nil || !full {
+		return info, err
+	}
+	if info.Recent, err = r.recent(ctx, c.Tx, c.Now); err != nil || r.Status != Disabled {
+		return info, err
+	}
+	info.Missed, err = r.missed(ctx, c)
+	return info, err
+}
+
+// missed counts the events that never arrived at a disabled endpoint.
+func (r *Row) missed(ctx context.Context, c *app.Call) (*Tally, error) {
+	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
+	if err != nil || rests {
+		return nil, err
+	}
+	whole := *r // as if it had been enabled
+	if err := c.Tx.QueryRow(ctx, selectTick, r.Organization).Scan(&whole.Cursor); err != nil {
+		return nil, err
+	}
+	t, err := resending{dialect: c.Tx.Dialect(), Row: &whole, now: c.Now}.tally(ctx, c.Tx, sees, whole.unsent()...)
+	return &t, err
+}
+
+// unsent are the resends that send everything which never arrived.
+func (r *Row) unsent() []resendFrom {
+	all := []resendFrom{{Endpoint: r.ID, Failed: true}}
+	if r.MissedSince != 0 {
+		all = append(all, resendFrom{Endpoint: r.ID, Since: r.MissedSince, Until: r.Cursor})
+	}
+	return all
 }
 
 // GetInfo returns one endpoint for administration.
-func GetInfo(ctx context.Context, c *app.Call, in One) (Info, error) {
+func GetInfo(ctx context.Context, c *app.Call, in GetInput) (Info, error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
 		return Info{}, err
 	}
-	return inform(ctx, c.Tx, &r)
+	return inform(ctx, c, &r, in.Full)
 }
 
 // find reads an endpoint that the caller administers. Any other is NOT_FOUND.
@@ -306,12 +367,12 @@ func AttemptOf(ctx context.Context, c *app.Call, name string) (endpoint, title s
 }
 
 // Enable makes a disabled endpoint receive events again, beginning with the
-// next. Resend sends what it missed, from MissedSince on. An endpoint that is
-// not disabled stays as it is.
-func Enable(ctx context.Context, c *app.Call, in One) (Info, error) {
+// next. What never arrived is sent too if the input says so; otherwise Resend sends it,
+// from MissedSince on. An endpoint that is not disabled stays as it is.
+func Enable(ctx context.Context, c *app.Call, in EnableInput) (out Enabled, err error) {
 	r, err := in.find(ctx, c)
 	if err != nil {
-		return Info{}, err
+		return out, err
 	}
 	c.Audit.About(r.Organization, r.ID)
 	// Another call may enable the endpoint at the same time, so the status that
@@ -319,12 +380,46 @@ func Enable(ctx context.Context, c *app.Call, in One) (Info, error) {
 	held, err := c.Tx.Exec(ctx, keepDisabled, r.Organization, r.ID)
 	if err == nil && held == 1 {
 		c.Audit.Changed("status", r.Status, Active)
+		if in.Missed {
+			if out.Sends, err = r.sendUnsent(ctx, c); err != nil {
+				return out, err
+			}
+		}
 		err = enable(ctx, c, &r)
 	}
 	if err != nil {
-		return Info{}, err
+		return out, err
 	}
-	return GetInfo(ctx, c, in)
+	out.Info, err = GetInfo(ctx, c, GetInput{One: in.One})
+	return out, err
+}
+
+// sendUnsent has jobs send what never arrived at an endpoint that is being enabled.
+func (r *Row) sendUnsent(ctx context.Context, c *app.Call) (*ResendOutput, error) {
+	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
+	switch {
+	case err != nil:
+		return nil, err
+	case sees == Nothing && !rests:
+		return nil, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &ownerless})
+	}
+	whole := *r
+	if err := c.Tx.QueryRow(ctx, selectTick, r.Organization).Scan(&whole.Cursor); err != nil {
+		return nil, err
+	}
+	out := &ResendOutput{Going: true, Rests: rests}
+	if !rests {
+		again := resending{dialect: c.Tx.Dialect(), Row: &whole, now: c.Now}
+		if out.Found, err = again.tally(ctx, c.Tx, sees, whole.unsent()...); err != nil {
+			return nil, err
+		}
+	}
+	for _, from := range whole.unsent() {
+		if err := job.Enqueue(ctx, c.Tx, r.Organization, c.Now, from.spec(from.Since)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // enable purges the pending deliveries of a disabled endpoint that the
@@ -392,6 +487,8 @@ type ResendInput struct {
 type ResendOutput struct {
 	// Events is 1 if one event was asked for, otherwise 0.
 	Events int `json:"events"`
+	// Found counts the events that a job sends. It is zero while the job rests.
+	Found Tally `json:"found"`
 	// Going is true if a job looks up the events.
 	Going bool `json:"going"`
 	// Rests is true if that job waits because the organization is closed or its
@@ -446,8 +543,13 @@ func Resend(ctx context.Context, c *app.Call, in ResendInput) (out ResendOutput,
 	case sees == Nothing && !rests:
 		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &ownerless})
 	case in.Event == "":
-		out.Going, out.Rests = true, rests
-		return out, enqueueResend(ctx, c.Tx, &r, c.Now, in)
+		from := in.from(&r, c.Now)
+		if out.Going, out.Rests = true, rests; !rests {
+			if out.Found, err = (resending{dialect: c.Tx.Dialect(), Row: &r, now: c.Now}).tally(ctx, c.Tx, sees, from); err != nil {
+				return out, err
+			}
+		}
+		return out, job.Enqueue(ctx, c.Tx, r.Organization, c.Now, from.spec(in.Since))
 	case rests:
 		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &resting})
 	}

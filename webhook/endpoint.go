@@ -347,23 +347,28 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 	if err := in.Patch.Apply(&after); err != nil {
 		return Endpoint{}, fault.New(fault.InvalidRequest)
 	}
-	if err := after.prepare(c.Services.Webhooks.Guard); err != nil {
+	if err := r.change(ctx, c, after); err != nil {
 		return Endpoint{}, err
+	}
+	return r.at(c.Now), nil
+}
+
+// change gives an endpoint other members. What changes nothing makes no revision.
+func (r *Row) change(ctx context.Context, c *app.Call, after Fields) error {
+	if err := after.prepare(c.Services.Webhooks.Guard); err != nil {
+		return err
 	}
 	if err := mayRead(c, after.EventTypes); err != nil {
-		return Endpoint{}, err
+		return err
 	}
 	if after.Name == r.Name && after.URL == r.URL && slices.Equal(after.EventTypes, r.EventTypes) {
-		return r.at(c.Now), nil
+		return nil
 	}
 	if after.URL != r.URL { // this key now answers for where events go
 		r.Key = c.Actor.Credential().ID
 	}
 	r.Fields = after
-	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes), r.Key); err != nil {
-		return Endpoint{}, err
-	}
-	return r.at(c.Now), nil
+	return r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes), r.Key)
 }
 
 // replace makes the next revision. The arguments of the statement follow the

@@ -14,10 +14,11 @@ import (
 // need these internals.
 type ResendFrom = resendFrom
 
-var (
-	EnqueueResend                  = enqueueResend
-	Resting, Ownerless *fault.Text = &resting, &ownerless
-)
+var Resting, Ownerless *fault.Text = &resting, &ownerless
+
+func EnqueueResend(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, in ResendInput) error {
+	return job.Enqueue(ctx, tx, r.Organization, now, in.from(r, now).spec(in.Since))
+}
 
 func (d *Resender) RunResend(ctx context.Context, j *job.Job) error { return d.resend(ctx, j) }
 

@@ -19,11 +19,14 @@ func TestPlans(t *testing.T) {
 	}
 	operators := &app.Call{Actor: operator}
 	find := func(in FindInput) *question { return in.page(operators, 1, 100) }
+	_, bounds := hourBounds(0)
 	log := func(in LogInput) *question { in.ID = "whe_a"; return in.page(1, 100) }
 	for name, c := range map[string]struct {
 		*question
 		want string
 	}{
+		"hours":                {ask(selectHours, append([]any{1, "whe_a"}, bounds...)...), "USING COVERING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>? AND id<?)"},
+		"times":                {ask(selectTimes, 1, "whe_a", "dlv_", 200), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id>?)"},
 		"send again":           {ask(selectFailed, 1, "whe_a", "", 1000), "a USING INDEX webhook_attempts_failed (organization=? AND endpoint=? AND id>?)"},
 		"log":                  {log(LogInput{}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=?)"},
 		"log, later page":      {log(LogInput{Before: "dlv_a"}), "USING INDEX webhook_attempts_endpoint (organization=? AND endpoint=? AND id<?)"},

@@ -58,12 +58,13 @@ const (
 		from webhook_attempts as a where a.organization = $1 and a.endpoint = $2 and a.status = 'failed' and a.id > $3 order by a.id limit $4`
 )
 
-func enqueueResend(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, in ResendInput) error {
+// from returns the position at which the job for many events begins.
+func (in *ResendInput) from(r *Row, now clock.Micros) resendFrom {
 	from := resendFrom{Endpoint: r.ID, Failed: in.Failed, Since: in.Since, Until: in.Until}
 	if from.Until == 0 {
 		from.Until = max(now, r.Cursor) // after a burst, ticks are ahead of the clock
 	}
-	return job.Enqueue(ctx, tx, r.Organization, now, from.spec(in.Since))
+	return from
 }
 
 // spec returns the job for the next piece. Its key keeps two equal jobs from

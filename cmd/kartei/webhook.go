@@ -15,6 +15,7 @@ type webhookCmd struct {
 	List       webhookListCmd       `cmd:"" help:"List webhook endpoints."`
 	Show       webhookShowCmd       `cmd:"" help:"Show one endpoint, without its secret."`
 	Deliveries webhookDeliveriesCmd `cmd:"" help:"Read the delivery log of an endpoint: each attempt of 30 days."`
+	Event      webhookEventCmd      `cmd:"" help:"Show where an event went: each endpoint that got it, with its attempts."`
 	Resend     webhookResendCmd     `cmd:"" help:"Send events again: one, all that failed, or those of a period."`
 	Enable     webhookEnableCmd     `cmd:"" help:"Enable a disabled endpoint. It gets the events from now on."`
 }
@@ -62,7 +63,10 @@ func (c *oneEndpoint) show(ctx context.Context, g *Globals, act string) error {
 
 type (
 	webhookShowCmd   struct{ oneEndpoint }
-	webhookEnableCmd struct{ oneEndpoint }
+	webhookEnableCmd struct {
+		oneEndpoint
+		Missed bool `name:"missed" help:"Also send what never arrived: what the endpoint missed while it was disabled, and what failed before."`
+	}
 )
 
 // Run shows an endpoint.
@@ -72,13 +76,36 @@ func (c *webhookShowCmd) Run(ctx context.Context, g *Globals) error {
 
 // Help returns the text below the command's summary.
 func (*webhookEnableCmd) Help() string {
-	return `Events from the time while the endpoint was disabled are not sent by themselves: see kartei webhook
+	return `Events from the time while the endpoint was disabled are sent with --missed only, or by kartei webhook
 resend. An endpoint that is not disabled stays as it is.`
 }
 
 // Run enables an endpoint.
 func (c *webhookEnableCmd) Run(ctx context.Context, g *Globals) error {
-	return c.show(ctx, g, "webhooks.enable")
+	var e webhook.Enabled
+	if err := g.act(ctx, "webhooks.enable", webhook.EnableInput{One: webhook.One{Organization: c.Org, ID: c.ID}, Missed: c.Missed}, &e); err != nil {
+		return err
+	}
+	if e.Sends != nil && !c.JSON.JSON {
+		if _, err := fmt.Fprintln(g.Err, "Sent again: "+tally(*e.Sends)); err != nil {
+			return err
+		}
+	}
+	if c.JSON.JSON {
+		return g.print(e)
+	}
+	return printOne(g, c.JSON, e.Info, endpointHeader, endpointRow)
+}
+
+// tally says how many events are sent again.
+func tally(out webhook.ResendOutput) string {
+	switch {
+	case out.Rests:
+		return "events, once the API of the organization is on again"
+	case out.Found.More:
+		return fmt.Sprintf("%d events or more", out.Found.Events)
+	}
+	return fmt.Sprintf("%d events", out.Found.Events)
 }
 
 var endpointHeader = []string{"ID", "ORGANIZATION", "NAME", "URL", "STATUS", "WAITING", "BEHIND SINCE", "FAILURES", "LAST SUCCESS", "LAST FAILURE", "MISSED SINCE", "PRINCIPAL"}
@@ -154,6 +181,34 @@ func attemptRow(a webhook.Attempt) []string {
 	return []string{a.AttemptedAt.String(), a.EventID, a.EventType, strconv.Itoa(a.Attempt), result, strconv.FormatInt(a.ResponseTimeMs, 10) + " ms", next, a.ID}
 }
 
+type webhookEventCmd struct {
+	ID string `arg:"" help:"The event, evt_..."`
+	inOrganization
+	JSON
+}
+
+// Run prints the attempts at each endpoint, the newest first.
+func (c *webhookEventCmd) Run(ctx context.Context, g *Globals) error {
+	var found webhook.EventDeliveries
+	if err := g.act(ctx, "events.deliveries", webhook.EventInput{Organization: c.Org, ID: c.ID}, &found); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(found)
+	}
+	var rows [][]string
+	for _, d := range found.Data {
+		if d.DueAt != 0 {
+			rows = append(rows, []string{d.EndpointID, d.Name, d.DueAt.String(), "", "waits", "", ""})
+		}
+		for _, a := range d.Attempts {
+			row := attemptRow(a)
+			rows = append(rows, []string{d.EndpointID, d.Name, row[0], row[3], row[4], row[5], row[7]})
+		}
+	}
+	return table(g, []string{"ENDPOINT", "NAME", "TIME", "ATTEMPT", "RESULT", "TOOK", "ID"}, rows)
+}
+
 type webhookResendCmd struct {
 	oneEndpoint
 	Event  string `name:"event" placeholder:"EVENT" help:"This event, evt_..., of the last 30 days."`
@@ -207,7 +262,7 @@ func (c *webhookResendCmd) outcome(out webhook.ResendOutput, running bool) strin
 	case !running:
 		return what + " as soon as a server runs."
 	case out.Going:
-		return what + " in the background. While that runs, kartei jobs shows webhooks.resend. kartei webhook deliveries shows the results."
+		return what + " in the background: " + tally(out) + ". While that runs, kartei jobs shows webhooks.resend. kartei webhook deliveries shows the results."
 	}
 	return what + " now. kartei webhook deliveries shows the result."
 }

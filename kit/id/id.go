@@ -68,6 +68,14 @@ func At(prefix string, t time.Time) string {
 	return Encode(prefix, u)
 }
 
+// Least returns the least identifier that New and At can return for a time, as the bound
+// of a range.
+func Least(prefix string, t time.Time) string {
+	var u [16]byte
+	binary.BigEndian.PutUint64(u[:8], uint64(t.UnixMilli())<<16)
+	return Encode(prefix, u)
+}
+
 // atTimes is the generator of At. It counts apart, because it may be behind the other
 // one.
 var atTimes = uuid.NewGen()

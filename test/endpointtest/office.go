@@ -186,7 +186,7 @@ func (o *Office) Logged(endpoint, event string, status webhook.Result, n int) {
 	Must(o, o.DB.Write(ctx, func(tx db.Tx) error {
 		for range n {
 			tx.Queue(`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
-				values ($1, $2, $3, $4, 'contact.created', 1, $5, 500, 1, '', $6, 0)`, o.Organization, id.New(id.Delivery), endpoint, event, status, clock.Now(o.Clock))
+				values ($1, $2, $3, $4, 'contact.created', 1, $5, 500, 1, '', $6, 0)`, o.Organization, id.At(id.Delivery, o.Clock.Now()), endpoint, event, status, clock.Now(o.Clock))
 		}
 		return nil
 	}))
@@ -323,7 +323,7 @@ func (d *Desk) Find(ctx context.Context, in webhook.FindInput) (access.List[webh
 
 // Show calls webhook.GetInfo.
 func (d *Desk) Show(ctx context.Context, in webhook.One) (webhook.Info, error) {
-	return operator.Do(ctx, d.operator(), webhook.GetInfo, in)
+	return operator.Do(ctx, d.operator(), webhook.GetInfo, webhook.GetInput{One: in, Full: true})
 }
 
 // Log calls webhook.ListAttempts.
@@ -333,6 +333,12 @@ func (d *Desk) Log(ctx context.Context, in webhook.LogInput) (access.List[webhoo
 
 // Enable calls webhook.Enable.
 func (d *Desk) Enable(ctx context.Context, in webhook.One) (webhook.Info, error) {
+	out, err := d.EnableWith(ctx, webhook.EnableInput{One: in})
+	return out.Info, err
+}
+
+// EnableWith calls webhook.Enable, also with what was missed.
+func (d *Desk) EnableWith(ctx context.Context, in webhook.EnableInput) (webhook.Enabled, error) {
 	return operator.Do(ctx, d.operator(), webhook.Enable, in)
 }
 
@@ -347,7 +353,7 @@ func (d *Desk) Disable(ctx context.Context, in webhook.One, why webhook.Reason) 
 		if err := webhook.Disable(ctx, c, webhook.Address{Organization: d.office.Organization, ID: in.ID}, why); err != nil {
 			return webhook.Info{}, err
 		}
-		return webhook.GetInfo(ctx, c, in)
+		return webhook.GetInfo(ctx, c, webhook.GetInput{One: in})
 	}, in)
 }
 

@@ -276,7 +276,8 @@ func jsonRows(rows [][]any) string {
 // newTry returns an attempt at a delivery that begins now. It draws the time of
 // the next attempt, so that a repeated transaction stores the same.
 func (d *Dispatcher) newTry(item *delivery) *try {
-	t := &try{delivery: item, id: id.New(id.Delivery), began: clock.Now(d.clock)}
+	began := clock.Now(d.clock)
+	t := &try{delivery: item, id: id.At(id.Delivery, began.Time()), began: began} // counts by hour rest on the time in it
 	t.next = nextAttempt(item.attempts+1, t.began, d.Rand)
 	return t
 }

@@ -1,0 +1,172 @@
+package webhook
+
+import (
+	"context"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/event"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/record"
+)
+
+// The operations below are those of the API for people, who reach them through the
+// second table: a line of the audit log tells of each, and those that say where events go
+// need a recent sign-in. A person has endpoints of their own only.
+
+// manages is the right that they need.
+const manages = "webhook_endpoints:write"
+
+// Bounds of what people send. The API takes them from the tags of Fields.
+const (
+	maxName  = 200
+	maxTypes = 100
+)
+
+// Issued is an endpoint in the only answer that shows its secret.
+type Issued struct {
+	ID string `json:"id"`
+	// Text is the secret.
+	Text string `json:"secret"`
+	// PreviousSecretValidUntil is the end of the former secret, null if there is none.
+	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil"`
+}
+
+// Secret implements app.Secret.
+func (Issued) Secret() {}
+
+// issued returns what people see of an answer of the API.
+func issued(e EndpointWithSecret) Issued {
+	return Issued{e.ID, e.Secret, e.PreviousSecretValidUntil}
+}
+
+// CreateByPerson creates an endpoint of the person.
+func CreateByPerson(ctx context.Context, c *app.Call, in Fields) (Issued, error) {
+	if err := in.check(c); err != nil {
+		return Issued{}, err
+	}
+	made, err := Create(ctx, c, CreateInput{in})
+	if err != nil {
+		return Issued{}, err
+	}
+	c.Audit.About(c.Actor.Org(), made.ID)
+	c.Audit.Hidden("url", true) // some receivers have a secret in it
+	c.Audit.Changed("eventTypes", nil, made.EventTypes)
+	return issued(made.EndpointWithSecret), nil
+}
+
+// ChangeInput changes an endpoint. What it leaves out stays.
+type ChangeInput struct {
+	ID         string    `json:"id"`
+	Name       *string   `json:"name,omitempty"`
+	URL        *string   `json:"url,omitempty"`
+	EventTypes *[]string `json:"eventTypes,omitempty"`
+}
+
+// ChangeByPerson changes an endpoint of the person.
+func ChangeByPerson(ctx context.Context, c *app.Call, in ChangeInput) (Endpoint, error) {
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	before, after := r.Fields, r.Fields
+	if in.Name != nil {
+		after.Name = *in.Name
+	}
+	if in.URL != nil {
+		after.URL = *in.URL
+	}
+	if in.EventTypes != nil {
+		after.EventTypes = *in.EventTypes
+	}
+	if err := after.check(c); err != nil {
+		return Endpoint{}, err
+	}
+	if err := r.change(ctx, c, after); err != nil {
+		return Endpoint{}, err
+	}
+	c.Audit.About(r.Organization, r.ID)
+	c.Audit.Hidden("name", before.Name != r.Name)
+	c.Audit.Hidden("url", before.URL != r.URL)
+	c.Audit.Changed("eventTypes", before.EventTypes, r.EventTypes)
+	return r.at(c.Now), nil
+}
+
+// RotateByPerson gives an endpoint of the person a new secret.
+func RotateByPerson(ctx context.Context, c *app.Call, in access.ByID) (Issued, error) {
+	if err := mayManage(c); err != nil {
+		return Issued{}, err
+	}
+	made, err := RotateSecret(ctx, c, app.ByID{ID: in.ID})
+	c.Audit.About(c.Actor.Org(), in.ID)
+	return issued(made.EndpointWithSecret), err
+}
+
+// DeleteByPerson removes an endpoint of the person.
+func DeleteByPerson(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
+	if err := mayManage(c); err != nil {
+		return app.Nothing{}, err
+	}
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(r.Organization, r.ID)
+	if err := r.delete(ctx, c); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, r.clear(ctx, c)
+}
+
+// mayManage fails with FORBIDDEN if the person may not manage endpoints.
+func mayManage(c *app.Call) error {
+	if c.Actor.May(manages) {
+		return nil
+	}
+	return access.Lacking(manages)
+}
+
+// check fails unless the person may have an endpoint with these members. All that is
+// wrong is told together.
+func (f *Fields) check(c *app.Call) error {
+	if err := mayManage(c); err != nil {
+		return err
+	}
+	var wrong []fault.Field
+	add := func(name string, code fault.FieldCode, limit any) {
+		wrong = append(wrong, fault.Field{Name: name, Code: code, Limit: limit})
+	}
+	name := record.Clean(f.Name)
+	switch {
+	case name == "":
+		add("name", fault.Required, nil)
+	case utf8.RuneCountInString(name) > maxName:
+		add("name", fault.TooLong, maxName)
+	case slices.ContainsFunc([]rune(name), unicode.IsControl):
+		add("name", fault.InvalidFormat, nil)
+	case fault.Deceptive(name) != nil:
+		wrong = append(wrong, fault.Field{Name: "name", Code: fault.InvalidFormat, Text: fault.Deceptive(name)})
+	}
+	if f.URL == "" {
+		add("url", fault.Required, nil)
+	} else if _, err := CheckURL(record.Clean(f.URL), c.Services.Webhooks.Guard); err != nil {
+		wrong = append(wrong, fault.From(err).Fields...)
+	}
+	types := event.Subscribable()
+	switch unknown := func(name string) bool { return !slices.Contains(types, name) }; {
+	case len(f.EventTypes) == 0:
+		add("eventTypes", fault.Required, nil)
+	case len(f.EventTypes) > maxTypes:
+		add("eventTypes", fault.TooLong, fault.Items(maxTypes))
+	case slices.ContainsFunc(f.EventTypes, unknown):
+		add("eventTypes", fault.NotInEnum, types)
+	}
+	if len(wrong) > 0 {
+		return fault.Invalid(wrong...)
+	}
+	return nil
+}
