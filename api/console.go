@@ -131,7 +131,7 @@ var Console = []ConsoleRow{
 	row("imports.list", read, byMember, atWeb, "", ask(imports.List)),
 	row("imports.get", read, byMember, atWeb, "", ask(imports.Get)),
 	row("imports.lines", read, byMember, atWeb, "", ask(imports.GetLines)),
-	row("imports.create", note, byMember, atWeb, "", ask(imports.Create)),
+	row("imports.create", administer, byMember, atWeb, "records.importFile", ask(imports.Create)),
 	row("imports.append", note, byMember, atWeb, "", ask(imports.Append)),
 	row("imports.complete", note, byMember, atWeb, "", ask(imports.Complete)),
 	row("imports.map", note, byMember, atWeb, "", ask(imports.Map)),
@@ -236,7 +236,8 @@ const (
 	atPeople = atSocket | atWeb
 )
 
-// administer changes settings or sign-ins, or begins an export. It changes no record.
+// administer changes settings or sign-ins, or begins an export or an import. It changes no
+// record.
 const administer Act = "administer"
 
 // note changes what is for its caller alone, and nothing about rights. So no line of

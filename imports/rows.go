@@ -49,6 +49,8 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
 	r.FileName, r.progress = in.FileName, progress{}.begin()
 	r.Options = Options{Duplicates: Skip}
 	r.by(c)
+	c.Audit.About(r.organization, r.id)
+	c.Audit.Changed("size", nil, in.Size)
 	if err := r.newKey(c.Services.Imports); err != nil {
 		return Import{}, err
 	}

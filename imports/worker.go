@@ -45,6 +45,8 @@ const (
 	piece = 50
 	// turn is the longest time of one run, after which other jobs have a turn.
 	turn = 5 * time.Minute
+	// longestPause bounds the pause, in case the clock is set meanwhile.
+	longestPause = 5 * time.Second
 	// forgetPiece is the number of rows that one transaction forgets.
 	forgetPiece = 500
 )
@@ -205,7 +207,7 @@ func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 // whether the run should end, so that other jobs have a turn.
 func (x *work) rest(ctx context.Context, begun clock.Micros) error {
 	now := clock.Now(x.Clock)
-	if took := now.Sub(begun); took > 0 {
+	if took := min(now.Sub(begun), longestPause); took > 0 {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -93,7 +93,9 @@ func (p *Page) AdminsOnly() bool {
 }
 
 // takesFiles reports whether a form of the page may have a file.
-func (p *Page) takesFiles() bool { return strings.Contains(p.Rows, "uploads.create") }
+func (p *Page) takesFiles() bool {
+	return strings.Contains(p.Rows, "uploads.create") || strings.Contains(p.Rows, "imports.append")
+}
 
 // Pages is the list of all pages of the application. The tests of every page, and the
 // table of rights in docs/operating/web.md, follow from it. The menus are lists of
@@ -170,6 +172,18 @@ func init() {
 		{"GET", "/settings/interfaces/requests", "requests.list keys.list", private, showRequests},
 		{"GET", "/settings/interfaces/requests/{id}", "requests.list requests.caused keys.get names.resolve lookup.titles events.deliveries", private, showRequest},
 		{"POST", "/settings/interfaces/requests/{id}/resend", "webhooks.resend", private, resend},
+
+		// Contacts are imported with the right to create them.
+		{"GET", "/settings/data", "contacts.create imports.list names.resolve", private, showData},
+		{"GET", "/settings/data/new", "contacts.create", private, showNewImport},
+		{"POST", "/settings/data/new", "contacts.create imports.create imports.append imports.complete imports.get", private, createImport},
+		{"GET", "/settings/data/{id}", "contacts.create imports.get imports.lines names.resolve", private, showImport},
+		{"POST", "/settings/data/{id}/columns", "contacts.create imports.map imports.get imports.lines names.resolve", private, mapImport},
+		{"POST", "/settings/data/{id}/run", "contacts.create imports.run", private, actOnImport("imports.run")},
+		{"GET", "/settings/data/{id}/undo", "contacts.create imports.get", private, askToUndo},
+		{"POST", "/settings/data/{id}/undo", "contacts.create imports.undo", private, actOnImport("imports.undo")},
+		{"POST", "/settings/data/{id}/discard", "contacts.create imports.discard", private, discardImport},
+		{"GET", "/settings/data/{id}/report", "contacts.create imports.get imports.lines", private, showReport},
 
 		{"GET", "/search", "lookup.find lookup.recent", inside, showSearch},
 		{"GET", "/search/text/{id}", "documents.text", inside, showWords},

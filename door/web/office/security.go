@@ -39,7 +39,8 @@ type signInInfo struct {
 }
 
 type listOf[T any] struct {
-	Data []T `json:"data"`
+	Data    []T  `json:"data"`
+	HasMore bool `json:"hasMore"`
 }
 
 func securityTitle(v *request) string { return v.words.Say("Sicherheit", "Security") }

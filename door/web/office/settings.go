@@ -34,6 +34,9 @@ var settingsMenu = []settingsGroup{
 		{keysPath, "key-round", text("API-Schlüssel", "API keys"), text("Womit Programme Kartei aufrufen", "What programs call Kartei with")},
 		{requestsPath, "list", text("Aufrufe", "Calls"), text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
 	}},
+	{text("Büro", "Office"), []settingsPage{
+		{dataPath, "file-spreadsheet", text("Daten", "Data"), text("Kontakte importieren, Importe rückgängig machen", "Import contacts, undo imports")},
+	}},
 }
 
 // menu returns the groups of the menu with the pages that the person may open.
@@ -101,5 +104,6 @@ var doneTexts = map[string]fault.Text{
 	"keyResumed":  text("Der Schlüssel gilt wieder.", "The key works again."),
 	"keyRevoked":  text("Schlüssel widerrufen.", "Key revoked."),
 	"resent":      text("Das Ereignis wird noch einmal gesendet.", "The event is being sent once more."),
+	"import":      text("Import verworfen.", "Import discarded."),
 	"address":     text("An beide Adressen ist ein Link unterwegs. Die neue gilt, wenn Sie beide geöffnet haben.", "A link is on its way to both addresses. The new one takes effect once you have opened both."),
 }

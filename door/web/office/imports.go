@@ -1,0 +1,568 @@
+package office
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/door/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	spreadsheet "kartei/kit/sheet"
+)
+
+// dataPath is the page of what moves in and out as a whole.
+const dataPath = "/settings/data"
+
+// importInfo is an import as imports.get returns it.
+type importInfo struct {
+	ID          string `json:"id"`
+	PrincipalID string `json:"principalId"`
+	State       string `json:"state"`
+	FileName    string `json:"fileName"`
+	Format      string `json:"format"`
+	Columns     []struct {
+		Heading string   `json:"heading"`
+		Samples []string `json:"samples"`
+		Target  string   `json:"target"`
+	} `json:"columns"`
+	Options struct {
+		Duplicates string   `json:"duplicates"`
+		MonthFirst bool     `json:"monthFirst"`
+		Tags       []string `json:"tags"`
+	} `json:"options"`
+	Lines     int64            `json:"lines"`
+	Done      int64            `json:"done"`
+	Counts    map[string]int64 `json:"counts"`
+	Companies int64            `json:"companies"`
+	Reason    string           `json:"reason"`
+	CreatedAt clock.Micros     `json:"createdAt"`
+	KeptUntil clock.Micros     `json:"keptUntil"`
+	Forgotten bool             `json:"forgotten"`
+}
+
+// path is the page of an import.
+func (i *importInfo) path() string { return dataPath + "/" + i.ID }
+
+// works reports whether a job works on the import.
+func (i *importInfo) works() bool {
+	return slices.Contains([]string{"reading", "checking", "running", "undoing"}, i.State)
+}
+
+// given up or forgotten imports have no name of a file any more.
+func (i *importInfo) title(v *request) string {
+	return first(i.FileName, v.words.Say("Import vom ", "Import of ")+v.words.Day(i.CreatedAt.Time()))
+}
+
+// undoable reports whether the import can be taken back.
+func (i *importInfo) undoable(v *request) bool {
+	return (i.State == "finished" || i.State == "stopped") && !i.Forgotten && i.KeptUntil > clock.FromTime(v.words.Now)
+}
+
+// importLine is an entry of a file, as imports.lines returns it.
+type importLine struct {
+	Number   int64  `json:"number"`
+	Line     int64  `json:"line"`
+	Outcome  string `json:"outcome"`
+	RecordID string `json:"recordId"`
+	Problems []struct {
+		Field   string `json:"field"`
+		Message string `json:"message"`
+	} `json:"problems"`
+}
+
+// importsPage is the list of imports.
+type importsPage struct {
+	list  []importInfo
+	names map[string]string
+	pages look.Pages
+}
+
+const importsShown = 20
+
+// showData serves the list of imports.
+func showData(v *request) view {
+	after := v.URL.Query().Get("after")
+	found, err := ask[listOf[importInfo]](v, "imports.list", arguments{body: map[string]any{"after": after, "limit": importsShown}})
+	if err != nil {
+		return v.failed(err)
+	}
+	p := importsPage{list: found.Data, names: map[string]string{}}
+	if after != "" {
+		p.pages.Newer = look.Own(dataPath)
+	}
+	if found.HasMore {
+		p.pages.Older = look.Own(dataPath + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
+	}
+	var owners []string
+	for _, i := range p.list {
+		if i.PrincipalID != v.session.Principal.ID {
+			owners = append(owners, i.PrincipalID)
+		}
+	}
+	if err := v.namesOf(owners, p.names); err != nil {
+		return v.failed(err)
+	}
+	return v.settings(dataPath, v.words.Say("Daten", "Data"), dataView(v, p))
+}
+
+// showNewImport serves the form of a file to import.
+func showNewImport(v *request) view { return v.newImport("", http.StatusOK) }
+
+func (v *request) newImport(why string, status int) view {
+	return v.settingsAs(status, dataPath, v.words.Say("Kontakte importieren", "Import contacts"), newImportView(v, why))
+}
+
+// importPiece is how many bytes of a file one call takes.
+const importPiece = 512 << 10
+
+// createImport takes the file of a form, piece by piece, and begins to read it.
+func createImport(v *request) view {
+	file := v.form.file
+	if file == nil {
+		return v.newImport(noFile.In(v.words.Language), http.StatusUnprocessableEntity)
+	}
+	once := attemptOf(v.form.token, file.name, file.size)
+	made, err := ask[importInfo](v, "imports.create", arguments{once: once, body: map[string]any{"fileName": cutName(file.name), "size": file.size}})
+	if err == nil {
+		made, err = ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": made.ID}})
+	}
+	if err == nil && made.State == "receiving" { // otherwise the form was sent twice
+		err = v.sendImport(&made, file)
+	}
+	if err != nil {
+		return v.refusedImport(asFault(err))
+	}
+	return view{to: made.path()}
+}
+
+// cutName returns the end of a long file name, which has its extension.
+func cutName(name string) string {
+	if runes := []rune(name); len(runes) > 200 {
+		return string(runes[len(runes)-200:])
+	}
+	return name
+}
+
+// errBroken means that the bytes of a file did not arrive.
+var errBroken = &fault.Fault{Code: fault.UploadIncomplete}
+
+// sendImport passes a file on as it arrives.
+func (v *request) sendImport(made *importInfo, file *sentFile) error {
+	piece := make([]byte, importPiece)
+	for number := 0; ; number++ {
+		n, err := io.ReadFull(file.Reader, piece)
+		if n > 0 {
+			if a := v.do("imports.append", arguments{body: map[string]any{"id": made.ID, "number": number, "content": piece[:n]}}); a.Fault != nil {
+				return a.Fault
+			}
+		}
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, io.ErrUnexpectedEOF) && n > 0, errors.Is(err, io.EOF):
+			pieces := number
+			if n > 0 {
+				pieces++
+			}
+			return v.do("imports.complete", arguments{body: map[string]any{"id": made.ID, "pieces": pieces}}).err()
+		default:
+			return errBroken
+		}
+	}
+}
+
+// refusedImport draws the form again, and says why the file was refused.
+func (v *request) refusedImport(f *fault.Fault) view {
+	switch f.Code {
+	case fault.ValidationFailed:
+		return v.newImport(f.Fields[0].Message(v.words.Language), http.StatusUnprocessableEntity)
+	case fault.UploadIncomplete:
+		return v.newImport(v.words.Say("Die Datei ist nicht vollständig angekommen. Bitte senden Sie sie noch einmal.", "The file did not arrive completely. Please send it again."), http.StatusUnprocessableEntity)
+	case fault.QuotaExhausted:
+		return v.newImport(v.reason(f), f.Code.Status())
+	}
+	return v.failed(f)
+}
+
+// importPage is the page of an import.
+type importPage struct {
+	importInfo
+	owner string
+	// lines are entries with a problem.
+	lines []importLine
+	pages look.Pages
+	// edit shows the columns also after a dry run.
+	edit  bool
+	wrong map[string]string
+}
+
+// problemsShown is the number of entries with a problem on one page.
+const problemsShown = 50
+
+// showImport serves the page of an import.
+func showImport(v *request) view {
+	return v.importPage(importPage{edit: v.URL.Query().Has("columns")}, http.StatusOK)
+}
+
+func (v *request) importPage(p importPage, status int) view {
+	id := v.PathValue("id")
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": id}})
+	if err != nil {
+		return v.failed(err)
+	}
+	if p.State == "" {
+		p.importInfo = info
+	}
+	if p.PrincipalID != v.session.Principal.ID {
+		names := map[string]string{}
+		if err := v.namesOf([]string{p.PrincipalID}, names); err != nil {
+			return v.failed(err)
+		}
+		p.owner = names[p.PrincipalID]
+	}
+	if p.works() {
+		v.w.Header().Set("Refresh", "2")
+	} else if p.State != "mapping" && !p.edit && !p.Forgotten {
+		if err := p.problems(v); err != nil {
+			return v.failed(err)
+		}
+	}
+	return v.settingsAs(status, dataPath, p.title(v), importView(v, p))
+}
+
+// problems reads a page of entries with a problem.
+func (p *importPage) problems(v *request) error {
+	after, _ := strconv.ParseInt(v.URL.Query().Get("after"), 10, 64)
+	found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": p.ID, "after": max(0, after), "limit": problemsShown, "wrong": true}})
+	if err != nil {
+		return err
+	}
+	p.lines = found.Data
+	if after > 0 {
+		p.pages.Newer = look.Own(p.path())
+	}
+	if found.HasMore {
+		p.pages.Older = look.Own(fmt.Sprintf("%s?after=%d", p.path(), p.lines[len(p.lines)-1].Number))
+	}
+	return nil
+}
+
+// importTarget is a member that a column can become.
+type importTarget struct {
+	name  string
+	label fault.Text
+}
+
+// importTargets are the members in the order of the choice. Those of contacts have the
+// labels of their forms.
+var importTargets = func() []importTarget {
+	list := []importTarget{{"lastName", fault.Text{}}, {"firstName", fault.Text{}}, {"name", text("Ganzer Name", "Whole name")}, {"salutation", fault.Text{}}, {"title", fault.Text{}},
+		{"company", text("Firma", "Company")}, {"jobTitle", fault.Text{}}, {"email", fault.Text{}}, {"phone", fault.Text{}}, {"mobile", fault.Text{}},
+		{"address.street", fault.Text{}}, {"address.postalCode", fault.Text{}}, {"address.city", fault.Text{}}, {"address.region", fault.Text{}}, {"address.country", fault.Text{}},
+		{"birthday", fault.Text{}}, {"language", fault.Text{}}, {"note", fault.Text{}}, {"tags", fault.Text{}}, {"externalId", fault.Text{}}, {"id", text("Kennung in Kartei", "Id in Kartei")}}
+	for i, t := range list {
+		if t.label == (fault.Text{}) {
+			list[i].label = contacts.field(t.name).label
+		}
+	}
+	return list
+}()
+
+// targetLabel returns what a member is called.
+func targetLabel(v *request, name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	if i := slices.IndexFunc(importTargets, func(t importTarget) bool { return t.name == name }); i >= 0 {
+		return importTargets[i].label.In(v.words.Language)
+	}
+	if name == "companyId" {
+		return v.words.Say("Firma", "Company")
+	}
+	return name
+}
+
+// columnFields are the fields of the columns: those that become a member, and the
+// others.
+func (p *importPage) columnFields(v *request) (used, unused []look.Field) {
+	options := []look.Option{{Text: v.words.Say("nicht übernehmen", "leave out")}}
+	for _, t := range importTargets {
+		options = append(options, look.Option{Value: t.name, Text: t.label.In(v.words.Language)})
+	}
+	for i, c := range p.Columns {
+		name := fmt.Sprintf("target.%d", i)
+		f := look.Field{Name: name, Label: first(c.Heading, v.words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
+			Errors: present(p.wrong[fmt.Sprintf("targets[%d]", i)])}
+		if c.Target == "" && len(f.Errors) == 0 {
+			unused = append(unused, f)
+		} else {
+			used = append(used, f)
+		}
+	}
+	return used, unused
+}
+
+// optionFields are the other choices.
+func (p *importPage) optionFields(v *request) map[string]look.Field {
+	say := v.words.Say
+	dates := "dayFirst"
+	if p.Options.MonthFirst {
+		dates = "monthFirst"
+	}
+	return map[string]look.Field{
+		"duplicates": {Name: "duplicates", Label: say("Wenn es den Kontakt schon gibt", "If a contact is there already"), Value: p.Options.Duplicates, Errors: present(p.wrong["duplicates"]),
+			Hint: say("Denselben Kontakt erkennt Kartei an der externen Kennung, oder an E-Mail-Adresse oder Telefonnummer, wenn der Name nicht widerspricht.", "Kartei recognizes the same contact by the external ID, or by email address or telephone number if the names do not contradict."),
+			Options: []look.Option{
+				{Value: "skip", Text: say("Nicht ändern", "Leave it as it is")},
+				{Value: "fill", Text: say("Leere Felder ergänzen", "Fill in what is empty")},
+				{Value: "replace", Text: say("Alles überschreiben, was die Datei enthält", "Replace everything that the file has")},
+			}},
+		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Options: []look.Option{
+			{Value: "dayFirst", Text: say("31/12/1984, Tag zuerst", "31/12/1984, day first")}, {Value: "monthFirst", Text: say("12/31/1984, Monat zuerst", "12/31/1984, month first")}}},
+		"tags": {Name: "tags", Label: say("Schlagworte für alle", "Tags for all"), Value: strings.Join(p.Options.Tags, ", "), Errors: present(p.wrong["tags"]), Optional: true,
+			Hint: say("Mit Kommas getrennt, zum Beispiel: Umzug 2026", "Separated by commas, for example: Move 2026")},
+	}
+}
+
+// wrongs are the fields in the order of the form, for the summary.
+func (p *importPage) wrongs(v *request) (list []look.Field) {
+	used, unused := p.columnFields(v)
+	o := p.optionFields(v)
+	if why := p.wrong["targets"]; why != "" && len(p.Columns) > 0 {
+		list = append(list, look.Field{Name: "target.0", Label: v.words.Say("Spalten", "Columns"), Errors: []string{why}})
+	}
+	return append(append(append(list, used...), unused...), o["duplicates"], o["tags"])
+}
+
+// mapImport says what the columns are, and begins the dry run.
+func mapImport(v *request) view {
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	targets := []string{}
+	for i := range info.Columns {
+		info.Columns[i].Target = v.form.text(fmt.Sprintf("target.%d", i))
+		targets = append(targets, info.Columns[i].Target)
+	}
+	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = v.form.text("duplicates"), v.form.text("dates") == "monthFirst", []string{}
+	for tag := range strings.FieldsFuncSeq(v.form.text("tags"), func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			info.Options.Tags = append(info.Options.Tags, tag)
+		}
+	}
+	a := v.do("imports.map", arguments{body: map[string]any{"id": info.ID, "targets": targets, "duplicates": info.Options.Duplicates, "monthFirst": info.Options.MonthFirst, "tags": info.Options.Tags}})
+	switch {
+	case a.is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // sent twice
+		return view{to: info.path()}
+	case a.is(fault.ValidationFailed):
+		wrong := map[string]string{}
+		for _, f := range a.Fault.Fields {
+			wrong[f.Name] = cmp.Or(wrong[f.Name], f.Message(v.words.Language))
+		}
+		return v.importPage(importPage{importInfo: info, edit: true, wrong: wrong}, a.Status)
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	return view{to: info.path()}
+}
+
+// actOnImport calls a row about an import, and goes back to its page.
+func actOnImport(row string) func(*request) view {
+	return func(v *request) view {
+		id := v.PathValue("id")
+		a := v.do(row, arguments{once: v.form.token, body: map[string]any{"id": id}})
+		if a.Fault != nil && !a.is(fault.ValidationFailed) { // its page says how far it is
+			return v.failed(a.Fault)
+		}
+		return view{to: dataPath + "/" + id}
+	}
+}
+
+// askToUndo asks whether an import is to be taken back.
+func askToUndo(v *request) view {
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	if !info.undoable(v) {
+		return view{to: info.path()}
+	}
+	return v.settings(dataPath, v.words.Say("Import rückgängig machen", "Undo the import"), undoImportView(v, info))
+}
+
+// discardImport gives an import up.
+func discardImport(v *request) view {
+	if a := v.do("imports.discard", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); a.Fault != nil && !a.is(fault.NotFound) {
+		return v.failed(a.Fault)
+	}
+	return v.saved(dataPath, "import")
+}
+
+// showReport serves the report of an import as a table.
+func showReport(v *request) view {
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	return view{status: http.StatusOK, written: &written{
+		name: nameOfFile(v.words.Say("Bericht ", "Report ")+info.title(v), "csv"), mediaType: spreadsheet.MediaType,
+		write: func(w http.ResponseWriter) error { return v.writeReport(w, info.ID) },
+	}}
+}
+
+// writeReport writes a report, page by page.
+func (v *request) writeReport(w http.ResponseWriter, id string) error {
+	table, say := spreadsheet.NewWriter(w), v.words.Say
+	if err := table.Row(say("Zeile", "Line"), say("Ergebnis", "Outcome"), say("Kennung", "Id"), say("Angabe", "Field"), say("Hinweis", "Note")); err != nil {
+		return err
+	}
+	for after := int64(0); ; {
+		found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": id, "after": after}})
+		if err != nil {
+			return err
+		}
+		for _, l := range found.Data {
+			after = l.Number
+			var fields, notes []string
+			for _, p := range l.Problems {
+				fields, notes = append(fields, targetLabel(v, p.Field)), append(notes, p.Message)
+			}
+			if err := table.Row(strconv.FormatInt(l.Line, 10), outcomeLabel(v, l.Outcome, false), l.RecordID, strings.Join(fields, "\n"), strings.Join(notes, "\n")); err != nil {
+				return err
+			}
+		}
+		if !found.HasMore {
+			return table.Flush()
+		}
+	}
+}
+
+// outcomes are what became of an entry, in the order of a summary, and what would.
+var outcomes = []struct {
+	name        string
+	was, would fault.Text
+}{
+	{"created", text("angelegt", "created"), text("neu", "new")},
+	{"updated", text("geändert", "updated"), text("werden geändert", "to be updated")},
+	{"unchanged", text("unverändert", "unchanged"), text("unverändert", "unchanged")},
+	{"skipped", text("übersprungen", "skipped"), text("werden übersprungen", "to be skipped")},
+	{"refused", text("abgelehnt", "refused"), text("fehlerhaft", "with errors")},
+	{"erased", text("inzwischen gelöscht, nicht importiert", "erased meanwhile, not imported"), text("inzwischen gelöscht", "erased meanwhile")},
+	{"deleted", text("wieder gelöscht", "deleted again"), fault.Text{}},
+	{"restored", text("zurückgesetzt", "restored"), fault.Text{}},
+	{"kept", text("inzwischen geändert oder gebraucht, behalten", "changed or needed since, kept"), fault.Text{}},
+	{"gone", text("inzwischen gelöscht", "deleted since"), fault.Text{}},
+}
+
+// outcomeLabel says what became of an entry, or what would.
+func outcomeLabel(v *request, name string, would bool) string {
+	for _, o := range outcomes {
+		if o.name == name && would && o.would != (fault.Text{}) {
+			return o.would.In(v.words.Language)
+		} else if o.name == name {
+			return o.was.In(v.words.Language)
+		}
+	}
+	return v.words.Say("noch nicht geprüft", "not checked yet")
+}
+
+// badge is the state of an import as a badge.
+func (i *importInfo) badge(v *request) (look.Kind, string) {
+	say := v.words.Say
+	switch i.State {
+	case "receiving":
+		return look.Plain, say("Datei unvollständig", "file incomplete")
+	case "reading", "checking", "running", "undoing":
+		return look.Info, i.step(v)
+	case "unreadable":
+		return look.Bad, say("nicht lesbar", "unreadable")
+	case "mapping":
+		return look.Warn, say("Spalten zuordnen", "map the columns")
+	case "checked":
+		return look.Warn, say("geprüft, noch nicht importiert", "checked, not imported yet")
+	case "stopped":
+		return look.Bad, say("angehalten", "stopped")
+	case "undone":
+		return look.Plain, say("rückgängig gemacht", "undone")
+	}
+	return look.OK, say("importiert", "imported")
+}
+
+// step says what a job does.
+func (i *importInfo) step(v *request) string {
+	switch i.State {
+	case "reading":
+		return v.words.Say("wird gelesen", "being read")
+	case "checking":
+		return v.words.Say("wird geprüft", "being checked")
+	case "undoing":
+		return v.words.Say("wird rückgängig gemacht", "being undone")
+	}
+	return v.words.Say("wird importiert", "being imported")
+}
+
+// progress says how far a job came, of how many. An undoing goes from the end to the
+// beginning.
+func (i *importInfo) progress() (done, all int64) {
+	switch i.State {
+	case "reading":
+		return 0, 0
+	case "undoing":
+		return max(0, i.Lines-i.Done), i.Lines
+	}
+	return i.Done, i.Lines
+}
+
+// why says why an import is unreadable or stopped.
+func (i *importInfo) why(v *request) string {
+	say := v.words.Say
+	switch i.Reason {
+	case "noTable":
+		return say("Die Datei ist weder eine CSV-Tabelle noch eine vCard. Speichern Sie die Tabelle in Excel mit „Speichern unter“ als „CSV UTF-8 (durch Trennzeichen getrennt)“.", "The file is neither a CSV table nor a vCard. In Excel, save the table with “Save as” as “CSV UTF-8 (comma delimited)”.")
+	case "noLines":
+		return say("Die Datei enthält keinen Eintrag.", "The file has no entry.")
+	case "tooMany":
+		return say("Die Datei enthält mehr als 100.000 Einträge. Bitte teilen Sie sie auf.", "The file has more than 100,000 entries. Please divide it.")
+	case "noRight":
+		return say("Der Person, die den Import begonnen hat, fehlt das Recht dazu. Wer es hat, kann ihn fortsetzen.", "The person who began the import lacks the right to it. Who has it can resume the import.")
+	case "notOpen":
+		return say("Das Büro ist geschlossen.", "The office is closed.")
+	case "sealed":
+		return say("Die Datei lässt sich nicht mehr entschlüsseln. Bitte fragen Sie den Betreiber.", "The file can no longer be decrypted. Please ask the operator.")
+	}
+	return ""
+}
+
+// number writes a count.
+func (v *request) number(n int64) string { return v.words.Number(int(n)) }
+
+// sums says in one line what became of the entries, or how many there are.
+func (i *importInfo) sums(v *request) string {
+	var parts []string
+	for _, o := range outcomes {
+		if n := i.Counts[o.name]; n > 0 {
+			parts = append(parts, v.number(n)+" "+outcomeLabel(v, o.name, i.State == "checked" || i.State == "checking"))
+		}
+	}
+	if len(parts) == 0 && i.Lines > 0 {
+		return v.words.Plural(int(i.Lines), "ein Eintrag", "%d Einträge", "one entry", "%d entries")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// resultTitle is the heading of the counts.
+func (p *importPage) resultTitle(v *request) string {
+	switch p.State {
+	case "checked":
+		return v.words.Say("Ergebnis der Prüfung", "Result of the check")
+	case "undone":
+		return v.words.Say("Rückgängig gemacht", "Undone")
+	}
+	return v.words.Say("Ergebnis", "Result")
+}

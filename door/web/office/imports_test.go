@@ -1,0 +1,92 @@
+package office_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+const dataPath = "/settings/data"
+
+// TestImportOnPages imports a table by the forms alone, and takes it back.
+func TestImportOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		b.get(dataPath).want(200, "Noch kein Import", `href="`+dataPath+`/new"`)
+		form := b.get(dataPath+"/new").want(200, `enctype="multipart/form-data"`)
+		sent := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Spitzname\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n")}).want(303)
+		page := sent.Location
+		again := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Spitzname\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n")}).want(303)
+		if !strings.HasPrefix(page, dataPath+"/imp_") || again.Location != page {
+			t.Fatalf("%q and %q", page, again.Location)
+		}
+		o.Rest()
+		columns := b.get(page).want(200, "März.csv", "3 Einträge", "Spitzname", "Änni", "Eine Spalte wird nicht übernommen")
+		columns.send(page+"/columns", "target.0", "", "target.1", "", "target.2", "").want(422, "den Namen oder die E-Mail-Adresse", "Änni")
+		columns.send(page+"/columns", "target.4", "lastName").want(422, "schon einer anderen Spalte")
+		columns.send(page+"/columns", "tags", "Umzug, Alt").want(303)
+		o.Rest()
+		checked := b.get(page).want(200, "Ergebnis der Prüfung", "Zeile 3", "E-Mail", "Zeile 4", "Derselbe Kontakt wie in Zeile 2", "Jetzt importieren")
+		b.get(page+"?columns").want(200, "Spitzname", "Umzug, Alt")
+		if shown := b.get("/contacts").want(200); strings.Contains(shown.Body, "Berg") {
+			t.Error("the check created contacts")
+		}
+		checked.send(page + "/run").want(303)
+		o.Rest()
+		done := b.get(page).want(200, "Zu den Kontakten", "neue Firmen", "Rückgängig machen ist möglich bis")
+		checked.send(page + "/run").want(303) // sent twice
+		o.Rest()
+		b.get("/contacts").want(200, "Berg", "Haas")
+		report := b.get(page + "/report").want(200)
+		if got := strings.TrimPrefix(report.Body, "\ufeff"); !regexp.MustCompile(`^Zeile;Ergebnis;Kennung;Angabe;Hinweis\r\n2;angelegt;con_\w+;;\r\n3;abgelehnt;;E-Mail;"?Das Format[^\r\n]*\r\n4;übersprungen;con_\w+;;\r\n$`).MatchString(got) {
+			t.Errorf("%q", got)
+		}
+		b.get(dataPath).want(200, "März.csv", "1 angelegt, 1 übersprungen, 1 abgelehnt")
+		if !strings.Contains(done.Body, page+"/undo") {
+			t.Error("no link to undo")
+		}
+		b.get(page+"/undo").want(200, "lässt sich nicht wiederherstellen").send(page + "/undo").want(303)
+		o.Rest()
+		b.get(page).want(200, "Rückgängig gemacht", "wieder gelöscht")
+		if shown := b.get("/contacts").want(200); strings.Contains(shown.Body, "Berg") {
+			t.Error("the import was not undone")
+		}
+	})
+}
+
+// TestImportRefused sends what is no table, and what somebody else began.
+func TestImportRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b, other, viewer := open(t, o, access.Member), open(t, o, access.Member), open(t, o, access.Viewer)
+		form := b.get(dataPath + "/new")
+		form.sendFile(dataPath+"/new", file{"", "text/csv", []byte("")}).want(422, "Bitte wählen Sie eine Datei", `aria-invalid="true"`)
+		form.sendFile(dataPath+"/new", file{"leer.csv", "text/csv", []byte("")}).want(422, "nicht leer")
+		page := form.sendFile(dataPath+"/new", file{"bild.csv", "text/csv", []byte("\x89PNG\x00\x00")}).want(303).Location
+		o.Rest()
+		shown := b.get(page).want(200, "CSV UTF-8", "Eine andere Datei")
+		other.get(page).want(404)
+		other.get(dataPath).want(200, "Noch kein Import")
+		viewer.get(dataPath).want(403)
+		viewer.get(page).want(403)
+		if menu := viewer.get("/settings").want(200); strings.Contains(menu.Body, dataPath) {
+			t.Error("a viewer has a link to imports")
+		}
+		for _, act := range []string{"/run", "/undo", "/discard", "/columns"} {
+			sent := url.Values{"form-token": {other.get(dataPath + "/new").fields(dataPath + "/new").Get("form-token")}}
+			if got := other.do("POST", page+act, sent); got.Status != http.StatusNotFound && act != "/discard" {
+				t.Errorf("%s for somebody else: %d", act, got.Status)
+			}
+		}
+		shown.send(page + "/discard").want(303)
+		b.get(page).want(404)
+	})
+}
