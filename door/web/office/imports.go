@@ -445,7 +445,7 @@ func (v *request) writeReport(w http.ResponseWriter, id string) error {
 
 // outcomes are what became of an entry, in the order of a summary, and what would.
 var outcomes = []struct {
-	name        string
+	name       string
 	was, would fault.Text
 }{
 	{"created", text("angelegt", "created"), text("neu", "new")},

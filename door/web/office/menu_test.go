@@ -14,8 +14,14 @@ func TestSettingsPages(t *testing.T) {
 		"/settings/interfaces/keys/new":         "a link of the list of keys",
 		"/settings/interfaces/keys/{id}":        "a link of the list of keys",
 		"/settings/interfaces/keys/{id}/revoke": "a link of the page of a key",
-		"/settings/interfaces/requests/{id}":    "a link of the list of calls",
-		"/settings/interfaces/keys/{id}/first":  "a part of the page of a new key, for its script",
+		"/settings/data/new":                    "a link of the list of imports",
+		"/settings/data/{id}":                   "a link of the list of imports",
+		"/settings/data/{id}/undo":              "a link of the page of an import",
+		"/settings/data/{id}/report":            "a link of the page of an import",
+		"/settings/audit/export":                "a link of the audit log",
+
+		"/settings/interfaces/requests/{id}":   "a link of the list of calls",
+		"/settings/interfaces/keys/{id}/first": "a part of the page of a new key, for its script",
 	}
 	menu := map[string]bool{settingsPath: true}
 	for _, g := range settingsMenu {

@@ -19,7 +19,7 @@ import (
 type keyTerms struct {
 	Principal string `json:"principalId"`
 	// Name is that of the owner.
-	Name string `json:"name"`
+	Name     string   `json:"name"`
 	Live     string   `json:"live"`
 	Scopes   []string `json:"scopes"`
 	Versions []string `json:"versions"`
@@ -34,8 +34,8 @@ type keyForm struct {
 	owner string
 	// others are the service accounts of which an admin can choose one.
 	others []look.Option
-	typed   values
-	wrong   map[string]string
+	typed  values
+	wrong  map[string]string
 	// linked says that the values come from a link. What the form does not offer is
 	// left out then, as if nothing had been chosen.
 	linked bool
@@ -141,7 +141,9 @@ func (f *keyForm) offerOwners(v *request) error {
 }
 
 // forOther reports whether the key will not be the person's own.
-func (f *keyForm) forOther(v *request) bool { return f.owner != "" && f.owner != v.session.Principal.ID }
+func (f *keyForm) forOther(v *request) bool {
+	return f.owner != "" && f.owner != v.session.Principal.ID
+}
 
 // dropUnknown clears the choices that the form does not offer.
 func (f *keyForm) dropUnknown(v *request) {

@@ -185,6 +185,11 @@ func init() {
 		{"POST", "/settings/data/{id}/discard", "contacts.create imports.discard", private, discardImport},
 		{"GET", "/settings/data/{id}/report", "contacts.create imports.get imports.lines", private, showReport},
 
+		{"GET", "/settings/organization", "organizations.get keys.list audit.list names.resolve", private, showOrganization},
+		{"POST", "/settings/organization", "organizations.set organizations.get keys.list audit.list names.resolve", private, saveOrganization},
+		{"GET", "/settings/audit", "audit.list people.list serviceAccounts.list names.resolve", private, showAudit},
+		{"GET", "/settings/audit/export", "audit.list names.resolve", private, exportAudit},
+
 		{"GET", "/search", "lookup.find lookup.recent", inside, showSearch},
 		{"GET", "/search/text/{id}", "documents.text", inside, showWords},
 		{"GET", "/help", "", inside, showHelp},

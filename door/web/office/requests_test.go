@@ -132,11 +132,11 @@ func TestRequestChain(t *testing.T) {
 		b.get(got.Location).want(200, "Das Ereignis wird noch einmal gesendet.")
 
 		other.get(call).want(404)
-		list := b.get(requestsPath + "?operation=contacts.update&since=1h").want(200, changed.Header.Get("Request-Id"))
+		list := b.get(requestsPath+"?operation=contacts.update&since=1h").want(200, changed.Header.Get("Request-Id"))
 		if strings.Contains(list.Body, "webhookEndpoints.create</a>") {
 			t.Error("the filter by operation lets others through")
 		}
-		if followed := b.get(requestsPath + "?follow=1").want(200, "Nicht mehr mitlaufen", `data-live="requests"`); !strings.Contains(followed.Body, "data-underway") {
+		if followed := b.get(requestsPath+"?follow=1").want(200, "Nicht mehr mitlaufen", `data-live="requests"`); !strings.Contains(followed.Body, "data-underway") {
 			t.Error("the page does not follow")
 		}
 	})

@@ -36,6 +36,8 @@ var settingsMenu = []settingsGroup{
 	}},
 	{text("Büro", "Office"), []settingsPage{
 		{dataPath, "file-spreadsheet", text("Daten", "Data"), text("Kontakte importieren, Importe rückgängig machen", "Import contacts, undo imports")},
+		{organizationPath, "building-2", text("Organisation", "Organization"), text("Name, API, Berufsgeheimnis, Sandbox", "Name, API, professional secrecy, sandbox")},
+		{auditPath, "history", text("Protokoll", "Audit log"), text("Wer Rechte, Schlüssel und Einstellungen geändert hat", "Who changed rights, keys and settings")},
 	}},
 }
 
@@ -63,8 +65,8 @@ func showSettings(v *request) view {
 const settingsPlace = "settings"
 
 // settings answers with a page of the settings, beside their menu, in which here is the
-// present line. A change leads to it by a redirect,
-// whose address says what was done: see saved.
+// present line. A change leads to it by a redirect, whose address says what was done: see
+// saved.
 func (v *request) settings(here, title string, content component) view {
 	note, _ := v.Context().Value(noteKey{}).(*toast)
 	if text, known := doneTexts[v.URL.Query().Get(doneField)]; known && v.Method == http.MethodGet {
@@ -91,19 +93,20 @@ func (v *request) saved(path, done string) view {
 // doneTexts are what pages say after a change, by its word. The address holds nothing
 // else about it.
 var doneTexts = map[string]fault.Text{
-	"profile":     text("Profil gespeichert.", "Profile saved."),
-	"password":    text("Kennwort geändert. Alle anderen Sitzungen sind beendet.", "Password changed. All other sessions have ended."),
-	"totp":        text("App für Einmalcodes eingerichtet. Alle anderen Sitzungen sind beendet.", "Authenticator app set up. All other sessions have ended."),
-	"totpGone":    text("App für Einmalcodes entfernt. Alle anderen Sitzungen sind beendet.", "Authenticator app removed. All other sessions have ended."),
-	"passkey":     text("Passkey hinzugefügt. Alle anderen Sitzungen sind beendet.", "Passkey added. All other sessions have ended."),
-	"passkeyGone": text("Passkey entfernt. Alle anderen Sitzungen sind beendet.", "Passkey removed. All other sessions have ended."),
-	"session":     text("Sitzung beendet.", "Session ended."),
-	"sessions":    text("Alle anderen Sitzungen sind beendet.", "All other sessions have ended."),
-	"key":         text("Schlüssel gespeichert.", "Key saved."),
-	"keyPaused":   text("Schlüssel pausiert. Aufrufe damit werden abgelehnt.", "Key paused. Calls with it are refused."),
-	"keyResumed":  text("Der Schlüssel gilt wieder.", "The key works again."),
-	"keyRevoked":  text("Schlüssel widerrufen.", "Key revoked."),
-	"resent":      text("Das Ereignis wird noch einmal gesendet.", "The event is being sent once more."),
-	"import":      text("Import verworfen.", "Import discarded."),
-	"address":     text("An beide Adressen ist ein Link unterwegs. Die neue gilt, wenn Sie beide geöffnet haben.", "A link is on its way to both addresses. The new one takes effect once you have opened both."),
+	"profile":      text("Profil gespeichert.", "Profile saved."),
+	"password":     text("Kennwort geändert. Alle anderen Sitzungen sind beendet.", "Password changed. All other sessions have ended."),
+	"totp":         text("App für Einmalcodes eingerichtet. Alle anderen Sitzungen sind beendet.", "Authenticator app set up. All other sessions have ended."),
+	"totpGone":     text("App für Einmalcodes entfernt. Alle anderen Sitzungen sind beendet.", "Authenticator app removed. All other sessions have ended."),
+	"passkey":      text("Passkey hinzugefügt. Alle anderen Sitzungen sind beendet.", "Passkey added. All other sessions have ended."),
+	"passkeyGone":  text("Passkey entfernt. Alle anderen Sitzungen sind beendet.", "Passkey removed. All other sessions have ended."),
+	"session":      text("Sitzung beendet.", "Session ended."),
+	"sessions":     text("Alle anderen Sitzungen sind beendet.", "All other sessions have ended."),
+	"key":          text("Schlüssel gespeichert.", "Key saved."),
+	"keyPaused":    text("Schlüssel pausiert. Aufrufe damit werden abgelehnt.", "Key paused. Calls with it are refused."),
+	"keyResumed":   text("Der Schlüssel gilt wieder.", "The key works again."),
+	"keyRevoked":   text("Schlüssel widerrufen.", "Key revoked."),
+	"organization": text("Organisation gespeichert.", "Organization saved."),
+	"resent":       text("Das Ereignis wird noch einmal gesendet.", "The event is being sent once more."),
+	"import":       text("Import verworfen.", "Import discarded."),
+	"address":      text("An beide Adressen ist ein Link unterwegs. Die neue gilt, wenn Sie beide geöffnet haben.", "A link is on its way to both addresses. The new one takes effect once you have opened both."),
 }

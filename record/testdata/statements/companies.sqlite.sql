@@ -552,6 +552,12 @@ where organization = $1
 	and record = $2
 	and erased = false;
 
+update import_lines
+set content = ''
+where organization = $1
+	and company_id = $2
+	and company_id is not null;
+
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...

@@ -956,6 +956,12 @@ where organization = $1
 	and record = $2
 	and erased = false;
 
+update import_lines
+set content = '', before = ''
+where organization = $1
+	and record_id = $2
+	and record_id is not null;
+
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
 -- as above: select audience, id, words from search_documents where organization = $1 and family = $2 a ...

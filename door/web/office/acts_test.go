@@ -1,0 +1,27 @@
+package office
+
+import (
+	"testing"
+
+	"kartei/api"
+)
+
+// The audit log has words for each act that a row writes into it.
+func TestActsHaveWords(t *testing.T) {
+	unused := map[string]bool{}
+	for word := range acts {
+		unused[word] = true
+	}
+	for _, r := range api.Console {
+		if r.Audit == "" || r.Who.String() == "operator" && r.Audit == "job.retry" {
+			continue
+		}
+		if _, known := acts[r.Audit]; !known {
+			t.Errorf("%s: acts has no words for %q", r.ID, r.Audit)
+		}
+		delete(unused, r.Audit)
+	}
+	for word := range unused {
+		t.Errorf("no row writes %q", word)
+	}
+}

@@ -1,0 +1,399 @@
+package office
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"kartei/audit"
+	"kartei/door/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	spreadsheet "kartei/kit/sheet"
+)
+
+// auditPath is the page of the audit log.
+const auditPath = "/settings/audit"
+
+// auditLine is a line of the log as audit.list returns it.
+type auditLine = audit.Line
+
+// auditPage is the audit log with its filters.
+type auditPage struct {
+	lines []auditLine
+	// people are those who can be chosen in the filter, names all that the lines name.
+	people []look.Option
+	names  map[string]string
+	filter url.Values
+	pages  look.Pages
+}
+
+const (
+	auditShown = 50
+	// auditAsked is the number of lines that are read at once for a file, and
+	// auditExported bounds the file.
+	auditAsked    = 1000
+	auditExported = 50_000
+)
+
+// auditFilters are the parameters of the address that narrow the log.
+var auditFilters = []string{"who", "word", "target", "since"}
+
+// auditGroups are the choices of the filter by kind of act: the first part of the word.
+var auditGroups = []option{
+	{"", text("alle Vorgänge", "all acts")},
+	{"key", text("API-Schlüssel", "API keys")},
+	{"webhook", text("Webhooks", "Webhooks")},
+	{"person", text("Personen", "People")},
+	{"invitation", text("Einladungen", "Invitations")},
+	{"serviceAccount", text("Dienstkonten", "Service accounts")},
+	{"organization", text("Organisation", "Organization")},
+	{"session", text("Anmeldungen", "Sign-ins")},
+	{"account", text("Kennwörter und zweite Faktoren", "Passwords and second factors")},
+	{"records", text("Importe und Exporte", "Imports and exports")},
+	{"profile", text("Profile", "Profiles")},
+}
+
+// auditPeriods are the choices of the filter by time.
+var auditPeriods = []option{
+	{"", text("400 Tage", "400 days")},
+	{"24h", text("letzte 24 Stunden", "last 24 hours")},
+	{"168h", text("letzte 7 Tage", "last 7 days")},
+	{"720h", text("letzte 30 Tage", "last 30 days")},
+}
+
+// readAuditFilter reads the filters of the address, and makes the input of audit.list.
+func (p *auditPage) readAuditFilter(v *request) map[string]any {
+	q := v.URL.Query()
+	q.Set("word", offered(auditGroups, q.Get("word")))
+	q.Set("since", offered(auditPeriods, q.Get("since")))
+	p.filter = url.Values{}
+	for _, name := range auditFilters {
+		if value := strings.TrimSpace(q.Get(name)); value != "" {
+			p.filter.Set(name, value)
+		}
+	}
+	in := map[string]any{"who": p.filter.Get("who"), "word": p.filter.Get("word"), "target": p.filter.Get("target")}
+	if ago, err := time.ParseDuration(p.filter.Get("since")); err == nil {
+		in["since"] = clock.FromTime(v.words.Now.Add(-ago))
+	}
+	return in
+}
+
+// showAudit serves the audit log.
+func showAudit(v *request) view {
+	p := auditPage{names: map[string]string{}}
+	in := p.readAuditFilter(v)
+	in["limit"] = auditShown
+	if before := v.URL.Query().Get("before"); id.Valid(id.AuditLine, before) {
+		in["before"] = before
+		p.pages.Newer = look.Own(p.at(""))
+	}
+	found, err := ask[struct {
+		Data    []auditLine `json:"data"`
+		HasMore bool        `json:"hasMore"`
+	}](v, "audit.list", arguments{body: in})
+	if err != nil {
+		return v.failed(err)
+	}
+	p.lines = found.Data
+	if found.HasMore {
+		p.pages.Older = look.Own(p.at(p.lines[len(p.lines)-1].ID))
+	}
+	if err := together(
+		func() error { return v.nameAudited(p.lines, p.names) },
+		func() error { return p.offerPeople(v) },
+	); err != nil {
+		return v.failed(err)
+	}
+	return v.settings(auditPath, auditTitle(v), auditView(v, p))
+}
+
+func auditTitle(v *request) string { return v.words.Say("Protokoll", "Audit log") }
+
+// peopleOffered is the number of people that the filter offers.
+const peopleOffered = 200
+
+// offerPeople reads the people whose lines can be asked for.
+func (p *auditPage) offerPeople(v *request) error {
+	p.people = []look.Option{{Text: v.words.Say("alle", "everybody")}, {Value: audit.OperatorKind, Text: v.words.Say("der Betreiber", "the operator")}}
+	for _, row := range []string{"people.list", "serviceAccounts.list"} {
+		found, err := ask[listOf[struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+		}]](v, row, arguments{body: map[string]any{"limit": peopleOffered}})
+		if err != nil {
+			return err
+		}
+		for _, one := range found.Data {
+			p.people = append(p.people, look.Option{Value: one.ID, Text: one.Name})
+		}
+	}
+	if who := p.filter.Get("who"); !slices.ContainsFunc(p.people, func(o look.Option) bool { return o.Value == who }) {
+		p.people = append(p.people, look.Option{Value: who, Text: who}) // beyond the first, or erased
+	}
+	return nil
+}
+
+// nameAudited adds the names of the people that lines are by or about.
+func (v *request) nameAudited(lines []auditLine, names map[string]string) error {
+	var ids []string
+	for _, l := range lines {
+		for _, one := range append([]string{l.PrincipalID, l.Target}, owners(l)...) {
+			if id.Valid(id.User, one) || id.Valid(id.ServiceAccount, one) {
+				ids = append(ids, one)
+			}
+		}
+	}
+	return v.namesOf(ids, names)
+}
+
+// owners are the principals among the values of a line.
+func owners(l auditLine) (ids []string) {
+	for _, c := range l.Changes {
+		for _, value := range []any{c.From, c.To} {
+			if text, is := value.(string); is && c.Member == "principalId" {
+				ids = append(ids, text)
+			}
+		}
+	}
+	return ids
+}
+
+// at is the address of the log with its filters, before a line.
+func (p *auditPage) at(before string) string {
+	q := maps.Clone(p.filter)
+	if before != "" {
+		q.Set("before", before)
+	}
+	if len(q) == 0 {
+		return auditPath
+	}
+	return auditPath + "?" + q.Encode()
+}
+
+// who says who did it.
+func (p *auditPage) who(v *request, l *auditLine) string {
+	switch {
+	case l.CredentialKind == audit.OperatorKind:
+		return v.words.Say("Der Betreiber", "The operator")
+	case l.PrincipalID == "":
+		return v.words.Say("Jemand ohne Anmeldung", "Somebody who is not signed in")
+	}
+	return first(p.names[l.PrincipalID], l.PrincipalID)
+}
+
+// what says what was done.
+func (p *auditPage) what(v *request, l *auditLine) string {
+	if text, known := acts[l.Word]; known {
+		return text.In(v.words.Language)
+	}
+	return l.Word
+}
+
+// target names what it was done to, empty for the person's own account.
+func (p *auditPage) target(l *auditLine) string {
+	if l.Target == l.PrincipalID {
+		return ""
+	}
+	return first(p.names[l.Target], l.Target)
+}
+
+// href is the address of what it was done to, empty if there is no page.
+func (p *auditPage) href(l *auditLine) templ.SafeURL {
+	kind, _, _ := strings.Cut(l.Target, "_")
+	if place, known := targetPages[kind]; known && hasPage(place+"{id}") {
+		return look.Own(place + l.Target)
+	}
+	return ""
+}
+
+// targetPages are the places of the pages about targets, by the prefix of the id.
+var targetPages = map[string]string{
+	"key": keysPath + "/", "whe": "/settings/interfaces/webhooks/", "usr": "/settings/people/", "svc": "/settings/service-accounts/",
+}
+
+// from says by which door, and from where.
+func from(v *request, l *auditLine) string {
+	door := map[string]string{"web": v.words.Say("im Browser", "in the browser"), "admin": v.words.Say("auf dem Server", "on the server"), "rest": "API"}[l.Door]
+	return joined(" · ", first(door, l.Door), l.Address)
+}
+
+// acts are the words of the audit log, after the name of who did it.
+var acts = map[string]fault.Text{
+	"key.create":            text("hat einen API-Schlüssel angelegt", "created an API key"),
+	"key.update":            text("hat einen API-Schlüssel geändert", "changed an API key"),
+	"key.pause":             text("hat einen API-Schlüssel pausiert", "paused an API key"),
+	"key.resume":            text("hat einen API-Schlüssel fortgesetzt", "resumed an API key"),
+	"key.revoke":            text("hat einen API-Schlüssel widerrufen", "revoked an API key"),
+	"key.rotate":            text("hat das Geheimnis eines API-Schlüssels erneuert", "rotated the secret of an API key"),
+	"webhook.create":        text("hat einen Endpunkt angelegt", "created an endpoint"),
+	"webhook.change":        text("hat einen Endpunkt geändert", "changed an endpoint"),
+	"webhook.delete":        text("hat einen Endpunkt gelöscht", "deleted an endpoint"),
+	"webhook.rotate":        text("hat das Geheimnis eines Endpunkts erneuert", "rotated the secret of an endpoint"),
+	"webhook.enable":        text("hat einen Endpunkt eingeschaltet", "enabled an endpoint"),
+	"webhook.resend":        text("hat Ereignisse erneut gesendet", "sent events again"),
+	"person.create":         text("hat eine Person angelegt", "created a person"),
+	"person.set":            text("hat eine Person geändert", "changed a person"),
+	"person.handOver":       text("hat Einträge übergeben", "handed records over"),
+	"person.erase":          text("hat eine Person gelöscht", "erased a person"),
+	"person.invite":         text("hat jemanden eingeladen", "invited somebody"),
+	"person.resetFactors":   text("hat zweite Faktoren zurückgesetzt", "reset second factors"),
+	"invitation.revoke":     text("hat eine Einladung zurückgenommen", "revoked an invitation"),
+	"invitation.accept":     text("hat eine Einladung angenommen", "accepted an invitation"),
+	"serviceAccount.create": text("hat ein Dienstkonto angelegt", "created a service account"),
+	"serviceAccount.set":    text("hat ein Dienstkonto geändert", "changed a service account"),
+	"organization.create":   text("hat die Organisation angelegt", "created the organization"),
+	"organization.set":      text("hat die Organisation geändert", "changed the organization"),
+	"organization.erase":    text("hat eine Organisation gelöscht", "erased an organization"),
+	"session.begin":         text("hat sich angemeldet", "signed in"),
+	"session.end":           text("hat eine Sitzung beendet", "ended a session"),
+	"session.switch":        text("hat die Organisation gewechselt", "switched the organization"),
+	"session.refresh":       text("hat die Anmeldung bestätigt", "confirmed the sign-in"),
+	"account.forgot":        text("hat ein neues Kennwort angefordert", "asked for a new password"),
+	"account.reset":         text("hat das Kennwort zurückgesetzt", "reset the password"),
+	"account.password":      text("hat das Kennwort geändert", "changed the password"),
+	"account.totp":          text("hat die App für Einmalcodes geändert", "changed the authenticator app"),
+	"account.recoveryCodes": text("hat neue Wiederherstellungscodes erzeugt", "renewed the recovery codes"),
+	"account.passkey":       text("hat Passkeys geändert", "changed passkeys"),
+	"account.changeEmail":   text("will die E-Mail-Adresse ändern", "asked to change the email address"),
+	"account.confirmEmail":  text("hat die E-Mail-Adresse bestätigt", "confirmed the email address"),
+	"profile.set":           text("hat das Profil geändert", "changed the profile"),
+	"records.export":        text("hat Einträge exportiert", "exported records"),
+	"records.import":        text("hat Kontakte importiert", "imported contacts"),
+	"records.importFile":    text("hat eine Datei zum Importieren gesendet", "sent a file to import"),
+	"records.importUndo":    text("hat einen Import zurückgenommen", "undid an import"),
+}
+
+// members are the names of the members that acts change.
+var members = map[string]fault.Text{
+	"country": text("Land", "country"), "disabled": text("gesperrt", "disabled"), "disabledEndpoints": text("abgeschaltete Endpunkte", "disabled endpoints"),
+	"email": text("E-Mail", "email"), "newEmail": text("neue E-Mail", "new email"), "endpoints": text("Endpunkte", "endpoints"),
+	"environment": text("Umgebung", "environment"), "eventTypes": text("Ereignisse", "events"), "expiresAt": text("gültig bis", "valid until"),
+	"factors": text("zweite Faktoren", "second factors"), "family": text("Art", "kind"), "filter": text("Filter", "filter"), "format": text("Format", "format"),
+	"language": text("Sprache", "language"), "level": text("Stufe der API", "level of the API"), "lines": text("Zeilen", "lines"),
+	"module": text("Modul", "module"), "name": text("Name", "name"), "networks": text("Netze", "networks"), "password": text("Kennwort", "password"),
+	"principalId": text("Inhaber", "owner"), "private": text("auch private", "private ones too"), "records": text("Einträge", "records"),
+	"rights": text("Rechte", "rights"), "role": text("Rolle", "role"), "scopes": text("Rechte", "rights"), "secrecy": text("Berufsgeheimnis", "secrecy"),
+	"size": text("Größe", "size"), "state": text("Zustand", "state"), "status": text("Zustand", "status"), "url": text("Adresse", "address"),
+	"versionPin": text("Version", "version"), "duplicates": text("Doppelte", "duplicates"),
+}
+
+// changed says what a member was and is: Rechte contacts:read → contacts:write.
+func (p *auditPage) changed(v *request, c audit.Change) string {
+	name, rest, _ := strings.Cut(c.Member, ".")
+	label := c.Member
+	if text, known := members[name]; known {
+		label = joined(" ", text.In(v.words.Language), rest)
+	}
+	was, is := p.value(v, name, c.From), p.value(v, name, c.To)
+	switch {
+	case was == "" && is == "":
+		return label
+	case was == "":
+		return label + " " + is
+	}
+	return label + " " + was + " → " + first(is, "–")
+}
+
+// value draws a value of a line.
+func (p *auditPage) value(v *request, member string, value any) string {
+	switch value := value.(type) {
+	case nil:
+		return ""
+	case bool:
+		return map[bool]string{true: v.words.Say("ja", "yes"), false: v.words.Say("nein", "no")}[value]
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	case []any:
+		list := make([]string, len(value))
+		for i, one := range value {
+			list[i] = p.value(v, member, one)
+		}
+		return strings.Join(list, ", ")
+	case map[string]any:
+		var list []string
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			list = append(list, name+": "+p.value(v, member, value[name]))
+		}
+		return strings.Join(list, ", ")
+	case string:
+		if t, ok := timeOf(value); ok && strings.HasSuffix(member, "At") {
+			return v.words.Time(t)
+		}
+		return first(p.names[value], value)
+	}
+	return fmt.Sprint(value)
+}
+
+// exportAudit serves the log with its filters as a table. It is written while the log is
+// read.
+func exportAudit(v *request) view {
+	p := auditPage{names: map[string]string{}}
+	in := p.readAuditFilter(v)
+	in["limit"] = auditAsked
+	read := func() (lines []auditLine, more bool, err error) {
+		found, err := ask[struct {
+			Data    []auditLine `json:"data"`
+			HasMore bool        `json:"hasMore"`
+		}](v, "audit.list", arguments{body: in})
+		if err == nil {
+			err = v.nameAudited(found.Data, p.names)
+		}
+		if len(found.Data) > 0 {
+			in["before"] = found.Data[len(found.Data)-1].ID
+		}
+		return found.Data, found.HasMore, err
+	}
+	lines, more, err := read()
+	if err != nil {
+		return v.failed(err)
+	}
+	write := func(w http.ResponseWriter) error {
+		control, table := http.NewResponseController(w), spreadsheet.NewWriter(w)
+		say := v.words.Say
+		if err := table.Row(say("Zeit", "Time"), say("Wer", "Who"), say("Was", "What"), say("Womit", "Target"), say("Änderungen", "Changes"), say("Von wo", "From"), "Request-Id"); err != nil {
+			return err
+		}
+		for n := 0; ; {
+			_ = control.SetWriteDeadline(time.Now().Add(exportPatience)) // a connection without deadlines does not need one
+			for i := range lines {
+				if err := table.Row(p.cells(v, &lines[i])...); err != nil {
+					return err
+				}
+			}
+			if err := table.Flush(); err != nil {
+				return err
+			}
+			if n += len(lines); !more || n >= auditExported {
+				return nil
+			}
+			var err error
+			if lines, more, err = read(); err != nil {
+				return err
+			}
+		}
+	}
+	name := v.words.Say("Protokoll ", "Audit log ") + v.words.Now.In(v.zone()).Format(time.DateOnly) + ".csv"
+	return view{status: http.StatusOK, written: &written{name: name, mediaType: spreadsheet.MediaType, write: write}}
+}
+
+// cells are the cells of a line in the table.
+func (p *auditPage) cells(v *request, l *auditLine) []string {
+	var changes []string
+	for _, c := range l.Changes {
+		changes = append(changes, p.changed(v, c))
+	}
+	return []string{
+		l.Time.Time().In(v.zone()).Format("2006-01-02 15:04:05"), p.who(v, l), p.what(v, l), joined(" ", p.names[l.Target], l.Target),
+		strings.Join(changes, "; "), from(v, l), l.RequestID,
+	}
+}

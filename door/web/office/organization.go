@@ -1,0 +1,218 @@
+package office
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/access"
+	"kartei/audit"
+	"kartei/door/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+)
+
+// organizationPath is the page about the organization, and with of=sandbox about its
+// sandbox.
+const organizationPath = "/settings/organization"
+
+// organizationInfo is an organization as organizations.get returns it.
+type organizationInfo struct {
+	ID        string       `json:"id"`
+	Name      string       `json:"name"`
+	SandboxID string       `json:"sandboxId"`
+	SandboxOf string       `json:"sandboxOf"`
+	Module    string       `json:"module"`
+	Secrecy   string       `json:"secrecy"`
+	Level     string       `json:"level"`
+	State     string       `json:"state"`
+	Country   string       `json:"country"`
+	CreatedAt clock.Micros `json:"createdAt"`
+	EraseAt   clock.Micros `json:"eraseAt"`
+}
+
+// organizationPage is the page about an organization.
+type organizationPage struct {
+	is    organizationInfo
+	typed values
+	wrong map[string]string
+	// keys counts the working keys, and writing those of them that may write. More than
+	// keysCounted are not counted.
+	keys, writing int
+	more          bool
+	// declared is the line of the audit log that declared secrecy, or nil. by is the name
+	// of who did.
+	declared *auditLine
+	by       string
+}
+
+// keysCounted bounds the keys that the page counts.
+const keysCounted = 1000
+
+// showOrganization serves the page.
+func showOrganization(v *request) view { return v.organizationPage(organizationPage{}, http.StatusOK) }
+
+// ofSandbox reports whether the page is about the sandbox.
+func (v *request) ofSandbox() bool { return v.URL.Query().Get("of") == "sandbox" }
+
+// organizationAt is the address of the page about the organization or its sandbox.
+func organizationAt(sandbox bool) string {
+	if sandbox {
+		return organizationPath + "?of=sandbox"
+	}
+	return organizationPath
+}
+
+func (v *request) organizationPage(p organizationPage, status int) view {
+	err := p.read(v)
+	if err != nil {
+		return v.failed(err)
+	}
+	if p.typed == nil {
+		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": p.is.Level}
+	}
+	return v.settingsAs(status, organizationPath, v.words.Say("Organisation", "Organization"), organizationView(v, p))
+}
+
+// read reads the organization, its keys, and who declared secrecy.
+func (p *organizationPage) read(v *request) (err error) {
+	if p.is, err = v.organization(); err != nil {
+		return err
+	}
+	return together(
+		func() error { return p.countKeys(v) },
+		func() error { return p.findDeclaration(v) },
+	)
+}
+
+// organization reads the organization of the page, or its sandbox.
+func (v *request) organization() (organizationInfo, error) {
+	o, err := ask[organizationInfo](v, "organizations.get", arguments{body: map[string]any{}})
+	if err != nil || !v.ofSandbox() {
+		return o, err
+	}
+	return ask[organizationInfo](v, "organizations.get", arguments{body: map[string]any{"id": o.SandboxID}})
+}
+
+// countKeys counts the keys that a change of the level concerns.
+func (p *organizationPage) countKeys(v *request) error {
+	found, err := ask[struct {
+		Data    []keyInfo `json:"data"`
+		HasMore bool      `json:"hasMore"`
+	}](v, "keys.list", arguments{body: map[string]any{"organizationId": p.is.ID, "limit": keysCounted}})
+	p.more = found.HasMore
+	for _, k := range found.Data {
+		if k.OrganizationID != p.is.ID || k.ended() {
+			continue
+		}
+		p.keys++
+		if slices.ContainsFunc(k.Scopes, func(scope string) bool { return strings.HasSuffix(scope, ":write") }) {
+			p.writing++
+		}
+	}
+	return err
+}
+
+// findDeclaration finds who declared secrecy.
+func (p *organizationPage) findDeclaration(v *request) error {
+	if p.is.Secrecy != "declared" {
+		return nil
+	}
+	found, err := ask[listOf[auditLine]](v, "audit.list", arguments{body: map[string]any{"word": "organization", "target": p.is.ID, "limit": 200}})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(found.Data, func(l auditLine) bool {
+		return slices.ContainsFunc(l.Changes, func(c audit.Change) bool { return c.Member == "secrecy" && c.To == "declared" })
+	})
+	if i < 0 {
+		return nil // longer ago than the log remembers, or a sandbox
+	}
+	names := map[string]string{}
+	p.declared = &found.Data[i]
+	err = v.nameAudited(found.Data[i:i+1], names)
+	p.by = (&auditPage{names: names}).who(v, p.declared)
+	return err
+}
+
+// fields are the fields of the form, in their order.
+func (p *organizationPage) fields(v *request) (list []look.Field) {
+	say := v.words.Say
+	field := func(name, label, hint string, options ...look.Option) look.Field {
+		return look.Field{Name: name, Label: label, Hint: hint, Value: p.typed[name], Errors: present(p.wrong[name]), Options: options}
+	}
+	if p.is.SandboxOf == "" {
+		var countries []look.Option
+		for _, c := range v.words.Countries() {
+			countries = append(countries, look.Option{Value: c.Code, Text: c.Name})
+		}
+		name := field("name", say("Name des Büros", "Name of the office"), "")
+		name.Required = true
+		list = append(list, name, field("country", say("Land", "Country"), say("Adressen und Telefonnummern im eigenen Land nennen es nicht.", "Addresses and telephone numbers within it do not name it."), countries...))
+	}
+	return append(list,
+		field("secrecy", say("Berufsgeheimnis", "Professional secrecy"), "",
+			look.Option{Value: "declared", Text: say("Geklärt", "Declared"), Hint: say(
+				"Das Büro hat geklärt, ob für es ein Berufsgeheimnis gilt und welche Daten Programme lesen dürfen.",
+				"The office has declared whether professional secrecy applies to it, and which data programs may read.")},
+			look.Option{Value: "undeclared", Text: say("Noch nicht geklärt", "Not declared yet"), Hint: say("Bis dahin wird jeder Aufruf abgelehnt.", "Until then every call is refused.")}),
+		field("module", say("Schnittstelle", "Interface"), "",
+			look.Option{Value: "on", Text: say("Eingeschaltet", "On"), Hint: say("Änderungen werden zu Ereignissen, und Webhooks bekommen sie.", "Changes become events, and webhooks get them.")},
+			look.Option{Value: "off", Text: say("Ausgeschaltet", "Off"), Hint: say(
+				"Jeder Aufruf wird abgelehnt. Was sich inzwischen ändert, wird kein Ereignis, auch nachträglich nicht.",
+				"Every call is refused. What changes meanwhile becomes no event, not even later.")}),
+		field("level", say("Was Programme dürfen", "What programs may do"), "",
+			look.Option{Value: string(access.On), Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
+			look.Option{Value: string(access.Read), Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.writing, "Was schreibt, wird abgelehnt", "Writes are refused")},
+			look.Option{Value: string(access.Off), Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
+	)
+}
+
+// concerned adds to a sentence how many keys it concerns.
+func (p *organizationPage) concerned(v *request, n int, de, en string) string {
+	number := strconv.Itoa(n)
+	if p.more {
+		number = v.words.Say("mehr als ", "more than ") + number
+	}
+	if n == 1 && !p.more {
+		return v.words.Say(de+": betrifft einen Schlüssel.", en+": concerns one key.")
+	}
+	return v.words.Say(de+": betrifft "+number+" Schlüssel.", en+": concerns "+number+" keys.")
+}
+
+// saveOrganization changes what the person changed.
+func saveOrganization(v *request) view {
+	o, err := v.organization()
+	if err != nil {
+		return v.failed(err)
+	}
+	p, body := organizationPage{typed: values{}}, map[string]any{"id": o.ID}
+	names := []string{"secrecy", "module", "level"}
+	if o.SandboxOf == "" { // the sandbox has those of the organization
+		names = append(names, "name", "country")
+	}
+	for _, name := range names {
+		if p.typed[name] = v.form.text(name); p.typed[name] != v.form.was[name] {
+			body[name] = p.typed[name]
+		}
+	}
+	at := organizationAt(v.ofSandbox())
+	if len(body) == 1 {
+		return view{to: at}
+	}
+	a := v.do("organizations.set", arguments{once: v.form.token, body: body})
+	switch {
+	case a.is(fault.ValidationFailed):
+		p.wrong = fieldTexts(a.Fault, v.words.Language)
+		return v.organizationPage(p, a.Status)
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	q := url.Values{doneField: {"organization"}}
+	if v.ofSandbox() {
+		q.Set("of", "sandbox")
+	}
+	return view{to: organizationPath + "?" + q.Encode()}
+}
