@@ -18,6 +18,7 @@ import (
 	"kartei/app"
 	"kartei/audit"
 	"kartei/departure"
+	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/lookup"
@@ -99,7 +100,8 @@ var (
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
-			"exports.begin lookup.recent lookup.opened",
+			"exports.begin lookup.recent lookup.opened imports.list imports.get imports.lines imports.create imports.append imports.complete " +
+			"imports.map imports.run imports.undo imports.discard",
 		"operator": "organizations.list organizations.create organizations.erase jobs.list jobs.retry",
 		"admin operator": "organizations.get organizations.set people.list people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list " +
@@ -516,7 +518,46 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"jobs.retry":             one("job_1"),
 	}
 	maps.Copy(all, signInInputs(t, o, c.Principal))
+	maps.Copy(all, importInputs(t, o, c.Principal))
 	return all, c.Principal
+}
+
+// importInputs are the inputs of rows about imports. Some are made when their row is
+// called.
+func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
+	t.Helper()
+	// until begins an import, and takes it on until a row.
+	until := func(last string) func() any {
+		return func() any {
+			made := imports.Import{}
+			as := api.Cookie(o.Session(owner), true)
+			for _, step := range []string{"imports.create", "imports.append", "imports.complete", "imports.map", "imports.run", "imports.undo"} {
+				in := map[string]any{
+					"imports.create":   imports.CreateInput{FileName: "Geheim.csv", Size: 14},
+					"imports.append":   imports.AppendInput{ID: made.ID, Content: []byte("Nachname\nBerg\n")},
+					"imports.complete": imports.CompleteInput{ID: made.ID, Pieces: 1},
+					"imports.map":      imports.MapInput{ID: made.ID, Targets: []string{"lastName"}, Options: imports.Options{Duplicates: imports.Skip}},
+				}[step]
+				if in == nil {
+					in = access.ByID{ID: made.ID}
+				}
+				if step == last {
+					return in
+				}
+				got := ask(t, o, api.Web, as, step, in)
+				if got.Fault != nil || step == "imports.create" && json.Unmarshal(got.Body, &made) != nil {
+					t.Fatalf("%s: %s", step, got.Body)
+				}
+				o.Rest()
+			}
+			return nil
+		}
+	}
+	all := map[string]any{"imports.list": imports.ListInput{}, "imports.get": until("imports.run"), "imports.discard": until("imports.run"), "imports.lines": until("imports.run")}
+	for _, row := range []string{"imports.create", "imports.append", "imports.complete", "imports.map", "imports.run", "imports.undo"} {
+		all[row] = until(row)
+	}
+	return all
 }
 
 // TestLastAdmin checks that admins cannot take the last admin of their

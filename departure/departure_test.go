@@ -447,6 +447,7 @@ func TestErase(t *testing.T) {
 var staying = map[string]string{
 	"audit_lines":       "the id stays in the log, for 400 days",
 	"idempotency":       "sealed, for a day",
+	"imports":           "sealed, for seven days; then counts, for 90",
 	"operations":        "for 31 days, with ids",
 	"record_changes":    "ids, until the record is gone",
 	"uploads":           "for a day, until they expire",

@@ -311,11 +311,11 @@ func (p progress) text() string {
 
 // find reads an import for its caller: their own one, or any for admins.
 func find(ctx context.Context, c *app.Call, name string) (*row, error) {
-	if err := mayImport(c); err != nil {
-		return nil, err
-	}
 	if !id.Valid(id.Import, name) {
 		return nil, unknown()
+	}
+	if err := mayImport(c); err != nil {
+		return nil, err
 	}
 	r, err := scan(c.Tx.QueryRow(ctx, selectImport, c.Actor.Org(), name), c.Services.Imports)
 	switch {

@@ -31,11 +31,11 @@ type CreateInput struct {
 
 // Create begins an import, which then takes the pieces of its file.
 func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
-	if err := mayImport(c); err != nil {
-		return Import{}, err
-	}
 	in.FileName = record.Clean(in.FileName)
 	if err := in.check(); err != nil {
+		return Import{}, err
+	}
+	if err := mayImport(c); err != nil {
 		return Import{}, err
 	}
 	var kept int64
@@ -327,9 +327,6 @@ type ListInput struct {
 // List returns the imports of the caller, and for admins all of the organization, the
 // newest first.
 func List(ctx context.Context, c *app.Call, in ListInput) (access.List[Import], error) {
-	if err := mayImport(c); err != nil {
-		return access.List[Import]{}, err
-	}
 	limit, err := access.PageSize(in.Limit, 50)
 	if err != nil {
 		return access.List[Import]{}, err

@@ -20,6 +20,9 @@ import (
 // dataPath is the page of what moves in and out as a whole.
 const dataPath = "/settings/data"
 
+// importPath is the page of an import.
+const importPath = dataPath + "/{id}"
+
 // importInfo is an import as imports.get returns it.
 type importInfo struct {
 	ID          string `json:"id"`

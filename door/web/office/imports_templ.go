@@ -557,7 +557,7 @@ func importProgress(v *request, i *importInfo) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		done, all := i.progress()
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<div class=\"operation-progress\" aria-live=\"polite\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<div class=\"operation-progress\" data-underway>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

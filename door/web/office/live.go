@@ -57,12 +57,14 @@ func showLive(v *request) view {
 }
 
 // live are the families that a page shows: a list its own, other pages all. The request
-// log counts as one while it is followed.
+// log counts as one while it is followed, and so does an import.
 func (v *request) live(here string) string {
 	f := familyOf(here)
 	switch {
 	case v.follows():
 		return "requests"
+	case v.page.Path == importPath && v.Method == http.MethodGet:
+		return "imports"
 	case v.Method != http.MethodGet || here != "today" && f == nil || strings.HasSuffix(v.page.Path, "/new"):
 		return ""
 	case f != nil && !strings.Contains(v.page.Path, "{"):
