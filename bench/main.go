@@ -57,6 +57,8 @@ type options struct {
 	lookup bool
 	// pages measures pages of the web application.
 	pages bool
+	// imports is the number of contacts of an import, 0 for none.
+	imports int
 	// other is the program to compare with the one of this tree.
 	other string
 }
@@ -119,6 +121,7 @@ func flags() options {
 	flag.BoolVar(&o.traces, "traces", false, "measure only what traces cost a read, of an office with 100,000 contacts")
 	flag.BoolVar(&o.lookup, "lookup", false, "measure only finding over all families (lookup.find), of an office with --records contacts and a tenth of each other family")
 	flag.BoolVar(&o.pages, "pages", false, "measure only pages of the web application, of an office with --records contacts and a tenth of each other family; --only takes their names")
+	flag.IntVar(&o.imports, "imports", 0, "measure only an import of so many contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
@@ -176,6 +179,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onDocuments(ctx)
 	case o.webhooks > 0:
 		return b.onWebhooks(ctx)
+	case o.imports > 0:
+		return b.onImports(ctx)
 	case o.pages:
 		return b.onPages(ctx)
 	case o.scale:

@@ -207,7 +207,7 @@ type importPage struct {
 }
 
 // problemsShown is the number of entries with a problem on one page.
-const problemsShown = 50
+const problemsShown = 20
 
 // showImport serves the page of an import.
 func showImport(v *request) view {
