@@ -45,6 +45,9 @@ const (
 	piece = 50
 	// turn is the longest time of one run, after which other jobs have a turn.
 	turn = 5 * time.Minute
+	// lease is the longest time that an import waits for another process after its own
+	// has died.
+	lease = 20 * time.Second
 	// longestPause bounds the pause, in case the clock is set meanwhile.
 	longestPause = 5 * time.Second
 	// forgetPiece is the number of rows that one transaction forgets.
@@ -67,7 +70,7 @@ type Worker struct {
 
 // Handlers returns the handlers of the worker's jobs.
 func (w *Worker) Handlers() []job.Handler {
-	return []job.Handler{{Kind: JobKind, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
+	return []job.Handler{{Kind: JobKind, Lease: lease, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
 }
 
 // rules are those of the newest version of the API: an entry of a file meets the same

@@ -30,7 +30,7 @@ func TestImportsSurviveKills(t *testing.T) {
 		o := found(t, store...)
 		p.signIn(o)
 		live := read[struct{ Key string }](t, p.on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "live", "--scopes", "contacts:read,companies:read", "--ip", "127.0.0.1/32")...).Key
-		entries := 150 * times("KARTEI_KILLS", 10)
+		entries := 2000 + 200*times("KARTEI_KILLS", 2)
 		page := p.upload(entries)
 		p.until(page, "Prüfen")
 		p.send(page, "/columns")
@@ -195,21 +195,27 @@ func (p *mover) send(page, act string) {
 	p.post(page+act, form)
 }
 
-// until kills the server until the page of an import says something.
+// progressed is what the page of an import says of how far it is.
+var progressed = regexp.MustCompile(`(?s)<div class="operation-progress".*?</div>`)
+
+// until waits until the page of an import says something. It kills the server at most so
+// many times, each time in a part of the work that no kill has met.
 func (p *mover) until(page, text string) {
 	p.Helper()
-	for watch, before := patience.New(), p.kills; ; {
+	met := map[string]bool{}
+	for watch := patience.New(); ; time.Sleep(50 * time.Millisecond) {
 		shown := p.get(page)
 		if strings.Contains(shown, text) {
 			return
 		}
-		if p.kills-before < times("KARTEI_KILLS", 3) {
+		at := progressed.FindString(shown)
+		if !met[at] && len(met) < times("KARTEI_KILLS", 2) {
+			met[at] = true
 			p.kill()
 			continue
 		}
-		if watch.IsStuck(shown) {
+		if watch.IsStuck(at) {
 			p.Fatalf("the page never says %q: %.3000s", text, shown)
 		}
-		time.Sleep(200 * time.Millisecond)
 	}
 }
