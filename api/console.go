@@ -115,7 +115,8 @@ var Console = []ConsoleRow{
 	row("webhooks.get", read, bySelf|byOperator, atPeople, "", ask(webhook.GetInfo)),
 	row("webhooks.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.ListAttempts)),
 	row("webhooks.create", administer, bySelf, atWeb|fresh, "webhook.create", ask(webhook.CreateByPerson)),
-	row("webhooks.change", administer, bySelf, atWeb|fresh, "webhook.change", ask(webhook.ChangeByPerson)),
+	// webhook.ChangeByPerson asks for a recent sign-in where a change sends events elsewhere.
+	row("webhooks.change", administer, bySelf, atWeb, "webhook.change", ask(webhook.ChangeByPerson)),
 	row("webhooks.rotate", administer, bySelf, atWeb|fresh, "webhook.rotate", ask(webhook.RotateByPerson)),
 	row("webhooks.delete", administer, bySelf, atWeb, "webhook.delete", ask(webhook.DeleteByPerson)),
 	row("webhooks.enable", administer, bySelf|byOperator, atPeople, "webhook.enable", ask(webhook.Enable)),

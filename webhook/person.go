@@ -15,8 +15,8 @@ import (
 )
 
 // The operations below are those of the API for people, who reach them through the
-// second table: a line of the audit log tells of each, and those that say where events go
-// need a recent sign-in. A person has endpoints of their own only.
+// second table: a line of the audit log tells of each, and what lets events or a secret out
+// needs a recent sign-in. A person has endpoints of their own only.
 
 // manages is the right that they need.
 const manages = "webhook_endpoints:write"
@@ -67,7 +67,8 @@ type ChangeInput struct {
 	EventTypes *[]string `json:"eventTypes,omitempty"`
 }
 
-// ChangeByPerson changes an endpoint of the person.
+// ChangeByPerson changes an endpoint of the person. A change after which events go
+// elsewhere, or more of them, asks for a recent sign-in.
 func ChangeByPerson(ctx context.Context, c *app.Call, in ChangeInput) (Endpoint, error) {
 	r, err := own(ctx, c, in.ID)
 	if err != nil {
@@ -89,11 +90,21 @@ func ChangeByPerson(ctx context.Context, c *app.Call, in ChangeInput) (Endpoint,
 	if err := r.change(ctx, c, after); err != nil {
 		return Endpoint{}, err
 	}
+	if before.URL != r.URL || !within(r.EventTypes, before.EventTypes) {
+		if err := c.Actor.Recent(c.Now); err != nil {
+			return Endpoint{}, err
+		}
+	}
 	c.Audit.About(r.Organization, r.ID)
 	c.Audit.Hidden("name", before.Name != r.Name)
 	c.Audit.Hidden("url", before.URL != r.URL)
 	c.Audit.Changed("eventTypes", before.EventTypes, r.EventTypes)
 	return r.at(c.Now), nil
+}
+
+// within reports whether a list has no more types than another one.
+func within(types, others []string) bool {
+	return !slices.ContainsFunc(types, func(name string) bool { return !slices.Contains(others, name) })
 }
 
 // RotateByPerson gives an endpoint of the person a new secret.

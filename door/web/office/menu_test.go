@@ -11,17 +11,20 @@ func TestSettingsPages(t *testing.T) {
 		"/settings/security/password": "a link of the security page",
 		"/settings/security/address":  "a link of the profile",
 
-		"/settings/interfaces/keys/new":         "a link of the list of keys",
-		"/settings/interfaces/keys/{id}":        "a link of the list of keys",
-		"/settings/interfaces/keys/{id}/revoke": "a link of the page of a key",
-		"/settings/data/new":                    "a link of the list of imports",
-		"/settings/data/{id}":                   "a link of the list of imports",
-		"/settings/data/{id}/undo":              "a link of the page of an import",
-		"/settings/data/{id}/report":            "a link of the page of an import",
-		"/settings/audit/export":                "a link of the audit log",
-
-		"/settings/interfaces/requests/{id}":   "a link of the list of calls",
-		"/settings/interfaces/keys/{id}/first": "a part of the page of a new key, for its script",
+		"/settings/interfaces/keys/new":                    "a link of the list of keys",
+		"/settings/interfaces/keys/{id}":                   "a link of the list of keys",
+		"/settings/interfaces/keys/{id}/revoke":            "a link of the page of a key",
+		"/settings/data/new":                               "a link of the list of imports",
+		"/settings/data/{id}":                              "a link of the list of imports",
+		"/settings/data/{id}/undo":                         "a link of the page of an import",
+		"/settings/data/{id}/report":                       "a link of the page of an import",
+		"/settings/audit/export":                           "a link of the audit log",
+		"/settings/interfaces/requests/{id}":               "a link of the list of calls",
+		"/settings/interfaces/keys/{id}/first":             "a part of the page of a new key, for its script",
+		"/settings/interfaces/webhooks/new":                "a link of the list of endpoints",
+		"/settings/interfaces/webhooks/{id}":               "a link of the list of endpoints",
+		"/settings/interfaces/webhooks/{id}/delete":        "a link of the page of an endpoint",
+		"/settings/interfaces/webhooks/{id}/tests/{event}": "the result of a test, to which its button leads",
 	}
 	menu := map[string]bool{settingsPath: true}
 	for _, g := range settingsMenu {

@@ -410,7 +410,7 @@ func (v *request) goTo(id string) view {
 }
 
 // pathsByPrefix are the pages of the kinds of id.
-var pathsByPrefix = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/", "key": keysPath + "/", "req": requestsPath + "/"}
+var pathsByPrefix = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/", "key": keysPath + "/", "whe": webhooksPath + "/", "req": requestsPath + "/"}
 
 // pathOf returns the path of the page of an id, or an empty text if there is none.
 func pathOf(id string) string {

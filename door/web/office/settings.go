@@ -33,6 +33,7 @@ var settingsMenu = []settingsGroup{
 	{text("Schnittstellen", "Interfaces"), []settingsPage{
 		{keysPath, "key-round", text("API-Schlüssel", "API keys"), text("Womit Programme Kartei aufrufen", "What programs call Kartei with")},
 		{requestsPath, "list", text("Aufrufe", "Calls"), text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
+		{webhooksPath, "webhook", text("Webhooks", "Webhooks"), text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei tells that something has changed")},
 	}},
 	{text("Büro", "Office"), []settingsPage{
 		{dataPath, "file-spreadsheet", text("Daten", "Data"), text("Kontakte importieren, Importe rückgängig machen", "Import contacts, undo imports")},
@@ -109,4 +110,7 @@ var doneTexts = map[string]fault.Text{
 	"resent":       text("Das Ereignis wird noch einmal gesendet.", "The event is being sent once more."),
 	"import":       text("Import verworfen.", "Import discarded."),
 	"address":      text("An beide Adressen ist ein Link unterwegs. Die neue gilt, wenn Sie beide geöffnet haben.", "A link is on its way to both addresses. The new one takes effect once you have opened both."),
+	"webhook":      text("Endpunkt gespeichert.", "Endpoint saved."),
+	"webhookOn":    text("Der Endpunkt bekommt wieder Ereignisse.", "The endpoint gets events again."),
+	"webhookGone":  text("Endpunkt gelöscht.", "Endpoint deleted."),
 }
