@@ -10,6 +10,7 @@ import (
 	"kartei/app"
 	"kartei/departure"
 	"kartei/document"
+	"kartei/event"
 	"kartei/imports"
 	"kartei/kit/fault"
 	"kartei/lookup"
@@ -121,6 +122,7 @@ var Console = []ConsoleRow{
 	row("webhooks.delete", administer, bySelf, atWeb, "webhook.delete", ask(webhook.DeleteByPerson)),
 	row("webhooks.enable", administer, bySelf|byOperator, atPeople, "webhook.enable", ask(webhook.Enable)),
 	row("webhooks.resend", administer, bySelf|byOperator, atPeople, "webhook.resend", ask(webhook.Resend)),
+	row("events.feed", read, byMember, atWeb, "", ask(event.Read)),
 	row("events.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.DeliveriesOf)),
 
 	row("lookup.find", read, byMember, atWeb, "", asking(lookup.Prepare, lookup.Find)),

@@ -18,6 +18,7 @@ import (
 	"kartei/app"
 	"kartei/audit"
 	"kartei/departure"
+	"kartei/event"
 	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -100,7 +101,7 @@ var (
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
-			"exports.begin lookup.recent lookup.opened imports.list imports.get imports.lines imports.create imports.append imports.complete " +
+			"exports.begin lookup.recent lookup.opened events.feed imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
 		"operator": "organizations.list organizations.create organizations.erase jobs.list jobs.retry",
 		"admin operator": "organizations.get organizations.set people.list people.create people.set people.handOver people.handOverStatus " +
@@ -504,6 +505,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"audit.list":             settings.AuditInput{Organization: o.ID},
 		"bell.list":              person,
 		"bell.read":              person,
+		"events.feed":            event.FeedInput{},
 		"events.deliveries":      map[string]string{"organizationId": o.SandboxID, "id": test.EventID},
 		"webhooks.list":          map[string]string{"organizationId": o.SandboxID},
 		"webhooks.get":           hook,

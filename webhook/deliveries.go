@@ -27,6 +27,8 @@ type EventDelivery struct {
 	EndpointID  string `json:"endpointId"`
 	Name        string `json:"name"`
 	PrincipalID string `json:"principalId"`
+	// Status is that of the endpoint. A disabled one gets nothing.
+	Status Status `json:"status"`
 	// DueAt is when the next attempt is made, null if none follows.
 	DueAt clock.Micros `json:"dueAt"`
 	// Attempts are those of 30 days, the newest first.
@@ -40,12 +42,12 @@ const mostAttempts = 1000
 const (
 	// Both begin with the endpoints of the organization, and look each one up in the
 	// index of an endpoint and an event. SQLite keeps the order of a cross join.
-	findTried = `select e.id, e.name, e.principal, a.id, a.event_id, a.event_type, a.attempt, a.status, a.response_status, a.response_ms,
+	findTried = `select e.id, e.name, e.principal, e.status, a.id, a.event_id, a.event_type, a.attempt, a.status, a.response_status, a.response_ms,
 			a.error_code, a.attempted_at, a.next_attempt_at
-		from (select organization, id, name, principal from webhook_endpoints where organization = $1`
+		from (select organization, id, name, principal, status from webhook_endpoints where organization = $1`
 	andTried = `) as e cross join webhook_attempts as a where a.organization = e.organization and a.endpoint = e.id and a.event_id =`
 
-	findPending = `select e.id, e.name, e.principal, d.due_at from (select organization, id, name, principal from webhook_endpoints where organization = $1`
+	findPending = `select e.id, e.name, e.principal, e.status, d.due_at from (select organization, id, name, principal, status from webhook_endpoints where organization = $1`
 	andPending  = `) as e cross join webhook_deliveries as d where d.organization = e.organization and d.endpoint = e.id and d.event_id =`
 )
 
@@ -60,7 +62,7 @@ func DeliveriesOf(ctx context.Context, c *app.Call, in EventInput) (out EventDel
 	q := in.pending(c, o.Number)
 	out.Data, err = db.List(ctx, c.Tx, func(row db.Row) (d EventDelivery, err error) {
 		d.Attempts = []Attempt{}
-		return d, row.Scan(&d.EndpointID, &d.Name, &d.PrincipalID, &d.DueAt)
+		return d, row.Scan(&d.EndpointID, &d.Name, &d.PrincipalID, &d.Status, &d.DueAt)
 	}, q.text, q.args...)
 	if err != nil {
 		return out, err
@@ -68,7 +70,7 @@ func DeliveriesOf(ctx context.Context, c *app.Call, in EventInput) (out EventDel
 	q = in.tried(c, o.Number)
 	tried, err := db.List(ctx, c.Tx, func(row db.Row) (d EventDelivery, err error) {
 		var a Attempt
-		err = row.Scan(&d.EndpointID, &d.Name, &d.PrincipalID, &a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus,
+		err = row.Scan(&d.EndpointID, &d.Name, &d.PrincipalID, &d.Status, &a.ID, &a.EventID, &a.EventType, &a.Attempt, &a.Status, &a.ResponseStatus,
 			&a.ResponseTimeMs, &a.ErrorCode, &a.AttemptedAt, &a.NextAttemptAt)
 		d.Attempts = []Attempt{a}
 		return d, err

@@ -81,6 +81,7 @@ var commands = []command{
 	{id: "go.security", group: GoTo, name: fault.Text{DE: "Kennwort und Anmeldung", EN: "Password and sign-in"}, icon: "shield-check", href: "/settings/security", listed: true, own: true},
 	{id: "go.keys", group: GoTo, name: fault.Text{DE: "API-Schlüssel", EN: "API keys"}, icon: "key-round", href: "/settings/interfaces/keys", listed: true, own: true},
 	{id: "go.requests", group: GoTo, name: fault.Text{DE: "Aufrufe der API", EN: "API calls"}, icon: "list", href: "/settings/interfaces/requests", listed: true, own: true},
+	{id: "go.events", group: GoTo, name: fault.Text{DE: "Ereignisse", EN: "Events"}, icon: "history", href: "/settings/interfaces/events", listed: true, own: true},
 	{id: "go.webhooks", group: GoTo, name: fault.Text{DE: "Webhooks", EN: "Webhooks"}, icon: "webhook", href: "/settings/interfaces/webhooks", listed: true, own: true},
 	{id: "go.help", group: GoTo, name: fault.Text{DE: "Hilfe", EN: "Help"}, icon: "circle-question-mark", href: "/help", listed: true},
 

@@ -21,6 +21,7 @@ func TestSettingsPages(t *testing.T) {
 		"/settings/audit/export":                           "a link of the audit log",
 		"/settings/interfaces/requests/{id}":               "a link of the list of calls",
 		"/settings/interfaces/keys/{id}/first":             "a part of the page of a new key, for its script",
+		"/settings/interfaces/events/{id}":                 "a link of the feed",
 		"/settings/interfaces/webhooks/new":                "a link of the list of endpoints",
 		"/settings/interfaces/webhooks/{id}":               "a link of the list of endpoints",
 		"/settings/interfaces/webhooks/{id}/delete":        "a link of the page of an endpoint",

@@ -184,6 +184,9 @@ func init() {
 		{"POST", "/settings/data/{id}/undo", "contacts.create imports.undo", private, actOnImport("imports.undo")},
 		{"POST", "/settings/data/{id}/discard", "contacts.create imports.discard", private, discardImport},
 		{"GET", "/settings/data/{id}/report", "contacts.create imports.get imports.lines", private, showReport},
+
+		{"GET", "/settings/interfaces/events", "events.feed lookup.titles names.resolve", private, showEvents},
+		{"GET", "/settings/interfaces/events/{id}", "events.feed events.deliveries lookup.titles names.resolve", private, showEvent},
 		{"GET", "/settings/interfaces/webhooks", "webhooks.list names.resolve", private, showWebhooks},
 		{"GET", "/settings/interfaces/webhooks/new", "webhooks.list", private, showNewWebhook},
 		{"POST", "/settings/interfaces/webhooks/new", "webhooks.create", private, createWebhook},
@@ -208,7 +211,7 @@ func init() {
 		{"POST", "/help", "profile.set", inside, switchKeys},
 		{"POST", "/opened", "lookup.opened", inside, noteOpened},
 		{"GET", "/call", "lookup.find", inside, showCall},
-		{"GET", "/go/{id}", "", inside, showAny},
+		{"GET", "/go/{id}", "lookup.find", inside, showAny},
 		{"GET", "/choices/tags", "lookup.tags", inside, showTags},
 		{"GET", "/choices/{of}", "lookup.find names.find", inside, showChoices},
 

@@ -406,11 +406,28 @@ func (v *request) goTo(id string) view {
 	if path := pathOf(id); path != "" {
 		return v.seeOther(path)
 	}
+	if strings.HasPrefix(id, "dlv_") {
+		if path := v.attemptPath(id); path != "" {
+			return v.seeOther(path)
+		}
+	}
 	return v.seeOther(searchFor(id))
 }
 
+// attemptPath returns the place of a delivery in the log of its endpoint, empty if the
+// person does not see it.
+func (v *request) attemptPath(id string) string {
+	for _, sandbox := range []bool{false, true} {
+		f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": id, "limit": 1}, sandbox: sandbox})
+		if err == nil && f.Thing != nil && f.Thing.Of != "" {
+			return webhooksPath + "/" + f.Thing.Of + "?" + url.Values{"from": {id}}.Encode() + "#" + id
+		}
+	}
+	return ""
+}
+
 // pathsByPrefix are the pages of the kinds of id.
-var pathsByPrefix = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/", "key": keysPath + "/", "whe": webhooksPath + "/", "req": requestsPath + "/"}
+var pathsByPrefix = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/", "key": keysPath + "/", "whe": webhooksPath + "/", "evt": eventsPath + "/", "req": requestsPath + "/"}
 
 // pathOf returns the path of the page of an id, or an empty text if there is none.
 func pathOf(id string) string {

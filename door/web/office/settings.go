@@ -33,6 +33,7 @@ var settingsMenu = []settingsGroup{
 	{text("Schnittstellen", "Interfaces"), []settingsPage{
 		{keysPath, "key-round", text("API-Schlüssel", "API keys"), text("Womit Programme Kartei aufrufen", "What programs call Kartei with")},
 		{requestsPath, "list", text("Aufrufe", "Calls"), text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
+		{eventsPath, "history", text("Ereignisse", "Events"), text("Was sich geändert hat, und wohin es gemeldet wurde", "What has changed, and where that was told")},
 		{webhooksPath, "webhook", text("Webhooks", "Webhooks"), text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei tells that something has changed")},
 	}},
 	{text("Büro", "Office"), []settingsPage{

@@ -73,8 +73,11 @@ func (t tally) text(v *request) string {
 func (e *endpoint) path() string { return webhooksPath + "/" + e.ID }
 
 // environment is the word of the endpoint's environment, as keys have it.
-func (e *endpoint) environment() string {
-	if e.sandbox {
+func (e *endpoint) environment() string { return environmentWord(e.sandbox) }
+
+// environmentWord is the word of the sandbox, or of the organization.
+func environmentWord(sandbox bool) string {
+	if sandbox {
 		return "test"
 	}
 	return "live"
@@ -245,10 +248,7 @@ func showWebhooks(v *request) view {
 	q := v.URL.Query()
 	p, next, paged := webhooksPage{names: map[string]string{}}, url.Values{}, q.Has("live") || q.Has("test")
 	for _, sandbox := range []bool{false, true} {
-		from := "live"
-		if sandbox {
-			from = "test"
-		}
+		from := environmentWord(sandbox)
 		after := q.Get(from)
 		if paged && after == "" {
 			continue // the pages before have all of this environment

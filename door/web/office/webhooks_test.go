@@ -27,7 +27,7 @@ var (
 // hook makes an endpoint of the person, and returns the address of its page.
 func hook(b *browser, query string) string {
 	b.t.Helper()
-	return webhookPath.FindString(b.get(webhooksPath + "/new?" + query).send(webhooksPath + "/new").want(200, "nur jetzt").Body)
+	return webhookPath.FindString(b.get(webhooksPath+"/new?"+query).send(webhooksPath+"/new").want(200, "nur jetzt").Body)
 }
 
 // attempted writes an attempt into the log of an endpoint.
@@ -146,7 +146,7 @@ func TestDisabledWebhook(t *testing.T) {
 		b.get(path+"?status=failed&before=dlv_0").want(200, "Kein Versuch ist gescheitert")
 		// Without what was missed.
 		setHook(t, o, path, `status = 'disabled', disabled_reason = 'no_success', missed_since = cursor`)
-		b.get(b.get(path).send(path + "/enable").want(303).Location).want(200, "bekommt wieder Ereignisse")
+		b.get(b.get(path).send(path+"/enable").want(303).Location).want(200, "bekommt wieder Ereignisse")
 	})
 }
 

@@ -1,0 +1,110 @@
+package event
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+// FeedInput asks for the feed as people read it, the newest event first.
+type FeedInput struct {
+	// ID asks for one event.
+	ID string `json:"id,omitempty"`
+	// Object is the kind of record that the events are about; empty means all.
+	Object string `json:"object,omitempty"`
+	// Since and Until bound the time of the events, without either.
+	Since clock.Micros `json:"since,omitempty"`
+	Until clock.Micros `json:"until,omitempty"`
+	// Limit is 1 to 100; zero means 50.
+	Limit int `json:"limit,omitempty"`
+}
+
+// Feed is a page of the feed.
+type Feed struct {
+	Data []Told `json:"data"`
+	// Next is Until of the next page, null after the last one. There may be fewer events
+	// than the limit before it, or none.
+	Next clock.Micros `json:"next"`
+}
+
+// Told is an event, and what the history of its record says about it.
+type Told struct {
+	Event
+	// Principal is who made the change, empty if that is not known any more.
+	Principal string `json:"principalId"`
+	RequestID string `json:"requestId"`
+	// Members are the names of the members that changed. A creation has none.
+	Members []string `json:"members"`
+}
+
+// mostScans bounds the queries of one page, each of which scans 1,000 events. A filter
+// may match few.
+const mostScans = 10
+
+// Read returns a page of the feed: what the caller may read, as List does.
+func Read(ctx context.Context, c *app.Call, in FeedInput) (Feed, error) {
+	limit := cmp.Or(in.Limit, 50)
+	if limit < 1 || limit > 100 {
+		return Feed{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: 100}})
+	}
+	out := Feed{Data: []Told{}}
+	after, before := max(in.Since, c.Now-Retention), in.Until
+	if before == 0 {
+		before = clock.Micros(math.MaxInt64)
+	}
+	if in.ID != "" {
+		found, err := db.List(ctx, c.Tx, scanTold, toldQuery(c, `select * from events where organization = $1 and tick > $3 and tick < $4 and id = $6`), c.Actor.Org(), c.Actor.PrincipalID(), after, before, 1, in.ID)
+		out.Data = append(out.Data, found...)
+		return out, err
+	}
+	query := toldQuery(c, fmt.Sprintf(`select * from events where organization = $1 and tick > $3 and tick < $4 order by tick desc limit %d`, scanned))
+	for range mostScans {
+		wanted := limit - len(out.Data)
+		found, err := db.List(ctx, c.Tx, scanTold, query, c.Actor.Org(), c.Actor.PrincipalID(), after, before, wanted+1, in.Object)
+		if err != nil {
+			return out, err
+		}
+		if len(found) > wanted {
+			out.Data = append(out.Data, found[:wanted]...)
+			out.Next = out.Data[len(out.Data)-1].CreatedAt
+			return out, nil
+		}
+		out.Data = append(out.Data, found...)
+		bounds, err := db.List(ctx, c.Tx, func(row db.Row) (t clock.Micros, err error) { return t, row.Scan(&t) }, boundQuery(false), c.Actor.Org(), after, before, scanned-1)
+		if err != nil || len(bounds) == 0 {
+			return out, err
+		}
+		before, out.Next = bounds[0], bounds[0]
+	}
+	return out, nil
+}
+
+// toldQuery returns a query for the visible events among some. $6 narrows them: to a
+// kind of record, or to the one that the query for some names.
+func toldQuery(c *app.Call, some string) string {
+	by, request := []string{`when 'operation' then (select o.principal from operations as o where o.organization = $1 and o.id = e.record_id)`},
+		[]string{`when 'operation' then (select o.request from operations as o where o.organization = $1 and o.id = e.record_id)`}
+	for _, f := range c.Services.Families {
+		created := `when '` + f.Object + `' then (select n.%s from ` + f.Plural + ` as n where n.organization = $1 and n.id = e.record_id and n.created_at = e.tick)`
+		by, request = append(by, fmt.Sprintf(created, "created_by")), append(request, fmt.Sprintf(created, "created_request"))
+	}
+	return fmt.Sprintf(`select %s, coalesce(h.principal, case e.object %s end, ''), coalesce(h.request_id, case e.object %s end, ''), coalesce(h.members, '')
+		from (%s) as e left join record_changes as h on h.organization = $1 and h.record_id = e.record_id and h.changed_at = e.tick
+		where ($6 in ('', e.object, e.id)) and %s order by e.tick desc limit $5`,
+		columns, strings.Join(by, " "), strings.Join(request, " "), some, Visible(c.Actor, c.Services.Families))
+}
+
+func scanTold(row db.Row) (e Told, err error) {
+	var members string
+	e.Object = "event"
+	err = row.Scan(&e.CreatedAt, &e.ID, &e.Type, &e.Data.Object, &e.Data.ID, &e.Principal, &e.RequestID, &members)
+	e.Members = strings.Fields(members)
+	return e, err
+}
