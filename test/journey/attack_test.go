@@ -286,6 +286,7 @@ func TestReplayedForms(t *testing.T) {
 			}
 			before := o.state()
 			first := o.visitor(o.Helene()).do("POST", a.action, a.fields)
+			o.awaitImports()
 			between := o.state()
 			again := o.visitor(o.Helene()).do("POST", a.action, a.fields)
 			if tables := changed(between, o.state()); len(tables) > 0 {

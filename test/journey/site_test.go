@@ -12,8 +12,12 @@ import (
 
 	"kartei/access"
 	"kartei/door/web/office"
+	"kartei/imports"
+	"kartei/kit/clock"
+	"kartei/kit/id"
 	"kartei/settings"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 // visitor is a person with a browser that has no script and no window: it reads
@@ -193,6 +197,10 @@ func (v *visitor) known(p office.Page) string {
 	if p.Path == "/settings/interfaces/keys/{id}/first" {
 		return "/settings/interfaces/keys/" + v.ownKey() + "/first?since=2026-01-01T00:00:00Z"
 	}
+	if strings.HasPrefix(p.Path, "/settings/data/{id}") {
+		v.imported()
+		return "" // links of the list lead there
+	}
 	if p.Path == "/operations/{id}" {
 		return "/operations/" + v.operation()
 	}
@@ -217,6 +225,33 @@ func (v *visitor) ownKey() string {
 		v.Fatal(err)
 	}
 	return made.ID
+}
+
+// imported gives the visitor imports in the states that wait for somebody.
+func (v *visitor) imported() {
+	v.Helper()
+	if len(dbtest.Texts(v.TB, v.DB, `select id from imports where principal = $1`, v.principal)) > 0 {
+		return
+	}
+	for _, state := range []string{"mapping", "checked", "stopped"} {
+		dbtest.Run(v.TB, v.DB, `insert into imports (organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at)
+			select number, cast($1 as text), cast($2 as text), cast($3 as text), '', '', '{"lines":1,"counts":{"created":1}}', '', '', '', '', 1, cast($4 as bigint), 0 from organizations where id = '`+v.OrganizationID+`'`,
+			id.New(id.Import), v.principal, state, clock.Now(v.Clock).Add(imports.Age))
+	}
+}
+
+// awaitImports waits until no job works on an import.
+func (o *Office) awaitImports() {
+	o.Helper()
+	for watch := patience.New(); ; time.Sleep(10 * time.Millisecond) {
+		left := dbtest.Texts(o.TB, o.DB, `select id from jobs where kind in ('imports.work', 'imports.forget')`)
+		if len(left) == 0 {
+			return
+		}
+		if watch.IsStuck(left) {
+			o.Fatalf("the jobs %v do not end", left)
+		}
+	}
 }
 
 // operation returns the id of a long operation that the visitor has begun. Nobody
