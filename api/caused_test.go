@@ -8,7 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/settings"
+	"kartei/lookup"
 	"kartei/test/apitest"
 )
 
@@ -19,8 +19,8 @@ func TestCaused(t *testing.T) {
 		c, other := o.As(access.Member), o.As(access.Member)
 		session, foreign := o.Session(c.Principal), o.Session(other.Principal)
 		caused := func(token, request string) (list []string) {
-			got := ask(t, o, api.Web, api.Cookie(token, true), "requests.caused", settings.CausedInput{Request: request})
-			var out settings.CausedOutput
+			got := ask(t, o, api.Web, api.Cookie(token, true), "requests.caused", lookup.CausedInput{Request: request})
+			var out lookup.CausedOutput
 			if err := json.Unmarshal(got.Body, &out); err != nil || got.Status != 200 {
 				t.Fatalf("%d %s %v", got.Status, got.Body, err)
 			}

@@ -104,7 +104,7 @@ var Console = []ConsoleRow{
 	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
 
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
-	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, settings.ListCaused)),
+	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, lookup.ListCaused)),
 	row("requests.versions", read, byAdmin|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListVersions)),
 	row("usage.get", read, bySelf|byOperator, atPeople, "", asking(settings.ReadUsage, settings.GetUsage)),
 	row("audit.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListAudit)),

@@ -500,7 +500,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"keys.revoke":            one(key()),
 		"keys.rotate":            one(key()),
 		"requests.list":          map[string]string{"organizationId": o.SandboxID, "key": key()},
-		"requests.caused":        settings.CausedInput{Request: "req_01m7xt6sane2a9hpasvbmaayqz"},
+		"requests.caused":        lookup.CausedInput{Request: "req_01m7xt6sane2a9hpasvbmaayqz"},
 		"requests.versions":      map[string]string{"organizationId": o.ID},
 		"audit.list":             settings.AuditInput{Organization: o.ID},
 		"bell.list":              person,

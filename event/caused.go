@@ -47,13 +47,13 @@ const (
 // Cause returns the events that a call caused, the first one first, at most 100. They are
 // those that the caller may read. An operation that the call began is followed by the
 // event of what it made.
-func Cause(ctx context.Context, c *app.Call, call Call) ([]Caused, error) {
-	caused, err := db.List(ctx, c.Tx, scanCaused, changedBy(c), c.Actor.Org(), c.Actor.PrincipalID(), call.RequestID, call.At.Add(-early), call.At.Add(call.Took+late))
+func Cause(ctx context.Context, c *app.Call, of Call) ([]Caused, error) {
+	caused, err := db.List(ctx, c.Tx, scanCaused, changedBy(c), c.Actor.Org(), c.Actor.PrincipalID(), of.RequestID, of.At.Add(-early), of.At.Add(of.Took+late))
 	if err != nil {
 		return nil, err
 	}
 	for _, statement := range []string{operationsBy(c), madeBy(c)} {
-		more, err := db.List(ctx, c.Tx, scanCaused, statement, c.Actor.Org(), c.Actor.PrincipalID(), call.RequestID, bound(call.At.Add(-early)), bound(call.At.Add(call.Took+late)))
+		more, err := db.List(ctx, c.Tx, scanCaused, statement, c.Actor.Org(), c.Actor.PrincipalID(), of.RequestID, bound(of.At.Add(-early)), bound(of.At.Add(of.Took+late)))
 		if err != nil {
 			return nil, err
 		}

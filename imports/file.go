@@ -108,9 +108,7 @@ func openFile(from io.Reader) (*opened, error) {
 	from = io.MultiReader(strings.NewReader(text), from)
 	if strings.HasPrefix(strings.ToUpper(strings.TrimSpace(text)), "BEGIN:VCARD") {
 		o := &opened{file: cards{vcard.NewReader(from)}, format: vcardFormat}
-		for _, name := range cardColumns {
-			o.headings = append(o.headings, name)
-		}
+		o.headings = append(o.headings, cardColumns[:]...)
 		return o, nil
 	}
 	if strings.ContainsRune(text, 0) { // no text at all

@@ -3,11 +3,9 @@ package settings
 import (
 	"context"
 	"maps"
-	"time"
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/event"
 	"kartei/kit/fault"
 	"kartei/requestlog"
 	"kartei/store/db"
@@ -38,33 +36,6 @@ func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ 
 		return requestlog.QueryOutput{}, err
 	}
 	return in.Find(ctx, c.Tx, ids, keys...)
-}
-
-// CausedInput names a call by its Request-Id.
-type CausedInput struct {
-	Request string `json:"requestId"`
-}
-
-// CausedOutput holds what a call changed, the first change first.
-type CausedOutput struct {
-	Data []event.Caused `json:"data"`
-}
-
-// ListCaused returns the events of a call that the caller may see in the request log, in
-// the environment in which the caller acts. Of these events it returns those of records
-// that the caller may read.
-func ListCaused(ctx context.Context, c *app.Call, in CausedInput, none struct{}) (CausedOutput, error) {
-	out := CausedOutput{Data: []event.Caused{}}
-	found, err := ListRequests(ctx, c, requestlog.QueryInput{Request: in.Request}, none)
-	if err != nil {
-		return out, err
-	}
-	for _, line := range found.Data {
-		if line.RequestID == in.Request && line.OrganizationID == c.Actor.Organization().ID {
-			out.Data, err = event.Cause(ctx, c, event.Call{RequestID: line.RequestID, At: line.Time, Took: time.Duration(line.DurationMicros) * time.Microsecond})
-		}
-	}
-	return out, err
 }
 
 // ownKeys returns the ids of the caller's keys: the named one, or all.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/audit"
 	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -24,7 +23,29 @@ import (
 const auditPath = "/settings/audit"
 
 // auditLine is a line of the log as audit.list returns it.
-type auditLine = audit.Line
+type auditLine struct {
+	ID          string       `json:"id"`
+	Time        clock.Micros `json:"time"`
+	PrincipalID string       `json:"principalId"`
+	// CredentialKind is operator for the operator, who has no id.
+	CredentialKind string        `json:"credentialKind"`
+	Door           string        `json:"door"`
+	Address        string        `json:"address"`
+	Word           string        `json:"word"`
+	Target         string        `json:"target"`
+	Changes        []auditChange `json:"changes"`
+	RequestID      string        `json:"requestId"`
+}
+
+// auditChange is a member that an act changed.
+type auditChange struct {
+	Member string `json:"member"`
+	From   any    `json:"from"`
+	To     any    `json:"to"`
+}
+
+// operatorKind is the kind of the operator's credential.
+const operatorKind = "operator"
 
 // auditPage is the audit log with its filters.
 type auditPage struct {
@@ -124,7 +145,7 @@ const peopleOffered = 200
 
 // offerPeople reads the people whose lines can be asked for.
 func (p *auditPage) offerPeople(v *request) error {
-	p.people = []look.Option{{Text: v.words.Say("alle", "everybody")}, {Value: audit.OperatorKind, Text: v.words.Say("der Betreiber", "the operator")}}
+	p.people = []look.Option{{Text: v.words.Say("alle", "everybody")}, {Value: operatorKind, Text: v.words.Say("der Betreiber", "the operator")}}
 	for _, row := range []string{"people.list", "serviceAccounts.list"} {
 		found, err := ask[listOf[struct {
 			ID   string `json:"id"`
@@ -183,7 +204,7 @@ func (p *auditPage) at(before string) string {
 // who says who did it.
 func (p *auditPage) who(v *request, l *auditLine) string {
 	switch {
-	case l.CredentialKind == audit.OperatorKind:
+	case l.CredentialKind == operatorKind:
 		return v.words.Say("Der Betreiber", "The operator")
 	case l.PrincipalID == "":
 		return v.words.Say("Jemand ohne Anmeldung", "Somebody who is not signed in")
@@ -288,7 +309,7 @@ var members = map[string]fault.Text{
 }
 
 // changed says what a member was and is: Rechte contacts:read → contacts:write.
-func (p *auditPage) changed(v *request, c audit.Change) string {
+func (p *auditPage) changed(v *request, c auditChange) string {
 	name, rest, _ := strings.Cut(c.Member, ".")
 	label := c.Member
 	if text, known := members[name]; known {

@@ -12,7 +12,6 @@ import (
 	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/webhook"
 )
 
 // caused is a change of a call, with its event and where that went.
@@ -139,7 +138,7 @@ func (d *delivered) said(v *request) (kind look.Kind, text string) {
 		return look.Info, v.words.Say("steht noch aus", "not sent yet")
 	}
 	last := d.Attempts[0]
-	if last.Status == string(webhook.Succeeded) {
+	if last.Status == "succeeded" {
 		return look.OK, strconv.Itoa(last.ResponseStatus) + v.words.Say(" in ", " in ") + strconv.FormatInt(last.ResponseTimeMs, 10) + " ms"
 	}
 	why := cmp.Or(last.ErrorCode, "HTTP_STATUS")

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/access"
-	"kartei/audit"
 	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -125,7 +123,7 @@ func (p *organizationPage) findDeclaration(v *request) error {
 		return err
 	}
 	i := slices.IndexFunc(found.Data, func(l auditLine) bool {
-		return slices.ContainsFunc(l.Changes, func(c audit.Change) bool { return c.Member == "secrecy" && c.To == "declared" })
+		return slices.ContainsFunc(l.Changes, func(c auditChange) bool { return c.Member == "secrecy" && c.To == "declared" })
 	})
 	if i < 0 {
 		return nil // longer ago than the log remembers, or a sandbox
@@ -164,9 +162,9 @@ func (p *organizationPage) fields(v *request) (list []look.Field) {
 				"Jeder Aufruf wird abgelehnt. Was sich inzwischen ändert, wird kein Ereignis, auch nachträglich nicht.",
 				"Every call is refused. What changes meanwhile becomes no event, not even later.")}),
 		field("level", say("Was Programme dürfen", "What programs may do"), "",
-			look.Option{Value: string(access.On), Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
-			look.Option{Value: string(access.Read), Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.writing, "Was schreibt, wird abgelehnt", "Writes are refused")},
-			look.Option{Value: string(access.Off), Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
+			look.Option{Value: "on", Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
+			look.Option{Value: "read", Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.writing, "Was schreibt, wird abgelehnt", "Writes are refused")},
+			look.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
 	)
 }
 
