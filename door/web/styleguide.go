@@ -22,7 +22,7 @@ func (h *handler) styleguide(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	view := look.View{
-		Words: say.Words{Language: language(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"), Keys: true,
+		Words: say.Words{Language: language(r), Now: time.Now()}, Nonce: nonce, Theme: r.URL.Query().Get("theme"), Keys: true, Styles: "settings.css",
 		Asset: func(name string) string { return h.assets.urls[name] },
 	}
 	frame := look.Frame{
