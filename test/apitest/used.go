@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"context"
+	"testing"
 
 	"kartei/store/db"
 	"kartei/usage"
@@ -10,6 +11,12 @@ import (
 // Used stores the counts of calls, each as if it were written in its hour.
 func (o *Office) Used(calls ...usage.Call) {
 	o.Helper()
+	Used(o.TB, o.DB, calls...)
+}
+
+// Used stores the counts of calls in a database. They are in the order of their times.
+func Used(t testing.TB, d db.DB, calls ...usage.Call) {
+	t.Helper()
 	c := usage.NewCounter()
 	for i := range calls {
 		at := calls[i].At
@@ -18,11 +25,11 @@ func (o *Office) Used(calls ...usage.Call) {
 			continue
 		}
 		pending := c.Pending(at)
-		if err := o.DB.Write(context.Background(), func(tx db.Tx) error {
+		if err := d.Write(context.Background(), func(tx db.Tx) error {
 			pending.Queue(tx)
 			return nil
 		}); err != nil {
-			o.Fatal(err)
+			t.Fatal(err)
 		}
 		c.Written(pending, at, true)
 	}

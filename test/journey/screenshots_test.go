@@ -7,9 +7,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
+	"kartei/usage"
 )
 
 // shown are the pages that a person looks at before a release, by the names of
@@ -32,6 +37,7 @@ func (o *Office) shown() map[string]string {
 		"14-new-key":   "/settings/interfaces/keys/new",
 		"15-requests":  "/settings/interfaces/requests",
 		"16-settings":  "/settings",
+		"17-usage":     "/settings/interfaces/usage?days=90",
 	}
 }
 
@@ -93,6 +99,26 @@ func (o *Office) states() map[string]func(tab *webtest.Tab) {
 	}
 }
 
+// used stores 90 days of calls with two keys, and of deliveries.
+func (o *Office) used() {
+	var number int64
+	dbtest.Get(o.TB, o.DB, []any{&number}, `select number from organizations where id = $1`, o.OrganizationID)
+	var calls []usage.Call
+	keys := []string{id.New(id.Key), id.New(id.Key)}
+	for day := range 90 {
+		at := clock.Now(o.Clock) - clock.Micros(89-day)*clock.Day
+		for i := range 40 + day*day%97 {
+			status := map[int]int{3: 404, 17: 403, 41: 429, 67: 500}[i]
+			calls = append(calls, usage.Call{Organization: number, Kind: usage.Calls, Subject: keys[i%7/5], At: at,
+				Status: max(200, status), Took: time.Duration(1+i%29) * time.Millisecond, Points: 1 + int64(i%4), Records: int64(i % 50)})
+		}
+		for i := range day % 12 {
+			calls = append(calls, usage.Call{Organization: number, Kind: usage.Deliveries, Subject: "whe_01m7xt6sane2a9hpasvbmaayqz", At: at, Status: 200 + i/8*300, Took: 80 * time.Millisecond})
+		}
+	}
+	apitest.Used(o.TB, o.DB, calls...)
+}
+
 // TestScreenshots draws pages and states in both themes and two widths, for people:
 // KARTEI_SCREENSHOTS=/tmp/pages go test ./test/journey -run Screenshots
 func TestScreenshots(t *testing.T) {
@@ -104,6 +130,7 @@ func TestScreenshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(360), Documents())
+	o.used()
 	for _, width := range []int{1280, 320} {
 		for _, dark := range []bool{false, true} {
 			view := webtest.View{Width: width, Dark: dark, Touch: width < 500, Language: "de"}

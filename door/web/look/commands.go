@@ -83,6 +83,7 @@ var commands = []command{
 	{id: "go.requests", group: GoTo, name: fault.Text{DE: "Aufrufe der API", EN: "API calls"}, icon: "list", href: "/settings/interfaces/requests", listed: true, own: true},
 	{id: "go.events", group: GoTo, name: fault.Text{DE: "Ereignisse", EN: "Events"}, icon: "history", href: "/settings/interfaces/events", listed: true, own: true},
 	{id: "go.webhooks", group: GoTo, name: fault.Text{DE: "Webhooks", EN: "Webhooks"}, icon: "webhook", href: "/settings/interfaces/webhooks", listed: true, own: true},
+	{id: "go.usage", group: GoTo, name: fault.Text{DE: "Nutzung der API", EN: "API usage"}, icon: "gauge", href: "/settings/interfaces/usage", listed: true, own: true},
 	{id: "go.help", group: GoTo, name: fault.Text{DE: "Hilfe", EN: "Help"}, icon: "circle-question-mark", href: "/help", listed: true},
 
 	{id: "new.contact", group: Create, keys: fault.Text{DE: "c k", EN: "c c"}, name: fault.Text{DE: "Kontakt", EN: "Contact"}, icon: "user-plus", href: "/contacts/new", family: "contacts", verb: "write", listed: true},

@@ -173,6 +173,8 @@ func init() {
 		{"GET", "/settings/interfaces/requests/{id}", "requests.list requests.caused keys.get names.resolve lookup.titles events.deliveries", private, showRequest},
 		{"POST", "/settings/interfaces/requests/{id}/resend", "webhooks.resend", private, resend},
 
+		{"GET", "/settings/interfaces/usage", "usage.get keys.list names.resolve", private, showUsage},
+
 		// Contacts are imported with the right to create them.
 		{"GET", "/settings/data", "contacts.create imports.list names.resolve", private, showData},
 		{"GET", "/settings/data/new", "contacts.create", private, showNewImport},

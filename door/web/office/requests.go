@@ -210,10 +210,10 @@ func (p *requestsPage) at(name, value string) string {
 	return requestsPath + "?" + q.Encode()
 }
 
-// keyOptions are the choices of the filter by key.
-func (p *requestsPage) keyOptions(v *request) []look.Option {
+// keyOptions are the choices of a filter by key.
+func keyOptions(v *request, keys []keyInfo) []look.Option {
 	list := []look.Option{{Text: v.words.Say("alle Schlüssel", "all keys")}}
-	for _, k := range p.keys {
+	for _, k := range keys {
 		list = append(list, look.Option{Value: k.ID, Text: joined(" · ", k.title(), k.Environment)})
 	}
 	return list

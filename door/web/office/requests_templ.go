@@ -65,7 +65,7 @@ func requestsView(v *request, p requestsPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = oneOf("key", v.words.Say("Schlüssel", "Key"), p.filter.Get("key"), p.keyOptions(v)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = oneOf("key", v.words.Say("Schlüssel", "Key"), p.filter.Get("key"), keyOptions(v, p.keys)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
