@@ -33,9 +33,22 @@ type PrincipalInfo struct {
 	// ErasedAt is when a person was erased; such a person has no name and no
 	// address.
 	ErasedAt clock.Micros `json:"erasedAt,omitzero"`
+	// SignIn is how a user signs in. Only rows for the pages of admins have it.
+	SignIn *SignIn `json:"signIn,omitempty"`
 
 	// Home is the number of that organization.
 	Home int64 `json:"-"`
+}
+
+// SignIn is how a user signs in, as far as admins see it.
+type SignIn struct {
+	// Joined says that an account signs in as the user: an invitation was accepted.
+	Joined bool `json:"joined"`
+	// SecondFactor says that the account has a passkey or a generator of codes.
+	SecondFactor bool `json:"secondFactor"`
+	// LastSeenAt is the last call of a session of the user that is still kept. Sessions
+	// of the account in other organizations are none of the admin's business.
+	LastSeenAt clock.Micros `json:"lastSeenAt"`
 }
 
 // The languages of emails to users.

@@ -67,6 +67,7 @@ var Console = []ConsoleRow{
 	row("organizations.erase", administer, byOperator, atSocket, "organization.erase", ask(settings.EraseOrganization)),
 
 	row("people.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListUsers)),
+	row("people.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetUser)),
 	row("people.create", administer, byAdmin|byOperator, atPeople|fresh, "person.create", ask(settings.CreateUser)),
 	row("people.set", administer, byAdmin|byOperator, atPeople|fresh, "person.set", ask(settings.SetUser)),
 	row("people.handOver", administer, byAdmin|byOperator, atPeople|fresh, "person.handOver", ask(departure.HandOver)),
@@ -79,6 +80,7 @@ var Console = []ConsoleRow{
 	row("invitations.accept", administer, byAnyone, atPeople|unstored, "invitation.accept", asking(account.CheckAcceptance, account.Accept)),
 
 	row("serviceAccounts.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListServiceAccounts)),
+	row("serviceAccounts.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetServiceAccount)),
 	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.create", ask(settings.CreateServiceAccount)),
 	row("serviceAccounts.set", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.set", ask(settings.SetServiceAccount)),
 	row("records.history", read, byMember, atWeb, "", ask(record.History)),

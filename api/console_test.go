@@ -104,8 +104,8 @@ var (
 			"exports.begin lookup.recent lookup.opened events.feed imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
 		"operator": "organizations.list organizations.create organizations.erase jobs.list jobs.retry",
-		"admin operator": "organizations.get organizations.set people.list people.create people.set people.handOver people.handOverStatus " +
-			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list " +
+		"admin operator": "organizations.get organizations.set people.list people.get people.create people.set people.handOver people.handOverStatus " +
+			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list",
 		"member operator": "names.resolve names.find",
 		"self":            "keys.terms requests.caused webhooks.create webhooks.change webhooks.rotate webhooks.delete",
@@ -474,6 +474,8 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"organizations.set":      settings.OrganizationChange{ID: o.ID, Name: &name, Module: &off},
 		"organizations.erase":    one(erased),
 		"people.list":            home,
+		"people.get":             one(c.Principal),
+		"serviceAccounts.get":    one(service.ID),
 		"people.create":          settings.NewPrincipal{Organization: o.ID, Name: name, Email: "geheim@example.com"},
 		"people.set":             settings.PrincipalChange{ID: c.Principal, Name: &name},
 		"people.handOver":        departure.HandOverInput{ID: o.User(access.Member), To: c.Principal},

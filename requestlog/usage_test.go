@@ -115,19 +115,19 @@ func TestUsageOfARepeatedBatch(t *testing.T) {
 		for i := range 100 {
 			l.Add(call(1, i, 200))
 		}
-		flushed := make(chan error, 1)
+		flushed, waited := make(chan error, 1), c.Waited()
 		go func() { flushed <- l.Flush(ctx) }()
-		for watch, done := patience.New(), false; !done; {
+		for done := false; !done; {
 			select {
 			case err := <-flushed:
 				if done = true; err != nil {
 					t.Error(err)
 				}
-			default:
-				if watch.IsStuck() {
-					t.Fatal("the batch is not written")
-				}
-				c.Advance(requestlog.Delay)
+			case <-waited: // the next attempt comes after a pause
+				waited = c.Waited()
+				c.Advance(time.Minute)
+			case <-time.After(patience.Bound):
+				t.Fatal("the batch is not written")
 			}
 		}
 		if n, got := count(t, d), counted(t, d, 1); n != 100 || got.Calls != 100 {

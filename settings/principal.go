@@ -52,7 +52,11 @@ func CreateServiceAccount(ctx context.Context, c *app.Call, in NewPrincipal) (ac
 
 // ListUsers lists users.
 func ListUsers(ctx context.Context, c *app.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
-	return listPrincipals(ctx, c, access.UserPrincipal, p)
+	page, err := listPrincipals(ctx, c, access.UserPrincipal, p)
+	if err == nil {
+		err = seeSignIns(ctx, c, page.Data)
+	}
+	return page, err
 }
 
 // ListServiceAccounts lists service accounts.
@@ -64,6 +68,22 @@ func ListServiceAccounts(ctx context.Context, c *app.Call, p access.Page) (acces
 func GetPrincipal(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
 	p, err := principal(ctx, c, "", in.ID)
 	return named(c, p), err
+}
+
+// GetUser returns a user, and how they sign in.
+func GetUser(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+	p, err := principal(ctx, c, access.UserPrincipal, in.ID)
+	if err != nil {
+		return p, err
+	}
+	one := []access.PrincipalInfo{named(c, p)}
+	err = seeSignIns(ctx, c, one)
+	return one[0], err
+}
+
+// GetServiceAccount returns a service account.
+func GetServiceAccount(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+	return principal(ctx, c, access.ServiceAccountPrincipal, in.ID)
 }
 
 // SetUser changes a user. All keys of a user who is disabled or loses a right
@@ -145,6 +165,44 @@ func listPrincipals(ctx context.Context, c *app.Call, kind access.PrincipalType,
 		page.Data[n] = named(c, page.Data[n])
 	}
 	return page, err
+}
+
+// seeSignIns fills in how users sign in, for an admin. The lists of the operator may be
+// of several organizations, and go without.
+func seeSignIns(ctx context.Context, c *app.Call, list []access.PrincipalInfo) error {
+	if isOperator(c) || len(list) == 0 {
+		return nil
+	}
+	type row struct {
+		id string
+		access.SignIn
+	}
+	found := map[string]access.SignIn{}
+	rows, err := db.List(ctx, c.Tx, func(r db.Row) (s row, err error) {
+		return s, r.Scan(&s.id, &s.Joined, &s.SecondFactor)
+	}, selectFactors, list[0].Home)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		found[r.id] = r.SignIn
+	}
+	seen, err := db.List(ctx, c.Tx, func(r db.Row) (s row, err error) {
+		return s, r.Scan(&s.id, &s.LastSeenAt)
+	}, selectSeen, list[0].Home)
+	if err != nil {
+		return err
+	}
+	for _, r := range seen {
+		s := found[r.id]
+		s.LastSeenAt = r.LastSeenAt
+		found[r.id] = s
+	}
+	for n := range list {
+		s := found[list[n].ID]
+		list[n].SignIn = &s
+	}
+	return nil
 }
 
 // named fills in the name that an erased person is shown with.

@@ -31,6 +31,12 @@ const (
 		and ($4 = '' or p.organization = (select coalesce(sandbox_of, number) from organizations where id = $4))
 		order by p.id limit $1`
 
+	selectFactors = `select p.id, p.account_id is not null,
+			coalesce(a.totp_secret, '') <> '' or exists (select 1 from passkeys k where k.account_id = p.account_id)
+		from principals p left join accounts a on a.id = p.account_id
+		where p.organization = $1 and p.kind = 'user'`
+	selectSeen = `select principal_id, max(last_seen_at) from sessions where organization = $1 group by principal_id`
+
 	updatePrincipal = `update principals
 		set name = $2, email = $3, email_folded = $4, role = $5, rights = $6, disabled = $7, language = $8 where id = $1`
 )

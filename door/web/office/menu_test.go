@@ -26,6 +26,7 @@ func TestSettingsPages(t *testing.T) {
 		"/settings/interfaces/webhooks/{id}":               "a link of the list of endpoints",
 		"/settings/interfaces/webhooks/{id}/delete":        "a link of the page of an endpoint",
 		"/settings/interfaces/webhooks/{id}/tests/{event}": "the result of a test, to which its button leads",
+		"/settings/people/invite":                          "a link of the list of people",
 	}
 	menu := map[string]bool{settingsPath: true}
 	for _, g := range settingsMenu {

@@ -174,6 +174,10 @@ func init() {
 		{"POST", "/settings/interfaces/requests/{id}/resend", "webhooks.resend", private, resend},
 
 		{"GET", "/settings/interfaces/usage", "usage.get keys.list names.resolve", private, showUsage},
+		{"GET", "/settings/people", "people.list invitations.list", private, showPrincipals(&persons)},
+		{"GET", "/settings/people/invite", "people.list", private, showInvite},
+		{"POST", "/settings/people/invite", "people.invite", private, invite},
+		{"POST", "/settings/people/invitations/{id}/revoke", "invitations.revoke", private, revokeInvitation},
 
 		// Contacts are imported with the right to create them.
 		{"GET", "/settings/data", "contacts.create imports.list names.resolve", private, showData},

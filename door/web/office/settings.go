@@ -38,6 +38,7 @@ var settingsMenu = []settingsGroup{
 		{webhooksPath, "webhook", text("Webhooks", "Webhooks"), text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei tells that something has changed")},
 	}},
 	{text("Büro", "Office"), []settingsPage{
+		{peoplePath, "users", text("Personen", "People"), text("Einladen, Rollen und Rechte, sperren und übergeben", "Invite, roles and rights, disable and hand over")},
 		{dataPath, "file-spreadsheet", text("Daten", "Data"), text("Kontakte importieren, Importe rückgängig machen", "Import contacts, undo imports")},
 		{organizationPath, "building-2", text("Organisation", "Organization"), text("Name, API, Berufsgeheimnis, Sandbox", "Name, API, professional secrecy, sandbox")},
 		{auditPath, "history", text("Protokoll", "Audit log"), text("Wer Rechte, Schlüssel und Einstellungen geändert hat", "Who changed rights, keys and settings")},
@@ -115,4 +116,6 @@ var doneTexts = map[string]fault.Text{
 	"webhook":      text("Endpunkt gespeichert.", "Endpoint saved."),
 	"webhookOn":    text("Der Endpunkt bekommt wieder Ereignisse.", "The endpoint gets events again."),
 	"webhookGone":  text("Endpunkt gelöscht.", "Endpoint deleted."),
+	"invited":      text("Die Einladung ist unterwegs.", "The invitation is on its way."),
+	"uninvited":    text("Einladung zurückgezogen.", "Invitation revoked."),
 }
