@@ -27,6 +27,12 @@ func TestSettingsPages(t *testing.T) {
 		"/settings/interfaces/webhooks/{id}/delete":        "a link of the page of an endpoint",
 		"/settings/interfaces/webhooks/{id}/tests/{event}": "the result of a test, to which its button leads",
 		"/settings/people/invite":                          "a link of the list of people",
+		"/settings/people/{id}":                            "a link of the list of people",
+		"/settings/people/{id}/leave":                      "a link of the page of a person",
+		"/settings/people/{id}/erase":                      "a link of the page of a person",
+		"/settings/service-accounts/new":                   "a link of the list of service accounts",
+		"/settings/service-accounts/{id}":                  "a link of the list of service accounts",
+		"/settings/service-accounts/{id}/leave":            "a link of the page of a service account",
 	}
 	menu := map[string]bool{settingsPath: true}
 	for _, g := range settingsMenu {

@@ -403,7 +403,7 @@ func showAny(v *request) view { return v.goTo(v.PathValue("id")) }
 
 // goTo redirects to the page of an id.
 func (v *request) goTo(id string) view {
-	if path := pathOf(id); path != "" {
+	if path := v.mayLead(id); path != "" {
 		return v.seeOther(path)
 	}
 	if strings.HasPrefix(id, "dlv_") {
@@ -427,7 +427,10 @@ func (v *request) attemptPath(id string) string {
 }
 
 // pathsByPrefix are the pages of the kinds of id.
-var pathsByPrefix = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/", "key": keysPath + "/", "whe": webhooksPath + "/", "evt": eventsPath + "/", "req": requestsPath + "/"}
+var pathsByPrefix = map[string]string{
+	"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/", "key": keysPath + "/", "whe": webhooksPath + "/",
+	"evt": eventsPath + "/", "req": requestsPath + "/", "usr": peoplePath + "/", "svc": accountsPath + "/",
+}
 
 // pathOf returns the path of the page of an id, or an empty text if there is none.
 func pathOf(id string) string {
@@ -441,10 +444,19 @@ func pathOf(id string) string {
 
 // leads returns the address of the page of an id, or an empty text.
 func (v *request) leads(id string) (address templ.SafeURL) {
-	if path := pathOf(id); path != "" {
+	if path := v.mayLead(id); path != "" {
 		return v.look().To(path)
 	}
 	return ""
+}
+
+// mayLead is pathOf, without pages that are for admins alone if the person is none.
+func (v *request) mayLead(id string) string {
+	prefix, _, _ := strings.Cut(id, "_")
+	if page := pageAt(pathsByPrefix[prefix] + "{id}"); page == nil || page.AdminsOnly() && !v.session.Administers {
+		return ""
+	}
+	return pathOf(id)
 }
 
 // pageOf returns the address of the page of a hit. A document that was found by its

@@ -39,6 +39,7 @@ var settingsMenu = []settingsGroup{
 	}},
 	{text("Büro", "Office"), []settingsPage{
 		{peoplePath, "users", text("Personen", "People"), text("Einladen, Rollen und Rechte, sperren und übergeben", "Invite, roles and rights, disable and hand over")},
+		{accountsPath, "command", text("Dienstkonten", "Service accounts"), text("Konten für Programme, die niemandem gehören", "Accounts for programs that belong to nobody")},
 		{dataPath, "file-spreadsheet", text("Daten", "Data"), text("Kontakte importieren, Importe rückgängig machen", "Import contacts, undo imports")},
 		{organizationPath, "building-2", text("Organisation", "Organization"), text("Name, API, Berufsgeheimnis, Sandbox", "Name, API, professional secrecy, sandbox")},
 		{auditPath, "history", text("Protokoll", "Audit log"), text("Wer Rechte, Schlüssel und Einstellungen geändert hat", "Who changed rights, keys and settings")},
@@ -118,4 +119,11 @@ var doneTexts = map[string]fault.Text{
 	"webhookGone":  text("Endpunkt gelöscht.", "Endpoint deleted."),
 	"invited":      text("Die Einladung ist unterwegs.", "The invitation is on its way."),
 	"uninvited":    text("Einladung zurückgezogen.", "Invitation revoked."),
+	"principal":    text("Gespeichert.", "Saved."),
+	"enabled":      text("Entsperrt. Anmelden und Schlüssel gelten wieder.", "Enabled. Sign-in and keys work again."),
+	"disabled":     text("Gesperrt. Sitzungen sind beendet, Schlüssel werden abgelehnt.", "Disabled. Sessions have ended, keys are refused."),
+	"handsOver":    text("Gesperrt. Die Übergabe läuft.", "Disabled. The hand-over is in progress."),
+	"factors":      text("Der Link ist unterwegs.", "The link is on its way."),
+	"erased":       text("Die Person ist gelöscht.", "The person is erased."),
+	"account":      text("Dienstkonto angelegt. Legen Sie jetzt einen Schlüssel an.", "Service account created. Create a key now."),
 }

@@ -1,0 +1,187 @@
+package office_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/operator"
+)
+
+const (
+	peoplePath   = "/settings/people"
+	accountsPath = "/settings/service-accounts"
+)
+
+// TestPeopleOnPages changes the role and rights of a person, and takes access away and
+// gives it back.
+func TestPeopleOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b, member := open(t, o, access.Admin), open(t, o, access.Member)
+		ida, err := o.Operator.CreateUser(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Ida Abend", Email: "ida@kanzlei.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := peoplePath + "/" + ida.ID
+		b.get(peoplePath).want(200, "Ida Abend", "ida@kanzlei.example", "Mitarbeit", "noch nicht angemeldet", "ohne zweiten Faktor", `href="`+path+`"`)
+		b.get("/go/" + ida.ID).want(303)
+		one := b.get(path).want(200, "Zweiter Faktor", `value="Ida Abend"`)
+		one.send(path, "name", "", "email", "ida").want(422, `aria-invalid="true"`)
+		one.send(path, "name", "Ida Morgen", "role", "viewer", "right.contacts", "none").want(303)
+		b.get(path).want(200, "Ida Morgen", `value="viewer" checked`, `value="none" selected`)
+		b.get(peoplePath).want(200, "Nur lesen", "nichts: Kontakte")
+		// A form of before changes what was changed in it, and nothing else.
+		one.send(path, "right.tasks", "read").want(303)
+		b.get(peoplePath).want(200, "Ida Morgen", "nichts: Kontakte", "nur lesen: Aufgaben")
+		one.send(path).want(303)
+
+		b.get(path+"/leave").want(200, "nur sperren").send(path + "/leave").want(303)
+		b.get(path).want(200, "gesperrt").send(path + "/enable").want(303)
+		b.get(path).want(200, "noch nicht angemeldet")
+
+		o.Clock.Advance(access.SignInFresh + time.Minute)
+		b.get(path).send(path, "name", "Ida Nacht").want(403, "bestätigen")
+
+		for _, at := range []string{peoplePath, peoplePath + "/invite", path, path + "/leave", path + "/erase", accountsPath, accountsPath + "/new"} {
+			if got := member.get(at); got.Status != 403 && got.Status != 404 {
+				t.Errorf("a member opens %s: %d", at, got.Status)
+			}
+		}
+		if got := member.get("/settings").want(200); strings.Contains(got.Body, peoplePath) {
+			t.Error("a member is led to the list of people")
+		}
+		if got := member.get("/go/" + ida.ID); strings.HasPrefix(got.Header.Get("Location"), peoplePath) {
+			t.Error("a member is led to a page of admins")
+		}
+	})
+}
+
+// TestOwnAccountOnPages keeps admins from locking themselves out.
+func TestOwnAccountOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		admin := o.As(access.Admin)
+		b := openAt(t, o, "https://kartei.example")
+		b.cookie = o.Session(admin.Principal)
+		path := peoplePath + "/" + admin.Principal
+		own := b.get(path).want(200)
+		for _, act := range []string{"/leave", "/erase", "/factors"} {
+			if strings.Contains(own.Body, path+act) {
+				t.Errorf("the own page has %s", act)
+			}
+		}
+		b.get(path+"/leave").want(403, "Ihr eigenes Konto")
+		b.get(path+"/erase").want(403, "Ihr eigenes Konto")
+		form := own.fields(path)
+		form.Set("to", "")
+		b.do("POST", path+"/leave", form).want(403, "Ihr eigenes Konto")
+		form.Set("name", "x")
+		b.do("POST", path+"/erase", form).want(403, "Ihr eigenes Konto")
+		if o.User(access.Admin); b.get(peoplePath).Status != 200 {
+			t.Error("the admin is locked out")
+		}
+	})
+}
+
+// TestLastAdminOnPages keeps the role of the last admin, and says why.
+func TestLastAdminOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Admin)
+		page, err := o.Operator.ListUsers(t.Context(), access.Page{Organization: o.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range page.Data {
+			if p.Role != access.Admin {
+				continue
+			}
+			path := peoplePath + "/" + p.ID
+			if got := b.get(path).send(path, "role", "member"); got.Status == 403 {
+				got.want(403, "Nicht geändert", `value="admin"`)
+				return
+			}
+		}
+		t.Error("the last admin lost the role")
+	})
+}
+
+// TestLeaveOnPages disables a person and hands over in one act, and then erases.
+func TestLeaveOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b, leaver, heir := open(t, o, access.Admin), o.As(access.Member), o.As(access.Member)
+		leaver.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+		path := peoplePath + "/" + leaver.Principal
+		form := b.get(path+"/leave").want(200, "Buchhaltung", "API-Schlüssel", `value="`+heir.Principal+`"`, `name="private"`)
+		if strings.Contains(form.Body, `<option value="`+leaver.Principal) {
+			t.Error("who leaves can take over")
+		}
+		form.send(path+"/leave", "to", leaver.Principal).want(422, `aria-invalid="true"`)
+		form = b.get(path + "/leave")
+		form.send(path+"/leave", "to", heir.Principal, "private", "true").want(303)
+		b.get(path).want(200, "gesperrt", "Übergaben", "läuft", "Neu laden")
+		leaver.Do("GET", "/me", nil).Want(401)
+		erase := b.get(path+"/erase").want(200, "nicht zurücknehmen")
+		erase.send(path+"/erase", "name", "falsch").want(422, "Bitte geben Sie den Namen ein")
+		info, err := o.Operator.GetPrincipal(t.Context(), access.ByID{ID: leaver.Principal})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := info.Name
+		erase.send(path+"/erase", "name", name).want(403, "Nicht gelöscht", "läuft noch")
+		dbtest.Exec(t, d, `update handovers set finished_at = 1`)
+		b.get(path).want(200, "fertig")
+		b.get(path+"/erase").send(path+"/erase", "name", name).want(303)
+		b.get(path).want(200, "Gelöschte Person")
+	})
+}
+
+// TestInvitationsOnPages says why nobody can be invited without a mail server, and shows
+// and revokes open invitations.
+func TestInvitationsOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Admin)
+		form := b.get(peoplePath+"/invite").want(200, "kartei user invite")
+		form.send(peoplePath+"/invite", "email", "keine", "right.contacts", "read").want(422, `value="keine"`, `value="read" selected`)
+		if _, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer}); err != nil {
+			t.Fatal(err)
+		}
+		list := b.get(peoplePath).want(200, "neu@kanzlei.example", "Noch einmal senden", "Zurückziehen")
+		path := strings.Split(strings.Split(list.Body, `action="`+peoplePath+`/invitations/`)[1], `"`)[0]
+		list.send(peoplePath + "/invitations/" + path).want(303)
+		if got := b.get(peoplePath+"?done=uninvited").want(200, "Einladung zurückgezogen"); strings.Contains(got.Body, "neu@kanzlei.example") {
+			t.Error("the invitation is still there")
+		}
+	})
+}
+
+// TestServiceAccountsOnPages creates a service account, changes and disables it.
+func TestServiceAccountsOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Admin)
+		form := b.get(accountsPath+"/new").want(200, "wie die Rolle")
+		form.send(accountsPath+"/new", "name", "").want(422, `aria-invalid="true"`)
+		made := form.send(accountsPath+"/new", "name", "Abgleich", "role", "viewer", "right.tasks", "none").want(303)
+		path, _, _ := strings.Cut(made.Header.Get("Location"), "?")
+		id := strings.TrimPrefix(path, accountsPath+"/")
+		b.get(accountsPath).want(200, "Abgleich", "nichts: Aufgaben")
+		one := b.get(path).want(200, `value="viewer" checked`, "/settings/interfaces/keys/new?owner="+id)
+		if strings.Contains(one.Body, `name="email"`) || strings.Contains(one.Body, path+"/erase") {
+			t.Error("a service account has an address, or can be erased")
+		}
+		one.send(path, "name", "Nachts").want(303)
+		b.get(path+"/leave").want(200, "Nachts").send(path + "/leave").want(303)
+		b.get(path).want(200, "Nachts", "gesperrt").send(path + "/enable").want(303)
+		b.get(path).want(200, "aktiv")
+		b.get("/go/" + id).want(303)
+	})
+}

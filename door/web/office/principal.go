@@ -1,0 +1,429 @@
+package office
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"kartei/door/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+)
+
+// principalPage is the page of a person or of a service account.
+type principalPage struct {
+	of   *principals
+	one  principalInfo
+	keys []keyInfo
+	// endpoints are the webhook endpoints.
+	endpoints []endpointState
+	handovers []handoverInfo
+	names     map[string]string
+	typed     values
+	wrong     map[string]string
+	// why says why a change was refused.
+	why string
+}
+
+// self reports whether it is the page of the person who reads it.
+func (p *principalPage) self(v *request) bool { return p.one.ID == v.session.Principal.ID }
+
+// endpointState is a webhook endpoint, and what waits for it.
+type endpointState struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	URL     string `json:"url"`
+	Status  string `json:"status"`
+	Waiting int64  `json:"waiting"`
+}
+
+// handoverInfo is a hand-over as people.handOverStatus returns it.
+type handoverInfo struct {
+	ID          string       `json:"id"`
+	To          string       `json:"toId"`
+	WithPrivate bool         `json:"withPrivate"`
+	CreatedAt   clock.Micros `json:"createdAt"`
+	FinishedAt  clock.Micros `json:"finishedAt"`
+	Parts       []struct {
+		Families map[string]struct {
+			Handed struct {
+				Owned    int64 `json:"owned"`
+				Private  int64 `json:"private"`
+				Assigned int64 `json:"assigned"`
+			} `json:"handed"`
+			Stayed int64 `json:"stayed"`
+		} `json:"families"`
+	} `json:"parts"`
+}
+
+// sums says what was handed over so far, and what stayed: "12 Kontakte · 3 Aufgaben".
+func (h *handoverInfo) sums(v *request) string {
+	var parts []string
+	var stayed int64
+	for _, f := range families {
+		var n int64
+		for _, part := range h.Parts {
+			t := part.Families[f.name]
+			n += t.Handed.Owned + t.Handed.Private + t.Handed.Assigned
+			stayed += t.Stayed
+		}
+		if n > 0 {
+			parts = append(parts, v.number(n)+" "+f.many.In(v.words.Language))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, v.words.Say("noch nichts übergeben", "nothing handed over yet"))
+		if h.FinishedAt != 0 {
+			parts[0] = v.words.Say("nichts zu übergeben", "nothing to hand over")
+		}
+	}
+	if stayed > 0 {
+		parts = append(parts, v.words.Plural(int(stayed), "ein privater Eintrag blieb", "%d private Einträge blieben", "one private record stayed", "%d private records stayed"))
+	}
+	return joined(" · ", parts...)
+}
+
+// underway reports whether a hand-over from the principal goes on.
+func (p *principalPage) underway() bool {
+	return slices.ContainsFunc(p.handovers, func(h handoverInfo) bool { return h.FinishedAt == 0 })
+}
+
+// read fills in the principal.
+func (p *principalPage) read(v *request) (err error) {
+	p.one, err = ask[principalInfo](v, p.of.rows+".get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	return err
+}
+
+// showPrincipal serves the page of a person or of a service account.
+func showPrincipal(of *principals) func(*request) view {
+	return func(v *request) view { return v.principalPage(principalPage{of: of}, http.StatusOK) }
+}
+
+func (v *request) principalPage(p principalPage, status int) view {
+	if err := p.read(v); err != nil {
+		return v.failed(err)
+	}
+	p.names = map[string]string{}
+	if err := together(
+		func() error { return p.readProperty(v) },
+		func() error {
+			found, err := ask[listOf[handoverInfo]](v, "people.handOverStatus", arguments{body: map[string]any{"id": p.one.ID}})
+			p.handovers = found.Data
+			return err
+		},
+	); err != nil {
+		return v.failed(err)
+	}
+	var successors []string
+	for _, h := range p.handovers {
+		successors = append(successors, h.To)
+	}
+	if err := v.namesOf(successors, p.names); err != nil {
+		return v.failed(err)
+	}
+	if p.typed == nil {
+		p.typed = p.stored()
+	}
+	return v.settingsAs(status, p.of.path, p.one.Name, principalView(v, p))
+}
+
+// stored are the values of the form as they are stored.
+func (p *principalPage) stored() values {
+	return rightsTyped(values{"name": p.one.Name, "email": p.one.Email, "language": p.one.Language, "role": p.one.Role}, p.one.Rights)
+}
+
+// readProperty reads the keys and the webhook endpoints of the principal.
+func (p *principalPage) readProperty(v *request) error {
+	return errors.Join(p.readKeys(v), p.readEndpoints(v))
+}
+
+// keysRead is the size of the pages in which all keys of the organization are read, and
+// keyPagesRead bounds them.
+const (
+	keysRead     = 1000
+	keyPagesRead = 10
+)
+
+// readKeys reads the keys that still work, or that work again some time.
+func (p *principalPage) readKeys(v *request) error {
+	after := ""
+	for range keyPagesRead {
+		found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"after": after, "limit": keysRead}})
+		if err != nil {
+			return err
+		}
+		for _, k := range found.Data {
+			if k.PrincipalID == p.one.ID && k.Status != "revoked" {
+				p.keys = append(p.keys, k)
+			}
+			after = k.ID
+		}
+		if !found.HasMore {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (p *principalPage) readEndpoints(v *request) error {
+	found, err := ask[listOf[endpointState]](v, "webhooks.list", arguments{body: map[string]any{"principalId": p.one.ID, "limit": 100}})
+	p.endpoints = found.Data
+	return err
+}
+
+// fields are the fields of the form before those of rights.
+func (p *principalPage) fields(v *request) []look.Field {
+	name := look.Field{Name: "name", Label: "Name", Value: p.typed["name"], Errors: present(p.wrong["name"]), Autocomplete: "off"}
+	if !p.of.isPeople() {
+		return []look.Field{name, roleField(v, p.typed, p.wrong)}
+	}
+	email := look.Field{Name: "email", Type: "email", Label: v.words.Say("E-Mail für Nachrichten", "Email for messages"), Value: p.typed["email"], Errors: present(p.wrong["email"]), Autocomplete: "off"}
+	return []look.Field{name, email, mailLanguage(v, p.typed, p.wrong), roleField(v, p.typed, p.wrong)}
+}
+
+// savePrincipal changes what the admin changed of a principal.
+func savePrincipal(of *principals) func(*request) view {
+	return func(v *request) view {
+		id, typed := v.PathValue("id"), values{}
+		body := map[string]any{"id": id}
+		for _, name := range []string{"name", "email", "language", "role"} {
+			if !v.form.Has(name) {
+				continue
+			}
+			if typed[name] = v.form.text(name); typed[name] != v.form.was[name] {
+				body[name] = typed[name]
+			}
+		}
+		if rights := v.rightsSent(typed); len(rights) > 0 {
+			body["rights"] = rights
+		}
+		if len(body) == 1 {
+			return view{to: of.at(id)}
+		}
+		a := v.do(of.rows+".set", arguments{once: v.form.token, body: body})
+		switch {
+		case a.is(fault.ValidationFailed):
+			return v.principalPage(principalPage{of: of, typed: typed, wrong: fieldTexts(a.Fault, v.words.Language)}, a.Status)
+		case a.is(fault.Forbidden) && !v.stale:
+			return v.principalPage(principalPage{of: of, typed: typed, why: v.reason(a.Fault)}, a.Status)
+		case a.Fault != nil:
+			return v.failed(a.Fault)
+		}
+		return v.saved(of.at(id), "principal")
+	}
+}
+
+// enablePrincipal lets a principal in again.
+func enablePrincipal(of *principals) func(*request) view {
+	return func(v *request) view {
+		return v.actOnPrincipal(of, of.rows+".set", map[string]any{"disabled": false}, "enabled")
+	}
+}
+
+// resetFactors mails a person a link that lifts their second factors.
+func resetFactors(v *request) view {
+	return v.actOnPrincipal(&persons, "people.resetFactors", map[string]any{}, "factors")
+}
+
+// actOnPrincipal calls a row about a principal, and goes back to its page. Its page says
+// why the row refuses.
+func (v *request) actOnPrincipal(of *principals, row string, body map[string]any, done string) view {
+	id := v.PathValue("id")
+	body["id"] = id
+	a := v.do(row, arguments{once: v.form.token, body: body})
+	switch {
+	case a.is(fault.Forbidden) && !v.stale, a.is(fault.RateLimited):
+		return v.principalPage(principalPage{of: of, why: v.reason(a.Fault)}, a.Status)
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	return v.saved(of.at(id), done)
+}
+
+// leavePage asks what becomes of the things of somebody who leaves.
+type leavePage struct {
+	principalPage
+	// counts say what there is of each family.
+	counts []string
+	// successors are who can take over.
+	successors []look.Option
+}
+
+// showLeave serves the page.
+func showLeave(of *principals) func(*request) view {
+	return func(v *request) view {
+		return v.leave(leavePage{principalPage: principalPage{of: of, typed: values{}}}, http.StatusOK)
+	}
+}
+
+func (v *request) leave(p leavePage, status int) view {
+	if err := p.read(v); err != nil {
+		return v.failed(err)
+	}
+	if p.self(v) {
+		p.why, status = ownAccount(v), http.StatusForbidden
+	}
+	if err := together(
+		func() error { return p.readProperty(v) },
+		func() error { return p.countRecords(v) },
+		func() error { return p.offerSuccessors(v) },
+	); err != nil {
+		return v.failed(err)
+	}
+	title := v.words.Say("Sperren und übergeben", "Disable and hand over")
+	if p.one.Disabled {
+		title = v.words.Say("Übergeben", "Hand over")
+	}
+	return v.settingsAs(status, p.of.path, title, leaveView(v, p))
+}
+
+func ownAccount(v *request) string {
+	return v.words.Say("Das ist Ihr eigenes Konto. Sperren kann es jemand anderes aus der Administration.", "This is your own account. Another admin can disable it.")
+}
+
+// countRecords counts what the principal owns, and which open tasks are theirs.
+func (p *leavePage) countRecords(v *request) error {
+	for _, f := range families {
+		if !v.session.may(f.read) {
+			continue
+		}
+		query := url.Values{"ownerId": {p.one.ID}}
+		if f == &tasks {
+			query = url.Values{"assigneeId": {p.one.ID}, "status": {"open"}}
+		}
+		n, err := ask[counted](v, f.name+".count", arguments{query: query})
+		if err != nil {
+			return err
+		}
+		if n.Count > 0 {
+			name := f.many.In(v.words.Language)
+			if f == &tasks {
+				name = v.words.Say("offene Aufgaben", "open tasks")
+			}
+			p.counts = append(p.counts, countText(v.words, n)+" "+name)
+		}
+	}
+	return nil
+}
+
+// successorsOffered is the number of people, and that of service accounts, that the form
+// offers.
+const successorsOffered = 1000
+
+// offerSuccessors reads who can take over: active people, and service accounts.
+func (p *leavePage) offerSuccessors(v *request) error {
+	for _, of := range []*principals{&persons, &accounts} {
+		found, err := ask[listOf[principalInfo]](v, of.rows+".list", arguments{body: map[string]any{"limit": successorsOffered}})
+		if err != nil {
+			return err
+		}
+		list := []look.Option{}
+		for _, one := range found.Data {
+			if one.active() && one.ID != p.one.ID {
+				list = append(list, look.Option{Value: one.ID, Text: joined(" · ", one.Name, one.Email)})
+			}
+		}
+		slices.SortFunc(list, func(a, b look.Option) int { return strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)) })
+		p.successors = append(p.successors, list...)
+	}
+	return nil
+}
+
+// fields are the fields of the form.
+func (p *leavePage) fields(v *request) []look.Field {
+	none := v.words.Say("noch niemand: nur sperren", "nobody yet: disable only")
+	if p.one.Disabled {
+		none = v.words.Say("bitte wählen", "please choose")
+	}
+	to := look.Field{Name: "to", Label: v.words.Say("Wer übernimmt", "Who takes over"), Value: p.typed["to"], Errors: present(p.wrong["to"], p.wrong["id"]),
+		Hint:    v.words.Say("Einträge und Aufgaben, auch die der Testumgebung.", "Records and tasks, those of the test environment too."),
+		Options: append([]look.Option{{Text: none}}, p.successors...)}
+	private := look.Field{Name: "private", Label: v.words.Say("Auch private Einträge übergeben", "Hand over private records too"),
+		Hint: v.words.Say("Wer übernimmt, sieht sie dann. Sonst bleiben sie liegen, und nur die Administration sieht sie.", "Whoever takes over sees them then. Otherwise they stay, and only admins see them.")}
+	return []look.Field{to, private}
+}
+
+// leave disables a principal, and hands over what is theirs, in one act. Disabling comes
+// first: afterwards nothing new can come to them.
+func leave(of *principals) func(*request) view {
+	return func(v *request) view {
+		id := v.PathValue("id")
+		p := leavePage{principalPage: principalPage{of: of, typed: values{"to": v.form.text("to"), "private": v.form.Get("private")}}}
+		if id == v.session.Principal.ID {
+			return v.leave(p, http.StatusForbidden)
+		}
+		a := v.do(of.rows+".set", arguments{once: v.onceFor("disable"), body: map[string]any{"id": id, "disabled": true}})
+		if a.Fault == nil && p.typed["to"] != "" {
+			a = v.do("people.handOver", arguments{once: v.onceFor("hand"), body: map[string]any{"id": id, "to": p.typed["to"], "private": p.typed["private"] != ""}})
+		}
+		switch {
+		case a.is(fault.ValidationFailed):
+			p.wrong = fieldTexts(a.Fault, v.words.Language)
+			return v.leave(p, a.Status)
+		case a.is(fault.Forbidden) && !v.stale:
+			p.why = v.reason(a.Fault)
+			return v.leave(p, a.Status)
+		case a.Fault != nil:
+			return v.failed(a.Fault)
+		case p.typed["to"] == "":
+			return v.saved(of.at(id), "disabled")
+		}
+		return v.saved(of.at(id), "handsOver")
+	}
+}
+
+// erasePage asks whether a person is to be erased.
+type erasePage struct {
+	one   principalInfo
+	wrong bool
+	why   string
+}
+
+// showErase serves the page.
+func showErase(v *request) view { return v.erasePage(erasePage{}, http.StatusOK) }
+
+func (v *request) erasePage(p erasePage, status int) view {
+	one := principalPage{of: &persons}
+	if err := one.read(v); err != nil {
+		return v.failed(err)
+	}
+	p.one = one.one
+	if one.self(v) {
+		p.why, status = ownAccount(v), http.StatusForbidden
+	}
+	return v.settingsAs(status, peoplePath, v.words.Say("Person löschen", "Erase the person"), eraseView(v, p))
+}
+
+// field is the name, typed once more.
+func (p *erasePage) field(v *request) look.Field {
+	f := look.Field{Name: "name", Label: v.words.Say("Zur Sicherheit: der Name der Person", "To be sure: the name of the person"), Autocomplete: "off"}
+	if p.wrong {
+		f.Errors = []string{v.words.Say("Bitte geben Sie den Namen ein: ", "Please enter the name: ") + p.one.Name}
+	}
+	return f
+}
+
+// erase erases a person.
+func erase(v *request) view {
+	id := v.PathValue("id")
+	one := principalPage{of: &persons}
+	if err := one.read(v); err != nil {
+		return v.failed(err)
+	}
+	switch {
+	case one.self(v):
+		return v.erasePage(erasePage{}, http.StatusForbidden)
+	case v.form.text("name") != one.one.Name:
+		return v.erasePage(erasePage{wrong: true}, http.StatusUnprocessableEntity)
+	}
+	a := v.do("people.erase", arguments{once: v.form.token, body: map[string]any{"id": id}})
+	switch {
+	case a.is(fault.Forbidden) && !v.stale:
+		return v.erasePage(erasePage{why: v.reason(a.Fault)}, a.Status)
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	return v.saved(peoplePath, "erased")
+}
