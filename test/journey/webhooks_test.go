@@ -1,0 +1,201 @@
+package journey
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"kartei/config"
+	"kartei/kit/egress"
+	"kartei/test/dbtest"
+	"kartei/test/patience"
+	"kartei/test/webtest"
+)
+
+// receiverHost is the host name in the certificate of httptest.
+const receiverHost = "example.com"
+
+// tickTime is how long a story looks away. The clock of the office, by which deliveries
+// are made, moves as much.
+const tickTime = 20 * time.Millisecond
+
+// receiver is a receiver of webhooks behind TLS. It verifies each delivery as the library
+// of a receiver does.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	secret string
+	// gone answers 410 in place of verifying.
+	gone bool
+	// seen are the types and records of verified events, and broken what was wrong.
+	seen, broken []string
+}
+
+// newReceiver starts a receiver. The second result lets an instance reach it.
+func newReceiver(t *testing.T) (*receiver, Option) {
+	r := &receiver{}
+	r.Server = httptest.NewTLSServer(r)
+	t.Cleanup(r.Close)
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to := netip.MustParseAddrPort(r.Listener.Addr().String())
+	return r, Server(func(c *config.Server) {
+		c.WebhookDevelopment, c.WebhookCA = true, config.File(ca)
+		c.WebhookAllowNets, c.WebhookDial = []netip.Prefix{netip.PrefixFrom(to.Addr(), 32)}, []egress.Mapping{{Host: receiverHost, To: to}}
+	})
+}
+
+// ServeHTTP takes a delivery. The office has a clock of its own, so the time of the
+// signature is not compared with that of this machine.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gone {
+		w.WriteHeader(http.StatusGone)
+		return
+	}
+	body, err := io.ReadAll(request.Body)
+	verifier, wrong := standardwebhooks.NewWebhook(r.secret)
+	if err != nil || wrong != nil || verifier.VerifyIgnoringTimestamp(body, request.Header) != nil {
+		r.broken = append(r.broken, string(body))
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	var event struct {
+		Type string
+		Data struct{ ID string }
+	}
+	if err := json.Unmarshal(body, &event); err != nil {
+		r.broken = append(r.broken, string(body))
+	}
+	r.seen = append(r.seen, event.Type+" "+event.Data.ID)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// set changes what the receiver does.
+func (r *receiver) set(secret string, gone bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.secret, r.gone = secret, gone
+}
+
+// await waits until the receiver has verified an event.
+func (r *receiver) await(o *Office, event string) {
+	o.Helper()
+	watch := patience.New()
+	for {
+		r.mu.Lock()
+		seen, broken := strings.Join(r.seen, "\n"), strings.Join(r.broken, "\n")
+		r.mu.Unlock()
+		if strings.Contains(seen, event) {
+			return
+		}
+		select {
+		case <-watch.Stuck(seen, broken):
+			o.Fatalf("the receiver has not seen %s, but\n%s\nand refused\n%s", event, seen, broken)
+		case <-time.After(tickTime):
+			o.Clock.Advance(tickTime)
+		}
+	}
+}
+
+// D2: a developer makes an endpoint and sees its test arrive. The receiver breaks, the
+// endpoint is disabled, and one click enables it and sends what it missed.
+func TestWebhooks(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		r, reached := newReceiver(t)
+		o := Open(t, database, Contacts(5), reached)
+		for _, v := range ways {
+			t.Log(v)
+			r.set("", false)
+			tab := o.SignedIn(o.Jonas(), v)
+			tab.Open(o.BaseURL + "/settings/interfaces/webhooks/new?env=live&name=CRM&types=contact.*&url=https://" + receiverHost + "/hook")
+			submit(tab)
+			tab.Says("Dieses Geheimnis sehen Sie nur jetzt.")
+			secret := webtest.Eval[string](tab, `document.querySelector("main .copyable code").textContent`)
+			page := webtest.Eval[string](tab, `document.querySelector("main .acts a.primary").getAttribute("href")`)
+			r.set(secret, false)
+			tab.Click(`form[action$="/test"] button`)
+			id := page[strings.LastIndex(page, "/")+1:]
+			r.await(o, "webhook.test "+id)
+			if v.NoScript {
+				o.awaitAttempt(t, id, "succeeded")
+				tab.Open(o.BaseURL + page)
+				tab.Says("Test des Endpunkts")
+			} else {
+				tab.Says("Der Test ist angekommen")
+				if !webtest.Eval[bool](tab, `document.body.textContent.includes("nur jetzt")`) {
+					t.Error("the test has replaced the page with the secret")
+				}
+			}
+
+			// The receiver wants no more, so the endpoint is disabled, and misses a change.
+			r.set(secret, true)
+			contact := o.First("contacts")
+			o.Call("PATCH", "/contacts/"+contact, map[string]any{"jobTitle": "Richterin " + id}, nil)
+			o.awaitAttempt(t, id, "failed")
+			o.awaitDisabled(t, id)
+			var made struct{ ID string }
+			o.Call("POST", "/contacts", map[string]any{"lastName": "Verpasst"}, &made)
+			r.set(secret, false)
+			tab.Open(o.BaseURL + page)
+			tab.Says("410 Gone")
+			tab.Says("Nicht zugestellt: 2 Ereignisse")
+			tab.Click(`button[name="missed"]`)
+			tab.Says("2 Ereignisse werden nachgesendet")
+			r.await(o, "contact.created "+made.ID)
+			r.await(o, "contact.updated "+contact)
+			tab.Open(o.BaseURL + page + "/delete")
+			tab.Click(`form[action$="/delete"] button`)
+			tab.Says("Endpunkt gelöscht.")
+			if len(r.broken) > 0 {
+				t.Errorf("refused: %v", r.broken)
+			}
+		}
+	})
+}
+
+// awaitAttempt waits until the log of an endpoint has an attempt with a status.
+func (o *Office) awaitAttempt(t *testing.T, endpoint, status string) {
+	t.Helper()
+	o.awaitCount(t, `select count(*) from webhook_attempts where endpoint = $1 and status = $2`, endpoint, status)
+}
+
+// awaitDisabled waits until an endpoint is disabled.
+func (o *Office) awaitDisabled(t *testing.T, endpoint string) {
+	t.Helper()
+	o.awaitCount(t, `select count(*) from webhook_endpoints where id = $1 and status = 'disabled'`, endpoint)
+}
+
+// awaitCount waits until a query counts something.
+func (o *Office) awaitCount(t *testing.T, query string, args ...any) {
+	t.Helper()
+	watch := patience.New()
+	for {
+		var n, all int
+		dbtest.Get(o.TB, o.DB, []any{&n}, query, args...)
+		dbtest.Get(o.TB, o.DB, []any{&all}, `select count(*) from webhook_attempts`)
+		if n > 0 {
+			return
+		}
+		select {
+		case <-watch.Stuck(all):
+			t.Fatalf("%s %v: nothing", query, args)
+		case <-time.After(tickTime):
+			o.Clock.Advance(tickTime)
+		}
+	}
+}
