@@ -38,6 +38,9 @@ func (o *Office) shown() map[string]string {
 		"15-requests":  "/settings/interfaces/requests",
 		"16-settings":  "/settings",
 		"17-usage":     "/settings/interfaces/usage?days=90",
+		"17-events":    "/settings/interfaces/events",
+		"18-webhooks":  "/settings/interfaces/webhooks",
+		"19-new-hook":  "/settings/interfaces/webhooks/new?types=contact.*,task.completed",
 	}
 }
 
@@ -89,6 +92,25 @@ func (o *Office) states() map[string]func(tab *webtest.Tab) {
 			tab.Open(o.BaseURL + "/settings/interfaces/requests?operation=contacts.update")
 			tab.Click(`main ul.set a[href^="/settings/interfaces/requests/req_"]`)
 			tab.Says("Was daraus wurde")
+		},
+		"31-made-hook": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + "/settings/interfaces/webhooks/new?name=CRM&env=live&types=contact.*&url=https://crm.example.com/hook")
+			submit(tab)
+			tab.Says("Dieses Geheimnis sehen Sie nur jetzt.")
+		},
+		"32-disabled-hook": func(tab *webtest.Tab) {
+			o.Disabled()
+			tab.Open(o.BaseURL + "/settings/interfaces/webhooks")
+			tab.Says("abgeschaltet")
+		},
+		"33-hook": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + "/settings/interfaces/webhooks/" + o.Disabled())
+			tab.Says("410 Gone")
+		},
+		"34-event": func(tab *webtest.Tab) {
+			tab.Open(o.BaseURL + "/settings/interfaces/events")
+			tab.Click(`main ul.set strong a`)
+			tab.Says("Das Ereignis")
 		},
 		"27-deletion": func(tab *webtest.Tab) {
 			tab.Open(o.BaseURL + contact)

@@ -18,6 +18,7 @@ import (
 
 	"kartei/config"
 	"kartei/kit/egress"
+	"kartei/kit/id"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/webtest"
@@ -129,10 +130,10 @@ func TestWebhooks(t *testing.T) {
 			page := webtest.Eval[string](tab, `document.querySelector("main .acts a.primary").getAttribute("href")`)
 			r.set(secret, false)
 			tab.Click(`form[action$="/test"] button`)
-			id := page[strings.LastIndex(page, "/")+1:]
-			r.await(o, "webhook.test "+id)
+			endpoint := page[strings.LastIndex(page, "/")+1:]
+			r.await(o, "webhook.test "+endpoint)
 			if v.NoScript {
-				o.awaitAttempt(t, id, "succeeded")
+				o.awaitAttempt(t, endpoint, "succeeded")
 				tab.Open(o.BaseURL + page)
 				tab.Says("Test des Endpunkts")
 			} else {
@@ -145,9 +146,9 @@ func TestWebhooks(t *testing.T) {
 			// The receiver wants no more, so the endpoint is disabled, and misses a change.
 			r.set(secret, true)
 			contact := o.First("contacts")
-			o.Call("PATCH", "/contacts/"+contact, map[string]any{"jobTitle": "Richterin " + id}, nil)
-			o.awaitAttempt(t, id, "failed")
-			o.awaitDisabled(t, id)
+			o.Call("PATCH", "/contacts/"+contact, map[string]any{"jobTitle": "Richterin " + endpoint}, nil)
+			o.awaitAttempt(t, endpoint, "failed")
+			o.awaitDisabled(t, endpoint)
 			var made struct{ ID string }
 			o.Call("POST", "/contacts", map[string]any{"lastName": "Verpasst"}, &made)
 			r.set(secret, false)
@@ -198,4 +199,26 @@ func (o *Office) awaitCount(t *testing.T, query string, args ...any) {
 			o.Clock.Advance(tickTime)
 		}
 	}
+}
+
+// Disabled disables the endpoint of Helene, and gives it a log. It returns its id.
+func (o *Office) Disabled() string {
+	o.Helper()
+	if ids := dbtest.Texts(o.TB, o.DB, `select id from webhook_endpoints where name = 'Archiv'`); len(ids) > 0 {
+		return ids[0]
+	}
+	var made struct{ ID string }
+	o.Call("POST", "/webhook_endpoints", map[string]any{"name": "Archiv", "url": "https://archiv.example.com/kartei", "eventTypes": []string{"contact.created", "contact.updated", "document.created"}}, &made)
+	for n := range 40 {
+		status, code, response := "succeeded", "", 204
+		if n > 33 {
+			status, code, response = "failed", "HTTP_STATUS", 410
+		}
+		at := o.Clock.Now().Add(time.Duration(n-41) * 30 * time.Minute)
+		dbtest.Run(o.TB, o.DB, `insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
+			select organization, $1, id, $2, 'contact.updated', 1, $3, $4, 87, $5, $6, 0 from webhook_endpoints where id = $7`,
+			id.At(id.Delivery, at), id.New(id.Event), status, int64(response), code, at.UnixMicro(), made.ID)
+	}
+	dbtest.Run(o.TB, o.DB, `update webhook_endpoints set status = 'disabled', disabled_reason = 'gone', missed_since = cursor - 3600000000 where id = $1`, made.ID)
+	return made.ID
 }

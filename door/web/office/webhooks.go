@@ -203,17 +203,23 @@ type bar struct {
 // The size of the strip in units: each hour has six, of which two are the gap.
 const (
 	stripHeight = 24
-	stripHour   = 6
-	stripBar    = 4
+	// stripBars is the height of bars. The rest is for crosses.
+	stripBars = 17
+	stripHour = 6
+	stripBar  = 4
 )
 
-// bars are the hours of the strip. A bar is as high as its number has digits, so that a
-// few events are seen beside thousands. A cross marks an hour with failures.
+// bars are the hours of the strip. The heights are logarithms, so that a few attempts are
+// seen beside thousands. A cross marks an hour with failures.
 func (r *recent) bars() (list []bar) {
+	most := 10
+	for _, h := range r.Hours {
+		most = max(most, h.Succeeded+h.Failed)
+	}
 	for i, h := range r.Hours {
 		b := bar{x: i * stripHour, failed: h.Failed > 0, height: 1}
 		if n := h.Succeeded + h.Failed; n > 0 {
-			b.height = 4 + int(math.Round(float64(stripHeight-4)*math.Log10(float64(n))/math.Log10(mostCounted*10)))
+			b.height = int(math.Round(stripBars * math.Log(float64(n+1)) / math.Log(float64(most+1))))
 		}
 		b.y = stripHeight - b.height
 		list = append(list, b)
