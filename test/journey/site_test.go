@@ -201,6 +201,9 @@ func (v *visitor) known(p office.Page) string {
 		v.imported()
 		return "" // links of the list lead there
 	}
+	if strings.HasPrefix(p.Path, "/settings/interfaces/webhooks/{id}") && p.Method == "GET" {
+		return strings.NewReplacer("{id}", v.ownEndpoint(), "{event}", "evt"+nobodys).Replace(p.Path)
+	}
 	if p.Path == "/operations/{id}" {
 		return "/operations/" + v.operation()
 	}
@@ -252,6 +255,20 @@ func (o *Office) awaitImports() {
 			o.Fatalf("the jobs %v do not end", left)
 		}
 	}
+}
+
+// ownEndpoint returns the id of a webhook endpoint of the visitor.
+func (v *visitor) ownEndpoint() string {
+	v.Helper()
+	find := `select id from webhook_endpoints where principal = $1 order by id`
+	if ids := dbtest.Texts(v.TB, v.DB, find, v.principal); len(ids) > 0 {
+		return ids[0]
+	}
+	dbtest.Run(v.TB, v.DB, `insert into webhook_endpoints (organization, id, principal, name, url, event_types, status, disabled_reason, secret, previous_secret, previous_until,
+			revision, created_at, updated_at, cursor, due_at, failed_since, failures, last_success_at, last_failure_at, missed_since)
+		select number, $1, $2, 'CRM', 'https://crm.example.com/hook', '["contact.created"]', 'active', '', '', '', 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0 from organizations where id = $3`,
+		id.New(id.WebhookEndpoint), v.principal, v.OrganizationID)
+	return dbtest.Texts(v.TB, v.DB, find, v.principal)[0]
 }
 
 // operation returns the id of a long operation that the visitor has begun. Nobody
