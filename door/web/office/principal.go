@@ -167,10 +167,22 @@ func (p *principalPage) readKeys(v *request) error {
 	return nil
 }
 
+// readEndpoints reads the endpoints of both environments.
 func (p *principalPage) readEndpoints(v *request) error {
-	found, err := ask[listOf[endpointState]](v, "webhooks.list", arguments{body: map[string]any{"principalId": p.one.ID, "limit": 100}})
-	p.endpoints = found.Data
-	return err
+	office, err := ask[struct {
+		SandboxID string `json:"sandboxId"`
+	}](v, "organizations.get", arguments{body: map[string]any{"id": v.session.Organization.ID}})
+	if err != nil {
+		return err
+	}
+	for _, organization := range []string{v.session.Organization.ID, office.SandboxID} {
+		found, err := ask[listOf[endpointState]](v, "webhooks.list", arguments{body: map[string]any{"organizationId": organization, "principalId": p.one.ID, "limit": 100}})
+		if err != nil {
+			return err
+		}
+		p.endpoints = append(p.endpoints, found.Data...)
+	}
+	return nil
 }
 
 // fields are the fields of the form before those of rights.
