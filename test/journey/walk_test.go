@@ -111,6 +111,7 @@ func TestWalk(t *testing.T) {
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Documents())
 	pages := o.sheets(t, o.visitor(o.Helene()))
+	o.used()
 	t.Run("full", func(t *testing.T) {
 		for _, r := range o.readers(false, o.Helene(), o.Helene()) {
 			o.Speaks(o.Helene(), r.language)

@@ -1,8 +1,10 @@
 package look
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Chart is numbers over time: bars that stand on each other, or lines. The server draws
@@ -98,47 +100,63 @@ func (c *Chart) y(value int64) float64 {
 }
 
 // bar is a bar, or a part of one. All but its height is text.
-type bar struct {
-	x, y, width, height string
-	fill                string
-}
+type bar struct{ x, y, height string }
 
-// bars returns the parts of the bar of a point, from below. A part is at least two
-// pixels high: a single refused call must be seen.
-func (c *Chart) bars(point int) (list []bar) {
-	foot := float64(chartBase)
-	for _, s := range c.Series {
-		if s.Values[point] == 0 {
-			continue
+// bars returns the bars of each series, which stand on those of the series before. A bar
+// is at least two pixels high: a single refused call must be seen.
+func (c *Chart) bars() [][]bar {
+	list, feet := make([][]bar, len(c.Series)), make([]float64, len(c.Points))
+	for n, s := range c.Series {
+		for i, value := range s.Values {
+			if value > 0 {
+				height := max(2, math.Round(chartBase-c.y(value)))
+				feet[i] += height
+				list[n] = append(list[n], bar{c.at(float64(i) + 0.1), px(chartBase - feet[i]), px(height)})
+			}
 		}
-		height := max(2, float64(s.Values[point])*chartBody/float64(top(c.highest())))
-		foot -= height
-		list = append(list, bar{c.at(float64(point) + 0.1), px(foot), c.at(0.8), px(height), "url(#" + c.pattern(s.Kind) + ")"})
 	}
 	return list
 }
 
 // at returns a place along the time, in percent.
 func (c *Chart) at(point float64) string {
-	return strconv.FormatFloat(100*point/float64(len(c.Points)), 'f', 3, 64) + "%"
+	return strconv.FormatFloat(100*point/float64(len(c.Points)), 'f', 2, 64) + "%"
 }
 
-// segment is a piece of a line between two points.
-type segment struct{ x1, y1, x2, y2 string }
-
-// segments returns the pieces of a line. A point without a value ends one: without
-// calls nothing took any time.
-func (c *Chart) segments(s Series) (list []segment) {
-	for i := 1; i < len(s.Values); i++ {
-		if s.Values[i-1] > 0 && s.Values[i] > 0 {
-			list = append(list, segment{c.at(float64(i) - 0.5), px(c.y(s.Values[i-1])), c.at(float64(i) + 0.5), px(c.y(s.Values[i]))})
+// curve returns the path of a line, a unit wide for each point: the drawing stretches it.
+// A point without a value ends a piece: without calls nothing took any time.
+func (c *Chart) curve(s Series) string {
+	var b strings.Builder
+	for i, value := range s.Values {
+		if value == 0 {
+			continue
+		}
+		if i > 0 && s.Values[i-1] > 0 {
+			fmt.Fprintf(&b, "L%d.5 %s", i, px(c.y(value)))
+		} else {
+			fmt.Fprintf(&b, "M%d.5 %s", i, px(c.y(value)))
 		}
 	}
-	return list
+	return b.String()
 }
+
+// box is the box of curve.
+func (c *Chart) box() string { return fmt.Sprintf("0 0 %d %d", len(c.Points), chartHeight) }
 
 // pattern is the id of the pattern of a series.
 func (c *Chart) pattern(kind Kind) string { return c.ID + "-" + seriesClass(kind) }
+
+// lonely reports whether a value of a line has no neighbour, so that no piece of the line
+// shows it.
+func (c *Chart) lonely(s Series, point int) bool {
+	return (point == 0 || s.Values[point-1] == 0) && (point == len(s.Values)-1 || s.Values[point+1] == 0)
+}
+
+// mostMarks is how many values of a line have a mark, so that lines do not drown in them.
+const mostMarks = 31
+
+// marked reports whether the value of a point has a mark.
+func (c *Chart) marked(point int) bool { return point%((len(c.Points)+mostMarks-1)/mostMarks) == 0 }
 
 // ticks returns the points whose names stand below the axis: the first, the last, and
 // the one in the middle if there is room.
@@ -181,8 +199,8 @@ func (c *Chart) hint(v View, point int) string {
 	return text
 }
 
-// px formats pixels.
-func px(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
+// px formats whole pixels.
+func px(n float64) string { return strconv.Itoa(int(math.Round(n))) }
 
 // seriesClass is the class with the colour of a series.
 func seriesClass(kind Kind) string { return "series-" + string(kind) }

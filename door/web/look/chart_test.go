@@ -25,17 +25,14 @@ func TestTop(t *testing.T) {
 // million.
 func TestBars(t *testing.T) {
 	c := Chart{ID: "c", Points: []string{"a", "b"}, Series: []Series{{"good", Info, []int64{1_000_000, 0}}, {"bad", Bad, []int64{1, 0}}}}
-	bars := c.bars(0)
-	if len(bars) != 2 || bars[1].height != "2.0" || bars[1].fill != "url(#c-series-bad)" || bars[0].width != "40.000%" {
+	bars := c.bars()
+	if len(bars) != 2 || len(bars[0]) != 1 || len(bars[1]) != 1 || bars[1][0].height != "2" || bars[1][0].x != "5.00%" {
 		t.Fatalf("%+v", bars)
 	}
-	lower, _ := strconv.ParseFloat(bars[0].y, 64)
-	upper, _ := strconv.ParseFloat(bars[1].y, 64)
+	lower, _ := strconv.Atoi(bars[0][0].y)
+	upper, _ := strconv.Atoi(bars[1][0].y)
 	if lower-upper != 2 || upper < 0 {
 		t.Errorf("the upper part begins at %v, the lower one at %v", upper, lower)
-	}
-	if c.bars(1) != nil {
-		t.Error("nothing has a bar")
 	}
 }
 
@@ -44,8 +41,8 @@ func TestBars(t *testing.T) {
 func TestDraw(t *testing.T) {
 	line := Series{"took", Info, []int64{5, 7, 0, 9, 4}}
 	c := Chart{ID: "c", Title: "Time <b>", Desc: "How long.", Head: "Day", Lines: true, Points: []string{"d1", "d2", "d3", "d4", "d5"}, Ticks: []string{"1", "2", "3", "4", "5"}, Series: []Series{line}}
-	if n := len(c.segments(line)); n != 2 {
-		t.Errorf("%d segments, want 2", n)
+	if got := c.curve(line); got != "M0.5 78L1.5 54M3.5 30L4.5 90" {
+		t.Errorf("the line is %q", got)
 	}
 	draw := func(c Chart) string {
 		var b strings.Builder
@@ -55,6 +52,9 @@ func TestDraw(t *testing.T) {
 		return b.String()
 	}
 	drawn := draw(c)
+	if n := strings.Count(drawn, "<circle"); n != 4 {
+		t.Errorf("%d marks, want 4", n)
+	}
 	for _, want := range []string{`role="img"`, `<title id="c-t">Time &lt;b&gt;</title>`, `<desc id="c-d">How long.</desc>`, `aria-labelledby="c-t c-d"`, "<th scope=\"row\">d4</th><td>9</td>"} {
 		if !strings.Contains(drawn, want) {
 			t.Errorf("the chart lacks %s: %s", want, drawn)
