@@ -503,6 +503,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"keys.rotate":            one(key()),
 		"requests.list":          map[string]string{"organizationId": o.SandboxID, "key": key()},
 		"requests.caused":        lookup.CausedInput{Request: "req_01m7xt6sane2a9hpasvbmaayqz"},
+		"usage.get":              settings.UsageInput{Key: key()},
 		"requests.versions":      map[string]string{"organizationId": o.ID},
 		"audit.list":             settings.AuditInput{Organization: o.ID},
 		"bell.list":              person,
