@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kartei/door/web"
 )
 
 // The scripts of others are byte for byte those of their releases on npm:
@@ -59,7 +61,8 @@ func TestWeight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for pattern, most := range map[string]int64{`/static/app-[0-9a-f]+\.css`: 12_000, `/static/app-[0-9a-f]+\.js`: 32_000} {
+	page = append(page, web.Asset("settings.css")...)
+	for pattern, most := range map[string]int64{`/static/app-[0-9a-f]+\.css`: 12_000, `/static/settings-[0-9a-f]+\.css`: 2_500, `/static/app-[0-9a-f]+\.js`: 32_000} {
 		r, err := http.NewRequest(http.MethodGet, server.URL+string(regexp.MustCompile(pattern).Find(page)), nil)
 		if err != nil {
 			t.Fatal(err)
