@@ -39,7 +39,8 @@ func encodingOf(file io.Reader) (string, error) {
 	for {
 		n, err := io.ReadFull(file, buffer[held:])
 		part := buffer[:held+n]
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !ended {
 			return "", err
 		}
 		if first && (bytes.HasPrefix(part, []byte{0xff, 0xfe}) || bytes.HasPrefix(part, []byte{0xfe, 0xff})) {
@@ -49,14 +50,14 @@ func encodingOf(file io.Reader) (string, error) {
 		for len(part) > 0 {
 			r, size := utf8.DecodeRune(part)
 			if r == utf8.RuneError && size == 1 {
-				if err == nil && !utf8.FullRune(part) {
+				if !ended && !utf8.FullRune(part) {
 					break // its rest comes with the next part
 				}
 				return windowsEncoding, nil
 			}
 			part = part[size:]
 		}
-		if err != nil {
+		if ended {
 			return utf8Encoding, nil
 		}
 		held = copy(buffer, part)

@@ -161,8 +161,11 @@ func (r *Reader) property() (p Property, err error) {
 	if encoding == "quoted-printable" {
 		for strings.HasSuffix(p.value, "=") && len(p.value) < maxLine { // a soft line break
 			more, err := r.next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
 			if err != nil {
-				break // the value ends with the file
+				return p, err
 			}
 			p.value = strings.TrimSuffix(p.value, "=") + more
 		}

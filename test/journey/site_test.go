@@ -204,6 +204,9 @@ func (v *visitor) known(p office.Page) string {
 	if strings.HasPrefix(p.Path, "/settings/interfaces/webhooks/{id}") && p.Method == "GET" {
 		return strings.NewReplacer("{id}", v.ownEndpoint(), "{event}", "evt"+nobodys).Replace(p.Path)
 	}
+	if strings.HasPrefix(p.Path, "/settings/service-accounts/{id}") && p.Method == "GET" {
+		return strings.Replace(p.Path, "{id}", v.serviceAccount(), 1)
+	}
 	if p.Path == "/operations/{id}" {
 		return "/operations/" + v.operation()
 	}
@@ -269,6 +272,20 @@ func (v *visitor) ownEndpoint() string {
 		select number, $1, $2, 'CRM', 'https://crm.example.com/hook', '["contact.created"]', 'active', '', '', '', 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0 from organizations where id = $3`,
 		id.New(id.WebhookEndpoint), v.principal, v.OrganizationID)
 	return dbtest.Texts(v.TB, v.DB, find, v.principal)[0]
+}
+
+// serviceAccount returns the id of a service account of the visitor's organization.
+func (v *visitor) serviceAccount() string {
+	v.Helper()
+	find := `select id from principals where id like 'svc_%' and organization = (select number from organizations where id = $1) order by id`
+	if ids := dbtest.Texts(v.TB, v.DB, find, v.OrganizationID); len(ids) > 0 {
+		return ids[0]
+	}
+	helene := v.visitor(v.Helene())
+	if g := helene.do("POST", "/settings/service-accounts/new", url.Values{tokenField: {helene.token()}, "name": {"Abgleich"}, "role": {"member"}}); g.Status != http.StatusSeeOther {
+		v.Fatalf("a service account: status %d", g.Status)
+	}
+	return dbtest.Texts(v.TB, v.DB, find, v.OrganizationID)[0]
 }
 
 // operation returns the id of a long operation that the visitor has begun. Nobody
