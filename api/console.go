@@ -68,6 +68,7 @@ var Console = []ConsoleRow{
 
 	row("people.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListUsers)),
 	row("people.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetUser)),
+	row("people.holdings", read, byAdmin|byOperator, atPeople, "", ask(departure.Holds)),
 	row("people.create", administer, byAdmin|byOperator, atPeople|fresh, "person.create", ask(settings.CreateUser)),
 	row("people.set", administer, byAdmin|byOperator, atPeople|fresh, "person.set", ask(settings.SetUser)),
 	row("people.handOver", administer, byAdmin|byOperator, atPeople|fresh, "person.handOver", ask(departure.HandOver)),

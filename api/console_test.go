@@ -104,7 +104,7 @@ var (
 			"exports.begin lookup.recent lookup.opened events.feed imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
 		"operator": "organizations.list organizations.create organizations.erase jobs.list jobs.retry",
-		"admin operator": "organizations.get organizations.set people.list people.get people.create people.set people.handOver people.handOverStatus " +
+		"admin operator": "organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list",
 		"member operator": "names.resolve names.find",
@@ -480,6 +480,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"people.set":             settings.PrincipalChange{ID: c.Principal, Name: &name},
 		"people.handOver":        departure.HandOverInput{ID: o.User(access.Member), To: c.Principal},
 		"people.handOverStatus":  one(c.Principal),
+		"people.holdings":        one(c.Principal),
 		"people.erase":           one(o.User(access.Member)),
 		"people.invite":          settings.NewInvitation{Organization: o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
 		"invitations.list":       home,

@@ -170,6 +170,41 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
+// What somebody has is told before they leave: in the organization and its sandbox,
+// without the records of others.
+func TestHoldings(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		l := newLeaver(o, o.As(access.Admin))
+		l.Do("POST", "/webhook_endpoints", map[string]any{"name": "Mirror", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+		o.Session(l.Principal)
+		h := must[departure.Holdings](t, o, "people.holdings", access.ByID{ID: l.Principal})
+		if h.Keys != 1 || h.Sessions != 1 || h.OpenTasks != 3 || h.PrivateRecords["contacts"] != 1 || h.PrivateRecords["tasks"] != 1 || h.PrivateRecords["companies"] != 0 {
+			t.Errorf("%+v", h)
+		}
+		if len(h.Endpoints) != 1 || h.Endpoints[0].Name != "Mirror" || h.Endpoints[0].OrganizationID != o.SandboxID {
+			t.Errorf("endpoints: %+v", h.Endpoints)
+		}
+	})
+}
+
+// A hand-over can disable who leaves, in the same act. The last admin stays.
+func TestHandOverDisables(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		successor := o.As(access.Member)
+		l := newLeaver(o, o.As(access.Admin))
+		session := o.Session(l.Principal)
+		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal, Disable: true})
+		l.Do("GET", "/me", nil).Want(401)
+		if h := must[departure.Holdings](t, o, "people.holdings", access.ByID{ID: l.Principal}); h.Sessions != 0 || session == "" {
+			t.Errorf("a session outlives: %+v", h)
+		}
+		page := must[access.List[audit.Line]](t, o, "audit.list", settings.AuditInput{Target: l.Principal})
+		if text := fmt.Sprint(page.Data); !strings.Contains(text, "disabled") {
+			t.Errorf("the audit log does not say that they were disabled: %s", text)
+		}
+	})
+}
+
 // audited checks the line of the act in the audit log, and those of the end of
 // its parts.
 func audited(t *testing.T, o *apitest.Office, from, to string) {

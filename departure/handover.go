@@ -32,6 +32,8 @@ type HandOverInput struct {
 	// Private includes private records: To sees them from then on. Without it
 	// they are counted and stay.
 	Private bool `json:"private,omitempty"`
+	// Disable also refuses the keys and the sign-ins of the principal, from now on.
+	Disable bool `json:"disable,omitempty"`
 }
 
 // HandOverOutput is the output of HandOver. Jobs do the work afterwards.
@@ -152,6 +154,11 @@ func HandOver(ctx context.Context, c *app.Call, in HandOverInput) (out HandOverO
 	c.Audit.Changed("private", nil, in.Private)
 	for _, f := range slices.Sorted(maps.Keys(out.PrivateRecords)) {
 		c.Audit.Changed("private."+f, nil, out.PrivateRecords[f])
+	}
+	if in.Disable && !from.Disabled {
+		if err := settings.Disable(ctx, c, from); err != nil {
+			return out, err
+		}
 	}
 	for _, t := range tenants {
 		if err := out.begin(ctx, c, t); err != nil {

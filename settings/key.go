@@ -267,18 +267,28 @@ func own(c *app.Call, principal string) bool {
 	return administers(c) || principal == c.Actor.PrincipalID()
 }
 
+// FindKeys is the input of ListKeys.
+type FindKeys struct {
+	access.Page
+	// Principal is the id of a user or a service account; empty means all.
+	Principal string `json:"principalId,omitempty"`
+}
+
 // ListKeys lists keys; for a live organization, also those of its sandbox.
 // Callers who do not administer the organization see their own.
-func ListKeys(ctx context.Context, c *app.Call, p access.Page) (access.List[KeyInfo], error) {
-	organization, err := within(ctx, c, p.Organization)
+func ListKeys(ctx context.Context, c *app.Call, in FindKeys) (access.List[KeyInfo], error) {
+	organization, err := within(ctx, c, in.Organization)
 	if err != nil {
 		return access.List[KeyInfo]{}, err
 	}
 	principal := c.Actor.PrincipalID()
-	if administers(c) {
-		principal = ""
+	switch {
+	case administers(c):
+		principal = in.Principal
+	case in.Principal != "" && in.Principal != principal:
+		return access.List[KeyInfo]{Data: []KeyInfo{}}, nil
 	}
-	page, err := list(ctx, c.Tx, p, func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }, selectKeys, p.After, organization, principal)
+	page, err := list(ctx, c.Tx, in.Page, func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }, selectKeys, in.After, organization, principal)
 	if err == nil {
 		err = seeLocks(ctx, c, page.Data)
 	}

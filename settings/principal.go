@@ -246,6 +246,21 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	return p, emailTaken(err)
 }
 
+// Disable refuses the keys and the sign-ins of a principal from now on, as part of
+// another act about it. The caller has begun with access.Changed.
+func Disable(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
+	if manages(p) && !isOperator(c) {
+		if err := otherAdmin(ctx, c, p); err != nil {
+			return err
+		}
+	}
+	c.Audit.Changed("disabled", p.Disabled, true)
+	if _, err := c.Tx.Exec(ctx, disablePrincipal, p.ID); err != nil {
+		return err
+	}
+	return access.EndSessionsOf(ctx, c.Tx, c.Now, p.ID)
+}
+
 // manages reports whether a principal is a person who can administer the
 // organization. A service account cannot sign in.
 func manages(p access.PrincipalInfo) bool {

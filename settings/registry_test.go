@@ -128,7 +128,7 @@ func TestLists(t *testing.T) {
 			t.Error(diff)
 		}
 		for _, limit := range []int{-1, 1001} {
-			if _, err := o.operator.ListKeys(ctx, access.Page{Limit: limit}); !fault.Is(err, fault.ValidationFailed) {
+			if _, err := o.operator.ListKeys(ctx, settings.FindKeys{Page: access.Page{Limit: limit}}); !fault.Is(err, fault.ValidationFailed) {
 				t.Errorf("limit %d: %v", limit, err)
 			}
 		}
@@ -161,7 +161,7 @@ func TestPrincipals(t *testing.T) {
 		nowhere := access.Page{Organization: id.New(id.Organization)}
 		_, noUsers := o.operator.ListUsers(ctx, nowhere)
 		_, noAccounts := o.operator.ListServiceAccounts(ctx, nowhere)
-		_, noKeys := o.operator.ListKeys(ctx, nowhere)
+		_, noKeys := o.operator.ListKeys(ctx, settings.FindKeys{Page: nowhere})
 		for _, err := range []error{noUsers, noAccounts, noKeys} {
 			if !fault.Is(err, fault.NotFound) {
 				t.Errorf("a list of an organization that does not exist: %v", err)
@@ -357,7 +357,7 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 			t.Error(diff)
 		}
 		keysOf := func(org string) (list []string) {
-			for _, k := range must(o.operator.ListKeys(ctx, access.Page{Organization: org})).Data {
+			for _, k := range must(o.operator.ListKeys(ctx, settings.FindKeys{Page: access.Page{Organization: org}})).Data {
 				list = append(list, k.ID)
 			}
 			return list

@@ -37,7 +37,8 @@ const (
 		where p.organization = $1 and p.kind = 'user'`
 	selectSeen = `select principal_id, max(last_seen_at) from sessions where organization = $1 group by principal_id`
 
-	updatePrincipal = `update principals
+	disablePrincipal = `update principals set disabled = true where id = $1`
+	updatePrincipal  = `update principals
 		set name = $2, email = $3, email_folded = $4, role = $5, rights = $6, disabled = $7, language = $8 where id = $1`
 )
 

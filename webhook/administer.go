@@ -216,7 +216,7 @@ func ListInfos(ctx context.Context, c *app.Call, in FindInput) (page access.List
 	rows := access.PageOf(list, limit)
 	page = access.List[Info]{Data: []Info{}, HasMore: rows.HasMore}
 	for _, r := range rows.Data {
-		info, err := inform(ctx, c, &r, in.Full)
+		info, err := Inform(ctx, c, &r, in.Full)
 		if err != nil {
 			return page, err
 		}
@@ -266,8 +266,9 @@ func (in *FindInput) readOf(ctx context.Context, c *app.Call, organization int64
 	return db.List(ctx, c.Tx, scan, q.text, q.args...)
 }
 
-// inform returns what administration knows of an endpoint.
-func inform(ctx context.Context, c *app.Call, r *Row, full bool) (info Info, err error) {
+// Inform returns what administration knows of an endpoint. A full answer has the recent
+// deliveries and what the endpoint missed.
+func Inform(ctx context.Context, c *app.Call, r *Row, full bool) (info Info, err error) {
 	info = Info{Endpoint: r.at(c.Now), PrincipalID: r.Principal, KeyID: r.Key, FailedSince: r.FailedSince, Failures: r.Failures, MissedSince: r.MissedSince, Through: r.Cursor}
 	if info.OrganizationID, err = access.OrganizationID(ctx, c.Tx, r.Organization); err != nil {
 		return info, err
@@ -317,7 +318,7 @@ func GetInfo(ctx context.Context, c *app.Call, in GetInput) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	return inform(ctx, c, &r, in.Full)
+	return Inform(ctx, c, &r, in.Full)
 }
 
 // find reads an endpoint that the caller administers. Any other is NOT_FOUND.

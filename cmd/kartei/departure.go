@@ -11,10 +11,36 @@ import (
 	"kartei/departure"
 )
 
+type userHoldingsCmd struct {
+	ID string `arg:"" help:"The user or service account, usr_... or svc_..."`
+	JSON
+}
+
+// Run shows what somebody has.
+func (c *userHoldingsCmd) Run(ctx context.Context, g *Globals) error {
+	var h departure.Holdings
+	if err := g.act(ctx, "people.holdings", access.ByID{ID: c.ID}, &h); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(h)
+	}
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	rows := [][]string{{"keys", number(h.Keys)}, {"sessions", number(h.Sessions)}, {"open tasks", number(h.OpenTasks)}}
+	for _, family := range slices.Sorted(maps.Keys(h.PrivateRecords)) {
+		rows = append(rows, []string{"private " + family, number(h.PrivateRecords[family])})
+	}
+	for _, e := range h.Endpoints {
+		rows = append(rows, []string{"webhook endpoint " + e.ID, fmt.Sprintf("%s, %s, %d waiting", e.URL, e.Status, e.Waiting)})
+	}
+	return table(g, []string{"WHAT", "HOW MANY"}, rows)
+}
+
 type userHandOverCmd struct {
 	From    string `arg:"" help:"The user or service account that leaves, usr_... or svc_..."`
 	To      string `name:"to" required:"" placeholder:"ID" help:"The user or service account of the same organization that takes over."`
 	Private bool   `name:"private" help:"Hand over private records too. Whoever takes over sees them then."`
+	Disable bool   `name:"disable" help:"Also refuse all keys and sign-ins of the one who leaves, from now on."`
 	JSON
 }
 
@@ -30,7 +56,7 @@ The work goes on in jobs while a server runs: kartei user hand-over-status FROM 
 // Run begins a hand-over.
 func (c *userHandOverCmd) Run(ctx context.Context, g *Globals) error {
 	var out departure.HandOverOutput
-	running, err := g.actOf(ctx, "people.handOver", departure.HandOverInput{ID: c.From, To: c.To, Private: c.Private}, &out)
+	running, err := g.actOf(ctx, "people.handOver", departure.HandOverInput{ID: c.From, To: c.To, Private: c.Private, Disable: c.Disable}, &out)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 type serviceAccountCmd struct {
 	Create serviceAccountCreateCmd `cmd:"" help:"Make a service account."`
 	List   serviceAccountListCmd   `cmd:"" help:"List service accounts."`
+	Show   serviceAccountShowCmd   `cmd:"" help:"Show one service account."`
 	Set    serviceAccountSetCmd    `cmd:"" help:"Change a service account: name, role, rights, or disable it."`
 }
 
@@ -37,6 +38,16 @@ type serviceAccountListCmd struct {
 // Run lists service accounts.
 func (c *serviceAccountListCmd) Run(ctx context.Context, g *Globals) error {
 	return listPrincipals(ctx, g, c.JSON, "serviceAccounts.list", c.page(c.Org))
+}
+
+type serviceAccountShowCmd struct {
+	ID string `arg:"" help:"The service account, svc_..."`
+	JSON
+}
+
+// Run shows one service account.
+func (c *serviceAccountShowCmd) Run(ctx context.Context, g *Globals) error {
+	return showPrincipal(ctx, g, c.JSON, "serviceAccounts.get", access.ByID{ID: c.ID})
 }
 
 type serviceAccountSetCmd struct {

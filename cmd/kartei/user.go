@@ -13,10 +13,12 @@ import (
 type userCmd struct {
 	Create userCreateCmd `cmd:"" help:"Make a user."`
 	List   userListCmd   `cmd:"" help:"List users."`
+	Show   userShowCmd   `cmd:"" help:"Show one user."`
 	Set    userSetCmd    `cmd:"" help:"Change a user: name, email, role, rights, or disable them."`
 	Invite userInviteCmd `cmd:"" help:"Invite somebody to an organization. The link is shown only now."`
 
 	ResetFactors   userResetFactorsCmd   `cmd:"" name:"reset-factors" help:"Remove the second factors of somebody who lost them, and print a link that sets a new password."`
+	Holdings       userHoldingsCmd       `cmd:"" help:"Show what somebody has who is about to leave."`
 	HandOver       userHandOverCmd       `cmd:"" name:"hand-over" help:"Hand all records and tasks of somebody who leaves to somebody else."`
 	HandOverStatus userHandOverStatusCmd `cmd:"" name:"hand-over-status" help:"Show the progress of hand-overs."`
 	Erase          userEraseCmd          `cmd:"" help:"Erase a user who has no records any more."`
@@ -48,6 +50,16 @@ type userListCmd struct {
 // Run lists users.
 func (c *userListCmd) Run(ctx context.Context, g *Globals) error {
 	return listPrincipals(ctx, g, c.JSON, "people.list", c.page(c.Org))
+}
+
+type userShowCmd struct {
+	ID string `arg:"" help:"The user, usr_..."`
+	JSON
+}
+
+// Run shows one user.
+func (c *userShowCmd) Run(ctx context.Context, g *Globals) error {
+	return showPrincipal(ctx, g, c.JSON, "people.get", access.ByID{ID: c.ID})
 }
 
 type userSetCmd struct {

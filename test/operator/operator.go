@@ -118,7 +118,7 @@ func (o *Operator) CreateKey(ctx context.Context, in settings.NewKey) (settings.
 }
 
 // ListKeys calls settings.ListKeys.
-func (o *Operator) ListKeys(ctx context.Context, in access.Page) (access.List[settings.KeyInfo], error) {
+func (o *Operator) ListKeys(ctx context.Context, in settings.FindKeys) (access.List[settings.KeyInfo], error) {
 	return Do(ctx, o, settings.ListKeys, in)
 }
 

@@ -120,11 +120,14 @@ func TestLeaveOnPages(t *testing.T) {
 		o := apitest.New(t, d)
 		b, leaver, heir := open(t, o, access.Admin), o.As(access.Member), o.As(access.Member)
 		path := peoplePath + "/" + leaver.Principal
-		form := b.get(path+"/leave").want(200, "API-Schlüssel", `value="`+heir.Principal+`"`, `name="private"`)
+		leaver.Do("POST", "/contacts", map[string]any{"lastName": "Geheim", "visibility": "private"}).Want(201)
+		leaver.Do("POST", "/webhook_endpoints", map[string]any{"name": "Spiegel", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+		form := b.get(path+"/leave").want(200, "API-Schlüssel", `value="`+heir.Principal+`"`, `name="private"`, "Spiegel", "Ein privater Eintrag")
 		if strings.Contains(form.Body, `<option value="`+leaver.Principal) {
 			t.Error("who leaves can take over")
 		}
 		form.send(path+"/leave", "to", leaver.Principal).want(422, `aria-invalid="true"`)
+		leaver.Do("GET", "/me", nil).Want(200) // refused as a whole
 		form = b.get(path + "/leave")
 		form.send(path+"/leave", "to", heir.Principal, "private", "true").want(303)
 		b.get(path).want(200, "gesperrt", "Übergaben")

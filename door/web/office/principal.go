@@ -17,8 +17,7 @@ type principalPage struct {
 	of   *principals
 	one  principalInfo
 	keys []keyInfo
-	// endpoints are the webhook endpoints.
-	endpoints []endpointState
+	holdings
 	handovers []handoverInfo
 	names     map[string]string
 	typed     values
@@ -37,6 +36,9 @@ type endpointState struct {
 	URL     string `json:"url"`
 	Status  string `json:"status"`
 	Waiting int64  `json:"waiting"`
+	// MissedSince is a time before the first event that was never tried, zero if there
+	// is none.
+	MissedSince clock.Micros `json:"missedSince"`
 }
 
 // handoverInfo is a hand-over as people.handOverStatus returns it.
@@ -134,55 +136,32 @@ func (p *principalPage) stored() values {
 	return rightsTyped(values{"name": p.one.Name, "email": p.one.Email, "language": p.one.Language, "role": p.one.Role}, p.one.Rights)
 }
 
-// readProperty reads the keys and the webhook endpoints of the principal.
-func (p *principalPage) readProperty(v *request) error {
-	return errors.Join(p.readKeys(v), p.readEndpoints(v))
+// holdings are what people.holdings returns: what a principal has in both environments.
+type holdings struct {
+	Sessions       int64            `json:"sessions"`
+	OpenTasks      int64            `json:"openTasks"`
+	PrivateRecords map[string]int64 `json:"privateRecords"`
+	Endpoints      []endpointState  `json:"endpoints"`
 }
 
-// keysRead is the size of the pages in which all keys of the organization are read, and
-// keyPagesRead bounds them.
-const (
-	keysRead     = 1000
-	keyPagesRead = 10
-)
+// readProperty reads the keys, and what else the principal has.
+func (p *principalPage) readProperty(v *request) error {
+	err := p.readKeys(v)
+	if err == nil {
+		p.holdings, err = ask[holdings](v, "people.holdings", arguments{body: map[string]any{"id": p.one.ID}})
+	}
+	return err
+}
 
 // readKeys reads the keys that still work, or that work again some time.
 func (p *principalPage) readKeys(v *request) error {
-	after := ""
-	for range keyPagesRead {
-		found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"after": after, "limit": keysRead}})
-		if err != nil {
-			return err
-		}
-		for _, k := range found.Data {
-			if k.PrincipalID == p.one.ID && k.Status != "revoked" {
-				p.keys = append(p.keys, k)
-			}
-			after = k.ID
-		}
-		if !found.HasMore {
-			return nil
+	found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"principalId": p.one.ID}})
+	for _, k := range found.Data {
+		if k.Status != "revoked" {
+			p.keys = append(p.keys, k)
 		}
 	}
-	return nil
-}
-
-// readEndpoints reads the endpoints of both environments.
-func (p *principalPage) readEndpoints(v *request) error {
-	office, err := ask[struct {
-		SandboxID string `json:"sandboxId"`
-	}](v, "organizations.get", arguments{body: map[string]any{"id": v.session.Organization.ID}})
-	if err != nil {
-		return err
-	}
-	for _, organization := range []string{v.session.Organization.ID, office.SandboxID} {
-		found, err := ask[listOf[endpointState]](v, "webhooks.list", arguments{body: map[string]any{"organizationId": organization, "principalId": p.one.ID, "limit": 100}})
-		if err != nil {
-			return err
-		}
-		p.endpoints = append(p.endpoints, found.Data...)
-	}
-	return nil
+	return err
 }
 
 // fields are the fields of the form before those of rights.
@@ -278,8 +257,7 @@ func (v *request) leave(p leavePage, status int) view {
 		p.why, status = ownAccount(v), http.StatusForbidden
 	}
 	if err := together(
-		func() error { return p.readProperty(v) },
-		func() error { return p.countRecords(v) },
+		func() error { return errors.Join(p.readProperty(v), p.countRecords(v)) },
 		func() error { return p.offerSuccessors(v) },
 	); err != nil {
 		return v.failed(err)
@@ -295,29 +273,38 @@ func ownAccount(v *request) string {
 	return v.words.Say("Das ist Ihr eigenes Konto. Sperren kann es jemand anderes aus der Administration.", "This is your own account. Another admin can disable it.")
 }
 
-// countRecords counts what the principal owns, and which open tasks are theirs.
+// countRecords counts what the principal owns. Of tasks it has those that are assigned:
+// lists of tasks have no owner.
 func (p *leavePage) countRecords(v *request) error {
 	for _, f := range families {
-		if !v.session.may(f.read) {
+		if f == &tasks || !v.session.may(f.read) {
 			continue
 		}
-		query := url.Values{"ownerId": {p.one.ID}}
-		if f == &tasks {
-			query = url.Values{"assigneeId": {p.one.ID}, "status": {"open"}}
-		}
-		n, err := ask[counted](v, f.name+".count", arguments{query: query})
+		n, err := ask[counted](v, f.name+".count", arguments{query: url.Values{"ownerId": {p.one.ID}}})
 		if err != nil {
 			return err
 		}
 		if n.Count > 0 {
-			name := f.many.In(v.words.Language)
-			if f == &tasks {
-				name = v.words.Say("offene Aufgaben", "open tasks")
-			}
-			p.counts = append(p.counts, countText(v.words, n)+" "+name)
+			p.counts = append(p.counts, countText(v.words, n)+" "+f.many.In(v.words.Language))
 		}
 	}
+	if p.OpenTasks > 0 {
+		p.counts = append(p.counts, v.words.Plural(int(p.OpenTasks), "eine offene Aufgabe", "%d offene Aufgaben", "one open task", "%d open tasks"))
+	}
 	return nil
+}
+
+// private says how many private records there are.
+func (p *leavePage) private(v *request) string {
+	var n int64
+	for _, of := range p.PrivateRecords {
+		n += of
+	}
+	if n == 0 {
+		return v.words.Say("Private Einträge gibt es nicht.", "There are no private records.")
+	}
+	return v.words.Plural(int(n), "Ein privater Eintrag. Wer übernimmt, sieht ihn dann. Sonst bleibt er liegen, und nur die Administration sieht ihn.", "%d private Einträge. Wer übernimmt, sieht sie dann. Sonst bleiben sie liegen, und nur die Administration sieht sie.",
+		"One private record. Whoever takes over sees it then. Otherwise it stays, and only admins see it.", "%d private records. Whoever takes over sees them then. Otherwise they stay, and only admins see them.")
 }
 
 // successorsOffered is the number of people, and that of service accounts, that the form
@@ -353,12 +340,11 @@ func (p *leavePage) fields(v *request) []look.Field {
 		Hint:    v.words.Say("Einträge und Aufgaben, auch die der Testumgebung.", "Records and tasks, those of the test environment too."),
 		Options: append([]look.Option{{Text: none}}, p.successors...)}
 	private := look.Field{Name: "private", Label: v.words.Say("Auch private Einträge übergeben", "Hand over private records too"),
-		Hint: v.words.Say("Wer übernimmt, sieht sie dann. Sonst bleiben sie liegen, und nur die Administration sieht sie.", "Whoever takes over sees them then. Otherwise they stay, and only admins see them.")}
+		Hint: p.private(v)}
 	return []look.Field{to, private}
 }
 
-// leave disables a principal, and hands over what is theirs, in one act. Disabling comes
-// first: afterwards nothing new can come to them.
+// leave disables a principal, and hands over what is theirs, in one act.
 func leave(of *principals) func(*request) view {
 	return func(v *request) view {
 		id := v.PathValue("id")
@@ -366,10 +352,14 @@ func leave(of *principals) func(*request) view {
 		if id == v.session.Principal.ID {
 			return v.leave(p, http.StatusForbidden)
 		}
-		a := v.do(of.rows+".set", arguments{once: v.onceFor("disable"), body: map[string]any{"id": id, "disabled": true}})
-		if a.Fault == nil && p.typed["to"] != "" {
-			a = v.do("people.handOver", arguments{once: v.onceFor("hand"), body: map[string]any{"id": id, "to": p.typed["to"], "private": p.typed["private"] != ""}})
+		if err := p.read(v); err != nil {
+			return v.failed(err)
 		}
+		row, body := of.rows+".set", map[string]any{"id": id, "disabled": true}
+		if p.typed["to"] != "" || p.one.Disabled {
+			row, body = "people.handOver", map[string]any{"id": id, "to": p.typed["to"], "private": p.typed["private"] != "", "disable": true}
+		}
+		a := v.do(row, arguments{once: v.form.token, body: body})
 		switch {
 		case a.is(fault.ValidationFailed):
 			p.wrong = fieldTexts(a.Fault, v.words.Language)

@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/id"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -26,7 +27,7 @@ func TestUsageOnPages(t *testing.T) {
 		b.cookie, boss.cookie = o.Session(member.Principal), o.Session(admin.Principal)
 		b.get(usagePath).want(200, "Nichts in dieser Zeit", "92 Tage")
 
-		keys, err := o.Operator.ListKeys(t.Context(), access.Page{Organization: o.SandboxID})
+		keys, err := o.Operator.ListKeys(t.Context(), settings.FindKeys{Page: access.Page{Organization: o.SandboxID}})
 		if err != nil {
 			t.Fatal(err)
 		}

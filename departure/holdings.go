@@ -1,0 +1,100 @@
+package departure
+
+import (
+	"context"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/settings"
+	"kartei/webhook"
+)
+
+// Holdings are what somebody has before they leave, in the organization and in its
+// sandbox. Shared records are not counted: no index has their owner, and the hand-over
+// counts them.
+type Holdings struct {
+	// Keys counts the API keys that work or are paused, Sessions the browsers that are
+	// signed in.
+	Keys     int64 `json:"keys"`
+	Sessions int64 `json:"sessions"`
+	// OpenTasks counts the tasks that are assigned and not completed, at most 10,000 in
+	// each organization.
+	OpenTasks int64 `json:"openTasks"`
+	// PrivateRecords counts private records, up to 10,000 of a family in each
+	// organization.
+	PrivateRecords map[string]int64 `json:"privateRecords"`
+	// Endpoints are the webhook endpoints. They get nothing while their owner is
+	// disabled.
+	Endpoints []HeldEndpoint `json:"endpoints"`
+}
+
+// HeldEndpoint is a webhook endpoint, and what it misses once its owner is disabled.
+type HeldEndpoint struct {
+	Endpoint
+	URL        string   `json:"url"`
+	EventTypes []string `json:"eventTypes"`
+	// Waiting counts the deliveries that are pending, at most 10,000. MissedSince is a
+	// time before the first event that was never tried, null if there is none.
+	Waiting     int64        `json:"waiting"`
+	MissedSince clock.Micros `json:"missedSince"`
+}
+
+const (
+	countKeys      = `select count(*) from api_keys where principal_id = $1 and revoked_at = 0 and expires_at > $2`
+	countSessions  = `select count(*) from sessions where principal_id = $1 and ended_at = 0 and expires_at > $2 and last_seen_at + idle > $2`
+	countOpenTasks = `select count(*) from (select 1 from tasks
+		where organization = $1 and assignee_id = $2 and deleted = false and sort_due_at is not null limit $3) as t`
+)
+
+// Holds returns what a user or a service account has.
+func Holds(ctx context.Context, c *app.Call, in access.ByID) (h Holdings, err error) {
+	p, err := settings.Principal(ctx, c, "", in.ID)
+	if err != nil {
+		return h, err
+	}
+	tenants, err := tenantsOf(ctx, c.Tx, p)
+	if err != nil {
+		return h, err
+	}
+	h = Holdings{PrivateRecords: map[string]int64{}, Endpoints: []HeldEndpoint{}}
+	for statement, n := range map[string]*int64{countKeys: &h.Keys, countSessions: &h.Sessions} {
+		if err := c.Tx.QueryRow(ctx, statement, p.ID, c.Now).Scan(n); err != nil {
+			return h, err
+		}
+	}
+	for _, t := range tenants {
+		if err := h.add(ctx, c, t, p.ID); err != nil {
+			return h, err
+		}
+	}
+	return h, nil
+}
+
+// add adds what a principal has in one organization.
+func (h *Holdings) add(ctx context.Context, c *app.Call, t tenant, principal string) error {
+	var tasks int64
+	if err := c.Tx.QueryRow(ctx, countOpenTasks, t.number, principal, countMost).Scan(&tasks); err != nil {
+		return err
+	}
+	h.OpenTasks += tasks
+	for _, f := range families {
+		n, err := f.CountPrivate(ctx, c.Tx, t.number, principal, countMost)
+		if err != nil {
+			return err
+		}
+		h.PrivateRecords[f.plural] += n
+	}
+	endpoints, err := webhook.Of(ctx, c.Tx, t.number, principal)
+	if err != nil {
+		return err
+	}
+	for i := range endpoints {
+		e, err := webhook.Inform(ctx, c, &endpoints[i], false)
+		if err != nil {
+			return err
+		}
+		h.Endpoints = append(h.Endpoints, HeldEndpoint{Endpoint{t.id, e.ID, e.Name, e.Status}, e.URL, e.EventTypes, e.Waiting, e.MissedSince})
+	}
+	return nil
+}
