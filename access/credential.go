@@ -32,6 +32,10 @@ type Credential struct {
 	// FreshUntil is the time until which the sign-in of the caller counts as
 	// recent. It is zero for kinds without a sign-in.
 	FreshUntil clock.Micros
+	// SecondFactorFrom is the time from which the organization asks the caller for a
+	// second factor that the account does not have. It is zero if it has one, or if none
+	// is required.
+	SecondFactorFrom clock.Micros
 	// Duties are those of the kind.
 	Duties Duties
 }

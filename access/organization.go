@@ -25,6 +25,14 @@ type OrganizationInfo struct {
 	// numbers within it do not name it.
 	Country   string       `json:"country"`
 	CreatedAt clock.Micros `json:"createdAt"`
+	// SecrecyAt is when the declaration of secrecy was made or withdrawn, SecrecyBy who
+	// did it: empty for the operator.
+	SecrecyAt clock.Micros `json:"secrecyAt,omitzero"`
+	SecrecyBy string       `json:"secrecyBy,omitempty"`
+	// SecondFactor is required or optional. SecondFactorFrom is the time from which
+	// people need one, zero if it is optional.
+	SecondFactor     string       `json:"secondFactor"`
+	SecondFactorFrom clock.Micros `json:"secondFactorFrom,omitzero"`
 	// EraseAt is the time of the erasure in the state deleting, and nil
 	// otherwise.
 	EraseAt *clock.Micros `json:"eraseAt,omitempty"`
@@ -55,10 +63,12 @@ func ScanOrganization(row db.Row) (OrganizationInfo, error) {
 	var module, secrecy bool
 	var eraseAt clock.Micros
 	err := row.Scan(&o.Number, &o.ID, &o.Name, &o.Live, &module, &secrecy, &o.Level, &o.State, &o.CreatedAt, &eraseAt,
-		&o.SandboxID, &o.SandboxOf, &o.Country)
+		&o.SandboxID, &o.SandboxOf, &o.Country,
+		&o.SecrecyAt, &o.SecrecyBy, &o.SecondFactorFrom)
 	if eraseAt > 0 {
 		o.EraseAt = &eraseAt
 	}
+	o.SecondFactor = pick(o.SecondFactorFrom != 0, "required", "optional")
 	o.Module, o.Secrecy = pick(module, "on", "off"), pick(secrecy, "declared", "undeclared")
 	return o, err
 }

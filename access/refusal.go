@@ -32,6 +32,7 @@ const (
 	LevelRead          Reason = "level_read"
 	NoScope            Reason = "scope"
 	NotFresh           Reason = "not_fresh"
+	NoSecondFactor     Reason = "no_second_factor"
 	OrganizationClosed Reason = "organization_closed"
 )
 
@@ -79,6 +80,20 @@ func Lacking(scopes ...string) *fault.Fault {
 		DE: "Diesem Aufruf " + which.DE + list + ".",
 		EN: "This call lacks " + which.EN + list + ".",
 	}}
+}
+
+// SecondFactor refuses a person who has no second factor, once the organization
+// requires one.
+func (a *Actor) SecondFactor(now clock.Micros) error {
+	if from := a.Credential().SecondFactorFrom; from == 0 || now < from {
+		return nil
+	}
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(NoSecondFactor), Detail: &needsFactor}
+}
+
+var needsFactor = fault.Text{
+	DE: "Ihre Organisation verlangt einen zweiten Faktor. Richten Sie zuerst einen ein: einen Passkey oder eine App für Einmalcodes.",
+	EN: "Your organization requires a second factor. Set one up first: a passkey or an authenticator app.",
 }
 
 // Recent refuses what asks for a recent sign-in, unless the caller has signed in recently

@@ -49,8 +49,11 @@ const (
 			expires_at, idle, fresh_until, address, agent)
 		values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11)`
 	// A session of another organization than its person's is found nowhere.
-	sessionColumns = `select s.id, o.number, s.principal_id, s.expires_at, s.idle, s.last_seen_at, s.fresh_until, s.ended_at from sessions s `
-	selectSession  = sessionColumns + `join organizations o on o.number = s.organization where s.token_hash = $1`
+	sessionColumns = `select s.id, o.number, s.principal_id, s.expires_at, s.idle, s.last_seen_at, s.fresh_until, s.ended_at,
+			coalesce((select l.second_factor_from from organizations l where l.number = s.organization
+				and not exists (select 1 from principals p where p.id = s.principal_id and ` + HasFactor + `)), 0)
+		from sessions s `
+	selectSession = sessionColumns + `join organizations o on o.number = s.organization where s.token_hash = $1`
 
 	selectSandboxSession = sessionColumns + `join organizations o on o.sandbox_of = s.organization where s.token_hash = $1`
 	selectSessionByID    = sessionColumns + `join organizations o on coalesce(o.sandbox_of, o.number) = s.organization where s.id = $1 and o.number = $2`
@@ -196,7 +199,7 @@ func sessionFinder(byToken string) Finder {
 func scanSession(row db.Row) (Proof, error) {
 	p := Proof{Scopes: allScopes}
 	var idle, endedAt clock.Micros
-	err := row.Scan(&p.ID, &p.Organization, &p.Principal, &p.ExpiresAt, &idle, &p.used, &p.FreshUntil, &endedAt)
+	err := row.Scan(&p.ID, &p.Organization, &p.Principal, &p.ExpiresAt, &idle, &p.used, &p.FreshUntil, &endedAt, &p.SecondFactorFrom)
 	p.ExpiresAt = min(p.ExpiresAt, p.used+idle)
 	if endedAt != 0 {
 		p.Refused = Revoked

@@ -61,7 +61,8 @@ const (
 	// OrganizationColumns begins a query for ScanOrganization; its table is o.
 	OrganizationColumns = `select o.number, o.id, o.name, coalesce(o.sandbox_of, o.number),
 			o.module_on, o.secrecy_declared, o.level, o.state, o.created_at, o.erase_at,
-			coalesce(sandbox.id, ''), coalesce(live.id, ''), o.country
+			coalesce(sandbox.id, ''), coalesce(live.id, ''), o.country,
+			o.secrecy_at, o.secrecy_by, coalesce(live.second_factor_from, o.second_factor_from)
 		from organizations o
 		left join organizations sandbox on sandbox.sandbox_of = o.number
 		left join organizations live on live.number = o.sandbox_of`
@@ -84,6 +85,11 @@ const (
 	PrincipalColumns = `select p.id, p.kind, p.organization, o.id, p.name, coalesce(p.email, ''), p.role, p.rights,
 			p.disabled, p.created_at, p.language, p.erased_at
 		from principals p join organizations o on o.number = p.organization`
+	// HasFactor says whether the account of a person p has a second factor. A passkey
+	// counts as one.
+	HasFactor = `(exists (select 1 from accounts a where a.id = p.account_id and a.totp_secret <> '')
+		or exists (select 1 from passkeys k where k.account_id = p.account_id))`
+
 	selectPrincipal = PrincipalColumns + ` where p.id = $1`
 	selectAudience  = `select p.organization, p.id from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)

@@ -31,6 +31,12 @@ type Session struct {
 	Administers bool     `json:"administers"`
 	// Persons are all persons of the account, in all organizations.
 	Persons []Person `json:"persons"`
+	// SecondFactorFrom is the time from which the organization asks for a second factor
+	// that the account does not have, zero if it has one or none is required.
+	// SecondFactorDue says that this time has come: only the rows that set one up are
+	// open.
+	SecondFactorFrom clock.Micros `json:"secondFactorFrom,omitzero"`
+	SecondFactorDue  bool         `json:"secondFactorDue,omitempty"`
 	// FreshUntil is the time until which the sign-in counts as recent.
 	FreshUntil clock.Micros `json:"freshUntil"`
 	// ExpiresAt is the end if no further call comes, EndsAt that at the latest.
@@ -90,6 +96,7 @@ func GetSession(ctx context.Context, c *app.Call, _ app.None) (s Session, err er
 	}
 	credential := c.Actor.Credential()
 	s.ID, s.FreshUntil, s.ExpiresAt = credential.ID, credential.FreshUntil, credential.ExpiresAt
+	s.SecondFactorFrom, s.SecondFactorDue = credential.SecondFactorFrom, c.Actor.SecondFactor(c.Now) != nil
 	s.Email, s.EndsAt, s.Trusted = mine.account.email, mine.endsAt, mine.trusted()
 	s.Bell, s.HasKey = mine.bell, mine.hasKey
 	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()

@@ -48,6 +48,11 @@ func (c *call) gate(a *access.Actor) error {
 	if c.console != nil && c.console.Always && c.duties.Person {
 		return nil
 	}
+	if c.console == nil || !c.console.enrols() {
+		if err := a.SecondFactor(c.now); err != nil {
+			return err
+		}
+	}
 	return a.Gate(c.op != nil && c.op.Run.facts.changes)
 }
 

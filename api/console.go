@@ -195,6 +195,10 @@ func (w Who) Has(other Who) bool { return w&other != 0 }
 // AdminsOnly reports whether a person of an organization has to be an admin to call.
 func (w Who) AdminsOnly() bool { return !w.Has(byAnyone | bySelf | byMember) }
 
+// enrols reports whether the row belongs to setting up a second factor, and so is open
+// to people who lack one. Rows with Always are, too.
+func (r *ConsoleRow) enrols() bool { return r.Family == "factors" || r.Who.Has(byAnyone) }
+
 // String names the set, for the guide and for tests.
 func (w Who) String() string {
 	var words []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"time"
 
 	"kartei/access"
 	"kartei/app"
@@ -34,6 +35,9 @@ type OrganizationChange struct {
 	Secrecy *string       `json:"secrecy,omitempty"`
 	Level   *access.Level `json:"level,omitempty"`
 	Country *string       `json:"country,omitempty"`
+	// SecondFactor is required or optional. It becomes required for sign-ins a week
+	// after it was switched on.
+	SecondFactor *string `json:"secondFactor,omitempty"`
 	// State is for the operator only.
 	State *access.State `json:"state,omitempty"`
 }
@@ -53,6 +57,7 @@ func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (a
 	var f faults
 	live := access.OrganizationInfo{
 		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
+		SecondFactor: "optional",
 	}
 	in.Name = f.name("name", in.Name)
 	setOrganization(&live, &f, OrganizationChange{
@@ -60,6 +65,9 @@ func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (a
 	})
 	if err := f.err(); err != nil {
 		return access.OrganizationInfo{}, err
+	}
+	if live.Secrecy == "declared" {
+		live.SecrecyAt, live.SecrecyBy = c.Now, c.Actor.PrincipalID()
 	}
 	sandbox := access.OrganizationInfo{
 		ID: id.New(id.Organization), Name: live.Name + sandboxSuffix,
@@ -83,7 +91,7 @@ func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (a
 
 func insertOrganizationRow(ctx context.Context, tx db.Tx, o access.OrganizationInfo, sandboxOf *int64) error {
 	_, err := tx.Exec(ctx, insertOrganization, o.Number, o.ID, o.Name, sandboxOf,
-		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt), o.Country)
+		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt), o.Country, o.SecrecyAt, o.SecrecyBy)
 	if errors.Is(err, db.ErrDuplicate) { // another call took the number
 		return db.ErrConflict
 	}
@@ -102,6 +110,7 @@ func noteOrganization(c *app.Call, before, after access.OrganizationInfo) {
 	c.Audit.Changed("level", string(before.Level), string(after.Level))
 	c.Audit.Changed("state", string(before.State), string(after.State))
 	c.Audit.Changed("country", before.Country, after.Country)
+	c.Audit.Changed("secondFactor", before.SecondFactor, after.SecondFactor)
 }
 
 // ListOrganizations lists organizations and sandboxes.
@@ -109,9 +118,22 @@ func ListOrganizations(ctx context.Context, c *app.Call, p access.Page) (access.
 	return list(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
 }
 
-// GetOrganization returns one organization.
-func GetOrganization(ctx context.Context, c *app.Call, in access.ByID) (access.OrganizationInfo, error) {
-	return organizationByID(ctx, c, in.ID)
+// ShownOrganization is the answer of GetOrganization.
+type ShownOrganization struct {
+	access.OrganizationInfo
+	// Keys counts the keys that are bound to the organization and neither revoked nor
+	// expired, WritingKeys those of them that may write.
+	Keys        int64 `json:"keys"`
+	WritingKeys int64 `json:"writingKeys"`
+}
+
+// GetOrganization returns one organization, and how many keys its switches concern.
+func GetOrganization(ctx context.Context, c *app.Call, in access.ByID) (out ShownOrganization, err error) {
+	if out.OrganizationInfo, err = organizationByID(ctx, c, in.ID); err != nil {
+		return out, err
+	}
+	err = c.Tx.QueryRow(ctx, countKeys, out.Number, c.Now).Scan(&out.Keys, &out.WritingKeys)
+	return out, err
 }
 
 // organizationByID is like Organization, for operations on the organization
@@ -151,10 +173,19 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 		date := c.Now.Add(retention(c))
 		o.EraseAt = &date
 	}
+	if before.Secrecy != o.Secrecy {
+		o.SecrecyAt, o.SecrecyBy = c.Now, c.Actor.PrincipalID()
+	}
+	if before.SecondFactor != o.SecondFactor {
+		o.SecondFactorFrom = secondFactorFrom(c, &o)
+	}
 	c.Audit.About(o.Number, o.ID)
 	noteOrganization(c, before, o)
 	if _, err = c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on",
-		o.Secrecy == "declared", string(o.Level), string(o.State), eraseAt(&o), o.Country); err != nil || o.SandboxOf != "" {
+		o.Secrecy == "declared", string(o.Level), string(o.State), eraseAt(&o), o.Country); err != nil {
+		return o, err
+	}
+	if _, err = c.Tx.Exec(ctx, updateDuties, o.Number, o.SecrecyAt, o.SecrecyBy, o.SecondFactorFrom); err != nil || o.SandboxOf != "" {
 		return o, err
 	}
 	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o), o.Country)
@@ -165,6 +196,9 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 func (f *faults) organizationChange(c *app.Call, o *access.OrganizationInfo, in OrganizationChange) {
 	if in.Name != nil && o.SandboxOf != "" {
 		f.say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
+	}
+	if in.SecondFactor != nil && o.SandboxOf != "" {
+		f.say("secondFactor", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
 	}
 	if in.Country != nil && o.SandboxOf != "" {
 		f.say("country", fault.ReadOnly, "Die Sandbox ist in dem Land ihrer Organisation.", "A sandbox is in the country of its organization.")
@@ -211,10 +245,25 @@ func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange
 			f.add("country", fault.InvalidFormat, "DE")
 		}
 	}
+	if c.SecondFactor != nil {
+		oneOf(f, "secondFactor", *c.SecondFactor, "required", "optional")
+		o.SecondFactor = *c.SecondFactor
+	}
 	if c.State != nil {
 		oneOf(f, "state", *c.State, access.Open, access.Closed, access.Deleting)
 		o.State = *c.State
 	}
+}
+
+// secondFactorGrace is the time that people have to set up a second factor.
+const secondFactorGrace = 7 * 24 * time.Hour
+
+// secondFactorFrom returns the time from which people need a second factor.
+func secondFactorFrom(c *app.Call, o *access.OrganizationInfo) clock.Micros {
+	if o.SecondFactor == "required" {
+		return c.Now.Add(secondFactorGrace)
+	}
+	return 0
 }
 
 // given returns nil for an empty value, which stands for the default.

@@ -73,17 +73,18 @@ type orgSetCmd struct {
 	Level   *access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API. With off, calls get 401; with read, writes get 403."`
 	Secrecy *string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; the API needs it."`
 	Country *string       `name:"country" placeholder:"CODE" help:"The country of the office, as AT. Letters and telephone numbers within it do not name it."`
+	Factor  *string       `name:"second-factor" placeholder:"required|optional" help:"Whether people need a second factor to sign in. Required, it is asked for after seven days."`
 	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"The state of the organization. Only an open one is served; one in the state deleting is erased after --organization-retention."`
 	JSON
 }
 
 // Run changes an organization.
 func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.State == nil {
-		return nothingToSet("--name, --module, --level, --secrecy, --country or --state")
+	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.Factor == nil && c.State == nil {
+		return nothingToSet("--name, --module, --level, --secrecy, --country, --second-factor or --state")
 	}
 	return showOrg(ctx, g, c.JSON, "organizations.set", settings.OrganizationChange{
-		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, State: c.State,
+		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, SecondFactor: c.Factor, State: c.State,
 	})
 }
 

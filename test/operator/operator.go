@@ -64,7 +64,8 @@ func (o *Operator) ListOrganizations(ctx context.Context, in access.Page) (acces
 
 // GetOrganization calls settings.GetOrganization.
 func (o *Operator) GetOrganization(ctx context.Context, in access.ByID) (access.OrganizationInfo, error) {
-	return Do(ctx, o, settings.GetOrganization, in)
+	out, err := Do(ctx, o, settings.GetOrganization, in)
+	return out.OrganizationInfo, err
 }
 
 // SetOrganization calls settings.SetOrganization.

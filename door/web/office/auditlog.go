@@ -304,7 +304,7 @@ var members = map[string]fault.Text{
 	"module": text("Modul", "module"), "name": text("Name", "name"), "networks": text("Netze", "networks"), "password": text("Kennwort", "password"),
 	"principalId": text("Inhaber", "owner"), "private": text("auch private", "private ones too"), "records": text("Einträge", "records"),
 	"rights": text("Rechte", "rights"), "role": text("Rolle", "role"), "scopes": text("Rechte", "rights"), "secrecy": text("Berufsgeheimnis", "secrecy"),
-	"size": text("Größe", "size"), "state": text("Zustand", "state"), "status": text("Zustand", "status"), "url": text("Adresse", "address"),
+	"secondFactor": text("zweiter Faktor", "second factor"), "size": text("Größe", "size"), "state": text("Zustand", "state"), "status": text("Zustand", "status"), "url": text("Adresse", "address"),
 	"versionPin": text("Version", "version"), "duplicates": text("Doppelte", "duplicates"),
 }
 

@@ -127,6 +127,15 @@ func (p *page) want(status int, texts ...string) *page {
 	return p
 }
 
+// without fails if the page has a text.
+func (p *page) without(text string) *page {
+	p.t.Helper()
+	if strings.Contains(p.Body, text) {
+		p.t.Errorf("%s has %q\n%s", p.Path, text, p.main())
+	}
+	return p
+}
+
 // main returns the content of the page, for messages.
 func (p *page) main() string {
 	_, main, _ := strings.Cut(p.Body, "<main")

@@ -3,9 +3,7 @@ package office
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 
 	"kartei/door/web/look"
 	"kartei/kit/clock"
@@ -29,6 +27,15 @@ type organizationInfo struct {
 	Country   string       `json:"country"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	EraseAt   clock.Micros `json:"eraseAt"`
+	// SecrecyAt is when secrecy was declared, SecrecyBy who did: empty for the operator.
+	SecrecyAt clock.Micros `json:"secrecyAt"`
+	SecrecyBy string       `json:"secrecyBy"`
+	// SecondFactor is required or optional, from SecondFactorFrom on.
+	SecondFactor     string       `json:"secondFactor"`
+	SecondFactorFrom clock.Micros `json:"secondFactorFrom"`
+	// Keys counts the working keys, WritingKeys those of them that may write.
+	Keys        int `json:"keys"`
+	WritingKeys int `json:"writingKeys"`
 }
 
 // organizationPage is the page about an organization.
@@ -36,18 +43,9 @@ type organizationPage struct {
 	is    organizationInfo
 	typed values
 	wrong map[string]string
-	// keys counts the working keys, and writing those of them that may write. More than
-	// keysCounted are not counted.
-	keys, writing int
-	more          bool
-	// declared is the line of the audit log that declared secrecy, or nil. by is the name
-	// of who did.
-	declared *auditLine
-	by       string
+	// declared is the name of who declared secrecy.
+	declared string
 }
-
-// keysCounted bounds the keys that the page counts.
-const keysCounted = 1000
 
 // showOrganization serves the page.
 func showOrganization(v *request) view { return v.organizationPage(organizationPage{}, http.StatusOK) }
@@ -69,20 +67,24 @@ func (v *request) organizationPage(p organizationPage, status int) view {
 		return v.failed(err)
 	}
 	if p.typed == nil {
-		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": p.is.Level}
+		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": p.is.Level, "secondFactor": p.is.SecondFactor}
 	}
 	return v.settingsAs(status, organizationPath, v.words.Say("Organisation", "Organization"), organizationView(v, p))
 }
 
-// read reads the organization, its keys, and who declared secrecy.
+// read reads the organization, and who declared secrecy.
 func (p *organizationPage) read(v *request) (err error) {
-	if p.is, err = v.organization(); err != nil {
+	if p.is, err = v.organization(); err != nil || p.is.SecrecyAt == 0 {
 		return err
 	}
-	return together(
-		func() error { return p.countKeys(v) },
-		func() error { return p.findDeclaration(v) },
-	)
+	p.declared = v.words.Say("dem Betreiber", "the operator")
+	if p.is.SecrecyBy == "" {
+		return nil
+	}
+	names := map[string]string{}
+	err = v.namesOf([]string{p.is.SecrecyBy}, names)
+	p.declared = names[p.is.SecrecyBy]
+	return err
 }
 
 // organization reads the organization of the page, or its sandbox.
@@ -92,47 +94,6 @@ func (v *request) organization() (organizationInfo, error) {
 		return o, err
 	}
 	return ask[organizationInfo](v, "organizations.get", arguments{body: map[string]any{"id": o.SandboxID}})
-}
-
-// countKeys counts the keys that a change of the level concerns.
-func (p *organizationPage) countKeys(v *request) error {
-	found, err := ask[struct {
-		Data    []keyInfo `json:"data"`
-		HasMore bool      `json:"hasMore"`
-	}](v, "keys.list", arguments{body: map[string]any{"organizationId": p.is.ID, "limit": keysCounted}})
-	p.more = found.HasMore
-	for _, k := range found.Data {
-		if k.OrganizationID != p.is.ID || k.ended() {
-			continue
-		}
-		p.keys++
-		if slices.ContainsFunc(k.Scopes, func(scope string) bool { return strings.HasSuffix(scope, ":write") }) {
-			p.writing++
-		}
-	}
-	return err
-}
-
-// findDeclaration finds who declared secrecy.
-func (p *organizationPage) findDeclaration(v *request) error {
-	if p.is.Secrecy != "declared" {
-		return nil
-	}
-	found, err := ask[listOf[auditLine]](v, "audit.list", arguments{body: map[string]any{"word": "organization", "target": p.is.ID, "limit": 200}})
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(found.Data, func(l auditLine) bool {
-		return slices.ContainsFunc(l.Changes, func(c auditChange) bool { return c.Member == "secrecy" && c.To == "declared" })
-	})
-	if i < 0 {
-		return nil // longer ago than the log remembers, or a sandbox
-	}
-	names := map[string]string{}
-	p.declared = &found.Data[i]
-	err = v.nameAudited(found.Data[i:i+1], names)
-	p.by = (&auditPage{names: names}).who(v, p.declared)
-	return err
 }
 
 // fields are the fields of the form, in their order.
@@ -150,7 +111,7 @@ func (p *organizationPage) fields(v *request) (list []look.Field) {
 		name.Required = true
 		list = append(list, name, field("country", say("Land", "Country"), say("Adressen und Telefonnummern im eigenen Land nennen es nicht.", "Addresses and telephone numbers within it do not name it."), countries...))
 	}
-	return append(list,
+	list = append(list,
 		field("secrecy", say("Berufsgeheimnis", "Professional secrecy"), "",
 			look.Option{Value: "declared", Text: say("Geklärt", "Declared"), Hint: say(
 				"Das Büro hat geklärt, ob für es ein Berufsgeheimnis gilt und welche Daten Programme lesen dürfen.",
@@ -162,19 +123,36 @@ func (p *organizationPage) fields(v *request) (list []look.Field) {
 				"Jeder Aufruf wird abgelehnt. Was sich inzwischen ändert, wird kein Ereignis, auch nachträglich nicht.",
 				"Every call is refused. What changes meanwhile becomes no event, not even later.")}),
 		field("level", say("Was Programme dürfen", "What programs may do"), "",
-			look.Option{Value: "on", Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
-			look.Option{Value: "read", Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.writing, "Was schreibt, wird abgelehnt", "Writes are refused")},
-			look.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
+			look.Option{Value: "on", Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.is.Keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
+			look.Option{Value: "read", Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.is.WritingKeys, "Was schreibt, wird abgelehnt", "Writes are refused")},
+			look.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
 	)
+	if p.is.SandboxOf == "" {
+		list = append(list, p.factor(v))
+	}
+	return list
+}
+
+// factor is the choice whether a second factor is required.
+func (p *organizationPage) factor(v *request) look.Field {
+	say := v.words.Say
+	f := look.Field{Name: "secondFactor", Label: say("Zweiter Faktor bei der Anmeldung", "Second factor at the sign-in"), Value: p.typed["secondFactor"], Errors: present(p.wrong["secondFactor"])}
+	f.Options = []look.Option{
+		{Value: "optional", Text: say("Freiwillig", "Optional"), Hint: say("Jede Person entscheidet selbst.", "Each person decides.")},
+		{Value: "required", Text: say("Für alle verlangt", "Required for everybody"), Hint: say(
+			"Ein Passkey oder eine App für Einmalcodes. Nach sieben Tagen führt die Anmeldung zuerst dorthin, wo man ihn einrichtet.",
+			"A passkey or an authenticator app. After seven days the sign-in leads to setting one up first.")},
+	}
+	if p.is.SecondFactorFrom != 0 {
+		f.Options[1].Hint = joined(" ", say("Verlangt ab ", "Required from ")+v.words.Time(p.is.SecondFactorFrom.Time())+".", say("Ein Passkey oder eine App für Einmalcodes.", "A passkey or an authenticator app."))
+	}
+	return f
 }
 
 // concerned adds to a sentence how many keys it concerns.
 func (p *organizationPage) concerned(v *request, n int, de, en string) string {
 	number := strconv.Itoa(n)
-	if p.more {
-		number = v.words.Say("mehr als ", "more than ") + number
-	}
-	if n == 1 && !p.more {
+	if n == 1 {
 		return v.words.Say(de+": betrifft einen Schlüssel.", en+": concerns one key.")
 	}
 	return v.words.Say(de+": betrifft "+number+" Schlüssel.", en+": concerns "+number+" keys.")
@@ -189,7 +167,7 @@ func saveOrganization(v *request) view {
 	p, body := organizationPage{typed: values{}}, map[string]any{"id": o.ID}
 	names := []string{"secrecy", "module", "level"}
 	if o.SandboxOf == "" { // the sandbox has those of the organization
-		names = append(names, "name", "country")
+		names = append(names, "name", "country", "secondFactor")
 	}
 	for _, name := range names {
 		if p.typed[name] = v.form.text(name); p.typed[name] != v.form.was[name] {

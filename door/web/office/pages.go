@@ -70,6 +70,12 @@ func (p *Page) Open() bool { return p.For == open }
 // as well.
 func (p *Page) Inside() bool { return p.For == inside }
 
+// enrols reports whether the page is open to a person who lacks the second factor that
+// the organization requires: it sets one up, or leaves.
+func (p *Page) enrols() bool {
+	return strings.HasPrefix(p.Path, securityPath) || strings.HasPrefix(p.Path, confirmPath) || slices.Contains([]string{signOutPath, "/switch", "/signin/choose"}, p.Path)
+}
+
 // first is the id of the first row of the page.
 func (p *Page) first() string {
 	row, _, _ := strings.Cut(p.Rows, " ")
@@ -222,8 +228,8 @@ func init() {
 		{"GET", "/settings/interfaces/webhooks/{id}/delete", "webhooks.get", private, askToDeleteWebhook},
 		{"POST", "/settings/interfaces/webhooks/{id}/delete", "webhooks.delete webhooks.get", private, deleteWebhook},
 
-		{"GET", "/settings/organization", "organizations.get keys.list audit.list names.resolve", private, showOrganization},
-		{"POST", "/settings/organization", "organizations.set organizations.get keys.list audit.list names.resolve", private, saveOrganization},
+		{"GET", "/settings/organization", "organizations.get names.resolve", private, showOrganization},
+		{"POST", "/settings/organization", "organizations.set organizations.get names.resolve", private, saveOrganization},
 		{"GET", "/settings/audit", "audit.list people.list serviceAccounts.list names.resolve", private, showAudit},
 		{"GET", "/settings/audit/export", "audit.list names.resolve", private, exportAudit},
 

@@ -23,6 +23,7 @@ var reasons = map[string]fault.Text{
 	"level_read":          text("Die API der Organisation steht auf Lesen.", "The API of the organization is set to read."),
 	"scope":               text("Der Schlüssel darf das nicht.", "The key may not do this."),
 	"not_fresh":           text("Die Anmeldung war nicht neu genug.", "The sign-in was not recent enough."),
+	"no_second_factor":    text("Die Person hat noch keinen zweiten Faktor, den die Organisation verlangt.", "The person lacks the second factor that the organization requires."),
 	"organization_closed": text("Die Organisation ist geschlossen.", "The organization is closed."),
 }
 

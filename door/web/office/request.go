@@ -122,6 +122,9 @@ func (v *request) serve() view {
 			return v.failed(err)
 		}
 	}
+	if v.session.SecondFactorDue && v.page.For != open && !v.page.enrols() {
+		return view{to: securityPath}
+	}
 	if !v.session.mayOpen(v.page) {
 		return v.failed(&fault.Fault{Code: fault.Forbidden, Detail: &notAllowed})
 	}

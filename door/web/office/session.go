@@ -26,12 +26,16 @@ type session struct {
 		Country string `json:"country"`
 	} `json:"organization"`
 	// Scopes are what the person may do at present, sorted.
-	Scopes      []string     `json:"scopes"`
-	Administers bool         `json:"administers"`
-	Persons     []person     `json:"persons"`
-	FreshUntil  clock.Micros `json:"freshUntil"`
-	EndsAt      clock.Micros `json:"endsAt"`
-	Preferences preferences  `json:"preferences"`
+	Scopes      []string `json:"scopes"`
+	Administers bool     `json:"administers"`
+	Persons     []person `json:"persons"`
+	// SecondFactorFrom is when the organization begins to ask for a second factor that
+	// the person lacks. SecondFactorDue says that it does.
+	SecondFactorFrom clock.Micros `json:"secondFactorFrom"`
+	SecondFactorDue  bool         `json:"secondFactorDue"`
+	FreshUntil       clock.Micros `json:"freshUntil"`
+	EndsAt           clock.Micros `json:"endsAt"`
+	Preferences      preferences  `json:"preferences"`
 	// Bell is the number of entries that were not read.
 	Bell int `json:"bell"`
 	// HasKey says that the person has a key of the API.

@@ -42,6 +42,9 @@ func (v *request) frame(title, here string) look.Frame {
 	if here == settingsPlace {
 		f.Styles = "settings.css"
 	}
+	if v.session.SecondFactorFrom != 0 {
+		f.Banner = factorBanner(v)
+	}
 	if v.office.ReadOnly != nil && v.office.ReadOnly() {
 		f.Banner = look.Banner(look.Warn, v.words.Say("Zurzeit wird nichts gespeichert", "Nothing can be stored at present"), v.words.Say(
 			"Lesen und Suchen gehen weiter. Wer Kartei betreibt, sieht den Grund im Protokoll.",

@@ -35,7 +35,14 @@ create table organizations (
 	-- When the rows and files were erased.
 	erased_at        bigint  not null default 0,
 	-- ISO 3166-1 alpha-2.
-	country          text    not null default 'DE'
+	country          text    not null default 'DE',
+	-- When the declaration of secrecy was made or withdrawn, and by whom. Empty for
+	-- the operator.
+	secrecy_at       bigint  not null default 0,
+	secrecy_by       text    not null default '',
+	-- From when on people need a second factor. Zero if none is required. That of a
+	-- sandbox is its organization's.
+	second_factor_from bigint not null default 0
 );
 
 -- How people sign in: an address with its password and its second factors. One
