@@ -178,7 +178,7 @@ func tell(ctx context.Context, c *app.Call, account string, title, text fault.Te
 	if err != nil {
 		return err
 	}
-	return mail(ctx, c, notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in) + "\n\n" + notYou.In(in)})
+	return mail(ctx, c, notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in) + "\n\n" + notYou.In(in) + "\n" + c.Services.Settings.BaseURL + ForgotPath})
 }
 
 func languageOf(ctx context.Context, tx db.Tx, account string) (fault.Language, error) {
@@ -190,8 +190,8 @@ func languageOf(ctx context.Context, tx db.Tx, account string) (fault.Language, 
 }
 
 var notYou = fault.Text{
-	DE: "Waren Sie das nicht, dann wenden Sie sich gleich an die Administration Ihrer Organisation.",
-	EN: "If this was not you, tell an admin of your organization at once.",
+	DE: "Waren Sie das nicht, dann setzen Sie gleich ein neues Kennwort; damit enden alle Sitzungen. Sagen Sie es auch der Administration Ihrer Organisation.\n\nNeues Kennwort setzen:",
+	EN: "If this was not you, set a new password at once; that ends all sessions. Tell an admin of your organization too.\n\nSet a new password:",
 }
 
 // desk returns what the sign-in needs.

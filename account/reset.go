@@ -24,6 +24,9 @@ const (
 	AddressPath = "/address#"
 )
 
+// ForgotPath is the page that mails the link for a new password.
+const ForgotPath = "/signin/forgot"
+
 // Forgotten is the input of Forgot.
 type Forgotten struct {
 	Email string `json:"email"`

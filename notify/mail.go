@@ -254,14 +254,19 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 	in := language(user)
 	heading, text := "", ""
 	for i, data := range l.facts {
-		words, err := form.Mail(c.BaseURL, data)
+		words, err := form.Mail(data)
 		switch {
 		case err != nil:
 			return nil, err
 		case i == 0:
-			heading, text = words.Title.In(in), words.Text.In(in)
+			page, err := form.Page(user.ID, data)
+			if err != nil {
+				return nil, err
+			}
+			heading = words.Title.In(in)
+			text = words.Text.In(in) + "\n\n" + page.Name.In(in) + ":\n" + c.BaseURL + page.Path
 		case i == 1:
-			text += fmt.Sprintf("\n\n"+further.In(in)+"\n", l.count-1)
+			text += fmt.Sprintf("\n\n"+further.In(in)+"\n", l.count-1, c.BaseURL+"/bell")
 			fallthrough
 		default:
 			text += "\n- " + words.Title.In(in)
@@ -273,7 +278,7 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 	if rest := l.count - int64(len(l.facts)); rest > 0 {
 		text += fmt.Sprintf("\n- "+unnamed.In(in), rest)
 	}
-	return c.envelope(user.Email, in, l.messageID(), heading, text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL)
+	return c.envelope(user.Email, in, l.messageID(), heading, text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL+form.At)
 }
 
 // envelope assembles an email.

@@ -28,11 +28,20 @@ type Form struct {
 	// Words returns the text of a notice from its facts whenever it is read. It
 	// reads the present names in the transaction.
 	Words func(ctx context.Context, tx db.Tx, facts []byte) (Words, error)
-	// Mail returns the text of an email from the facts and the instance's
-	// address alone, so that it holds no names.
-	Mail func(base string, facts []byte) (Words, error)
-	// Farewell ends an email and says why the recipient gets it.
+	// Mail returns the text of an email from the facts alone, so that it holds no names.
+	Mail func(facts []byte) (Words, error)
+	// Page is the page that cures what the notice tells the recipient of.
+	Page func(recipient string, facts []byte) (Page, error)
+	// Farewell ends an email and says why the recipient gets it. At is the path of the
+	// page that it leads to, empty for the start page.
 	Farewell fault.Text
+	At       string
+}
+
+// Page is a page of the web application: its path, and what somebody does there.
+type Page struct {
+	Path string
+	Name fault.Text
 }
 
 // Words are the texts of a notice.
@@ -162,15 +171,21 @@ func (c *Center) Tell(ctx context.Context, tx db.Tx, live int64, user string, ki
 	return nil
 }
 
-// words returns the text of a notice. known is false for a kind that only
-// another release knows.
-func (c *Center) words(ctx context.Context, tx db.Tx, kind Kind, facts []byte) (w Words, known bool, err error) {
-	form, known := c.forms[kind]
+// write fills in the texts of an entry. The title of a kind that only another release
+// knows is its name.
+func (c *Center) write(ctx context.Context, tx db.Tx, e *Entry, in fault.Language) error {
+	form, known := c.forms[e.Kind]
 	if !known {
-		return Words{Title: fault.Text{DE: string(kind), EN: string(kind)}}, false, nil
+		e.Title = string(e.Kind)
+		return nil
 	}
-	w, err = form.Words(ctx, tx, facts)
-	return w, true, err
+	words, err := form.Words(ctx, tx, e.Facts)
+	if err != nil {
+		return err
+	}
+	page, err := form.Page(e.PrincipalID, e.Facts)
+	e.Title, e.Text, e.Page, e.PageName = words.Title.In(in), words.Text.In(in), page.Path, page.Name.In(in)
+	return err
 }
 
 // BellInput asks for entries of bells.
@@ -191,6 +206,10 @@ type Entry struct {
 	Kind        Kind   `json:"kind"`
 	Title       string `json:"title"`
 	Text        string `json:"text"`
+	// Page is the path of the page that cures what the entry tells of, PageName what
+	// one does there. Both are empty for a kind that only another release knows.
+	Page     string `json:"page,omitempty"`
+	PageName string `json:"pageName,omitempty"`
 	// Facts are the facts of its kind, for example QuotaFacts.
 	Facts     json.RawMessage `json:"facts"`
 	CreatedAt clock.Micros    `json:"createdAt"`
@@ -252,11 +271,9 @@ func (c *Center) entries(ctx context.Context, tx db.Tx, live int64, in BellInput
 		if err != nil {
 			return nil, err
 		}
-		words, _, err := c.words(ctx, tx, e.Kind, e.Facts)
-		if err != nil {
+		if err := c.write(ctx, tx, e, language(user)); err != nil {
 			return nil, err
 		}
-		e.Title, e.Text = words.Title.In(language(user)), words.Text.In(language(user))
 	}
 	return entries, nil
 }

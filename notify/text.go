@@ -37,10 +37,28 @@ type QuotaFacts struct {
 }
 
 var limitForms = map[Kind]Form{
-	QuotaLow:  {Words: quotaWords(QuotaLow), Mail: quotaMail(QuotaLow), Farewell: farewell},
-	KeyPaused: {Words: quotaWords(KeyPaused), Mail: quotaMail(KeyPaused), Farewell: farewell},
+	QuotaLow:  {Words: quotaWords(QuotaLow), Mail: quotaMail(QuotaLow), Page: keyPage, Farewell: farewell},
+	KeyPaused: {Words: quotaWords(KeyPaused), Mail: quotaMail(KeyPaused), Page: keyPage, Farewell: farewell},
 
-	SessionQuotaLow: {Words: sessionWords, Mail: sessionMail, Farewell: sessionFarewell},
+	SessionQuotaLow: {Words: sessionWords, Mail: sessionMail, Page: sessionPage, Farewell: sessionFarewell},
+}
+
+// keyPage is the page of the key, where it is paused, resumed and revoked.
+func keyPage(_ string, data []byte) (Page, error) {
+	var f QuotaFacts
+	err := json.Unmarshal(data, &f)
+	return Page{Path: "/settings/interfaces/keys/" + f.Key, Name: fault.Text{DE: "Schlüssel ansehen", EN: "View the key"}}, err
+}
+
+// sessionPage is the page on which people end their own sessions, or on which an admin
+// disables a person.
+func sessionPage(recipient string, data []byte) (Page, error) {
+	var f QuotaFacts
+	err := json.Unmarshal(data, &f)
+	if f.PrincipalID == recipient {
+		return Page{Path: "/settings/security", Name: fault.Text{DE: "Eigene Sitzungen ansehen", EN: "View your sessions"}}, err
+	}
+	return Page{Path: "/settings/people/" + f.PrincipalID, Name: fault.Text{DE: "Person ansehen", EN: "View the person"}}, err
 }
 
 // quotaWords returns Form.Words for a kind of notice about a quota.
@@ -57,8 +75,8 @@ func quotaWords(kind Kind) func(context.Context, db.Tx, []byte) (Words, error) {
 
 // quotaMail returns Form.Mail for a kind of notice about a quota. It names the
 // key like the request log.
-func quotaMail(kind Kind) func(string, []byte) (Words, error) {
-	return func(_ string, data []byte) (Words, error) {
+func quotaMail(kind Kind) func([]byte) (Words, error) {
+	return func(data []byte) (Words, error) {
 		var f QuotaFacts
 		if err := json.Unmarshal(data, &f); err != nil {
 			return Words{}, err
@@ -78,7 +96,7 @@ func sessionWords(ctx context.Context, tx db.Tx, data []byte) (Words, error) {
 }
 
 // sessionMail is Form.Mail for SessionQuotaLow.
-func sessionMail(_ string, data []byte) (Words, error) {
+func sessionMail(data []byte) (Words, error) {
 	var f QuotaFacts
 	err := json.Unmarshal(data, &f)
 	return sessionLow(f, f.PrincipalID), err
@@ -172,9 +190,9 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 		},
 		fault.Text{
 			DE: fmt.Sprintf("%s hat bis %s (UTC) %d von %d %s, verbraucht. Ist das Kontingent aufgebraucht, werden solche Aufrufe mit QUOTA_EXHAUSTED abgewiesen, bis ältere Aufrufe nicht mehr mitzählen. Alle anderen Aufrufe funktionieren weiter.\n\n"+
-				"Falls Sie das nicht erwarten, lassen Sie den Schlüssel anhalten oder widerrufen. Der Betreiber verwendet dafür: kartei key pause %s (oder revoke).", keyDE, when, f.Used, f.Quota, unit.DE, k.KidShort),
+				"Falls Sie das nicht erwarten, halten Sie den Schlüssel an, oder widerrufen Sie ihn.", keyDE, when, f.Used, f.Quota, unit.DE),
 			EN: fmt.Sprintf("%s had used %d of the %d %s by %s (UTC). Once the quota is used up, such calls are refused with QUOTA_EXHAUSTED until older calls no longer count. All other calls go on.\n\n"+
-				"If you do not expect this, have the key paused or revoked. The operator of the instance does that with: kartei key pause %s (or revoke).", keyEN, f.Used, f.Quota, unit.EN, when, k.KidShort),
+				"If you do not expect this, pause the key or revoke it.", keyEN, f.Used, f.Quota, unit.EN, when),
 		},
 	}
 }
@@ -183,7 +201,7 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 var (
 	greeting        = fault.Text{DE: "Guten Tag,", EN: "Hello,"}
 	andMore         = fault.Text{DE: " (und %d weitere)", EN: " (and %d more)"}
-	further         = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle Mitteilungen finden Sie auch unter der Glocke.", EN: "Further notices of this kind since then: %d. All of them are also shown at the bell."}
+	further         = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle Mitteilungen finden Sie auch unter der Glocke: %s", EN: "Further notices of this kind since then: %d. All of them are also shown at the bell: %s"}
 	unnamed         = fault.Text{DE: "und %d weitere, die hier nicht einzeln aufgeführt sind", EN: "and %d more that are not listed here"}
 	sessionFarewell = fault.Text{
 		DE: "Sie erhalten diese Nachricht von Kartei, weil es um Ihre Anmeldung geht oder weil Sie die Organisation verwalten. Zum selben Kontingent erhalten Sie höchstens eine Nachricht je Zeitfenster.",

@@ -30,20 +30,19 @@ var Forms = map[notify.Kind]notify.Form{IsDue: {
 	Words: func(context.Context, db.Tx, []byte) (notify.Words, error) {
 		return notify.Words{Title: taskDue, Text: fault.Text{DE: "Eine Aufgabe ist fällig, die Ihnen zugewiesen ist.", EN: "A task that is assigned to you is due."}}, nil
 	},
-	Mail: func(base string, data []byte) (notify.Words, error) {
+	Mail: func([]byte) (notify.Words, error) {
+		return notify.Words{Title: taskDue, Text: fault.Text{DE: "eine Aufgabe ist fällig, die Ihnen zugewiesen ist.", EN: "a task that is assigned to you is due."}}, nil
+	},
+	Page: func(_ string, data []byte) (notify.Page, error) {
 		var f DueFacts
-		if err := json.Unmarshal(data, &f); err != nil {
-			return notify.Words{}, err
-		}
-		at := base + "/tasks/" + f.Task
-		return notify.Words{Title: taskDue, Text: fault.Text{
-			DE: "eine Aufgabe ist fällig, die Ihnen zugewiesen ist:\n" + at, EN: "a task that is assigned to you is due:\n" + at,
-		}}, nil
+		err := json.Unmarshal(data, &f)
+		return notify.Page{Path: "/tasks/" + f.Task, Name: fault.Text{DE: "Aufgabe öffnen", EN: "Open the task"}}, err
 	},
 	Farewell: fault.Text{
 		DE: "Diese E-Mail haben Sie in Ihrem Profil bestellt. Dort können Sie sie auch abbestellen:",
 		EN: "You asked for this email in your profile, and can turn it off there:",
 	},
+	At: "/settings/profile",
 }}
 
 var taskDue = fault.Text{DE: "Eine Aufgabe ist fällig", EN: "A task is due"}

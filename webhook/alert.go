@@ -35,8 +35,16 @@ type AlertFacts struct {
 
 // Forms holds the forms of notices about endpoints.
 var Forms = map[notify.Kind]notify.Form{
-	IsFailing:   {Words: alertWords(failingWords), Mail: alertMail(failingWords), Farewell: alertFarewell},
-	WasDisabled: {Words: alertWords(disabledWords), Mail: alertMail(disabledWords), Farewell: alertFarewell},
+	IsFailing:   {Words: alertWords(failingWords), Mail: alertMail(failingWords), Page: alertPage, Farewell: alertFarewell},
+	WasDisabled: {Words: alertWords(disabledWords), Mail: alertMail(disabledWords), Page: alertPage, Farewell: alertFarewell},
+}
+
+// alertPage is the page of the endpoint, with its log of deliveries. There it is enabled
+// and sent what it missed.
+func alertPage(_ string, data []byte) (notify.Page, error) {
+	var f AlertFacts
+	err := json.Unmarshal(data, &f)
+	return notify.Page{Path: "/settings/interfaces/webhooks/" + f.Endpoint, Name: fault.Text{DE: "Endpunkt ansehen", EN: "View the endpoint"}}, err
 }
 
 // alert notifies the owner of a held endpoint that it fails or was disabled.
@@ -78,15 +86,15 @@ func alertWords(words func(AlertFacts, names) notify.Words) func(context.Context
 }
 
 // alertMail returns the words of an email, with ids in place of names.
-func alertMail(words func(AlertFacts, names) notify.Words) func(string, []byte) (notify.Words, error) {
-	return func(base string, data []byte) (notify.Words, error) {
+func alertMail(words func(AlertFacts, names) notify.Words) func([]byte) (notify.Words, error) {
+	return func(data []byte) (notify.Words, error) {
 		var f AlertFacts
 		if err := json.Unmarshal(data, &f); err != nil {
 			return notify.Words{}, err
 		}
 		return words(f, names{
-			organization: f.Organization, base: base,
-			de: f.Endpoint + " von " + f.Organization, en: f.Endpoint + " of " + f.Organization,
+			organization: f.Organization,
+			de:           f.Endpoint + " von " + f.Organization, en: f.Endpoint + " of " + f.Organization,
 		}), nil
 	}
 }
@@ -96,8 +104,6 @@ type names struct {
 	organization string
 	// de and en name the endpoint together with its organization.
 	de, en string
-	// base is the address of the instance, empty if it is obvious.
-	base string
 }
 
 // title names the endpoint in a title.
@@ -133,9 +139,9 @@ func failingWords(f AlertFacts, n names) notify.Words {
 		},
 		Text: fault.Text{
 			DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Weitere Versuche folgen; gelingt bis zum %s (UTC) keiner, wird der Endpunkt abgeschaltet.\n\n"+
-				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts %s (GET %[5]s/v1/webhook_endpoints/%[4]s/deliveries). Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), n.de, minute(end), f.Endpoint, n.base),
+				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts. Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), n.de, minute(end)),
 			EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). Further attempts follow; if none succeeds by %s (UTC), the endpoint will be disabled.\n\n"+
-				"The delivery log of the endpoint %s shows why the attempts fail (GET %[5]s/v1/webhook_endpoints/%[4]s/deliveries). As soon as a delivery succeeds, there is nothing more to do.", n.en, minute(f.Since), minute(end), f.Endpoint, n.base),
+				"The delivery log of the endpoint shows why the attempts fail. As soon as a delivery succeeds, there is nothing more to do.", n.en, minute(f.Since), minute(end)),
 		},
 	}
 }
@@ -168,9 +174,9 @@ func disabledWords(f AlertFacts, n names) notify.Words {
 		},
 		Text: fault.Text{
 			DE: why.DE + fmt.Sprintf(" Ausstehende Zustellungen werden nicht mehr versucht.\n\n"+
-				"Es geht nichts verloren: Der Ereignisfeed (GET %[4]s/v1/events) enthält alle Ereignisse 30 Tage lang. Sobald der Empfänger wieder erreichbar ist, lassen Sie den Endpunkt wieder einschalten und die versäumten Ereignisse nachsenden. Der Betreiber verwendet dafür:\n\nkartei webhook enable %[1]s --org %[2]s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed, n.base),
+				"Es geht nichts verloren: Der Ereignisfeed enthält alle Ereignisse 30 Tage lang. Sobald der Empfänger wieder erreichbar ist, schalten Sie den Endpunkt auf seiner Seite wieder ein; dabei werden auch die versäumten Ereignisse nachgesendet. Der Betreiber kann das ebenfalls:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
 			EN: why.EN + fmt.Sprintf(" Pending deliveries are not tried any more.\n\n"+
-				"Nothing is lost: the event feed (GET %[4]s/v1/events) has all events for 30 days. Once the receiver is back, have the endpoint enabled and the missed events sent again. The operator of the instance does that with:\n\nkartei webhook enable %[1]s --org %[2]s\nkartei webhook resend %[1]s --org %[2]s --failed\nkartei webhook resend %[1]s --org %[2]s --since %[3]s", f.Endpoint, f.Organization, f.Missed, n.base),
+				"Nothing is lost: the event feed has all events for 30 days. Once the receiver is back, enable the endpoint on its page; that also sends the missed events. The operator of the instance can do it as well:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
 		},
 	}
 }

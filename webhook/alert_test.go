@@ -22,7 +22,7 @@ func TestAlertWords(t *testing.T) {
 	gone, silent, revoked := f, f, f
 	gone.Reason, silent.Reason, revoked.Reason = Gone, NoSuccess, KeyRevoked
 	n := names{organization: "Kanzlei", de: "„CRM“ von Kanzlei", en: "“CRM” of Kanzlei"}
-	commands := "kartei webhook enable whe_1 --org org_1\nkartei webhook resend whe_1 --org org_1 --failed\nkartei webhook resend whe_1 --org org_1 --since 2026-11-05T09:12:34.567890Z"
+	commands := "kartei webhook enable whe_1 --org org_1 --missed"
 	for _, c := range []struct {
 		words          notify.Words
 		titleDE, title string
@@ -31,8 +31,8 @@ func TestAlertWords(t *testing.T) {
 		{failingWords(f, n),
 			"Webhook-Endpunkt whe_1 von Kanzlei: seit 24 Stunden keine Zustellung",
 			"Webhook endpoint whe_1 of Kanzlei: no delivery for 24 hours",
-			[]string{"Seit dem 2026-11-02 09:00 (UTC) ist keine Zustellung an den Webhook-Endpunkt „CRM“ von Kanzlei mehr", "gelingt bis zum 2026-11-05 09:00 (UTC) keiner, wird der Endpunkt abgeschaltet", "(GET /v1/webhook_endpoints/whe_1/deliveries)"},
-			[]string{"No delivery to the webhook endpoint “CRM” of Kanzlei has succeeded since 2026-11-02 09:00 (UTC)", "if none succeeds by 2026-11-05 09:00 (UTC), the endpoint will be disabled", "(GET /v1/webhook_endpoints/whe_1/deliveries)"}},
+			[]string{"Seit dem 2026-11-02 09:00 (UTC) ist keine Zustellung an den Webhook-Endpunkt „CRM“ von Kanzlei mehr", "gelingt bis zum 2026-11-05 09:00 (UTC) keiner, wird der Endpunkt abgeschaltet", "steht im Zustellprotokoll des Endpunkts"},
+			[]string{"No delivery to the webhook endpoint “CRM” of Kanzlei has succeeded since 2026-11-02 09:00 (UTC)", "if none succeeds by 2026-11-05 09:00 (UTC), the endpoint will be disabled", "The delivery log of the endpoint shows why"}},
 		{disabledWords(silent, n),
 			"Webhook-Endpunkt whe_1 von Kanzlei wurde abgeschaltet: 72 Stunden ohne Erfolg",
 			"Webhook endpoint whe_1 of Kanzlei was disabled: 72 hours without success",

@@ -7,6 +7,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/event"
+	"kartei/settings"
 	"kartei/test/apitest"
 )
 
@@ -83,7 +84,7 @@ func TestMadeByKey(t *testing.T) {
 // madeBy checks that an endpoint records a client's key.
 func madeBy(t *testing.T, o *apitest.Office, c *apitest.Client, at string) {
 	t.Helper()
-	keys, err := o.Operator.ListKeys(o.Context(), access.Page{})
+	keys, err := o.Operator.ListKeys(o.Context(), settings.FindKeys{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package office
 import (
 	"encoding/json"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +20,10 @@ type bellEntry struct {
 	CreatedAt string          `json:"createdAt"`
 	ReadAt    string          `json:"readAt"`
 	MailedAt  string          `json:"mailedAt"`
+	// Page is the path of the page that cures what the entry tells of, PageName what one
+	// does there.
+	Page     string `json:"page"`
+	PageName string `json:"pageName"`
 	// About is the page of the record that the title names, or empty.
 	About string `json:"-"`
 }
@@ -104,40 +107,8 @@ func readBell(v *request) view {
 	return v.done(v.back("/bell"), nil)
 }
 
-// cure is a page that helps with an entry, and the words of the link to it.
-type cure struct{ path, words string }
-
-// cures are the pages that help, by the prefix of an id among the facts.
-var cures = []struct {
-	prefix, path string
-	words        fault.Text
-}{
-	{"tsk", "/tasks/", text("Aufgabe öffnen", "Open the task")},
-	{"con", "/contacts/", text("Kontakt öffnen", "Open the contact")},
-	{"doc", "/documents/", text("Dokument öffnen", "Open the document")},
-	{"opr", "/operations/", text("Vorgang öffnen", "Open the operation")},
-	{"key", "/settings/interfaces/keys/", text("Schlüssel ansehen", "View the key")},
-	{"whe", "/settings/interfaces/webhooks/", text("Endpunkt ansehen", "View the endpoint")},
-	{"usr", "/settings/people/", text("Person ansehen", "View the person")},
-}
-
-// cure returns the page that helps: that of the record which the facts name. Without
-// one it is the bell itself, since the entry says what to do.
-func (e bellEntry) cure(v *request) cure {
-	var facts map[string]any
-	if err := json.Unmarshal(e.Facts, &facts); err != nil {
-		return cure{path: "/bell"}
-	}
-	for _, c := range cures {
-		for _, name := range sortedNames(facts) {
-			id, _ := facts[name].(string)
-			if strings.HasPrefix(id, c.prefix+"_") && slices.ContainsFunc(Pages, func(p Page) bool { return p.Path == c.path+"{id}" }) {
-				return cure{c.path + url.PathEscape(id), c.words.In(v.words.Language)}
-			}
-		}
-	}
-	return cure{path: "/bell"}
-}
+// leadsTo is the page that cures what an entry tells of, or the bell itself.
+func (e bellEntry) leadsTo() string { return first(e.Page, "/bell") }
 
 // icon returns the shape of an entry.
 func (e bellEntry) icon() string {

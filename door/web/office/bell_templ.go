@@ -266,8 +266,8 @@ func bellView(v *request, p bellPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if c := e.cure(v); c.words != "" {
-				templ_7745c5c3_Err = look.LinkButton(v.look().To(c.path), "", c.words, "").Render(ctx, templ_7745c5c3_Buffer)
+			if e.Page != "" && (e.task() == "" || e.About != "") {
+				templ_7745c5c3_Err = look.LinkButton(v.look().To(e.Page), "", e.PageName, "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

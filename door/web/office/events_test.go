@@ -47,7 +47,7 @@ func TestEventsOnPages(t *testing.T) {
 		if !strings.HasPrefix(sent, one) {
 			t.Errorf("sending again leads to %s", sent)
 		}
-		if got := other.get(one).want(200, "contact.updated"); strings.Contains(got.Body, "CRM") {
+		if got := other.get(one).want(200, "contact.updated"); strings.Contains(got.text(), "CRM") {
 			t.Error("an admin sees the delivery at the endpoint of a member")
 		}
 		// Ids lead to the pages.

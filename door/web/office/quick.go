@@ -59,7 +59,7 @@ func cutWords(line string) (words []string) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		end := strings.IndexFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) })
 		if strings.HasPrefix(line, `@"`) {
-			if closing := strings.IndexByte(line[2:], '"'); closing >= 0 {
+			if closing := strings.IndexByte(line[2:], '"'); closing >= 0 && strings.TrimSpace(line[2:2+closing]) != "" {
 				end = closing + 3
 			}
 		}

@@ -25,6 +25,8 @@ func TestReadLine(t *testing.T) {
 		"":                                  {},
 		"  \t ":                             {},
 		`@""`:                               {title: `@""`},
+		`@"  "`:                             {title: `@" "`},
+		`@"eins zwei"drei`:                  {title: "drei", about: "eins zwei"},
 	} {
 		if got := readLine(someDay, line); got.title != want.title || got.misread != want.misread || got.about != want.about || got.urgent != want.urgent || got.hasDue != want.hasDue || got.clock != want.clock || !got.due.Equal(want.due) {
 			t.Errorf("%q is %+v, want %+v", line, got, want)
