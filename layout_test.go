@@ -24,6 +24,7 @@ import (
 var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
 	{"kit/clock", "kit/fault", "kit/id"},
+	{"kit/country"},
 	{"kit/", "docs", ".", "examples", "api/openapi", "api/schema/pattern", "api/words", "store/db/sqlite", "door/web/codesample", "door/web/say"},
 	// What a reader of a file format is handed, and the readers of old formats;
 	// the format of postings.
@@ -62,6 +63,8 @@ var floors = [][]string{
 	// How people sign in: their accounts, factors and sessions. How contacts of other
 	// programs move in.
 	{"account", "imports"},
+	// What leaves as one file: everything about a person, everything of an organization.
+	{"exports"},
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "webhook/dispatch"},
 	// What drafts the next frozen document, and what a door shows.

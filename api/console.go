@@ -11,6 +11,7 @@ import (
 	"kartei/departure"
 	"kartei/document"
 	"kartei/event"
+	"kartei/exports"
 	"kartei/imports"
 	"kartei/kit/fault"
 	"kartei/lookup"
@@ -133,6 +134,11 @@ var Console = []ConsoleRow{
 	row("lookup.titles", read, byMember, atWeb, "", ask(lookup.Titles)),
 	row("lookup.tags", read, byMember, atWeb, "", ask(lookup.Tags)),
 	row("exports.begin", administer, byMember, atWeb, "records.export", ask(lookup.BeginExport)),
+	// exports.BeginContact asks for a recent sign-in where many records leave.
+	row("exports.contact", administer, byMember|byOperator, atPeople, "contact.export", ask(exports.BeginContact)),
+	row("exports.person", administer, bySelf|byOperator, atPeople|fresh, "person.export", ask(exports.BeginPrincipal)),
+	row("exports.organization", administer, byAdmin|byOperator, atPeople|fresh, "organization.export", ask(exports.BeginOrganization)),
+	row("exports.parts", read, byMember|byOperator, atPeople, "", asking(exports.ReadParts, exports.GetParts)),
 
 	row("imports.list", read, byMember, atWeb, "", ask(imports.List)),
 	row("imports.get", read, byMember, atWeb, "", ask(imports.Get)),

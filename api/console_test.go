@@ -19,6 +19,7 @@ import (
 	"kartei/audit"
 	"kartei/departure"
 	"kartei/event"
+	"kartei/exports"
 	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -106,16 +107,16 @@ var (
 		"operator": "organizations.list organizations.create organizations.erase jobs.list jobs.retry",
 		"admin operator": "organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
-			"serviceAccounts.create serviceAccounts.set requests.versions audit.list",
-		"member operator": "names.resolve names.find",
+			"serviceAccounts.create serviceAccounts.set requests.versions audit.list exports.organization",
+		"member operator": "names.resolve names.find exports.contact exports.parts",
 		"self":            "keys.terms requests.caused webhooks.create webhooks.change webhooks.rotate webhooks.delete",
 		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
-			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries",
+			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
 	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 		"factors.passkeyAdd factors.passkeyRemove account.changeEmail organizations.set people.create people.set " +
 		"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate " +
-		"webhooks.create webhooks.rotate"
+		"webhooks.create webhooks.rotate exports.person exports.organization"
 )
 
 func TestConsoleRightsAsDecided(t *testing.T) {
@@ -455,12 +456,22 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		return one(c.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/Geheim", "eventTypes": []string{"contact.created"}}).Want(201).Text("id"))
 	}
 	all := map[string]any{
-		"people.resetFactors":    one(joined(t, o)),
-		"lookup.find":            lookup.FindInput{Q: name},
-		"lookup.similar":         lookup.SimilarInput{Family: "contacts", LastName: name},
-		"lookup.titles":          lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
-		"lookup.tags":            lookup.TagsInput{Family: "contacts", Q: "m"},
-		"exports.begin":          lookup.ExportInput{Family: "contacts", Format: "csv"},
+		"people.resetFactors":  one(joined(t, o)),
+		"lookup.find":          lookup.FindInput{Q: name},
+		"lookup.similar":       lookup.SimilarInput{Family: "contacts", LastName: name},
+		"lookup.titles":        lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
+		"lookup.tags":          lookup.TagsInput{Family: "contacts", Q: "m"},
+		"exports.begin":        lookup.ExportInput{Family: "contacts", Format: "csv"},
+		"exports.contact":      exports.Input{Organization: o.SandboxID, ID: c.Do("POST", "/contacts", map[string]any{"lastName": name}).Want(201).Text("id")},
+		"exports.person":       exports.Input{ID: c.Principal},
+		"exports.organization": exports.Input{ID: o.ID},
+		"exports.parts": func() any {
+			var begun exports.Begun
+			if got := ask(t, o, api.Admin, api.Local(), "exports.person", exports.Input{ID: c.Principal}); json.Unmarshal(got.Body, &begun) != nil {
+				t.Fatalf("exports.person: %s", got.Body)
+			}
+			return exports.PartsInput{Cursor: begun.Cursor}
+		},
 		"lookup.recent":          lookup.RecentInput{},
 		"lookup.opened":          letter,
 		"uploads.terms":          struct{}{},

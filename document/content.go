@@ -20,3 +20,20 @@ func Download(ctx context.Context, c *app.Call, in app.ByID) (app.File, error) {
 		Open: func(ctx context.Context) (blob.Reader, error) { return store.Open(ctx, name) },
 	}, nil
 }
+
+// File is the file of a document, for code that reads it itself.
+type File struct {
+	// Name is that for whoever stores it.
+	Name string
+	// Stored is the name in the store of files.
+	Stored string
+}
+
+// FileOf returns the file of a document that the actor sees.
+func FileOf(ctx context.Context, c *app.Call, name string) (File, error) {
+	f, _, err := Documents.Members(ctx, c, name)
+	if err != nil {
+		return File{}, err
+	}
+	return File{extract.FileName(f.Name, f.ContentType), Kept(c.Actor.Org(), name)}, nil
+}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/language"
 
 	"kartei/kit/clock"
+	"kartei/kit/country"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -230,12 +231,15 @@ func (e *entry) speak(text string) {
 	e.body["language"] = text
 }
 
-// countries are the names of the countries that letters go to, in folded form. Other
-// countries have their codes.
+// countries are the codes of all countries by their names in German and English, and by
+// other names that address books have, in folded form.
 var countries = func() map[string]string {
 	all := map[string]string{}
-	for _, line := range strings.Split(strings.TrimSpace(countryNames), "\n") {
-		code, names, _ := strings.Cut(line, " ")
+	for code, name := range country.Names {
+		all[foldHeading(name.DE)], all[foldHeading(name.EN)] = code, code
+	}
+	for line := range strings.Lines(otherNames) {
+		code, names, _ := strings.Cut(strings.TrimSpace(line), " ")
 		for name := range strings.SplitSeq(names, ",") {
 			all[foldHeading(name)] = code
 		}
@@ -243,68 +247,27 @@ var countries = func() map[string]string {
 	return all
 }()
 
-const countryNames = `
-DE Deutschland,Germany,D,BRD,GER,DEU,Bundesrepublik Deutschland
-AT Österreich,Austria,A,AUT
-CH Schweiz,Switzerland,CHE,Suisse
-LI Liechtenstein,FL
-LU Luxemburg,Luxembourg,L
-NL Niederlande,Netherlands,Holland
-BE Belgien,Belgium,B
-FR Frankreich,France,F
-IT Italien,Italy,I
-ES Spanien,Spain,E
-PT Portugal,P
-PL Polen,Poland
-CZ Tschechien,Tschechische Republik,Czechia,Czech Republic
-SK Slowakei,Slovakia
-HU Ungarn,Hungary
-SI Slowenien,Slovenia
-HR Kroatien,Croatia
-RS Serbien,Serbia
-BA Bosnien und Herzegowina,Bosnien,Bosnia and Herzegovina
-BG Bulgarien,Bulgaria
-RO Rumänien,Romania
-GR Griechenland,Greece
-TR Türkei,Turkey,Türkiye
-CY Zypern,Cyprus
-MT Malta
-DK Dänemark,Denmark
-SE Schweden,Sweden
-NO Norwegen,Norway
-FI Finnland,Finland
-IS Island,Iceland
-EE Estland,Estonia
-LV Lettland,Latvia
-LT Litauen,Lithuania
-IE Irland,Ireland
-GB Großbritannien,Vereinigtes Königreich,England,Schottland,Wales,United Kingdom,UK,Great Britain,Scotland
-UA Ukraine
-RU Russland,Russia,Russische Föderation,Russian Federation
-AL Albanien,Albania
-MK Nordmazedonien,North Macedonia
-ME Montenegro
-MC Monaco
-US USA,Vereinigte Staaten,Vereinigte Staaten von Amerika,United States,United States of America
-CA Kanada,Canada
-MX Mexiko,Mexico
-BR Brasilien,Brazil
-AR Argentinien,Argentina
-AU Australien,Australia
-NZ Neuseeland,New Zealand
-ZA Südafrika,South Africa
-EG Ägypten,Egypt
-MA Marokko,Morocco
-TN Tunesien,Tunisia
-IL Israel
-AE Vereinigte Arabische Emirate,United Arab Emirates,UAE
-CN China,Volksrepublik China
+const otherNames = `DE D,BRD,GER,DEU,Bundesrepublik Deutschland,Federal Republic of Germany
+AT A,AUT,Republik Österreich
+CH CHE,Suisse,Svizzera,Schweizerische Eidgenossenschaft
+LI FL
+LU L
+NL Holland
+BE B
+FR F
+IT I
+ES E
+PT P
+CZ Tschechische Republik,Czech Republic
+BA Bosnien,Bosnien und Herzegowina,Bosnia and Herzegovina
+TR Türkiye
+GB Großbritannien,England,Schottland,Wales,Nordirland,UK,Great Britain,Scotland,Northern Ireland
+RU Russische Föderation,Russian Federation
+US USA,Vereinigte Staaten von Amerika,United States of America
+AE UAE
+CN Volksrepublik China,People's Republic of China
 HK Hongkong,Hong Kong
-JP Japan
-KR Südkorea,South Korea
-IN Indien,India
-SG Singapur,Singapore
-TH Thailand
+KR Republik Korea,Republic of Korea
 `
 
 // address reads a part of the address.

@@ -70,6 +70,16 @@ func GetPrincipal(ctx context.Context, c *app.Call, in access.ByID) (access.Prin
 	return named(c, p), err
 }
 
+// OwnPrincipal returns a user or a service account of whom the caller may know everything
+// that is kept: the caller, and for admins and the operator everybody.
+func OwnPrincipal(ctx context.Context, c *app.Call, name string) (access.PrincipalInfo, error) {
+	p, err := principal(ctx, c, "", name)
+	if err == nil && !own(c, p.ID) {
+		p, err = principal(ctx, c, "", "")
+	}
+	return named(c, p), err
+}
+
 // GetUser returns a user, and how they sign in.
 func GetUser(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
 	p, err := principal(ctx, c, access.UserPrincipal, in.ID)

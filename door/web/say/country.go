@@ -2,37 +2,18 @@ package say
 
 import (
 	"cmp"
-	_ "embed"
 	"slices"
 	"strings"
 
-	"kartei/kit/fault"
+	"kartei/kit/country"
 )
-
-// countryNames has a line for each country of ISO 3166-1: its code, and its names in
-// German and English as the Unicode CLDR 32 has them (Unicode License v3), but for
-// Eswatini and North Macedonia, which have been renamed since.
-//
-//go:embed countries.txt
-var countryNames string
 
 // Country is a country with its name in the reader's language.
 type Country struct{ Code, Name string }
 
-// countries are the names by code.
-var countries = func() map[string]fault.Text {
-	all := map[string]fault.Text{}
-	for line := range strings.Lines(countryNames) {
-		code, names, _ := strings.Cut(strings.TrimSpace(line), " ")
-		de, en, _ := strings.Cut(names, "|")
-		all[code] = fault.Text{DE: de, EN: en}
-	}
-	return all
-}()
-
 // Country returns the name of a country, or the code if there is none.
 func (w Words) Country(code string) string {
-	return cmp.Or(w.In(countries[code]), code)
+	return cmp.Or(w.In(country.Names[code]), code)
 }
 
 // neighbours are the countries that most letters of an office go to. They stand
@@ -42,8 +23,8 @@ var neighbours = []string{"DE", "AT", "CH"}
 // Countries returns all countries in the order of their names, the nearest first: that
 // of the office, and its neighbours.
 func (w Words) Countries() []Country {
-	list := make([]Country, 0, len(countries))
-	for code, name := range countries {
+	list := make([]Country, 0, len(country.Names))
+	for code, name := range country.Names {
 		list = append(list, Country{code, w.In(name)})
 	}
 	slices.SortFunc(list, func(a, b Country) int {

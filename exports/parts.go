@@ -1,0 +1,330 @@
+package exports
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"kartei/app"
+	"kartei/contact"
+	"kartei/document"
+	"kartei/kit/archive"
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/store/blob"
+	"kartei/store/db"
+)
+
+const (
+	// page is the number of records that are read at once.
+	page = 100
+	// logPage is that of the lines of logs.
+	logPage = 500
+	// most bounds the bytes of files in one answer.
+	most = 2 << 20
+)
+
+// PartsInput is the input of ReadParts.
+type PartsInput struct {
+	Cursor string `json:"cursor"`
+}
+
+// Parts are the next parts of an export.
+type Parts struct {
+	Parts []archive.Part `json:"parts"`
+	// Cursor goes on. It is empty at the end.
+	Cursor string `json:"cursor"`
+	// records counts the records about a contact, for the limit on outflow. An
+	// organization takes its own data along: its admin has confirmed who they are.
+	records int
+}
+
+// Records implements app.Counted.
+func (p Parts) Records() int { return p.records }
+
+// GetParts returns what ReadParts has read.
+func GetParts(_ context.Context, _ *app.Call, _ PartsInput, p Parts) (Parts, error) { return p, nil }
+
+// ReadParts reads the next parts, before the transaction of the row: bytes of files
+// come from a disk or a bucket.
+func ReadParts(ctx context.Context, c *app.Call, in PartsInput) (p Parts, err error) {
+	p.Parts = []archive.Part{}
+	x := new(export)
+	if in.Cursor == "" || c.Services.Cursors.Open(scope(c), in.Cursor, c.Now, x) != nil {
+		return p, &fault.Fault{Code: fault.NotFound, Detail: &unknown}
+	}
+	stages := x.stages()
+	r := &reading{export: x, Parts: &p}
+	var files *document.File
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		r.Call = *c
+		r.Tx = tx
+		if err := x.still(ctx, &r.Call); err != nil {
+			return err
+		}
+		if x.Subject != aPrincipal {
+			if r.of, err = x.reader(ctx, &r.Call, tx); err != nil {
+				return err
+			}
+		}
+		files, err = stages[x.Stage](ctx, r)
+		return err
+	})
+	if err == nil && files != nil {
+		err = r.file(ctx, files)
+	}
+	if err != nil {
+		return p, err
+	}
+	if !r.more {
+		x.Stage++
+		x.position = position{}
+	}
+	if x.Stage < len(stages) {
+		p.Cursor, err = c.Services.Cursors.Seal(scope(c), c.Now, x)
+	}
+	return p, err
+}
+
+var unknown = fault.Text{
+	DE: "Diesen Export gibt es nicht mehr. Bitte beginnen Sie einen neuen.",
+	EN: "This export does not exist any more. Please begin another one.",
+}
+
+// stage reads the next parts of one file of the archive, or of the files of documents:
+// then it returns the file whose bytes follow.
+type stage func(ctx context.Context, r *reading) (*document.File, error)
+
+// stages are the stages of an export, in the order of the archive.
+func (x *export) stages() []stage {
+	switch x.Subject {
+	case aContact:
+		return contactStages
+	case aPrincipal:
+		return principalStages
+	}
+	return organizationStages
+}
+
+// reading is one answer in the making.
+type reading struct {
+	*export
+	*Parts
+	// Call is the caller's own call. of reads the records.
+	app.Call
+	of *app.Call
+	// more says that the stage is not done.
+	more bool
+}
+
+// add adds a part.
+func (r *reading) add(name string, content []byte) {
+	r.Parts.Parts = append(r.Parts.Parts, archive.Part{Name: name, Content: content})
+}
+
+// addJSON adds a file that is one JSON value.
+func (r *reading) addJSON(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		r.add(name, append(b, '\n'))
+	}
+	return err
+}
+
+// addLines adds lines of JSON to a file.
+func addLines[T any](r *reading, name string, list []T) error {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	for i := range list {
+		if err := encoder.Encode(list[i]); err != nil {
+			return err
+		}
+	}
+	r.add(name, out.Bytes())
+	return nil
+}
+
+// family is a family of records in an export.
+type family struct {
+	app.Family
+	walk func(context.Context, *app.Call, record.Walk) ([]record.Walked, error)
+}
+
+// records writes the records of a family: all, or those of the contact.
+func (f family) records(name string) stage {
+	return func(ctx context.Context, r *reading) (*document.File, error) {
+		list, err := f.next(ctx, r, page)
+		if err != nil || list == nil {
+			return nil, err
+		}
+		lines := make([]json.RawMessage, len(list))
+		for i, w := range list {
+			lines[i] = w.JSON
+		}
+		if r.Subject == aContact {
+			r.Parts.records += len(list)
+		}
+		return nil, addLines(r, name, lines)
+	}
+}
+
+// next reads the next records, and notes how far the stage came. It returns nil if the
+// caller does not read the family.
+func (f family) next(ctx context.Context, r *reading, limit int) ([]record.Walked, error) {
+	if !r.may(&r.Call, f.Family) {
+		return nil, nil
+	}
+	w := record.Walk{After: r.After, Limit: limit}
+	if r.Subject == aContact {
+		w.Reference, w.To = "contactId", r.ID
+	}
+	list, err := f.walk(ctx, r.of, w)
+	if err == nil && len(list) == limit {
+		r.more, r.After = true, list[limit-1].ID
+	}
+	if list == nil {
+		list = []record.Walked{}
+	}
+	return list, err
+}
+
+// change is a line of the history of a record.
+type change struct {
+	RecordID string `json:"recordId"`
+	record.Change
+	PrincipalName string `json:"principalName"`
+}
+
+// histories writes the histories of the records of a family.
+func (f family) histories(name string) stage {
+	return func(ctx context.Context, r *reading) (*document.File, error) {
+		list, err := f.next(ctx, r, page)
+		if err != nil || list == nil {
+			return nil, err
+		}
+		ids := make([]string, len(list))
+		for i := range list {
+			ids[i] = list[i].ID
+		}
+		return nil, r.addHistories(ctx, name, f.Family, ids)
+	}
+}
+
+// addHistories adds the histories of records.
+func (r *reading) addHistories(ctx context.Context, name string, f app.Family, ids []string) error {
+	all, err := record.Histories(ctx, r.Tx, r.Organization, f, ids)
+	if err != nil {
+		return err
+	}
+	var lines []change
+	var people []string
+	for _, name := range ids {
+		for _, c := range all[name] {
+			lines = append(lines, change{RecordID: name, Change: c})
+			people = append(people, c.Principal)
+		}
+	}
+	names, err := r.names(ctx, people)
+	for i := range lines {
+		lines[i].PrincipalName = names[lines[i].Principal]
+	}
+	if err != nil {
+		return err
+	}
+	return addLines(r, name, lines)
+}
+
+const selectNames = `select id, name, erased_at > 0 from principals where organization = $1 and id `
+
+// names returns the names of people and service accounts.
+func (r *reading) names(ctx context.Context, ids []string) (map[string]string, error) {
+	names := map[string]string{}
+	_, err := db.List(ctx, r.Tx, func(row db.Row) (none struct{}, err error) {
+		var name, called string
+		var erased bool
+		err = row.Scan(&name, &called, &erased)
+		names[name] = called
+		return none, err
+	}, selectNames+r.Tx.Dialect().In("$2"), r.Live, db.Texts(record.Unique(ids)))
+	return names, err
+}
+
+// files writes the files of documents, one after the other.
+func files(ctx context.Context, r *reading) (*document.File, error) {
+	if !r.may(&r.Call, document.Documents.Family) {
+		return nil, nil
+	}
+	if r.Open != "" {
+		f, err := document.FileOf(ctx, r.of, r.Open)
+		if !fault.Is(err, fault.NotFound) {
+			return &f, err
+		}
+		// The document was deleted while its file was read.
+		r.more = true
+		r.add("files/"+r.Open+"/"+r.say("gelöscht.txt", "deleted.txt"), []byte(r.say("Dieses Dokument wurde während des Exports gelöscht. Seine Datei ist unvollständig.\n", "This document was deleted during the export. Its file is incomplete.\n")))
+		r.After, r.Open, r.Offset = r.Open, "", 0
+		return nil, nil
+	}
+	after := r.After
+	list, err := documents.next(ctx, r, 1)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	r.After, r.Open = after, list[0].ID
+	f, err := document.FileOf(ctx, r.of, r.Open)
+	return &f, err
+}
+
+// file reads the next bytes of the file of a document.
+func (r *reading) file(ctx context.Context, f *document.File) error {
+	r.more = true
+	name := "files/" + r.Open + "/" + archive.SafeName(f.Name)
+	in, err := r.Services.Files.Store.Open(ctx, f.Stored)
+	if errors.Is(err, blob.ErrNotExist) { // the next part says that it was deleted
+		return r.skip(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("exports: the file of %s: %w", r.Open, err)
+	}
+	defer in.Close()
+	piece := make([]byte, min(most, max(0, in.Size()-r.Offset)))
+	n, err := in.ReadAt(piece, r.Offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("exports: the file of %s: %w", r.Open, err)
+	}
+	r.Parts.Parts = append(r.Parts.Parts, archive.Part{Name: name, Content: piece[:n], Packed: true})
+	if r.Offset += int64(n); r.Offset >= in.Size() || n == 0 {
+		r.After, r.Open, r.Offset = r.Open, "", 0
+	}
+	return nil
+}
+
+// skip leaves out a file whose document is gone. A document whose file is lost fails
+// the export.
+func (r *reading) skip(ctx context.Context) error {
+	err := r.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		of := *r.of
+		of.Tx = tx
+		_, err := document.FileOf(ctx, &of, r.Open)
+		return err
+	})
+	if err == nil {
+		return fmt.Errorf("exports: the file of %s: %w", r.Open, blob.ErrNotExist)
+	}
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	if r.Offset == 0 {
+		r.After, r.Open = r.Open, ""
+	}
+	return nil
+}
+
+var (
+	contacts  = family{contact.Contacts.Family, contact.Contacts.Walk}
+	documents = family{document.Documents.Family, document.Documents.Walk}
+)

@@ -1,0 +1,318 @@
+package exports
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"kartei/access"
+	"kartei/audit"
+	"kartei/document"
+	"kartei/kit/clock"
+	"kartei/notify"
+	"kartei/requestlog"
+	"kartei/settings"
+	"kartei/store/db"
+)
+
+// principalStages are the stages of an export about a person of the office, or about a
+// service account. What only the person may see of themselves is left out for others.
+var principalStages = []stage{
+	readMe, aboutPrincipal, principalKeys, principalEndpoints, principalSessions, principalAccount, principalBell,
+	principalImports, actsOfPrincipal, actsOnPrincipal, callsOfPrincipal, callsOfKeys,
+}
+
+// profile is a principal with the choices that they made.
+type profile struct {
+	access.PrincipalInfo
+	Preferences json.RawMessage `json:"preferences"`
+}
+
+const selectPreferences = `select preferences from principals where id = $1`
+
+func aboutPrincipal(ctx context.Context, r *reading) (*document.File, error) {
+	p, err := settings.OwnPrincipal(ctx, &r.Call, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	one := profile{PrincipalInfo: p}
+	var preferences string
+	if err := r.Tx.QueryRow(ctx, selectPreferences, r.ID).Scan(&preferences); err != nil {
+		return nil, err
+	}
+	one.Preferences = json.RawMessage(preferences)
+	return nil, r.addJSON("person.json", one)
+}
+
+// principalKeys writes the keys of the API, without their secrets.
+func principalKeys(ctx context.Context, r *reading) (*document.File, error) {
+	keys, err := r.keys(ctx)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	return nil, addLines(r, "keys.jsonl", keys)
+}
+
+// keys returns the keys of the principal, or all of the organization.
+func (r *reading) keys(ctx context.Context) (list []settings.KeyInfo, err error) {
+	o, err := access.OrganizationID(ctx, r.Tx, r.Organization)
+	if err != nil {
+		return nil, err
+	}
+	for in := (access.Page{Organization: o, Limit: access.MaxPage}); ; {
+		found, err := settings.ListKeys(ctx, &r.Call, in)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range found.Data {
+			if r.Subject == anOrganization || k.PrincipalID == r.ID {
+				list = append(list, k)
+			}
+		}
+		if !found.HasMore {
+			return list, nil
+		}
+		in.After = found.Data[len(found.Data)-1].ID
+	}
+}
+
+// endpoint is a webhook endpoint, without its address, which may hold a secret, and
+// without its signing secrets.
+type endpoint struct {
+	ID             string          `json:"id"`
+	PrincipalID    string          `json:"principalId"`
+	OrganizationID string          `json:"organizationId"`
+	Name           string          `json:"name"`
+	EventTypes     json.RawMessage `json:"eventTypes"`
+	Status         string          `json:"status"`
+	CreatedAt      clock.Micros    `json:"createdAt"`
+	UpdatedAt      clock.Micros    `json:"updatedAt"`
+}
+
+const selectEndpoints = `select e.id, e.principal, o.id, e.name, e.event_types, e.status, e.created_at, e.updated_at from webhook_endpoints e
+	join organizations o on o.number = e.organization where e.organization = $1 and ($2 = '' or e.principal = $2) and e.id > $3 order by e.id limit $4`
+
+// endpoints returns webhook endpoints of an organization: of a principal, or of all.
+func (r *reading) endpoints(ctx context.Context, organization int64, principal, after string, limit int) ([]endpoint, error) {
+	return db.List(ctx, r.Tx, func(row db.Row) (e endpoint, err error) {
+		var types string
+		err = row.Scan(&e.ID, &e.PrincipalID, &e.OrganizationID, &e.Name, &types, &e.Status, &e.CreatedAt, &e.UpdatedAt)
+		e.EventTypes = json.RawMessage(types)
+		return e, err
+	}, selectEndpoints, organization, principal, after, limit)
+}
+
+const selectNumbers = `select number from organizations where number = $1 or sandbox_of = $1 order by number`
+
+func principalEndpoints(ctx context.Context, r *reading) (*document.File, error) {
+	numbers, err := db.Values[int64](ctx, r.Tx, selectNumbers, r.Live)
+	if err != nil {
+		return nil, err
+	}
+	var all []endpoint
+	for _, n := range numbers {
+		some, err := r.endpoints(ctx, n, r.ID, "", access.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return nil, addLines(r, "webhook-endpoints.jsonl", all)
+}
+
+// session is a sign-in with a browser.
+type session struct {
+	ID         string       `json:"id"`
+	CreatedAt  clock.Micros `json:"createdAt"`
+	LastSeenAt clock.Micros `json:"lastSeenAt"`
+	ExpiresAt  clock.Micros `json:"expiresAt"`
+	EndedAt    clock.Micros `json:"endedAt"`
+	Address    string       `json:"address"`
+	Agent      string       `json:"agent"`
+}
+
+const selectSessions = `select id, created_at, last_seen_at, expires_at, ended_at, address, agent from sessions
+	where principal_id = $1 and id > $2 order by id limit $3`
+
+// principalSessions writes the sign-ins in this organization.
+func principalSessions(ctx context.Context, r *reading) (*document.File, error) {
+	if !r.isUser() {
+		return nil, nil
+	}
+	list, err := db.List(ctx, r.Tx, func(row db.Row) (s session, err error) {
+		return s, row.Scan(&s.ID, &s.CreatedAt, &s.LastSeenAt, &s.ExpiresAt, &s.EndedAt, &s.Address, &s.Agent)
+	}, selectSessions, r.ID, r.After, logPage)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == logPage {
+		r.more, r.After = true, list[logPage-1].ID
+	}
+	return nil, addLines(r, "sessions.jsonl", list)
+}
+
+// account is how a person signs in, without passwords, secrets and keys.
+type account struct {
+	Email             string       `json:"email"`
+	PasswordChangedAt clock.Micros `json:"passwordChangedAt"`
+	// TOTPSince is null without a generator of codes.
+	TOTPSince clock.Micros `json:"totpSince"`
+	CreatedAt clock.Micros `json:"createdAt"`
+	Passkeys  []passkey    `json:"passkeys"`
+	// Organizations are all in which the account is a person.
+	Organizations []membership `json:"organizations"`
+}
+
+type passkey struct {
+	Name       string       `json:"name"`
+	CreatedAt  clock.Micros `json:"createdAt"`
+	LastUsedAt clock.Micros `json:"lastUsedAt"`
+}
+
+type membership struct {
+	OrganizationID string `json:"organizationId"`
+	Name           string `json:"name"`
+	PrincipalID    string `json:"principalId"`
+}
+
+const (
+	selectAccount = `select a.id, a.email, a.password_changed_at, a.totp_since, a.created_at from accounts a
+		join principals p on p.account_id = a.id where p.id = $1`
+	selectPasskeys    = `select name, created_at, last_used_at from passkeys where account_id = $1 order by id`
+	selectMemberships = `select o.id, o.name, p.id from principals p join organizations o on o.number = p.organization where p.account_id = $1 order by o.number`
+)
+
+// principalAccount writes the account. It may belong to several organizations, whose
+// admins it does not concern.
+func principalAccount(ctx context.Context, r *reading) (*document.File, error) {
+	if !r.isUser() || !r.own(&r.Call) && !isOperator(&r.Call) {
+		return nil, nil
+	}
+	type row struct {
+		id string
+		account
+	}
+	found, err := db.List(ctx, r.Tx, func(from db.Row) (a row, err error) {
+		return a, from.Scan(&a.id, &a.Email, &a.PasswordChangedAt, &a.TOTPSince, &a.CreatedAt)
+	}, selectAccount, r.ID)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	a := found[0].account
+	a.Passkeys, err = db.List(ctx, r.Tx, func(from db.Row) (p passkey, err error) {
+		return p, from.Scan(&p.Name, &p.CreatedAt, &p.LastUsedAt)
+	}, selectPasskeys, found[0].id)
+	if err != nil {
+		return nil, err
+	}
+	a.Organizations, err = db.List(ctx, r.Tx, func(from db.Row) (m membership, err error) {
+		return m, from.Scan(&m.OrganizationID, &m.Name, &m.PrincipalID)
+	}, selectMemberships, found[0].id)
+	if err != nil {
+		return nil, err
+	}
+	return nil, r.addJSON("account.json", a)
+}
+
+// principalBell writes the entries of the bell.
+func principalBell(ctx context.Context, r *reading) (*document.File, error) {
+	if !r.isUser() || !r.own(&r.Call) && !isOperator(&r.Call) {
+		return nil, nil
+	}
+	list, err := r.Services.Settings.Notices.Bell(ctx, r.Tx, r.Live, notify.BellInput{Principal: r.ID, After: r.After, Limit: logPage})
+	if err != nil {
+		return nil, err
+	}
+	if list.HasMore {
+		r.more, r.After = true, list.Data[len(list.Data)-1].ID
+	}
+	return nil, addLines(r, "bell.jsonl", list.Data)
+}
+
+// begunImport is an import that a person began.
+type begunImport struct {
+	ID        string       `json:"id"`
+	State     string       `json:"state"`
+	CreatedAt clock.Micros `json:"createdAt"`
+}
+
+const selectImports = `select id, state, created_at from imports where organization = $1 and principal = $2 and id > $3 order by id limit $4`
+
+func principalImports(ctx context.Context, r *reading) (*document.File, error) {
+	list, err := db.List(ctx, r.Tx, func(row db.Row) (i begunImport, err error) {
+		return i, row.Scan(&i.ID, &i.State, &i.CreatedAt)
+	}, selectImports, r.Organization, r.ID, r.After, logPage)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	if len(list) == logPage {
+		r.more, r.After = true, list[logPage-1].ID
+	}
+	return nil, addLines(r, "imports.jsonl", list)
+}
+
+// actsOfPrincipal writes what the principal administered, by the audit log.
+func actsOfPrincipal(ctx context.Context, r *reading) (*document.File, error) {
+	return nil, r.addAudit(ctx, "audit-acts.jsonl", audit.Filter{Who: r.ID})
+}
+
+// actsOnPrincipal writes what others administered about the principal.
+func actsOnPrincipal(ctx context.Context, r *reading) (*document.File, error) {
+	return nil, r.addAudit(ctx, "audit-about.jsonl", audit.Filter{Target: r.ID})
+}
+
+// callsOfPrincipal writes the calls of the sessions, by the request log.
+func callsOfPrincipal(ctx context.Context, r *reading) (*document.File, error) {
+	if !r.isUser() {
+		return nil, nil
+	}
+	return nil, r.addCalls(ctx, "calls-sessions.jsonl", r.ID)
+}
+
+// callsOfKeys writes the calls of the keys, by the request log.
+func callsOfKeys(ctx context.Context, r *reading) (*document.File, error) {
+	keys, err := r.keys(ctx)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	ids := make([]string, len(keys))
+	for i, k := range keys {
+		ids[i] = k.ID
+	}
+	return nil, r.addCalls(ctx, "calls-keys.jsonl", ids...)
+}
+
+// addCalls adds calls of some keys, the newest first. Without a key all calls count.
+func (r *reading) addCalls(ctx context.Context, name string, keys ...string) error {
+	o, err := access.OrganizationID(ctx, r.Tx, r.Organization)
+	if err != nil {
+		return err
+	}
+	numbers := map[int64]string{r.Organization: o}
+	if r.Subject == aPrincipal {
+		list, err := db.Values[int64](ctx, r.Tx, selectNumbers, r.Live)
+		if err != nil {
+			return err
+		}
+		for _, n := range list {
+			if numbers[n], err = access.OrganizationID(ctx, r.Tx, n); err != nil {
+				return err
+			}
+		}
+	}
+	in := requestlog.QueryInput{Until: r.Until, Limit: logPage}
+	found, err := in.Find(ctx, r.Tx, numbers, keys...)
+	if err != nil {
+		return err
+	}
+	// The page begins with the microsecond in which the last one ended.
+	lines := slices.DeleteFunc(found.Data, func(l requestlog.Line) bool { return l.Time+1 == in.Until && l.RequestID >= r.After })
+	if found.HasMore && len(lines) > 0 {
+		last := lines[len(lines)-1]
+		r.more, r.Until, r.After = true, last.Time+1, last.RequestID
+	}
+	return addLines(r, name, lines)
+}

@@ -1,0 +1,82 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kartei/app"
+	"kartei/store/db"
+)
+
+// Walk is a question for living records in the order of their ids. A record that is
+// there during a whole walk is met once, whatever others change meanwhile.
+type Walk struct {
+	// Reference narrows to the records whose member names the record To, for example
+	// contactId. Empty means all.
+	Reference, To string
+	// After is the last id of the page before.
+	After string
+	// Limit is the number of records.
+	Limit int
+}
+
+// Walked is a record as the API returns it.
+type Walked struct {
+	ID   string
+	JSON []byte
+}
+
+// Walk returns the next records that the actor sees. It asks for no right to read the
+// family.
+func (k *Collection[T, F, P]) Walk(ctx context.Context, c *app.Call, w Walk) ([]Walked, error) {
+	args, narrow := []any{c.Actor.Org(), c.Actor.PrincipalID(), w.After, w.Limit}, ``
+	if w.Reference != "" {
+		i := slices.IndexFunc(k.references, func(r reference) bool { return r.field == w.Reference })
+		if i < 0 {
+			return nil, fmt.Errorf("record: %s have no reference %s", k.Plural, w.Reference)
+		}
+		narrow = ` and r.` + k.references[i].name + ` = $5 and r.` + k.references[i].name + ` is not null`
+		args = append(args, w.To)
+	}
+	rows, err := k.query(ctx, c, w.Limit, false, `select `+shown+`, `+hidden(k.references, c.Actor.SeesAll(), "$2")+` from `+k.Plural+` as r
+		where r.organization = $1 and `+app.Visible("r", c.Actor, "$2")+` and r.deleted = false and r.id > $3`+narrow+` order by r.id limit $4`, args...)
+	list := make([]Walked, len(rows))
+	for i := range rows {
+		list[i] = Walked{rows[i].id, k.appendJSON(nil, &rows[i])}
+	}
+	return list, err
+}
+
+// Histories returns the changes of records of a family, in the order of the names and
+// each from its creation on. It checks no right: its caller has seen the records.
+func Histories(ctx context.Context, tx db.Tx, organization int64, f app.Family, names []string) (map[string][]Change, error) {
+	all := map[string][]Change{}
+	read := func(query string, scan func(row db.Row) (string, Change, error)) error {
+		_, err := db.List(ctx, tx, func(row db.Row) (none struct{}, err error) {
+			name, line, err := scan(row)
+			all[name] = append(all[name], line)
+			return none, err
+		}, query, organization, db.Texts(names))
+		return err
+	}
+	err := read(`select id, created_at, created_by, created_door, created_request from `+f.Plural+`
+		where organization = $1 and deleted = false and id `+tx.Dialect().In("$2"), func(row db.Row) (name string, line Change, err error) {
+		line = Change{Revision: 1, Act: "created", Members: []string{}}
+		err = row.Scan(&name, &line.ChangedAt, &line.Principal, &line.Door, &line.RequestID)
+		return name, line, err
+	})
+	if err == nil {
+		err = read(`select record_id, revision, changed_at, act, members, principal, door, request_id from record_changes
+			where organization = $1 and record_id `+tx.Dialect().In("$2")+` order by record_id, revision`, scanNamedChange)
+	}
+	return all, err
+}
+
+func scanNamedChange(row db.Row) (name string, line Change, err error) {
+	var members string
+	err = row.Scan(&name, &line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID)
+	line.Members = strings.Fields(members)
+	return name, line, err
+}
