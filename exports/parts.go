@@ -23,9 +23,10 @@ const (
 	page = 100
 	// logPage is that of the lines of logs.
 	logPage = 500
-	// most bounds the bytes of files in one answer.
-	most = 2 << 20
 )
+
+// most bounds the bytes of a file in one answer. It is a variable for tests alone.
+var most int64 = 2 << 20
 
 // PartsInput is the input of ReadParts.
 type PartsInput struct {
@@ -55,6 +56,11 @@ func ReadParts(ctx context.Context, c *app.Call, in PartsInput) (p Parts, err er
 	x := new(export)
 	if in.Cursor == "" || c.Services.Cursors.Open(scope(c), in.Cursor, c.Now, x) != nil {
 		return p, &fault.Fault{Code: fault.NotFound, Detail: &unknown}
+	}
+	if flush := c.Services.Settings.Flush; x.Stage == 0 && flush != nil { // so that the calls before the export are in it
+		if err := flush(ctx); err != nil {
+			return p, err
+		}
 	}
 	stages := x.stages()
 	r := &reading{export: x, Parts: &p}

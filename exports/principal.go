@@ -79,24 +79,23 @@ func (r *reading) keys(ctx context.Context) (list []settings.KeyInfo, err error)
 // endpoint is a webhook endpoint, without its address, which may hold a secret, and
 // without its signing secrets.
 type endpoint struct {
-	ID             string          `json:"id"`
-	PrincipalID    string          `json:"principalId"`
-	OrganizationID string          `json:"organizationId"`
-	Name           string          `json:"name"`
-	EventTypes     json.RawMessage `json:"eventTypes"`
-	Status         string          `json:"status"`
-	CreatedAt      clock.Micros    `json:"createdAt"`
-	UpdatedAt      clock.Micros    `json:"updatedAt"`
+	ID          string          `json:"id"`
+	PrincipalID string          `json:"principalId"`
+	Name        string          `json:"name"`
+	EventTypes  json.RawMessage `json:"eventTypes"`
+	Status      string          `json:"status"`
+	CreatedAt   clock.Micros    `json:"createdAt"`
+	UpdatedAt   clock.Micros    `json:"updatedAt"`
 }
 
-const selectEndpoints = `select e.id, e.principal, o.id, e.name, e.event_types, e.status, e.created_at, e.updated_at from webhook_endpoints e
-	join organizations o on o.number = e.organization where e.organization = $1 and ($2 = '' or e.principal = $2) and e.id > $3 order by e.id limit $4`
+const selectEndpoints = `select id, principal, name, event_types, status, created_at, updated_at from webhook_endpoints
+	where organization = $1 and ($2 = '' or principal = $2) and id > $3 order by id limit $4`
 
 // endpoints returns webhook endpoints of an organization: of a principal, or of all.
 func (r *reading) endpoints(ctx context.Context, organization int64, principal, after string, limit int) ([]endpoint, error) {
 	return db.List(ctx, r.Tx, func(row db.Row) (e endpoint, err error) {
 		var types string
-		err = row.Scan(&e.ID, &e.PrincipalID, &e.OrganizationID, &e.Name, &types, &e.Status, &e.CreatedAt, &e.UpdatedAt)
+		err = row.Scan(&e.ID, &e.PrincipalID, &e.Name, &types, &e.Status, &e.CreatedAt, &e.UpdatedAt)
 		e.EventTypes = json.RawMessage(types)
 		return e, err
 	}, selectEndpoints, organization, principal, after, limit)

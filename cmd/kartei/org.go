@@ -24,6 +24,7 @@ type orgCmd struct {
 	List   orgListCmd   `cmd:"" help:"List organizations and their sandboxes."`
 	Show   orgShowCmd   `cmd:"" help:"Show one organization."`
 	Set    orgSetCmd    `cmd:"" help:"Change an organization: its name, its state, and whether its API is open."`
+	Export orgExportCmd `cmd:"" help:"Write everything of an organization into a ZIP file."`
 	Erase  orgEraseCmd  `cmd:"" help:"Erase an organization in the state deleting at once, with its sandbox."`
 }
 

@@ -21,6 +21,7 @@ type userCmd struct {
 	Holdings       userHoldingsCmd       `cmd:"" help:"Show what somebody has who is about to leave."`
 	HandOver       userHandOverCmd       `cmd:"" name:"hand-over" help:"Hand all records and tasks of somebody who leaves to somebody else."`
 	HandOverStatus userHandOverStatusCmd `cmd:"" name:"hand-over-status" help:"Show the progress of hand-overs."`
+	Export         userExportCmd         `cmd:"" help:"Write what is kept about a user or a service account into a ZIP file."`
 	Erase          userEraseCmd          `cmd:"" help:"Erase a user who has no records any more."`
 }
 

@@ -85,18 +85,37 @@ type importsPage struct {
 	list  []importInfo
 	names map[string]string
 	pages look.Pages
+	// people are whom an admin may choose for an export.
+	people look.Field
 }
 
 const importsShown = 20
 
-// showData serves the list of imports.
+// showData serves the list of imports, and what can be taken along.
 func showData(v *request) view {
+	p := importsPage{names: map[string]string{}}
+	if v.session.may(contacts.write) {
+		if err := p.read(v); err != nil {
+			return v.failed(err)
+		}
+	}
+	if v.session.Administers {
+		var err error
+		if p.people, err = v.principalChoices(); err != nil {
+			return v.failed(err)
+		}
+	}
+	return v.settings(dataPath, v.words.Say("Daten", "Data"), dataView(v, p))
+}
+
+// read reads a page of imports.
+func (p *importsPage) read(v *request) error {
 	after := v.URL.Query().Get("after")
 	found, err := ask[listOf[importInfo]](v, "imports.list", arguments{body: map[string]any{"after": after, "limit": importsShown}})
 	if err != nil {
-		return v.failed(err)
+		return err
 	}
-	p := importsPage{list: found.Data, names: map[string]string{}}
+	p.list = found.Data
 	if after != "" {
 		p.pages.Newer = look.Own(dataPath)
 	}
@@ -109,10 +128,7 @@ func showData(v *request) view {
 			owners = append(owners, i.PrincipalID)
 		}
 	}
-	if err := v.namesOf(owners, p.names); err != nil {
-		return v.failed(err)
-	}
-	return v.settings(dataPath, v.words.Say("Daten", "Data"), dataView(v, p))
+	return v.namesOf(owners, p.names)
 }
 
 // showNewImport serves the form of a file to import.

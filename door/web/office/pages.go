@@ -201,8 +201,11 @@ func init() {
 		{"GET", "/settings/service-accounts/{id}/leave", "serviceAccounts.get people.list serviceAccounts.list keys.list people.holdings contacts.count companies.count documents.count", private, showLeave(&accounts)},
 		{"POST", "/settings/service-accounts/{id}/leave", "serviceAccounts.set people.handOver serviceAccounts.get people.list serviceAccounts.list keys.list people.holdings contacts.count companies.count documents.count", private, leave(&accounts)},
 
-		// Contacts are imported with the right to create them.
-		{"GET", "/settings/data", "contacts.create imports.list names.resolve", private, showData},
+		// Contacts are imported with the right to create them. Everybody may have what is
+		// kept about themselves.
+		{"GET", "/settings/data", "session.get imports.list names.resolve people.list serviceAccounts.list", private, showData},
+		{"POST", "/settings/data/person", "exports.person exports.parts", private, takeOutPerson},
+		{"POST", "/settings/data/organization", "exports.organization exports.parts", private, takeOutOrganization},
 		{"GET", "/settings/data/new", "contacts.create", private, showNewImport},
 		{"POST", "/settings/data/new", "contacts.create imports.create imports.append imports.complete imports.get", private, createImport},
 		{"GET", "/settings/data/{id}", "contacts.create imports.get imports.lines names.resolve", private, showImport},
@@ -255,6 +258,8 @@ func init() {
 		{"POST", "/contacts/{id}", "contacts.update contacts.get records.history " + naming, inside, saveRecord(&contacts)},
 		{"GET", "/contacts/{id}/vcard", "contacts.get lookup.titles", inside, showCard(&contacts)},
 		{"GET", "/contacts/{id}/qr", "contacts.get lookup.titles", inside, showQR(&contacts)},
+		{"GET", "/contacts/{id}/access", "contacts.get", inside, askToTakeOut},
+		{"POST", "/contacts/{id}/access", "exports.contact exports.parts contacts.get", inside, takeOutContact},
 		{"GET", "/contacts/{id}/delete", "contacts.delete contacts.get tasks.count documents.count", inside, askToDelete(&contacts)},
 		{"POST", "/contacts/{id}/delete", "contacts.delete", inside, deleteRecord(&contacts)},
 

@@ -40,7 +40,7 @@ var settingsMenu = []settingsGroup{
 	{text("Büro", "Office"), []settingsPage{
 		{peoplePath, "users", text("Personen", "People"), text("Einladen, Rollen und Rechte, sperren und übergeben", "Invite, roles and rights, disable and hand over")},
 		{accountsPath, "command", text("Dienstkonten", "Service accounts"), text("Konten für Programme, die niemandem gehören", "Accounts for programs that belong to nobody")},
-		{dataPath, "file-spreadsheet", text("Daten", "Data"), text("Kontakte importieren, Importe rückgängig machen", "Import contacts, undo imports")},
+		{dataPath, "file-spreadsheet", text("Daten", "Data"), text("Kontakte importieren, Auskunft, alles exportieren", "Import contacts, personal data, export everything")},
 		{organizationPath, "building-2", text("Organisation", "Organization"), text("Name, API, Berufsgeheimnis, Sandbox", "Name, API, professional secrecy, sandbox")},
 		{auditPath, "history", text("Protokoll", "Audit log"), text("Wer Rechte, Schlüssel und Einstellungen geändert hat", "Who changed rights, keys and settings")},
 	}},

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"kartei/door/admin/socket"
+	"kartei/exports"
+	"kartei/kit/archive"
+	"kartei/kit/fault"
+)
+
+// exportFlags are the flags of commands that write an export.
+type exportFlags struct {
+	Output   string         `name:"output" short:"o" required:"" type:"path" placeholder:"FILE" help:"The ZIP file to write, which must not exist; - is standard output."`
+	Language fault.Language `name:"language" default:"de" placeholder:"de|en" help:"Language of the words in the file."`
+}
+
+type orgExportCmd struct {
+	ID string `arg:"" help:"The organization, org_...; that of a sandbox exports its data."`
+	exportFlags
+}
+
+// Help returns the text below the command's summary.
+func (*orgExportCmd) Help() string {
+	return `The file has the records of all families with their histories and files, the people, keys without
+secrets, the audit log, and the calls of 30 days: README.txt in it says more. Nothing is stored on the
+server. Work goes on meanwhile: what is there all the time is in the file once. The audit log has a line.
+The file is not encrypted.`
+}
+
+// Run exports an organization.
+func (c *orgExportCmd) Run(ctx context.Context, g *Globals) error {
+	return c.write(ctx, g, "exports.organization", exports.Input{ID: c.ID, Language: c.Language})
+}
+
+type userExportCmd struct {
+	ID string `arg:"" help:"The user or service account, usr_... or svc_..."`
+	exportFlags
+}
+
+// Help returns the text below the command's summary.
+func (*userExportCmd) Help() string {
+	return `The file has what is kept about a person of an office: the profile, the account, sessions, keys without
+secrets, bell entries, lines of the audit log, and calls. The records that they own are not part of it. The
+audit log has a line. The file is not encrypted.`
+}
+
+// Run exports what is kept about a user.
+func (c *userExportCmd) Run(ctx context.Context, g *Globals) error {
+	return c.write(ctx, g, "exports.person", exports.Input{ID: c.ID, Language: c.Language})
+}
+
+type contactCmd struct {
+	Export contactExportCmd `cmd:"" help:"Write everything about a contact into a ZIP file: for a request by article 15 GDPR."`
+}
+
+type contactExportCmd struct {
+	ID  string `arg:"" help:"The contact, con_..."`
+	Org string `name:"org" required:"" placeholder:"ORG" help:"The contact's organization, org_..."`
+	exportFlags
+}
+
+// Help returns the text below the command's summary.
+func (*contactExportCmd) Help() string {
+	return `The file has the contact with its history, its tasks, and its documents with their files, and a page for
+people to read. Private records are part of it. The audit log has a line. The file is not encrypted.`
+}
+
+// Run exports everything about a contact.
+func (c *contactExportCmd) Run(ctx context.Context, g *Globals) error {
+	return c.write(ctx, g, "exports.contact", exports.Input{Organization: c.Org, ID: c.ID, Language: c.Language})
+}
+
+// write begins an export and writes its file. A file that is not whole is removed.
+func (c *exportFlags) write(ctx context.Context, g *Globals, row string, in exports.Input) (err error) {
+	caller, done, err := g.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	out := g.Out
+	if c.Output != "-" {
+		file, err := os.OpenFile(c.Output, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		out = file
+		defer func() { err = c.closed(file, err) }()
+	}
+	var begun exports.Begun
+	if err := caller.Call(ctx, row, in, &begun); err != nil {
+		return fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
+	}
+	if err := pack(ctx, caller, begun.Cursor, out); err != nil {
+		return fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
+	}
+	if c.Output != "-" {
+		fmt.Fprintf(g.Err, "%s is written. It is not encrypted.\n", filepath.Base(c.Output))
+	}
+	return nil
+}
+
+// closed closes the file and removes it after an error.
+func (c *exportFlags) closed(file *os.File, err error) error {
+	if err == nil {
+		err = errors.Join(file.Sync(), file.Close())
+	} else {
+		file.Close()
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(c.Output))
+	}
+	return err
+}
+
+// pack writes the parts of an export as a ZIP file.
+func pack(ctx context.Context, caller socket.Caller, cursor string, out io.Writer) error {
+	file := archive.NewWriter(out, time.Now())
+	for cursor != "" {
+		var next exports.Parts
+		if err := caller.Call(ctx, "exports.parts", exports.PartsInput{Cursor: cursor}, &next); err != nil {
+			return err
+		}
+		for _, p := range next.Parts {
+			if err := file.Add(p); err != nil {
+				return err
+			}
+		}
+		cursor = next.Cursor
+	}
+	return file.Close()
+}

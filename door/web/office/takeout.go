@@ -1,0 +1,97 @@
+package office
+
+import (
+	"net/http"
+	"time"
+
+	"kartei/door/web/look"
+	"kartei/kit/archive"
+)
+
+// begunExport is an export that may be read.
+type begunExport struct {
+	Cursor string `json:"cursor"`
+	Name   string `json:"name"`
+}
+
+// exportParts are the next parts of an export.
+type exportParts struct {
+	Parts  []archive.Part `json:"parts"`
+	Cursor string         `json:"cursor"`
+}
+
+// takeOut begins an export and serves it as a ZIP file. The file is written while its
+// parts are read, each with the rights of its moment. The call has no idempotency key:
+// the page stays, and its form may be sent again. If that fails halfway the
+// connection is cut, so that no browser takes a part for the whole.
+func (v *request) takeOut(row, id, title string) view {
+	begun, err := ask[begunExport](v, row, arguments{body: map[string]any{"id": id, "language": v.words.Language}})
+	if err != nil {
+		return v.failed(err)
+	}
+	name := nameOfFile(joined(" ", title, begun.Name, v.words.Now.In(v.zone()).Format(time.DateOnly)), "zip")
+	return view{status: http.StatusOK, written: &written{name: name, mediaType: "application/zip", write: func(w http.ResponseWriter) error {
+		return v.pack(w, begun.Cursor)
+	}}}
+}
+
+// pack writes the parts of an export.
+func (v *request) pack(w http.ResponseWriter, cursor string) error {
+	control, file := http.NewResponseController(w), archive.NewWriter(w, v.words.Now)
+	for cursor != "" {
+		_ = control.SetWriteDeadline(time.Now().Add(exportPatience)) // a connection without deadlines does not need one
+		next, err := ask[exportParts](v, "exports.parts", arguments{body: map[string]any{"cursor": cursor}})
+		if err != nil {
+			return err
+		}
+		for _, p := range next.Parts {
+			if err := file.Add(p); err != nil {
+				return err
+			}
+		}
+		cursor = next.Cursor
+	}
+	return file.Close()
+}
+
+// takeOutPerson serves what is kept about a person of the office: about the caller, or
+// for admins about anybody.
+func takeOutPerson(v *request) view {
+	return v.takeOut("exports.person", first(v.form.text("id"), v.session.Principal.ID), v.words.Say("Auskunft", "Personal data"))
+}
+
+// takeOutOrganization serves everything of the organization.
+func takeOutOrganization(v *request) view {
+	return v.takeOut("exports.organization", "", v.words.Say("Export", "Export"))
+}
+
+// takeOutContact serves everything about a contact.
+func takeOutContact(v *request) view {
+	return v.takeOut("exports.contact", v.PathValue("id"), v.words.Say("Auskunft", "Personal data"))
+}
+
+// askToTakeOut says what is in the file about a contact, and offers it.
+func askToTakeOut(v *request) view {
+	p := recordPage{family: &contacts}
+	var err error
+	if p.record, err = v.get(&contacts, v.PathValue("id")); err != nil {
+		return v.failed(err)
+	}
+	return v.inDialog(v.words.Say("Auskunft über „", "Everything about “")+contacts.heading(p.record)+v.words.Say("“", "”"), contacts.name, takeOutContactView(v, p))
+}
+
+// principalChoices are the people and service accounts whom an admin may choose, the
+// admin first.
+func (v *request) principalChoices() (look.Field, error) {
+	f := look.Field{Name: "id", Label: v.words.Say("Person oder Dienstkonto", "Person or service account"), Value: v.session.Principal.ID}
+	for _, row := range []string{"people.list", "serviceAccounts.list"} {
+		found, err := ask[listOf[principalInfo]](v, row, arguments{body: map[string]any{"limit": peopleOffered}})
+		if err != nil {
+			return f, err
+		}
+		for _, p := range found.Data {
+			f.Options = append(f.Options, look.Option{Value: p.ID, Text: p.Name})
+		}
+	}
+	return f, nil
+}
