@@ -59,16 +59,16 @@ func (r *reading) keys(ctx context.Context) (list []settings.KeyInfo, err error)
 	if err != nil {
 		return nil, err
 	}
-	for in := (access.Page{Organization: o, Limit: access.MaxPage}); ; {
+	in := settings.FindKeys{Page: access.Page{Organization: o, Limit: access.MaxPage}}
+	if r.Subject != anOrganization {
+		in.Principal = r.ID
+	}
+	for {
 		found, err := settings.ListKeys(ctx, &r.Call, in)
 		if err != nil {
 			return nil, err
 		}
-		for _, k := range found.Data {
-			if r.Subject == anOrganization || k.PrincipalID == r.ID {
-				list = append(list, k)
-			}
-		}
+		list = append(list, found.Data...)
 		if !found.HasMore {
 			return list, nil
 		}
