@@ -39,8 +39,8 @@ var floors = [][]string{
 	{"store/db/move", "limit", "work/job", "store/replay"},
 	// How long rows are kept; the counts of calls by hour.
 	{"work/retention", "usage"},
-	// The caller, the index of words, the log of calls, the settings.
-	{"access", "search", "requestlog", "config"},
+	// The caller, the OpenID provider, the index of words, the log of calls, the settings.
+	{"access", "access/sso", "search", "requestlog", "config"},
 	// Whom Kartei tells, and what it remembers of who did what.
 	{"notify", "audit"},
 	// What proves a person.

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -36,9 +37,21 @@ type NewSession struct {
 	Principal    string
 	// Trusted is true on a device that the person trusts.
 	Trusted bool
+	// Method is how the person signed in.
+	Method Method
 	// Address and Agent tell the person which device it is.
 	Address, Agent string
 }
+
+// Method is how a person signed in.
+type Method string
+
+// The methods. A password may have needed a second factor.
+const (
+	ByPassword Method = "password"
+	ByPasskey  Method = "passkey"
+	BySSO      Method = "sso"
+)
 
 // maxAgent bounds the stored description of a browser, in bytes. It is a header of the
 // browser, which may hold any bytes.
@@ -46,8 +59,8 @@ const maxAgent = 300
 
 const (
 	insertSession = `insert into sessions (id, token_hash, account_id, organization, principal_id, created_at, last_seen_at,
-			expires_at, idle, fresh_until, address, agent)
-		values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11)`
+			expires_at, idle, fresh_until, address, agent, method)
+		values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11, $12)`
 	// A session of another organization than its person's is found nowhere.
 	sessionColumns = `select s.id, o.number, s.principal_id, s.expires_at, s.idle, s.last_seen_at, s.fresh_until, s.ended_at,
 			coalesce((select l.second_factor_from from organizations l where l.number = s.organization
@@ -75,7 +88,7 @@ func BeginSession(ctx context.Context, tx db.Tx, now clock.Micros, n NewSession)
 	n.Agent = strings.ToValidUTF8(strings.ReplaceAll(n.Agent[:min(len(n.Agent), maxAgent)], "\x00", ""), "")
 	token, name = NewToken(), id.New(id.Session)
 	_, err = tx.Exec(ctx, insertSession, name, HashToken(token), n.Account, n.Organization, n.Principal, now, now.Add(lifetime),
-		clock.Micros(idle/time.Microsecond), now.Add(SignInFresh), n.Address, n.Agent)
+		clock.Micros(idle/time.Microsecond), now.Add(SignInFresh), n.Address, n.Agent, string(cmp.Or(n.Method, ByPassword)))
 	return token, name, err
 }
 

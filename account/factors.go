@@ -26,6 +26,9 @@ type Factors struct {
 	// RecoveryCodes is the number of codes that are left.
 	RecoveryCodes int64     `json:"recoveryCodes"`
 	Passkeys      []Passkey `json:"passkeys"`
+	// SSO is the name of the OpenID provider, empty if the instance has none.
+	SSO        string     `json:"sso"`
+	Identities []Identity `json:"identities"`
 	// PasskeysPossible is false if the address of the instance allows none.
 	PasskeysPossible bool `json:"passkeysPossible"`
 }
@@ -64,7 +67,13 @@ func GetFactors(ctx context.Context, c *app.Call, _ app.None) (Factors, error) {
 		Email: a.email, HasPassword: a.password != "", PasswordChangedAt: a.passwordChanged, TOTP: a.totp != "", TOTPSince: a.totpSince,
 		PasskeysPossible: desk(c).Passkeys != nil,
 	}
+	if p := desk(c).Provider; p != nil {
+		f.SSO = p.Name()
+	}
 	if err = c.Tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.RecoveryCodes); err != nil {
+		return f, err
+	}
+	if f.Identities, err = identities(ctx, c, a.id); err != nil {
 		return f, err
 	}
 	found, err := db.List(ctx, c.Tx, func(row db.Row) (p Passkey, err error) {
@@ -522,11 +531,7 @@ func RemovePasskey(ctx context.Context, c *app.Call, in ByID) (app.Nothing, erro
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	f, err := factorsOf(ctx, c.Tx, &s.account)
-	if err == nil && f.passkeys == 0 && s.account.password == "" {
-		err = &fault.Fault{Code: fault.Forbidden, Detail: &lastWay}
-	}
-	if err == nil {
+	if err = s.keepsAWay(ctx, c, &lastWay); err == nil {
 		err = dropCodes(ctx, c, s.account.id)
 	}
 	if err != nil {

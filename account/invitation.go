@@ -115,7 +115,10 @@ func Accept(ctx context.Context, c *app.Call, in Acceptance, p accepting) (Accep
 	}
 	entering := *c
 	entering.Audit = new(audit.Act) // the line of the acceptance is enough
-	b := begun{Principal: person.ID}
+	b := begun{Principal: person.ID, Method: access.ByPassword}
+	if in.Ticket != "" && p.proven == nil {
+		b.Method = access.ByPasskey
+	}
 	if p.proven != nil {
 		signedIn, err := passed(ctx, &entering, person.Email, *p.proven, b)
 		return Accepted{person, signedIn}, err

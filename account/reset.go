@@ -269,14 +269,20 @@ func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, e
 	if err := endOthers(ctx, c, account, ""); err != nil {
 		return l, err
 	}
-	l.ExpiresAt = c.Now.Add(signin.ResetLifetime)
-	if l.Token, err = signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, nil); err != nil {
+	if err := l.issue(ctx, c, account); err != nil {
 		return l, err
 	}
-	if base := c.Services.Settings.BaseURL; base != "" {
+	return l, tell(ctx, c, account, factorTitle, factorsLifted)
+}
+
+// issue makes a link that sets a password.
+func (l *Lifted) issue(ctx context.Context, c *app.Call, account string) (err error) {
+	l.ExpiresAt = c.Now.Add(signin.ResetLifetime)
+	l.Token, err = signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, nil)
+	if base := c.Services.Settings.BaseURL; err == nil && base != "" {
 		l.Link = base + ResetPath + l.Token
 	}
-	return l, tell(ctx, c, account, factorTitle, factorsLifted)
+	return err
 }
 
 const selectAccountOf = `select coalesce(account_id, '') from principals where id = $1`

@@ -271,7 +271,7 @@ func SignInByPasskey(ctx context.Context, c *app.Call, in PasskeyInput, used use
 	if err := used.take(ctx, c); err != nil {
 		return SignedIn{}, err
 	}
-	return enter(ctx, c, used.account, begun{Trusted: in.Trusted})
+	return enter(ctx, c, used.account, begun{Trusted: in.Trusted, Method: access.ByPasskey})
 }
 
 // Fresh is the input of Refresh: a passkey, or the password with a code where the
@@ -367,8 +367,13 @@ func Refresh(ctx context.Context, c *app.Call, in Fresh, p freshProof) (Refreshe
 	if err != nil {
 		return Refreshed{}, err
 	}
+	return s.refresh(ctx, c)
+}
+
+// refresh makes the sign-in of a session recent.
+func (s *own) refresh(ctx context.Context, c *app.Call) (r Refreshed, err error) {
 	c.Audit.About(s.home, s.id)
-	r := Refreshed{FreshUntil: c.Now.Add(access.SignInFresh), EndsAt: s.endsAt}
+	r = Refreshed{FreshUntil: c.Now.Add(access.SignInFresh), EndsAt: s.endsAt}
 	r.Token, err = access.RenewSession(ctx, c.Tx, s.id, r.FreshUntil)
 	return r, err
 }

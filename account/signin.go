@@ -38,6 +38,8 @@ type SignedIn struct {
 	EndsAt clock.Micros `json:"endsAt,omitzero"`
 	// Person is who signed in.
 	Person *Person `json:"person,omitempty"`
+	// Next is the page to open after a single sign-on.
+	Next string `json:"next,omitempty"`
 }
 
 // Secret implements app.Secret.
@@ -48,6 +50,8 @@ type begun struct {
 	Trusted bool `json:"trusted"`
 	// Principal is the person whom the step before chose.
 	Principal string `json:"principal,omitempty"`
+	// Method is how the person proved the account.
+	Method access.Method `json:"method"`
 }
 
 // proven is a password that was checked outside the transaction.
@@ -184,7 +188,7 @@ func noteRefusal(ctx context.Context, c *app.Call, operation, account string, se
 // SignInByPassword begins a session with a password that CheckPassword found right,
 // or asks for the second factor.
 func SignInByPassword(ctx context.Context, c *app.Call, in PasswordInput, p proven) (SignedIn, error) {
-	return passed(ctx, c, in.Email, p, begun{Trusted: in.Trusted})
+	return passed(ctx, c, in.Email, p, begun{Trusted: in.Trusted, Method: access.ByPassword})
 }
 
 // passed goes on after a correct password.
@@ -229,7 +233,7 @@ func enter(ctx context.Context, c *app.Call, account string, b begun) (SignedIn,
 	}
 	for i := range persons {
 		if len(persons) == 1 || persons[i].ID == b.Principal {
-			return begin(ctx, c, account, persons[i], b.Trusted)
+			return begin(ctx, c, account, persons[i], b)
 		}
 	}
 	if len(persons) == 0 {
@@ -246,18 +250,18 @@ var nobody = fault.Text{
 	EN: "Your account is active in no organization any more. An admin of your organization can help.",
 }
 
-func begin(ctx context.Context, c *app.Call, account string, p Person, trusted bool) (SignedIn, error) {
+func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) (SignedIn, error) {
 	address := ""
 	if c.Address.IsValid() {
 		address = c.Address.Unmap().String()
 	}
 	token, name, err := access.BeginSession(ctx, c.Tx, c.Now, access.NewSession{
-		Account: account, Organization: p.home, Principal: p.ID, Trusted: trusted, Address: address, Agent: c.Agent,
+		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address, Agent: c.Agent,
 	})
 	c.Audit.About(p.home, name)
 	c.Audit.By(p.ID)
 	ends := access.SessionLifetime
-	if trusted {
+	if b.Trusted {
 		ends = access.TrustedLifetime
 	}
 	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Person: &p}, err
@@ -299,7 +303,7 @@ func Choose(ctx context.Context, c *app.Call, in Choice, _ struct{}) (SignedIn, 
 		if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, nil); err != nil {
 			return SignedIn{}, unknown(err)
 		}
-		return begin(ctx, c, account, p, b.Trusted)
+		return begin(ctx, c, account, p, b)
 	}
 	return SignedIn{}, fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"kartei/extract"
 	"kartei/kit/egress"
@@ -83,6 +85,12 @@ type Server struct {
 	SMTPURL  SMTPURL `name:"smtp-url" placeholder:"URL" secret:"url" page:"email.md" help:"Mail server, smtp://USER:PASSWORD@HOST:PORT or smtps://...; without it emails are files in the folder mail of the data folder."`
 	MailFrom Email   `name:"mail-from" placeholder:"ADDRESS" page:"email.md" help:"Sender of emails; without it kartei@ and the host of --base-url."`
 
+	OIDCIssuer       Issuer `name:"oidc-issuer" placeholder:"URL" page:"sso.md" help:"OpenID provider by which people sign in, such as https://login.example.com/realms/office, exactly as it names itself; without it there is no single sign-on."`
+	OIDCClientID     string `name:"oidc-client-id" placeholder:"ID" page:"sso.md" help:"Name under which the provider knows this instance."`
+	OIDCClientSecret Secret `name:"oidc-client-secret" placeholder:"SECRET" secret:"all" page:"sso.md" help:"Secret that goes with it; better a variable than a flag, which other users of the machine see."`
+	OIDCName         string `name:"oidc-name" default:"Single Sign-on" placeholder:"NAME" page:"sso.md" help:"What the pages call the provider."`
+	OIDCCA           File   `name:"oidc-ca" placeholder:"FILE" page:"sso.md" help:"PEM file of authorities that the provider may use, beside those of the system."`
+
 	WebhookDenyNets    []netip.Prefix   `name:"webhook-deny-nets" placeholder:"CIDR" page:"outgoing.md" help:"Networks that no webhook is sent to although their addresses are public."`
 	WebhookAllowNets   []netip.Prefix   `name:"webhook-allow-nets" placeholder:"CIDR" page:"outgoing.md" help:"For development: networks that webhooks are sent to although their addresses are not public."`
 	WebhookCA          File             `name:"webhook-ca" placeholder:"FILE" page:"outgoing.md" help:"For development: PEM file of authorities that receivers of webhooks may use, beside those of the system."`
@@ -142,6 +150,9 @@ func (s *Server) Check() error {
 	case s.MaxHeaderBytes < 64<<10:
 		return fmt.Errorf("--max-header-bytes: %d is too small; accepted is 65536 or more", s.MaxHeaderBytes)
 	}
+	if err := s.checkOIDC(); err != nil {
+		return err
+	}
 	if name := s.Development(); name != "" && s.Environment != "rc" && !s.WebhookDevelopment {
 		return fmt.Errorf("%s is for development and tests, because it opens a way into networks that webhooks must not reach; to use it in production nevertheless, set --webhook-development too", name)
 	}
@@ -152,6 +163,56 @@ func (s *Server) Check() error {
 		return fmt.Errorf("--limits: %s", strings.TrimPrefix(err.Error(), "limit: "))
 	}
 	return nil
+}
+
+// maxOIDCName bounds the text of a button, in characters.
+const maxOIDCName = 40
+
+// checkOIDC refuses a half of the settings of single sign-on.
+func (s *Server) checkOIDC() error {
+	switch {
+	case s.OIDCIssuer == "" && (s.OIDCClientID != "" || s.OIDCClientSecret != "" || s.OIDCCA != ""):
+		return errors.New("--oidc-client-id, --oidc-client-secret and --oidc-ca need --oidc-issuer")
+	case s.OIDCIssuer == "":
+		return nil
+	case s.OIDCClientID == "" || s.OIDCClientSecret == "":
+		return errors.New("--oidc-issuer needs --oidc-client-id and --oidc-client-secret")
+	case strings.TrimSpace(s.OIDCName) == "" || utf8.RuneCountInString(s.OIDCName) > maxOIDCName:
+		return fmt.Errorf("--oidc-name: %q is not accepted; accepted are 1 to %d characters", s.OIDCName, maxOIDCName)
+	case s.BaseURL == "":
+		return errors.New("--oidc-issuer needs --base-url: the provider sends people back to it")
+	}
+	_, err := s.OIDCEgress()
+	return err
+}
+
+// OIDCEgress returns the rules for connections to the OpenID provider. Its own
+// address may be in any network; what else it names must be public.
+func (s *Server) OIDCEgress() (o egress.Options, err error) {
+	if o.Trusted, err = url.Parse(string(s.OIDCIssuer)); err == nil {
+		o.Roots, err = authorities("--oidc-ca", s.OIDCCA)
+	}
+	return o, err
+}
+
+// authorities returns the authorities of the system and those of a PEM file. It is
+// nil without a file.
+func authorities(setting string, file File) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(string(file))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading the system's certificate authorities: %w", setting, err)
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s: %s contains no certificate in PEM", setting, file)
+	}
+	return roots, nil
 }
 
 // Development returns the first setting for development that is set, or the
@@ -170,21 +231,8 @@ func (s *Server) Development() string {
 
 // Egress returns the rules for connections to targets that users name.
 func (s *Server) Egress() (egress.Options, error) {
-	o := egress.Options{Allow: s.WebhookAllowNets, Deny: s.WebhookDenyNets, Dial: s.WebhookDial}
-	if s.WebhookCA == "" {
-		return o, nil
-	}
-	pem, err := os.ReadFile(string(s.WebhookCA))
-	if err != nil {
-		return o, fmt.Errorf("--webhook-ca: %w", err)
-	}
-	if o.Roots, err = x509.SystemCertPool(); err != nil {
-		return o, fmt.Errorf("--webhook-ca: reading the system's certificate authorities: %w", err)
-	}
-	if !o.Roots.AppendCertsFromPEM(pem) {
-		return o, fmt.Errorf("--webhook-ca: %s contains no certificate in PEM", s.WebhookCA)
-	}
-	return o, nil
+	roots, err := authorities("--webhook-ca", s.WebhookCA)
+	return egress.Options{Allow: s.WebhookAllowNets, Deny: s.WebhookDenyNets, Dial: s.WebhookDial, Roots: roots}, err
 }
 
 // maxTextSize limits the stored text of a file, in bytes. The text is one row

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/mail"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -200,6 +201,45 @@ func (u *BaseURL) UnmarshalText(b []byte) error {
 	}
 	*u = BaseURL(s)
 	return nil
+}
+
+// Issuer is the address by which an OpenID provider names itself.
+type Issuer string
+
+// UnmarshalText refuses other addresses. Without TLS the provider must be on this
+// machine: whoever changes its answers signs in as anybody.
+func (i *Issuer) UnmarshalText(b []byte) error {
+	u, err := url.Parse(string(b))
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(string(b), "#") {
+		return fmt.Errorf("%q is not the address of an OpenID provider; accepted is one without user, ? and #, such as https://login.example.com", b)
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !onThisMachine(u.Hostname())) {
+		return fmt.Errorf("%q is not https; http is accepted only for localhost, 127.0.0.1 and [::1]", b)
+	}
+	*i = Issuer(b)
+	return nil
+}
+
+func onThisMachine(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}
+
+// Secret is a value that nobody may see.
+type Secret string
+
+// MarshalText says only that there is one.
+func (s Secret) MarshalText() ([]byte, error) {
+	if s == "" {
+		return nil, nil
+	}
+	return []byte("[set]"), nil
+}
+
+// String is MarshalText, so that no message has the secret.
+func (s Secret) String() string {
+	text, _ := s.MarshalText()
+	return string(text)
 }
 
 // Environment is production, or rc for a release candidate.

@@ -21,6 +21,7 @@ import (
 
 	"kartei/access"
 	"kartei/access/signin"
+	"kartei/access/sso"
 	"kartei/api"
 	"kartei/app"
 	"kartei/config"
@@ -100,6 +101,7 @@ type Instance struct {
 	guard      *egress.Guard
 	tracer     *trace.Tracer // nil without tracing
 	sender     *dispatch.Sender
+	provider   *sso.Provider // nil without single sign-on
 	dispatcher *dispatch.Dispatcher
 	readiness  telemetry.Readiness
 	migrated   atomic.Bool
@@ -253,6 +255,9 @@ func (i *Instance) wire(ctx context.Context) error {
 	if err := i.takeDispatcher(); err != nil {
 		return err
 	}
+	if err := i.takeProvider(); err != nil {
+		return err
+	}
 	i.API, err = i.newAPI(api.Options{DB: i.DB, Access: i.Directory, Log: i.Log, Limiter: countedLimiter{i.limits, i.metrics}, Transfers: i.metrics.Transfers(api.Up, api.Down)})
 	if err != nil {
 		return err
@@ -286,6 +291,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	o.DocsBase = i.BaseURL
 	o.Imports = i.keys.Vault(imports.SecretsPurpose)
 	o.SignIn = signin.NewDesk(i.DB, i.keys.Vault(signin.SecretsPurpose), i.BaseURL)
+	o.SignIn.Provider = i.provider
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
 	o.Observe = i.observe()
 	o.Tracer = i.tracer
@@ -456,6 +462,9 @@ func (i *Instance) close(ctx context.Context) error {
 		add("request log", i.Log.Close(last))
 	}
 	add("traces", i.tracer.Close(last))
+	if i.provider != nil {
+		i.provider.Close()
+	}
 	if i.operator != nil {
 		add("operator's listener", i.operator.Shutdown(last))
 	}

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"kartei/access/sso"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
 )
@@ -19,6 +20,8 @@ type Desk struct {
 	Secrets masterkey.Vault
 	// Passkeys is nil if the address of the instance allows none.
 	Passkeys *Passkeys
+	// Provider is the OpenID provider, nil if there is none.
+	Provider *sso.Provider
 }
 
 // NewDesk returns the desk of an instance. base is its address for people.

@@ -25,6 +25,12 @@ const (
 	Ceremony     Kind = "ceremony"
 	Registration Kind = "registration"
 	Invited      Kind = "invited"
+	// SSO is somebody on the way to the OpenID provider and back, to sign in. The others
+	// accept an invitation, link an account, and confirm a sign-in.
+	SSO        Kind = "sso"
+	SSOInvited Kind = "ssoInvited"
+	SSOLink    Kind = "ssoLink"
+	SSOFresh   Kind = "ssoFresh"
 	// Generator is a generator of codes that is not confirmed yet.
 	Generator Kind = "generator"
 	// Reset is a mailed link that sets a password, Factors one that lifts second
@@ -139,10 +145,15 @@ const insertUsed = insertTicket + ` on conflict (token_hash) do nothing`
 // UseCeremony ends a ceremony. Its challenge is what serves once: the text of a
 // ticket could be written in another way. Of two calls at the same time one uses it.
 func UseCeremony(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, kept *Kept) error {
+	return useOnce(ctx, tx, now, kind, kept.Challenge)
+}
+
+// useOnce notes a text that serves once, for as long as it could serve.
+func useOnce(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, text string) error {
 	if _, err := tx.Exec(ctx, forgetTickets, now); err != nil {
 		return err
 	}
-	n, err := tx.Exec(ctx, insertUsed, access.HashToken(kept.Challenge), string(kind), nil, "{}", now.Add(PageLifetime))
+	n, err := tx.Exec(ctx, insertUsed, access.HashToken(text), string(kind), nil, "{}", now.Add(PageLifetime))
 	if err == nil && n == 0 {
 		err = db.ErrNoRows
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"syscall"
@@ -46,6 +47,10 @@ type Options struct {
 	Roots *x509.CertPool
 	// Dial has addresses for host names, which are not looked up then.
 	Dial []Mapping
+	// Trusted is the origin of a server that the operator names, such as
+	// https://login.example.com:8443: it may have any address and this port. If
+	// it begins with http:// its addresses must be those of this machine.
+	Trusted *url.URL
 	// Resolver looks host names up; nil is the system's.
 	Resolver *net.Resolver
 }
@@ -58,6 +63,8 @@ type Guard struct {
 	mapped  map[string]netip.AddrPort
 	dialer  net.Dialer
 	tls     *tls.Config
+	trusted string     // host and port of Options.Trusted
+	known   net.Dialer // dials it
 }
 
 // New returns a guard.
@@ -67,6 +74,9 @@ func New(o Options) *Guard {
 		g.mapped[m.Host] = m.To
 	}
 	g.dialer = net.Dialer{Control: g.control, Resolver: o.Resolver}
+	if o.Trusted != nil {
+		g.trusted, g.known = authority(o.Trusted), net.Dialer{Control: g.controlTrusted, Resolver: o.Resolver}
+	}
 	g.tls = &tls.Config{
 		MinVersion: tls.VersionTLS12, RootCAs: o.Roots, NextProtos: []string{"http/1.1"},
 		ClientSessionCache: tls.NewLRUClientSessionCache(maxIdle),
@@ -142,6 +152,32 @@ func (g *Guard) control(network, address string, _ syscall.RawConn) error {
 	return g.Permit(to.Addr())
 }
 
+// authority returns the host and the port of a URL as a transport dials them.
+func authority(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// trusts reports whether a host and port are those of Options.Trusted.
+func (g *Guard) trusts(address string) bool {
+	return g.trusted != "" && strings.ToLower(address) == g.trusted
+}
+
+// controlTrusted checks the address of a socket to the trusted server.
+func (g *Guard) controlTrusted(network, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || network != "tcp4" && network != "tcp6" {
+		return fmt.Errorf("%w: %s %s", ErrBlocked, network, address)
+	}
+	if g.options.Trusted.Scheme == "http" && !to.Addr().Unmap().IsLoopback() {
+		return fmt.Errorf("%w: %s is not this machine, and the URL is not https", ErrBlocked, to.Addr())
+	}
+	return nil
+}
+
 // target reports whether a mapping names exactly this address and port.
 func (g *Guard) target(to netip.AddrPort) bool {
 	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
@@ -156,6 +192,7 @@ func (g *Guard) target(to netip.AddrPort) bool {
 // DialContext connects to a host and port. It tries the permitted addresses of
 // a name as in RFC 8305.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	asked := address
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConnect, err)
@@ -166,7 +203,11 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 		}
 		address = net.JoinHostPort(to.Addr().String(), port)
 	}
-	conn, err := g.dialer.DialContext(ctx, network, address)
+	dialer := &g.dialer
+	if g.trusts(asked) {
+		dialer = &g.known
+	}
+	conn, err := dialer.DialContext(ctx, network, address)
 	var name *net.DNSError
 	switch {
 	case err == nil:
@@ -220,7 +261,7 @@ const (
 // of connections in its 10 seconds. PING frames continue after the request.
 func (g *Guard) Transport() *http.Transport {
 	return &http.Transport{
-		DialContext:            refusePlain,
+		DialContext:            g.dialPlain,
 		DialTLSContext:         g.dialTLS,
 		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{}, // no HTTP/2
 		DisableCompression:     true,
@@ -231,7 +272,12 @@ func (g *Guard) Transport() *http.Transport {
 	}
 }
 
-// refusePlain refuses requests to http://.
-func refusePlain(context.Context, string, string) (net.Conn, error) {
-	return nil, fmt.Errorf("%w: the URL is not https", ErrBlocked)
+// dialPlain refuses requests to http://, unless the operator has named the server.
+func (g *Guard) dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
+	if !g.trusts(address) || g.options.Trusted.Scheme != "http" {
+		return nil, fmt.Errorf("%w: the URL is not https", ErrBlocked)
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	return g.DialContext(ctx, network, address)
 }

@@ -36,6 +36,7 @@ const (
 	Account         = "acc_"
 	Session         = "ses_"
 	Passkey         = "psk_"
+	Identity        = "idn_"
 )
 
 // alphabet is Crockford's base32 in lower case: no i, l, o, u.

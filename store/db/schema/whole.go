@@ -10,6 +10,7 @@ var Whole = map[string]string{
 	"accounts":         "an address signs in before its organizations are known",
 	"recovery_codes":   "they belong to accounts",
 	"passkeys":         "they belong to accounts",
+	"identities":       "they belong to accounts",
 	"sessions":         "a token is looked up before its organization is known",
 	"api_keys":         "a key is looked up before its organization is known",
 	"invitations":      "a token is looked up before its organization is known",

@@ -85,6 +85,22 @@ create table passkeys (
 );
 create index passkeys_account on passkeys (account_id, id);
 
+-- Who an account is at an OpenID provider (single sign-on). An identity signs in to
+-- one account, and an account has one identity at a provider.
+create table identities (
+	id           text   not null primary key,
+	account_id   text   not null references accounts (id) on delete cascade,
+	-- The iss and sub of its ID tokens.
+	issuer       text   not null,
+	subject      text   not null,
+	-- The address that the provider named last, for people to recognise it.
+	label        text   not null,
+	created_at   bigint not null,
+	last_used_at bigint not null,
+	unique (issuer, subject),
+	unique (account_id, issuer)
+);
+
 -- What is begun and not ended: a sign-in before its second factor, a ceremony of a
 -- passkey, a mailed link. Each serves once.
 create table sign_in_tickets (
@@ -157,6 +173,8 @@ create table sessions (
 	organization bigint  not null references organizations (number),
 	principal_id text    not null references principals (id),
 	created_at   bigint  not null,
+	-- How the person signed in: password, passkey or sso.
+	method       text    not null default 'password',
 	-- The last call, to the minute.
 	last_seen_at bigint  not null,
 	-- The end at the latest, and the time without a call after which it ends.
@@ -887,7 +905,7 @@ create table request_log (
 	kid_short    text    not null,
 	principal_id text    not null,
 	operation    text    not null,
-	method       text    not null,
+	method       text    not null default 'password',
 	status       bigint  not null,
 	refused      boolean not null generated always as (status >= 400) /*postgres: stored */ /*sqlite: virtual */,
 	-- The code of the problem. Empty if the call succeeded.

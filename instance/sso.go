@@ -1,0 +1,24 @@
+package instance
+
+import (
+	"kartei/access/sso"
+	"kartei/account"
+)
+
+// takeProvider creates the client of the OpenID provider, if there is one. Nothing is
+// asked of it before somebody signs in by it.
+func (i *Instance) takeProvider() error {
+	s := &i.config.Server
+	if s.OIDCIssuer == "" {
+		return nil
+	}
+	guard, err := s.OIDCEgress()
+	if err != nil {
+		return err
+	}
+	i.provider = sso.New(sso.Options{
+		Issuer: string(s.OIDCIssuer), ClientID: s.OIDCClientID, ClientSecret: string(s.OIDCClientSecret), Name: s.OIDCName,
+		Callback: i.BaseURL + account.SSOPath, Egress: guard, Clock: i.clock,
+	})
+	return nil
+}
