@@ -242,6 +242,14 @@ const pendingRetry = time.Second
 // callsApart is the longest pause between the calls of a sequential client.
 const callsApart = 100 * time.Millisecond
 
+// SSO is what people call the OpenID provider of the instance, empty if it has none.
+func (a *API) SSO() string {
+	if p := a.services.SignIn.Provider; p != nil {
+		return p.Name()
+	}
+	return ""
+}
+
 // Busy reports whether calls are running, or were a moment ago.
 func (a *API) Busy() bool {
 	return a.inFlight.Load() > 0 || a.clock.Now().Sub(time.UnixMicro(a.lastCall.Load())) < callsApart

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -315,5 +316,51 @@ func TestTransport(t *testing.T) {
 	}
 	if inside.Load() != 0 {
 		t.Error("a request arrived at the private server")
+	}
+}
+
+// TestTrusted dials the server that the operator names: in any network, at its port
+// only, and without TLS on this machine only.
+func TestTrusted(t *testing.T) {
+	name := newNameserver(t, map[string][][]netip.Addr{
+		"login.internal": {{netip.MustParseAddr("127.0.0.1")}}, "outside.internal": {{netip.MustParseAddr("192.0.2.1")}},
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "ok") }))
+	t.Cleanup(server.Close)
+	port := server.Listener.Addr().(*net.TCPAddr).Port
+	at := func(scheme, host string, port int) string {
+		return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(port))
+	}
+	other := listen(t, "127.0.0.1:0")
+	for _, c := range []struct {
+		trusted, asked string
+		want           error
+	}{
+		{at("http", "127.0.0.1", port), at("http", "127.0.0.1", port), nil},
+		{at("http", "login.internal", port), at("http", "login.internal", port), nil},
+		{at("http", "login.internal", port), at("http", "127.0.0.1", port), ErrBlocked},
+		{at("http", "login.internal", port), at("http", "login.internal", other.Addr().(*net.TCPAddr).Port), ErrBlocked},
+		{at("http", "outside.internal", port), at("http", "outside.internal", port), ErrBlocked},
+		{at("https", "login.internal", port), at("http", "login.internal", port), ErrBlocked},
+		{at("https", "login.internal", port), at("https", "login.internal", port), ErrTLS},
+		{at("https", "login.internal", port), "https://login.internal", ErrBlocked},
+		{"", at("http", "127.0.0.1", port), ErrBlocked},
+	} {
+		o := Options{Resolver: name.resolver()}
+		if c.trusted != "" {
+			o.Trusted, _ = url.Parse(c.trusted)
+		}
+		transport := New(o).Transport()
+		answer, err := (&http.Client{Transport: transport}).Get(c.asked)
+		if err == nil {
+			answer.Body.Close()
+		}
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("trusted %q, asked %s: %v, want %v", c.trusted, c.asked, err, c.want)
+		}
+		transport.CloseIdleConnections()
+	}
+	if n := other.came.Load(); n > 0 {
+		t.Errorf("%d connections to another port", n)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,6 +34,23 @@ type factorsInfo struct {
 	RecoveryCodes     int           `json:"recoveryCodes"`
 	Passkeys          []passkeyInfo `json:"passkeys"`
 	PasskeysPossible  bool          `json:"passkeysPossible"`
+	// SSO is the name of the provider, empty without one.
+	SSO        string         `json:"sso"`
+	Identities []identityInfo `json:"identities"`
+}
+
+// identityInfo is who the account is at a provider.
+type identityInfo struct {
+	ID         string `json:"id"`
+	Label      string `json:"label"`
+	LinkedAt   string `json:"linkedAt"`
+	LastUsedAt string `json:"lastUsedAt"`
+	Former     bool   `json:"former"`
+}
+
+// linked reports whether the account is linked with the present provider.
+func (f *factorsInfo) linked() bool {
+	return slices.ContainsFunc(f.Identities, func(i identityInfo) bool { return !i.Former })
 }
 
 // passkeyInfo is a passkey in the list of its owner.

@@ -36,16 +36,21 @@ func acceptInvitation(v *request) view {
 		body["password"] = v.form.Get("password")
 	}
 	a := v.do("invitations.accept", arguments{body: body})
-	switch {
-	case a.is(fault.ValidationFailed):
-		f.Wrong = fieldTexts(a.Fault, v.words.Language)
-		return v.invitation(f, a.Status)
-	case a.Fault != nil:
-		f.Problem, f.Wait = v.reason(a.Fault), a.Fault.Wait()
-		v.retryAfter(f.Wait)
-		return v.invitation(f, a.Status)
+	if a.Fault != nil {
+		return v.notAccepted(f, a)
 	}
 	return v.signedIn(a, signInForm{Next: "/"})
+}
+
+// notAccepted says why an invitation was not accepted.
+func (v *request) notAccepted(f invitationForm, a answer) view {
+	if a.is(fault.ValidationFailed) {
+		f.Wrong = fieldTexts(a.Fault, v.words.Language)
+		return v.invitation(f, a.Status)
+	}
+	f.Problem, f.Wait = v.reason(a.Fault), a.Fault.Wait()
+	v.retryAfter(f.Wait)
+	return v.invitation(f, a.Status)
 }
 
 // tokenOf returns the token of a text that is one, or a link with one.

@@ -104,6 +104,8 @@ var doneTexts = map[string]fault.Text{
 	"totpGone":     text("App für Einmalcodes entfernt. Alle anderen Sitzungen sind beendet.", "Authenticator app removed. All other sessions have ended."),
 	"passkey":      text("Passkey hinzugefügt. Alle anderen Sitzungen sind beendet.", "Passkey added. All other sessions have ended."),
 	"passkeyGone":  text("Passkey entfernt. Alle anderen Sitzungen sind beendet.", "Passkey removed. All other sessions have ended."),
+	"sso":          text("Mit Single Sign-on verbunden. Alle anderen Sitzungen sind beendet.", "Linked with single sign-on. All other sessions have ended."),
+	"ssoGone":      text("Verbindung mit Single Sign-on getrennt. Alle anderen Sitzungen sind beendet.", "Unlinked from single sign-on. All other sessions have ended."),
 	"session":      text("Sitzung beendet.", "Session ended."),
 	"sessions":     text("Alle anderen Sitzungen sind beendet.", "All other sessions have ended."),
 	"key":          text("Schlüssel gespeichert.", "Key saved."),

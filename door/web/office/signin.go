@@ -37,6 +37,8 @@ type signedIn struct {
 	Token  string       `json:"token"`
 	EndsAt clock.Micros `json:"endsAt"`
 	Person person       `json:"person"`
+	// Next is the page to open after a single sign-on.
+	Next string `json:"next"`
 }
 
 // has reports whether the account has a method for the second step.
@@ -119,6 +121,7 @@ func (v *request) signedIn(a answer, f signInForm) view {
 	if s.Status == "joined" { // the caller was signed in already
 		return view{to: choosePath}
 	}
+	f.Next = first(s.Next, f.Next)
 	if s.Token == "" {
 		return v.nextStep(s, f)
 	}
@@ -137,15 +140,20 @@ func (v *request) signedIn(a answer, f signInForm) view {
 	if err := v.identify(); err != nil {
 		return v.failed(err)
 	}
-	if !v.office.tokens.madeFor(f.Resume.Token, v.session.Principal.ID) {
+	return v.goOnWith(f.Resume)
+}
+
+// goOnWith offers a form that waited for the sign-in.
+func (v *request) goOnWith(waiting *again) view {
+	if !v.office.tokens.madeFor(waiting.Token, v.session.Principal.ID) {
 		return v.problem(http.StatusOK, problemPage{Title: v.words.Say("Sie sind angemeldet", "You are signed in"), Text: v.words.Say(
 			"Was auf dieser Seite wartete, hatte jemand anders eingegeben. Es wurde nicht gespeichert.",
 			"Somebody else had entered what waited on this page. It was not stored.")})
 	}
-	if !v.office.tokens.valid(f.Resume.Token, v.session.Principal.ID) {
-		f.Resume.Token = v.mint()
+	if !v.office.tokens.valid(waiting.Token, v.session.Principal.ID) {
+		waiting.Token = v.mint()
 	}
-	p := problemPage{Title: v.words.Say("Sie sind wieder angemeldet", "You are signed in again"), Again: f.Resume,
+	p := problemPage{Title: v.words.Say("Sie sind wieder angemeldet", "You are signed in again"), Again: waiting,
 		Text: v.words.Say("Senden Sie jetzt, was Sie eingegeben hatten.", "Now send what you had entered.")}
 	return v.problem(http.StatusOK, p)
 }

@@ -1,0 +1,226 @@
+package office
+
+import (
+	"net/http"
+	"strings"
+
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+)
+
+// Single sign-on leaves the site and comes back. A form begins it, so nobody sends a
+// person away by a link. The answer is a page that goes on by itself: the policy of the
+// other pages lets no form end elsewhere. A cookie keeps the ticket meanwhile, and one
+// address takes everybody who comes back. It is the one page for GET that changes
+// something: it needs the cookie of the browser that left, which serves once.
+
+// ssoLifetime is how long the browser keeps the ticket, in seconds. The ticket itself
+// expires too.
+const ssoLifetime = 600
+
+// What a ticket is for. The row of another kind refuses it.
+const (
+	toSignIn  = "signin"
+	toAccept  = "accept"
+	toLink    = "link"
+	toConfirm = "confirm"
+)
+
+// sso is what people call the provider, empty if there is none.
+func (v *request) sso() string { return v.office.API.SSO() }
+
+func (h *handler) ssoCookie() string { return h.cookie + "-sso" }
+
+// keepTicket sets the cookie of a ticket. An empty one removes it.
+func (v *request) keepTicket(kind, ticket string) {
+	c := &http.Cookie{
+		Name: v.office.ssoCookie(), Value: kind + "." + ticket, Path: "/", MaxAge: ssoLifetime,
+		Secure: v.office.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+	if ticket == "" {
+		c.Value, c.MaxAge = "", -1
+	}
+	http.SetCookie(v.w, c)
+}
+
+// sendOff shows the page that goes on to the provider, or says why that is not possible.
+func (v *request) sendOff(kind string, a answer) (view, bool) {
+	var l struct{ Address, Ticket string }
+	if a.Fault != nil || decode(a.Body, &l) != nil {
+		return view{}, false
+	}
+	v.keepTicket(kind, l.Ticket)
+	v.w.Header().Set("Refresh", `0; url="`+l.Address+`"`)
+	return view{status: http.StatusOK, body: cardPage(v.look(), v.words.Say("Weiter zur Anmeldung", "On to the sign-in"), leavingView(v, l.Address))}, true
+}
+
+// leaveToSignIn begins a sign-in.
+func leaveToSignIn(v *request) view {
+	f := signInForm{Next: v.form.Get("next"), Resume: v.resumed()}
+	if v.office.unprotected(v.Request) {
+		return v.signInForm(f, http.StatusForbidden)
+	}
+	a := v.do("signin.ssoBegin", arguments{body: map[string]any{"next": local(f.Next)}})
+	if out, left := v.sendOff(toSignIn, a); left {
+		return out
+	}
+	return v.refusedSignIn(f, a.Fault)
+}
+
+// leaveToAccept begins the acceptance of an invitation.
+func leaveToAccept(v *request) view {
+	f := invitationForm{Token: tokenOf(v.form.text("token")), Name: v.form.text("name")}
+	if v.office.unprotected(v.Request) {
+		return v.signInForm(signInForm{}, http.StatusForbidden)
+	}
+	a := v.do("signin.ssoInvited", arguments{body: map[string]any{"token": f.Token, "name": f.Name}})
+	if out, left := v.sendOff(toAccept, a); left {
+		return out
+	}
+	return v.notAccepted(f, a)
+}
+
+// leaveToLink begins the link of the person's account.
+func leaveToLink(v *request) view {
+	a := v.do("factors.ssoBegin", arguments{body: map[string]any{}})
+	if out, left := v.sendOff(toLink, a); left {
+		return out
+	}
+	return v.notLinked(a)
+}
+
+// notLinked says why an account was not linked.
+func (v *request) notLinked(a answer) view {
+	return v.problem(a.Status, problemPage{Title: v.words.Say("Nicht verbunden", "Not linked"), Text: v.reason(a.Fault), Wait: a.Fault.Wait()})
+}
+
+// leaveToConfirm begins the confirmation of a sign-in.
+func leaveToConfirm(v *request) view {
+	f := confirmForm{Next: v.form.Get("next"), Resume: v.resumed()}
+	a := v.do("session.ssoBegin", arguments{body: map[string]any{"next": local(f.Next)}})
+	if out, left := v.sendOff(toConfirm, a); left {
+		return out
+	}
+	return v.notConfirmed(f, a)
+}
+
+// unlink removes a link.
+func unlink(v *request) view {
+	return v.acted("factors.ssoUnlink", map[string]any{"id": v.PathValue("id")}, "ssoGone")
+}
+
+// comeBack takes somebody who comes back from the provider.
+func comeBack(v *request) view {
+	kind, ticket := "", ""
+	if c := v.CookiesNamed(v.office.ssoCookie()); len(c) > 0 {
+		kind, ticket, _ = strings.Cut(c[0].Value, ".")
+	}
+	q := v.URL.Query()
+	body := map[string]any{"ticket": ticket, "state": q.Get("state"), "code": q.Get("code"), "iss": q.Get("iss"), "error": q.Get("error")}
+	known := v.identify() == nil
+	var out view
+	switch kind {
+	case toAccept:
+		out = v.backToAccept(body)
+	case toLink:
+		out = v.backToLink(body)
+	case toConfirm:
+		out = v.backToConfirm(body)
+	case toSignIn:
+		out = v.backToSignIn(body)
+	default:
+		out = v.backTooLate(known)
+	}
+	if !v.stale { // a link waits for the confirmation, and then comes here again
+		v.keepTicket("", "")
+	}
+	return out
+}
+
+// backTooLate answers a browser that did not leave, or that was here already.
+func (v *request) backTooLate(known bool) view {
+	why := v.words.Say("Diese Anmeldung hat nicht in diesem Browser begonnen, ist abgelaufen oder schon abgeschlossen. Bitte beginnen Sie von vorn.",
+		"This sign-in did not begin in this browser, has expired, or was completed already. Please start again.")
+	if known {
+		return v.problem(http.StatusNotFound, problemPage{Title: v.words.Say("Abgelaufen", "Expired"), Text: why})
+	}
+	return v.signInForm(signInForm{Problem: why}, http.StatusNotFound)
+}
+
+func (v *request) backToSignIn(body map[string]any) view {
+	known := v.session.ID != ""
+	a := v.do("signin.sso", arguments{body: body})
+	switch {
+	case a.is(fault.NotFound):
+		return v.backTooLate(known)
+	case a.Fault != nil:
+		return v.refusedSignIn(signInForm{}, a.Fault)
+	}
+	return v.signedIn(a, signInForm{})
+}
+
+func (v *request) backToAccept(body map[string]any) view {
+	a := v.do("signin.ssoAccept", arguments{body: body})
+	if a.Fault != nil {
+		return v.notAccepted(invitationForm{}, a)
+	}
+	return v.signedIn(a, signInForm{Next: "/"})
+}
+
+func (v *request) backToLink(body map[string]any) view {
+	if a := v.do("factors.ssoLink", arguments{body: body}); a.Fault != nil {
+		return v.notLinked(a)
+	}
+	return v.saved(securityPath, "sso")
+}
+
+func (v *request) backToConfirm(body map[string]any) view {
+	a := v.do("session.ssoRefresh", arguments{body: body})
+	switch {
+	case a.is(fault.Unauthenticated): // the session has ended meanwhile
+		return v.signInForm(signInForm{}, a.Status)
+	case a.Fault != nil:
+		return v.notConfirmed(confirmForm{}, a)
+	}
+	var fresh struct {
+		Token  string       `json:"token"`
+		EndsAt clock.Micros `json:"endsAt"`
+		Next   string       `json:"next"`
+	}
+	if err := decode(a.Body, &fresh); err != nil {
+		return v.failed(err)
+	}
+	v.office.signIn(v.w, fresh.Token, fresh.EndsAt.Time())
+	return view{to: local(fresh.Next)}
+}
+
+// besidePath is the page that a second window ends on. Where something that was typed
+// waits, single sign-on takes place there, and the first window keeps what was typed.
+const besidePath = "/signin/sso/done"
+
+// showBeside says that the second window is not needed any more.
+func showBeside(v *request) view {
+	return view{status: http.StatusOK, body: cardPage(v.look(), v.words.Say("Angemeldet", "Signed in"), besideView(v))}
+}
+
+// goOn goes on in the first window after a single sign-on in a second one.
+func goOn(v *request) view {
+	f, confirming := signInForm{Next: v.form.Get("next"), Resume: v.resumed()}, v.form.Get("confirming") != ""
+	notYet := v.words.Say("Sie sind im anderen Fenster noch nicht angemeldet.", "You have not signed in in the other window yet.")
+	if v.token == "" || v.identify() != nil {
+		f.Problem = notYet
+		return v.signInForm(f, http.StatusUnauthorized)
+	}
+	if confirming && !v.session.FreshUntil.Time().After(v.words.Now) {
+		return v.confirmForm(confirmForm{Next: f.Next, Resume: f.Resume, Problem: notYet}, http.StatusForbidden)
+	}
+	switch {
+	case v.over():
+		return v.signedInOver(v.token)
+	case f.Resume == nil:
+		return view{to: local(f.Next)}
+	case confirming:
+		return v.resend(f.Resume, v.token)
+	}
+	return v.goOnWith(f.Resume)
+}
