@@ -171,7 +171,7 @@ func (p *Provider) ask(ctx context.Context) (*known, error) {
 // an issuer on this machine.
 func (p *Provider) secure(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil {
+	if err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(address, "\"<> #") {
 		return false
 	}
 	issuer := p.options.Egress.Trusted
@@ -260,7 +260,10 @@ func (p *Provider) Prove(ctx context.Context, a Asked, b Answer, address bool) (
 	if err == nil && address && is.Email == "" && k.provider.UserInfoEndpoint() != "" {
 		err = is.complete(ctx, k.provider, token)
 	}
-	return is, err
+	if err != nil {
+		return Identity{}, err
+	}
+	return is, nil
 }
 
 // notRedeemed tells an answer of the provider from none. Its words are left out: they
