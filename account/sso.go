@@ -135,7 +135,7 @@ func BeginSSOLink(ctx context.Context, c *app.Call, _ app.None, q question) (Lea
 	if linked, err := s.linked(ctx, c); err != nil || linked {
 		return Leaving{}, orRefuse(err, &linkedAlready)
 	}
-	return q.leave(c, signin.SSOLink, signin.Way{Session: s.id})
+	return q.leave(c, signin.SSOLink, signin.Way{Account: s.account.id})
 }
 
 // BeginSSOFresh begins the confirmation of the caller's sign-in. It writes nothing.
@@ -147,7 +147,7 @@ func BeginSSOFresh(ctx context.Context, c *app.Call, in SSOTo, q question) (Leav
 	if linked, err := s.linked(ctx, c); err != nil || !linked {
 		return Leaving{}, orRefuse(err, &notLinkedHere)
 	}
-	return q.leave(c, signin.SSOFresh, signin.Way{Session: s.id, Next: in.Next})
+	return q.leave(c, signin.SSOFresh, signin.Way{Account: s.account.id, Next: in.Next})
 }
 
 func orRefuse(err error, why *fault.Text) error {
@@ -373,11 +373,11 @@ func (a *arrived) accountOf(ctx context.Context, c *app.Call, email string) (str
 	return account, a.link(ctx, c, account, c.Now)
 }
 
-// LinkSSO links the account of the caller with an identity. The way must have begun in
-// the same session: nobody links an identity of their own with somebody else's account.
+// LinkSSO links the account of the caller with an identity. The way must have begun as
+// the same account: nobody links an identity of their own with somebody else's account.
 func LinkSSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (app.Nothing, error) {
 	s, err := ownSession(ctx, c)
-	if err == nil && a.way.Session != s.id {
+	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)
 	}
 	if err != nil {
@@ -456,7 +456,7 @@ type RefreshedSSO struct {
 // person again.
 func RefreshBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
-	if err == nil && a.way.Session != s.id {
+	if err == nil && a.way.Account != s.account.id {
 		err = unknown(db.ErrNoRows)
 	}
 	if err != nil {

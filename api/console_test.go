@@ -31,6 +31,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
+	"kartei/test/ssotest"
 )
 
 // session and token are schemes for tests. Their text is the id of an
@@ -96,15 +97,15 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 // callers follow the table: so a change of a right is made in both.
 var (
 	consoleCallers = map[string]string{
-		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.choose signin.forgot signin.reset " +
+		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept signin.choose signin.forgot signin.reset " +
 			"account.confirmEmail invitations.accept",
-		"member": "signin.out session.get session.switch session.refresh sessions.list signins.list sessions.end factors.get " +
+		"member": "signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end factors.get " +
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
-			"factors.passkeyAdd factors.passkeyRemove account.changeEmail profile.get profile.set records.history records.changes " +
+			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
 			"exports.begin lookup.recent lookup.opened events.feed imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
-		"operator": "organizations.list organizations.create organizations.erase jobs.list jobs.retry",
+		"operator": "organizations.list organizations.create organizations.erase people.unlink jobs.list jobs.retry",
 		"admin operator": "organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list exports.organization",
@@ -114,7 +115,7 @@ var (
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
 	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
-		"factors.passkeyAdd factors.passkeyRemove account.changeEmail organizations.set people.create people.set " +
+		"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail organizations.set people.create people.set " +
 		"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate " +
 		"webhooks.create webhooks.rotate exports.person exports.organization"
 )
@@ -260,7 +261,7 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 }
 
 // prepares are the rows that only prepare an act, and so leave no line.
-var prepares = map[string]bool{"signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true}
+var prepares = map[string]bool{"signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true, "factors.ssoBegin": true}
 
 // aboutTheCaller reports whether a row knows only the person who calls: it names
 // nobody, and the operator is no person.
@@ -471,6 +472,10 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 				t.Fatalf("exports.person: %s", got.Body)
 			}
 			return exports.PartsInput{Cursor: begun.Cursor}
+		},
+		"people.unlink": func() any {
+			_, a := bySSO(t, o, ssotest.Forge(t), apitest.Fresh())
+			return one(a.ID)
 		},
 		"lookup.recent":          lookup.RecentInput{},
 		"lookup.opened":          letter,

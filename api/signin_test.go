@@ -16,6 +16,7 @@ import (
 	"kartei/account"
 	"kartei/api"
 	"kartei/audit"
+	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/store/db/schema"
@@ -23,6 +24,7 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/test/passkeytest"
+	"kartei/test/ssotest"
 )
 
 const somePassword = "vier Woerter aus dem Sack"
@@ -162,6 +164,48 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			d := device(t)
 			v.addPasskey(d)
 			return v.usePasskey(d)
+		},
+		"signin.ssoBegin": func() any {
+			o.SignInBy(ssotest.Forge(t).Client(t, clock.System))
+			return account.SSOTo{Next: "/contacts"}
+		},
+		"signin.sso": func() any {
+			f := ssotest.Forge(t)
+			v, _ := bySSO(t, o, f, apitest.Fresh())
+			return v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+		},
+		"signin.ssoInvited": func() any { return account.SSOInvitation{Token: invite(t, o, fresh())} },
+		"signin.ssoAccept": func() any {
+			f, email := ssotest.Forge(t), fresh()
+			f.Claims = claims("sub-"+email, email, true)
+			o.SignInBy(f.Client(t, clock.System))
+			v := visit(t, o)
+			return v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, email)}))
+		},
+		"factors.ssoBegin": func() any {
+			mine().unlinkAll()
+			return struct{}{}
+		},
+		"factors.ssoLink": func() any {
+			f := ssotest.Forge(t)
+			f.Claims = claims("geheim", fresh(), true)
+			o.SignInBy(f.Client(t, clock.System))
+			mine().unlinkAll()
+			return mine().back(f, mine().begin("factors.ssoBegin", struct{}{}))
+		},
+		"factors.ssoUnlink": func() any {
+			v, f := mine(), ssotest.Forge(t)
+			v.link(f, apitest.Fresh())
+			return access.ByID{ID: v.identities()[0].ID}
+		},
+		"session.ssoBegin": func() any {
+			mine().link(ssotest.Forge(t), apitest.Fresh())
+			return account.SSOTo{}
+		},
+		"session.ssoRefresh": func() any {
+			f, v := ssotest.Forge(t), mine()
+			v.link(f, apitest.Fresh())
+			return v.back(f, v.begin("session.ssoBegin", account.SSOTo{}))
 		},
 		"signin.choose": func() any {
 			email := fresh()

@@ -17,8 +17,8 @@ type Way struct {
 	Until clock.Micros `json:"until"`
 	// Next is the page that is opened afterwards.
 	Next string `json:"next,omitempty"`
-	// Session is the session that is confirmed, or whose account is linked.
-	Session string `json:"session,omitempty"`
+	// Account is the one that is linked, or whose sign-in is confirmed.
+	Account string `json:"account,omitempty"`
 	// Invitation is the token of the invitation that is accepted, and Name the name
 	// that the person gave.
 	Invitation string `json:"invitation,omitempty"`

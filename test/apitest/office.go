@@ -21,6 +21,7 @@ import (
 
 	"kartei/access"
 	"kartei/access/signin"
+	"kartei/access/sso"
 	"kartei/account"
 	"kartei/api"
 	"kartei/app"
@@ -86,6 +87,7 @@ type Office struct {
 	Limits *limit.Ledger
 
 	options options
+	desk    *signin.Desk
 }
 
 // Option changes an office before it starts.
@@ -196,6 +198,7 @@ func (o *Office) directory() *access.Directory {
 func (o *Office) open() {
 	o.Helper()
 	o.count()
+	o.desk = signin.NewDesk(o.DB, Keys.Vault(signin.SecretsPurpose), baseURL)
 	a, err := api.New(api.Options{
 		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
 		Limiter: o.Limits, MaxCalls: o.options.maxCalls,
@@ -208,7 +211,7 @@ func (o *Office) open() {
 		Files:     o.fileOptions(),
 		Webhooks:  app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
 		Imports:   Keys.Vault(imports.SecretsPurpose),
-		SignIn:    signin.NewDesk(o.DB, Keys.Vault(signin.SecretsPurpose), baseURL),
+		SignIn:    o.desk,
 		Settings: app.Settings{
 			BaseURL: baseURL, Mails: true,
 			Notices: notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: api.NoticeForms(), Vault: Keys.Vault(notify.MessagePurpose)}),
@@ -223,6 +226,9 @@ func (o *Office) open() {
 	}, nil))
 	o.work()
 }
+
+// SignInBy gives the office an OpenID provider, nil for none.
+func (o *Office) SignInBy(p *sso.Provider) { o.desk.Provider = p }
 
 // count makes the limiter. On PostgreSQL it shares its counts with the other
 // replicas of the office.

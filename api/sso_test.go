@@ -1,0 +1,485 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/access/sso"
+	"kartei/account"
+	"kartei/api"
+	"kartei/kit/clock"
+	"kartei/settings"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/operator"
+	"kartei/test/ssotest"
+)
+
+// invite invites an address to the office, and returns the token.
+func invite(t *testing.T, o *apitest.Office, email string) string {
+	t.Helper()
+	made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Token
+}
+
+// claims makes a forger speak of somebody.
+func claims(sub, email string, verified bool) func(map[string]any) {
+	return func(c map[string]any) { c["sub"], c["email"], c["email_verified"] = sub, email, verified }
+}
+
+// begin calls a row that begins.
+func (v *visitor) begin(row string, in any) (l account.Leaving) {
+	v.Helper()
+	v.ask(row, in, &l, 200)
+	return l
+}
+
+// back returns what the browser brings back from a forger.
+func (v *visitor) back(f *ssotest.Forger, l account.Leaving) account.Returned {
+	v.Helper()
+	at, err := url.Parse(l.Address)
+	if err != nil || at.Query().Get("nonce") == "" {
+		v.Fatalf("%q %v", l.Address, err)
+	}
+	f.Nonce = at.Query().Get("nonce")
+	return account.Returned{Ticket: l.Ticket, Answer: sso.Answer{State: at.Query().Get("state"), Code: "c"}}
+}
+
+// bySSO returns somebody who accepted an invitation by single sign-on. A forger stands
+// for the provider of the office from now on.
+func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*visitor, account.Accepted) {
+	t.Helper()
+	o.SignInBy(f.Client(t, clock.System))
+	email := name + "@example.com"
+	f.Claims = claims("sub-"+name, email, true)
+	v := visit(t, o)
+	var a account.Accepted
+	v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, email), Name: "Ida Berg"})), &a, 200)
+	v.token = a.Token
+	return v, a
+}
+
+// link links the account of a visitor.
+func (v *visitor) link(f *ssotest.Forger, name string) {
+	v.Helper()
+	v.o.SignInBy(f.Client(v.T, clock.System))
+	f.Claims = claims("sub-"+name, name+"@example.com", true)
+	v.unlinkAll()
+	v.ask("factors.ssoLink", v.back(f, v.begin("factors.ssoBegin", struct{}{})), nil, 204)
+}
+
+func (v *visitor) unlinkAll() {
+	v.Helper()
+	for _, i := range v.identities() {
+		v.ask("factors.ssoUnlink", access.ByID{ID: i.ID}, nil, 204)
+	}
+}
+
+// inWords is what a refusal says to a person. The API itself says nothing about a 401.
+func inWords(r *api.Response) string {
+	if r.Fault == nil || r.Fault.Detail == nil {
+		return string(r.Body)
+	}
+	return r.Fault.Detail.DE
+}
+
+func (v *visitor) identities() []account.Identity {
+	v.Helper()
+	var f account.Factors
+	v.ask("factors.get", struct{}{}, &f, 200)
+	return f.Identities
+}
+
+// signInBySSO signs in, and wants a status of the call.
+func (v *visitor) signInBySSO(f *ssotest.Forger, want int) (s account.SignedIn, body string) {
+	v.Helper()
+	got := v.ask("signin.sso", v.back(f, v.begin("signin.ssoBegin", account.SSOTo{Next: "/contacts"})), nil, want)
+	if want == 200 && json.Unmarshal(got.Body, &s) != nil {
+		v.Fatalf("%s", got.Body)
+	}
+	v.token = s.Token
+	return s, inWords(got) + string(got.Body)
+}
+
+// TestSSO follows a person with a real provider from the invitation to the end of the
+// link.
+func TestSSO(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		const callback = "https://kartei.example" + account.SSOPath
+		p := ssotest.Start(t, callback)
+		o.SignInBy(p.Client(callback))
+		p.Add("ida@firma.example", true)
+		v := visit(t, o)
+		way := func(row string, in any) account.Returned {
+			l := v.begin(row, in)
+			return account.Returned{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
+		}
+		var a account.Accepted
+		v.ask("signin.ssoAccept", way("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
+		v.token = a.Token
+		if a.Status != "signedIn" || a.Name != "Ida Anbieter" || a.Email != "Ida@Firma.example" || !v.works() {
+			t.Fatalf("%+v", a)
+		}
+		list := v.identities()
+		if len(list) != 1 || list[0].Label != "ida@firma.example" || list[0].LinkedAt == 0 || list[0].LastUsedAt == 0 || list[0].Former {
+			t.Errorf("%+v", list)
+		}
+		v.ask("signin.out", struct{}{}, nil, 204)
+		o.Clock.Advance(time.Hour)
+		var s account.SignedIn
+		v.ask("signin.sso", way("signin.ssoBegin", account.SSOTo{Next: "/contacts?q=a"}), &s, 200)
+		if v.token = s.Token; s.Next != "/contacts?q=a" || s.Status != "signedIn" || !v.works() {
+			t.Errorf("%+v", s)
+		}
+		if again := v.identities()[0]; again.LastUsedAt <= list[0].LastUsedAt {
+			t.Errorf("%+v after %+v", again, list[0])
+		}
+		var log access.List[account.Entry]
+		if v.ask("signins.list", struct{}{}, &log, 200); len(log.Data) != 1 || log.Data[0].Agent != "Probebrowser/1.0" { // the invitation has a line of its own
+			t.Errorf("%+v", log)
+		}
+
+		// A confirmation asks the provider again, and gives the session another token.
+		o.Clock.Advance(access.SignInFresh)
+		v.ask("factors.ssoBegin", struct{}{}, nil, 403)
+		var r account.RefreshedSSO
+		v.ask("session.ssoRefresh", way("session.ssoBegin", account.SSOTo{Next: "/settings"}), &r, 200)
+		if old := v.token; r.Token == "" || r.Token == old || r.Next != "/settings" || v.works() {
+			t.Errorf("%+v", r)
+		}
+		v.token = r.Token
+
+		// The only way to sign in stays.
+		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 403)
+		v.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
+		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 204)
+		v.ask("factors.ssoUnlink", access.ByID{ID: list[0].ID}, nil, 404)
+		v.ask("signin.sso", way("signin.ssoBegin", account.SSOTo{}), nil, 401)
+		v.signIn("ida@firma.example", somePassword, "signedIn")
+		p.Stop()
+		v.ask("signin.sso", account.Returned{}, nil, 404)
+		v.signIn("ida@firma.example", somePassword, "signedIn")
+	})
+}
+
+var requestIDs = regexp.MustCompile(`req_[0-9a-z]+`)
+
+// TestSSONeverByAddress signs in as somebody whose address has an account. The answer
+// is the one that an unknown address gets.
+func TestSSONeverByAddress(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		o.SignInBy(f.Client(t, clock.System))
+		join(t, o, o.ID, "ida@example.com", access.Admin)
+		id := func(s string) string { return requestIDs.ReplaceAllString(s, "") }
+		f.Claims = claims("fremd", "ida@example.com", true)
+		_, known := visit(t, o).signInBySSO(f, 401)
+		f.Claims = claims("fremd", "niemand@example.com", true)
+		_, unknown := visit(t, o).signInBySSO(f, 401)
+		if id(known) != id(unknown) || !strings.Contains(known, "verbunden") {
+			t.Errorf("%s\n%s", known, unknown)
+		}
+		if n := rowsOf(t, o, "identities"); n != 0 {
+			t.Errorf("%d links", n)
+		}
+	})
+}
+
+func rowsOf(t *testing.T, o *apitest.Office, table string) (n int) {
+	t.Helper()
+	dbtest.Get(t, o.DB, []any{&n}, `select count(*) from `+table)
+	return n
+}
+
+// TestSSOInvitation accepts invitations as somebody whom the provider says less about,
+// or another thing.
+func TestSSOInvitation(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		o.SignInBy(f.Client(t, clock.System))
+		join(t, o, o.ID, "alt@example.com", access.Member)
+		other, _ := o.Organization("Zweites Büro")
+		f.Answer["userinfo"] = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"sub":"a"}`))
+		}
+		for name, c := range map[string]struct {
+			invited string
+			claims  func(map[string]any)
+			want    int
+			says    string
+		}{
+			"an address that is not verified": {"a@example.com", claims("a", "a@example.com", false), 403, "bestätigt nicht"},
+			"no address":                      {"a@example.com", claims("a", "", true), 403, "bestätigt nicht"},
+			"another address":                 {"a@example.com", claims("a", "b@example.com", true), 403, "einer anderen Adresse"},
+			"an address that looks the same":  {"k@example.com", claims("a", "\u212a@example.com", true), 403, "einer anderen Adresse"},
+			"an address with an account":      {"alt@example.com", claims("a", "alt@example.com", true), 403, "Kennwort an"},
+			"the address, written otherwise":  {"Neu@Example.com", claims("neu", "NEU@example.COM", true), 200, "signedIn"},
+		} {
+			organization := o.ID
+			if c.invited == "alt@example.com" {
+				organization = other
+			}
+			made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: c.invited})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Claims = c.claims
+			v := visit(t, o)
+			got := v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: made.Token, Name: "Ida"})), nil, c.want)
+			if !strings.Contains(inWords(got), c.says) {
+				t.Errorf("%s: %s", name, got.Body)
+			}
+			if c.want == 200 {
+				v.ask("signin.ssoInvited", account.SSOInvitation{Token: made.Token}, nil, 404)
+			} else { // the invitation is still open
+				v.begin("signin.ssoInvited", account.SSOInvitation{Token: made.Token})
+			}
+		}
+		v := visit(t, o)
+		v.ask("signin.ssoInvited", account.SSOInvitation{Token: "x"}, nil, 404)
+		v.ask("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "c@example.com"), Name: "a\x00b"}, nil, 422)
+
+		// Somebody who is linked already joins a second office.
+		f.Claims = claims("neu", "neu@example.com", true)
+		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "neu@example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a account.Accepted
+		v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: made.Token, Name: "Ida"})), &a, 200)
+		if v.token = a.Token; a.Person == nil || a.Person.OrganizationID != other || !v.works() {
+			t.Errorf("%+v", a)
+		}
+		if s, _ := v.signInBySSO(f, 200); s.Status != "choose" || len(s.Persons) != 2 {
+			t.Errorf("%+v", s)
+		} else {
+			v.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: a.ID}, &s, 200)
+			if v.token = s.Token; !v.works() {
+				t.Error("no session after the choice")
+			}
+		}
+	})
+}
+
+// TestSSOWays tries ways back that are not those of the browser: forged, of another
+// state, of another kind, used, expired.
+func TestSSOWays(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		v, _ := bySSO(t, o, f, "ida")
+		mine := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+		other := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+		confirm := v.back(f, v.begin("session.ssoBegin", account.SSOTo{}))
+		asked := f.Asked("token")
+		for name, in := range map[string]account.Returned{
+			"nothing":                   {},
+			"no ticket":                 {Answer: mine.Answer},
+			"another state":             {Ticket: mine.Ticket, Answer: other.Answer},
+			"no state":                  {Ticket: mine.Ticket, Answer: sso.Answer{Code: "c"}},
+			"a changed ticket":          {Ticket: mine.Ticket[:len(mine.Ticket)-2] + "AA", Answer: mine.Answer},
+			"a ticket of another kind":  confirm,
+			"a ticket with a line end":  {Ticket: mine.Ticket + "\n", Answer: sso.Answer{State: "x", Code: "c"}},
+			"a refusal for another one": {Ticket: mine.Ticket, Answer: sso.Answer{State: other.State, Error: "access_denied"}},
+		} {
+			if got := v.ask("signin.sso", in, nil, 404); !strings.Contains(string(got.Body), "abgelaufen") {
+				t.Errorf("%s: %s", name, got.Body)
+			}
+		}
+		if n := f.Asked("token") - asked; n != 0 {
+			t.Errorf("the provider was asked %d times", n)
+		}
+		f.Nonce = nonceOf(v, f)
+		v.ask("signin.sso", mine, nil, 401) // the nonce of another question
+		v.ask("signin.sso", mine, nil, 404) // it serves once, whatever came of it
+		mine.Ticket += "\n"                 // the same ticket in other words
+		v.ask("signin.sso", mine, nil, 404)
+
+		denied := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+		denied.Code, denied.Error = "", "access_denied"
+		if got := v.ask("signin.sso", denied, nil, 401); !strings.Contains(inWords(got), "abgebrochen") {
+			t.Errorf("%s", got.Body)
+		}
+		foreign := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+		foreign.Issuer = "https://evil.example"
+		v.ask("signin.sso", foreign, nil, 401)
+
+		late := v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+		o.Clock.Advance(10 * time.Minute)
+		v.ask("signin.sso", late, nil, 404)
+		if s, _ := v.signInBySSO(f, 200); s.Status != "signedIn" {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// nonceOf returns a nonce that is not the one of a question.
+func nonceOf(v *visitor, f *ssotest.Forger) string {
+	v.Helper()
+	v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
+	return f.Nonce
+}
+
+// TestSSOLink links accounts: each with one identity, and each identity once. A way of
+// another session links nothing.
+func TestSSOLink(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		o.SignInBy(f.Client(t, clock.System))
+		ida, _ := join(t, o, o.ID, "ida@example.com", access.Member)
+		jan, _ := join(t, o, o.ID, "jan@example.com", access.Member)
+		begin := func(v *visitor) account.Returned { return v.back(f, v.begin("factors.ssoBegin", struct{}{})) }
+
+		f.Claims = claims("boese", "boese@evil.example", true)
+		attack := begin(jan)
+		ida.ask("factors.ssoLink", attack, nil, 404) // the way of an attacker, in the browser of somebody else
+		if len(ida.identities()) != 0 {
+			t.Fatal("an identity of somebody else is linked")
+		}
+		phone := visit(t, o)
+		phone.signIn("ida@example.com", somePassword, "signedIn")
+
+		f.Claims = claims("ida", "andere@example.com", false) // the person who is signed in vouches for it
+		two := []account.Returned{begin(ida), begin(ida)}
+		f.Nonce = ""
+		ida.ask("factors.ssoLink", two[0], nil, 403)
+		ida.link(f, "ida")
+		if phone.works() {
+			t.Error("other sessions go on after a link")
+		}
+		if got := ida.ask("factors.ssoBegin", struct{}{}, nil, 403); !strings.Contains(string(got.Body), "schon verbunden") {
+			t.Errorf("%s", got.Body)
+		}
+		f.Claims = claims("sub-ida", "jan@example.com", true)
+		if got := jan.ask("factors.ssoLink", begin(jan), nil, 403); !strings.Contains(string(got.Body), "anderen Konto verbunden") || len(jan.identities()) != 0 {
+			t.Errorf("%s", got.Body)
+		}
+		id := ida.identities()[0].ID
+		jan.ask("factors.ssoUnlink", access.ByID{ID: id}, nil, 404)
+
+		// Another provider: the link to the former one stands there, and can be removed.
+		g := ssotest.Forge(t)
+		o.SignInBy(g.Client(t, clock.System))
+		if list := ida.identities(); len(list) != 1 || !list[0].Former {
+			t.Errorf("%+v", list)
+		}
+		g.Claims = claims("sub-ida", "ida@example.com", true)
+		visit(t, o).signInBySSO(g, 401) // the same subject of another issuer
+		ida.ask("factors.ssoLink", ida.back(g, ida.begin("factors.ssoBegin", struct{}{})), nil, 204)
+		if len(ida.identities()) != 2 {
+			t.Errorf("%+v", ida.identities())
+		}
+		ida.ask("factors.ssoUnlink", access.ByID{ID: id}, nil, 204)
+		o.SignInBy(nil)
+		ida.ask("factors.ssoBegin", struct{}{}, nil, 404)
+		visit(t, o).ask("signin.ssoBegin", account.SSOTo{}, nil, 404)
+	})
+}
+
+// TestSSOConfirm confirms sign-ins: in the session that asked, as the same person, and
+// only if the provider has asked again.
+func TestSSOConfirm(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		v, _ := bySSO(t, o, f, "ida")
+		ok := f.Claims
+		begin := func() account.Returned { return v.back(f, v.begin("session.ssoBegin", account.SSOTo{})) }
+		o.Clock.Advance(access.SignInFresh)
+		for name, c := range map[string]struct {
+			claims func(map[string]any)
+			says   string
+		}{
+			"somebody else":    {claims("jan", "ida@example.com", true), "jemand anders"},
+			"an old sign-in":   {func(c map[string]any) { ok(c); c["auth_time"] = time.Now().Add(-time.Hour).Unix() }, "nicht noch einmal"},
+			"an unknown time":  {func(c map[string]any) { ok(c); delete(c, "auth_time") }, "nicht noch einmal"},
+			"another nonce":    {func(c map[string]any) { ok(c); c["nonce"] = "x" }, "ungültig"},
+			"another audience": {func(c map[string]any) { ok(c); c["aud"] = "x" }, "ungültig"},
+		} {
+			in := begin()
+			f.Claims = c.claims
+			if got := v.ask("session.ssoRefresh", in, nil, 403); !strings.Contains(string(got.Body), c.says) {
+				t.Errorf("%s: %s", name, got.Body)
+			}
+		}
+		f.Claims = ok
+		in := begin()
+		jan, _ := join(t, o, o.ID, "jan@example.com", access.Member)
+		jan.ask("session.ssoRefresh", in, nil, 404) // in the browser of somebody else
+		f.Answer["token"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }
+		if got := v.ask("session.ssoRefresh", begin(), nil, 502); !strings.Contains(string(got.Body), "antwortet nicht") {
+			t.Errorf("%s", got.Body)
+		}
+		delete(f.Answer, "token")
+		var r account.RefreshedSSO
+		v.ask("session.ssoRefresh", begin(), &r, 200)
+		v.token = r.Token
+		v.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
+		jan.ask("session.ssoBegin", account.SSOTo{}, nil, 403)
+	})
+}
+
+// TestSSOEnds disables, unlinks and erases: no way back remains.
+func TestSSOEnds(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		v, a := bySSO(t, o, f, "ida")
+		yes, no := true, false
+		set := func(disabled *bool) {
+			t.Helper()
+			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: a.ID, Disabled: disabled}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(&yes)
+		v.signInBySSO(f, 403)
+		set(&no)
+		v.signInBySSO(f, 200)
+
+		var l account.Lifted
+		got := ask(t, o, api.Admin, api.Local(), "people.unlink", access.ByID{ID: a.ID})
+		if got.Status != 200 || json.Unmarshal(got.Body, &l) != nil || l.Token == "" || v.works() {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+		if got := ask(t, o, api.Admin, api.Local(), "people.unlink", access.ByID{ID: a.ID}); got.Status != 403 {
+			t.Errorf("%d %s", got.Status, got.Body)
+		}
+		v.signInBySSO(f, 401)
+		v.ask("signin.reset", account.NewByLink{Token: l.Token, Password: somePassword}, nil, 204)
+		v.signIn("ida@example.com", somePassword, "signedIn")
+		v.link(f, "ida")
+		v.signInBySSO(f, 200)
+		if got := ask(t, o, api.Admin, api.Local(), "people.erase", access.ByID{ID: a.ID}); got.Fault != nil {
+			t.Fatalf("%s", got.Body)
+		}
+		if n := rowsOf(t, o, "identities"); n != 0 {
+			t.Errorf("%d links of an erased person", n)
+		}
+		v.signInBySSO(f, 401)
+	})
+}
+
+// TestSSOAway signs in while the provider is away, and logs the reason without secrets.
+func TestSSOAway(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		o.SignInBy(f.Client(t, clock.System))
+		f.Close()
+		v := visit(t, o)
+		if got := v.ask("signin.ssoBegin", account.SSOTo{}, nil, 502); !strings.Contains(string(got.Body), "Kennwort oder Passkey") {
+			t.Errorf("%s", got.Body)
+		}
+		log := o.Logged.String()
+		if !strings.Contains(log, "single sign-on failed") || strings.Contains(log, ssotest.Secret) {
+			t.Errorf("%s", log)
+		}
+	})
+}
