@@ -33,7 +33,8 @@ type PrincipalInfo struct {
 	// ErasedAt is when a person was erased; such a person has no name and no
 	// address.
 	ErasedAt clock.Micros `json:"erasedAt,omitzero"`
-	// SignIn is how a user signs in. Only rows for the pages of admins have it.
+	// SignIn is how a user signs in. Rows about one user, and lists of one organization,
+	// have it.
 	SignIn *SignIn `json:"signIn,omitempty"`
 
 	// Home is the number of that organization.
@@ -46,6 +47,8 @@ type SignIn struct {
 	Joined bool `json:"joined"`
 	// SecondFactor says that the account has a passkey or a generator of codes.
 	SecondFactor bool `json:"secondFactor"`
+	// SSO says that the account is linked with an OpenID provider.
+	SSO bool `json:"sso"`
 	// LastSeenAt is the last call of a session of the user that is still kept. Sessions
 	// of the account in other organizations are none of the admin's business.
 	LastSeenAt clock.Micros `json:"lastSeenAt"`

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -185,6 +186,48 @@ func TestCheck(t *testing.T) {
 
 // TestDevelopmentSettings checks that settings for development are accepted
 // only with --webhook-development, or for a release candidate.
+// TestOIDCSettings refuses halves of single sign-on, and issuers that anybody could
+// impersonate.
+func TestOIDCSettings(t *testing.T) {
+	whole := Server{OIDCIssuer: "https://login.example.com", OIDCClientID: "kartei", OIDCClientSecret: "x", OIDCName: "Login", BaseURL: "https://kartei.example.com"}
+	if err := whole.checkOIDC(); err != nil {
+		t.Error(err)
+	}
+	if err := new(Server).checkOIDC(); err != nil {
+		t.Error(err)
+	}
+	for want, change := range map[string]func(*Server){
+		"need --oidc-issuer":      func(s *Server) { s.OIDCIssuer = "" },
+		"needs --oidc-client-id":  func(s *Server) { s.OIDCClientID = "" },
+		"--oidc-client-secret":    func(s *Server) { s.OIDCClientSecret = "" },
+		"--oidc-name":             func(s *Server) { s.OIDCName = " " },
+		"1 to 40 characters":      func(s *Server) { s.OIDCName = strings.Repeat("ä", 41) },
+		"needs --base-url":        func(s *Server) { s.BaseURL = "" },
+		"--oidc-ca: open /none/x": func(s *Server) { s.OIDCCA = "/none/x" },
+	} {
+		s := whole
+		change(&s)
+		if err := s.checkOIDC(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	for text, taken := range map[string]bool{
+		"https://login.example.com": true, "https://login.example.com:8443/realms/office/": true, "https://10.0.0.7/": true,
+		"http://localhost:9000": true, "http://127.0.0.1": true, "http://[::1]:80/x": true,
+		"http://login.example.com": false, "http://10.0.0.7": false, "http://localhost.example.com": false, "login.example.com": false, "https://": false,
+		"https://a:b@login.example.com": false, "https://login.example.com?x": false, "https://login.example.com/?": false, "https://login.example.com#x": false,
+		"ftp://login.example.com": false, "": false,
+	} {
+		var i Issuer
+		if err := i.UnmarshalText([]byte(text)); (err == nil) != taken {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if text := fmt.Sprint(whole.OIDCClientSecret, whole); strings.Contains(text, "{x}") || Secret("geheim").String() != "[set]" || Secret("").String() != "" {
+		t.Errorf("a secret is shown: %s", text)
+	}
+}
+
 func TestDevelopmentSettings(t *testing.T) {
 	s := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
 	s.WebhookDial = []egress.Mapping{{Host: "a", To: netip.MustParseAddrPort("127.0.0.1:1")}}

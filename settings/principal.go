@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"kartei/access"
 	"kartei/app"
@@ -177,10 +178,10 @@ func listPrincipals(ctx context.Context, c *app.Call, kind access.PrincipalType,
 	return page, err
 }
 
-// seeSignIns fills in how users sign in, for an admin. The lists of the operator may be
-// of several organizations, and go without.
+// seeSignIns fills in how users sign in. The lists of the operator may be of several
+// organizations, and go without.
 func seeSignIns(ctx context.Context, c *app.Call, list []access.PrincipalInfo) error {
-	if isOperator(c) || len(list) == 0 {
+	if len(list) == 0 || slices.ContainsFunc(list, func(p access.PrincipalInfo) bool { return p.Home != list[0].Home }) {
 		return nil
 	}
 	type row struct {
@@ -189,7 +190,7 @@ func seeSignIns(ctx context.Context, c *app.Call, list []access.PrincipalInfo) e
 	}
 	found := map[string]access.SignIn{}
 	rows, err := db.List(ctx, c.Tx, func(r db.Row) (s row, err error) {
-		return s, r.Scan(&s.id, &s.Joined, &s.SecondFactor)
+		return s, r.Scan(&s.id, &s.Joined, &s.SecondFactor, &s.SSO)
 	}, selectFactors, list[0].Home)
 	if err != nil {
 		return err

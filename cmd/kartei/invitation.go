@@ -129,3 +129,35 @@ func (c *userResetFactorsCmd) Run(ctx context.Context, g *Globals) error {
 	fmt.Fprintf(g.Err, "The second factors of %s are removed, and all sessions have ended. The link sets a new password; it works once, and until %s.\n", c.ID, minute(l.ExpiresAt))
 	return nil
 }
+
+type userUnlinkCmd struct {
+	ID string `arg:"" help:"The user, usr_..."`
+	JSON
+}
+
+// Help returns the text below the command's summary.
+func (*userUnlinkCmd) Help() string {
+	return `It removes the links of the user's account with OpenID providers, and ends all of its sessions. Password and
+passkeys stay. If the account has neither, a link is printed that sets a password; it works once, and for 30
+minutes. The user links the account again under settings, security.`
+}
+
+// Run removes the links of a user.
+func (c *userUnlinkCmd) Run(ctx context.Context, g *Globals) error {
+	var l account.Lifted
+	if err := g.act(ctx, "people.unlink", access.ByID{ID: c.ID}, &l); err != nil {
+		return err
+	}
+	if l.Link == "" && l.Token != "" {
+		l.Link = g.link(account.ResetPath, l.Token)
+	}
+	if c.JSON.JSON {
+		return g.print(l)
+	}
+	fmt.Fprintf(g.Err, "%s is no longer linked with single sign-on, and all sessions have ended.\n", c.ID)
+	if l.Token != "" {
+		fmt.Fprintln(g.Out, l.Link)
+		fmt.Fprintf(g.Err, "There is no other way to sign in. The link sets a password; it works once, and until %s.\n", minute(l.ExpiresAt))
+	}
+	return nil
+}

@@ -19,6 +19,7 @@ type userCmd struct {
 
 	ResetFactors   userResetFactorsCmd   `cmd:"" name:"reset-factors" help:"Remove the second factors of somebody who lost them, and print a link that sets a new password."`
 	Holdings       userHoldingsCmd       `cmd:"" help:"Show what somebody has who is about to leave."`
+	Unlink         userUnlinkCmd         `cmd:"" help:"Remove a user's link with the OpenID provider (single sign-on)."`
 	HandOver       userHandOverCmd       `cmd:"" name:"hand-over" help:"Hand all records and tasks of somebody who leaves to somebody else."`
 	HandOverStatus userHandOverStatusCmd `cmd:"" name:"hand-over-status" help:"Show the progress of hand-overs."`
 	Export         userExportCmd         `cmd:"" help:"Write what is kept about a user or a service account into a ZIP file."`
@@ -121,7 +122,7 @@ func listPrincipals(ctx context.Context, g *Globals, j JSON, act string, in acce
 	return printList(g, j, page, principalHeader, principalRow)
 }
 
-var principalHeader = []string{"ID", "NAME", "EMAIL", "ROLE", "RIGHTS", "STATUS", "ORGANIZATION"}
+var principalHeader = []string{"ID", "NAME", "EMAIL", "ROLE", "RIGHTS", "STATUS", "SSO", "ORGANIZATION"}
 
 func principalRow(p access.PrincipalInfo) []string {
 	rights := make([]string, 0, len(p.Rights))
@@ -135,5 +136,9 @@ func principalRow(p access.PrincipalInfo) []string {
 	if p.ErasedAt != 0 {
 		status = "erased"
 	}
-	return []string{p.ID, p.Name, p.Email, string(p.Role), strings.Join(rights, ","), status, p.OrganizationID}
+	linked := ""
+	if p.SignIn != nil && p.SignIn.SSO {
+		linked = "linked"
+	}
+	return []string{p.ID, p.Name, p.Email, string(p.Role), strings.Join(rights, ","), status, linked, p.OrganizationID}
 }

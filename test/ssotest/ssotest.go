@@ -3,7 +3,8 @@ package ssotest
 
 import (
 	"context"
-	"html/template"
+	"fmt"
+	"html"
 	"io"
 	"log/slog"
 	"net"
@@ -75,7 +76,7 @@ func (p *Provider) handler(in *storage.Storage) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /login/username", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_ = page.Execute(w, r.URL.Query().Get("authRequestID")) // a browser that went away needs no error
+		fmt.Fprintf(w, page, html.EscapeString(r.URL.Query().Get("authRequestID")))
 	})
 	checked := op.NewIssuerInterceptor(provider.IssuerFromRequest).HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.PostFormValue("id")
@@ -90,11 +91,11 @@ func (p *Provider) handler(in *storage.Storage) http.Handler {
 	return mux
 }
 
-var page = template.Must(template.New("page").Parse(`<!DOCTYPE html>
+const page = `<!DOCTYPE html>
 <html lang="de"><title>Firmenlogin</title>
-<form method="post" action="/login/username"><input type="hidden" name="id" value="{{.}}">
+<form method="post" action="/login/username"><input type="hidden" name="id" value="%s">
 <label>Adresse <input name="username" autofocus></label> <label>Kennwort <input name="password" type="password"></label>
-<button>Anmelden</button></form></html>`))
+<button>Anmelden</button></form></html>`
 
 // Stop ends the provider before the test does.
 func (p *Provider) Stop() { _ = p.server.Shutdown(context.Background()) }

@@ -57,6 +57,7 @@ type principalInfo struct {
 	SignIn    *struct {
 		Joined       bool         `json:"joined"`
 		SecondFactor bool         `json:"secondFactor"`
+		SSO          bool         `json:"sso"`
 		LastSeenAt   clock.Micros `json:"lastSeenAt"`
 	} `json:"signIn"`
 }

@@ -403,7 +403,7 @@ func principalLine(v *request, of *principals, p *principalInfo) templ.Component
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.active() && p.joined() && !p.SignIn.SecondFactor {
+		if p.active() && p.joined() && !p.SignIn.SecondFactor && !p.SignIn.SSO {
 			var templ_7745c5c3_Var17 string
 			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
