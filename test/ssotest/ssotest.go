@@ -94,7 +94,7 @@ func (p *Provider) handler(in *storage.Storage) http.Handler {
 const page = `<!DOCTYPE html>
 <html lang="de"><title>Firmenlogin</title>
 <form method="post" action="/login/username"><input type="hidden" name="id" value="%s">
-<label>Adresse <input name="username" autofocus></label> <label>Kennwort <input name="password" type="password"></label>
+<label>Adresse <input name="username" autocomplete="username" autofocus></label> <label>Kennwort <input name="password" type="password" autocomplete="current-password"></label>
 <button>Anmelden</button></form></html>`
 
 // Stop ends the provider before the test does.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"kartei/test/patience"
@@ -127,6 +128,21 @@ func open(t testing.TB, parent context.Context, v View, o ...chromedp.ContextOpt
 	messages := chromedp.Console(ctx)
 	go tab.listen(messages)
 	return tab
+}
+
+// Opens clicks on what opens a window, and returns it.
+func (tab *Tab) Opens(selector string) *Tab {
+	tab.t.Helper()
+	opened := chromedp.WaitNewTarget(tab.ctx, func(i *target.Info) bool { return i.Type == "page" })
+	tab.Click(selector)
+	watch := patience.New()
+	select {
+	case id := <-opened:
+		return open(tab.t, tab.ctx, tab.View, chromedp.WithTargetID(id))
+	case <-watch.Stuck(selector):
+		tab.t.Fatalf("%s opens no window (%s)", selector, tab.View)
+	}
+	return nil
 }
 
 // emulate makes the tab look as its view says.

@@ -1,0 +1,138 @@
+package journey
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/account"
+	"kartei/config"
+	"kartei/test/dbtest"
+	"kartei/test/ssotest"
+	"kartei/test/webtest"
+)
+
+// withProvider opens an office with a provider. The address of the office is known
+// before it starts, because the provider sends people back there.
+func withProvider(t *testing.T, url string) (*Office, *ssotest.Provider) {
+	t.Helper()
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close()
+	base := "http://localhost:" + port
+	p := ssotest.Start(t, base+account.SSOPath)
+	return Open(t, url, Contacts(0), Server(func(s *config.Server) {
+		s.Listen, s.BaseURL = config.Address("localhost:"+port), config.BaseURL(base)
+		s.OIDCIssuer, s.OIDCClientID, s.OIDCClientSecret, s.OIDCName = config.Issuer(p.Issuer), ssotest.ClientID, ssotest.Secret, "Firmenlogin"
+	})), p
+}
+
+// atProvider signs in at the page of the provider.
+func atProvider(tab *webtest.Tab, email string) {
+	tab.Until(`document.title === "Firmenlogin" && document.querySelector('[name="username"]')`)
+	tab.Fill(`[name="username"]`, email)
+	tab.Fill(`[name="password"]`, ssotest.Password)
+	tab.Press(webtest.Enter)
+}
+
+const (
+	ssoButton   = `form[action="/signin/sso"] button`
+	linkButton  = `form[action="/settings/security/sso"] button`
+	acceptBySSO = `button[formaction="/invitation/sso"]`
+)
+
+// Somebody accepts an invitation by single sign-on, signs out and in by it, with and
+// without a script. Somebody else links the account that they have.
+func TestSSO(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o, p := withProvider(t, url)
+		for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, NoScript: true, Language: "de"}} {
+			email := map[bool]string{false: "nora@firma.example", true: "otto@firma.example"}[v.NoScript]
+			p.Add(email, true)
+			tab := o.Browser.Tab(v)
+			link := o.invited(email)
+			tab.Open(link)
+			if v.NoScript {
+				tab.Fill(`[name="token"]`, link)
+			}
+			tab.Click(acceptBySSO)
+			atProvider(tab, email)
+			tab.At("/")
+			tab.Open(o.BaseURL + security)
+			tab.Says("Sie haben keines: Sie melden sich mit Single Sign-on an.")
+			tab.Says(email)
+
+			if v.NoScript {
+				tab.Open(o.BaseURL + "/settings")
+			}
+			signOut(tab)
+			tab.Open(o.BaseURL + "/signin?next=/settings/profile")
+			tab.Click(ssoButton)
+			atProvider(tab, email)
+			tab.At("/settings/profile")
+			tab.Says("Ida Anbieter")
+
+			// The sign-in grows old. A form that was typed waits, and the provider asks again.
+			o.Clock.Advance(11 * time.Minute)
+			tab.Open(o.BaseURL + security + "/password")
+			tab.Fill(`main [name="password"]`, secretWords)
+			tab.Fill(`[name="repeat"]`, secretWords)
+			tab.Press(webtest.Enter)
+			tab.Until(`document.querySelector('form[action="/confirm/sso"][target="_blank"] button')`)
+			if dialog := webtest.Eval[bool](tab, `!!document.querySelector("dialog[open]")`); dialog == v.NoScript {
+				t.Errorf("%s: a dialog: %t", v, dialog)
+			}
+			const goOn = `form[action="/signin/sso/done"] button`
+			tab.Click(goOn)
+			tab.Says("noch nicht angemeldet")
+			second := tab.Opens(`form[action="/confirm/sso"] button`)
+			atProvider(second, email)
+			second.Says("Schließen Sie dieses Fenster")
+			tab.Click(goOn)
+			if v.NoScript { // passwords stand in no page that waits, so they are typed again
+				tab.Until(`document.querySelector('[name="repeat"]') && document.readyState === "complete"`)
+				tab.Fill(`main [name="password"]`, secretWords)
+				tab.Fill(`[name="repeat"]`, secretWords)
+				tab.Press(webtest.Enter)
+			}
+			tab.Says("Kennwort geändert.")
+			clean(t, tab)
+		}
+
+		// An account that exists: it is linked by the person, under another address.
+		p.Add("helene@firma.example", false)
+		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+		tab.Open(o.BaseURL + security)
+		tab.Click(linkButton)
+		atProvider(tab, "helene@firma.example")
+		tab.Says("Mit Single Sign-on verbunden.")
+		signOut(tab)
+		tab.Click(ssoButton)
+		atProvider(tab, "helene@firma.example")
+		tab.At("/")
+		tab.Open(o.BaseURL + security)
+		tab.Says("zuletzt verwendet")
+
+		// An old sign-in, and no form that waits: the same window goes there and back.
+		o.Clock.Advance(11 * time.Minute)
+		tab.Open(o.BaseURL + "/confirm?next=/settings/profile")
+		tab.Click(`form[action="/confirm/sso"] button`)
+		atProvider(tab, "helene@firma.example")
+		tab.At("/settings/profile")
+
+		// Nobody knows this one.
+		p.Add("fremd@firma.example", true)
+		signOut(tab)
+		tab.Click(ssoButton)
+		atProvider(tab, "fremd@firma.example")
+		tab.Says("mit keinem Konto verbunden")
+		clean(t, tab)
+		if log := o.Logged.String(); strings.Contains(log, "@firma") || strings.Contains(log, ssotest.Secret) {
+			t.Errorf("the log tells %s", log)
+		}
+	})
+}
