@@ -63,7 +63,7 @@ const (
 		values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11, $12)`
 	// A session of another organization than its person's is found nowhere.
 	sessionColumns = `select s.id, o.number, s.principal_id, s.expires_at, s.idle, s.last_seen_at, s.fresh_until, s.ended_at,
-			coalesce((select l.second_factor_from from organizations l where l.number = s.organization
+			coalesce((select l.second_factor_from from organizations l where l.number = s.organization and s.method <> 'sso'
 				and not exists (select 1 from principals p where p.id = s.principal_id and ` + HasFactor + `)), 0)
 		from sessions s `
 	selectSession = sessionColumns + `join organizations o on o.number = s.organization where s.token_hash = $1`

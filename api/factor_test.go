@@ -11,6 +11,7 @@ import (
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // TestSecondFactorRequired switches the second factor on: for a week nothing changes.
@@ -88,6 +89,13 @@ func TestSecondFactorRequired(t *testing.T) {
 		third := signIn(o.User(access.Admin))
 		if got := read(third); got != 403 {
 			t.Errorf("another person: %d", got)
+		}
+		// The OpenID provider answers for the factors of its sign-ins.
+		fourth := o.User(access.Admin)
+		linked := signIn(fourth)
+		dbtest.Run(t, o.DB, `update sessions set method = 'sso' where principal_id = $1`, fourth)
+		if got := read(linked); got != 200 {
+			t.Errorf("by single sign-on: %d", got)
 		}
 		set(&optional)
 		if got := read(third); got != 200 {
