@@ -151,6 +151,17 @@ func ActorFor(ctx context.Context, tx db.Tx, organization int64, principal strin
 	return a, nil
 }
 
+// PersonFor is ActorFor for work that a person began at a page, or that the operator began
+// for a person. The switches of the organization are about programs and do not apply.
+func PersonFor(ctx context.Context, tx db.Tx, organization int64, principal string) (*Actor, error) {
+	a, err := ActorFor(ctx, tx, organization, principal)
+	if err == nil {
+		a.credential.Duties = Duties{Person: true}
+		a.scopes = effectiveScopes(allScopes, a)
+	}
+	return a, err
+}
+
 // CaretakerOf returns the actor of work on all records of an organization that an
 // admin or the operator began, and that goes on without them. It sees all records,
 // is no principal, and calls nothing. It fails with db.ErrNoRows if there is no

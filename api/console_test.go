@@ -103,14 +103,14 @@ var (
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
-			"exports.begin lookup.recent lookup.opened events.feed imports.list imports.get imports.lines imports.create imports.append imports.complete " +
-			"imports.map imports.run imports.undo imports.discard",
+			"exports.begin lookup.recent lookup.opened events.feed",
 		"operator": "organizations.list organizations.create organizations.erase people.unlink jobs.list jobs.retry",
 		"admin operator": "organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list exports.organization",
-		"member operator": "names.resolve names.find exports.contact exports.parts",
-		"self":            "keys.terms requests.caused webhooks.create webhooks.change webhooks.rotate webhooks.delete",
+		"member operator": "names.resolve names.find exports.contact exports.parts imports.list imports.get imports.lines imports.create imports.append imports.complete " +
+			"imports.map imports.run imports.undo imports.discard",
+		"self": "keys.terms requests.caused webhooks.create webhooks.change webhooks.rotate webhooks.delete",
 		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
@@ -555,13 +555,13 @@ func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			as := api.Cookie(o.Session(owner), true)
 			for _, step := range []string{"imports.create", "imports.append", "imports.complete", "imports.map", "imports.run", "imports.undo"} {
 				in := map[string]any{
-					"imports.create":   imports.CreateInput{FileName: "Geheim.csv", Size: 14},
-					"imports.append":   imports.AppendInput{ID: made.ID, Content: []byte("Nachname\nBerg\n")},
-					"imports.complete": imports.CompleteInput{ID: made.ID, Pieces: 1},
-					"imports.map":      imports.MapInput{ID: made.ID, Targets: []string{"lastName"}, Options: imports.Options{Duplicates: imports.Skip}},
+					"imports.create":   imports.CreateInput{Organization: o.SandboxID, Principal: owner, FileName: "Geheim.csv", Size: 14},
+					"imports.append":   imports.AppendInput{Named: imports.Named{Organization: o.SandboxID, ID: made.ID}, Content: []byte("Nachname\nBerg\n")},
+					"imports.complete": imports.CompleteInput{Named: imports.Named{Organization: o.SandboxID, ID: made.ID}, Pieces: 1},
+					"imports.map":      imports.MapInput{Named: imports.Named{Organization: o.SandboxID, ID: made.ID}, Targets: []string{"lastName"}, Options: imports.Options{Duplicates: imports.Skip}},
 				}[step]
 				if in == nil {
-					in = access.ByID{ID: made.ID}
+					in = imports.Named{Organization: o.SandboxID, ID: made.ID}
 				}
 				if step == last {
 					return in
@@ -575,7 +575,7 @@ func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			return nil
 		}
 	}
-	all := map[string]any{"imports.list": imports.ListInput{}, "imports.get": until("imports.run"), "imports.discard": until("imports.run"), "imports.lines": until("imports.run")}
+	all := map[string]any{"imports.list": imports.ListInput{Organization: o.SandboxID}, "imports.get": until("imports.run"), "imports.discard": until("imports.run"), "imports.lines": until("imports.run")}
 	for _, row := range []string{"imports.create", "imports.append", "imports.complete", "imports.map", "imports.run", "imports.undo"} {
 		all[row] = until(row)
 	}

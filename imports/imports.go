@@ -20,6 +20,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
+	"kartei/settings"
 	"kartei/store/db"
 )
 
@@ -309,15 +310,30 @@ func (p progress) text() string {
 	return string(b)
 }
 
-// find reads an import for its caller: their own one, or any for admins.
-func find(ctx context.Context, c *app.Call, name string) (*row, error) {
-	if !id.Valid(id.Import, name) {
+// Named names an import.
+type Named struct {
+	// Organization is that of the import. The operator must name it.
+	Organization string `json:"organizationId,omitempty"`
+	// Principal is whose rights the step has, if the operator calls: by default those of
+	// who began the import.
+	Principal string `json:"principalId,omitempty"`
+	ID        string `json:"id"`
+}
+
+// find reads an import for its caller: their own one, or any for admins and the
+// operator.
+func find(ctx context.Context, c *app.Call, in Named) (*row, error) {
+	if !id.Valid(id.Import, in.ID) {
 		return nil, unknown()
 	}
-	if err := mayImport(c); err != nil {
+	organization, err := organizationOf(ctx, c, in.Organization)
+	if err != nil {
 		return nil, err
 	}
-	r, err := scan(c.Tx.QueryRow(ctx, selectImport, c.Actor.Org(), name), c.Services.Imports)
+	if err := mayImport(c.Actor); !isOperator(c) && err != nil {
+		return nil, err
+	}
+	r, err := scan(c.Tx.QueryRow(ctx, selectImport, organization, in.ID), c.Services.Imports)
 	switch {
 	case errors.Is(err, errSealed):
 		r.Reason = Sealed
@@ -326,16 +342,48 @@ func find(ctx context.Context, c *app.Call, name string) (*row, error) {
 	case err != nil:
 		return nil, err
 	}
-	if r.state == Discarded || r.principal != c.Actor.PrincipalID() && !c.Actor.SeesAll() {
+	if r.state == Discarded || r.principal != c.Actor.PrincipalID() && !c.Actor.SeesAll() && !isOperator(c) {
 		return nil, unknown()
 	}
 	return r, nil
 }
 
-// mayImport refuses callers who may not write contacts.
-func mayImport(c *app.Call) error {
+// isOperator reports whether the operator of the instance is calling.
+func isOperator(c *app.Call) bool { return c.Actor.Credential().Kind == access.Operator }
+
+// organizationOf returns the number of the organization of an import. Everybody but the
+// operator is in it.
+func organizationOf(ctx context.Context, c *app.Call, name string) (int64, error) {
+	if !isOperator(c) && name == "" {
+		return c.Actor.Org(), nil
+	}
+	o, err := settings.Organization(ctx, c, name)
+	if err == nil && !isOperator(c) && o.Number != c.Actor.Org() {
+		err = unknown()
+	}
+	return o.Number, err
+}
+
+// person returns whose rights a step has: the caller's, or those of the principal for
+// whom the operator acts.
+func person(ctx context.Context, c *app.Call, organization int64, principal string) (*access.Actor, error) {
+	if !isOperator(c) {
+		return c.Actor, mayImport(c.Actor)
+	}
+	a, err := access.PersonFor(ctx, c.Tx, organization, principal)
+	switch {
+	case errors.Is(err, db.ErrNoRows) || err == nil && a.Disabled():
+		return nil, fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
+	case err != nil:
+		return nil, err
+	}
+	return a, mayImport(a)
+}
+
+// mayImport refuses those who may not write contacts.
+func mayImport(a *access.Actor) error {
 	for _, scope := range []string{"contacts:read", "contacts:write"} {
-		if !c.Actor.May(scope) {
+		if !a.May(scope) {
 			return access.Lacking(scope)
 		}
 	}
@@ -363,9 +411,9 @@ func (r *row) change(ctx context.Context, tx db.Tx, from State) error {
 	return err
 }
 
-// by makes the caller the one whose rights the next step has.
-func (r *row) by(c *app.Call) {
-	r.requestedBy, r.kind, r.door, r.requestID = c.Actor.PrincipalID(), string(c.Actor.Credential().Kind), c.Door, c.RequestID
+// by makes a person the one whose rights the next step has.
+func (r *row) by(c *app.Call, a *access.Actor) {
+	r.requestedBy, r.kind, r.door, r.requestID = a.PrincipalID(), string(c.Actor.Credential().Kind), c.Door, c.RequestID
 }
 
 // public returns the import for its rows.

@@ -303,10 +303,10 @@ func TestWho(t *testing.T) {
 				t.Errorf("%d are listed, want %d", len(list.Data), want)
 			}
 		}
-		if a := d.send("imports.map", imports.MapInput{ID: x.ID, Targets: []string{"nickname"}}); a.Status != 422 || len(a.Fault.Fields) != 3 {
+		if a := d.send("imports.map", imports.MapInput{Named: imports.Named{ID: x.ID}, Targets: []string{"nickname"}}); a.Status != 422 || len(a.Fault.Fields) != 3 {
 			t.Errorf("%s", a.Body)
 		}
-		if a := d.send("imports.append", imports.AppendInput{ID: x.ID, Content: []byte("x")}); a.Status != 422 {
+		if a := d.send("imports.append", imports.AppendInput{Named: imports.Named{ID: x.ID}, Content: []byte("x")}); a.Status != 422 {
 			t.Errorf("a piece after the end: %s", a.Body)
 		}
 	})
@@ -401,7 +401,7 @@ func TestSealed(t *testing.T) {
 		d := sit(o, access.Member)
 		d.Do("POST", "/contacts", `{"lastName":"Altname","externalId":"1","note":"Vorherig"}`).Want(201)
 		made := ask[imports.Import](d, "imports.create", imports.CreateInput{FileName: "Geheimdatei.csv", Size: 9})
-		ask[imports.Appended](d, "imports.append", imports.AppendInput{ID: made.ID, Content: []byte("Geheimstueck")})
+		ask[imports.Appended](d, "imports.append", imports.AppendInput{Named: imports.Named{ID: made.ID}, Content: []byte("Geheimstueck")})
 		x := d.check(d.upload("Geheimdatei.csv", "Geheimspalte;Nachname;Externe Kennung;Notiz\nGeheimzelle;Berg;1;Geheimnotiz\n;Geheimname;;\n;Falschname;;"+strings.Repeat("y", 10001)+"\n"), imports.Replace)
 		look := func() {
 			t.Helper()

@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,7 +25,11 @@ func (r *row) enqueue(ctx context.Context, c *app.Call) error {
 
 // CreateInput is the input of Create.
 type CreateInput struct {
-	FileName string `json:"fileName"`
+	// Organization and Principal are for whom the operator imports: the rights of that
+	// person hold. Others import for themselves.
+	Organization string `json:"organizationId,omitempty"`
+	Principal    string `json:"principalId,omitempty"`
+	FileName     string `json:"fileName"`
 	// Size is that of the file, in bytes.
 	Size int64 `json:"size"`
 }
@@ -35,20 +40,25 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
 	if err := in.check(); err != nil {
 		return Import{}, err
 	}
-	if err := mayImport(c); err != nil {
+	organization, err := organizationOf(ctx, c, in.Organization)
+	if err != nil {
+		return Import{}, err
+	}
+	whose, err := person(ctx, c, organization, in.Principal)
+	if err != nil {
 		return Import{}, err
 	}
 	var kept int64
-	if err := c.Tx.QueryRow(ctx, countKept, c.Actor.Org()).Scan(&kept); err != nil {
+	if err := c.Tx.QueryRow(ctx, countKept, organization).Scan(&kept); err != nil {
 		return Import{}, err
 	}
 	if kept >= mostKept {
 		return Import{}, &fault.Fault{Code: fault.QuotaExhausted, Detail: &tooMany, Extra: map[string]any{"violated-policies": []string{"imports"}}}
 	}
-	r := &row{organization: c.Actor.Org(), id: id.New(id.Import), principal: c.Actor.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
+	r := &row{organization: organization, id: id.New(id.Import), principal: whose.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
 	r.FileName, r.progress = in.FileName, progress{}.begin()
 	r.Options = Options{Duplicates: Skip}
-	r.by(c)
+	r.by(c, whose)
 	c.Audit.About(r.organization, r.id)
 	c.Audit.Changed("size", nil, in.Size)
 	if err := r.newKey(c.Services.Imports); err != nil {
@@ -56,7 +66,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
 	}
 	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.content, "content"), r.progress.text(),
 		r.requestedBy, r.kind, r.door, r.requestID, r.created, r.expires, r.forgotten)
-	err := job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: r.expires})
+	err = job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: r.expires})
 	return r.public(), err
 }
 
@@ -88,7 +98,7 @@ func (in *CreateInput) check() error {
 
 // AppendInput is the input of Append.
 type AppendInput struct {
-	ID string `json:"id"`
+	Named
 	// Number counts the pieces from 0.
 	Number int64 `json:"number"`
 	// Content has at most MaxPiece bytes.
@@ -111,7 +121,7 @@ const (
 
 // Append takes a piece of the file. It may be sent again.
 func Append(ctx context.Context, c *app.Call, in AppendInput) (Appended, error) {
-	r, err := find(ctx, c, in.ID)
+	r, err := find(ctx, c, in.Named)
 	if err != nil {
 		return Appended{}, err
 	}
@@ -144,14 +154,14 @@ func (r *row) unfit() error {
 
 // CompleteInput is the input of Complete.
 type CompleteInput struct {
-	ID string `json:"id"`
+	Named
 	// Pieces is the number of pieces that were sent.
 	Pieces int64 `json:"pieces"`
 }
 
 // Complete says that the file has arrived as a whole. A job reads it.
 func Complete(ctx context.Context, c *app.Call, in CompleteInput) (Import, error) {
-	return advance(ctx, c, in.ID, func(r *row) error {
+	return advance(ctx, c, in.Named, func(r *row, _ *access.Actor) error {
 		var n int64
 		if err := c.Tx.QueryRow(ctx, countPieces, r.organization, r.id).Scan(&n); err != nil {
 			return err
@@ -169,8 +179,12 @@ func Complete(ctx context.Context, c *app.Call, in CompleteInput) (Import, error
 
 // advance changes the state of an import that is in one of some states, and makes a
 // job work on it.
-func advance(ctx context.Context, c *app.Call, name string, alter func(*row) error, from ...State) (Import, error) {
-	r, err := find(ctx, c, name)
+func advance(ctx context.Context, c *app.Call, in Named, alter func(*row, *access.Actor) error, from ...State) (Import, error) {
+	r, err := find(ctx, c, in)
+	if err != nil {
+		return Import{}, err
+	}
+	whose, err := person(ctx, c, r.organization, cmp.Or(in.Principal, r.principal))
 	if err != nil {
 		return Import{}, err
 	}
@@ -178,8 +192,8 @@ func advance(ctx context.Context, c *app.Call, name string, alter func(*row) err
 	if !slices.Contains(from, before) || r.broken {
 		return Import{}, r.unfit()
 	}
-	r.by(c)
-	if err := alter(r); err != nil {
+	r.by(c, whose)
+	if err := alter(r, whose); err != nil {
 		return Import{}, err
 	}
 	if err := r.change(ctx, c.Tx, before); err != nil {
@@ -193,7 +207,7 @@ func advance(ctx context.Context, c *app.Call, name string, alter func(*row) err
 
 // MapInput is the input of Map.
 type MapInput struct {
-	ID string `json:"id"`
+	Named
 	// Targets has the member for each column, empty for none.
 	Targets []string `json:"targets"`
 	Options
@@ -201,9 +215,9 @@ type MapInput struct {
 
 // Map says what the columns are, and begins the dry run.
 func Map(ctx context.Context, c *app.Call, in MapInput) (Import, error) {
-	return advance(ctx, c, in.ID, func(r *row) error {
+	return advance(ctx, c, in.Named, func(r *row, whose *access.Actor) error {
 		in.Tags = record.Unique(in.Tags)
-		if err := in.check(c, len(r.Columns)); err != nil {
+		if err := in.check(whose, len(r.Columns)); err != nil {
 			return err
 		}
 		for i, target := range in.Targets {
@@ -215,7 +229,7 @@ func Map(ctx context.Context, c *app.Call, in MapInput) (Import, error) {
 }
 
 // check returns what is wrong with a mapping.
-func (in *MapInput) check(c *app.Call, columns int) error {
+func (in *MapInput) check(whose *access.Actor, columns int) error {
 	var wrong []fault.Field
 	add := func(name string, code fault.FieldCode, de, en string) {
 		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
@@ -235,7 +249,7 @@ func (in *MapInput) check(c *app.Call, columns int) error {
 			continue
 		case !t.several && slices.Contains(in.Targets[:i], name):
 			add(field, fault.Duplicate, "Diese Angabe ist schon einer anderen Spalte zugeordnet.", "Another column is this member already.")
-		case name == targetCompany && !c.Actor.May("companies:read"):
+		case name == targetCompany && !whose.May("companies:read"):
 			add(field, fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen zu lesen.", "You lack the right to read companies.")
 		}
 		named = named || t.names
@@ -256,8 +270,8 @@ func (in *MapInput) check(c *app.Call, columns int) error {
 }
 
 // Run begins an import after its dry run, or resumes one that stopped.
-func Run(ctx context.Context, c *app.Call, in access.ByID) (Import, error) {
-	return advance(ctx, c, in.ID, func(r *row) error {
+func Run(ctx context.Context, c *app.Call, in Named) (Import, error) {
+	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
 		if r.progress.Undo {
 			return r.unfit()
 		}
@@ -273,8 +287,8 @@ func Run(ctx context.Context, c *app.Call, in access.ByID) (Import, error) {
 }
 
 // Undo begins to undo an import.
-func Undo(ctx context.Context, c *app.Call, in access.ByID) (Import, error) {
-	return advance(ctx, c, in.ID, func(r *row) error {
+func Undo(ctx context.Context, c *app.Call, in Named) (Import, error) {
+	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
 		if r.forgotten != 0 || r.expires <= c.Now {
 			return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
 				DE: "Dieser Import lässt sich nicht mehr rückgängig machen: Die sieben Tage sind um.",
@@ -288,8 +302,8 @@ func Undo(ctx context.Context, c *app.Call, in access.ByID) (Import, error) {
 }
 
 // Discard gives up an import before it runs, or forgets what it kept to be undone.
-func Discard(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
-	r, err := find(ctx, c, in.ID)
+func Discard(ctx context.Context, c *app.Call, in Named) (app.Nothing, error) {
+	r, err := find(ctx, c, in)
 	if err != nil {
 		return app.Nothing{}, err
 	}
@@ -308,8 +322,8 @@ func Discard(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, err
 }
 
 // Get returns an import.
-func Get(ctx context.Context, c *app.Call, in access.ByID) (Import, error) {
-	r, err := find(ctx, c, in.ID)
+func Get(ctx context.Context, c *app.Call, in Named) (Import, error) {
+	r, err := find(ctx, c, in)
 	if err != nil {
 		return Import{}, err
 	}
@@ -318,6 +332,8 @@ func Get(ctx context.Context, c *app.Call, in access.ByID) (Import, error) {
 
 // ListInput is the input of List.
 type ListInput struct {
+	// Organization is that of the imports. The operator must name it.
+	Organization string `json:"organizationId,omitempty"`
 	// After is the id of the last import of the previous page.
 	After string `json:"after,omitempty"`
 	// Limit is 1 to 1,000; zero means 50.
@@ -331,8 +347,12 @@ func List(ctx context.Context, c *app.Call, in ListInput) (access.List[Import], 
 	if err != nil {
 		return access.List[Import]{}, err
 	}
+	organization, err := organizationOf(ctx, c, in.Organization)
+	if err != nil {
+		return access.List[Import]{}, err
+	}
 	statement := selectOwn
-	if c.Actor.SeesAll() {
+	if c.Actor.SeesAll() || isOperator(c) {
 		statement = selectAll
 	}
 	list, err := db.List(ctx, c.Tx, func(from db.Row) (Import, error) {
@@ -344,7 +364,7 @@ func List(ctx context.Context, c *app.Call, in ListInput) (access.List[Import], 
 			return Import{}, err
 		}
 		return r.public(), nil
-	}, statement, c.Actor.Org(), c.Actor.PrincipalID(), in.After, limit+1)
+	}, statement, organization, c.Actor.PrincipalID(), in.After, limit+1)
 	return access.PageOf(list, limit), err
 }
 
@@ -377,7 +397,7 @@ type problem struct {
 
 // LinesInput is the input of Lines.
 type LinesInput struct {
-	ID string `json:"id"`
+	Named
 	// After is the number of the last entry of the previous page.
 	After int64 `json:"after,omitempty"`
 	// Limit is 1 to 1,000; zero means 1,000.
@@ -399,7 +419,7 @@ const (
 
 // GetLines returns entries with what became of them, or would.
 func GetLines(ctx context.Context, c *app.Call, in LinesInput) (Lines, error) {
-	r, err := find(ctx, c, in.ID)
+	r, err := find(ctx, c, in.Named)
 	if err != nil {
 		return Lines{}, err
 	}

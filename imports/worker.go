@@ -183,8 +183,12 @@ func (x *work) note(tx db.Tx, word string, now clock.Micros) error {
 		act.Changed(string(outcome), int64(0), x.Counts[outcome])
 	}
 	act.Changed("companies", int64(0), x.Companies)
+	by := x.requestedBy
+	if x.kind == audit.OperatorKind {
+		by = "" // the operator acted, with the rights of that person
+	}
 	return audit.Append(tx, act, audit.Line{
-		Time: now, PrincipalID: x.requestedBy, CredentialKind: x.kind, CredentialID: x.job.ID,
+		Time: now, PrincipalID: by, CredentialKind: x.kind, CredentialID: x.job.ID,
 		Door: "job", Operation: JobKind, Word: word, RequestID: x.requestID,
 	})
 }
@@ -192,16 +196,16 @@ func (x *work) note(tx db.Tx, word string, now clock.Micros) error {
 // call returns the call of the person who asked for the step, with the rights that
 // they have now.
 func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
-	actor, err := access.ActorFor(ctx, tx, x.organization, x.requestedBy)
+	actor, err := access.PersonFor(ctx, tx, x.organization, x.requestedBy)
 	switch {
 	case errors.Is(err, db.ErrNoRows):
 		return nil, stopped{NoRight}
 	case err != nil:
 		return nil, err
-	case actor.Disabled() || !actor.May("contacts:read") || !actor.May("contacts:write"):
-		return nil, stopped{NoRight}
-	case actor.Organization().State != access.Open:
+	case actor.Organization().State != access.Open: // a person then lacks the right too
 		return nil, stopped{NotOpen}
+	case actor.Disabled() || mayImport(actor) != nil:
+		return nil, stopped{NoRight}
 	}
 	return &app.Call{
 		Actor: actor, Tx: tx, Now: clock.Now(x.Clock), RequestID: x.requestID, Door: x.door, Services: x.Services,
