@@ -62,8 +62,8 @@ const (
 	Discarded State = "discarded"
 )
 
-// works reports whether a job works on an import in this state.
-func (s State) works() bool {
+// Works reports whether a job works on an import in this state.
+func (s State) Works() bool {
 	return s == Reading || s == Checking || s == Running || s == Undoing
 }
 

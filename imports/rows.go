@@ -199,7 +199,7 @@ func advance(ctx context.Context, c *app.Call, in Named, alter func(*row, *acces
 	if err := r.change(ctx, c.Tx, before); err != nil {
 		return Import{}, err
 	}
-	if r.state.works() {
+	if r.state.Works() {
 		err = r.enqueue(ctx, c)
 	}
 	return r.public(), err
@@ -307,7 +307,7 @@ func Discard(ctx context.Context, c *app.Call, in Named) (app.Nothing, error) {
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	if r.state.works() {
+	if r.state.Works() {
 		return app.Nothing{}, r.unfit()
 	}
 	before := r.state
@@ -377,6 +377,8 @@ type Line struct {
 	// RecordID is the contact.
 	RecordID string    `json:"recordId"`
 	Problems []Problem `json:"problems"`
+	// Cells are those of an entry that was refused, if the caller asks for them.
+	Cells []string `json:"cells,omitempty"`
 }
 
 // Problem is what is wrong with a member of an entry.
@@ -404,6 +406,9 @@ type LinesInput struct {
 	Limit int `json:"limit,omitempty"`
 	// Wrong leaves out entries without a problem.
 	Wrong bool `json:"wrong,omitempty"`
+	// Refused leaves out entries that were not refused, and returns the cells of the
+	// others.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Lines is a page of entries.
@@ -413,8 +418,10 @@ type Lines struct{ access.List[Line] }
 func (Lines) Records() int { return 0 }
 
 const (
-	selectReport = `select number, line, state, record_id, problems from import_lines where organization = $1 and import_id = $2 and number > $3 order by number limit $4`
-	selectWrong  = `select number, line, state, record_id, problems from import_lines where organization = $1 and import_id = $2 and problems <> '' and number > $3 order by number limit $4`
+	selectReport  = `select number, line, state, record_id, problems, '' from import_lines where organization = $1 and import_id = $2 and number > $3 order by number limit $4`
+	selectWrong   = `select number, line, state, record_id, problems, '' from import_lines where organization = $1 and import_id = $2 and problems <> '' and number > $3 order by number limit $4`
+	selectRefused = `select number, line, state, record_id, problems, content from import_lines
+		where organization = $1 and import_id = $2 and problems <> '' and state = 'refused' and number > $3 order by number limit $4`
 )
 
 // GetLines returns entries with what became of them, or would.
@@ -428,13 +435,21 @@ func GetLines(ctx context.Context, c *app.Call, in LinesInput) (Lines, error) {
 		return Lines{}, err
 	}
 	statement := selectReport
-	if in.Wrong {
+	switch {
+	case in.Refused:
+		statement = selectRefused
+	case in.Wrong:
 		statement = selectWrong
 	}
 	list, err := db.List(ctx, c.Tx, func(from db.Row) (Line, error) {
-		l, record, problems := Line{}, (*string)(nil), ""
-		if err := from.Scan(&l.Number, &l.Line, &l.Outcome, &record, &problems); err != nil {
+		l, record, problems, sealed := Line{}, (*string)(nil), "", ""
+		if err := from.Scan(&l.Number, &l.Line, &l.Outcome, &record, &problems, &sealed); err != nil {
 			return l, err
+		}
+		if sealed != "" && r.forgotten == 0 && !r.broken {
+			if err := r.unseal(sealed, linePart(l.Number), &l.Cells); err != nil {
+				return l, err
+			}
 		}
 		if record != nil {
 			l.RecordID = *record

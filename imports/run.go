@@ -73,7 +73,9 @@ type batch struct {
 	progress
 	// companies are those that it created, by the keys of their names.
 	companies map[string]string
-	seen      seen
+	// there are companies that the transaction has found living.
+	there map[string]bool
+	seen  seen
 }
 
 // importSome imports some entries in one transaction.
@@ -87,7 +89,7 @@ func (x *work) importSome(ctx context.Context, list []*candidate) error {
 		if err := x.mayName(c); err != nil {
 			return err
 		}
-		b = &batch{work: x, Call: c, progress: x.progress.clone(), companies: map[string]string{}, seen: seen{}}
+		b = &batch{work: x, Call: c, progress: x.progress.clone(), companies: map[string]string{}, there: map[string]bool{}, seen: seen{}}
 		for _, n := range list {
 			if err := b.importOne(ctx, n); err != nil {
 				return err
@@ -197,7 +199,7 @@ func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, m
 	if err := createCompany(ctx, b.Call, n.company, company); err != nil {
 		return "", nil, err
 	}
-	b.companies[n.companyKey] = company
+	b.companies[n.companyKey], b.there[company] = company, true
 	return company, &company, nil
 }
 
@@ -205,7 +207,7 @@ func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, m
 // so that an entry that is refused creates none.
 func (b *batch) create(ctx context.Context, n *candidate) (r result, err error) {
 	f := n.fields
-	wrong, err := violations(contact.Contacts.Check(ctx, b.Call, &f))
+	wrong, err := violations(contact.Contacts.CheckStored(ctx, b.Call, &f))
 	if err != nil || len(wrong) > 0 {
 		return result{outcome: Refused, wrong: wrong}, err
 	}
@@ -230,10 +232,14 @@ func (b *batch) create(ctx context.Context, n *candidate) (r result, err error) 
 
 // still fails if a company is gone. The job then begins its transaction anew.
 func (b *batch) still(ctx context.Context, company string) error {
+	if b.there[company] {
+		return nil
+	}
 	seen, err := record.Seen(ctx, b.Call, "companies", company)
 	if err == nil && !seen {
 		err = fmt.Errorf("imports: %w: the company %s", errGone, company)
 	}
+	b.there[company] = err == nil
 	return err
 }
 

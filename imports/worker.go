@@ -437,7 +437,7 @@ func (w *Worker) forget(ctx context.Context, j *job.Job) error {
 	if x.forgotten != 0 { // the last run died before it was done
 		return w.forgetLines(ctx, j, x.id)
 	}
-	if x.state.works() { // its end sets another time
+	if x.state.Works() { // its end sets another time
 		return job.Later(time.Hour)
 	}
 	if x.expires > now {

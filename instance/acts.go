@@ -1,8 +1,8 @@
 package instance
 
 import (
-	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -154,7 +154,7 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := offline(d, store)
+	a, err := offline(d, store, app.Files{})
 	if err != nil {
 		closeAll()
 		return nil, nil, err
@@ -162,13 +162,18 @@ func OpenDoor(ctx context.Context, store *config.Store) (*admin.Door, func(), er
 	return &admin.Door{API: a, Acts: acts(d, clock.System, func(bool) {}), Explain: Explain(d.Writes().Refused)}, closeAll, nil
 }
 
-// offline returns an API on data without a server, for the operator's calls.
-func offline(d db.DB, store *config.Store) (*api.API, error) {
+// offline returns an API on data without a server, for the operator's calls. Without
+// files, rows that read some cannot be called.
+func offline(d db.DB, store *config.Store, files app.Files) (*api.API, error) {
+	cursors := make([]byte, 32) // the operator's cursors are used by one command
+	if _, err := rand.Read(cursors); err != nil {
+		return nil, err
+	}
 	return api.New(api.Options{
 		DB: d, Clock: clock.System, Logger: slog.Default(), Versions: api.Versions,
 		Access:    access.NewDirectory(d, clock.System, access.Options{}),
 		Limiter:   limit.Open(limit.Config{}, clock.System, limit.Options{DB: d}),
-		CursorKey: bytes.Repeat([]byte{0}, 32), // the operator's operations make no cursors
+		CursorKey: cursors, Files: files,
 		Settings: app.Settings{
 			// The environment is unknown here, so any version may be pinned.
 			Versions: api.Names(api.Versions), Retention: time.Duration(store.OrganizationRetention),

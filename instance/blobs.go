@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kartei/access/signin"
+	"kartei/app"
 	"kartei/config"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
@@ -193,7 +194,7 @@ func OpenBlobDoor(ctx context.Context, store *config.Store, s *config.Server) (_
 		return nil, nil, err
 	}
 	done = func() { closeData(); closeBlobs() }
-	a, err := offline(i.DB, store)
+	a, err := offline(i.DB, store, app.Files{Store: i.Blobs})
 	if err != nil {
 		done()
 		return nil, nil, err

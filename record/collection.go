@@ -198,6 +198,12 @@ func (k *Collection[T, F, P]) Check(ctx context.Context, c *app.Call, f P) error
 	return k.prepareAndCheck(ctx, c, f, false)
 }
 
+// CheckStored is Check for members that Insert stores in the same transaction: a used
+// external id may show at its commit only, which then runs again and asks.
+func (k *Collection[T, F, P]) CheckStored(ctx context.Context, c *app.Call, f P) error {
+	return k.prepareAndCheck(ctx, c, f, true)
+}
+
 // prepareAndCheck does the work of Check. For stores see check.
 func (k *Collection[T, F, P]) prepareAndCheck(ctx context.Context, c *app.Call, f P, stores bool) error {
 	if s := f.Shared(); s.OwnerID == "" {

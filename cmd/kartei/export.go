@@ -19,6 +19,7 @@ import (
 type exportFlags struct {
 	Output   string         `name:"output" short:"o" required:"" type:"path" placeholder:"FILE" help:"The ZIP file to write, which must not exist; - is standard output."`
 	Language fault.Language `name:"language" default:"de" placeholder:"de|en" help:"Language of the words in the file."`
+	blobKeys `embed:""`
 }
 
 type orgExportCmd struct {
@@ -79,16 +80,16 @@ func (c *contactExportCmd) Run(ctx context.Context, g *Globals) error {
 
 // write begins an export and writes its file. A file that is not whole is removed.
 func (c *exportFlags) write(ctx context.Context, g *Globals, row string, in exports.Input) (err error) {
-	caller, done, err := g.Connect(ctx)
+	caller, done, err := g.connect(ctx, c.open)
 	if err != nil {
 		return err
 	}
 	defer done()
 	out := g.Out
 	if c.Output != "-" {
-		file, err := os.OpenFile(c.Output, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return err
+		file, failed := os.OpenFile(c.Output, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if failed != nil {
+			return failed
 		}
 		out = file
 		defer func() { err = c.closed(file, err) }()

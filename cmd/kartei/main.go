@@ -28,6 +28,7 @@ type commands struct {
 	User           userCmd           `cmd:"" name:"user" help:"Users of an organization."`
 	Invitation     invitationCmd     `cmd:"" name:"invitation" help:"Open invitations to an organization."`
 	Contact        contactCmd        `cmd:"" name:"contact" help:"Contacts: everything about one as a file."`
+	Import         importCmd         `cmd:"" name:"import" help:"Imports of contacts from other programs: CSV tables and vCards."`
 	ServiceAccount serviceAccountCmd `cmd:"" name:"service-account" help:"Service accounts of an organization."`
 	Key            keyCmd            `cmd:"" name:"key" help:"API keys."`
 	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: calls, callers, and why a key was refused."`

@@ -78,6 +78,7 @@ type importLine struct {
 		Field   string `json:"field"`
 		Message string `json:"message"`
 	} `json:"problems"`
+	Cells []string `json:"cells"`
 }
 
 // importsPage is the list of imports.
@@ -453,6 +454,52 @@ func (v *request) writeReport(w http.ResponseWriter, id string) error {
 				fields, notes = append(fields, targetLabel(v, p.Field)), append(notes, p.Message)
 			}
 			if err := table.Row(strconv.FormatInt(l.Line, 10), outcomeLabel(v, l.Outcome, false), l.RecordID, strings.Join(fields, "\n"), strings.Join(notes, "\n")); err != nil {
+				return err
+			}
+		}
+		if !found.HasMore {
+			return table.Flush()
+		}
+	}
+}
+
+// showRefused serves the entries that were refused as they stood in the file, with the
+// reasons in a column more: an office mends them and imports the file again.
+func showRefused(v *request) view {
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	return view{status: http.StatusOK, written: &written{
+		name: nameOfFile(v.words.Say("Abgelehnt ", "Refused ")+info.title(v), "csv"), mediaType: spreadsheet.MediaType,
+		write: func(w http.ResponseWriter) error { return v.writeRefused(w, &info) },
+	}}
+}
+
+// writeRefused writes the entries that were refused, page by page.
+func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
+	table := spreadsheet.NewWriter(w)
+	var heads []string
+	for _, c := range info.Columns {
+		heads = append(heads, first(c.Heading, targetLabel(v, c.Target)))
+	}
+	if err := table.Row(append(heads, v.words.Say("Hinweis von Kartei", "Note by Kartei"))...); err != nil {
+		return err
+	}
+	for after := int64(0); ; {
+		found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": info.ID, "after": after, "refused": true}})
+		if err != nil {
+			return err
+		}
+		for _, l := range found.Data {
+			after = l.Number
+			cells := make([]string, len(heads))
+			copy(cells, l.Cells)
+			var notes []string
+			for _, p := range l.Problems {
+				notes = append(notes, joined(": ", targetLabel(v, p.Field), p.Message))
+			}
+			if err := table.Row(append(cells, strings.Join(notes, "\n"))...); err != nil {
 				return err
 			}
 		}

@@ -21,6 +21,7 @@ func TestImportOnPages(t *testing.T) {
 		o := apitest.New(t, d)
 		b := open(t, o, access.Member)
 		b.get(dataPath).want(200, "Noch kein Import", `href="`+dataPath+`/new"`)
+		b.get("/contacts").want(200, "Hier steht noch nichts", `href="`+dataPath+`/new"`)
 		form := b.get(dataPath+"/new").want(200, `enctype="multipart/form-data"`)
 		sent := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Spitzname\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n")}).want(303)
 		page := sent.Location
@@ -47,6 +48,10 @@ func TestImportOnPages(t *testing.T) {
 		b.get("/contacts").want(200, "Berg", "Haas")
 		report := b.get(page + "/report").want(200)
 		if got := strings.TrimPrefix(report.Body, "\ufeff"); !regexp.MustCompile(`^Zeile;Ergebnis;Kennung;Angabe;Hinweis\r\n2;angelegt;con_\w+;;\r\n3;abgelehnt;;E-Mail;"?Das Format[^\r\n]*\r\n4;übersprungen;con_\w+;;\r\n$`).MatchString(got) {
+			t.Errorf("%q", got)
+		}
+		refused := b.get(page + "/refused").want(200)
+		if got := strings.TrimPrefix(refused.Body, "\ufeff"); !regexp.MustCompile(`^Nachname;Vorname;E-Mail;Firma;Spitzname;Hinweis von Kartei\r\nFalsch;Otto;kein-at;;;"?E-Mail: Das Format[^\r\n]*\r\n$`).MatchString(got) {
 			t.Errorf("%q", got)
 		}
 		b.get(dataPath).want(200, "März.csv", "1 angelegt, 1 übersprungen, 1 abgelehnt")

@@ -223,6 +223,7 @@ func init() {
 		{"POST", "/settings/data/{id}/undo", "contacts.create imports.undo", private, actOnImport("imports.undo")},
 		{"POST", "/settings/data/{id}/discard", "contacts.create imports.discard", private, discardImport},
 		{"GET", "/settings/data/{id}/report", "contacts.create imports.get imports.lines", private, showReport},
+		{"GET", "/settings/data/{id}/refused", "contacts.create imports.get imports.lines", private, showRefused},
 
 		{"GET", "/settings/interfaces/events", "events.feed lookup.titles names.resolve", private, showEvents},
 		{"GET", "/settings/interfaces/events/{id}", "events.feed events.deliveries lookup.titles names.resolve", private, showEvent},

@@ -1,0 +1,422 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/door/admin"
+	"kartei/door/admin/socket"
+	"kartei/imports"
+	"kartei/kit/sheet"
+)
+
+type importCmd struct {
+	Start   importStartCmd   `cmd:"" help:"Send a file of contacts, and show its columns."`
+	Check   importCheckCmd   `cmd:"" help:"Say what the columns are, and show what an import would do. It changes nothing."`
+	Run     importRunCmd     `cmd:"" help:"Import what was checked, or resume an import that stopped."`
+	Undo    importUndoCmd    `cmd:"" help:"Take an import back, within seven days."`
+	Discard importDiscardCmd `cmd:"" help:"Give up an import before it runs, or forget what it keeps to be undone."`
+	List    importListCmd    `cmd:"" help:"List the imports of an organization."`
+	Show    importShowCmd    `cmd:"" help:"Show an import: its state, its columns, its counts."`
+	Report  importReportCmd  `cmd:"" help:"Write the report of an import as a table: what became of each entry, or the refused entries."`
+}
+
+// importing names an import, and says whether a command waits for its job.
+type importing struct {
+	ID  string `arg:"" help:"The import, imp_..."`
+	Org string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; that of a sandbox imports test data."`
+	JSON
+}
+
+// acting names a person besides.
+type acting struct {
+	importing
+	For string `name:"for" placeholder:"ID" help:"Whose rights the step has; by default those of the person for whom the import began."`
+}
+
+func (i *importing) named() imports.Named { return imports.Named{Organization: i.Org, ID: i.ID} }
+
+func (a *acting) named() imports.Named {
+	return imports.Named{Organization: a.Org, Principal: a.For, ID: a.ID}
+}
+
+type importStartCmd struct {
+	File string `arg:"" type:"existingfile" help:"A CSV table or vCards."`
+	Org  string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; that of a sandbox imports test data."`
+	For  string `name:"for" required:"" placeholder:"ID" help:"The user or service account for whom contacts are imported: it owns them, and its rights hold."`
+	JSON
+}
+
+// Help returns the text below the command's summary.
+func (*importStartCmd) Help() string {
+	return `An import has three steps: start sends the file, check says what would happen, run does it. The steps are
+jobs of a running server, and go on after a restart. The file is sealed, and gone after seven days.`
+}
+
+// Run sends a file.
+func (c *importStartCmd) Run(ctx context.Context, g *Globals) error {
+	file, err := os.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	caller, done, err := g.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var made imports.Import
+	if err := caller.Call(ctx, "imports.create", imports.CreateInput{Organization: c.Org, Principal: c.For, FileName: filepath.Base(c.File), Size: info.Size()}, &made); err != nil {
+		return g.refused(err)
+	}
+	of := imports.Named{Organization: c.Org, Principal: c.For, ID: made.ID}
+	piece, pieces := make([]byte, imports.MaxPiece), int64(0)
+	for {
+		n, err := io.ReadFull(file, piece)
+		if n > 0 {
+			if err := caller.Call(ctx, "imports.append", imports.AppendInput{Named: of, Number: pieces, Content: piece[:n]}, nil); err != nil {
+				return g.refused(err)
+			}
+			pieces++
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return g.step(ctx, caller, c.JSON, "imports.complete", of, imports.CompleteInput{Named: of, Pieces: pieces})
+}
+
+// refused adds the words of the command to an error.
+func (g *Globals) refused(err error) error {
+	return fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
+}
+
+type importCheckCmd struct {
+	acting
+	Columns     map[string]string  `name:"column" placeholder:"HEADING=MEMBER" mapsep:"none" help:"What a column is, by its heading or its number from 1: a member such as lastName, or nothing to leave it out. Columns that are not named are what was guessed. Repeatable."`
+	Duplicates  imports.Duplicates `name:"duplicates" placeholder:"skip|fill|replace" help:"What becomes of contacts that are there already: skip by default."`
+	MonthFirst  bool               `name:"month-first" help:"Read 5/17/1984 as a day in May."`
+	Tags        []string           `name:"tag" sep:"none" placeholder:"TAG" help:"A tag for every contact. Repeatable."`
+	Profile     string             `name:"profile" type:"existingfile" placeholder:"FILE" help:"Take columns and choices from a file that --save-profile wrote. Flags go first."`
+	SaveProfile string             `name:"save-profile" type:"path" placeholder:"FILE" help:"Write columns and choices into a file, for the next import of the same kind."`
+}
+
+// profile is a mapping for files of the same kind.
+type profile struct {
+	Columns    map[string]string  `json:"columns"`
+	Duplicates imports.Duplicates `json:"duplicates"`
+	MonthFirst bool               `json:"monthFirst"`
+	Tags       []string           `json:"tags"`
+}
+
+// Help returns the text below the command's summary.
+func (*importCheckCmd) Help() string {
+	return "The members are " + strings.Join(imports.Targets(), ", ") + ".\nname is a whole name, which is divided; company is the name of a company, which is created if there is none."
+}
+
+// Run maps the columns and begins the dry run.
+func (c *importCheckCmd) Run(ctx context.Context, g *Globals) error {
+	caller, done, err := g.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var x imports.Import
+	if err := caller.Call(ctx, "imports.get", c.importing.named(), &x); err != nil {
+		return g.refused(err)
+	}
+	in, err := c.mapping(&x)
+	if err != nil {
+		return err
+	}
+	if c.SaveProfile != "" {
+		if err := saveProfile(c.SaveProfile, &x, in); err != nil {
+			return err
+		}
+	}
+	return g.step(ctx, caller, c.JSON, "imports.map", in.Named, in)
+}
+
+// mapping returns the columns and choices: those of the flags, then of the profile, then
+// what was guessed.
+func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err error) {
+	p := profile{Duplicates: imports.Skip}
+	if c.Profile != "" {
+		b, err := os.ReadFile(c.Profile)
+		if err != nil {
+			return in, err
+		}
+		if err := json.Unmarshal(b, &p); err != nil {
+			return in, fmt.Errorf("--profile: %w", err)
+		}
+	}
+	in.Named = c.named()
+	for i, column := range x.Columns {
+		target := column.Target
+		if t, named := p.Columns[column.Heading]; named {
+			target = t
+		}
+		for _, name := range []string{column.Heading, strconv.Itoa(i + 1)} {
+			if t, named := c.Columns[name]; named {
+				target = t
+				delete(c.Columns, name)
+			}
+		}
+		in.Targets = append(in.Targets, target)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
+		return in, usageError{fmt.Errorf("--column: the file has no column %q", name)}
+	}
+	in.Options = imports.Options{Duplicates: p.Duplicates, MonthFirst: p.MonthFirst || c.MonthFirst, Tags: p.Tags}
+	if c.Duplicates != "" {
+		in.Duplicates = c.Duplicates
+	}
+	if c.Tags != nil {
+		in.Tags = c.Tags
+	}
+	return in, nil
+}
+
+func saveProfile(name string, x *imports.Import, in imports.MapInput) error {
+	p := profile{Columns: map[string]string{}, Duplicates: in.Duplicates, MonthFirst: in.MonthFirst, Tags: in.Tags}
+	for i, column := range x.Columns {
+		p.Columns[column.Heading] = in.Targets[i]
+	}
+	b, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(b, '\n'), 0o600)
+}
+
+type importRunCmd struct{ acting }
+
+// Run imports.
+func (c *importRunCmd) Run(ctx context.Context, g *Globals) error {
+	return g.stepOf(ctx, c.JSON, "imports.run", c.named())
+}
+
+type importUndoCmd struct{ acting }
+
+// Help returns the text below the command's summary.
+func (*importUndoCmd) Help() string {
+	return `What the import created is deleted, and contacts that it changed get their former values back. What
+somebody has changed since, or what tasks or documents belong to, stays as it is.`
+}
+
+// Run takes an import back.
+func (c *importUndoCmd) Run(ctx context.Context, g *Globals) error {
+	return g.stepOf(ctx, c.JSON, "imports.undo", c.named())
+}
+
+type importDiscardCmd struct{ importing }
+
+// Run gives an import up.
+func (c *importDiscardCmd) Run(ctx context.Context, g *Globals) error {
+	if err := g.call(ctx, "imports.discard", c.named(), nil); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(g.Out, "%s is discarded.\n", c.ID)
+	return err
+}
+
+type importListCmd struct {
+	Org   string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
+	After string `name:"after" placeholder:"ID" help:"Only imports older than this one, imp_..."`
+	Limit int    `name:"limit" default:"100" placeholder:"N" help:"Maximum number of lines, up to 1000."`
+	JSON
+}
+
+// Run lists imports, the newest first.
+func (c *importListCmd) Run(ctx context.Context, g *Globals) error {
+	var page access.List[imports.Import]
+	if err := g.call(ctx, "imports.list", imports.ListInput{Organization: c.Org, After: c.After, Limit: c.Limit}, &page); err != nil {
+		return err
+	}
+	return printList(g, c.JSON, page, []string{"ID", "BEGUN", "FOR", "STATE", "ENTRIES", "FILE"}, func(x imports.Import) []string {
+		return []string{x.ID, minute(x.CreatedAt), x.PrincipalID, string(x.State), strconv.FormatInt(x.Lines, 10), x.FileName}
+	})
+}
+
+type importShowCmd struct{ importing }
+
+// Run shows an import.
+func (c *importShowCmd) Run(ctx context.Context, g *Globals) error {
+	var x imports.Import
+	if err := g.call(ctx, "imports.get", c.named(), &x); err != nil {
+		return err
+	}
+	return g.showImport(c.JSON, &x)
+}
+
+type importReportCmd struct {
+	importing
+	Refused bool `name:"refused" help:"Only the entries that were refused, as they stood in the file, with the reasons: to be mended and imported again."`
+}
+
+// Run writes the report as a table that spreadsheets open.
+func (c *importReportCmd) Run(ctx context.Context, g *Globals) error {
+	caller, done, err := g.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var x imports.Import
+	if err := caller.Call(ctx, "imports.get", c.named(), &x); err != nil {
+		return g.refused(err)
+	}
+	head := []string{"line", "outcome", "id", "problems"}
+	if c.Refused {
+		head = nil
+		for _, column := range x.Columns {
+			head = append(head, column.Heading)
+		}
+		head = append(head, "problems")
+	}
+	table := sheet.NewWriter(g.Out)
+	if err := table.Row(head...); err != nil {
+		return err
+	}
+	for in := (imports.LinesInput{Named: c.named(), Refused: c.Refused}); ; {
+		var page access.List[imports.Line]
+		if err := caller.Call(ctx, "imports.lines", in, &page); err != nil {
+			return g.refused(err)
+		}
+		for i := range page.Data {
+			in.After = page.Data[i].Number
+			if err := table.Row(reportCells(&page.Data[i], len(head), c.Refused)...); err != nil {
+				return err
+			}
+		}
+		if !page.HasMore {
+			return table.Flush()
+		}
+	}
+}
+
+func reportCells(l *imports.Line, columns int, refused bool) []string {
+	var notes []string
+	for _, p := range l.Problems {
+		notes = append(notes, strings.TrimPrefix(p.Field+": "+p.Message, ": "))
+	}
+	note := strings.Join(notes, "\n")
+	if !refused {
+		return []string{strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, note}
+	}
+	cells := make([]string, columns)
+	copy(cells, l.Cells)
+	cells[columns-1] = note
+	return cells
+}
+
+// stepOf is step with a connection of its own.
+func (g *Globals) stepOf(ctx context.Context, j JSON, row string, of imports.Named) error {
+	caller, done, err := g.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return g.step(ctx, caller, j, row, of, of)
+}
+
+// server returns a connection to the server that runs on the data. Imports are its work.
+func (g *Globals) server(ctx context.Context) (socket.Caller, func(), error) {
+	caller, done, err := g.Connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, alone := caller.(*admin.Door); alone {
+		done()
+		return nil, nil, fmt.Errorf("%s: no server runs on the data in %s; imports are work of a server", g.words, absolute(string(g.DataDir)))
+	}
+	return caller, done, nil
+}
+
+// call calls a row of the server.
+func (g *Globals) call(ctx context.Context, row string, in, out any) error {
+	caller, done, err := g.server(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := caller.Call(ctx, row, in, out); err != nil {
+		return g.refused(err)
+	}
+	return nil
+}
+
+// step calls a row that a job goes on with, waits for the job, and shows the import.
+func (g *Globals) step(ctx context.Context, caller socket.Caller, j JSON, row string, of imports.Named, in any) error {
+	var x imports.Import
+	if err := caller.Call(ctx, row, in, &x); err != nil {
+		return g.refused(err)
+	}
+	of.Principal = ""
+	for told := time.Now(); x.State.Works(); {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintf(g.Err, "%s goes on without this command.\n", x.ID)
+			return ctx.Err()
+		case <-time.After(importPoll):
+		}
+		if err := caller.Call(ctx, "imports.get", of, &x); err != nil {
+			return g.refused(err)
+		}
+		if time.Since(told) > importNews && !j.JSON {
+			told = time.Now()
+			fmt.Fprintf(g.Err, "%s: %d of %d\n", x.State, x.Done, x.Lines)
+		}
+	}
+	if err := g.showImport(j, &x); err != nil {
+		return err
+	}
+	if x.Reason != "" {
+		return fmt.Errorf("%s: the import is %s (%s)", g.words, x.State, x.Reason)
+	}
+	return nil
+}
+
+const (
+	// importPoll is how often a command asks how far an import is, importNews how often it
+	// tells.
+	importPoll = 200 * time.Millisecond
+	importNews = 5 * time.Second
+)
+
+// showImport prints an import.
+func (g *Globals) showImport(j JSON, x *imports.Import) error {
+	if j.JSON {
+		return g.print(x)
+	}
+	fmt.Fprintf(g.Out, "%s is %s: %s, %d entries", x.ID, x.State, x.FileName, x.Lines)
+	for _, outcome := range slices.Sorted(maps.Keys(x.Counts)) {
+		fmt.Fprintf(g.Out, ", %d %s", x.Counts[outcome], outcome)
+	}
+	fmt.Fprintln(g.Out)
+	if len(x.Columns) == 0 {
+		return nil
+	}
+	rows := make([][]string, len(x.Columns))
+	for i, c := range x.Columns {
+		rows[i] = []string{strconv.Itoa(i + 1), c.Heading, c.Target, strings.ReplaceAll(strings.Join(c.Samples, " | "), "\n", " ")}
+	}
+	return table(g, []string{"COLUMN", "HEADING", "MEMBER", "SAMPLES"}, rows)
+}
