@@ -42,8 +42,12 @@ func (x *work) check(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			used, err := taken(ctx, c, all)
+			if err != nil {
+				return err
+			}
 			for _, n := range all {
-				m, err := x.judge(ctx, c, n, before)
+				m, err := x.judge(ctx, c, n, before, used)
 				if err != nil {
 					return err
 				}
@@ -111,7 +115,7 @@ type mark struct {
 }
 
 // judge says what would become of an entry.
-func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen) (m mark, err error) {
+func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen, used map[string]bool) (m mark, err error) {
 	m = mark{number: n.number, outcome: Created}
 	if n.entry == nil {
 		m.outcome, m.problems = n.unread()
@@ -141,7 +145,10 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 		}
 	case len(wrong) == 0:
 		f := n.fields
-		wrong, err = violations(contact.Contacts.Check(ctx, c, &f))
+		f.ExternalID = nil // asked for all entries at once
+		if wrong, err = violations(contact.Contacts.Check(ctx, c, &f)); used[n.external] {
+			wrong = append(wrong, fault.Field{Name: "externalId", Code: fault.Duplicate})
+		}
 	}
 	if err == nil && len(wrong) > 0 {
 		m.outcome, m.problems = Refused, storedProblems(wrong)

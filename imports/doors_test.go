@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"kartei/access"
@@ -165,6 +166,28 @@ func TestOperator(t *testing.T) {
 			}
 			if got := send("imports.get", imports.Named{Organization: foreign, ID: x.ID}); got.Status != 404 {
 				t.Errorf("in another organization: %d", got.Status)
+			}
+		}
+	})
+}
+
+// An external id that a contact has which the person does not see is taken: the dry run
+// and the import say so, and not by which contact.
+func TestTakenUnseen(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d, other := sit(o, access.Member), sit(o, access.Member)
+		hidden := other.Do("POST", "/contacts", `{"lastName":"Geheim","externalId":"k1","visibility":"private"}`).Want(201).Text("id")
+		x := d.check(d.upload("a.csv", "Nachname;Externe Kennung\nBerg;k1\nHaas;k2\n"), imports.Skip)
+		for _, step := range []string{"check", "run"} {
+			if x.Counts[imports.Refused] != 1 || x.Counts[imports.Created] != 1 {
+				t.Errorf("%s: %v", step, x.Counts)
+			}
+			l := d.lines(x)[0]
+			if len(l.Problems) != 1 || l.Problems[0].Field != "externalId" || l.Problems[0].Code != "DUPLICATE" || strings.Contains(fmt.Sprint(l), hidden) {
+				t.Errorf("%s: %+v", step, l)
+			}
+			if step == "check" {
+				x = d.run(x)
 			}
 		}
 	})

@@ -133,10 +133,31 @@ type candidate struct {
 
 const (
 	selectByExternal = `select id, external_id from contacts where organization = $1 and external_id is not null and deleted = false and `
+	selectTaken      = `select external_id from contacts where organization = $1 and external_id is not null and external_id `
 	selectByEmail    = `select id, email from contacts where organization = $1 and email is not null and deleted = false and `
 	selectCompany    = `select id from companies where organization = $1 and sort_name > $2 and sort_name < $3
 		and deleted = false and audience = '' and sort_name is not null order by sort_name limit 1`
 )
+
+// taken returns which external ids contacts have, also those that the caller does not
+// see.
+func taken(ctx context.Context, c *app.Call, list []*candidate) (map[string]bool, error) {
+	var external []string
+	for _, x := range list {
+		if x.external != "" {
+			external = append(external, x.external)
+		}
+	}
+	all := map[string]bool{}
+	if len(external) == 0 {
+		return all, nil
+	}
+	found, err := db.Values[string](ctx, c.Tx, selectTaken+c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(record.Unique(external)))
+	for _, id := range found {
+		all[id] = true
+	}
+	return all, err
+}
 
 // found are contacts that entries may be about, by what they have in common.
 type found map[string][]string

@@ -75,7 +75,9 @@ type batch struct {
 	companies map[string]string
 	// there are companies that the transaction has found living.
 	there map[string]bool
-	seen  seen
+	// used are the contacts that something refers to, while an import is undone.
+	used map[string]bool
+	seen seen
 }
 
 // importSome imports some entries in one transaction.

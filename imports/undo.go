@@ -3,6 +3,7 @@ package imports
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"kartei/app"
 	"kartei/company"
@@ -18,9 +19,9 @@ const (
 	// earlierLines tells the entries that changed the same contact before which revision
 	// it has now. Those before a change by others have another one.
 	earlierLines = `update import_lines set revision = $6 where organization = $1 and record_id = $4 and revision = $5 and import_id = $2 and number < $3`
-	// used finds what refers to a contact.
-	usedContact = `select (select count(*) from (select 1 from tasks where organization = $1 and contact_id = $2 and contact_id is not null and deleted = false limit 1) as t)
-		+ (select count(*) from (select 1 from documents where organization = $1 and contact_id = $2 and contact_id is not null and deleted = false limit 1) as d)`
+	// usedContacts finds the contacts that tasks and documents refer to.
+	usedContacts = `select contact_id from %s where organization = $1 and contact_id %s and contact_id is not null and deleted = false`
+	// usedCompany finds what refers to a company.
 	usedCompany = `select (select count(*) from (select 1 from contacts where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as c)
 		+ (select count(*) from (select 1 from tasks where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as t)
 		+ (select count(*) from (select 1 from documents where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as d)`
@@ -66,6 +67,9 @@ func (x *work) undoSome(ctx context.Context, list []*line) error {
 		}
 		b = &batch{work: x, Call: c, progress: x.progress.clone()}
 		now := map[string]moved{}
+		if err := b.readUsed(ctx, list); err != nil {
+			return err
+		}
 		for _, l := range list {
 			if x.ContactsDone {
 				err = b.undoCompany(ctx, l)
@@ -84,6 +88,30 @@ func (x *work) undoSome(ctx context.Context, list []*line) error {
 		x.progress = b.progress
 	}
 	return err
+}
+
+// readUsed reads which contacts tasks and documents refer to.
+func (b *batch) readUsed(ctx context.Context, list []*line) error {
+	b.used = map[string]bool{}
+	var names []string
+	for _, l := range list {
+		if l.record != nil && l.state == Created {
+			names = append(names, *l.record)
+		}
+	}
+	if len(names) == 0 || b.ContactsDone {
+		return nil
+	}
+	for _, family := range []string{"tasks", "documents"} {
+		found, err := db.Values[string](ctx, b.Tx, fmt.Sprintf(usedContacts, family, b.Tx.Dialect().In("$2")), b.organization, db.Texts(names))
+		if err != nil {
+			return err
+		}
+		for _, name := range found {
+			b.used[name] = true
+		}
+	}
+	return nil
 }
 
 // moved is the revision that an earlier entry left a contact at, and the one that it
@@ -122,11 +150,7 @@ func (b *batch) takeBack(ctx context.Context, l *line) (outcome Outcome, next in
 		outcome, err = outcomeOf(Restored, err)
 		return outcome, next, err
 	}
-	var used int64
-	if err := b.Tx.QueryRow(ctx, usedContact, b.organization, *l.record).Scan(&used); err != nil {
-		return "", 0, err
-	}
-	if used > 0 {
+	if b.used[*l.record] {
 		seen, err := record.Seen(ctx, b.Call, contact.Contacts.Plural, *l.record)
 		if err == nil && !seen {
 			return Gone, 0, nil
