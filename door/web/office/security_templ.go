@@ -153,7 +153,7 @@ func securityView(v *request, p securityPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-				} else {
+				} else if p.factors.linked() {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Sie haben keines: Sie melden sich mit Single Sign-on an.", "You have none: you sign in with single sign-on."))
 					if templ_7745c5c3_Err != nil {
