@@ -32,6 +32,8 @@ func (o *Office) shown() map[string]string {
 		"09-documents": "/documents",
 		"10-document":  "/documents/" + o.First("documents"),
 		"11-profile":   "/settings/profile",
+		"12-data":      "/settings/data",
+		"12-access":    "/contacts/" + o.First("contacts") + "/access",
 		"12-missing":   "/contacts/con_01m7xt6sane2a9hpasvbmaayqz",
 		"13-keys":      "/settings/interfaces/keys",
 		"14-new-key":   "/settings/interfaces/keys/new",
