@@ -33,6 +33,10 @@ type OrganizationInfo struct {
 	// people need one, zero if it is optional.
 	SecondFactor     string       `json:"secondFactor"`
 	SecondFactorFrom clock.Micros `json:"secondFactorFrom,omitzero"`
+	// Passwords is on, or off if only single sign-on and passkeys sign in. PasswordAdmin
+	// may sign in by password in any case.
+	Passwords     string `json:"passwords"`
+	PasswordAdmin string `json:"passwordAdmin,omitempty"`
 	// EraseAt is the time of the erasure in the state deleting, and nil
 	// otherwise.
 	EraseAt *clock.Micros `json:"eraseAt,omitempty"`
@@ -60,14 +64,15 @@ func OrganizationIn(ctx context.Context, tx db.Tx, orgID string) (OrganizationIn
 // ScanOrganization reads a row of OrganizationColumns.
 func ScanOrganization(row db.Row) (OrganizationInfo, error) {
 	var o OrganizationInfo
-	var module, secrecy bool
+	var module, secrecy, off bool
 	var eraseAt clock.Micros
 	err := row.Scan(&o.Number, &o.ID, &o.Name, &o.Live, &module, &secrecy, &o.Level, &o.State, &o.CreatedAt, &eraseAt,
 		&o.SandboxID, &o.SandboxOf, &o.Country,
-		&o.SecrecyAt, &o.SecrecyBy, &o.SecondFactorFrom)
+		&o.SecrecyAt, &o.SecrecyBy, &o.SecondFactorFrom, &off, &o.PasswordAdmin)
 	if eraseAt > 0 {
 		o.EraseAt = &eraseAt
 	}
+	o.Passwords = pick(off, "off", "on")
 	o.SecondFactor = pick(o.SecondFactorFrom != 0, "required", "optional")
 	o.Module, o.Secrecy = pick(module, "on", "off"), pick(secrecy, "declared", "undeclared")
 	return o, err

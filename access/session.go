@@ -61,7 +61,8 @@ const (
 	insertSession = `insert into sessions (id, token_hash, account_id, organization, principal_id, created_at, last_seen_at,
 			expires_at, idle, fresh_until, address, agent, method)
 		values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11, $12)`
-	// A session of another organization than its person's is found nowhere.
+	// A session of another organization than its person's is found nowhere. The OpenID
+	// provider of a single sign-on answers for the second factor.
 	sessionColumns = `select s.id, o.number, s.principal_id, s.expires_at, s.idle, s.last_seen_at, s.fresh_until, s.ended_at,
 			coalesce((select l.second_factor_from from organizations l where l.number = s.organization and s.method <> 'sso'
 				and not exists (select 1 from principals p where p.id = s.principal_id and ` + HasFactor + `)), 0)
@@ -75,6 +76,7 @@ const (
 	endSession           = `update sessions set ended_at = $3 where id = $1 and account_id = $2 and ended_at = 0`
 	endOtherSessions     = `update sessions set ended_at = $3 where account_id = $1 and id <> $2 and ended_at = 0`
 	endSessionsOf        = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
+	endPasswordSessions  = `update sessions set ended_at = $2 where organization = $1 and method = 'password' and principal_id <> $3 and principal_id <> $4 and ended_at = 0`
 	updateSessionSeen    = `update sessions set last_seen_at = $2 where id = $1 and last_seen_at < $2`
 )
 
@@ -122,6 +124,13 @@ func EndOtherSessions(ctx context.Context, tx db.Tx, now clock.Micros, account, 
 // the browser signs in again and gets another token. Changed must come before.
 func EndSessionsOf(ctx context.Context, tx db.Tx, now clock.Micros, principal string) error {
 	_, err := tx.Exec(ctx, endSessionsOf, principal, now)
+	return err
+}
+
+// EndPasswordSessions ends the sessions of an organization that began by a password,
+// but those of two people.
+func EndPasswordSessions(ctx context.Context, tx db.Tx, now clock.Micros, organization int64, but, and string) error {
+	_, err := changeSessions(ctx, tx, endPasswordSessions, organization, now, but, and)
 	return err
 }
 

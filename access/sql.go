@@ -62,7 +62,8 @@ const (
 	OrganizationColumns = `select o.number, o.id, o.name, coalesce(o.sandbox_of, o.number),
 			o.module_on, o.secrecy_declared, o.level, o.state, o.created_at, o.erase_at,
 			coalesce(sandbox.id, ''), coalesce(live.id, ''), o.country,
-			o.secrecy_at, o.secrecy_by, coalesce(live.second_factor_from, o.second_factor_from)
+			o.secrecy_at, o.secrecy_by, coalesce(live.second_factor_from, o.second_factor_from),
+			coalesce(live.passwords_off, o.passwords_off), coalesce(live.password_admin, o.password_admin)
 		from organizations o
 		left join organizations sandbox on sandbox.sandbox_of = o.number
 		left join organizations live on live.number = o.sandbox_of`

@@ -28,7 +28,8 @@ const (
 	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
 
 	// selectPersons finds those persons of an account that can sign in.
-	selectPersons = `select p.id, p.name, p.role, p.language, o.id, o.name, o.number from principals p join organizations o on o.number = p.organization
+	selectPersons = `select p.id, p.name, p.role, p.language, o.id, o.name, o.number,
+			o.passwords_off and o.password_admin <> p.id from principals p join organizations o on o.number = p.organization
 		where p.account_id = $1 and p.disabled = false and p.erased_at = 0 and o.state <> 'deleting' and o.erased_at = 0
 		order by o.name, p.id`
 )
@@ -147,10 +148,12 @@ type Person struct {
 	OrganizationName string `json:"organizationName"`
 
 	home int64
+	// noPassword says that no password signs in as the person.
+	noPassword bool
 }
 
 func scanPerson(row db.Row) (p Person, err error) {
-	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Language, &p.OrganizationID, &p.OrganizationName, &p.home)
+	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Language, &p.OrganizationID, &p.OrganizationName, &p.home, &p.noPassword)
 	return p, err
 }
 

@@ -251,6 +251,9 @@ var nobody = fault.Text{
 }
 
 func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) (SignedIn, error) {
+	if err := p.admits(c, b.Method); err != nil {
+		return SignedIn{}, err
+	}
 	address := ""
 	if c.Address.IsValid() {
 		address = c.Address.Unmap().String()
@@ -265,6 +268,20 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 		ends = access.TrustedLifetime
 	}
 	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Person: &p}, err
+}
+
+// admits refuses a password for an organization that has switched passwords off.
+// Without a provider the switch has no effect: nobody could come back.
+func (p *Person) admits(c *app.Call, by access.Method) error {
+	if !p.noPassword || by == access.BySSO || by == access.ByPasskey || desk(c).Provider == nil {
+		return nil
+	}
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &passwordsOff}
+}
+
+var passwordsOff = fault.Text{
+	DE: "Ihre Organisation hat die Anmeldung mit Kennwort ausgeschaltet. Melden Sie sich mit Single Sign-on oder einem Passkey an.",
+	EN: "Your organization has switched sign-in by password off. Sign in by single sign-on or a passkey.",
 }
 
 // Choice is the input of Choose.

@@ -483,3 +483,60 @@ func TestSSOAway(t *testing.T) {
 		}
 	})
 }
+
+// TestPasswordsOff switches sign-in by password off for one of two organizations. One
+// admin may go on with a password.
+func TestPasswordsOff(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		boss, chief := join(t, o, o.ID, "boss@example.com", access.Admin)
+		ida, a := join(t, o, o.ID, "ida@example.com", access.Member)
+		other, _ := o.Organization("Zweites Büro")
+		_, second := join(t, o, other, "ida@example.com", access.Member)
+		on, off, nobody := "on", "off", ""
+		set := func(v *visitor, passwords, admin *string, want int) {
+			t.Helper()
+			v.ask("organizations.set", settings.OrganizationChange{Passwords: passwords, PasswordAdmin: admin}, nil, want)
+		}
+		set(boss, &off, nil, 422) // no provider
+		o.SignInBy(f.Client(t, clock.System))
+		set(boss, &off, nil, 422)   // nobody could come back
+		set(boss, &off, &a.ID, 422) // no admin
+		set(ida, &off, &chief.ID, 403)
+		set(boss, &off, &chief.ID, 200)
+		if ida.works() || !boss.works() {
+			t.Error("sessions that began by a password: those of others end, that of the caller stays")
+		}
+
+		s := ida.signIn("ida@example.com", somePassword, "choose")
+		if got := ida.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: a.ID}, nil, 403); !strings.Contains(string(got.Body), "ausgeschaltet") {
+			t.Errorf("%s", got.Body)
+		}
+		ida.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: second.ID}, &s, 200)
+		ida.token = s.Token
+		ida.ask("session.switch", account.Switched{Principal: a.ID}, nil, 403)
+		ida.link(f, "ida")
+		s, _ = ida.signInBySSO(f, 200)
+		ida.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: second.ID}, &s, 200)
+		ida.token = s.Token
+		var moved account.SignedIn
+		ida.ask("session.switch", account.Switched{Principal: a.ID}, &moved, 200)
+		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
+
+		// Whoever is invited now needs the provider or a passkey. The invitation stays open.
+		token := invite(t, o, "neu@example.com")
+		visit(t, o).ask("invitations.accept", account.Acceptance{Token: token, Name: "Neu", Password: somePassword}, nil, 403)
+		visit(t, o).begin("signin.ssoInvited", account.SSOInvitation{Token: token})
+
+		// An admin who is linked needs nobody else. Without a provider the switch has no effect.
+		set(boss, nil, &nobody, 422)
+		boss.link(f, "boss")
+		set(boss, nil, &nobody, 200)
+		visit(t, o).ask("signin.password", account.PasswordInput{Email: "boss@example.com", Password: somePassword}, nil, 403)
+		o.SignInBy(nil)
+		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
+		o.SignInBy(f.Client(t, clock.System))
+		set(boss, &on, nil, 200)
+		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
+	})
+}

@@ -38,6 +38,10 @@ type OrganizationChange struct {
 	// SecondFactor is required or optional. It becomes required for sign-ins a week
 	// after it was switched on.
 	SecondFactor *string `json:"secondFactor,omitempty"`
+	// Passwords is on or off: see checkPasswords. PasswordAdmin is an admin who may sign
+	// in by password in any case, empty for nobody.
+	Passwords     *string `json:"passwords,omitempty"`
+	PasswordAdmin *string `json:"passwordAdmin,omitempty"`
 	// State is for the operator only.
 	State *access.State `json:"state,omitempty"`
 }
@@ -57,7 +61,7 @@ func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (a
 	var f faults
 	live := access.OrganizationInfo{
 		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
-		SecondFactor: "optional",
+		SecondFactor: "optional", Passwords: "on",
 	}
 	in.Name = f.name("name", in.Name)
 	setOrganization(&live, &f, OrganizationChange{
@@ -110,6 +114,8 @@ func noteOrganization(c *app.Call, before, after access.OrganizationInfo) {
 	c.Audit.Changed("level", string(before.Level), string(after.Level))
 	c.Audit.Changed("state", string(before.State), string(after.State))
 	c.Audit.Changed("country", before.Country, after.Country)
+	c.Audit.Changed("passwords", before.Passwords, after.Passwords)
+	c.Audit.Changed("passwordAdmin", before.PasswordAdmin, after.PasswordAdmin)
 	c.Audit.Changed("secondFactor", before.SecondFactor, after.SecondFactor)
 }
 
@@ -163,6 +169,9 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 	}
 	f.organizationChange(c, &o, in)
 	setOrganization(&o, &f, in)
+	if err := f.checkPasswords(ctx, c, before, o); err != nil {
+		return access.OrganizationInfo{}, err
+	}
 	if err := f.err(); err != nil {
 		return access.OrganizationInfo{}, err
 	}
@@ -183,6 +192,9 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 	noteOrganization(c, before, o)
 	if _, err = c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on",
 		o.Secrecy == "declared", string(o.Level), string(o.State), eraseAt(&o), o.Country); err != nil {
+		return o, err
+	}
+	if err := setPasswords(ctx, c, before, o); err != nil {
 		return o, err
 	}
 	if _, err = c.Tx.Exec(ctx, updateDuties, o.Number, o.SecrecyAt, o.SecrecyBy, o.SecondFactorFrom); err != nil || o.SandboxOf != "" {
@@ -244,6 +256,13 @@ func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange
 		if o.Country = *c.Country; !country.MatchString(o.Country) {
 			f.add("country", fault.InvalidFormat, "DE")
 		}
+	}
+	if c.Passwords != nil {
+		oneOf(f, "passwords", *c.Passwords, "on", "off")
+		o.Passwords = *c.Passwords
+	}
+	if c.PasswordAdmin != nil {
+		o.PasswordAdmin = *c.PasswordAdmin
 	}
 	if c.SecondFactor != nil {
 		oneOf(f, "secondFactor", *c.SecondFactor, "required", "optional")

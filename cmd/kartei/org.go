@@ -75,17 +75,19 @@ type orgSetCmd struct {
 	Secrecy *string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; the API needs it."`
 	Country *string       `name:"country" placeholder:"CODE" help:"The country of the office, as AT. Letters and telephone numbers within it do not name it."`
 	Factor  *string       `name:"second-factor" placeholder:"required|optional" help:"Whether people need a second factor to sign in. Required, it is asked for after seven days."`
+	Pass    *string       `name:"password-sign-in" placeholder:"on|off" help:"Whether passwords sign in. Off needs an OpenID provider, and --password-admin."`
+	Admin   *string       `name:"password-admin" placeholder:"USR" help:"An admin who may sign in by password in any case, for emergencies; empty for nobody."`
 	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"The state of the organization. Only an open one is served; one in the state deleting is erased after --organization-retention."`
 	JSON
 }
 
 // Run changes an organization.
 func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.Factor == nil && c.State == nil {
-		return nothingToSet("--name, --module, --level, --secrecy, --country, --second-factor or --state")
+	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.Factor == nil && c.Pass == nil && c.Admin == nil && c.State == nil {
+		return nothingToSet("--name, --module, --level, --secrecy, --country, --second-factor, --password-sign-in, --password-admin or --state")
 	}
 	return showOrg(ctx, g, c.JSON, "organizations.set", settings.OrganizationChange{
-		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, SecondFactor: c.Factor, State: c.State,
+		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, SecondFactor: c.Factor, Passwords: c.Pass, PasswordAdmin: c.Admin, State: c.State,
 	})
 }
 
@@ -204,6 +206,7 @@ var flagNames = map[string]string{
 	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
 	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
 	"to": "--to", "mail": "--mail", "language": "--language",
+	"passwords": "--password-sign-in", "passwordAdmin": "--password-admin",
 	"state": "--state", "country": "--country", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 

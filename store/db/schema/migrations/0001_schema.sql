@@ -42,7 +42,11 @@ create table organizations (
 	secrecy_by       text    not null default '',
 	-- From when on people need a second factor. Zero if none is required. That of a
 	-- sandbox is its organization's.
-	second_factor_from bigint not null default 0
+	second_factor_from bigint not null default 0,
+	-- Whether passwords sign in to the organization, and the one admin who may in any
+	-- case, empty for nobody. Without an OpenID provider it has no effect.
+	passwords_off      boolean not null default false,
+	password_admin     text    not null default ''
 );
 
 -- How people sign in: an address with its password and its second factors. One

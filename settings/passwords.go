@@ -1,0 +1,68 @@
+package settings
+
+import (
+	"context"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+)
+
+const (
+	// countPasswordAdmin finds an admin of an organization who has a password.
+	countPasswordAdmin = `select count(*) from principals p join accounts a on a.id = p.account_id
+		where p.id = $1 and p.organization = $2 and p.role = 'admin' and p.disabled = false and a.password <> ''`
+	countLinked = `select count(*) from principals p join identities i on i.account_id = p.account_id where p.id = $1 and i.issuer = $2`
+
+	updatePasswords = `update organizations set passwords_off = $2, password_admin = $3 where number = $1`
+)
+
+// checkPasswords refuses to switch passwords off where nobody could come back: without
+// an OpenID provider, and unless the caller is linked with it or an admin may sign in by
+// password in any case.
+func (f *faults) checkPasswords(ctx context.Context, c *app.Call, before, o access.OrganizationInfo) error {
+	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
+		return nil
+	}
+	if o.SandboxOf != "" {
+		f.say("passwords", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+		return nil
+	}
+	var n int64
+	if o.PasswordAdmin != "" {
+		if err := c.Tx.QueryRow(ctx, countPasswordAdmin, o.PasswordAdmin, o.Number).Scan(&n); err != nil {
+			return err
+		}
+		if n == 0 {
+			f.say("passwordAdmin", fault.FieldNotFound, "Das ist keine Administratorin und kein Administrator der Organisation mit einem Kennwort.", "This is no admin of the organization who has a password.")
+		}
+	}
+	provider := c.Services.SignIn.Provider
+	switch {
+	case o.Passwords == "on":
+		return nil
+	case provider == nil:
+		f.say("passwords", fault.ForbiddenCombination, "Auf dieser Instanz gibt es kein Single Sign-on.", "This instance has no single sign-on.")
+		return nil
+	case o.PasswordAdmin != "":
+		return nil
+	}
+	err := c.Tx.QueryRow(ctx, countLinked, c.Actor.PrincipalID(), provider.Issuer()).Scan(&n)
+	if err == nil && n == 0 {
+		f.say("passwords", fault.ForbiddenCombination, "Verbinden Sie zuerst Ihr eigenes Konto mit Single Sign-on, oder nennen Sie jemanden mit Administrationsrechten für den Notfall.",
+			"Link your own account with single sign-on first, or name an admin for emergencies.")
+	}
+	return err
+}
+
+// setPasswords stores who signs in by password. Sessions that began by one end, but
+// those of the caller and of the admin for emergencies.
+func setPasswords(ctx context.Context, c *app.Call, before, o access.OrganizationInfo) error {
+	if before.Passwords == o.Passwords && before.PasswordAdmin == o.PasswordAdmin {
+		return nil
+	}
+	if _, err := c.Tx.Exec(ctx, updatePasswords, o.Number, o.Passwords == "off", o.PasswordAdmin); err != nil || o.Passwords == "on" {
+		return err
+	}
+	return access.EndPasswordSessions(ctx, c.Tx, c.Now, o.Number, o.PasswordAdmin, c.Actor.PrincipalID())
+}
