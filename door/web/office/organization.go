@@ -33,6 +33,9 @@ type organizationInfo struct {
 	// SecondFactor is required or optional, from SecondFactorFrom on.
 	SecondFactor     string       `json:"secondFactor"`
 	SecondFactorFrom clock.Micros `json:"secondFactorFrom"`
+	// Passwords is on or off, PasswordAdmin who may use one in any case.
+	Passwords     string `json:"passwords"`
+	PasswordAdmin string `json:"passwordAdmin"`
 	// Keys counts the working keys, WritingKeys those of them that may write.
 	Keys        int `json:"keys"`
 	WritingKeys int `json:"writingKeys"`
@@ -45,6 +48,7 @@ type organizationPage struct {
 	wrong map[string]string
 	// declared is the name of who declared secrecy.
 	declared string
+	passwordPeople
 }
 
 // showOrganization serves the page.
@@ -67,14 +71,17 @@ func (v *request) organizationPage(p organizationPage, status int) view {
 		return v.failed(err)
 	}
 	if p.typed == nil {
-		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": p.is.Level, "secondFactor": p.is.SecondFactor}
+		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": p.is.Level, "secondFactor": p.is.SecondFactor, "passwords": p.is.Passwords, "passwordAdmin": p.is.PasswordAdmin}
 	}
 	return v.settingsAs(status, organizationPath, v.words.Say("Organisation", "Organization"), organizationView(v, p))
 }
 
 // read reads the organization, and who declared secrecy.
 func (p *organizationPage) read(v *request) (err error) {
-	if p.is, err = v.organization(); err != nil || p.is.SecrecyAt == 0 {
+	if p.is, err = v.organization(); err != nil {
+		return err
+	}
+	if err = p.readPasswordPeople(v); err != nil || p.is.SecrecyAt == 0 {
 		return err
 	}
 	p.declared = v.words.Say("dem Betreiber", "the operator")
@@ -128,7 +135,7 @@ func (p *organizationPage) fields(v *request) (list []look.Field) {
 			look.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
 	)
 	if p.is.SandboxOf == "" {
-		list = append(list, p.factor(v))
+		list = append(append(list, p.factor(v)), p.passwords(v)...)
 	}
 	return list
 }
@@ -168,6 +175,9 @@ func saveOrganization(v *request) view {
 	names := []string{"secrecy", "module", "level"}
 	if o.SandboxOf == "" { // the sandbox has those of the organization
 		names = append(names, "name", "country", "secondFactor")
+		if v.form.Has("passwords") { // without a provider there is no such field
+			names = append(names, "passwords", "passwordAdmin")
+		}
 	}
 	for _, name := range names {
 		if p.typed[name] = v.form.text(name); p.typed[name] != v.form.was[name] {

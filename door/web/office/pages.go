@@ -240,8 +240,8 @@ func init() {
 		{"GET", "/settings/interfaces/webhooks/{id}/delete", "webhooks.get", private, askToDeleteWebhook},
 		{"POST", "/settings/interfaces/webhooks/{id}/delete", "webhooks.delete webhooks.get", private, deleteWebhook},
 
-		{"GET", "/settings/organization", "organizations.get names.resolve", private, showOrganization},
-		{"POST", "/settings/organization", "organizations.set organizations.get names.resolve", private, saveOrganization},
+		{"GET", "/settings/organization", "organizations.get people.list names.resolve", private, showOrganization},
+		{"POST", "/settings/organization", "organizations.set organizations.get people.list names.resolve", private, saveOrganization},
 		{"GET", "/settings/audit", "audit.list people.list serviceAccounts.list names.resolve", private, showAudit},
 		{"GET", "/settings/audit/export", "audit.list names.resolve", private, exportAudit},
 
