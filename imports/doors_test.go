@@ -52,7 +52,7 @@ func TestTwoDoors(t *testing.T) {
 				HasBody: true, Body: func() ([]byte, error) { return body, nil },
 			}, nil)
 		}
-		type seen struct{ row, line, history string }
+		type seen struct{ row, line string }
 		story := func(call func(string, map[string]any) *api.Response) (all map[string]seen) {
 			all = map[string]seen{}
 			var x imports.Import

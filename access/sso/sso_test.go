@@ -69,13 +69,13 @@ func TestProviderRefuses(t *testing.T) {
 		}
 		return asked, ssotest.Answer(p.SignIn(address, "ida@kanzlei.example"))
 	}
-	asked, answer := way(client)
+	_, answer := way(client)
 	other, _ := way(client)
 	if _, err := client.Prove(t.Context(), other, answer, false); !errors.Is(err, sso.ErrProof) {
 		t.Errorf("the verifier of another question: %v", err)
 	}
 	foreign := p.Client(callback, func(o *sso.Options) { o.ClientID = "other" })
-	asked, answer = way(foreign)
+	asked, answer := way(foreign)
 	if _, err := client.Prove(t.Context(), asked, answer, false); !errors.Is(err, sso.ErrProof) {
 		t.Errorf("a code of another client: %v", err)
 	}
@@ -230,7 +230,7 @@ func TestBrokenProvider(t *testing.T) {
 		io.WriteString(w, "{}")
 	}
 	fails := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }
-	elsewhere := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 302) }
+	elsewhere := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound) }
 	say := func(name string, value any) func(*ssotest.Forger) {
 		return func(f *ssotest.Forger) { f.Document = func(d map[string]any) { d[name] = value } }
 	}
