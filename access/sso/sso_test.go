@@ -230,7 +230,9 @@ func TestBrokenProvider(t *testing.T) {
 		io.WriteString(w, "{}")
 	}
 	fails := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }
-	elsewhere := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound) }
+	elsewhere := func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+	}
 	say := func(name string, value any) func(*ssotest.Forger) {
 		return func(f *ssotest.Forger) { f.Document = func(d map[string]any) { d[name] = value } }
 	}
