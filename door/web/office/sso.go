@@ -116,6 +116,9 @@ func comeBack(v *request) view {
 		kind, ticket, _ = strings.Cut(c[0].Value, ".")
 	}
 	q := v.URL.Query()
+	if q.Get("state") == "" { // no provider sent the browser here
+		return view{to: "/signin"}
+	}
 	body := map[string]any{"ticket": ticket, "state": q.Get("state"), "code": q.Get("code"), "iss": q.Get("iss"), "error": q.Get("error")}
 	known := v.identify() == nil
 	var out view

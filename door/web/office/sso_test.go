@@ -96,6 +96,7 @@ func TestSSOOnPages(t *testing.T) {
 				t.Errorf("%s: %d", name, got.Status)
 			}
 		}
+		b.get("/signin/sso/callback").want(303)
 		// The answer of the attacker's sign-in in the browser of somebody who is signed in.
 		victim := open(t, o, access.Member)
 		was := victim.cookie
