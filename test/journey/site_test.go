@@ -241,7 +241,7 @@ func (v *visitor) imported() {
 	}
 	for _, state := range []string{"mapping", "checked", "stopped"} {
 		dbtest.Run(v.TB, v.DB, `insert into imports (organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at)
-			select number, cast($1 as text), cast($2 as text), cast($3 as text), '', '', '{"lines":1,"counts":{"created":1}}', '', '', '', '', 1, cast($4 as bigint), 0 from organizations where id = '`+v.OrganizationID+`'`,
+			select number, cast($1 as text), cast($2 as text), cast($3 as text), '', '', '{"lines":2,"counts":{"created":1,"refused":1}}', '', '', '', '', 1, cast($4 as bigint), 0 from organizations where id = '`+v.OrganizationID+`'`,
 			id.New(id.Import), v.principal, state, clock.Now(v.Clock).Add(imports.Age))
 	}
 }

@@ -493,13 +493,14 @@ func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
 		}
 		for _, l := range found.Data {
 			after = l.Number
-			cells := make([]string, len(heads))
-			copy(cells, l.Cells)
+			cells := make([]string, len(heads)+1)
+			copy(cells[:len(heads)], l.Cells)
 			var notes []string
 			for _, p := range l.Problems {
 				notes = append(notes, joined(": ", targetLabel(v, p.Field), p.Message))
 			}
-			if err := table.Row(append(cells, strings.Join(notes, "\n"))...); err != nil {
+			cells[len(heads)] = strings.Join(notes, "\n")
+			if err := table.Row(cells...); err != nil {
 				return err
 			}
 		}
