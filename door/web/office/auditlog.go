@@ -293,6 +293,9 @@ var acts = map[string]fault.Text{
 	"records.export":        text("hat Einträge exportiert", "exported records"),
 	"records.import":        text("hat Kontakte importiert", "imported contacts"),
 	"records.importFile":    text("hat eine Datei zum Importieren gesendet", "sent a file to import"),
+	"contact.export":        text("hat alles über einen Kontakt exportiert", "exported everything about a contact"),
+	"person.export":         text("hat alles über eine Person des Büros exportiert", "exported everything about a person of the office"),
+	"organization.export":   text("hat alles exportiert, was dem Büro gehört", "exported everything that the office owns"),
 	"records.importUndo":    text("hat einen Import zurückgenommen", "undid an import"),
 }
 
@@ -307,7 +310,18 @@ var members = map[string]fault.Text{
 	"principalId": text("Inhaber", "owner"), "private": text("auch private", "private ones too"), "records": text("Einträge", "records"),
 	"rights": text("Rechte", "rights"), "role": text("Rolle", "role"), "scopes": text("Rechte", "rights"), "secrecy": text("Berufsgeheimnis", "secrecy"),
 	"secondFactor": text("zweiter Faktor", "second factor"), "size": text("Größe", "size"), "state": text("Zustand", "state"), "status": text("Zustand", "status"), "url": text("Adresse", "address"),
-	"versionPin": text("Version", "version"), "duplicates": text("Doppelte", "duplicates"),
+	"versionPin": text("Version", "version"), "duplicates": text("Doppelte", "duplicates"), "passwords": text("Anmeldung mit Kennwort", "sign-in by password"),
+	"passwordAdmin": text("Anmeldung mit Kennwort im Notfall", "sign-in by password in an emergency"),
+}
+
+// choices are the values of members that are one of few, in words.
+var choices = map[string]fault.Text{
+	"member": text("Mitarbeit", "member"), "viewer": text("nur lesen", "viewer"), "admin": text("Administration", "admin"),
+	"on": text("an", "on"), "off": text("aus", "off"), "read": text("lesen", "read"), "write": text("schreiben", "write"), "none": text("nichts", "nothing"),
+	"declared": text("geklärt", "declared"), "undeclared": text("nicht geklärt", "undeclared"),
+	"open": text("offen", "open"), "closed": text("geschlossen", "closed"), "deleting": text("wird gelöscht", "being deleted"),
+	"optional": text("freiwillig", "optional"), "required": text("verlangt", "required"),
+	"de": text("Deutsch", "German"), "en": text("Englisch", "English"), "live": text("echte Daten", "live data"), "test": text("Sandbox", "sandbox"),
 }
 
 // changed says what a member was and is: Rechte contacts:read → contacts:write.
@@ -351,6 +365,9 @@ func (p *auditPage) value(v *request, member string, value any) string {
 	case string:
 		if t, ok := timeOf(value); ok && strings.HasSuffix(member, "At") {
 			return v.words.Time(t)
+		}
+		if choice, known := choices[value]; known {
+			return choice.In(v.words.Language)
 		}
 		return first(p.names[value], value)
 	}

@@ -84,7 +84,7 @@ func (p *organizationPage) read(v *request) (err error) {
 	if err = p.readPasswordPeople(v); err != nil || p.is.SecrecyAt == 0 {
 		return err
 	}
-	p.declared = v.words.Say("dem Betreiber", "the operator")
+	p.declared = v.words.Say("Betreiber", "the operator")
 	if p.is.SecrecyBy == "" {
 		return nil
 	}
@@ -159,7 +159,10 @@ func (p *organizationPage) factor(v *request) look.Field {
 // concerned adds to a sentence how many keys it concerns.
 func (p *organizationPage) concerned(v *request, n int, de, en string) string {
 	number := strconv.Itoa(n)
-	if n == 1 {
+	switch n {
+	case 0:
+		return v.words.Say(de+". Zurzeit betrifft das keinen Schlüssel.", en+". At present this concerns no key.")
+	case 1:
 		return v.words.Say(de+": betrifft einen Schlüssel.", en+": concerns one key.")
 	}
 	return v.words.Say(de+": betrifft "+number+" Schlüssel.", en+": concerns "+number+" keys.")

@@ -20,8 +20,8 @@ func TestOrganizationOnPages(t *testing.T) {
 		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, Secrecy: new("undeclared")}); err != nil {
 			t.Fatal(err)
 		}
-		admin.get(path).want(200, "Zurückgezogen von", "dem Betreiber").send(path, "secrecy", "declared").want(303)
-		admin.get(path).want(200, "Erklärt von")
+		admin.get(path).want(200, "Zurückgezogen am", "Betreiber").send(path, "secrecy", "declared").want(303)
+		admin.get(path).want(200, "Erklärt am")
 		admin.get(keysPath+"/new").send(keysPath+"/new", "environment", "live", "may", "write", "networks", "192.0.2.1").want(200)
 		admin.get(keysPath+"/new").send(keysPath+"/new", "environment", "live").want(200)
 		admin.get(keysPath + "/new").send(keysPath + "/new").want(200)
@@ -39,7 +39,7 @@ func TestOrganizationOnPages(t *testing.T) {
 		if is, live := organization(t, o, o.SandboxID), organization(t, o, o.ID); is.Module != "off" || live.Module != "on" {
 			t.Errorf("sandbox %+v, live %+v", is, live)
 		}
-		admin.get(auditPath+"?word=organization").want(200, "Stufe der API on → read", "Modul on → off")
+		admin.get(auditPath+"?word=organization").want(200, "Stufe der API an → lesen", "Modul an → aus")
 
 		o.Clock.Advance(access.SignInFresh + time.Minute)
 		admin.get(path).send(path, "level", "on").want(403, "bestätigen")

@@ -337,7 +337,7 @@ func (p *leavePage) fields(v *request) []look.Field {
 		none = v.words.Say("bitte wählen", "please choose")
 	}
 	to := look.Field{Name: "to", Label: v.words.Say("Wer übernimmt", "Who takes over"), Value: p.typed["to"], Errors: present(p.wrong["to"], p.wrong["id"]),
-		Hint:    v.words.Say("Einträge und Aufgaben, auch die der Testumgebung.", "Records and tasks, those of the test environment too."),
+		Hint:    v.words.Say("Einträge und Aufgaben, auch die der Sandbox.", "Records and tasks, those of the sandbox too."),
 		Options: append([]look.Option{{Text: none}}, p.successors...)}
 	private := look.Field{Name: "private", Label: v.words.Say("Auch private Einträge übergeben", "Hand over private records too"),
 		Hint: p.private(v)}
