@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"kartei/access"
+	"kartei/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -92,6 +93,10 @@ func TestFileADocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, pdfs)
 		b := open(t, o, access.Member)
+		// The switches for programs are none for people, not even for what goes on without them.
+		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, Module: new("off"), Level: new(access.Off)}); err != nil {
+			t.Fatal(err)
+		}
 		contact := b.get("/contacts/new").send("/contacts/new", "lastName", "Müller").want(303).Location
 		add := "/documents/new?contactId=" + contact[len("/contacts/"):]
 		form := b.get(contact).want(200, add).get(add).want(200, "Müller", "Höchstens 1,0", "PDF", ".docx", "Wozu gehört es?")
