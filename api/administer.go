@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"kartei/access"
 	"kartei/app"
@@ -91,12 +93,24 @@ func wrongInput(err error) error {
 		return nil
 	}
 	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is && wrong.Field != "" {
-		return fault.BadRequest(fault.Field{Name: wrong.Field, Code: fault.InvalidType})
+		return fault.BadRequest(fault.Field{Name: memberPath(wrong.Field), Code: fault.InvalidType})
 	}
 	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
 		return fault.BadRequest(fault.Field{Name: strings.Trim(name, `"`), Code: fault.UnknownField})
 	}
 	return &fault.Fault{Code: fault.InvalidRequest, Cause: err}
+}
+
+// memberPath returns the path of a member as it is sent. The decoder also names the
+// types that an input embeds; they begin with a capital letter, and members do not.
+func memberPath(path string) string {
+	var members []string
+	for name := range strings.SplitSeq(path, ".") {
+		if r, _ := utf8.DecodeRuneInString(name); !unicode.IsUpper(r) {
+			members = append(members, name)
+		}
+	}
+	return strings.Join(members, ".")
 }
 
 // authorize checks whether a caller may call the row.

@@ -145,7 +145,7 @@ func (c *webhookCommands) goneOnce() (gone string) {
 	}
 	c.mailed(1, "Kartei: Webhook-Endpunkt "+id+" von "+sandbox+" wurde abgeschaltet: der Empfänger antwortet 410 Gone",
 		"Der Empfänger des Webhook-Endpunkts "+id+" von "+sandbox+" hat am 20", "mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.",
-		"kartei webhook enable "+id+" --org "+sandbox+"\n", "weil Ihnen der Webhook-Endpunkt gehört")
+		"kartei webhook enable "+id+" --org "+sandbox+" --missed\n", "weil Ihnen der Webhook-Endpunkt gehört")
 	return gone
 }
 
@@ -260,7 +260,7 @@ func (c *webhookCommands) goneInEnglish() {
 	c.receiver.takes(c.contact())
 	c.mailed(2, "Kartei: Webhook endpoint "+id+" of "+sandbox+" was disabled: the receiver answers 410 Gone",
 		"The receiver of the webhook endpoint "+id+" of "+sandbox+" answered 410 Gone at 20", "it wants no more deliveries. The endpoint was therefore disabled at once.",
-		"kartei webhook resend "+id+" --org "+sandbox+" --failed\n", "because the webhook endpoint is yours")
+		"kartei webhook enable "+id+" --org "+sandbox+" --missed\n", "because the webhook endpoint is yours")
 }
 
 // mailed waits for the email with a number, and checks its subject and words of
