@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 	"kartei/test/webtest"
 )
 
@@ -189,7 +190,16 @@ func TestFoundDocument(t *testing.T) {
 	for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 390, Touch: true, Language: "de"}} {
 		tab := o.SignedIn(o.Jonas(), v)
 		for word, mark := range map[string]string{"Heizung": ".sheet-hits .now rect", "Kaminkehrer": "mark.now"} {
-			tab.Open(o.BaseURL + "/search?q=" + word)
+			// The text of a file is found some time after the file is kept.
+			for watch := patience.New(); ; {
+				tab.Open(o.BaseURL + "/search?q=" + word)
+				if webtest.Eval[bool](tab, `!!document.querySelector('main a[href^="/documents/"]')`) {
+					break
+				}
+				if watch.IsStuck() {
+					t.Fatalf("%s is not found", word)
+				}
+			}
 			tab.Click(`main a[href^="/documents/"]`)
 			tab.Until(`(() => {
 				const hit = document.querySelector("` + mark + `"), box = document.querySelector(".sheets");
