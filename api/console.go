@@ -145,9 +145,9 @@ var Console = []ConsoleRow{
 	row("lookup.tags", read, byMember, atWeb, "", ask(lookup.Tags)),
 	row("exports.begin", administer, byMember, atWeb, "records.export", ask(lookup.BeginExport)),
 	// exports.BeginContact asks for a recent sign-in where many records leave.
-	row("exports.contact", administer, byMember|byOperator, atPeople, "contact.export", ask(exports.BeginContact)),
-	row("exports.person", administer, bySelf|byOperator, atPeople|fresh, "person.export", ask(exports.BeginPrincipal)),
-	row("exports.organization", administer, byAdmin|byOperator, atPeople|fresh, "organization.export", ask(exports.BeginOrganization)),
+	row("exports.contact", administer, byMember|byOperator, atPeople, "records.exportContact", ask(exports.BeginContact)),
+	row("exports.person", administer, bySelf|byOperator, atPeople|fresh, "records.exportPerson", ask(exports.BeginPrincipal)),
+	row("exports.organization", administer, byAdmin|byOperator, atPeople|fresh, "records.exportOrganization", ask(exports.BeginOrganization)),
 	row("exports.parts", read, byMember|byOperator, atPeople, "", asking(exports.ReadParts, exports.GetParts)),
 
 	row("imports.list", read, byMember|byOperator, atPeople, "", ask(imports.List)),

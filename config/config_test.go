@@ -184,8 +184,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestDevelopmentSettings checks that settings for development are accepted
-// only with --webhook-development, or for a release candidate.
 // TestOIDCSettings refuses halves of single sign-on, and issuers that anybody could
 // impersonate.
 func TestOIDCSettings(t *testing.T) {
@@ -228,6 +226,8 @@ func TestOIDCSettings(t *testing.T) {
 	}
 }
 
+// TestDevelopmentSettings checks that settings for development are accepted
+// only with --webhook-development, or for a release candidate.
 func TestDevelopmentSettings(t *testing.T) {
 	s := Server{Guesses: 1, LockAfter: 1, KeyShare: 1, AlertAt: 1, MaxCalls: 1, MaxTransfers: 1, MaxTransfersEach: 1, MaxConnections: 1, MaxConnectionsPerAddress: 1, MaxHeaderBytes: 1 << 20, BodyTimeout: 1, WriteTimeout: 1}
 	s.WebhookDial = []egress.Mapping{{Host: "a", To: netip.MustParseAddrPort("127.0.0.1:1")}}

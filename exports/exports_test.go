@@ -201,7 +201,7 @@ func TestContact(t *testing.T) {
 			if _, has := files["audit.jsonl"]; has != (who != "member") {
 				t.Errorf("%s has the audit log: %t", who, has)
 			}
-			l := newest(t, o, "contact.export")
+			l := newest(t, o, "records.exportContact")
 			if l.Target != anna || l.Operation != "exports.contact" || len(l.Changes) != 1 || fmt.Sprint(l.Changes[0].To) != fmt.Sprint(want+2) || l.Door != string(by.door) || l.OrganizationID != o.SandboxID {
 				t.Errorf("%s: %+v", who, l)
 			}
@@ -283,7 +283,7 @@ func TestPrincipal(t *testing.T) {
 			if got := lines(t, files["calls-keys.jsonl"]); len(got) == 0 || got[0]["operation"] != "contacts.list" {
 				t.Errorf("%s: calls %v", who, got)
 			}
-			if got := members(t, files["audit-about.jsonl"], "word"); !slices.Contains(got, "person.export") {
+			if got := members(t, files["audit-about.jsonl"], "word"); !slices.Contains(got, "records.exportPerson") {
 				t.Errorf("%s: the log about them says %q", who, got)
 			}
 			if _, has := files["account.json"]; has != (who != "admin") {
@@ -297,7 +297,7 @@ func TestPrincipal(t *testing.T) {
 					}
 				}
 			}
-			if l := newest(t, o, "person.export"); l.Target != person || l.Operation != "exports.person" || l.OrganizationID != o.ID || l.Door != string(by.door) {
+			if l := newest(t, o, "records.exportPerson"); l.Target != person || l.Operation != "exports.person" || l.OrganizationID != o.ID || l.Door != string(by.door) {
 				t.Errorf("%s: %+v", who, l)
 			}
 		}
@@ -356,7 +356,7 @@ func TestOrganization(t *testing.T) {
 					t.Errorf("%s: %s is missing or empty", who, name)
 				}
 			}
-			if l := newest(t, o, "organization.export"); l.Target != o.SandboxID || l.Operation != "exports.organization" || l.Door != string(by.door) {
+			if l := newest(t, o, "records.exportOrganization"); l.Target != o.SandboxID || l.Operation != "exports.organization" || l.Door != string(by.door) {
 				t.Errorf("%s: %+v", who, l)
 			}
 		}

@@ -31,7 +31,8 @@ func ListCaused(ctx context.Context, c *app.Call, in CausedInput, none struct{})
 	for _, line := range found.Data {
 		if line.RequestID == in.Request && line.OrganizationID == c.Actor.Organization().ID {
 			out.Data, err = event.Cause(ctx, c, event.Call{RequestID: line.RequestID, At: line.Time, Took: time.Duration(line.DurationMicros) * time.Microsecond})
+			return out, err
 		}
 	}
-	return out, err
+	return out, nil
 }

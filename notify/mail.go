@@ -278,7 +278,7 @@ func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail
 	if rest := l.count - int64(len(l.facts)); rest > 0 {
 		text += fmt.Sprintf("\n- "+unnamed.In(in), rest)
 	}
-	return c.envelope(user.Email, in, l.messageID(), heading, text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL+form.At)
+	return c.envelope(user.Email, in, l.messageID(), heading, text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL+form.FarewellPath)
 }
 
 // envelope assembles an email.

@@ -30,12 +30,12 @@ type Form struct {
 	Words func(ctx context.Context, tx db.Tx, facts []byte) (Words, error)
 	// Mail returns the text of an email from the facts alone, so that it holds no names.
 	Mail func(facts []byte) (Words, error)
-	// Page is the page that cures what the notice tells the recipient of.
+	// Page returns the page where the recipient acts on the notice.
 	Page func(recipient string, facts []byte) (Page, error)
-	// Farewell ends an email and says why the recipient gets it. At is the path of the
-	// page that it leads to, empty for the start page.
-	Farewell fault.Text
-	At       string
+	// Farewell ends an email and says why the recipient gets it. FarewellPath is the page
+	// that it leads to, empty for the start page.
+	Farewell     fault.Text
+	FarewellPath string
 }
 
 // Page is a page of the web application: its path, and what somebody does there.
@@ -206,8 +206,8 @@ type Entry struct {
 	Kind        Kind   `json:"kind"`
 	Title       string `json:"title"`
 	Text        string `json:"text"`
-	// Page is the path of the page that cures what the entry tells of, PageName what
-	// one does there. Both are empty for a kind that only another release knows.
+	// Page is the path of the page where the owner acts on the entry, PageName what one
+	// does there. Both are empty for a kind that only another release knows.
 	Page     string `json:"page,omitempty"`
 	PageName string `json:"pageName,omitempty"`
 	// Facts are the facts of its kind, for example QuotaFacts.

@@ -42,7 +42,7 @@ var Forms = map[notify.Kind]notify.Form{IsDue: {
 		DE: "Diese E-Mail haben Sie in Ihrem Profil bestellt. Dort können Sie sie auch abbestellen:",
 		EN: "You asked for this email in your profile, and can turn it off there:",
 	},
-	At: "/settings/profile",
+	FarewellPath: "/settings/profile",
 }}
 
 var taskDue = fault.Text{DE: "Eine Aufgabe ist fällig", EN: "A task is due"}

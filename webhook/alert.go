@@ -29,8 +29,6 @@ type AlertFacts struct {
 	Reason       Reason       `json:"reason,omitempty"`
 	Since        clock.Micros `json:"since"` // the first failed attempt
 	At           clock.Micros `json:"at"`
-	// Missed is since when events of a disabled endpoint were never tried.
-	Missed clock.Micros `json:"missedSince,omitempty"`
 }
 
 // Forms holds the forms of notices about endpoints.
@@ -63,9 +61,6 @@ func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *Held, now clock.Mic
 		return err
 	}
 	facts := AlertFacts{Endpoint: h.ID, Reason: h.Reason, Since: h.FailedSince, At: now}
-	if h.Status == Disabled {
-		facts.Missed = h.missedSince
-	}
 	if facts.Organization, err = access.OrganizationID(ctx, tx, h.Organization); err != nil {
 		return err
 	}
@@ -174,9 +169,9 @@ func disabledWords(f AlertFacts, n names) notify.Words {
 		},
 		Text: fault.Text{
 			DE: why.DE + fmt.Sprintf(" Ausstehende Zustellungen werden nicht mehr versucht.\n\n"+
-				"Es geht nichts verloren: Der Ereignisfeed enthält alle Ereignisse 30 Tage lang. Sobald der Empfänger wieder erreichbar ist, schalten Sie den Endpunkt auf seiner Seite wieder ein; dabei werden auch die versäumten Ereignisse nachgesendet. Der Betreiber kann das ebenfalls:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
+				"Es geht nichts verloren: Der Ereignisfeed enthält alle Ereignisse 30 Tage lang. Sobald der Empfänger wieder erreichbar ist, wählen Sie auf der Seite des Endpunkts „Einschalten und nachsenden“. Der Betreiber verwendet dafür:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
 			EN: why.EN + fmt.Sprintf(" Pending deliveries are not tried any more.\n\n"+
-				"Nothing is lost: the event feed has all events for 30 days. Once the receiver is back, enable the endpoint on its page; that also sends the missed events. The operator of the instance can do it as well:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
+				"Nothing is lost: the event feed has all events for 30 days. Once the receiver is back, choose “Enable and resend” on the page of the endpoint. The operator of the instance does the same with:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
 		},
 	}
 }

@@ -17,8 +17,7 @@ func TestAlertWords(t *testing.T) {
 		}
 		return m
 	}
-	f := AlertFacts{Organization: "org_1", Endpoint: "whe_1", Since: at("2026-11-02T09:00:00.000000Z"), At: at("2026-11-05T09:30:00.000000Z"),
-		Missed: at("2026-11-05T09:12:34.567890Z")}
+	f := AlertFacts{Organization: "org_1", Endpoint: "whe_1", Since: at("2026-11-02T09:00:00.000000Z"), At: at("2026-11-05T09:30:00.000000Z")}
 	gone, silent, revoked := f, f, f
 	gone.Reason, silent.Reason, revoked.Reason = Gone, NoSuccess, KeyRevoked
 	n := names{organization: "Kanzlei", de: "„CRM“ von Kanzlei", en: "“CRM” of Kanzlei"}

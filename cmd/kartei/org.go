@@ -176,7 +176,7 @@ func showOrg(ctx context.Context, g *Globals, j JSON, act string, in any) error 
 	return printOne(g, j, o, orgHeader, orgRow)
 }
 
-var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "COUNTRY", "ERASED ON", "SANDBOX"}
+var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "COUNTRY", "SECOND FACTOR", "PASSWORDS", "ERASED ON", "SANDBOX"}
 
 func orgRow(o access.OrganizationInfo) []string {
 	sandbox := o.SandboxID
@@ -187,7 +187,7 @@ func orgRow(o access.OrganizationInfo) []string {
 	if o.EraseAt != nil {
 		erased = o.EraseAt.Time().Format("2006-01-02 15:04 UTC")
 	}
-	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), o.Country, erased, sandbox}
+	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), o.Country, o.SecondFactor, o.Passwords, erased, sandbox}
 }
 
 // pageFlags select a part of a list.
@@ -206,7 +206,7 @@ var flagNames = map[string]string{
 	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
 	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
 	"to": "--to", "mail": "--mail", "language": "--language",
-	"passwords": "--password-sign-in", "passwordAdmin": "--password-admin",
+	"secondFactor": "--second-factor", "passwords": "--password-sign-in", "passwordAdmin": "--password-admin",
 	"state": "--state", "country": "--country", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 

@@ -51,8 +51,7 @@ const checkAxe = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wca
 
 // noteAnswers notes when the answers to a person's presses were shown. The browser
 // excuses what moves within half a second of a press. On a busy machine an answer
-// takes longer than that, and what moves with it is as little of a surprise. Until the
-// call begins, and again until its answer is drawn, this one waits a second and a half.
+// takes longer than that, and what moves with it is as little of a surprise.
 const noteAnswers = `(() => {
 	let pressed = -1000;
 	const asked = new WeakSet();
@@ -60,7 +59,7 @@ const noteAnswers = `(() => {
 	for (const kind of ["keydown", "pointerdown", "click"]) {
 		document.addEventListener(kind, (e) => { if (e.isTrusted) { pressed = performance.now(); } }, true);
 	}
-	document.addEventListener("htmx:before:request", (e) => { if (performance.now() - pressed < 1500) { asked.add(e.detail.ctx); } }, true);
+	document.addEventListener("htmx:before:request", (e) => { if (performance.now() - pressed < 500) { asked.add(e.detail.ctx); } }, true);
 	document.addEventListener("htmx:after:swap", (e) => { if (asked.has(e.detail.ctx)) { window.answered.push(performance.now()); } }, true);
 })()`
 
@@ -68,7 +67,7 @@ const noteAnswers = `(() => {
 // a click caused. Less than a thousandth of the window is no movement that a person
 // sees: a busy machine may draw a line before its hyphens are known.
 const shifts = `new Promise((resolve) => {
-	const excused = (e) => e.hadRecentInput || (window.answered ?? []).some((at) => at - 50 <= e.startTime && e.startTime < at + 1500);
+	const excused = (e) => e.hadRecentInput || (window.answered ?? []).some((at) => at - 50 <= e.startTime && e.startTime < at + 500);
 	const seen = [], place = (r) => [r.x, r.y, r.width, r.height].map(Math.round).join(",");
 	const add = (list) => {
 		for (const e of list) {

@@ -20,7 +20,7 @@ type bellEntry struct {
 	CreatedAt string          `json:"createdAt"`
 	ReadAt    string          `json:"readAt"`
 	MailedAt  string          `json:"mailedAt"`
-	// Page is the path of the page that cures what the entry tells of, PageName what one
+	// Page is the path of the page where the person acts on the entry, PageName what one
 	// does there.
 	Page     string `json:"page"`
 	PageName string `json:"pageName"`
@@ -107,7 +107,7 @@ func readBell(v *request) view {
 	return v.done(v.back("/bell"), nil)
 }
 
-// leadsTo is the page that cures what an entry tells of, or the bell itself.
+// leadsTo is the page where the person acts on an entry, or the bell itself.
 func (e bellEntry) leadsTo() string { return first(e.Page, "/bell") }
 
 // icon returns the shape of an entry.

@@ -99,7 +99,7 @@ func (p *Page) whom() string {
 	} else if p.AdminsOnly() {
 		who = "admins"
 	}
-	if p.asksFresh() {
+	if p.asksFresh() && !p.Open() {
 		who += ", with a recent sign-in"
 	}
 	return who

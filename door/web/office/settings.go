@@ -35,7 +35,7 @@ var settingsMenu = []settingsGroup{
 		{requestsPath, "list", text("Aufrufe", "Calls"), text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
 		{eventsPath, "history", text("Ereignisse", "Events"), text("Was sich geändert hat, und wohin es gemeldet wurde", "What has changed, and where that was told")},
 		{usagePath, "gauge", text("Nutzung", "Usage"), text("Wie viel Programme aufrufen, wie schnell, und was von den Limits frei ist", "How much programs call, how fast, and what is left of the limits")},
-		{webhooksPath, "webhook", text("Webhooks", "Webhooks"), text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei tells that something has changed")},
+		{webhooksPath, "webhook", text("Webhooks", "Webhooks"), text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei reports changes")},
 	}},
 	{text("Büro", "Office"), []settingsPage{
 		{peoplePath, "users", text("Personen", "People"), text("Einladen, Rollen und Rechte, sperren und übergeben", "Invite, roles and rights, disable and hand over")},

@@ -307,9 +307,9 @@ func usageView(v *request, p usagePage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var14 string
-		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Gezählt wird je Stunde, 92 Tage lang, auch was im Protokoll der Aufrufe fehlt. Neue Aufrufe erscheinen nach spätestens zehn Sekunden. Antwortzeiten sind Schätzungen.", "Counts are by the hour and kept for 92 days. They have also what the log of calls leaves out. New calls appear after ten seconds at most. Response times are estimates."))
+		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Die Zahlen werden je Stunde erfasst und 92 Tage aufbewahrt. Sie enthalten auch Aufrufe, die im Protokoll fehlen. Neue Aufrufe erscheinen nach spätestens zehn Sekunden. Antwortzeiten sind Schätzungen.", "Counts are by the hour and kept for 92 days. They include calls that the log leaves out. New calls appear after ten seconds at most. Response times are estimates."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 57, Col: 373}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 57, Col: 401}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -859,7 +859,7 @@ func usedLimitsView(v *request, p *usagePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var46 string
-			templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Von jedem Schlüssel das Limit, von dem am wenigsten frei ist.", "Of each key the limit of which least is left."))
+			templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Für jeden Schlüssel das Limit, von dem am wenigsten frei ist.", "For each key, the limit with the least left."))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 143, Col: 146}
 			}
