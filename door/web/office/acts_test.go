@@ -1,6 +1,8 @@
 package office
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"kartei/api"
@@ -20,6 +22,12 @@ func TestActsHaveWords(t *testing.T) {
 			t.Errorf("%s: acts has no words for %q", r.ID, r.Audit)
 		}
 		delete(unused, r.Audit)
+	}
+	for word := range acts {
+		group, _, _ := strings.Cut(word, ".")
+		if !slices.ContainsFunc(auditGroups, func(o option) bool { return o.value == group }) {
+			t.Errorf("no choice of the filter has %q", word)
+		}
 	}
 	for word := range unused {
 		t.Errorf("no row writes %q", word)

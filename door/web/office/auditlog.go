@@ -314,15 +314,27 @@ var members = map[string]fault.Text{
 	"passwordAdmin": text("Anmeldung mit Kennwort im Notfall", "sign-in by password in an emergency"),
 }
 
-// choices are the values of members that are one of few, in words.
-var choices = map[string]fault.Text{
-	"member": text("Mitarbeit", "member"), "viewer": text("nur lesen", "viewer"), "admin": text("Administration", "admin"),
-	"on": text("an", "on"), "off": text("aus", "off"), "read": text("lesen", "read"), "write": text("schreiben", "write"), "none": text("nichts", "nothing"),
-	"declared": text("geklärt", "declared"), "undeclared": text("nicht geklärt", "undeclared"),
-	"open": text("offen", "open"), "closed": text("geschlossen", "closed"), "deleting": text("wird gelöscht", "being deleted"),
-	"optional": text("freiwillig", "optional"), "required": text("verlangt", "required"),
-	"de": text("Deutsch", "German"), "en": text("Englisch", "English"), "live": text("echte Daten", "live data"), "test": text("Sandbox", "sandbox"),
+// valueWords are the words for the values of a member that has a few. Those of a form are
+// longer: they begin a line, and a hint explains them.
+var valueWords = map[string]map[string]fault.Text{
+	"role":         {"member": text("Mitarbeit", "member"), "viewer": text("nur lesen", "viewer"), "admin": text("Administration", "admin")},
+	"rights":       {"write": text("schreiben", "write"), "read": text("nur lesen", "read only"), "none": text("nichts", "nothing")},
+	"module":       onOff,
+	"passwords":    onOff,
+	"level":        {"on": text("lesen und schreiben", "read and write"), "read": text("nur lesen", "read only"), "off": text("nichts", "nothing")},
+	"secrecy":      {"declared": text("geklärt", "declared"), "undeclared": text("nicht geklärt", "undeclared")},
+	"secondFactor": {"optional": text("freiwillig", "optional"), "required": text("verlangt", "required")},
+	"state":        {"open": text("offen", "open"), "closed": text("geschlossen", "closed"), "deleting": text("wird gelöscht", "being deleted")},
+	"status": {
+		"active": text("aktiv", "active"), "paused": text("pausiert", "paused"), "revoked": text("widerrufen", "revoked"), "expired": text("abgelaufen", "expired"),
+		"failing": text("scheitert", "failing"), "disabled": text("abgeschaltet", "disabled"),
+	},
+	"language":    {"de": text("Deutsch", "German"), "en": text("Englisch", "English")},
+	"environment": {"live": text("echte Daten", "live data"), "test": text("Sandbox", "sandbox")},
+	"duplicates":  {"skip": text("nicht ändern", "leave"), "fill": text("ergänzen", "complete"), "replace": text("überschreiben", "replace")},
 }
+
+var onOff = map[string]fault.Text{"on": text("an", "on"), "off": text("aus", "off")}
 
 // changed says what a member was and is: Rechte contacts:read → contacts:write.
 func (p *auditPage) changed(v *request, c auditChange) string {
@@ -366,8 +378,8 @@ func (p *auditPage) value(v *request, member string, value any) string {
 		if t, ok := timeOf(value); ok && strings.HasSuffix(member, "At") {
 			return v.words.Time(t)
 		}
-		if choice, known := choices[value]; known {
-			return choice.In(v.words.Language)
+		if word, known := valueWords[member][value]; known {
+			return word.In(v.words.Language)
 		}
 		return first(p.names[value], value)
 	}

@@ -115,7 +115,10 @@ func waiting(w say.Words, d time.Duration) string {
 	if n < 120 {
 		return w.Plural(n, "%d Sekunde", "%d Sekunden", "%d second", "%d seconds")
 	}
-	return w.Plural((n+59)/60, "%d Minute", "%d Minuten", "%d minute", "%d minutes")
+	if n < 2*60*60 {
+		return w.Plural((n+59)/60, "%d Minute", "%d Minuten", "%d minute", "%d minutes")
+	}
+	return w.Plural((n+3599)/3600, "%d Stunde", "%d Stunden", "%d hour", "%d hours")
 }
 
 // tagged returns the listing of the records with a tag.

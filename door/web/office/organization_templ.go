@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"strings"
+	"slices"
 
 	"kartei/door/web/look"
 )
@@ -140,7 +140,7 @@ func organizationView(v *request, p organizationPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, f := range p.fields(v) {
-			if strings.Contains("secrecy module level secondFactor passwords", f.Name) {
+			if slices.Contains([]string{"secrecy", "module", "level", "secondFactor", "passwords"}, f.Name) {
 				templ_7745c5c3_Err = look.Radios(v.look(), f).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

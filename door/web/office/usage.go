@@ -70,10 +70,8 @@ type usedLimits struct {
 
 // policyLeft is a limit.
 type policyLeft struct {
-	Name          string `json:"name"`
 	Level         string `json:"level"`
 	Unit          string `json:"unit"`
-	Quota         int64  `json:"quota"`
 	Capacity      int64  `json:"capacity"`
 	WindowSeconds int64  `json:"windowSeconds"`
 	Remaining     int64  `json:"remaining"`
@@ -156,10 +154,13 @@ func (p *usagePage) span(v *request) string {
 // none reports whether nothing was called or delivered.
 func (p *usagePage) none() bool { return p.Calls.Total.Calls+p.Deliveries.Total.Calls == 0 }
 
-// calls is the address of the request log with what a number counts. The log keeps 30
-// days.
+// calls is the address of the request log with the calls of a status, in the time that is
+// shown. The log keeps 30 days, and of refused calls that are very many only some.
 func (p *usagePage) calls(status string) string {
 	q := url.Values{"status": {status}}
+	if since := map[string]string{"1": "24h", "7": "168h"}[p.days]; since != "" {
+		q.Set("since", since)
+	}
 	if p.key != "" {
 		q.Set("key", p.key)
 	}
@@ -174,8 +175,8 @@ func (p *usagePage) tiles(v *request) []tile {
 	c, d := &p.Calls.Total, &p.Deliveries.Total
 	list := []tile{
 		{name: v.words.Say("Aufrufe", "Calls"), value: figure(v, c.Calls)},
-		{name: v.words.Say("Abgelehnt (4xx)", "Refused (4xx)"), value: figure(v, c.refused()), href: p.calls("4xx")},
-		{name: v.words.Say("Zu viele (429)", "Too many (429)"), value: figure(v, c.Limited), href: p.calls("429")},
+		{name: v.words.Say("Abgelehnt (4xx)", "Refused (4xx)"), value: figure(v, c.refused()+c.Limited), href: p.calls("4xx")},
+		{name: v.words.Say("Davon zu viele (429)", "Too many of them (429)"), value: figure(v, c.Limited), href: p.calls("429")},
 		{name: v.words.Say("Fehler (5xx)", "Faults (5xx)"), value: figure(v, c.Failed), href: p.calls("5xx")},
 		{name: v.words.Say("Punkte", "Points"), value: figure(v, c.Points)},
 		{name: v.words.Say("Gelesene Einträge", "Records read"), value: figure(v, c.Records)},
@@ -324,24 +325,13 @@ func (l *policyLeft) title(v *request) string {
 func (l *policyLeft) left(v *request) string {
 	text := v.words.Say("frei: ", "left: ") + figure(v, l.Remaining) + v.words.Say(" von ", " of ") + figure(v, l.Capacity)
 	if l.ResetSeconds > 0 && l.Remaining < l.Capacity {
-		text += v.words.Say(", wieder alles in ", ", all again in ") + wait(time.Duration(l.ResetSeconds)*time.Second)
+		text += v.words.Say(", wieder alles in ", ", all again in ") + waiting(v.words, time.Duration(l.ResetSeconds)*time.Second)
 	}
 	return text
 }
 
 // scarce reports whether less than a fifth is left.
 func (l *policyLeft) scarce() bool { return l.Remaining*5 < l.Capacity }
-
-// wait says how long something lasts: 40 s, 12 min, 3 h.
-func wait(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return strconv.Itoa(int(d/time.Second)) + "\u00a0s"
-	case d < 2*time.Hour:
-		return strconv.Itoa(int(d/time.Minute)) + "\u00a0min"
-	}
-	return strconv.Itoa(int(d/time.Hour)) + "\u00a0h"
-}
 
 // figure writes a number.
 func figure(v *request, n int64) string { return v.words.Number(int(n)) }
