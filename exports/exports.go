@@ -211,6 +211,8 @@ type position struct {
 	// Open is the document whose file goes on, at Offset.
 	Open   string `json:"d,omitempty"`
 	Offset int64  `json:"p,omitempty"`
+	// Path is the file's path in the archive. It stays if the document is renamed.
+	Path string `json:"f,omitempty"`
 	// Until is the time before which a log goes on.
 	Until clock.Micros `json:"u,omitempty"`
 }

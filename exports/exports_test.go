@@ -2,8 +2,11 @@ package exports_test
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/netip"
 	"slices"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"kartei/audit"
 	"kartei/exports"
 	"kartei/settings"
+	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -399,6 +403,63 @@ func TestDeletedMeanwhile(t *testing.T) {
 		}
 		if n := len(files["files/"+ids[1]+"/d1.txt"]); n != 1<<20 {
 			t.Errorf("the other file has %d bytes", n)
+		}
+	})
+}
+
+// A document that is renamed while its file is read stays one file of the archive.
+func TestRenamedMeanwhile(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Admin)
+		content := bytes.Repeat([]byte("x"), 1<<20)
+		letter := c.Document("alt.txt", "text/plain", content)
+		o.Rest()
+		renamed := false
+		files := byCommand(o).parts(byCommand(o).begin("exports.organization", exports.Input{ID: o.SandboxID}).Cursor, func(files map[string][]byte) {
+			if files["files/"+letter+"/alt.txt"] != nil && !renamed {
+				renamed = true
+				c.Do("PATCH", "/documents/"+letter, map[string]any{"name": "neu.txt"}, "If-Match", `"r1"`).Want(200)
+			}
+		})
+		if !bytes.Equal(files["files/"+letter+"/alt.txt"], content) || files["files/"+letter+"/neu.txt"] != nil {
+			t.Errorf("%d bytes of alt.txt: %q", len(files["files/"+letter+"/alt.txt"]), keys(files))
+		}
+	})
+}
+
+// shortFiles is a store whose files end before their size.
+type shortFiles struct{ blob.Store }
+
+type shortFile struct{ blob.Reader }
+
+func (s shortFiles) Open(ctx context.Context, name string) (blob.Reader, error) {
+	r, err := s.Store.Open(ctx, name)
+	return shortFile{r}, err
+}
+
+func (s shortFile) ReadAt(p []byte, at int64) (int, error) {
+	n, err := s.Reader.ReadAt(p, at)
+	return max(0, min(n, int(s.Size()/2-at))), cmp.Or(err, io.EOF)
+}
+
+// A file that ends before its size fails the export, which would pretend to be whole.
+func TestShortFile(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store { return shortFiles{s} }))
+		o.As(access.Admin).Document("a.txt", "text/plain", bytes.Repeat([]byte("x"), 1<<20))
+		o.Rest()
+		by := byCommand(o)
+		cursor := by.begin("exports.organization", exports.Input{ID: o.SandboxID}).Cursor
+		for {
+			got := by.send("exports.parts", exports.PartsInput{Cursor: cursor})
+			if got.Fault != nil {
+				return
+			}
+			var next exports.Parts
+			if err := json.Unmarshal(got.Body, &next); err != nil || next.Cursor == "" {
+				t.Fatalf("the export ends: %v", err)
+			}
+			cursor = next.Cursor
 		}
 	})
 }

@@ -272,7 +272,7 @@ func files(ctx context.Context, r *reading) (*document.File, error) {
 		// The document was deleted while its file was read.
 		r.more = true
 		r.add("files/"+r.Open+"/"+r.say("gelöscht.txt", "deleted.txt"), []byte(r.say("Dieses Dokument wurde während des Exports gelöscht. Seine Datei ist unvollständig.\n", "This document was deleted during the export. Its file is incomplete.\n")))
-		r.After, r.Open, r.Offset = r.Open, "", 0
+		r.position = position{After: r.Open}
 		return nil, nil
 	}
 	after := r.After
@@ -288,7 +288,6 @@ func files(ctx context.Context, r *reading) (*document.File, error) {
 // file reads the next bytes of the file of a document.
 func (r *reading) file(ctx context.Context, f *document.File) error {
 	r.more = true
-	name := "files/" + r.Open + "/" + archive.SafeName(f.Name)
 	in, err := r.Services.Files.Store.Open(ctx, f.Stored)
 	if errors.Is(err, blob.ErrNotExist) { // the next part says that it was deleted
 		return r.skip(ctx)
@@ -297,16 +296,31 @@ func (r *reading) file(ctx context.Context, f *document.File) error {
 		return fmt.Errorf("exports: the file of %s: %w", r.Open, err)
 	}
 	defer in.Close()
-	piece := make([]byte, min(most, max(0, in.Size()-r.Offset)))
-	n, err := in.ReadAt(piece, r.Offset)
-	if err != nil && !errors.Is(err, io.EOF) {
+	piece, err := next(in, r.Offset)
+	if err != nil {
 		return fmt.Errorf("exports: the file of %s: %w", r.Open, err)
 	}
-	r.Parts.Parts = append(r.Parts.Parts, archive.Part{Name: name, Content: piece[:n], Packed: true})
-	if r.Offset += int64(n); r.Offset >= in.Size() || n == 0 {
-		r.After, r.Open, r.Offset = r.Open, "", 0
+	if r.Path == "" {
+		r.Path = "files/" + r.Open + "/" + archive.SafeName(f.Name)
+	}
+	r.Parts.Parts = append(r.Parts.Parts, archive.Part{Name: r.Path, Content: piece, Packed: true})
+	if r.Offset += int64(len(piece)); r.Offset == in.Size() {
+		r.position = position{After: r.Open}
 	}
 	return nil
+}
+
+// next reads the next bytes of a file, at least one: no file is empty.
+func next(in blob.Reader, offset int64) ([]byte, error) {
+	piece := make([]byte, max(1, min(most, in.Size()-offset)))
+	n, err := in.ReadAt(piece, offset)
+	switch {
+	case n == len(piece):
+		return piece, nil
+	case errors.Is(err, io.EOF):
+		return nil, io.ErrUnexpectedEOF
+	}
+	return nil, err
 }
 
 // skip leaves out a file whose document is gone. A document whose file is lost fails
@@ -325,7 +339,7 @@ func (r *reading) skip(ctx context.Context) error {
 		return err
 	}
 	if r.Offset == 0 {
-		r.After, r.Open = r.Open, ""
+		r.position = position{After: r.Open}
 	}
 	return nil
 }
