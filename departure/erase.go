@@ -47,11 +47,9 @@ func Count(ctx context.Context, c *app.Call, by access.ByID) (seen counted, err 
 			return err
 		}
 		for _, t := range tenants {
-			var tick clock.Micros
-			if err := tx.QueryRow(ctx, `select tick from clocks where organization = $1`, t.number).Scan(&tick); err != nil {
+			if seen.ticks[t.number], err = db.LastTick(ctx, tx, t.number); err != nil {
 				return err
 			}
-			seen.ticks[t.number] = tick
 		}
 		return nil
 	})

@@ -58,7 +58,7 @@ func (s *summary) read(ctx context.Context, r *reading) (err error) {
 			s.company = c.Members.Name
 		}
 	}
-	all, err := record.Histories(ctx, r.Tx, r.Organization, contact.Contacts.Family, []string{s.ID})
+	all, err := r.historiesOf(ctx, contact.Contacts.Family, []string{s.ID})
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func membersOf[F any](ctx context.Context, r *reading, f family) (list []F, err 
 	if !r.may(&r.Call, f.Family) {
 		return nil, nil
 	}
-	found, err := f.walk(ctx, r.of, record.Walk{Reference: "contactId", To: r.ID, Limit: page})
+	found, err := f.walk(ctx, r.of, record.Walk{Reference: "contactId", To: r.ID, Until: r.Last, Limit: page})
 	for _, w := range found {
 		one := new(F)
 		if err := json.Unmarshal(w.JSON, one); err != nil {
@@ -108,13 +108,19 @@ type origin struct {
 
 const selectOrigins = `select l.import_id, i.created_at, l.line, l.state from import_lines l
 	join imports i on i.organization = l.organization and i.id = l.import_id
-	where l.organization = $1 and l.record_id = $2 and l.record_id is not null order by l.import_id, l.number limit 1000`
+	where l.organization = $1 and l.record_id = $2 and l.record_id is not null and i.created_at <= $3 and ($4 = '' or i.principal = $4)
+	order by l.import_id, l.number limit 1000`
 
-// contactImports writes the imports that the contact comes from.
+// contactImports writes the imports that the contact comes from, as far as the caller
+// sees them: an import belongs to whoever began it.
 func contactImports(ctx context.Context, r *reading) (*document.File, error) {
+	principal := ""
+	if !r.seesAll() {
+		principal = r.Actor.PrincipalID()
+	}
 	list, err := db.List(ctx, r.Tx, func(row db.Row) (o origin, err error) {
 		return o, row.Scan(&o.ImportID, &o.ImportedAt, &o.Line, &o.Outcome)
-	}, selectOrigins, r.Organization, r.ID)
+	}, selectOrigins, r.Organization, r.ID, r.Begun, principal)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -124,7 +130,7 @@ func contactImports(ctx context.Context, r *reading) (*document.File, error) {
 // contactAudit writes the lines of the audit log about the contact, for those who may
 // read the log.
 func contactAudit(ctx context.Context, r *reading) (*document.File, error) {
-	if !isOperator(&r.Call) && !r.Actor.SeesAll() {
+	if !r.seesAll() {
 		return nil, nil
 	}
 	return nil, r.addAudit(ctx, "audit.jsonl", audit.Filter{Target: r.ID})
@@ -136,7 +142,7 @@ func (r *reading) addAudit(ctx context.Context, name string, f audit.Filter) err
 	if err != nil {
 		return err
 	}
-	f.Before, f.Limit = r.After, logPage
+	f.Until, f.Before, f.Limit = r.Begun+1, r.After, logPage // with the line of the export
 	list, err := audit.Query(ctx, r.Tx, map[int64]string{r.Organization: o}, f)
 	if err != nil {
 		return err

@@ -122,6 +122,9 @@ func BeginContact(ctx context.Context, c *app.Call, in Input) (Begun, error) {
 	case n > unconfirmed && !isOperator(c) && c.Now >= c.Actor.Credential().FreshUntil:
 		return Begun{}, &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: &confirmFirst}
 	}
+	if x.Last, err = db.LastTick(ctx, c.Tx, x.Organization); err != nil {
+		return Begun{}, err
+	}
 	c.Audit.About(o.Number, in.ID)
 	c.Audit.Changed("records", nil, n)
 	return x.seal(c, text(f.DisplayName), n)
@@ -199,6 +202,9 @@ type export struct {
 	Live     int64          `json:"l"`
 	Language fault.Language `json:"g"`
 	Begun    clock.Micros   `json:"b"`
+	// Last is the tick of the last change before an export about a contact: what was
+	// made later is left out.
+	Last clock.Micros `json:"t,omitempty"`
 	// Stage is the number of the stage to go on with, and the rest is its position.
 	Stage int `json:"n,omitempty"`
 	position
@@ -241,8 +247,8 @@ func (x *export) reader(ctx context.Context, c *app.Call, tx db.Tx) (*app.Call, 
 	return &of, err
 }
 
-// still checks that the caller may go on with the export.
-func (x *export) still(ctx context.Context, c *app.Call) error {
+// mayContinue checks that the caller may go on with the export.
+func (x *export) mayContinue(ctx context.Context, c *app.Call) error {
 	var err error
 	switch x.Subject {
 	case anOrganization:

@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kartei/access"
 	"kartei/api"
 	"kartei/audit"
 	"kartei/exports"
+	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
@@ -462,4 +464,94 @@ func TestShortFile(t *testing.T) {
 			cursor = next.Cursor
 		}
 	})
+}
+
+// An export of a contact ends with the contact, or once the caller does not see it any
+// more.
+func TestContactIsGone(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, other := o.As(access.Member), o.As(access.Member)
+		gone := c.Do("POST", "/contacts", map[string]any{"lastName": "Berg"}).Want(201).Text("id")
+		private := c.Do("POST", "/contacts", map[string]any{"lastName": "Tal"}).Want(201).Text("id")
+		by := inSandbox(o, other.Principal)
+		first, second := by.begin("exports.contact", exports.Input{ID: gone}), by.begin("exports.contact", exports.Input{ID: private})
+		c.Do("DELETE", "/contacts/"+gone, nil, "If-Match", `"r1"`).Want(204)
+		c.Do("PATCH", "/contacts/"+private, map[string]any{"visibility": "private"}, "If-Match", `"r1"`).Want(200)
+		for _, begun := range []exports.Begun{first, second} {
+			if got := by.send("exports.parts", exports.PartsInput{Cursor: begun.Cursor}); got.Status != 404 {
+				t.Errorf("%d %s", got.Status, got.Body)
+			}
+		}
+	})
+}
+
+// What others make after the beginning is not part of an export about a contact.
+func TestContactLater(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, boss := o.As(access.Member), o.As(access.Admin)
+		anna := c.Do("POST", "/contacts", map[string]any{"lastName": "Berg"}).Want(201).Text("id")
+		task := func(title string) {
+			c.Do("POST", "/tasks", map[string]any{"title": title, "contactId": anna}).Want(201)
+		}
+		task("Vorher")
+		c.Document("Vorher.txt", "text/plain", []byte("vorher"), map[string]any{"contactId": anna})
+		o.Rest()
+		by := inSandbox(o, boss.Principal)
+		begun := by.begin("exports.contact", exports.Input{ID: anna})
+		o.Clock.Advance(time.Second)
+		task("Nachher")
+		c.Document("Nachher.txt", "text/plain", []byte("nachher"), map[string]any{"contactId": anna})
+		c.Do("PATCH", "/contacts/"+anna, map[string]any{"phone": "+49 221 1"}, "If-Match", `"r1"`).Want(200)
+		by.begin("exports.contact", exports.Input{ID: anna})
+		o.Rest()
+		files := by.parts(begun.Cursor, nil)
+		if got := members(t, files["tasks.jsonl"], "title"); !slices.Equal(got, []string{"Vorher"}) {
+			t.Errorf("tasks: %q", got)
+		}
+		if got := members(t, files["documents.jsonl"], "name"); !slices.Equal(got, []string{"Vorher.txt"}) {
+			t.Errorf("documents: %q", got)
+		}
+		for _, name := range []string{"tasks-history.jsonl", "contact-history.jsonl", "audit.jsonl"} {
+			if n := len(lines(t, files[name])); n != 1 {
+				t.Errorf("%s: %d lines: %s", name, n, files[name])
+			}
+		}
+		for name, content := range files {
+			if strings.Contains(name, "Nachher") || strings.Contains(string(content), "Nachher") {
+				t.Errorf("%s: %s", name, content)
+			}
+		}
+	})
+}
+
+// A member learns of the imports that they began themselves, an admin of all.
+func TestContactImports(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, other, boss := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		anna := c.Do("POST", "/contacts", map[string]any{"lastName": "Berg"}).Want(201).Text("id")
+		for name, begun := range map[string]clock.Micros{"imp_1": clock.Now(o.Clock), "imp_later": clock.Now(o.Clock) + clock.Hour} {
+			insertImport(t, o, name, c.Principal, anna, begun)
+		}
+		for who, want := range map[string]int{c.Principal: 1, other.Principal: 0, boss.Principal: 1} {
+			files := inSandbox(o, who).take("exports.contact", exports.Input{ID: anna})
+			if got := members(t, files["imports.jsonl"], "importId"); len(got) != want {
+				t.Errorf("%s learns of %q", who, got)
+			}
+		}
+	})
+}
+
+// insertImport adds an import to the sandbox that created a contact.
+func insertImport(t *testing.T, o *apitest.Office, name, principal, contact string, begun clock.Micros) {
+	t.Helper()
+	err := o.DB.Write(t.Context(), func(tx db.Tx) error {
+		tx.Queue(`insert into imports (organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at)
+			select number, $2, $3, 'finished', '', '', '{}', $3, 'session', 'web', '', $4, 0, 0 from organizations where id = $1`, o.SandboxID, name, principal, begun)
+		tx.Queue(`insert into import_lines (organization, import_id, number, line, content, state, record_id) 
+			select number, $2, 1, 2, '', 'created', $3 from organizations where id = $1`, o.SandboxID, name, contact)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"kartei/app"
 	"kartei/contact"
@@ -66,15 +67,8 @@ func ReadParts(ctx context.Context, c *app.Call, in PartsInput) (p Parts, err er
 	r := &reading{export: x, Parts: &p}
 	var files *document.File
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
-		r.Call = *c
-		r.Tx = tx
-		if err := x.still(ctx, &r.Call); err != nil {
+		if err := r.enter(ctx, c, tx); err != nil {
 			return err
-		}
-		if x.Subject != aPrincipal {
-			if r.of, err = x.reader(ctx, &r.Call, tx); err != nil {
-				return err
-			}
 		}
 		files, err = stages[x.Stage](ctx, r)
 		return err
@@ -125,6 +119,26 @@ type reading struct {
 	// more says that the stage is not done.
 	more bool
 }
+
+// enter checks that the caller may go on, and that they still see the contact.
+func (r *reading) enter(ctx context.Context, c *app.Call, tx db.Tx) (err error) {
+	r.Call = *c
+	r.Tx = tx
+	if err := r.mayContinue(ctx, &r.Call); err != nil || r.Subject == aPrincipal {
+		return err
+	}
+	if r.of, err = r.reader(ctx, &r.Call, tx); err != nil || r.Subject != aContact {
+		return err
+	}
+	seen, err := record.Seen(ctx, r.of, contact.Contacts.Plural, r.ID)
+	if err == nil && !seen {
+		return fault.New(fault.NotFound)
+	}
+	return err
+}
+
+// seesAll reports whether the operator or an admin is calling.
+func (r *reading) seesAll() bool { return isOperator(&r.Call) || r.Actor.SeesAll() }
 
 // add adds a part.
 func (r *reading) add(name string, content []byte) {
@@ -184,7 +198,7 @@ func (f family) next(ctx context.Context, r *reading, limit int) ([]record.Walke
 	if !r.may(&r.Call, f.Family) {
 		return nil, nil
 	}
-	w := record.Walk{After: r.After, Limit: limit}
+	w := record.Walk{After: r.After, Until: r.Last, Limit: limit}
 	if r.Subject == aContact {
 		w.Reference, w.To = "contactId", r.ID
 	}
@@ -222,7 +236,7 @@ func (f family) histories(name string) stage {
 
 // addHistories adds the histories of records.
 func (r *reading) addHistories(ctx context.Context, name string, f app.Family, ids []string) error {
-	all, err := record.Histories(ctx, r.Tx, r.Organization, f, ids)
+	all, err := r.historiesOf(ctx, f, ids)
 	if err != nil {
 		return err
 	}
@@ -242,6 +256,16 @@ func (r *reading) addHistories(ctx context.Context, name string, f app.Family, i
 		return err
 	}
 	return addLines(r, name, lines)
+}
+
+// historiesOf reads the histories of records, up to the beginning of an export about a
+// contact.
+func (r *reading) historiesOf(ctx context.Context, f app.Family, ids []string) (map[string][]record.Change, error) {
+	all, err := record.Histories(ctx, r.Tx, r.Organization, f, ids)
+	for id, list := range all {
+		all[id] = slices.DeleteFunc(list, func(c record.Change) bool { return r.Last != 0 && c.ChangedAt > r.Last })
+	}
+	return all, err
 }
 
 const selectNames = `select id, name, erased_at > 0 from principals where organization = $1 and id `

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kartei/app"
+	"kartei/kit/clock"
 	"kartei/store/db"
 )
 
@@ -16,6 +17,8 @@ type Walk struct {
 	// Reference narrows to the records whose member names the record To, for example
 	// contactId. Empty means all.
 	Reference, To string
+	// Until is the tick of the last creation that counts. Zero is no bound.
+	Until clock.Micros
 	// After is the last id of the page before.
 	After string
 	// Limit is the number of records.
@@ -39,6 +42,10 @@ func (k *Collection[T, F, P]) Walk(ctx context.Context, c *app.Call, w Walk) ([]
 		}
 		narrow = ` and r.` + k.references[i].name + ` = $5 and r.` + k.references[i].name + ` is not null`
 		args = append(args, w.To)
+	}
+	if w.Until != 0 {
+		args = append(args, w.Until)
+		narrow += fmt.Sprintf(` and r.created_at <= $%d`, len(args))
 	}
 	rows, err := k.query(ctx, c, w.Limit, false, `select `+shown+`, `+hidden(k.references, c.Actor.SeesAll(), "$2")+` from `+k.Plural+` as r
 		where r.organization = $1 and `+app.Visible("r", c.Actor, "$2")+` and r.deleted = false and r.id > $3`+narrow+` order by r.id limit $4`, args...)
