@@ -150,7 +150,20 @@ func (r *reading) addAudit(ctx context.Context, name string, f audit.Filter) err
 	if len(list) == logPage {
 		r.more, r.After = true, list[logPage-1].ID
 	}
+	if !r.seesAll() {
+		r.withoutOthers(list)
+	}
 	return addLines(r, name, list)
+}
+
+// withoutOthers blanks the credentials and addresses of other people, for a member's
+// export about themselves.
+func (r *reading) withoutOthers(list []audit.Line) {
+	for i := range list {
+		if l := &list[i]; l.PrincipalID != r.ID {
+			l.Address, l.CredentialID = "", ""
+		}
+	}
 }
 
 // readMe says what is in the archive, in both languages.

@@ -275,6 +275,7 @@ func TestPrincipal(t *testing.T) {
 		key := o.Key(person, "contacts:read")
 		(&apitest.Client{Office: o, Principal: person, Key: key}).Do("GET", "/contacts", nil).Want(200)
 		self, admin := atHome(o, person), atHome(o, boss)
+		admin.take("exports.person", exports.Input{ID: person})
 		for who, by := range map[string]taker{"self": self, "admin": admin, "operator": byCommand(o)} {
 			files := by.take("exports.person", exports.Input{ID: person})
 			if !strings.Contains(string(files["person.json"]), `"name": "Petra Morgenstern"`) {
@@ -291,6 +292,12 @@ func TestPrincipal(t *testing.T) {
 			}
 			if got := members(t, files["audit-about.jsonl"], "word"); !slices.Contains(got, "records.exportPerson") {
 				t.Errorf("%s: the log about them says %q", who, got)
+			}
+			for _, l := range append(lines(t, files["audit-about.jsonl"]), lines(t, files["audit-acts.jsonl"])...) {
+				hidden := who == "self" && l["principalId"] != person
+				if (l["credentialId"] == "") != (hidden || l["credentialKind"] == "operator") || (l["address"] == "") != hidden {
+					t.Errorf("%s: %v", who, l)
+				}
 			}
 			if _, has := files["account.json"]; has != (who != "admin") {
 				t.Errorf("%s has the account: %t", who, has)
