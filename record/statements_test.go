@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"net/url"
@@ -14,7 +15,11 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/app"
+	"kartei/document"
+	records "kartei/record"
 	"kartei/store/db"
+	"kartei/task"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )
@@ -147,6 +152,18 @@ func (s *story) both(path, shown string) {
 	s.tell("GET "+shown+", by an admin", func() { s.admin.Do("GET", path, nil, newest...).Want(200) })
 }
 
+// walks shows what exports read of a contact.
+func (s *story) walks(walk func(context.Context, *app.Call, records.Walk) ([]records.Walked, error), contact string) {
+	for i, c := range []*apitest.Client{s.member, s.admin} {
+		s.tell("walk of the "+s.family+" of a contact, by "+[]string{"a member", "an admin"}[i], func() {
+			c.Inside(func(ctx context.Context, c *app.Call) error {
+				_, err := walk(ctx, c, records.Walk{Reference: "contactId", To: contact, Until: c.Now, Limit: 100})
+				return err
+			})
+		})
+	}
+}
+
 // create makes a record and returns its id.
 func (s *story) create(family string, body map[string]any) (id string) {
 	s.family = family
@@ -220,6 +237,7 @@ func theTasks(s *story) {
 	s.tell("POST /tasks/{id}/complete", func() { s.member.Do("POST", "/tasks/"+id+"/complete", nil).Want(200) })
 	s.rest(id, `{"title":"Brief"}`, v, "contactId", "companyId", "assigneeId", "status", "companyId status", "assigneeId status")
 	s.pages("?sort=dueAt&status=open", "?sort=dueAt&status=open&assigneeId={me}")
+	s.walks(task.Tasks.Walk, v["contactId"])
 }
 
 func theDocuments(s *story) {
@@ -230,6 +248,7 @@ func theDocuments(s *story) {
 		id = s.member.Document("brief.txt", "text/plain", []byte("anna"), map[string]any{"companyId": v["companyId"], "contactId": v["contactId"], "taskId": v["taskId"]})
 	})
 	s.rest(id, `{"name":"akte.txt"}`, v, "contactId", "taskId", "companyId")
+	s.walks(document.Documents.Walk, v["contactId"])
 }
 
 // formatted writes a statement with one line for each clause. Nested selects

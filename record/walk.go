@@ -34,20 +34,21 @@ type Walked struct {
 // Walk returns the next records that the actor sees. It asks for no right to read the
 // family.
 func (k *Collection[T, F, P]) Walk(ctx context.Context, c *app.Call, w Walk) ([]Walked, error) {
-	args, narrow := []any{c.Actor.Org(), c.Actor.PrincipalID(), w.After, w.Limit}, ``
+	args, narrow, along := []any{c.Actor.Org(), c.Actor.PrincipalID(), w.After, w.Limit}, ``, ``
 	if w.Reference != "" {
 		i := slices.IndexFunc(k.references, func(r reference) bool { return r.field == w.Reference })
 		if i < 0 {
 			return nil, fmt.Errorf("record: %s have no reference %s", k.Plural, w.Reference)
 		}
-		narrow = ` and r.` + k.references[i].name + ` = $5 and r.` + k.references[i].name + ` is not null`
+		name := k.references[i].name
+		narrow, along = ` and r.`+name+` = $5 and r.`+name+` is not null`, c.Tx.Dialect().Along(k.Plural+"_"+name+"_audience")
 		args = append(args, w.To)
 	}
 	if w.Until != 0 {
 		args = append(args, w.Until)
 		narrow += fmt.Sprintf(` and r.created_at <= $%d`, len(args))
 	}
-	rows, err := k.query(ctx, c, w.Limit, false, `select `+shown+`, `+hidden(k.references, c.Actor.SeesAll(), "$2")+` from `+k.Plural+` as r
+	rows, err := k.query(ctx, c, w.Limit, false, `select `+shown+`, `+hidden(k.references, c.Actor.SeesAll(), "$2")+` from `+k.Plural+` as r`+along+`
 		where r.organization = $1 and `+app.Visible("r", c.Actor, "$2")+` and r.deleted = false and r.id > $3`+narrow+` order by r.id limit $4`, args...)
 	list := make([]Walked, len(rows))
 	for i := range rows {

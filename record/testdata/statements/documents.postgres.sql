@@ -1171,3 +1171,70 @@ where organization = $1
 
 -- as above: select segment from search_segments where organization = $1 and family = $2 and after < $3 ...
 
+-------- walk of the documents of a contact, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 1 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 2 end + case when r.task_id is null or exists (
+	select 1
+	from tasks as x
+	where x.organization = $1
+		and x.id = r.task_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 4 end
+from documents as r
+where r.organization = $1
+	and coalesce(nullif(r.audience, ''), $2) = $2
+	and r.deleted = false
+	and r.id > $3
+	and r.contact_id = $5
+	and r.contact_id is not null
+	and r.created_at <= $6
+order by r.id
+limit $4;
+
+-------- walk of the documents of a contact, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+) then 0 else 1 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 2 end + case when r.task_id is null or exists (
+	select 1
+	from tasks as x
+	where x.organization = $1
+		and x.id = r.task_id
+		and x.deleted = false
+) then 0 else 4 end
+from documents as r
+where r.organization = $1
+	and $2 = $2
+	and r.deleted = false
+	and r.id > $3
+	and r.contact_id = $5
+	and r.contact_id is not null
+	and r.created_at <= $6
+order by r.id
+limit $4;
+

@@ -1646,3 +1646,70 @@ from (
 order by sort_due_at
 limit $5;
 
+-------- walk of the tasks of a contact, by a member
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 2 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 4 end + case when r.document_id is null or exists (
+	select 1
+	from documents as x
+	where x.organization = $1
+		and x.id = r.document_id
+		and x.deleted = false
+		and x.audience in ('', $2)
+) then 0 else 8 end
+from tasks as r indexed by tasks_contact_id_audience
+where r.organization = $1
+	and coalesce(nullif(r.audience, ''), $2) = $2
+	and r.deleted = false
+	and r.id > $3
+	and r.contact_id = $5
+	and r.contact_id is not null
+	and r.created_at <= $6
+order by r.id
+limit $4;
+
+-------- walk of the tasks of a contact, by an admin
+
+select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + case when r.contact_id is null or exists (
+	select 1
+	from contacts as x
+	where x.organization = $1
+		and x.id = r.contact_id
+		and x.deleted = false
+) then 0 else 2 end + case when r.company_id is null or exists (
+	select 1
+	from companies as x
+	where x.organization = $1
+		and x.id = r.company_id
+		and x.deleted = false
+) then 0 else 4 end + case when r.document_id is null or exists (
+	select 1
+	from documents as x
+	where x.organization = $1
+		and x.id = r.document_id
+		and x.deleted = false
+) then 0 else 8 end
+from tasks as r indexed by tasks_contact_id_audience
+where r.organization = $1
+	and $2 = $2
+	and r.deleted = false
+	and r.id > $3
+	and r.contact_id = $5
+	and r.contact_id is not null
+	and r.created_at <= $6
+order by r.id
+limit $4;
+
