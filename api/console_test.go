@@ -496,7 +496,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"people.set":             settings.PrincipalChange{ID: c.Principal, Name: &name},
 		"people.handOver":        departure.HandOverInput{ID: o.User(access.Member), To: c.Principal},
 		"people.handOverStatus":  one(c.Principal),
-		"people.holdings":        one(c.Principal),
+		"people.holdings":        departure.HoldingsInput{ID: c.Principal},
 		"people.erase":           one(o.User(access.Member)),
 		"people.invite":          settings.NewInvitation{Organization: o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
 		"invitations.list":       home,

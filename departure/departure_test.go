@@ -177,12 +177,39 @@ func TestHoldings(t *testing.T) {
 		l := newLeaver(o, o.As(access.Admin))
 		l.Do("POST", "/webhook_endpoints", map[string]any{"name": "Mirror", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
 		o.Session(l.Principal)
-		h := must[departure.Holdings](t, o, "people.holdings", access.ByID{ID: l.Principal})
+		h := must[departure.Holdings](t, o, "people.holdings", departure.HoldingsInput{ID: l.Principal})
 		if h.Keys != 1 || h.Sessions != 1 || h.OpenTasks != 3 || h.PrivateRecords["contacts"] != 1 || h.PrivateRecords["tasks"] != 1 || h.PrivateRecords["companies"] != 0 {
 			t.Errorf("%+v", h)
 		}
+		few := must[departure.Holdings](t, o, "people.holdings", departure.HoldingsInput{ID: l.Principal, EndpointsOnly: true})
+		if len(few.Endpoints) != 1 || few.Keys+few.Sessions+few.OpenTasks != 0 || len(few.PrivateRecords) != 0 {
+			t.Errorf("%+v", few)
+		}
+		l.Do("POST", "/tasks/"+l.task+"/complete", nil).Want(200)
+		if h := must[departure.Holdings](t, o, "people.holdings", departure.HoldingsInput{ID: l.Principal}); h.OpenTasks != 2 {
+			t.Errorf("%d open tasks after one was completed", h.OpenTasks)
+		}
 		if len(h.Endpoints) != 1 || h.Endpoints[0].Name != "Mirror" || h.Endpoints[0].OrganizationID != o.SandboxID {
 			t.Errorf("endpoints: %+v", h.Endpoints)
+		}
+	})
+}
+
+// The completed tasks of years are not read to count the open ones.
+func TestOpenTasksGoAlongIndex(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		if o.DB.Dialect().Name != "sqlite" { // PostgreSQL decides by statistics
+			return
+		}
+		err := o.DB.Read(t.Context(), func(tx db.Tx) error {
+			plan, err := dbtest.SQLitePlan(t.Context(), tx, departure.CountOpenTasks, 1, "usr_1", 100)
+			if !strings.Contains(plan, "tasks_assignee_id_status_audience (organization=? AND assignee_id=? AND status=?)") {
+				t.Error(plan)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 	})
 }
@@ -195,7 +222,7 @@ func TestHandOverDisables(t *testing.T) {
 		session := o.Session(l.Principal)
 		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal, Disable: true})
 		l.Do("GET", "/me", nil).Want(401)
-		if h := must[departure.Holdings](t, o, "people.holdings", access.ByID{ID: l.Principal}); h.Sessions != 0 || session == "" {
+		if h := must[departure.Holdings](t, o, "people.holdings", departure.HoldingsInput{ID: l.Principal}); h.Sessions != 0 || session == "" {
 			t.Errorf("a session outlives: %+v", h)
 		}
 		page := must[access.List[audit.Line]](t, o, "audit.list", settings.AuditInput{Target: l.Principal})

@@ -3,7 +3,6 @@ package departure
 import (
 	"context"
 
-	"kartei/access"
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/settings"
@@ -44,11 +43,18 @@ const (
 	countKeys      = `select count(*) from api_keys where principal_id = $1 and revoked_at = 0 and expires_at > $2`
 	countSessions  = `select count(*) from sessions where principal_id = $1 and ended_at = 0 and expires_at > $2 and last_seen_at + idle > $2`
 	countOpenTasks = `select count(*) from (select 1 from tasks
-		where organization = $1 and assignee_id = $2 and deleted = false and sort_due_at is not null limit $3) as t`
+		where organization = $1 and assignee_id = $2 and status = 'open' and deleted = false limit $3) as t`
 )
 
+// HoldingsInput is the input of Holds.
+type HoldingsInput struct {
+	ID string `json:"id"`
+	// EndpointsOnly leaves out everything that must be counted.
+	EndpointsOnly bool `json:"endpointsOnly,omitempty"`
+}
+
 // Holds returns what a user or a service account has.
-func Holds(ctx context.Context, c *app.Call, in access.ByID) (h Holdings, err error) {
+func Holds(ctx context.Context, c *app.Call, in HoldingsInput) (h Holdings, err error) {
 	p, err := settings.Principal(ctx, c, "", in.ID)
 	if err != nil {
 		return h, err
@@ -58,21 +64,29 @@ func Holds(ctx context.Context, c *app.Call, in access.ByID) (h Holdings, err er
 		return h, err
 	}
 	h = Holdings{PrivateRecords: map[string]int64{}, Endpoints: []HeldEndpoint{}}
+	for _, t := range tenants {
+		if err := h.addEndpoints(ctx, c, t, p.ID); err != nil {
+			return h, err
+		}
+	}
+	if in.EndpointsOnly {
+		return h, nil
+	}
 	for statement, n := range map[string]*int64{countKeys: &h.Keys, countSessions: &h.Sessions} {
 		if err := c.Tx.QueryRow(ctx, statement, p.ID, c.Now).Scan(n); err != nil {
 			return h, err
 		}
 	}
 	for _, t := range tenants {
-		if err := h.add(ctx, c, t, p.ID); err != nil {
+		if err := h.count(ctx, c, t, p.ID); err != nil {
 			return h, err
 		}
 	}
 	return h, nil
 }
 
-// add adds what a principal has in one organization.
-func (h *Holdings) add(ctx context.Context, c *app.Call, t tenant, principal string) error {
+// count counts the records of a principal in one organization.
+func (h *Holdings) count(ctx context.Context, c *app.Call, t tenant, principal string) error {
 	var tasks int64
 	if err := c.Tx.QueryRow(ctx, countOpenTasks, t.number, principal, countMost).Scan(&tasks); err != nil {
 		return err
@@ -85,6 +99,11 @@ func (h *Holdings) add(ctx context.Context, c *app.Call, t tenant, principal str
 		}
 		h.PrivateRecords[f.plural] += n
 	}
+	return nil
+}
+
+// addEndpoints adds the webhook endpoints of a principal in one organization.
+func (h *Holdings) addEndpoints(ctx context.Context, c *app.Call, t tenant, principal string) error {
 	endpoints, err := webhook.Of(ctx, c.Tx, t.number, principal)
 	if err != nil {
 		return err

@@ -188,26 +188,18 @@ func seeSignIns(ctx context.Context, c *app.Call, list []access.PrincipalInfo) e
 		id string
 		access.SignIn
 	}
-	found := map[string]access.SignIn{}
+	ids, found := make([]string, len(list)), map[string]access.SignIn{}
+	for n := range list {
+		ids[n] = list[n].ID
+	}
 	rows, err := db.List(ctx, c.Tx, func(r db.Row) (s row, err error) {
-		return s, r.Scan(&s.id, &s.Joined, &s.SecondFactor, &s.SSO)
-	}, selectFactors, list[0].Home)
+		return s, r.Scan(&s.id, &s.Joined, &s.SecondFactor, &s.SSO, &s.LastSeenAt)
+	}, selectSignIns+c.Tx.Dialect().In("$2"), list[0].Home, db.Texts(ids))
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
 		found[r.id] = r.SignIn
-	}
-	seen, err := db.List(ctx, c.Tx, func(r db.Row) (s row, err error) {
-		return s, r.Scan(&s.id, &s.LastSeenAt)
-	}, selectSeen, list[0].Home)
-	if err != nil {
-		return err
-	}
-	for _, r := range seen {
-		s := found[r.id]
-		s.LastSeenAt = r.LastSeenAt
-		found[r.id] = s
 	}
 	for n := range list {
 		s := found[list[n].ID]

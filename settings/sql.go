@@ -35,9 +35,8 @@ const (
 		and ($4 = '' or p.organization = (select coalesce(sandbox_of, number) from organizations where id = $4))
 		order by p.id limit $1`
 
-	selectFactors = `select p.id, p.account_id is not null, ` + access.HasFactor + `, exists (select 1 from identities i where i.account_id = p.account_id)
-		from principals p where p.organization = $1 and p.kind = 'user'`
-	selectSeen = `select principal_id, max(last_seen_at) from sessions where organization = $1 group by principal_id`
+	selectSignIns = `select p.id, p.account_id is not null, ` + access.HasFactor + `, exists (select 1 from identities i where i.account_id = p.account_id),
+		coalesce((select max(s.last_seen_at) from sessions s where s.principal_id = p.id), 0) from principals p where p.organization = $1 and p.id `
 
 	disablePrincipal = `update principals set disabled = true where id = $1`
 	updatePrincipal  = `update principals

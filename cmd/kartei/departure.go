@@ -19,7 +19,7 @@ type userHoldingsCmd struct {
 // Run shows what somebody has.
 func (c *userHoldingsCmd) Run(ctx context.Context, g *Globals) error {
 	var h departure.Holdings
-	if err := g.act(ctx, "people.holdings", access.ByID{ID: c.ID}, &h); err != nil {
+	if err := g.act(ctx, "people.holdings", departure.HoldingsInput{ID: c.ID}, &h); err != nil {
 		return err
 	}
 	if c.JSON.JSON {

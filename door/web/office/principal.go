@@ -109,7 +109,7 @@ func (v *request) principalPage(p principalPage, status int) view {
 	}
 	p.names = map[string]string{}
 	if err := together(
-		func() error { return p.readProperty(v) },
+		func() error { return p.readProperty(v, true) },
 		func() error {
 			found, err := ask[listOf[handoverInfo]](v, "people.handOverStatus", arguments{body: map[string]any{"id": p.one.ID}})
 			p.handovers = found.Data
@@ -138,17 +138,16 @@ func (p *principalPage) stored() values {
 
 // holdings are what people.holdings returns: what a principal has in both environments.
 type holdings struct {
-	Sessions       int64            `json:"sessions"`
 	OpenTasks      int64            `json:"openTasks"`
 	PrivateRecords map[string]int64 `json:"privateRecords"`
 	Endpoints      []endpointState  `json:"endpoints"`
 }
 
-// readProperty reads the keys, and what else the principal has.
-func (p *principalPage) readProperty(v *request) error {
+// readProperty reads the keys, and what else the principal has: counts take longer.
+func (p *principalPage) readProperty(v *request, endpointsOnly bool) error {
 	err := p.readKeys(v)
 	if err == nil {
-		p.holdings, err = ask[holdings](v, "people.holdings", arguments{body: map[string]any{"id": p.one.ID}})
+		p.holdings, err = ask[holdings](v, "people.holdings", arguments{body: map[string]any{"id": p.one.ID, "endpointsOnly": endpointsOnly}})
 	}
 	return err
 }
@@ -257,7 +256,7 @@ func (v *request) leave(p leavePage, status int) view {
 		p.why, status = ownAccount(v), http.StatusForbidden
 	}
 	if err := together(
-		func() error { return errors.Join(p.readProperty(v), p.countRecords(v)) },
+		func() error { return errors.Join(p.readProperty(v, false), p.countRecords(v)) },
 		func() error { return p.offerSuccessors(v) },
 	); err != nil {
 		return v.failed(err)
