@@ -140,24 +140,14 @@ func showAudit(v *request) view {
 
 func auditTitle(v *request) string { return v.words.Say("Protokoll", "Audit log") }
 
-// peopleOffered is the number of people that the filter offers.
-const peopleOffered = 200
-
 // offerPeople reads the people whose lines can be asked for.
 func (p *auditPage) offerPeople(v *request) error {
 	p.people = []look.Option{{Text: v.words.Say("alle", "everybody")}, {Value: operatorKind, Text: v.words.Say("der Betreiber", "the operator")}}
-	for _, row := range []string{"people.list", "serviceAccounts.list"} {
-		found, err := ask[listOf[struct {
-			ID   string `json:"id"`
-			Name string `json:"name"`
-		}]](v, row, arguments{body: map[string]any{"limit": peopleOffered}})
-		if err != nil {
-			return err
-		}
-		for _, one := range found.Data {
-			p.people = append(p.people, look.Option{Value: one.ID, Text: one.Name})
-		}
+	options, err := v.principalOptions(everybody)
+	if err != nil {
+		return err
 	}
+	p.people = append(p.people, options...)
 	if who := p.filter.Get("who"); !slices.ContainsFunc(p.people, func(o look.Option) bool { return o.Value == who }) {
 		p.people = append(p.people, look.Option{Value: who, Text: who}) // beyond the first, or erased
 	}

@@ -101,10 +101,11 @@ func showData(v *request) view {
 		}
 	}
 	if v.session.Administers {
-		var err error
-		if p.people, err = v.principalChoices(); err != nil {
+		options, err := v.principalOptions(everybody)
+		if err != nil {
 			return v.failed(err)
 		}
+		p.people = look.Field{Name: "id", Label: v.words.Say("Person oder Dienstkonto", "Person or service account"), Value: v.session.Principal.ID, Options: options}
 	}
 	return v.settings(dataPath, v.words.Say("Daten", "Data"), dataView(v, p))
 }

@@ -217,6 +217,32 @@ func showPrincipals(of *principals) func(*request) view {
 	}
 }
 
+// principalsOffered is the number of people, and that of service accounts, that a field
+// offers.
+const principalsOffered = 1000
+
+// principalOptions are the people, and then the service accounts, that a field offers.
+func (v *request) principalOptions(offers func(*principalInfo) bool) (options []look.Option, err error) {
+	for _, of := range []*principals{&persons, &accounts} {
+		found, err := ask[listOf[principalInfo]](v, of.rows+".list", arguments{body: map[string]any{"limit": principalsOffered}})
+		if err != nil {
+			return nil, err
+		}
+		list := []look.Option{}
+		for _, one := range found.Data {
+			if offers(&one) {
+				list = append(list, look.Option{Value: one.ID, Text: joined(" · ", one.Name, one.Email)})
+			}
+		}
+		slices.SortFunc(list, func(a, b look.Option) int { return strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)) })
+		options = append(options, list...)
+	}
+	return options, nil
+}
+
+// everybody offers people and service accounts whether they are active or not.
+func everybody(*principalInfo) bool { return true }
+
 // inviteForm is the form of an invitation.
 type inviteForm struct {
 	typed values

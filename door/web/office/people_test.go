@@ -159,6 +159,24 @@ func TestLeaveOnPages(t *testing.T) {
 	})
 }
 
+// TestManyKeysOnPages shows all keys of a person, beyond a page of the row.
+func TestManyKeysOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b, owner := open(t, o, access.Admin), o.As(access.Member)
+		if err := dbtest.Exec(d, `with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000)
+			insert into api_keys (kid, id, organization, principal_id, name, environment, secret_hash, scopes, networks, version_pin, expires_at, created_at, paused, revoked_at, last_used_at)
+			select k.kid || cast(n.i as text), k.id || cast(n.i as text), k.organization, k.principal_id, k.name, k.environment, k.secret_hash, k.scopes, k.networks, k.version_pin,
+				k.expires_at, k.created_at, k.paused, k.revoked_at, k.last_used_at from api_keys k, n where k.principal_id = $1`, owner.Principal); err != nil {
+			t.Fatal(err)
+		}
+		page := b.get(peoplePath + "/" + owner.Principal).want(200)
+		if n := strings.Count(page.Body, `href="`+keysPath+`/`); n != 1001 {
+			t.Errorf("the page shows %d keys", n)
+		}
+	})
+}
+
 // TestInvitationsOnPages says why nobody can be invited without a mail server, and shows
 // and revokes open invitations.
 func TestInvitationsOnPages(t *testing.T) {

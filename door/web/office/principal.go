@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"kartei/door/web/look"
 	"kartei/kit/clock"
@@ -154,13 +153,20 @@ func (p *principalPage) readProperty(v *request, endpointsOnly bool) error {
 
 // readKeys reads the keys that still work, or that work again some time.
 func (p *principalPage) readKeys(v *request) error {
-	found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"principalId": p.one.ID}})
-	for _, k := range found.Data {
-		if k.Status != "revoked" {
-			p.keys = append(p.keys, k)
+	for after := ""; ; {
+		found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"principalId": p.one.ID, "after": after}})
+		if err != nil {
+			return err
+		}
+		for _, k := range found.Data {
+			if after = k.ID; k.Status != "revoked" {
+				p.keys = append(p.keys, k)
+			}
+		}
+		if !found.HasMore {
+			return nil
 		}
 	}
-	return err
 }
 
 // fields are the fields of the form before those of rights.
@@ -257,7 +263,10 @@ func (v *request) leave(p leavePage, status int) view {
 	}
 	if err := together(
 		func() error { return errors.Join(p.readProperty(v, false), p.countRecords(v)) },
-		func() error { return p.offerSuccessors(v) },
+		func() (err error) { // active people, and service accounts
+			p.successors, err = v.principalOptions(func(one *principalInfo) bool { return one.active() && one.ID != p.one.ID })
+			return err
+		},
 	); err != nil {
 		return v.failed(err)
 	}
@@ -304,29 +313,6 @@ func (p *leavePage) private(v *request) string {
 	}
 	return v.words.Plural(int(n), "Ein privater Eintrag. Wer übernimmt, sieht ihn dann. Sonst bleibt er liegen, und nur die Administration sieht ihn.", "%d private Einträge. Wer übernimmt, sieht sie dann. Sonst bleiben sie liegen, und nur die Administration sieht sie.",
 		"One private record. Whoever takes over sees it then. Otherwise it stays, and only admins see it.", "%d private records. Whoever takes over sees them then. Otherwise they stay, and only admins see them.")
-}
-
-// successorsOffered is the number of people, and that of service accounts, that the form
-// offers.
-const successorsOffered = 1000
-
-// offerSuccessors reads who can take over: active people, and service accounts.
-func (p *leavePage) offerSuccessors(v *request) error {
-	for _, of := range []*principals{&persons, &accounts} {
-		found, err := ask[listOf[principalInfo]](v, of.rows+".list", arguments{body: map[string]any{"limit": successorsOffered}})
-		if err != nil {
-			return err
-		}
-		list := []look.Option{}
-		for _, one := range found.Data {
-			if one.active() && one.ID != p.one.ID {
-				list = append(list, look.Option{Value: one.ID, Text: joined(" · ", one.Name, one.Email)})
-			}
-		}
-		slices.SortFunc(list, func(a, b look.Option) int { return strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)) })
-		p.successors = append(p.successors, list...)
-	}
-	return nil
 }
 
 // fields are the fields of the form.

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"time"
 
-	"kartei/door/web/look"
 	"kartei/kit/archive"
 )
 
@@ -78,20 +77,4 @@ func askToTakeOut(v *request) view {
 		return v.failed(err)
 	}
 	return v.inDialog(v.words.Say("Auskunft über „", "Everything about “")+contacts.heading(p.record)+v.words.Say("“", "”"), contacts.name, takeOutContactView(v, p))
-}
-
-// principalChoices are the people and service accounts whom an admin may choose, the
-// admin first.
-func (v *request) principalChoices() (look.Field, error) {
-	f := look.Field{Name: "id", Label: v.words.Say("Person oder Dienstkonto", "Person or service account"), Value: v.session.Principal.ID}
-	for _, row := range []string{"people.list", "serviceAccounts.list"} {
-		found, err := ask[listOf[principalInfo]](v, row, arguments{body: map[string]any{"limit": peopleOffered}})
-		if err != nil {
-			return f, err
-		}
-		for _, p := range found.Data {
-			f.Options = append(f.Options, look.Option{Value: p.ID, Text: p.Name})
-		}
-	}
-	return f, nil
 }
