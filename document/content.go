@@ -2,9 +2,11 @@ package document
 
 import (
 	"context"
+	"encoding/json"
 
 	"kartei/app"
 	"kartei/extract"
+	"kartei/record"
 	"kartei/store/blob"
 )
 
@@ -23,6 +25,8 @@ func Download(ctx context.Context, c *app.Call, in app.ByID) (app.File, error) {
 
 // File is the file of a document, for code that reads it itself.
 type File struct {
+	// ID is that of the document.
+	ID string
 	// Name is that for whoever stores it.
 	Name string
 	// Stored is the name in the store of files.
@@ -35,5 +39,22 @@ func FileOf(ctx context.Context, c *app.Call, name string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	return File{extract.FileName(f.Name, f.ContentType), Kept(c.Actor.Org(), name)}, nil
+	return fileOf(c, name, f), nil
+}
+
+// FilesOf returns the files of documents that a walk met.
+func FilesOf(c *app.Call, list []record.Walked) ([]File, error) {
+	files := make([]File, len(list))
+	for i, w := range list {
+		f := new(Fields)
+		if err := json.Unmarshal(w.JSON, f); err != nil {
+			return nil, err
+		}
+		files[i] = fileOf(c, w.ID, f)
+	}
+	return files, nil
+}
+
+func fileOf(c *app.Call, name string, f *Fields) File {
+	return File{name, extract.FileName(f.Name, f.ContentType), Kept(c.Actor.Org(), name)}
 }

@@ -27,7 +27,7 @@ var contactStages = []stage{
 
 // aboutContact writes the contact, as the API returns it and for people to read. Its
 // tasks and documents are in the summary too, up to a page of each.
-func aboutContact(ctx context.Context, r *reading) (*document.File, error) {
+func aboutContact(ctx context.Context, r *reading) ([]document.File, error) {
 	f, _, err := contact.Contacts.Members(ctx, r.of, r.ID)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func membersOf[F any](ctx context.Context, r *reading, f family) (list []F, err 
 }
 
 // contactHistory writes who changed which members of the contact, and when.
-func contactHistory(ctx context.Context, r *reading) (*document.File, error) {
+func contactHistory(ctx context.Context, r *reading) ([]document.File, error) {
 	return nil, r.addHistories(ctx, "contact-history.jsonl", contact.Contacts.Family, []string{r.ID})
 }
 
@@ -113,7 +113,7 @@ const selectOrigins = `select l.import_id, i.created_at, l.line, l.state from im
 
 // contactImports writes the imports that the contact comes from, as far as the caller
 // sees them: an import belongs to whoever began it.
-func contactImports(ctx context.Context, r *reading) (*document.File, error) {
+func contactImports(ctx context.Context, r *reading) ([]document.File, error) {
 	principal := ""
 	if !r.seesAll() {
 		principal = r.Actor.PrincipalID()
@@ -129,7 +129,7 @@ func contactImports(ctx context.Context, r *reading) (*document.File, error) {
 
 // contactAudit writes the lines of the audit log about the contact, for those who may
 // read the log.
-func contactAudit(ctx context.Context, r *reading) (*document.File, error) {
+func contactAudit(ctx context.Context, r *reading) ([]document.File, error) {
 	if !r.seesAll() {
 		return nil, nil
 	}
@@ -167,7 +167,7 @@ func (r *reading) withoutOthers(list []audit.Line) {
 }
 
 // readMe says what is in the archive, in both languages.
-func readMe(_ context.Context, r *reading) (*document.File, error) {
+func readMe(_ context.Context, r *reading) ([]document.File, error) {
 	texts := map[subject]fault.Text{aContact: contactReadMe, aPrincipal: principalReadMe, anOrganization: organizationReadMe}
 	t := texts[r.Subject]
 	at := r.Begun.Time().UTC().Format("2006-01-02 15:04 UTC")

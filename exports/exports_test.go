@@ -436,6 +436,63 @@ func TestRenamedMeanwhile(t *testing.T) {
 	})
 }
 
+// A file that is lost leaves a note in the archive, and a line in the operator's log.
+func TestLostFile(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Admin)
+		lost, kept := c.Document("a.txt", "text/plain", []byte("verloren")), c.Document("b.txt", "text/plain", []byte("da"))
+		o.Rest()
+		for info, err := range o.Store.List(t.Context(), blob.Kept) {
+			if err == nil && strings.HasSuffix(info.Name, "/"+lost) {
+				err = o.Store.Delete(t.Context(), info.Name)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		files := byCommand(o).take("exports.organization", exports.Input{ID: o.SandboxID})
+		if !strings.Contains(string(files["files/"+lost+"/fehlt.txt"]), "Betreiber") || string(files["files/"+kept+"/b.txt"]) != "da" {
+			t.Errorf("%q", keys(files))
+		}
+		if log := o.Logged.String(); !strings.Contains(log, "lacks the file") || !strings.Contains(log, lost) {
+			t.Errorf("the log says %q", log)
+		}
+	})
+}
+
+// Many small files travel together.
+func TestSmallFiles(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Admin)
+		want := map[string]string{}
+		for i := range 30 {
+			text := fmt.Sprintf("Brief %d", i)
+			want["files/"+c.Document("brief.txt", "text/plain", []byte(text))+"/brief.txt"] = text
+		}
+		o.Rest()
+		answers, known := 0, 0
+		files := byCommand(o).parts(byCommand(o).begin("exports.organization", exports.Input{ID: o.SandboxID}).Cursor, func(files map[string][]byte) {
+			n := 0
+			for name := range files {
+				if strings.HasPrefix(name, "files/") {
+					n++
+				}
+			}
+			if n > known {
+				answers, known = answers+1, n
+			}
+		})
+		for name, text := range want {
+			if string(files[name]) != text {
+				t.Errorf("%s: %q", name, files[name])
+			}
+		}
+		if known != len(want) || answers != 2 {
+			t.Errorf("%d files in %d answers", known, answers)
+		}
+	})
+}
+
 // shortFiles is a store whose files end before their size.
 type shortFiles struct{ blob.Store }
 

@@ -23,7 +23,7 @@ var organizationStages = []stage{
 	organizationAudit, organizationCalls, files,
 }
 
-func aboutOrganization(ctx context.Context, r *reading) (*document.File, error) {
+func aboutOrganization(ctx context.Context, r *reading) ([]document.File, error) {
 	name, err := access.OrganizationID(ctx, r.Tx, r.Organization)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ const selectPeople = access.PrincipalColumns + ` where p.organization = $1 and p
 
 // people writes the people and the service accounts. A sandbox has those of its live
 // organization.
-func people(ctx context.Context, r *reading) (*document.File, error) {
+func people(ctx context.Context, r *reading) ([]document.File, error) {
 	list, err := db.List(ctx, r.Tx, access.ScanPrincipal, selectPeople, r.Live, r.After, logPage)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func people(ctx context.Context, r *reading) (*document.File, error) {
 	return nil, addLines(r, "people.jsonl", list)
 }
 
-func organizationKeys(ctx context.Context, r *reading) (*document.File, error) {
+func organizationKeys(ctx context.Context, r *reading) ([]document.File, error) {
 	keys, err := r.keys(ctx)
 	if err != nil || len(keys) == 0 {
 		return nil, err
@@ -58,7 +58,7 @@ func organizationKeys(ctx context.Context, r *reading) (*document.File, error) {
 	return nil, addLines(r, "keys.jsonl", keys)
 }
 
-func organizationEndpoints(ctx context.Context, r *reading) (*document.File, error) {
+func organizationEndpoints(ctx context.Context, r *reading) ([]document.File, error) {
 	list, err := r.endpoints(ctx, r.Organization, "", r.After, logPage)
 	if err != nil {
 		return nil, err
@@ -69,11 +69,11 @@ func organizationEndpoints(ctx context.Context, r *reading) (*document.File, err
 	return nil, addLines(r, "webhook-endpoints.jsonl", list)
 }
 
-func organizationAudit(ctx context.Context, r *reading) (*document.File, error) {
+func organizationAudit(ctx context.Context, r *reading) ([]document.File, error) {
 	return nil, r.addAudit(ctx, "audit.jsonl", audit.Filter{})
 }
 
-func organizationCalls(ctx context.Context, r *reading) (*document.File, error) {
+func organizationCalls(ctx context.Context, r *reading) ([]document.File, error) {
 	return nil, r.addCalls(ctx, "calls.jsonl")
 }
 

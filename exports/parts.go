@@ -2,6 +2,7 @@ package exports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,9 +25,12 @@ const (
 	page = 100
 	// logPage is that of the lines of logs.
 	logPage = 500
+	// filesAtOnce is that of the documents whose files are read for one answer, if they
+	// are small.
+	filesAtOnce = 25
 )
 
-// most bounds the bytes of a file in one answer. It is a variable for tests alone.
+// most bounds the bytes of files in one answer. It is a variable for tests alone.
 var most int64 = 2 << 20
 
 // PartsInput is the input of ReadParts.
@@ -65,7 +69,7 @@ func ReadParts(ctx context.Context, c *app.Call, in PartsInput) (p Parts, err er
 	}
 	stages := x.stages()
 	r := &reading{export: x, Parts: &p}
-	var files *document.File
+	var files []document.File
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		if err := r.enter(ctx, c, tx); err != nil {
 			return err
@@ -73,8 +77,8 @@ func ReadParts(ctx context.Context, c *app.Call, in PartsInput) (p Parts, err er
 		files, err = stages[x.Stage](ctx, r)
 		return err
 	})
-	if err == nil && files != nil {
-		err = r.file(ctx, files)
+	if err == nil {
+		err = r.readFiles(ctx, files)
 	}
 	if err != nil {
 		return p, err
@@ -95,8 +99,8 @@ var unknown = fault.Text{
 }
 
 // stage reads the next parts of one file of the archive, or of the files of documents:
-// then it returns the file whose bytes follow.
-type stage func(ctx context.Context, r *reading) (*document.File, error)
+// then it returns the files whose bytes follow.
+type stage func(ctx context.Context, r *reading) ([]document.File, error)
 
 // stages are the stages of an export, in the order of the archive.
 func (x *export) stages() []stage {
@@ -176,7 +180,7 @@ type family struct {
 
 // records writes the records of a family: all, or those of the contact.
 func (f family) records(name string) stage {
-	return func(ctx context.Context, r *reading) (*document.File, error) {
+	return func(ctx context.Context, r *reading) ([]document.File, error) {
 		list, err := f.next(ctx, r, page)
 		if err != nil || list == nil {
 			return nil, err
@@ -221,7 +225,7 @@ type change struct {
 
 // histories writes the histories of the records of a family.
 func (f family) histories(name string) stage {
-	return func(ctx context.Context, r *reading) (*document.File, error) {
+	return func(ctx context.Context, r *reading) ([]document.File, error) {
 		list, err := f.next(ctx, r, page)
 		if err != nil || list == nil {
 			return nil, err
@@ -283,60 +287,77 @@ func (r *reading) names(ctx context.Context, ids []string) (map[string]string, e
 	return names, err
 }
 
-// files writes the files of documents, one after the other.
-func files(ctx context.Context, r *reading) (*document.File, error) {
+// files returns the next files of documents: the one that is open, and some after it.
+func files(ctx context.Context, r *reading) ([]document.File, error) {
 	if !r.may(&r.Call, document.Documents.Family) {
 		return nil, nil
 	}
+	var open []document.File
 	if r.Open != "" {
 		f, err := document.FileOf(ctx, r.of, r.Open)
-		if !fault.Is(err, fault.NotFound) {
-			return &f, err
+		switch {
+		case err == nil:
+			open = append(open, f)
+		case fault.Is(err, fault.NotFound):
+			r.deleted(r.Open)
+		default:
+			return nil, err
 		}
-		// The document was deleted while its file was read.
-		r.more = true
-		r.add("files/"+r.Open+"/"+r.say("gelöscht.txt", "deleted.txt"), []byte(r.say("Dieses Dokument wurde während des Exports gelöscht. Seine Datei ist unvollständig.\n", "This document was deleted during the export. Its file is incomplete.\n")))
-		r.position = position{After: r.Open}
-		return nil, nil
 	}
-	after := r.After
-	list, err := documents.next(ctx, r, 1)
-	if err != nil || len(list) == 0 {
+	before := r.position
+	r.After = cmp.Or(r.Open, r.After)
+	list, err := documents.next(ctx, r, filesAtOnce)
+	r.position = before
+	if err != nil {
 		return nil, err
 	}
-	r.After, r.Open = after, list[0].ID
-	f, err := document.FileOf(ctx, r.of, r.Open)
-	return &f, err
+	others, err := document.FilesOf(r.of, list)
+	return append(open, others...), err
 }
 
-// file reads the next bytes of the file of a document.
-func (r *reading) file(ctx context.Context, f *document.File) error {
-	r.more = true
-	in, err := r.Services.Files.Store.Open(ctx, f.Stored)
-	if errors.Is(err, blob.ErrNotExist) { // the next part says that it was deleted
-		return r.skip(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("exports: the file of %s: %w", r.Open, err)
-	}
-	defer in.Close()
-	piece, err := next(in, r.Offset)
-	if err != nil {
-		return fmt.Errorf("exports: the file of %s: %w", r.Open, err)
-	}
-	if r.Path == "" {
-		r.Path = "files/" + r.Open + "/" + archive.SafeName(f.Name)
-	}
-	r.Parts.Parts = append(r.Parts.Parts, archive.Part{Name: r.Path, Content: piece, Packed: true})
-	if r.Offset += int64(len(piece)); r.Offset == in.Size() {
-		r.position = position{After: r.Open}
+// readFiles reads files until the answer is full.
+func (r *reading) readFiles(ctx context.Context, list []document.File) error {
+	left := most
+	for i := range list {
+		n, err := r.file(ctx, &list[i], left)
+		if err != nil {
+			return fmt.Errorf("exports: the file of %s: %w", list[i].ID, err)
+		}
+		if left -= n; left == 0 {
+			r.more = r.more || r.Open != "" || i < len(list)-1
+			return nil
+		}
 	}
 	return nil
 }
 
+// file reads the next bytes of the file of a document, and returns how many.
+func (r *reading) file(ctx context.Context, f *document.File, left int64) (int64, error) {
+	in, err := r.Services.Files.Store.Open(ctx, f.Stored)
+	if errors.Is(err, blob.ErrNotExist) {
+		return 0, r.missing(ctx, f)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	if r.Open != f.ID {
+		r.position = position{After: r.After, Open: f.ID, Path: "files/" + f.ID + "/" + archive.SafeName(f.Name)}
+	}
+	piece, err := next(in, r.Offset, left)
+	if err != nil {
+		return 0, err
+	}
+	r.Parts.Parts = append(r.Parts.Parts, archive.Part{Name: r.Path, Content: piece, Packed: true})
+	if r.Offset += int64(len(piece)); r.Offset == in.Size() {
+		r.position = position{After: f.ID}
+	}
+	return int64(len(piece)), nil
+}
+
 // next reads the next bytes of a file, at least one: no file is empty.
-func next(in blob.Reader, offset int64) ([]byte, error) {
-	piece := make([]byte, max(1, min(most, in.Size()-offset)))
+func next(in blob.Reader, offset, left int64) ([]byte, error) {
+	piece := make([]byte, max(1, min(left, in.Size()-offset)))
 	n, err := in.ReadAt(piece, offset)
 	switch {
 	case n == len(piece):
@@ -347,26 +368,36 @@ func next(in blob.Reader, offset int64) ([]byte, error) {
 	return nil, err
 }
 
-// skip leaves out a file whose document is gone. A document whose file is lost fails
-// the export.
-func (r *reading) skip(ctx context.Context) error {
+// missing goes on after a document whose file is not in the store: it was deleted
+// meanwhile, or its file is lost.
+func (r *reading) missing(ctx context.Context, f *document.File) error {
 	err := r.Services.Settings.Read(ctx, func(tx db.Tx) error {
 		of := *r.of
 		of.Tx = tx
-		_, err := document.FileOf(ctx, &of, r.Open)
+		_, err := document.FileOf(ctx, &of, f.ID)
 		return err
 	})
-	if err == nil {
-		return fmt.Errorf("exports: the file of %s: %w", r.Open, blob.ErrNotExist)
-	}
-	if !fault.Is(err, fault.NotFound) {
+	switch {
+	case err == nil:
+		r.Services.Logger.Error("an export lacks the file of a document, which is not in the store", "organization", r.Organization, "document", f.ID)
+		r.note(f.ID, r.say("fehlt.txt", "missing.txt"), r.say("Die Datei dieses Dokuments fehlt im Speicher. Bitte wenden Sie sich an den Betreiber.", "The file of this document is missing from the store. Please ask the operator."))
+	case !fault.Is(err, fault.NotFound):
 		return err
+	case r.Open == f.ID:
+		r.deleted(f.ID)
 	}
-	if r.Offset == 0 {
-		r.position = position{After: r.Open}
-	}
+	r.position = position{After: f.ID}
 	return nil
 }
+
+// deleted goes on after a document that was deleted while its file was read.
+func (r *reading) deleted(id string) {
+	r.note(id, r.say("gelöscht.txt", "deleted.txt"), r.say("Dieses Dokument wurde während des Exports gelöscht. Seine Datei ist unvollständig.", "This document was deleted during the export. Its file is incomplete."))
+	r.position = position{After: id}
+}
+
+// note adds a file that says why the file of a document is not whole.
+func (r *reading) note(id, name, text string) { r.add("files/"+id+"/"+name, []byte(text+"\n")) }
 
 var (
 	contacts  = family{contact.Contacts.Family, contact.Contacts.Walk}

@@ -30,7 +30,7 @@ type profile struct {
 
 const selectPreferences = `select preferences from principals where id = $1`
 
-func aboutPrincipal(ctx context.Context, r *reading) (*document.File, error) {
+func aboutPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
 	p, err := settings.OwnPrincipal(ctx, &r.Call, r.ID)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func aboutPrincipal(ctx context.Context, r *reading) (*document.File, error) {
 }
 
 // principalKeys writes the keys of the API, without their secrets.
-func principalKeys(ctx context.Context, r *reading) (*document.File, error) {
+func principalKeys(ctx context.Context, r *reading) ([]document.File, error) {
 	keys, err := r.keys(ctx)
 	if err != nil || len(keys) == 0 {
 		return nil, err
@@ -103,7 +103,7 @@ func (r *reading) endpoints(ctx context.Context, organization int64, principal, 
 
 const selectNumbers = `select number from organizations where number = $1 or sandbox_of = $1 order by number`
 
-func principalEndpoints(ctx context.Context, r *reading) (*document.File, error) {
+func principalEndpoints(ctx context.Context, r *reading) ([]document.File, error) {
 	numbers, err := db.Values[int64](ctx, r.Tx, selectNumbers, r.Live)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ const selectSessions = `select id, created_at, last_seen_at, expires_at, ended_a
 	where principal_id = $1 and id > $2 order by id limit $3`
 
 // principalSessions writes the sign-ins in this organization.
-func principalSessions(ctx context.Context, r *reading) (*document.File, error) {
+func principalSessions(ctx context.Context, r *reading) ([]document.File, error) {
 	if !r.isUser() {
 		return nil, nil
 	}
@@ -186,7 +186,7 @@ const (
 
 // principalAccount writes the account. It may belong to several organizations, whose
 // admins it does not concern.
-func principalAccount(ctx context.Context, r *reading) (*document.File, error) {
+func principalAccount(ctx context.Context, r *reading) ([]document.File, error) {
 	if !r.isUser() || !r.own(&r.Call) && !isOperator(&r.Call) {
 		return nil, nil
 	}
@@ -217,7 +217,7 @@ func principalAccount(ctx context.Context, r *reading) (*document.File, error) {
 }
 
 // principalBell writes the entries of the bell.
-func principalBell(ctx context.Context, r *reading) (*document.File, error) {
+func principalBell(ctx context.Context, r *reading) ([]document.File, error) {
 	if !r.isUser() || !r.own(&r.Call) && !isOperator(&r.Call) {
 		return nil, nil
 	}
@@ -240,7 +240,7 @@ type begunImport struct {
 
 const selectImports = `select id, state, created_at from imports where organization = $1 and principal = $2 and id > $3 order by id limit $4`
 
-func principalImports(ctx context.Context, r *reading) (*document.File, error) {
+func principalImports(ctx context.Context, r *reading) ([]document.File, error) {
 	list, err := db.List(ctx, r.Tx, func(row db.Row) (i begunImport, err error) {
 		return i, row.Scan(&i.ID, &i.State, &i.CreatedAt)
 	}, selectImports, r.Organization, r.ID, r.After, logPage)
@@ -254,17 +254,17 @@ func principalImports(ctx context.Context, r *reading) (*document.File, error) {
 }
 
 // actsOfPrincipal writes what the principal administered, by the audit log.
-func actsOfPrincipal(ctx context.Context, r *reading) (*document.File, error) {
+func actsOfPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
 	return nil, r.addAudit(ctx, "audit-acts.jsonl", audit.Filter{Who: r.ID})
 }
 
 // actsOnPrincipal writes what others administered about the principal.
-func actsOnPrincipal(ctx context.Context, r *reading) (*document.File, error) {
+func actsOnPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
 	return nil, r.addAudit(ctx, "audit-about.jsonl", audit.Filter{Target: r.ID})
 }
 
 // callsOfPrincipal writes the calls of the sessions, by the request log.
-func callsOfPrincipal(ctx context.Context, r *reading) (*document.File, error) {
+func callsOfPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
 	if !r.isUser() {
 		return nil, nil
 	}
@@ -272,7 +272,7 @@ func callsOfPrincipal(ctx context.Context, r *reading) (*document.File, error) {
 }
 
 // callsOfKeys writes the calls of the keys, by the request log.
-func callsOfKeys(ctx context.Context, r *reading) (*document.File, error) {
+func callsOfKeys(ctx context.Context, r *reading) ([]document.File, error) {
 	keys, err := r.keys(ctx)
 	if err != nil || len(keys) == 0 {
 		return nil, err
