@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"kartei/access"
 	"kartei/app"
 	"kartei/audit"
 	"kartei/company"
@@ -138,12 +137,12 @@ func contactAudit(ctx context.Context, r *reading) ([]document.File, error) {
 
 // addAudit adds lines of the audit log, the newest first.
 func (r *reading) addAudit(ctx context.Context, name string, f audit.Filter) error {
-	o, err := access.OrganizationID(ctx, r.Tx, r.Organization)
+	organizations, err := r.organizations(ctx)
 	if err != nil {
 		return err
 	}
 	f.Until, f.Before, f.Limit = r.Begun+1, r.After, logPage // with the line of the export
-	list, err := audit.Query(ctx, r.Tx, map[int64]string{r.Organization: o}, f)
+	list, err := audit.Query(ctx, r.Tx, organizations, f)
 	if err != nil {
 		return err
 	}

@@ -323,6 +323,48 @@ func TestPrincipal(t *testing.T) {
 	})
 }
 
+// What is kept about a person has their identities of single sign-on, how they signed in,
+// what they opened lately, and what they did in the sandbox.
+func TestPrincipalIsWhole(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c, boss := o.As(access.Member), o.User(access.Admin)
+		person := c.Principal
+		anna := c.Do("POST", "/contacts", map[string]any{"lastName": "Berg"}).Want(201).Text("id")
+		self := atHome(o, person)
+		insertImport(t, o, "imp_1", person, anna, clock.Now(o.Clock))
+		err := o.DB.Write(t.Context(), func(tx db.Tx) error {
+			tx.Queue(`insert into identities (id, account_id, issuer, subject, label, created_at, last_used_at)
+				select 'idt_1', account_id, 'https://login.example', 'sub-1', 'petra@login.example', 1, 2 from principals where id = $1`, person)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := inSandbox(o, person).send("lookup.opened", map[string]any{"id": anna}); got.Fault != nil {
+			t.Fatalf("%d %s", got.Status, got.Body)
+		}
+		inSandbox(o, person).begin("exports.contact", exports.Input{ID: anna})
+		for who, by := range map[string]taker{"self": self, "admin": atHome(o, boss), "operator": byCommand(o)} {
+			files := by.take("exports.person", exports.Input{ID: person})
+			if strings.Contains(string(files["account.json"]), "petra@login.example") != (who != "admin") {
+				t.Errorf("%s: %s", who, files["account.json"])
+			}
+			if got := members(t, files["sessions.jsonl"], "method"); len(got) == 0 || got[0] != "password" {
+				t.Errorf("%s: signed in with %q", who, got)
+			}
+			if strings.Contains(string(files["recents.jsonl"]), anna) != (who != "admin") {
+				t.Errorf("%s: %s", who, files["recents.jsonl"])
+			}
+			if got := members(t, files["imports.jsonl"], "id"); !slices.Equal(got, []string{"imp_1"}) {
+				t.Errorf("%s: imports %q", who, got)
+			}
+			if got := members(t, files["audit-acts.jsonl"], "word"); !slices.Contains(got, "records.exportContact") {
+				t.Errorf("%s: the acts are %q", who, got)
+			}
+		}
+	})
+}
+
 // Everything of an organization leaves while others work: each record that is there
 // all the time is in the file once.
 func TestOrganization(t *testing.T) {

@@ -17,7 +17,7 @@ var companies = family{company.Companies.Family, company.Companies.Walk}
 // organizationStages are the stages of an export of an organization. The files of the
 // documents, which are most of it, come last.
 var organizationStages = []stage{
-	readMe, aboutOrganization, people, organizationKeys, organizationEndpoints,
+	readMe, aboutOrganization, people, keys, endpoints,
 	contacts.records("contacts.jsonl"), companies.records("companies.jsonl"), tasks.records("tasks.jsonl"), documents.records("documents.jsonl"),
 	contacts.histories("contacts-history.jsonl"), companies.histories("companies-history.jsonl"), tasks.histories("tasks-history.jsonl"), documents.histories("documents-history.jsonl"),
 	organizationAudit, organizationCalls, files,
@@ -44,29 +44,7 @@ func people(ctx context.Context, r *reading) ([]document.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == logPage {
-		r.more, r.After = true, list[logPage-1].ID
-	}
-	return nil, addLines(r, "people.jsonl", list)
-}
-
-func organizationKeys(ctx context.Context, r *reading) ([]document.File, error) {
-	keys, err := r.keys(ctx)
-	if err != nil || len(keys) == 0 {
-		return nil, err
-	}
-	return nil, addLines(r, "keys.jsonl", keys)
-}
-
-func organizationEndpoints(ctx context.Context, r *reading) ([]document.File, error) {
-	list, err := r.endpoints(ctx, r.Organization, "", r.After, logPage)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) == logPage {
-		r.more, r.After = true, list[logPage-1].ID
-	}
-	return nil, addLines(r, "webhook-endpoints.jsonl", list)
+	return nil, addPage(r, "people.jsonl", list, func(p access.PrincipalInfo) string { return p.ID })
 }
 
 func organizationAudit(ctx context.Context, r *reading) ([]document.File, error) {
@@ -114,9 +92,11 @@ var principalReadMe = fault.Text{
 person.json               Name, Adresse, Rolle, Rechte, Einstellungen
 keys.jsonl                Schlüssel der API, ohne ihre Geheimnisse
 webhook-endpoints.jsonl   Webhook-Endpunkte, ohne Adresse und Geheimnisse
-sessions.jsonl            Anmeldungen mit dem Browser
-account.json              das Konto der Anmeldung (nur für die Person selbst und den Betreiber)
+sessions.jsonl            Anmeldungen mit dem Browser, und womit sie sich angemeldet hat
+account.json              das Konto der Anmeldung mit verbundenen Identitäten (Single Sign-on)
+                          (nur für die Person selbst und den Betreiber)
 bell.jsonl                Einträge der Glocke (nur für die Person selbst und den Betreiber)
+recents.jsonl             zuletzt geöffnete Einträge (nur für die Person selbst und den Betreiber)
 imports.jsonl             begonnene Importe
 audit-acts.jsonl          was sie verwaltet hat, nach dem Protokoll (400 Tage)
 audit-about.jsonl         was andere über sie verwaltet haben, nach dem Protokoll (400 Tage)
@@ -130,9 +110,11 @@ eine Zeile je Eintrag, in JSON und UTF-8.`,
 person.json               name, address, role, rights, preferences
 keys.jsonl                keys of the API, without their secrets
 webhook-endpoints.jsonl   webhook endpoints, without address and secrets
-sessions.jsonl            sign-ins with a browser
-account.json              the account of the sign-in (for the person and the operator alone)
+sessions.jsonl            sign-ins with a browser, and how the person signed in
+account.json              the account of the sign-in with linked identities (single sign-on)
+                          (for the person and the operator alone)
 bell.jsonl                entries of the bell (for the person and the operator alone)
+recents.jsonl             records that were opened lately (for the person and the operator alone)
 imports.jsonl             imports that were begun
 audit-acts.jsonl          what they administered, by the audit log (400 days)
 audit-about.jsonl         what others administered about them, by the audit log (400 days)

@@ -172,6 +172,61 @@ func addLines[T any](r *reading, name string, list []T) error {
 	return nil
 }
 
+// addPage adds a page of lines to a file, and notes how far the stage came. A file without
+// lines is left out.
+func addPage[T any](r *reading, name string, list []T, id func(T) string) error {
+	if len(list) == logPage {
+		r.more, r.After = true, id(list[logPage-1])
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return addLines(r, name, list)
+}
+
+// addEach adds the next rows of each organization, in the order of their ids. The
+// statement has the organization, the principal, the last id and the limit.
+func addEach[T any](ctx context.Context, r *reading, name string, id func(T) string, scan func(db.Row) (T, error), statement string) error {
+	organizations, err := r.organizations(ctx)
+	if err != nil {
+		return err
+	}
+	principal := ""
+	if r.Subject == aPrincipal {
+		principal = r.ID
+	}
+	var list []T
+	for number := range organizations {
+		some, err := db.List(ctx, r.Tx, scan, statement, number, principal, r.After, logPage)
+		if err != nil {
+			return err
+		}
+		list = append(list, some...)
+	}
+	slices.SortFunc(list, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
+	return addPage(r, name, list[:min(len(list), logPage)], id)
+}
+
+const selectOrganizations = `select number, id from organizations where number = $1 or sandbox_of = $2`
+
+// organizations returns the ids of what an export reads, by number: the organization, and
+// for an export about a principal its sandbox too.
+func (r *reading) organizations(ctx context.Context) (map[int64]string, error) {
+	withSandbox := int64(0)
+	if r.Subject == aPrincipal {
+		withSandbox = r.Organization
+	}
+	ids := map[int64]string{}
+	_, err := db.List(ctx, r.Tx, func(row db.Row) (none struct{}, err error) {
+		var number int64
+		var id string
+		err = row.Scan(&number, &id)
+		ids[number] = id
+		return none, err
+	}, selectOrganizations, r.Organization, withSandbox)
+	return ids, err
+}
+
 // family is a family of records in an export.
 type family struct {
 	app.Family

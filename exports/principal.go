@@ -3,12 +3,14 @@ package exports
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"kartei/access"
 	"kartei/audit"
 	"kartei/document"
 	"kartei/kit/clock"
+	"kartei/lookup"
 	"kartei/notify"
 	"kartei/requestlog"
 	"kartei/settings"
@@ -18,7 +20,7 @@ import (
 // principalStages are the stages of an export about a person of the office, or about a
 // service account. What only the person may see of themselves is left out for others.
 var principalStages = []stage{
-	readMe, aboutPrincipal, principalKeys, principalEndpoints, principalSessions, principalAccount, principalBell,
+	readMe, aboutPrincipal, keys, endpoints, principalSessions, principalAccount, principalBell, principalRecents,
 	principalImports, actsOfPrincipal, actsOnPrincipal, callsOfPrincipal, callsOfKeys,
 }
 
@@ -44,17 +46,17 @@ func aboutPrincipal(ctx context.Context, r *reading) ([]document.File, error) {
 	return nil, r.addJSON("person.json", one)
 }
 
-// principalKeys writes the keys of the API, without their secrets.
-func principalKeys(ctx context.Context, r *reading) ([]document.File, error) {
-	keys, err := r.keys(ctx)
-	if err != nil || len(keys) == 0 {
+// keys writes the keys of the API, without their secrets.
+func keys(ctx context.Context, r *reading) ([]document.File, error) {
+	list, err := r.readKeys(ctx)
+	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return nil, addLines(r, "keys.jsonl", keys)
+	return nil, addLines(r, "keys.jsonl", list)
 }
 
-// keys returns the keys of the principal, or all of the organization.
-func (r *reading) keys(ctx context.Context) (list []settings.KeyInfo, err error) {
+// readKeys returns the keys of the principal, or all of the organization.
+func (r *reading) readKeys(ctx context.Context) (list []settings.KeyInfo, err error) {
 	o, err := access.OrganizationID(ctx, r.Tx, r.Organization)
 	if err != nil {
 		return nil, err
@@ -91,35 +93,14 @@ type endpoint struct {
 const selectEndpoints = `select id, principal, name, event_types, status, created_at, updated_at from webhook_endpoints
 	where organization = $1 and ($2 = '' or principal = $2) and id > $3 order by id limit $4`
 
-// endpoints returns webhook endpoints of an organization: of a principal, or of all.
-func (r *reading) endpoints(ctx context.Context, organization int64, principal, after string, limit int) ([]endpoint, error) {
-	return db.List(ctx, r.Tx, func(row db.Row) (e endpoint, err error) {
+// endpoints writes the webhook endpoints of a principal, or of an organization.
+func endpoints(ctx context.Context, r *reading) ([]document.File, error) {
+	return nil, addEach(ctx, r, "webhook-endpoints.jsonl", func(e endpoint) string { return e.ID }, func(row db.Row) (e endpoint, err error) {
 		var types string
 		err = row.Scan(&e.ID, &e.PrincipalID, &e.Name, &types, &e.Status, &e.CreatedAt, &e.UpdatedAt)
 		e.EventTypes = json.RawMessage(types)
 		return e, err
-	}, selectEndpoints, organization, principal, after, limit)
-}
-
-const selectNumbers = `select number from organizations where number = $1 or sandbox_of = $1 order by number`
-
-func principalEndpoints(ctx context.Context, r *reading) ([]document.File, error) {
-	numbers, err := db.Values[int64](ctx, r.Tx, selectNumbers, r.Live)
-	if err != nil {
-		return nil, err
-	}
-	var all []endpoint
-	for _, n := range numbers {
-		some, err := r.endpoints(ctx, n, r.ID, "", access.MaxPage)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	if len(all) == 0 {
-		return nil, nil
-	}
-	return nil, addLines(r, "webhook-endpoints.jsonl", all)
+	}, selectEndpoints)
 }
 
 // session is a sign-in with a browser.
@@ -129,11 +110,13 @@ type session struct {
 	LastSeenAt clock.Micros `json:"lastSeenAt"`
 	ExpiresAt  clock.Micros `json:"expiresAt"`
 	EndedAt    clock.Micros `json:"endedAt"`
-	Address    string       `json:"address"`
-	Agent      string       `json:"agent"`
+	// Method is password, passkey or sso.
+	Method  string `json:"method"`
+	Address string `json:"address"`
+	Agent   string `json:"agent"`
 }
 
-const selectSessions = `select id, created_at, last_seen_at, expires_at, ended_at, address, agent from sessions
+const selectSessions = `select id, created_at, last_seen_at, expires_at, ended_at, method, address, agent from sessions
 	where principal_id = $1 and id > $2 order by id limit $3`
 
 // principalSessions writes the sign-ins in this organization.
@@ -142,15 +125,12 @@ func principalSessions(ctx context.Context, r *reading) ([]document.File, error)
 		return nil, nil
 	}
 	list, err := db.List(ctx, r.Tx, func(row db.Row) (s session, err error) {
-		return s, row.Scan(&s.ID, &s.CreatedAt, &s.LastSeenAt, &s.ExpiresAt, &s.EndedAt, &s.Address, &s.Agent)
+		return s, row.Scan(&s.ID, &s.CreatedAt, &s.LastSeenAt, &s.ExpiresAt, &s.EndedAt, &s.Method, &s.Address, &s.Agent)
 	}, selectSessions, r.ID, r.After, logPage)
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == logPage {
-		r.more, r.After = true, list[logPage-1].ID
-	}
-	return nil, addLines(r, "sessions.jsonl", list)
+	return nil, addPage(r, "sessions.jsonl", list, func(s session) string { return s.ID })
 }
 
 // account is how a person signs in, without passwords, secrets and keys.
@@ -161,12 +141,23 @@ type account struct {
 	TOTPSince clock.Micros `json:"totpSince"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	Passkeys  []passkey    `json:"passkeys"`
+	// Identities are those of single sign-on.
+	Identities []identity `json:"identities"`
 	// Organizations are all in which the account is a person.
 	Organizations []membership `json:"organizations"`
 }
 
 type passkey struct {
 	Name       string       `json:"name"`
+	CreatedAt  clock.Micros `json:"createdAt"`
+	LastUsedAt clock.Micros `json:"lastUsedAt"`
+}
+
+// identity is who the account is at a provider of single sign-on.
+type identity struct {
+	Issuer     string       `json:"issuer"`
+	Subject    string       `json:"subject"`
+	Label      string       `json:"label"`
 	CreatedAt  clock.Micros `json:"createdAt"`
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
 }
@@ -181,13 +172,14 @@ const (
 	selectAccount = `select a.id, a.email, a.password_changed_at, a.totp_since, a.created_at from accounts a
 		join principals p on p.account_id = a.id where p.id = $1`
 	selectPasskeys    = `select name, created_at, last_used_at from passkeys where account_id = $1 order by id`
+	selectIdentities  = `select issuer, subject, label, created_at, last_used_at from identities where account_id = $1 order by id`
 	selectMemberships = `select o.id, o.name, p.id from principals p join organizations o on o.number = p.organization where p.account_id = $1 order by o.number`
 )
 
 // principalAccount writes the account. It may belong to several organizations, whose
 // admins it does not concern.
 func principalAccount(ctx context.Context, r *reading) ([]document.File, error) {
-	if !r.isUser() || !r.own(&r.Call) && !isOperator(&r.Call) {
+	if !r.isPersonal() {
 		return nil, nil
 	}
 	type row struct {
@@ -207,6 +199,12 @@ func principalAccount(ctx context.Context, r *reading) ([]document.File, error) 
 	if err != nil {
 		return nil, err
 	}
+	a.Identities, err = db.List(ctx, r.Tx, func(from db.Row) (i identity, err error) {
+		return i, from.Scan(&i.Issuer, &i.Subject, &i.Label, &i.CreatedAt, &i.LastUsedAt)
+	}, selectIdentities, found[0].id)
+	if err != nil {
+		return nil, err
+	}
 	a.Organizations, err = db.List(ctx, r.Tx, func(from db.Row) (m membership, err error) {
 		return m, from.Scan(&m.OrganizationID, &m.Name, &m.PrincipalID)
 	}, selectMemberships, found[0].id)
@@ -216,9 +214,38 @@ func principalAccount(ctx context.Context, r *reading) ([]document.File, error) 
 	return nil, r.addJSON("account.json", a)
 }
 
+// isPersonal reports whether the caller gets what only the person sees of themselves.
+func (r *reading) isPersonal() bool { return r.isUser() && (r.own(&r.Call) || isOperator(&r.Call)) }
+
+// recent is what a person opened lately in one organization.
+type recent struct {
+	OrganizationID string `json:"organizationId"`
+	lookup.OpenedIDs
+}
+
+// principalRecents writes which records the person opened lately.
+func principalRecents(ctx context.Context, r *reading) ([]document.File, error) {
+	if !r.isPersonal() {
+		return nil, nil
+	}
+	organizations, err := r.organizations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []recent
+	for _, number := range slices.Sorted(maps.Keys(organizations)) {
+		opened, err := lookup.OpenedBy(ctx, r.Tx, number, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, recent{organizations[number], opened})
+	}
+	return nil, addLines(r, "recents.jsonl", list)
+}
+
 // principalBell writes the entries of the bell.
 func principalBell(ctx context.Context, r *reading) ([]document.File, error) {
-	if !r.isUser() || !r.own(&r.Call) && !isOperator(&r.Call) {
+	if !r.isPersonal() {
 		return nil, nil
 	}
 	list, err := r.Services.Settings.Notices.Bell(ctx, r.Tx, r.Live, notify.BellInput{Principal: r.ID, After: r.After, Limit: logPage})
@@ -241,16 +268,9 @@ type begunImport struct {
 const selectImports = `select id, state, created_at from imports where organization = $1 and principal = $2 and id > $3 order by id limit $4`
 
 func principalImports(ctx context.Context, r *reading) ([]document.File, error) {
-	list, err := db.List(ctx, r.Tx, func(row db.Row) (i begunImport, err error) {
+	return nil, addEach(ctx, r, "imports.jsonl", func(i begunImport) string { return i.ID }, func(row db.Row) (i begunImport, err error) {
 		return i, row.Scan(&i.ID, &i.State, &i.CreatedAt)
-	}, selectImports, r.Organization, r.ID, r.After, logPage)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	if len(list) == logPage {
-		r.more, r.After = true, list[logPage-1].ID
-	}
-	return nil, addLines(r, "imports.jsonl", list)
+	}, selectImports)
 }
 
 // actsOfPrincipal writes what the principal administered, by the audit log.
@@ -273,7 +293,7 @@ func callsOfPrincipal(ctx context.Context, r *reading) ([]document.File, error) 
 
 // callsOfKeys writes the calls of the keys, by the request log.
 func callsOfKeys(ctx context.Context, r *reading) ([]document.File, error) {
-	keys, err := r.keys(ctx)
+	keys, err := r.readKeys(ctx)
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
@@ -286,24 +306,12 @@ func callsOfKeys(ctx context.Context, r *reading) ([]document.File, error) {
 
 // addCalls adds calls of some keys, the newest first. Without a key all calls count.
 func (r *reading) addCalls(ctx context.Context, name string, keys ...string) error {
-	o, err := access.OrganizationID(ctx, r.Tx, r.Organization)
+	organizations, err := r.organizations(ctx)
 	if err != nil {
 		return err
 	}
-	numbers := map[int64]string{r.Organization: o}
-	if r.Subject == aPrincipal {
-		list, err := db.Values[int64](ctx, r.Tx, selectNumbers, r.Live)
-		if err != nil {
-			return err
-		}
-		for _, n := range list {
-			if numbers[n], err = access.OrganizationID(ctx, r.Tx, n); err != nil {
-				return err
-			}
-		}
-	}
 	in := requestlog.QueryInput{Until: r.Until, Limit: logPage}
-	found, err := in.Find(ctx, r.Tx, numbers, keys...)
+	found, err := in.Find(ctx, r.Tx, organizations, keys...)
 	if err != nil {
 		return err
 	}

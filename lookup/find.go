@@ -102,7 +102,7 @@ func Find(ctx context.Context, c *app.Call, in FindInput, _ struct{}) (Found, er
 	if f.readings[0].Empty() && len(f.readings) == 1 {
 		return out, nil
 	}
-	opened, err := readOpenings(ctx, c)
+	opened, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {
 		return Found{}, err
 	}

@@ -39,10 +39,28 @@ const (
 		on conflict (organization, principal) do update set switched_off = excluded.switched_off, records = excluded.records`
 )
 
-// readOpenings reads what the caller opened lately.
-func readOpenings(ctx context.Context, c *app.Call) (o openings, err error) {
+// OpenedIDs is what a person opened lately in one organization, for an export about them.
+type OpenedIDs struct {
+	// Remembered is false if the person has switched the list off.
+	Remembered bool `json:"remembered"`
+	// Records are ids, the last first.
+	Records []string `json:"records"`
+}
+
+// OpenedBy returns what a person opened lately in an organization.
+func OpenedBy(ctx context.Context, tx db.Tx, organization int64, principal string) (OpenedIDs, error) {
+	o, err := readOpenings(ctx, tx, organization, principal)
+	out := OpenedIDs{!o.off, make([]string, len(o.records))}
+	for i, r := range o.records {
+		out.Records[i] = r.ID
+	}
+	return out, err
+}
+
+// readOpenings reads what a person opened lately.
+func readOpenings(ctx context.Context, tx db.Tx, organization int64, principal string) (o openings, err error) {
 	var text string
-	err = c.Tx.QueryRow(ctx, selectRecents, c.Actor.Org(), c.Actor.PrincipalID()).Scan(&o.off, &text)
+	err = tx.QueryRow(ctx, selectRecents, organization, principal).Scan(&o.off, &text)
 	if errors.Is(err, db.ErrNoRows) {
 		return openings{}, nil
 	}
@@ -85,7 +103,7 @@ func Recent(ctx context.Context, c *app.Call, in RecentInput) (Recents, error) {
 	if in.Limit < 0 || in.Limit > mostRecent {
 		return Recents{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostRecent}})
 	}
-	o, err := readOpenings(ctx, c)
+	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil {
 		return Recents{}, err
 	}
@@ -148,7 +166,7 @@ func Opened(ctx context.Context, c *app.Call, in OpenedInput) (app.Nothing, erro
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	o, err := readOpenings(ctx, c)
+	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil || o.off || len(o.records) > 0 && o.records[0].ID == in.ID {
 		return app.Nothing{}, err
 	}
@@ -170,7 +188,7 @@ func Remember(ctx context.Context, c *app.Call, on bool) error {
 	if err != nil {
 		return err
 	}
-	o, err := readOpenings(ctx, c)
+	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
 	if err != nil || o.off == !on {
 		return err
 	}
