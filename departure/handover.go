@@ -228,16 +228,12 @@ func free(ctx context.Context, tx db.Tx, tenants []tenant, from, to string) erro
 }
 
 // inspect counts private records and lists endpoints.
-func (o *HandOverOutput) inspect(ctx context.Context, tx db.Tx, tenants []tenant) error {
-	o.PrivateRecords, o.Endpoints = map[string]int64{}, []Endpoint{}
+func (o *HandOverOutput) inspect(ctx context.Context, tx db.Tx, tenants []tenant) (err error) {
+	if o.PrivateRecords, err = countPrivate(ctx, tx, tenants, o.From); err != nil {
+		return err
+	}
+	o.Endpoints = []Endpoint{}
 	for _, t := range tenants {
-		for _, f := range families {
-			n, err := f.CountPrivate(ctx, tx, t.number, o.From, countMost)
-			if err != nil {
-				return err
-			}
-			o.PrivateRecords[f.plural] += n
-		}
 		endpoints, err := webhook.Of(ctx, tx, t.number, o.From)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/settings"
+	"kartei/store/db"
 	"kartei/webhook"
 )
 
@@ -78,28 +79,29 @@ func Holds(ctx context.Context, c *app.Call, in HoldingsInput) (h Holdings, err 
 		}
 	}
 	for _, t := range tenants {
-		if err := h.count(ctx, c, t, p.ID); err != nil {
+		var tasks int64
+		if err := c.Tx.QueryRow(ctx, countOpenTasks, t.number, p.ID, countMost).Scan(&tasks); err != nil {
 			return h, err
 		}
+		h.OpenTasks += tasks
 	}
-	return h, nil
+	h.PrivateRecords, err = countPrivate(ctx, c.Tx, tenants, p.ID)
+	return h, err
 }
 
-// count counts the records of a principal in one organization.
-func (h *Holdings) count(ctx context.Context, c *app.Call, t tenant, principal string) error {
-	var tasks int64
-	if err := c.Tx.QueryRow(ctx, countOpenTasks, t.number, principal, countMost).Scan(&tasks); err != nil {
-		return err
-	}
-	h.OpenTasks += tasks
-	for _, f := range families {
-		n, err := f.CountPrivate(ctx, c.Tx, t.number, principal, countMost)
-		if err != nil {
-			return err
+// countPrivate counts the private records of a principal, by family.
+func countPrivate(ctx context.Context, tx db.Tx, tenants []tenant, principal string) (map[string]int64, error) {
+	counts := map[string]int64{}
+	for _, t := range tenants {
+		for _, f := range families {
+			n, err := f.CountPrivate(ctx, tx, t.number, principal, countMost)
+			if err != nil {
+				return nil, err
+			}
+			counts[f.plural] += n
 		}
-		h.PrivateRecords[f.plural] += n
 	}
-	return nil
+	return counts, nil
 }
 
 // addEndpoints adds the webhook endpoints of a principal in one organization.

@@ -19,7 +19,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/record"
+	"kartei/lookup"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/task"
@@ -33,15 +33,6 @@ const (
 	aContact       subject = "contact"
 	aPrincipal     subject = "principal"
 	anOrganization subject = "organization"
-)
-
-const (
-	// mostRecords is how many records an export about a contact has at most: they count
-	// as outflow, of which a person has three times as much in an hour.
-	mostRecords = record.CountCap - 1
-	// unconfirmed is how many records leave without a recent sign-in, as in exports of
-	// lists.
-	unconfirmed = 1000
 )
 
 // Begun is an export that may be read.
@@ -116,11 +107,8 @@ func BeginContact(ctx context.Context, c *app.Call, in Input) (Begun, error) {
 	if err != nil {
 		return Begun{}, err
 	}
-	switch {
-	case n > mostRecords:
-		return Begun{}, &fault.Fault{Code: fault.PayloadTooLarge, Detail: &tooMany}
-	case n > unconfirmed && !isOperator(c) && c.Now >= c.Actor.Credential().FreshUntil:
-		return Begun{}, &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: &confirmFirst}
+	if err := lookup.CheckSize(c, n, &tooMany); err != nil {
+		return Begun{}, err
 	}
 	if x.Last, err = db.LastTick(ctx, c.Tx, x.Organization); err != nil {
 		return Begun{}, err
@@ -154,11 +142,6 @@ func (x *export) size(ctx context.Context, c, of *app.Call) (int64, error) {
 var tooMany = fault.Text{
 	DE: "Zu diesem Kontakt gehören 10.000 Einträge oder mehr. Diese Auskunft kann nur der Betreiber aus dem Export der ganzen Organisation zusammenstellen.",
 	EN: "10,000 records or more belong to this contact. Only the operator can compile this file, from the export of the whole organization.",
-}
-
-var confirmFirst = fault.Text{
-	DE: "Mehr als 1.000 Einträge verlassen die Kartei nur nach einer neuen Anmeldung. Bitte melden Sie sich noch einmal an.",
-	EN: "More than 1,000 entries leave the file only after a recent sign-in. Please sign in again.",
 }
 
 // BeginPrincipal begins the export of what is kept about a person of the office, or
@@ -219,8 +202,8 @@ type position struct {
 	Offset int64  `json:"p,omitempty"`
 	// Path is the file's path in the archive. It stays if the document is renamed.
 	Path string `json:"f,omitempty"`
-	// Until is the time before which a log goes on.
-	Until clock.Micros `json:"u,omitempty"`
+	// Ended is the time of the call After, in the request log.
+	Ended clock.Micros `json:"u,omitempty"`
 }
 
 // say returns a text in the language of the file.

@@ -23,15 +23,18 @@ import (
 const (
 	// page is the number of records that are read at once.
 	page = 100
-	// logPage is that of the lines of logs.
-	logPage = 500
 	// filesAtOnce is that of the documents whose files are read for one answer, if they
 	// are small.
 	filesAtOnce = 25
 )
 
-// most bounds the bytes of files in one answer. It is a variable for tests alone.
-var most int64 = 2 << 20
+// The bounds of one answer are variables for tests alone.
+var (
+	// most is that of the bytes of files.
+	most int64 = 2 << 20
+	// logPage is that of the lines of logs.
+	logPage = 500
+)
 
 // PartsInput is the input of ReadParts.
 type PartsInput struct {

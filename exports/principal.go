@@ -293,13 +293,9 @@ func callsOfPrincipal(ctx context.Context, r *reading) ([]document.File, error) 
 
 // callsOfKeys writes the calls of the keys, by the request log.
 func callsOfKeys(ctx context.Context, r *reading) ([]document.File, error) {
-	keys, err := r.readKeys(ctx)
-	if err != nil || len(keys) == 0 {
+	ids, err := settings.KeyIDs(ctx, r.Tx, r.ID)
+	if err != nil || len(ids) == 0 {
 		return nil, err
-	}
-	ids := make([]string, len(keys))
-	for i, k := range keys {
-		ids[i] = k.ID
 	}
 	return nil, r.addCalls(ctx, "calls-keys.jsonl", ids...)
 }
@@ -310,16 +306,17 @@ func (r *reading) addCalls(ctx context.Context, name string, keys ...string) err
 	if err != nil {
 		return err
 	}
-	in := requestlog.QueryInput{Until: r.Until, Limit: logPage}
+	in := requestlog.QueryInput{Limit: logPage}
+	if r.After != "" {
+		in.Before = &requestlog.Entry{At: r.Ended, RequestID: r.After}
+	}
 	found, err := in.Find(ctx, r.Tx, organizations, keys...)
 	if err != nil {
 		return err
 	}
-	// The page begins with the microsecond in which the last one ended.
-	lines := slices.DeleteFunc(found.Data, func(l requestlog.Line) bool { return l.Time+1 == in.Until && l.RequestID >= r.After })
-	if found.HasMore && len(lines) > 0 {
-		last := lines[len(lines)-1]
-		r.more, r.Until, r.After = true, last.Time+1, last.RequestID
+	if found.HasMore {
+		last := found.Data[len(found.Data)-1]
+		r.more, r.Ended, r.After = true, last.Time, last.RequestID
 	}
-	return addLines(r, name, lines)
+	return addLines(r, name, found.Data)
 }

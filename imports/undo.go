@@ -20,7 +20,7 @@ const (
 	// it has now. Those before a change by others have another one.
 	earlierLines = `update import_lines set revision = $6 where organization = $1 and record_id = $4 and revision = $5 and import_id = $2 and number < $3`
 	// usedContacts finds the contacts that tasks and documents refer to.
-	usedContacts = `select contact_id from %s where organization = $1 and contact_id %s and contact_id is not null and deleted = false`
+	usedContacts = `select distinct contact_id from %s where organization = $1 and contact_id %s and contact_id is not null and deleted = false`
 	// usedCompany finds what refers to a company.
 	usedCompany = `select (select count(*) from (select 1 from contacts where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as c)
 		+ (select count(*) from (select 1 from tasks where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as t)

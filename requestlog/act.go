@@ -33,6 +33,8 @@ type QueryInput struct {
 	Until     clock.Micros `json:"until"`
 	// Limit is 1 to MaxLimit; 0 is DefaultLimit.
 	Limit int `json:"limit,omitempty"`
+	// Before is the last entry of the previous page, for callers in the process.
+	Before *Entry `json:"-"`
 }
 
 // QueryOutput holds calls, the newest first.
@@ -72,7 +74,7 @@ type Line struct {
 // whose calls are looked for; without one, all keys are.
 func (in *QueryInput) Find(ctx context.Context, tx db.Tx, ids map[int64]string, keys ...string) (QueryOutput, error) {
 	out := QueryOutput{Data: []Line{}}
-	f := Filter{Door: in.Door, Operation: in.Operation, Reason: in.Reason, Since: in.Since, Until: in.Until, Limit: in.Limit}
+	f := Filter{Door: in.Door, Operation: in.Operation, Reason: in.Reason, Since: in.Since, Until: in.Until, Before: in.Before, Limit: in.Limit}
 	if in.Limit < 0 || in.Limit > MaxLimit {
 		return out, fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxLimit}})
 	}

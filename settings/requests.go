@@ -44,17 +44,14 @@ func ownKeys(ctx context.Context, c *app.Call, name string) ([]string, error) {
 		k, err := keyByID(ctx, c, name)
 		return []string{k.ID}, err
 	}
-	scan := func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }
-	found, err := db.List(ctx, c.Tx, scan, selectKeys, int64(mostKeys), "", "", c.Actor.PrincipalID())
-	ids := make([]string, len(found)) // expired and revoked ones too: programs may still try them
-	for i, k := range found {
-		ids[i] = k.ID
-	}
-	return ids, err
+	return KeyIDs(ctx, c.Tx, c.Actor.PrincipalID())
 }
 
-// mostKeys bounds the keys of one caller whose calls are looked for at once.
-const mostKeys = 1000
+// KeyIDs returns the ids of a principal's keys. Expired and revoked ones count too, since
+// programs may still try them.
+func KeyIDs(ctx context.Context, tx db.Tx, principal string) ([]string, error) {
+	return db.Values[string](ctx, tx, selectKeyIDs, principal)
+}
 
 // ListVersions returns which keys use which version of the API.
 func ListVersions(ctx context.Context, c *app.Call, in requestlog.VersionsInput, _ struct{}) (requestlog.VersionsOutput, error) {
