@@ -229,6 +229,36 @@ func TestHandOverDisables(t *testing.T) {
 		if text := fmt.Sprint(page.Data); !strings.Contains(text, "disabled") {
 			t.Errorf("the audit log does not say that they were disabled: %s", text)
 		}
+		// Somebody who is disabled already hands over too, and the log does not say it twice.
+		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal, Disable: true})
+		page = must[access.List[audit.Line]](t, o, "audit.list", settings.AuditInput{Target: l.Principal, Word: "person.handOver"})
+		if text := fmt.Sprint(page.Data); len(page.Data) != 2 || strings.Count(text, "disabled") != 1 {
+			t.Errorf("%d lines: %s", len(page.Data), text)
+		}
+	})
+}
+
+// The last admin stays if somebody else than the operator hands over.
+func TestHandOverOfLastAdmin(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		boss, successor := o.User(access.Admin), o.As(access.Member)
+		in, err := json.Marshal(departure.HandOverInput{ID: boss, To: successor.Principal, Disable: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := o.API.Do(t.Context(), &api.Request{
+			Operation: "people.handOver", Door: api.Web, Credential: api.Cookie(o.Session(boss), false), Address: netip.MustParseAddr("192.0.2.1"),
+			HasBody: true, Body: func() ([]byte, error) { return in, nil },
+		}, nil)
+		if got.Status != 403 {
+			t.Errorf("%d %s", got.Status, got.Body)
+		}
+		if p := must[access.PrincipalInfo](t, o, "people.get", access.ByID{ID: boss}); p.Disabled {
+			t.Error("the last admin is disabled")
+		}
+		if list := must[access.List[departure.Handover]](t, o, "people.handOverStatus", access.ByID{ID: boss}); len(list.Data) != 0 {
+			t.Errorf("a hand-over began: %+v", list.Data)
+		}
 	})
 }
 

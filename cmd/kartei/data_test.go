@@ -103,3 +103,41 @@ func TestImportMapping(t *testing.T) {
 		t.Error("a column that there is not")
 	}
 }
+
+// Columns with the same heading are named by their numbers, in profiles too.
+func TestImportSameHeading(t *testing.T) {
+	x := imports.Import{Columns: []imports.Column{{Heading: "Telefon", Target: "phone"}, {Heading: "Telefon"}, {Heading: "Ort", Target: "address.city"}}}
+	if _, err := (&importCheckCmd{Columns: map[string]string{"Telefon": "mobile"}}).mapping(&x); err == nil || !strings.Contains(err.Error(), "several columns") {
+		t.Errorf("%v", err)
+	}
+	in, err := (&importCheckCmd{Columns: map[string]string{"2": "mobile"}}).mapping(&x)
+	if err != nil || strings.Join(in.Targets, " ") != "phone mobile address.city" {
+		t.Fatalf("%+v %v", in, err)
+	}
+	name := filepath.Join(t.TempDir(), "profile.json")
+	if err := saveProfile(name, &x, in); err != nil {
+		t.Fatal(err)
+	}
+	in, err = (&importCheckCmd{Profile: name}).mapping(&x)
+	if err != nil || strings.Join(in.Targets, " ") != "phone mobile address.city" {
+		t.Errorf("%+v %v", in, err)
+	}
+}
+
+// A flag takes back what a profile says about dates.
+func TestImportMonthFirst(t *testing.T) {
+	x, yes, no := imports.Import{}, true, false
+	name := filepath.Join(t.TempDir(), "profile.json")
+	in, err := (&importCheckCmd{MonthFirst: &yes}).mapping(&x)
+	if err != nil || !in.MonthFirst {
+		t.Fatalf("%+v %v", in, err)
+	}
+	if err := saveProfile(name, &x, in); err != nil {
+		t.Fatal(err)
+	}
+	for flag, want := range map[*bool]bool{nil: true, &yes: true, &no: false} {
+		if in, err := (&importCheckCmd{Profile: name, MonthFirst: flag}).mapping(&x); err != nil || in.MonthFirst != want {
+			t.Errorf("%v: %+v %v", flag, in, err)
+		}
+	}
+}

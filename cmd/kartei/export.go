@@ -96,10 +96,10 @@ func (c *exportFlags) write(ctx context.Context, g *Globals, row string, in expo
 	}
 	var begun exports.Begun
 	if err := caller.Call(ctx, row, in, &begun); err != nil {
-		return fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
+		return g.refused(err)
 	}
 	if err := pack(ctx, caller, begun.Cursor, out); err != nil {
-		return fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
+		return g.refused(err)
 	}
 	if c.Output != "-" {
 		fmt.Fprintf(g.Err, "%s is written. It is not encrypted.\n", filepath.Base(c.Output))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,16 +105,11 @@ func (c *importStartCmd) Run(ctx context.Context, g *Globals) error {
 	return g.step(ctx, caller, c.JSON, "imports.complete", of, imports.CompleteInput{Named: of, Pieces: pieces})
 }
 
-// refused adds the words of the command to an error.
-func (g *Globals) refused(err error) error {
-	return fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
-}
-
 type importCheckCmd struct {
 	acting
 	Columns     map[string]string  `name:"column" placeholder:"HEADING=MEMBER" mapsep:"none" help:"What a column is, by its heading or its number from 1: a member such as lastName, or nothing to leave it out. Columns that are not named are what was guessed. Repeatable."`
 	Duplicates  imports.Duplicates `name:"duplicates" placeholder:"skip|fill|replace" help:"What becomes of contacts that are there already: skip by default."`
-	MonthFirst  bool               `name:"month-first" help:"Read 5/17/1984 as a day in May."`
+	MonthFirst  *bool              `name:"month-first" negatable:"" help:"Read 5/17/1984 as a day in May."`
 	Tags        []string           `name:"tag" sep:"none" placeholder:"TAG" help:"A tag for every contact. Repeatable."`
 	Profile     string             `name:"profile" type:"existingfile" placeholder:"FILE" help:"Take columns and choices from a file that --save-profile wrote. Flags go first."`
 	SaveProfile string             `name:"save-profile" type:"path" placeholder:"FILE" help:"Write columns and choices into a file, for the next import of the same kind."`
@@ -169,25 +165,24 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 		}
 	}
 	in.Named = c.named()
-	for i, column := range x.Columns {
-		target := column.Target
-		if t, named := p.Columns[column.Heading]; named {
-			target = t
+	for _, column := range x.Columns {
+		in.Targets = append(in.Targets, column.Target)
+	}
+	for name, target := range p.Columns { // of files of the same kind: one may lack a column
+		if i, err := columnOf(x, name); err == nil {
+			in.Targets[i] = target
 		}
-		for _, name := range []string{column.Heading, strconv.Itoa(i + 1)} {
-			if t, named := c.Columns[name]; named {
-				target = t
-				delete(c.Columns, name)
-			}
-		}
-		in.Targets = append(in.Targets, target)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
-		return in, usageError{fmt.Errorf("--column: the file has no column %q", name)}
+		i, err := columnOf(x, name)
+		if err != nil {
+			return in, usageError{fmt.Errorf("--column: %w", err)}
+		}
+		in.Targets[i] = c.Columns[name]
 	}
-	in.Options = imports.Options{Duplicates: p.Duplicates, MonthFirst: p.MonthFirst || c.MonthFirst, Tags: p.Tags}
-	if c.Duplicates != "" {
-		in.Duplicates = c.Duplicates
+	in.Options = imports.Options{Duplicates: cmp.Or(c.Duplicates, p.Duplicates), MonthFirst: p.MonthFirst, Tags: p.Tags}
+	if c.MonthFirst != nil {
+		in.MonthFirst = *c.MonthFirst
 	}
 	if c.Tags != nil {
 		in.Tags = c.Tags
@@ -195,10 +190,35 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 	return in, nil
 }
 
+// columnOf returns the column with a name: its heading, or its number from 1.
+func columnOf(x *imports.Import, name string) (int, error) {
+	found := -1
+	for i, column := range x.Columns {
+		switch {
+		case column.Heading != name:
+		case found >= 0:
+			return 0, fmt.Errorf("the file has several columns %q; say the number of the one that you mean", name)
+		default:
+			found = i
+		}
+	}
+	if n, err := strconv.Atoi(name); found < 0 && err == nil && n >= 1 && n <= len(x.Columns) {
+		found = n - 1
+	}
+	if found < 0 {
+		return 0, fmt.Errorf("the file has no column %q", name)
+	}
+	return found, nil
+}
+
 func saveProfile(name string, x *imports.Import, in imports.MapInput) error {
 	p := profile{Columns: map[string]string{}, Duplicates: in.Duplicates, MonthFirst: in.MonthFirst, Tags: in.Tags}
 	for i, column := range x.Columns {
-		p.Columns[column.Heading] = in.Targets[i]
+		name := column.Heading
+		if _, err := columnOf(x, name); err != nil {
+			name = strconv.Itoa(i + 1)
+		}
+		p.Columns[name] = in.Targets[i]
 	}
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {

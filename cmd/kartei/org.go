@@ -120,13 +120,13 @@ func (c *orgEraseCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	defer done()
 	if err := caller.Call(ctx, "organizations.erase", access.ByID{ID: c.ID}, nil); err != nil {
-		return fmt.Errorf("org erase: %s", socket.Sentence(err, flagNames))
+		return g.refused(err)
 	}
 	var sum instance.EraseOutput
 	for told := clock.Micros(0); !sum.Done; {
 		var out instance.EraseOutput
 		if err := caller.Call(ctx, "org.erase", access.ByID{ID: c.ID}, &out); err != nil {
-			return fmt.Errorf("org erase: %s", socket.Sentence(err, flagNames))
+			return g.refused(err)
 		}
 		sum = instance.EraseOutput{Rows: sum.Rows + out.Rows, Files: sum.Files + out.Files, Done: out.Done}
 		if !c.JSON.JSON && (out.HeldUntil == 0 || out.Rows+out.Files > 0) {
@@ -227,7 +227,7 @@ func (g *Globals) actOf(ctx context.Context, name string, in, out any) (running 
 	}
 	defer done()
 	if err := caller.Call(ctx, name, in, out); err != nil {
-		return false, fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
+		return false, g.refused(err)
 	}
 	_, alone := caller.(*admin.Door)
 	return !alone, nil
@@ -272,4 +272,9 @@ func table(g *Globals, header []string, rows [][]string) error {
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	return w.Flush()
+}
+
+// refused adds the words of the command to an error.
+func (g *Globals) refused(err error) error {
+	return fmt.Errorf("%s: %s", g.words, socket.Sentence(err, flagNames))
 }
