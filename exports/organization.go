@@ -64,10 +64,12 @@ contact-history.jsonl     wer wann welche Angaben geändert hat (die letzten 200
 tasks.jsonl               Aufgaben, die zu dem Kontakt gehören, und ihr Verlauf
 documents.jsonl           Dokumente, die zu ihm gehören, und ihr Verlauf
 files/                    die Dateien dieser Dokumente
-imports.jsonl             Importe, aus denen die Angaben stammen (sieben Tage lang)
+imports.jsonl             Importe, aus denen die Angaben stammen (sieben Tage lang; nur Ihre eigenen,
+                          für die Administration alle)
 audit.jsonl               Zeilen des Protokolls über den Kontakt (nur für die Administration)
 
-Eine Datei .jsonl hat eine Zeile je Eintrag, in JSON und UTF-8. Was Sie selbst nicht sehen dürfen, fehlt.
+Eine Datei .jsonl hat eine Zeile je Eintrag, in JSON und UTF-8. Was Sie selbst nicht sehen dürfen, fehlt,
+und auch, was nach Beginn des Exports angelegt wurde.
 Prüfen Sie vor der Herausgabe, ob Rechte anderer oder Ihre Verschwiegenheit dem entgegenstehen: Notizen,
 Aufgaben und Dokumente können auch andere betreffen.`,
 	EN: `Everything about a contact: right of access by article 15 GDPR
@@ -78,11 +80,12 @@ contact-history.jsonl     who changed which members when (the last 200 changes)
 tasks.jsonl               tasks that belong to the contact, and their histories
 documents.jsonl           documents that belong to it, and their histories
 files/                    the files of these documents
-imports.jsonl             imports that the data comes from (for seven days)
+imports.jsonl             imports that the data comes from (for seven days; your own, for admins all)
 audit.jsonl               lines of the audit log about the contact (for admins alone)
 
-A file .jsonl has a line for each entry, in JSON and UTF-8. What you may not see yourself is left out.
-Before you hand it over, see whether rights of others or your professional secrecy forbid it: notes,
+A file .jsonl has a line for each entry, in JSON and UTF-8. What you may not see yourself is left out,
+and so is what was created after the export began.
+Before you hand it over, check whether rights of others or your professional secrecy forbid it: notes,
 tasks and documents may be about others too.`,
 }
 
@@ -139,10 +142,10 @@ calls.jsonl               Aufrufe der API und der Weboberfläche (30 Tage)
 files/                    die Dateien der Dokumente, unter der Kennung des Dokuments
 
 Eine Datei .jsonl hat eine Zeile je Eintrag, in JSON und UTF-8. Der Export liest, während andere arbeiten:
-Jeder Eintrag, den es während der ganzen Zeit gab, ist genau einmal enthalten, mit einem Stand aus dieser
-Zeit. Was währenddessen entstand oder gelöscht wurde, kann enthalten sein oder fehlen. Nicht enthalten sind
-Gelöschtes, Kennwörter und Geheimnisse, der Index der Suche, die Ereignisse und Zustellungen der letzten 30
-Tage und die Sandbox, die sich für sich exportieren lässt.`,
+Jeder Eintrag, den es während des ganzen Exports gab, ist genau einmal enthalten. Was währenddessen angelegt
+oder gelöscht wurde, kann enthalten sein oder fehlen. Nicht enthalten sind gelöschte Einträge, Kennwörter und
+Geheimnisse, der Index der Suche, die Ereignisse und Zustellungen der letzten 30 Tage und die Sandbox. Die
+Sandbox lässt sich für sich exportieren.`,
 	EN: `Everything of an organization
 
 organization.json         the organization and its switches
@@ -156,7 +159,7 @@ calls.jsonl               calls of the API and of the web application (30 days)
 files/                    the files of documents, below the id of the document
 
 A file .jsonl has a line for each entry, in JSON and UTF-8. The export reads while others work: each entry
-that was there all the time is in it exactly once, as it was at some moment of that time. What was made or
-deleted meanwhile may be in it or not. Left out are deleted entries, passwords and secrets, the index of the
-search, the events and deliveries of the last 30 days, and the sandbox, which can be exported by itself.`,
+that existed during the whole export is in it exactly once. Entries that were created or deleted meanwhile may
+or may not be in it. Left out are deleted entries, passwords and secrets, the index of the search, the events
+and deliveries of the last 30 days, and the sandbox. The sandbox can be exported by itself.`,
 }

@@ -50,9 +50,9 @@ func takeOutView(v *request, p importsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
-				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Alles über einen Kontakt, für eine Auskunft nach Artikel 15 DSGVO: Öffnen Sie den Kontakt und wählen Sie im Menü „Mehr“ den Punkt „Auskunft“.", "Everything about a contact, for a request by article 15 GDPR: open the contact, and choose “Everything about them” in the menu “More”."))
+				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Für eine Auskunft über einen Kontakt (Artikel 15 DSGVO) öffnen Sie den Kontakt und wählen im Menü „Mehr“ den Punkt „Auskunft“.", "For a request about a contact (article 15 GDPR), open the contact and choose “Everything about them” in the menu “More”."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 9, Col: 336}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 9, Col: 307}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -90,9 +90,9 @@ func takeOutView(v *request, p importsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var5 string
-				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Was über eine Person des Büros gespeichert ist: Rolle, Anmeldungen, Schlüssel, Protokoll, Aufrufe.", "What is kept about a person of the office: role, sign-ins, keys, audit log, calls."))
+				templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Was über eine Person des Büros gespeichert ist: Rolle, Anmeldungen, Schlüssel, Importe, Protokoll, Aufrufe.", "What is kept about a person of the office: role, sign-ins, keys, imports, audit log, calls."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 14, Col: 211}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 14, Col: 229}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 				if templ_7745c5c3_Err != nil {
@@ -112,9 +112,9 @@ func takeOutView(v *request, p importsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 string
-				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Was über Sie selbst gespeichert ist: Rolle, Anmeldungen, Schlüssel, Protokoll, Aufrufe.", "What is kept about yourself: role, sign-ins, keys, audit log, calls."))
+				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Was über Sie selbst gespeichert ist: Rolle, Anmeldungen, Schlüssel, Importe, Protokoll, Aufrufe.", "What is kept about yourself: role, sign-ins, keys, imports, audit log, calls."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 17, Col: 185}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 17, Col: 203}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -182,9 +182,9 @@ func takeOutView(v *request, p importsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var9 string
-				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Alles, was Ihrem Büro gehört: Kontakte, Firmen, Aufgaben, Dokumente mit ihren Dateien, Verlauf, Personen und Protokoll. Auch die privaten Einträge aller sind enthalten. Das kann lange dauern; bricht es ab, beginnt der Export von vorn.", "Everything that belongs to your office: contacts, companies, tasks, documents with their files, histories, people and the audit log. The private entries of everybody are part of it. This may take long; if it breaks off, the export begins anew."))
+				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Alles, was Ihrem Büro gehört: Kontakte, Firmen, Aufgaben, Dokumente mit ihren Dateien, Verlauf, Personen und Protokoll. Auch die privaten Einträge aller Personen sind enthalten. Der Export kann lange dauern. Wenn er abbricht, beginnen Sie bitte noch einmal.", "Everything that belongs to your office: contacts, companies, tasks, documents with their files, histories, people and the audit log. The private entries of everybody are part of it. The export may take long. If it breaks off, please begin again."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 28, Col: 508}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 28, Col: 533}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -253,9 +253,9 @@ func takeOutContactView(v *request, p recordPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var12 string
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Prüfen Sie vor der Herausgabe, ob Rechte anderer oder Ihre Verschwiegenheit entgegenstehen. Der Export steht im Protokoll.", "Before you hand it over, see whether rights of others or your professional secrecy forbid it. The audit log tells of the export."))
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Prüfen Sie vor der Herausgabe, ob Rechte anderer oder Ihre Verschwiegenheit entgegenstehen. Der Export steht im Protokoll.", "Before you hand it over, check whether rights of others or your professional secrecy forbid it. The audit log has a line about the export."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 40, Col: 289}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/takeout.templ`, Line: 40, Col: 299}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
