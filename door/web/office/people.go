@@ -38,6 +38,14 @@ func (p *principals) title(v *request) string {
 	return v.words.Say("Dienstkonten", "Service accounts")
 }
 
+// all is the heading above the list.
+func (p *principals) all(v *request) string {
+	if p.isPeople() {
+		return v.words.Say("Alle Personen", "All people")
+	}
+	return v.words.Say("Alle Dienstkonten", "All service accounts")
+}
+
 func (p *principals) isPeople() bool { return p.rows == persons.rows }
 
 // at is the address of a page about one of them.

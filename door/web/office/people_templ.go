@@ -112,7 +112,7 @@ func principalsView(v *request, p principalsPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Section("principals", p.of.title(v), "", newPrincipalButton(v, p.of)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Section("principals", p.of.all(v), "", newPrincipalButton(v, p.of)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
