@@ -29,7 +29,7 @@ const (
 
 	// selectPersons finds those persons of an account that can sign in.
 	selectPersons = `select p.id, p.name, p.role, p.language, o.id, o.name, o.number,
-			o.passwords_off and o.password_admin <> p.id from principals p join organizations o on o.number = p.organization
+			o.passwords_off and (o.password_admin <> p.id or p.role <> 'admin') from principals p join organizations o on o.number = p.organization
 		where p.account_id = $1 and p.disabled = false and p.erased_at = 0 and o.state <> 'deleting' and o.erased_at = 0
 		order by o.name, p.id`
 )

@@ -517,8 +517,7 @@ type ByID struct {
 	ID string `json:"id"`
 }
 
-// RemovePasskey removes a passkey. One that is all that an account without a password
-// has stays.
+// RemovePasskey removes a passkey. The last way to sign in stays.
 func RemovePasskey(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
@@ -543,6 +542,6 @@ func RemovePasskey(ctx context.Context, c *app.Call, in ByID) (app.Nothing, erro
 }
 
 var lastWay = fault.Text{
-	DE: "Ohne diesen Passkey könnten Sie sich nicht mehr anmelden. Setzen Sie zuerst ein Kennwort.",
-	EN: "Without this passkey you could not sign in any more. Set a password first.",
+	DE: "Ohne diesen Passkey könnten Sie sich nicht mehr anmelden. Fügen Sie zuerst einen anderen hinzu, oder setzen Sie ein Kennwort, wenn Ihre Organisation die Anmeldung damit erlaubt.",
+	EN: "Without this passkey you could not sign in any more. Add another one first, or set a password if your organization allows sign-in by it.",
 }

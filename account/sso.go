@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"kartei/access"
 	"kartei/access/signin"
@@ -400,8 +401,7 @@ func LinkSSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (app.Nothi
 	})
 }
 
-// UnlinkSSO removes a link. One that is all that an account without a password and
-// passkeys has stays.
+// UnlinkSSO removes a link. The last way to sign in stays.
 func UnlinkSSO(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err != nil {
@@ -426,13 +426,26 @@ func UnlinkSSO(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
 // keepsAWay refuses a change after which nobody could sign in to the account.
 func (s *own) keepsAWay(ctx context.Context, c *app.Call, why *fault.Text) error {
 	f, err := factorsOf(ctx, c.Tx, &s.account)
-	if err != nil || s.account.password != "" || f.passkeys > 0 {
+	if err != nil || f.passkeys > 0 {
 		return err
 	}
 	if linked, err := s.linked(ctx, c); err != nil || linked {
 		return err
 	}
+	if serves, err := s.passwordServes(ctx, c); err != nil || serves {
+		return err
+	}
 	return orRefuse(nil, why)
+}
+
+// passwordServes reports whether the account has a password, and an organization that
+// admits it.
+func (s *own) passwordServes(ctx context.Context, c *app.Call) (bool, error) {
+	if s.account.password == "" {
+		return false, nil
+	}
+	persons, err := personsOf(ctx, c.Tx, s.account.id)
+	return slices.ContainsFunc(persons, func(p Person) bool { return p.admits(c, access.ByPassword) == nil }), err
 }
 
 // identities returns the links of an account.
@@ -553,8 +566,8 @@ var (
 	}
 	notLinkedHere = fault.Text{DE: "Ihr Konto ist nicht mit Single Sign-on verbunden.", EN: "Your account is not linked with single sign-on."}
 	lastLink      = fault.Text{
-		DE: "Ohne diese Verbindung könnten Sie sich nicht mehr anmelden. Setzen Sie zuerst ein Kennwort, oder fügen Sie einen Passkey hinzu.",
-		EN: "Without this link you could not sign in any more. Set a password or add a passkey first.",
+		DE: "Ohne diese Verbindung könnten Sie sich nicht mehr anmelden. Fügen Sie zuerst einen Passkey hinzu, oder setzen Sie ein Kennwort, wenn Ihre Organisation die Anmeldung damit erlaubt.",
+		EN: "Without this link you could not sign in any more. Add a passkey first, or set a password if your organization allows sign-in by it.",
 	}
 	somebodyElse = fault.Text{
 		DE: "Beim Anbieter hat sich jemand anders angemeldet als die Person, mit der Ihr Konto verbunden ist.",

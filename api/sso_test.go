@@ -13,8 +13,10 @@ import (
 	"kartei/access/sso"
 	"kartei/account"
 	"kartei/api"
+	"kartei/departure"
 	"kartei/kit/clock"
 	"kartei/settings"
+	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
@@ -538,5 +540,97 @@ func TestPasswordsOff(t *testing.T) {
 		o.SignInBy(f.Client(t, clock.System))
 		set(boss, &on, nil, 200)
 		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
+	})
+}
+
+// TestPasswordAdminLeaves takes the role from the admin for emergencies, disables and
+// erases them. Without another admin who is linked, only the operator may.
+func TestPasswordAdminLeaves(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		o.SignInBy(f.Client(t, clock.System))
+		boss, _ := join(t, o, o.ID, "boss@example.com", access.Admin)
+		heir := joined(t, o)
+		off, member, viewer, yes := "off", access.Member, access.Viewer, true
+		admin := func() string {
+			t.Helper()
+			var is access.OrganizationInfo
+			boss.ask("organizations.get", struct{}{}, &is, 200)
+			return is.PasswordAdmin
+		}
+		name := func(email string) string {
+			t.Helper()
+			_, chief := join(t, o, o.ID, email, access.Admin)
+			boss.ask("organizations.set", settings.OrganizationChange{Passwords: &off, PasswordAdmin: &chief.ID}, nil, 200)
+			return chief.ID
+		}
+		on := func() {
+			t.Helper()
+			on := "on"
+			boss.ask("organizations.set", settings.OrganizationChange{Passwords: &on}, nil, 200)
+		}
+		leaves := func(chief string, want int) map[string]func() {
+			ask := func(row string, in any) func() { return func() { boss.ask(row, in, nil, want) } }
+			return map[string]func(){
+				"demoted":     ask("people.set", settings.PrincipalChange{ID: chief, Role: &member}),
+				"disabled":    ask("people.set", settings.PrincipalChange{ID: chief, Disabled: &yes}),
+				"handed over": ask("people.handOver", departure.HandOverInput{ID: chief, To: heir, Disable: true}),
+				"erased":      ask("people.erase", access.ByID{ID: chief}),
+			}
+		}
+		chief := name("chief@example.com")
+		for how, leave := range leaves(chief, 403) {
+			if leave(); admin() != chief {
+				t.Errorf("%s: another admin for emergencies: %q", how, admin())
+			}
+		}
+		if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: chief, Role: &viewer}); err != nil || admin() != "" {
+			t.Errorf("the operator: %v %q", err, admin())
+		}
+		on()
+
+		// The exception is for an admin, whatever the row says. An admin who is gone does
+		// not keep passwords off.
+		chief = name("chief2@example.com")
+		visit(t, o).signIn("chief2@example.com", somePassword, "signedIn")
+		err := o.DB.Write(t.Context(), func(tx db.Tx) error {
+			_, err := tx.Exec(t.Context(), `update principals set role = 'member' where id = $1`, chief)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(t, o).ask("signin.password", account.PasswordInput{Email: "chief2@example.com", Password: somePassword}, nil, 403)
+		if on(); admin() != "" {
+			t.Errorf("an admin for emergencies while passwords are on: %q", admin())
+		}
+
+		boss.link(f, "boss")
+		for how := range leaves("", 200) {
+			chief := name(how[:2] + "@example.com")
+			if leaves(chief, 200)[how](); admin() != "" {
+				t.Errorf("%s: still the admin for emergencies", how)
+			}
+			on()
+		}
+	})
+}
+
+// A password that signs in nowhere is no way back.
+func TestLastWayWithoutPasswords(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		o.SignInBy(f.Client(t, clock.System))
+		boss, chief := join(t, o, o.ID, "boss@example.com", access.Admin)
+		ida, _ := join(t, o, o.ID, "ida@example.com", access.Member)
+		ida.link(f, "ida")
+		ida.signInBySSO(f, 200)
+		off := "off"
+		boss.ask("organizations.set", settings.OrganizationChange{Passwords: &off, PasswordAdmin: &chief.ID}, nil, 200)
+		link := access.ByID{ID: ida.identities()[0].ID}
+		ida.ask("factors.ssoUnlink", link, nil, 403)
+		p := ida.addPasskey(device(t))
+		ida.ask("factors.ssoUnlink", link, nil, 204)
+		ida.ask("factors.passkeyRemove", account.ByID{ID: p.ID}, nil, 403)
 	})
 }

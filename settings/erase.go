@@ -37,6 +37,9 @@ func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (acce
 	c.Audit.Hidden("email", true)
 	c.Audit.Changed("role", string(p.Role), string(access.Viewer))
 	c.Audit.Changed("disabled", p.Disabled, true)
+	if err := losesPasswordAdmin(ctx, c, p); err != nil {
+		return p, err
+	}
 	for _, s := range []struct {
 		statement string
 		args      []any

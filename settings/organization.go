@@ -39,7 +39,7 @@ type OrganizationChange struct {
 	// after it was switched on.
 	SecondFactor *string `json:"secondFactor,omitempty"`
 	// Passwords is on or off: see checkPasswords. PasswordAdmin is an admin who may sign
-	// in by password in any case, empty for nobody.
+	// in by password while others may not, empty for nobody.
 	Passwords     *string `json:"passwords,omitempty"`
 	PasswordAdmin *string `json:"passwordAdmin,omitempty"`
 	// State is for the operator only.
@@ -263,6 +263,9 @@ func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange
 	}
 	if c.PasswordAdmin != nil {
 		o.PasswordAdmin = *c.PasswordAdmin
+	}
+	if o.Passwords == "on" { // everybody may, so nobody is named
+		o.PasswordAdmin = ""
 	}
 	if c.SecondFactor != nil {
 		oneOf(f, "secondFactor", *c.SecondFactor, "required", "optional")

@@ -13,8 +13,12 @@ const (
 	countPasswordAdmin = `select count(*) from principals p join accounts a on a.id = p.account_id
 		where p.id = $1 and p.organization = $2 and p.role = 'admin' and p.disabled = false and a.password <> ''`
 	countLinked = `select count(*) from principals p join identities i on i.account_id = p.account_id where p.id = $1 and i.issuer = $2`
+	// countLinkedAdmins counts the admins of an organization who are linked, but one.
+	countLinkedAdmins = `select count(*) from principals p join identities i on i.account_id = p.account_id
+		where p.organization = $1 and p.id <> $2 and p.role = 'admin' and p.disabled = false and i.issuer = $3`
 
-	updatePasswords = `update organizations set passwords_off = $2, password_admin = $3 where number = $1`
+	updatePasswords   = `update organizations set passwords_off = $2, password_admin = $3 where number = $1`
+	dropPasswordAdmin = `update organizations set password_admin = '' where number = $1 and password_admin = $2`
 )
 
 // checkPasswords refuses to switch passwords off where nobody could come back: without
@@ -28,23 +32,22 @@ func (f *faults) checkPasswords(ctx context.Context, c *app.Call, before, o acce
 		f.say("passwords", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
 		return nil
 	}
-	var n int64
-	if o.PasswordAdmin != "" {
-		if err := c.Tx.QueryRow(ctx, countPasswordAdmin, o.PasswordAdmin, o.Number).Scan(&n); err != nil {
-			return err
-		}
-		if n == 0 {
-			f.say("passwordAdmin", fault.FieldNotFound, "Das ist keine Administratorin und kein Administrator der Organisation mit einem Kennwort.", "This is no admin of the organization who has a password.")
-		}
+	if o.Passwords == "on" {
+		return nil
 	}
 	provider := c.Services.SignIn.Provider
-	switch {
-	case o.Passwords == "on":
-		return nil
-	case provider == nil:
+	if provider == nil {
 		f.say("passwords", fault.ForbiddenCombination, "Auf dieser Instanz gibt es kein Single Sign-on.", "This instance has no single sign-on.")
-		return nil
-	case o.PasswordAdmin != "":
+	}
+	var n int64
+	if o.PasswordAdmin != "" {
+		err := c.Tx.QueryRow(ctx, countPasswordAdmin, o.PasswordAdmin, o.Number).Scan(&n)
+		if err == nil && n == 0 {
+			f.say("passwordAdmin", fault.FieldNotFound, "Das ist keine Administratorin und kein Administrator der Organisation mit einem Kennwort.", "This is no admin of the organization who has a password.")
+		}
+		return err
+	}
+	if provider == nil {
 		return nil
 	}
 	err := c.Tx.QueryRow(ctx, countLinked, c.Actor.PrincipalID(), provider.Issuer()).Scan(&n)
@@ -65,4 +68,28 @@ func setPasswords(ctx context.Context, c *app.Call, before, o access.Organizatio
 		return err
 	}
 	return access.EndPasswordSessions(ctx, c.Tx, c.Now, o.Number, o.PasswordAdmin, c.Actor.PrincipalID())
+}
+
+// losesPasswordAdmin takes from somebody who will be no admin any more that they may sign
+// in by password while others may not. If no other admin is linked, nobody who administers
+// the organization could come back, which only the operator may cause.
+func losesPasswordAdmin(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
+	n, err := c.Tx.Exec(ctx, dropPasswordAdmin, p.Home, p.ID)
+	if err != nil || n == 0 {
+		return err
+	}
+	c.Audit.Changed("passwordAdmin", p.ID, "")
+	if isOperator(c) || c.Services.SignIn.Provider == nil { // without a provider passwords sign in
+		return nil
+	}
+	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, c.Services.SignIn.Provider.Issuer()).Scan(&n)
+	if err == nil && n == 0 {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &lastPasswordAdmin}
+	}
+	return err
+}
+
+var lastPasswordAdmin = fault.Text{
+	DE: "Diese Person meldet sich im Notfall mit Kennwort an, und sonst ist niemand mit Administrationsrechten mit Single Sign-on verbunden. Nennen Sie zuerst jemand anderen für den Notfall, oder erlauben Sie die Anmeldung mit Kennwort wieder.",
+	EN: "This person signs in by password in an emergency, and no other admin is linked with single sign-on. Name somebody else for emergencies first, or allow sign-in by password again.",
 }

@@ -241,6 +241,11 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	}
 	c.Audit.About(p.Home, p.ID)
 	notePrincipal(c, before, p)
+	if !manages(p) {
+		if err := losesPasswordAdmin(ctx, c, p); err != nil {
+			return access.PrincipalInfo{}, err
+		}
+	}
 	_, err = c.Tx.Exec(ctx, updatePrincipal, p.ID, p.Name, orNull(p.Email), orNull(access.FoldEmail(p.Email)),
 		string(p.Role), mustJSON(p.Rights), p.Disabled, p.Language)
 	if err == nil && (before.Role != p.Role || p.Disabled && !before.Disabled) {
@@ -258,6 +263,9 @@ func Disable(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
 		}
 	}
 	c.Audit.Changed("disabled", p.Disabled, true)
+	if err := losesPasswordAdmin(ctx, c, p); err != nil {
+		return err
+	}
 	if _, err := c.Tx.Exec(ctx, disablePrincipal, p.ID); err != nil {
 		return err
 	}
