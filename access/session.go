@@ -73,6 +73,7 @@ const (
 	selectSessionByID    = sessionColumns + `join organizations o on coalesce(o.sandbox_of, o.number) = s.organization where s.id = $1 and o.number = $2`
 	renewSession         = `update sessions set token_hash = $2, fresh_until = $3 where id = $1 and ended_at = 0`
 	moveSession          = `update sessions set token_hash = $2, organization = $3, principal_id = $4 where id = $1 and ended_at = 0`
+	updateMethod         = `update sessions set method = $2 where id = $1 and ended_at = 0`
 	endSession           = `update sessions set ended_at = $3 where id = $1 and account_id = $2 and ended_at = 0`
 	endOtherSessions     = `update sessions set ended_at = $3 where account_id = $1 and id <> $2 and ended_at = 0`
 	endSessionsOf        = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
@@ -106,6 +107,12 @@ func RenewSession(ctx context.Context, tx db.Tx, name string, freshUntil clock.M
 func MoveSession(ctx context.Context, tx db.Tx, name string, organization int64, principal string) (token string, err error) {
 	token = NewToken()
 	return token, changed(changeSessions(ctx, tx, moveSession, name, HashToken(token), organization, principal))
+}
+
+// KeepSession lets a session go on as one that began by another method, because the way
+// by which it began is gone.
+func KeepSession(ctx context.Context, tx db.Tx, name string, method Method) error {
+	return changed(changeSessions(ctx, tx, updateMethod, name, string(method)))
 }
 
 // EndSession ends a session of an account, and reports whether it was still going on.

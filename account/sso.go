@@ -420,6 +420,9 @@ func UnlinkSSO(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
 	if err := s.keepsAWay(ctx, c, &lastLink); err != nil {
 		return app.Nothing{}, err
 	}
+	if err := s.withoutLink(ctx, c); err != nil {
+		return app.Nothing{}, err
+	}
 	return app.Nothing{}, s.changed(ctx, c, "sso", unlinkedText)
 }
 
@@ -436,6 +439,23 @@ func (s *own) keepsAWay(ctx context.Context, c *app.Call, why *fault.Text) error
 		return err
 	}
 	return orRefuse(nil, why)
+}
+
+// withoutLink lets a session that began by a link which is removed count as one that a
+// password began. If passwords do not open its organization, it ends.
+func (s *own) withoutLink(ctx context.Context, c *app.Call) error {
+	if linked, err := s.linked(ctx, c); err != nil || linked || s.method != access.BySSO {
+		return err
+	}
+	persons, err := personsOf(ctx, c.Tx, s.account.id)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(persons, func(p Person) bool { return p.ID == c.Actor.PrincipalID() && p.admits(c, access.ByPassword) == nil }) {
+		return access.KeepSession(ctx, c.Tx, s.id, access.ByPassword)
+	}
+	_, err = access.EndSession(ctx, c.Tx, c.Now, s.account.id, s.id)
+	return err
 }
 
 // passwordServes reports whether the account has a password, and an organization that

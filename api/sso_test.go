@@ -629,8 +629,36 @@ func TestLastWayWithoutPasswords(t *testing.T) {
 		boss.ask("organizations.set", settings.OrganizationChange{Passwords: &off, PasswordAdmin: &chief.ID}, nil, 200)
 		link := access.ByID{ID: ida.identities()[0].ID}
 		ida.ask("factors.ssoUnlink", link, nil, 403)
-		p := ida.addPasskey(device(t))
+		phone := device(t)
+		p := ida.addPasskey(phone)
 		ida.ask("factors.ssoUnlink", link, nil, 204)
+		if ida.works() {
+			t.Error("a session that began by a link that is gone opens an organization without passwords")
+		}
+		var s account.SignedIn
+		ida.ask("signin.passkey", ida.usePasskey(phone), &s, 200)
+		ida.token = s.Token
 		ida.ask("factors.passkeyRemove", account.ByID{ID: p.ID}, nil, 403)
+	})
+}
+
+// The provider answers for the second factor only while the account is linked.
+func TestUnlinkedSession(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		ida, _ := bySSO(t, o, f, "ida")
+		required := "required"
+		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, SecondFactor: &required}); err != nil {
+			t.Fatal(err)
+		}
+		o.Clock.Advance(8 * 24 * time.Hour)
+		ida.signInBySSO(f, 200)
+		ida.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
+		ida.ask("names.find", struct{}{}, nil, 200)
+		ida.ask("factors.ssoUnlink", access.ByID{ID: ida.identities()[0].ID}, nil, 204)
+		ida.ask("names.find", struct{}{}, nil, 403)
+		if !ida.works() {
+			t.Error("the session ended, and the person can set up no factor")
+		}
 	})
 }

@@ -171,6 +171,9 @@ func (w *watch) admit(ctx context.Context, who Credential, from netip.Addr) erro
 	}
 	actor, _, err := w.access.Resolve(access.Unattended(ctx), who, from, true)
 	if err == nil {
+		err = actor.SecondFactor(clock.Now(w.clock))
+	}
+	if err == nil {
 		err = actor.Gate(false)
 	}
 	if err == nil && (!actor.Credential().Duties.Person) {

@@ -261,3 +261,32 @@ func TestWatchSeesOtherReplicas(t *testing.T) {
 		t.Errorf("told twice: %v %v", got, err)
 	}
 }
+
+// A watch ends once the organization requires a second factor that the person lacks.
+func TestWatchNeedsASecondFactor(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		required := "required"
+		if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, SecondFactor: &required}); err != nil {
+			t.Fatal(err)
+		}
+		person := o.User(access.Member)
+		o.Clock.Advance(7*24*time.Hour - time.Minute)
+		token := o.Session(person)
+		w := watch(t, o, api.Cookie(token, false))
+		o.Clock.Advance(time.Minute)
+		var err error
+		for range 3 { // signs of life from before
+			if _, err = w.wake(t, o.Clock, 25*time.Second); err != nil {
+				break
+			}
+		}
+		if !fault.Is(err, fault.Forbidden) {
+			t.Errorf("the watch of a person without a second factor: %v", err)
+		}
+		err = o.API.Watch(t.Context(), api.Cookie(token, false), netip.MustParseAddr("192.0.2.7"), func([]string) error { return errors.New("it began") })
+		if !fault.Is(err, fault.Forbidden) {
+			t.Errorf("another one: %v", err)
+		}
+	})
+}
