@@ -54,10 +54,19 @@ type Provider struct {
 	client  *http.Client
 	atOnce  chan struct{}
 
-	mu       sync.Mutex // held while the provider is asked what it is
+	mu       sync.Mutex
 	known    *known
 	failed   error
 	failedAt time.Time
+	asking   *asking // while the provider is asked what it is
+}
+
+// asking is a question what the provider is. Once done is closed, known and err are its
+// answer.
+type asking struct {
+	done  chan struct{}
+	known *known
+	err   error
 }
 
 // known is what the provider says about itself.
@@ -106,31 +115,58 @@ func (p *Provider) Issuer() string { return p.options.Issuer }
 func (p *Provider) Close() { p.client.CloseIdleConnections() }
 
 // discover returns what the provider says about itself. If it is away, what it said
-// before serves on.
+// before serves on, and also for others while one asks again. If it has said nothing yet,
+// all wait for the same answer, each as long as their own ctx lasts.
 func (p *Provider) discover(ctx context.Context) (*known, error) {
+	k, q, err := p.remembered(context.WithoutCancel(ctx))
+	if q == nil {
+		return k, err
+	}
+	select {
+	case <-q.done:
+		return q.known, q.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrAway, ctx.Err())
+	}
+}
+
+// remembered returns what is known without waiting, or the question to wait for. It
+// begins one if there is none.
+func (p *Provider) remembered(ctx context.Context) (*known, *asking, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.options.Clock.Now()
-	since := func(t time.Time) time.Duration { return now.Sub(t).Abs() }
+	within := func(t time.Time, d time.Duration) bool { return now.Sub(t).Abs() < d }
 	switch {
-	case p.known != nil && since(p.known.at) < knownFor:
-		return p.known, nil
-	case p.failed != nil && since(p.failedAt) < awayFor && p.known == nil:
-		return nil, p.failed
-	case p.failed != nil && since(p.failedAt) < awayFor:
-		return p.known, nil
+	case p.known != nil && (p.asking != nil || within(p.known.at, knownFor) || p.failed != nil && within(p.failedAt, awayFor)):
+		return p.known, nil, nil
+	case p.failed != nil && within(p.failedAt, awayFor):
+		return nil, nil, p.failed
+	case p.asking == nil:
+		p.asking = &asking{done: make(chan struct{})}
+		go p.answer(ctx, p.asking)
 	}
-	k, err := p.ask(context.WithoutCancel(ctx)) // others wait for the answer too
-	if err != nil {
+	return nil, p.asking, nil
+}
+
+// answer asks the provider what it is, and tells those who wait. A request has its bound:
+// see requestTime.
+func (p *Provider) answer(ctx context.Context, q *asking) {
+	k, err := p.ask(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.options.Clock.Now()
+	if err == nil {
+		k.at = now
+		p.known, p.failed = k, nil
+	} else {
 		p.failed, p.failedAt = fmt.Errorf("%w: %w", ErrAway, err), now
-		if p.known == nil {
-			return nil, p.failed
-		}
-		return p.known, nil
 	}
-	k.at = now
-	p.known, p.failed = k, nil
-	return k, nil
+	if q.known = p.known; q.known == nil {
+		q.err = p.failed
+	}
+	p.asking = nil
+	close(q.done)
 }
 
 // ask reads the document about the provider, and checks it.

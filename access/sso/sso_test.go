@@ -18,6 +18,7 @@ import (
 
 	"kartei/access/sso"
 	"kartei/kit/clock"
+	"kartei/test/patience"
 	"kartei/test/ssotest"
 )
 
@@ -326,6 +327,90 @@ func TestDiscovery(t *testing.T) {
 	}
 	if n := f.Asked("discovery"); n != 3 {
 		t.Errorf("asked %d times, want 3", n)
+	}
+}
+
+// hang makes the discovery of a forger hang. It returns a channel that tells when it does,
+// and what ends it with a status.
+func hang(f *ssotest.Forger) (hangs chan struct{}, end chan int) {
+	hangs, end = make(chan struct{}, 10), make(chan int)
+	f.Answer["discovery"] = func(w http.ResponseWriter, r *http.Request) {
+		hangs <- struct{}{}
+		select {
+		case status := <-end:
+			w.WriteHeader(status)
+		case <-r.Context().Done():
+		}
+	}
+	return hangs, end
+}
+
+// wait returns what a channel tells.
+func wait[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-patience.New().Stuck():
+		t.Fatal("nothing comes")
+	}
+	return v
+}
+
+// While a provider hangs that has said nothing yet, people wait for one answer. Whoever
+// goes away waits no longer. After it nobody asks at once again, however long it took.
+func TestHangingProvider(t *testing.T) {
+	f, c := ssotest.Forge(t), clock.NewFake(time.Now())
+	client := f.Client(t, c)
+	hangs, end := hang(f)
+	came := make(chan error, 3)
+	ask := func(ctx context.Context) { _, _, err := client.Ask(ctx, false, token); came <- err }
+	ctx, away := context.WithCancel(t.Context())
+	go ask(ctx)
+	wait(t, hangs)
+	go ask(ctx)
+	away()
+	for range 2 {
+		if err := wait(t, came); !errors.Is(err, sso.ErrAway) || !errors.Is(err, context.Canceled) {
+			t.Errorf("somebody who went away: %v", err)
+		}
+	}
+	go ask(t.Context())
+	c.Advance(10 * time.Second)
+	end <- http.StatusServiceUnavailable
+	if err := wait(t, came); !errors.Is(err, sso.ErrAway) {
+		t.Errorf("%v", err)
+	}
+	go ask(t.Context())
+	if err := wait(t, came); !errors.Is(err, sso.ErrAway) || f.Asked("discovery") != 1 {
+		t.Errorf("asked %d times: %v", f.Asked("discovery"), err)
+	}
+}
+
+// While a known provider hangs, others go on with what it said before.
+func TestKnownProviderHangs(t *testing.T) {
+	f, c := ssotest.Forge(t), clock.NewFake(time.Now())
+	client := f.Client(t, c)
+	came := make(chan error, 2)
+	ask := func() { _, _, err := client.Ask(t.Context(), false, token); came <- err }
+	if ask(); <-came != nil {
+		t.Fatal("the provider is away")
+	}
+	c.Advance(2 * time.Hour)
+	hangs, end := hang(f)
+	go ask()
+	wait(t, hangs)
+	for range 3 {
+		go ask()
+		if err := wait(t, came); err != nil {
+			t.Error(err)
+		}
+	}
+	end <- http.StatusServiceUnavailable
+	if err := wait(t, came); err != nil {
+		t.Error(err)
+	}
+	if n := f.Asked("discovery"); n != 2 {
+		t.Errorf("asked %d times, want 2", n)
 	}
 }
 
