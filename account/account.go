@@ -181,7 +181,11 @@ func tell(ctx context.Context, c *app.Call, account string, title, text fault.Te
 	if err != nil {
 		return err
 	}
-	return mail(ctx, c, notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in) + "\n\n" + notYou.In(in) + "\n" + c.Services.Settings.BaseURL + ForgotPath})
+	m := notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in) + "\n\n" + notYou.In(in)}
+	if base := c.Services.Settings.BaseURL; base != "" {
+		m.Text += "\n\n" + toPassword.In(in) + "\n" + base + ForgotPath + "\n\n" + toSecurity.In(in) + "\n" + base + SecurityPath
+	}
+	return mail(ctx, c, m)
 }
 
 func languageOf(ctx context.Context, tx db.Tx, account string) (fault.Language, error) {
@@ -192,10 +196,19 @@ func languageOf(ctx context.Context, tx db.Tx, account string) (fault.Language, 
 	return fault.Language(persons[0].Language), nil
 }
 
-var notYou = fault.Text{
-	DE: "Waren Sie das nicht, dann setzen Sie gleich ein neues Kennwort; damit enden alle Sitzungen. Sagen Sie es auch der Administration Ihrer Organisation.\n\nNeues Kennwort setzen:",
-	EN: "If this was not you, set a new password at once; that ends all sessions. Tell an admin of your organization too.\n\nSet a new password:",
-}
+// SecurityPath is the page of the caller's factors, links and sessions.
+const SecurityPath = "/settings/security"
+
+// A new password ends the sessions of an attacker, but leaves their passkey and their
+// link with single sign-on.
+var (
+	notYou = fault.Text{
+		DE: "Waren Sie das nicht, dann setzen Sie gleich ein neues Kennwort; damit enden alle Sitzungen. Entfernen Sie danach unter Einstellungen, Sicherheit, was Sie nicht selbst eingerichtet haben. Sagen Sie es auch der Administration Ihrer Organisation.",
+		EN: "If this was not you, set a new password at once; that ends all sessions. Then remove under settings, security, what you did not set up yourself. Tell an admin of your organization too.",
+	}
+	toPassword = fault.Text{DE: "Neues Kennwort setzen:", EN: "Set a new password:"}
+	toSecurity = fault.Text{DE: "Einstellungen, Sicherheit:", EN: "Settings, security:"}
+)
 
 // desk returns what the sign-in needs.
 func desk(c *app.Call) *signin.Desk { return c.Services.SignIn }

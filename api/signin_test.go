@@ -953,6 +953,9 @@ func TestReset(t *testing.T) {
 		if v.works() {
 			t.Error("a session goes on")
 		}
+		if mails := o.Mailed(); !strings.Contains(mails[len(mails)-1].Text, "nicht selbst eingerichtet") || !strings.Contains(mails[len(mails)-1].Text, "example"+account.SecurityPath) {
+			t.Errorf("what an attacker may have set up: %q", mails[len(mails)-1].Text)
+		}
 		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")
 		w.ask("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, nil, 204)
 		o.Clock.Advance(signin.ResetLifetime)

@@ -1,8 +1,10 @@
 package office
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -44,12 +46,13 @@ func (v *request) keepTicket(kind, ticket string) {
 }
 
 // sendOff shows the page that goes on to the provider, or says why that is not possible.
-func (v *request) sendOff(kind string, a answer) (view, bool) {
+// The browser keeps the ticket, and before it what the page needs afterwards.
+func (v *request) sendOff(kind, kept string, a answer) (view, bool) {
 	var l struct{ Address, Ticket string }
 	if a.Fault != nil || decode(a.Body, &l) != nil {
 		return view{}, false
 	}
-	v.keepTicket(kind, l.Ticket)
+	v.keepTicket(kind, kept+l.Ticket)
 	v.w.Header().Set("Refresh", `0; url="`+l.Address+`"`)
 	return view{status: http.StatusOK, body: cardPage(v.look(), v.words.Say("Weiter zur Anmeldung", "On to the sign-in"), leavingView(v, l.Address))}, true
 }
@@ -61,7 +64,7 @@ func leaveToSignIn(v *request) view {
 		return v.signInForm(f, http.StatusForbidden)
 	}
 	a := v.do("signin.ssoBegin", arguments{body: map[string]any{"next": local(f.Next)}})
-	if out, left := v.sendOff(toSignIn, a); left {
+	if out, left := v.sendOff(toSignIn, "", a); left {
 		return out
 	}
 	return v.refusedSignIn(f, a.Fault)
@@ -74,7 +77,7 @@ func leaveToAccept(v *request) view {
 		return v.signInForm(signInForm{}, http.StatusForbidden)
 	}
 	a := v.do("signin.ssoInvited", arguments{body: map[string]any{"token": f.Token, "name": f.Name}})
-	if out, left := v.sendOff(toAccept, a); left {
+	if out, left := v.sendOff(toAccept, f.keep(), a); left {
 		return out
 	}
 	return v.notAccepted(f, a)
@@ -83,10 +86,25 @@ func leaveToAccept(v *request) view {
 // leaveToLink begins the link of the person's account.
 func leaveToLink(v *request) view {
 	a := v.do("factors.ssoBegin", arguments{body: map[string]any{}})
-	if out, left := v.sendOff(toLink, a); left {
+	if out, left := v.sendOff(toLink, "", a); left {
 		return out
 	}
 	return v.notLinked(a)
+}
+
+// keep returns the invitation and the name for the browser that leaves. If it comes back
+// in vain, the person accepts in another way.
+func (f invitationForm) keep() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(f.Token+"\n"+f.Name)) + "."
+}
+
+// keptInvitation undoes keep, and returns the ticket too.
+func keptInvitation(text string) (f invitationForm, ticket string) {
+	kept, ticket, _ := strings.Cut(text, ".")
+	if plain, err := base64.RawURLEncoding.DecodeString(kept); err == nil && utf8.Valid(plain) {
+		f.Token, f.Name, _ = strings.Cut(string(plain), "\n")
+	}
+	return f, ticket
 }
 
 // notLinked says why an account was not linked.
@@ -98,7 +116,7 @@ func (v *request) notLinked(a answer) view {
 func leaveToConfirm(v *request) view {
 	f := confirmForm{Next: v.form.Get("next"), Resume: v.resumed()}
 	a := v.do("session.ssoBegin", arguments{body: map[string]any{"next": local(f.Next)}})
-	if out, left := v.sendOff(toConfirm, a); left {
+	if out, left := v.sendOff(toConfirm, "", a); left {
 		return out
 	}
 	return v.notConfirmed(f, a)
@@ -124,7 +142,9 @@ func comeBack(v *request) view {
 	var out view
 	switch kind {
 	case toAccept:
-		out = v.backToAccept(body)
+		var f invitationForm
+		f, body["ticket"] = keptInvitation(ticket)
+		out = v.backToAccept(f, body)
 	case toLink:
 		out = v.backToLink(body)
 	case toConfirm:
@@ -162,10 +182,10 @@ func (v *request) backToSignIn(body map[string]any) view {
 	return v.signedIn(a, signInForm{})
 }
 
-func (v *request) backToAccept(body map[string]any) view {
+func (v *request) backToAccept(f invitationForm, body map[string]any) view {
 	a := v.do("signin.ssoAccept", arguments{body: body})
 	if a.Fault != nil {
-		return v.notAccepted(invitationForm{}, a)
+		return v.notAccepted(f, a)
 	}
 	return v.signedIn(a, signInForm{Next: "/"})
 }

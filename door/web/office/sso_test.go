@@ -144,3 +144,26 @@ func TestPasswordsOffOnPages(t *testing.T) {
 		b.get("/invitation").send("/invitation", "token", made.Token, "name", "Jan", "password", password).want(403, "mit Kennwort ausgeschaltet")
 	})
 }
+
+// Somebody who is refused by the provider goes on with the invitation and the name.
+func TestInvitationAfterRefusal(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		f := ssotest.Forge(t)
+		o.SignInBy(f.Client(t, clock.System))
+		made, err := operator.Do(t.Context(), o.Operator, inviteTo, invitation(o.ID, "jan@kanzlei.example"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := open(t, o, access.Member)
+		b.cookie = ""
+		form := b.get("/invitation").fields("/invitation")
+		form.Set("token", "https://kartei.example/invitation#"+made.Token)
+		form.Set("name", "Jan Müller")
+		w := b.do("POST", "/invitation/sso", form).leaves()
+		f.Claims = func(c map[string]any) { c["email_verified"] = false }
+		refused := b.returns(f, w, w.cookie).want(403, "bestätigt nicht", made.Token, "Jan Müller")
+		refused.send("/invitation", "password", password).want(303)
+		b.returns(f, w, "accept.%."+w.cookie).want(404)
+	})
+}
