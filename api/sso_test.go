@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -368,9 +369,30 @@ func TestSSOLink(t *testing.T) {
 		id := ida.identities()[0].ID
 		jan.ask("factors.ssoUnlink", access.ByID{ID: id}, nil, 404)
 
+		linked := func() (names []string) {
+			var people access.List[access.PrincipalInfo]
+			if got := ask(t, o, api.Admin, api.Local(), "people.list", access.Page{Organization: o.ID}); json.Unmarshal(got.Body, &people) != nil {
+				t.Fatalf("%s", got.Body)
+			}
+			for _, p := range people.Data {
+				if p.SignIn == nil || p.SignIn.SSO && p.SignIn.LastSeenAt == 0 {
+					t.Errorf("%+v", p.SignIn)
+				} else if p.SignIn.SSO {
+					names = append(names, p.Email)
+				}
+			}
+			return names
+		}
+		if got := linked(); !slices.Equal(got, []string{"ida@example.com"}) {
+			t.Errorf("linked: %v", got)
+		}
+
 		// Another provider: the link to the former one stands there, and can be removed.
 		g := ssotest.Forge(t)
 		o.SignInBy(g.Client(t, clock.System))
+		if got := linked(); len(got) > 0 {
+			t.Errorf("linked with the former provider: %v", got)
+		}
 		if list := ida.identities(); len(list) != 1 || !list[0].Former {
 			t.Errorf("%+v", list)
 		}

@@ -21,6 +21,14 @@ const (
 	dropPasswordAdmin = `update organizations set password_admin = '' where number = $1 and password_admin = $2`
 )
 
+// issuer is the OpenID provider of the instance, empty if there is none.
+func issuer(c *app.Call) string {
+	if s := c.Services.SignIn; s != nil && s.Provider != nil {
+		return s.Provider.Issuer()
+	}
+	return ""
+}
+
 // checkPasswords refuses to switch passwords off where nobody could come back: without
 // an OpenID provider, and unless the caller is linked with it or an admin may sign in by
 // password in any case.
@@ -35,8 +43,8 @@ func (f *faults) checkPasswords(ctx context.Context, c *app.Call, before, o acce
 	if o.Passwords == "on" {
 		return nil
 	}
-	provider := c.Services.SignIn.Provider
-	if provider == nil {
+	provider := issuer(c)
+	if provider == "" {
 		f.say("passwords", fault.ForbiddenCombination, "Auf dieser Instanz gibt es kein Single Sign-on.", "This instance has no single sign-on.")
 	}
 	var n int64
@@ -47,10 +55,10 @@ func (f *faults) checkPasswords(ctx context.Context, c *app.Call, before, o acce
 		}
 		return err
 	}
-	if provider == nil {
+	if provider == "" {
 		return nil
 	}
-	err := c.Tx.QueryRow(ctx, countLinked, c.Actor.PrincipalID(), provider.Issuer()).Scan(&n)
+	err := c.Tx.QueryRow(ctx, countLinked, c.Actor.PrincipalID(), provider).Scan(&n)
 	if err == nil && n == 0 {
 		f.say("passwords", fault.ForbiddenCombination, "Verbinden Sie zuerst Ihr eigenes Konto mit Single Sign-on, oder nennen Sie jemanden mit Administrationsrechten für den Notfall.",
 			"Link your own account with single sign-on first, or name an admin for emergencies.")
@@ -79,10 +87,10 @@ func losesPasswordAdmin(ctx context.Context, c *app.Call, p access.PrincipalInfo
 		return err
 	}
 	c.Audit.Changed("passwordAdmin", p.ID, "")
-	if isOperator(c) || c.Services.SignIn.Provider == nil { // without a provider passwords sign in
+	if isOperator(c) || issuer(c) == "" { // without a provider passwords sign in
 		return nil
 	}
-	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, c.Services.SignIn.Provider.Issuer()).Scan(&n)
+	err = c.Tx.QueryRow(ctx, countLinkedAdmins, p.Home, p.ID, issuer(c)).Scan(&n)
 	if err == nil && n == 0 {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: &lastPasswordAdmin}
 	}

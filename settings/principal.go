@@ -184,28 +184,21 @@ func seeSignIns(ctx context.Context, c *app.Call, list []access.PrincipalInfo) e
 	if len(list) == 0 || slices.ContainsFunc(list, func(p access.PrincipalInfo) bool { return p.Home != list[0].Home }) {
 		return nil
 	}
+	at := map[string]int{}
+	for n := range list {
+		at[list[n].ID] = n
+	}
 	type row struct {
 		id string
 		access.SignIn
 	}
-	ids, found := make([]string, len(list)), map[string]access.SignIn{}
-	for n := range list {
-		ids[n] = list[n].ID
-	}
 	rows, err := db.List(ctx, c.Tx, func(r db.Row) (s row, err error) {
 		return s, r.Scan(&s.id, &s.Joined, &s.SecondFactor, &s.SSO, &s.LastSeenAt)
-	}, selectSignIns+c.Tx.Dialect().In("$2"), list[0].Home, db.Texts(ids))
-	if err != nil {
-		return err
-	}
+	}, selectSignIns+c.Tx.Dialect().In("$3"), list[0].Home, issuer(c), db.Texts(slices.Collect(maps.Keys(at))))
 	for _, r := range rows {
-		found[r.id] = r.SignIn
+		list[at[r.id]].SignIn = &r.SignIn
 	}
-	for n := range list {
-		s := found[list[n].ID]
-		list[n].SignIn = &s
-	}
-	return nil
+	return err
 }
 
 // named fills in the name that an erased person is shown with.

@@ -35,8 +35,11 @@ const (
 		and ($4 = '' or p.organization = (select coalesce(sandbox_of, number) from organizations where id = $4))
 		order by p.id limit $1`
 
-	selectSignIns = `select p.id, p.account_id is not null, ` + access.HasFactor + `, exists (select 1 from identities i where i.account_id = p.account_id),
-		coalesce((select max(s.last_seen_at) from sessions s where s.principal_id = p.id), 0) from principals p where p.organization = $1 and p.id `
+	// The ids of one page follow.
+	selectSignIns = `select p.id, p.account_id is not null, ` + access.HasFactor + `,
+			exists (select 1 from identities i where i.account_id = p.account_id and i.issuer = $2),
+			coalesce((select max(s.last_seen_at) from sessions s where s.principal_id = p.id), 0)
+		from principals p where p.organization = $1 and p.id `
 
 	disablePrincipal = `update principals set disabled = true where id = $1`
 	updatePrincipal  = `update principals
