@@ -63,8 +63,8 @@ var tables = map[string]struct {
 		values ($1, $2, 'usr_a', 'usr_b', false, '{}', '', 'operator', 'req_a', 1, $3)`, 90 * 24 * time.Hour, false},
 	"imports": {`insert into imports (organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at)
 		values ($1, $2, 'usr_a', 'done', '', '', '{}', 'usr_a', 'session', 'web', 'req_a', 1, 1, $3)`, 90 * 24 * time.Hour, false},
-	"sessions": {`insert into sessions (organization, id, token_hash, account_id, principal_id, created_at, last_seen_at, expires_at, idle, fresh_until, address, agent)
-		values ($1, $2 || cast(cast($1 as bigint) as text), $2 || cast(cast($1 as bigint) as text), 'acc_a', 'usr_a', 1, 1, $3, 1, 1, '', '')`, 0, false},
+	"sessions": {`insert into sessions (organization, id, token_hash, account_id, principal_id, created_at, last_seen_at, expires_at, idle, fresh_until, address, agent, method)
+		values ($1, $2 || cast(cast($1 as bigint) as text), $2 || cast(cast($1 as bigint) as text), 'acc_a', 'usr_a', 1, 1, $3, 1, 1, '', '', 'password')`, 0, false},
 	"jobs": {`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 		values ($1, $2, 'a', '', 'null', 'failed', 1, 1, $3, '', 1, 1)`, 30 * 24 * time.Hour, true},
 }

@@ -178,7 +178,7 @@ create table sessions (
 	principal_id text    not null references principals (id),
 	created_at   bigint  not null,
 	-- How the person signed in: password, passkey or sso.
-	method       text    not null default 'password',
+	method       text    not null,
 	-- The last call, to the minute.
 	last_seen_at bigint  not null,
 	-- The end at the latest, and the time without a call after which it ends.
@@ -909,7 +909,7 @@ create table request_log (
 	kid_short    text    not null,
 	principal_id text    not null,
 	operation    text    not null,
-	method       text    not null default 'password',
+	method       text    not null,
 	status       bigint  not null,
 	refused      boolean not null generated always as (status >= 400) /*postgres: stored */ /*sqlite: virtual */,
 	-- The code of the problem. Empty if the call succeeded.
