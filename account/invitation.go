@@ -94,20 +94,10 @@ var itsPassword = fault.Text{
 // Accept accepts an invitation. It creates the person, with an account if the address
 // has none, and signs them in. A present account keeps its password and its factors.
 func Accept(ctx context.Context, c *app.Call, in Acceptance, p accepting) (Accepted, error) {
-	person, err := settings.AcceptInvitation(ctx, c, settings.Acceptance{Token: in.Token, Name: in.Name})
+	person, account, err := joinInvited(ctx, c, settings.Acceptance{Token: in.Token, Name: in.Name}, func(email string) (string, error) {
+		return p.account(ctx, c, in, email)
+	})
 	if err != nil {
-		return Accepted{}, err
-	}
-	if c.Actor.PrincipalID() != "" {
-		c.Audit.By(person.ID)
-	}
-	account, err := p.account(ctx, c, in, person.Email)
-	if err != nil {
-		return Accepted{}, err
-	}
-	if err := Join(ctx, c.Tx, person.ID, account); errors.Is(err, db.ErrDuplicate) {
-		return Accepted{}, &fault.Fault{Code: fault.Forbidden, Detail: &alreadyThere}
-	} else if err != nil {
 		return Accepted{}, err
 	}
 	if p.signedIn != "" {
@@ -125,6 +115,27 @@ func Accept(ctx context.Context, c *app.Call, in Acceptance, p accepting) (Accep
 	}
 	signedIn, err := enter(ctx, &entering, account, b)
 	return Accepted{person, signedIn}, err
+}
+
+// joinInvited accepts an invitation and makes the person one of an account, which
+// accountOf finds or makes. It returns both.
+func joinInvited(ctx context.Context, c *app.Call, a settings.Acceptance, accountOf func(email string) (string, error)) (access.PrincipalInfo, string, error) {
+	person, err := settings.AcceptInvitation(ctx, c, a)
+	if err != nil {
+		return person, "", err
+	}
+	if c.Actor.PrincipalID() != "" {
+		c.Audit.By(person.ID)
+	}
+	account, err := accountOf(person.Email)
+	if err != nil {
+		return person, "", err
+	}
+	err = Join(ctx, c.Tx, person.ID, account)
+	if errors.Is(err, db.ErrDuplicate) {
+		err = orRefuse(nil, &alreadyThere)
+	}
+	return person, account, err
 }
 
 var alreadyThere = fault.Text{

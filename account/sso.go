@@ -335,20 +335,10 @@ func AcceptBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (Accep
 	if name == "" {
 		name = a.Name
 	}
-	person, err := settings.AcceptInvitation(ctx, c, settings.Acceptance{Token: a.way.Invitation, Name: name})
+	person, account, err := joinInvited(ctx, c, settings.Acceptance{Token: a.way.Invitation, Name: name}, func(email string) (string, error) {
+		return a.accountOf(ctx, c, email)
+	})
 	if err != nil {
-		return Accepted{}, err
-	}
-	if c.Actor.PrincipalID() != "" {
-		c.Audit.By(person.ID)
-	}
-	account, err := a.accountOf(ctx, c, i.Email)
-	if err != nil {
-		return Accepted{}, err
-	}
-	if err := Join(ctx, c.Tx, person.ID, account); errors.Is(err, db.ErrDuplicate) {
-		return Accepted{}, orRefuse(nil, &alreadyThere)
-	} else if err != nil {
 		return Accepted{}, err
 	}
 	entering := *c
