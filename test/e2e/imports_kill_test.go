@@ -6,9 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"mime/multipart"
-	"net/http"
-	"net/http/cookiejar"
-	neturl "net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -28,17 +25,17 @@ import (
 func TestImportsSurviveKills(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, store ...string) {
-		p := &mover{T: t, store: store, random: seed.Rand(t)}
+		p := &mover{person: person{TB: t, email: "umzug@example.com"}, store: store, random: seed.Rand(t)}
 		p.serve()
 		o := found(t, store...)
-		p.signIn(o)
+		p.accept(p.on("user", "invite", "--org", o.ID, "--email", p.email, "--role", "member")...)
 		live := read[struct{ Key string }](t, p.on("key", "create", "--org", o.ID, "--principal", o.User, "--env", "live", "--scopes", "contacts:read,companies:read", "--ip", "127.0.0.1/32")...).Key
 		entries := times("KARTEI_ENTRIES", 2400)
 		page := p.upload(entries)
 		p.until(page, "Prüfen")
-		p.send(page, "/columns")
+		p.fill(page, page+"/columns")
 		p.until(page, "Jetzt importieren")
-		p.send(page, "/run")
+		p.fill(page, page+"/run")
 		p.until(page, "Zu den Kontakten")
 		made := map[string]bool{}
 		for _, line := range strings.Split(p.get(page+"/report"), "\n") {
@@ -52,7 +49,7 @@ func TestImportsSurviveKills(t *testing.T) {
 		if count := (client{t, p.server, live}).call("GET", "/companies/count", "", 200, "").Text("count"); count != "30" {
 			t.Errorf("%s companies, want 30", count)
 		}
-		p.send(page, "/undo")
+		p.fill(page+"/undo", page+"/undo")
 		p.until(page, "wieder gelöscht")
 		for _, family := range []string{"contacts", "companies"} {
 			if count := (client{t, p.server, live}).call("GET", "/"+family+"/count", "", 200, "").Text("count"); count != "0" {
@@ -73,42 +70,17 @@ func TestImportsSurviveKills(t *testing.T) {
 
 // mover is a person who imports, at a server that is killed again and again.
 type mover struct {
-	*testing.T
-	store   []string
-	server  *server
-	browser *http.Client
-	random  *rand.Rand
-	kills   int
+	person
+	store  []string
+	random *rand.Rand
+	kills  int
 }
-
-const moverPassword = "langes-kennwort-mit-zahl-7"
 
 func (p *mover) on(args ...string) []string { return append(args, p.store...) }
 
 func (p *mover) serve() {
 	p.Helper()
-	p.server = start(p.T, p.on("serve", "--no-metered")...)
-}
-
-// signIn accepts an invitation.
-func (p *mover) signIn(o office) {
-	p.Helper()
-	out, errs, status := try(p.T, p.on("user", "invite", "--org", o.ID, "--email", "umzug@example.com", "--role", "member")...)
-	_, token, found := strings.Cut(strings.TrimSpace(out), "/invitation#")
-	if status != 0 || !found {
-		p.Fatalf("%d %q %s", status, out, errs)
-	}
-	p.again()
-	p.post("/invitation", neturl.Values{"form-token": {p.token(p.get("/invitation"))}, "token": {token}, "name": {"Uta Umzug"}, "password": {moverPassword}})
-}
-
-// again makes a new browser: the server has another address.
-func (p *mover) again() {
-	cookies, err := cookiejar.New(nil)
-	if err != nil {
-		p.Fatal(err)
-	}
-	p.browser = &http.Client{Jar: cookies}
+	p.server = start(p.TB, p.on("serve", "--no-metered")...)
 }
 
 // kill ends the server at a random time, and starts it anew.
@@ -118,42 +90,7 @@ func (p *mover) kill() {
 	p.server.kill()
 	p.kills++
 	p.serve()
-	p.again()
-	p.post("/signin", neturl.Values{"form-token": {p.token(p.get("/signin"))}, "email": {"umzug@example.com"}, "password": {moverPassword}})
-}
-
-func (p *mover) body(answer *http.Response, err error) string {
-	p.Helper()
-	if err != nil {
-		p.Fatal(err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		p.Fatalf("%s: %d %v %.2000s", answer.Request.URL, answer.StatusCode, err, body)
-	}
-	return string(body)
-}
-
-func (p *mover) get(path string) string {
-	p.Helper()
-	return p.body(p.browser.Get(p.server.URL + path))
-}
-
-func (p *mover) post(path string, form neturl.Values) string {
-	p.Helper()
-	return p.body(p.browser.PostForm(p.server.URL+path, form))
-}
-
-var formToken = regexp.MustCompile(`name="form-token" value="([^"]+)"`)
-
-func (p *mover) token(page string) string {
-	p.Helper()
-	found := formToken.FindStringSubmatch(page)
-	if found == nil {
-		p.Fatalf("no form: %.2000s", page)
-	}
-	return found[1]
+	p.signIn()
 }
 
 // upload sends a table, and returns the page of its import.
@@ -165,7 +102,7 @@ func (p *mover) upload(entries int) string {
 	}
 	body := new(bytes.Buffer)
 	w := multipart.NewWriter(body)
-	_ = w.WriteField("form-token", p.token(p.get("/settings/data/new")))
+	_ = w.WriteField("form-token", p.form("/settings/data/new", "/settings/data/new").Get("form-token"))
 	file, err := w.CreateFormFile("file", "umzug.csv")
 	if err == nil {
 		_, err = io.WriteString(file, table)
@@ -179,23 +116,6 @@ func (p *mover) upload(entries int) string {
 	answer, err := p.browser.Post(p.server.URL+"/settings/data/new", w.FormDataContentType(), body)
 	p.body(answer, err)
 	return answer.Request.URL.Path
-}
-
-var selected = regexp.MustCompile(`(?s)<select[^>]*name="(target\.\d+)"[^>]*>(.*?)</select>`)
-var chosen = regexp.MustCompile(`value="([^"]*)" selected`)
-
-// send sends a form of the page of an import, as it is.
-func (p *mover) send(page, act string) {
-	p.Helper()
-	shown := p.get(page)
-	form := neturl.Values{"form-token": {p.token(shown)}}
-	if act == "/columns" {
-		form.Set("duplicates", "skip")
-		for _, field := range selected.FindAllStringSubmatch(shown, -1) {
-			form.Set(field[1], strings.Join(chosen.FindStringSubmatch(field[2])[1:], ""))
-		}
-	}
-	p.post(page+act, form)
 }
 
 // progressed is what the page of an import says of how far it is.

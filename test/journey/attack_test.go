@@ -168,9 +168,9 @@ func changed(a, b map[string]string) (names []string) {
 
 // said returns the words in the main part of a page.
 func said(body string) (words string) {
-	for n := range nodes(body) {
+	for n := range webtest.Elements(body) {
 		if n.Data == "main" {
-			words = strings.Join(strings.Fields(text(n)), " ")
+			words = strings.Join(strings.Fields(webtest.Text(n)), " ")
 		}
 	}
 	return words
@@ -179,12 +179,12 @@ func said(body string) (words string) {
 // aimed is a page that changes something, with a form for it.
 type aimed struct {
 	office.Page
-	form
+	webtest.Form
 }
 
 // with returns the fields of the form with another token.
 func (a aimed) with(token string) url.Values {
-	fields := maps.Clone(a.fields)
+	fields := maps.Clone(a.Fields)
 	if fields.Set(tokenField, token); token == "" {
 		fields.Del(tokenField)
 	}
@@ -211,9 +211,9 @@ func (v *visitor) targets() (list []aimed) {
 	for _, p := range office.Pages {
 		f, known := found.forms[p.Method+" "+p.Path]
 		if !known {
-			f = form{action: v.known(p), fields: url.Values{tokenField: {v.token()}}}
+			f = webtest.Form{Action: v.known(p), Fields: url.Values{tokenField: {v.token()}}}
 		}
-		if p.Method == "POST" && f.action != "" {
+		if p.Method == "POST" && f.Action != "" {
 			list = append(list, aimed{p, f})
 		}
 	}
@@ -240,11 +240,11 @@ func TestForgedForms(t *testing.T) {
 				t.Helper()
 				took := g.Status < 400 && !strings.HasPrefix(g.Header.Get("Location"), "/signin")
 				if len(status) == 0 && took || len(status) > 0 && !slices.Contains(status, g.Status) {
-					t.Errorf("POST %s, %s: status %d %s, want %d: %.400s", a.action, how, g.Status, g.Header.Get("Location"), status, said(g.Body))
+					t.Errorf("POST %s, %s: status %d %s, want %d: %.400s", a.Action, how, g.Status, g.Header.Get("Location"), status, said(g.Body))
 				}
 			}
 			send := func(v *visitor, token string, headers ...string) got {
-				return v.do("POST", a.action, a.with(token), headers...)
+				return v.do("POST", a.Action, a.with(token), headers...)
 			}
 			refused("without a token", send(helene, ""))
 			refused("with a token that is none", send(helene, "x"))
@@ -256,9 +256,9 @@ func TestForgedForms(t *testing.T) {
 				refused("without a session", send(stranger, helene.token()))
 				if strings.Contains(a.Path, "{id}") {
 					about++
-					nothing := a.sender(foreign).do("POST", aboutNothing(a.action), a.with(foreign.token()))
+					nothing := a.sender(foreign).do("POST", aboutNothing(a.Action), a.with(foreign.token()))
 					s := a.sender(foreign)
-					g := s.do("POST", a.action, a.with(foreign.token()))
+					g := s.do("POST", a.Action, a.with(foreign.token()))
 					refused("from another organization", g, nothing.Status)
 				} else {
 					send(foreign, foreign.token()) // it may change their own organization
@@ -270,7 +270,7 @@ func TestForgedForms(t *testing.T) {
 			}
 			after := o.state()
 			if tables := changed(before, after); len(tables) > 0 {
-				t.Errorf("forged forms for %s have changed %v", a.action, tables)
+				t.Errorf("forged forms for %s have changed %v", a.Action, tables)
 			}
 			before = after
 		}
@@ -287,22 +287,22 @@ func TestReplayedForms(t *testing.T) {
 		effective := 0
 		for _, a := range o.visitor(o.Helene()).targets() {
 			for _, name := range []string{"lastName", "name", "title", "mobile"} {
-				if _, asked := a.fields[name]; asked && !strings.HasPrefix(a.Path, "/settings") {
-					a.fields.Set(name, "Wiederholt")
+				if _, asked := a.Fields[name]; asked && !strings.HasPrefix(a.Path, "/settings") {
+					a.Fields.Set(name, "Wiederholt")
 				}
 			}
 			before := o.state()
-			first := o.visitor(o.Helene()).do("POST", a.action, a.fields)
+			first := o.visitor(o.Helene()).do("POST", a.Action, a.Fields)
 			o.awaitImports()
 			between := o.state()
-			again := o.visitor(o.Helene()).do("POST", a.action, a.fields)
+			again := o.visitor(o.Helene()).do("POST", a.Action, a.Fields)
 			if tables := changed(between, o.state()); len(tables) > 0 {
-				t.Errorf("POST %s, sent twice (%d, %d): the second form has changed %v", a.action, first.Status, again.Status, tables)
+				t.Errorf("POST %s, sent twice (%d, %d): the second form has changed %v", a.Action, first.Status, again.Status, tables)
 			}
 			if len(changed(before, between)) > 0 {
 				effective++
 				if again.Status >= 500 {
-					t.Errorf("POST %s, sent again: status %d", a.action, again.Status)
+					t.Errorf("POST %s, sent again: status %d", a.Action, again.Status)
 				}
 			}
 		}

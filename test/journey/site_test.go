@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/html"
-
 	"kartei/access"
 	"kartei/door/web/office"
 	"kartei/imports"
@@ -18,6 +16,7 @@ import (
 	"kartei/settings"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
+	"kartei/test/webtest"
 )
 
 // visitor is a person with a browser that has no script and no window: it reads
@@ -86,8 +85,8 @@ func (v *visitor) get(path string) got { v.Helper(); return v.do("GET", path, ni
 func (v *visitor) token() string {
 	v.Helper()
 	for by := v; ; by = v.visitor(v.principal) { // a form may have ended the session
-		for _, f := range formsOf(by.get("/contacts").Body) {
-			if t := f.fields.Get(tokenField); t != "" {
+		for _, f := range webtest.Forms(by.get("/contacts").Body) {
+			if t := f.Fields.Get(tokenField); t != "" {
 				return t
 			}
 		}
@@ -99,18 +98,12 @@ func (v *visitor) token() string {
 	return ""
 }
 
-// form is a form of a page.
-type form struct {
-	action string
-	fields url.Values
-}
-
 // site is what one person finds in the application: for each page, the first address
 // that a link leads to, and its first form. The keys are methods and paths of
 // office.Pages.
 type site struct {
 	addresses map[string]string
-	forms     map[string]form
+	forms     map[string]webtest.Form
 }
 
 // perPage is how many addresses of the same page are looked at for links.
@@ -120,7 +113,7 @@ const perPage = 8
 // whose address is known without a link are looked at too.
 func (v *visitor) explore() site {
 	v.Helper()
-	s := site{addresses: map[string]string{}, forms: map[string]form{}}
+	s := site{addresses: map[string]string{}, forms: map[string]webtest.Form{}}
 	looked, queued, queue := map[string]int{}, map[string]bool{}, []string{}
 	add := func(method, address string) {
 		path, _, _ := strings.Cut(address, "?")
@@ -147,11 +140,11 @@ func (v *visitor) explore() site {
 		for _, address := range linksOf(body) {
 			add("GET", address)
 		}
-		for _, f := range formsOf(body) {
-			pattern := pageAt("POST", f.action)
+		for _, f := range webtest.Forms(body) {
+			pattern := pageAt("POST", f.Action)
 			if _, known := s.forms[pattern]; pattern != "" && !known {
 				s.forms[pattern] = f
-				add("POST", f.action)
+				add("POST", f.Action)
 			}
 		}
 	}
@@ -314,7 +307,7 @@ var families = []string{"contacts", "companies", "tasks", "documents"}
 
 // linksOf returns the addresses of this site that a page names anywhere.
 func linksOf(body string) (list []string) {
-	for n := range nodes(body) {
+	for n := range webtest.Elements(body) {
 		for _, a := range n.Attr {
 			if strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//") && a.Key != "action" && a.Key != "hx-post" && a.Key != "formaction" {
 				address, _, _ := strings.Cut(a.Val, "#")
@@ -323,79 +316,6 @@ func linksOf(body string) (list []string) {
 		}
 	}
 	return list
-}
-
-// formsOf returns the forms of a page that change something, filled as they are.
-func formsOf(body string) (list []form) {
-	for n := range nodes(body) {
-		if n.Data != "form" || !strings.EqualFold(attribute(n, "method"), "post") {
-			continue
-		}
-		f := form{action: attribute(n, "action"), fields: url.Values{}}
-		for field := range n.Descendants() {
-			f.fill(field)
-		}
-		list = append(list, f)
-	}
-	return list
-}
-
-// fill adds what a browser sends of an element.
-func (f *form) fill(n *html.Node) {
-	name, value := attribute(n, "name"), attribute(n, "value")
-	if name == "" || n.Type != html.ElementNode {
-		return
-	}
-	switch kind := attribute(n, "type"); {
-	case n.Data == "input" && (kind == "checkbox" || kind == "radio") && !has(n, "checked"), n.Data == "input" && kind == "file":
-	case n.Data == "input":
-		f.fields.Add(name, value)
-	case n.Data == "textarea":
-		f.fields.Add(name, text(n))
-	case n.Data == "select":
-		for option := range n.Descendants() {
-			if option.Data == "option" && has(option, "selected") {
-				f.fields.Add(name, attribute(option, "value"))
-			}
-		}
-	}
-}
-
-// nodes yields the elements of a document.
-func nodes(body string) func(func(*html.Node) bool) {
-	return func(yield func(*html.Node) bool) {
-		root, err := html.Parse(strings.NewReader(body))
-		if err != nil {
-			return
-		}
-		for n := range root.Descendants() {
-			if n.Type == html.ElementNode && !yield(n) {
-				return
-			}
-		}
-	}
-}
-
-func attribute(n *html.Node, name string) string {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
-}
-
-func has(n *html.Node, name string) bool {
-	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
-}
-
-func text(n *html.Node) (s string) {
-	for c := range n.Descendants() {
-		if c.Type == html.TextNode {
-			s += c.Data
-		}
-	}
-	return s
 }
 
 // newOffice makes another organization, and returns a member of it.

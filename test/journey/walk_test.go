@@ -218,9 +218,9 @@ func (o *Office) walkWithoutScript(t *testing.T, pages []sheet) {
 
 // scripted returns the words of a page that it shows with scripts only.
 func scripted(body string) (list []string) {
-	for n := range nodes(body) {
-		if class := strings.Fields(attribute(n, "class")); has(n, "hidden") || slices.Contains(class, "scripted") || slices.Contains(class, "drop-hint") || slices.Contains(class, "or") {
-			list = append(list, strings.Fields(text(n))...)
+	for n := range webtest.Elements(body) {
+		if class := strings.Fields(webtest.Attribute(n, "class")); webtest.Has(n, "hidden") || slices.Contains(class, "scripted") || slices.Contains(class, "drop-hint") || slices.Contains(class, "or") {
+			list = append(list, strings.Fields(webtest.Text(n))...)
 		}
 	}
 	return list

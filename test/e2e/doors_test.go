@@ -1,0 +1,323 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/api"
+	"kartei/audit"
+	"kartei/test/dbtest"
+	"kartei/test/patience"
+)
+
+// TestTwoDoors does each act at a page in one office, and by the command line in another
+// one like it: what the act is about has the same state then, and the audit log the same
+// line.
+func TestTwoDoors(t *testing.T) {
+	t.Parallel()
+	each := func(t *testing.T, dir string, more ...string) {
+		receiver := httptest.NewTLSServer(&hook{TB: t, took: make(chan string, 100), status: 200})
+		t.Cleanup(receiver.Close)
+		store := append([]string{"--data-dir", dir}, more...)
+		at := freePort(t)
+		flags := append(towards(t, receiver), "--smtp-url", "smtp://127.0.0.1:1", "--listen", at, "--base-url", "http://"+at, "--log-format", "json")
+		served, err := launchCommand(command(slices.Concat([]string{"serve", "--no-metered"}, store, flags)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served.endsWith(t)
+		pages, line := newDoorOffice(t, served, "one.example", store), newDoorOffice(t, served, "two.example", store)
+		for _, a := range doorActs {
+			a.page(pages)
+			atPage := pages.seen(a)
+			kartei(t, append(line.on(a.command(line)...), "--json")...)
+			byCommand := line.seen(a)
+			if atPage != byCommand {
+				t.Errorf("%s at a page:\n%+v\nby the command line:\n%+v", a.row, atPage, byCommand)
+			}
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		each(t, t.TempDir())
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		each(t, t.TempDir(), "--database-url", dbtest.PostgresURL(t))
+	})
+}
+
+// TestEachActHasTwoDoors looks for each act of people and operators in the table of
+// TestTwoDoors.
+func TestEachActHasTwoDoors(t *testing.T) {
+	elsewhere := map[string]string{
+		"people.create":        "has no page: people are invited",
+		"invitations.accept":   "has no command: the person accepts with the link",
+		"bell.read":            "writes no line",
+		"exports.contact":      "is tried by TestContact of package exports",
+		"exports.person":       "is tried by TestPerson of package exports",
+		"exports.organization": "is tried by TestOrganization of package exports",
+		"imports.create":       "is tried by TestTwoDoors of package imports",
+		"imports.run":          "is tried by TestTwoDoors of package imports",
+		"imports.undo":         "is tried by TestTwoDoors of package imports",
+	}
+	for _, r := range api.Console {
+		both := slices.Contains(r.Doors, api.Web) && slices.Contains(r.Doors, api.Admin)
+		if !both || r.Act != "administer" {
+			continue
+		}
+		tried := slices.ContainsFunc(doorActs, func(a doorAct) bool { return a.row == r.ID })
+		if why, excepted := elsewhere[r.ID]; tried == excepted {
+			t.Errorf("%s: tried %t, and %q", r.ID, tried, why)
+		}
+	}
+}
+
+// doorAct is an act of an admin, through both doors.
+type doorAct struct {
+	row string
+	// page fills in forms, and command is a command line.
+	page    func(o *doorOffice)
+	command func(o *doorOffice) []string
+	// show is the command that shows what the act is about.
+	show func(o *doorOffice) []string
+	// made names what the act makes, for the acts that follow.
+	made string
+}
+
+const (
+	people     = "/settings/people"
+	accounts   = "/settings/service-accounts"
+	interfaces = "/settings/interfaces"
+)
+
+var doorActs = []doorAct{
+	{row: "organizations.set", show: shows("org"),
+		page: func(o *doorOffice) {
+			o.fill("/settings/organization", "/settings/organization", "name", "Kanzlei Neu", "secondFactor", "optional", "level", "read")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"org", "set", o.id("org"), "--name", "Kanzlei Neu", "--level", "read"}
+		}},
+	{row: "people.invite", show: invitations, made: "invitation",
+		page: func(o *doorOffice) {
+			o.fill(people+"/invite", people+"/invite", "email", "gast@example.com", "role", "viewer", "right.contacts", "read")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"user", "invite", "--org", o.id("org"), "--email", "gast@example.com", "--role", "viewer", "--rights", "contacts=read", "--mail"}
+		}},
+	{row: "invitations.revoke", show: invitations,
+		page: func(o *doorOffice) { o.fill(people, people+"/invitations/"+o.id("invitation")+"/revoke") },
+		command: func(o *doorOffice) []string {
+			return []string{"invitation", "revoke", o.id("invitation")}
+		}},
+	{row: "people.set", show: shows("user"),
+		page: func(o *doorOffice) {
+			o.fill(people+"/"+o.id("user"), people+"/"+o.id("user"), "name", "Ida Morgen", "email", "morgen@example.com", "language", "en", "role", "viewer", "right.contacts", "none")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"user", "set", o.id("user"), "--name", "Ida Morgen", "--email", "morgen@example.com", "--language", "en", "--role", "viewer", "--rights", "contacts=none"}
+		}},
+	{row: "people.set", show: shows("user"), // disables
+		page: func(o *doorOffice) {
+			at := people + "/" + o.id("user") + "/leave"
+			o.fill(at, at)
+		},
+		command: func(o *doorOffice) []string { return []string{"user", "set", o.id("user"), "--disable"} }},
+	{row: "people.set", show: shows("user"), // enables
+		page:    func(o *doorOffice) { o.fill(people+"/"+o.id("user"), people+"/"+o.id("user")+"/enable") },
+		command: func(o *doorOffice) []string { return []string{"user", "set", o.id("user"), "--enable"} }},
+	{row: "people.handOver", show: shows("user"),
+		page: func(o *doorOffice) {
+			at := people + "/" + o.id("user") + "/leave"
+			o.fill(at, at, "to", o.id("boss"), "private", "true")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"user", "hand-over", o.id("user"), "--to", o.id("boss"), "--private", "--disable"}
+		}},
+	{row: "people.erase", show: shows("user"),
+		page: func(o *doorOffice) {
+			o.handedOver()
+			at := people + "/" + o.id("user") + "/erase"
+			o.fill(at, at, "name", "Ida Morgen")
+		},
+		command: func(o *doorOffice) []string {
+			o.handedOver()
+			return []string{"user", "erase", o.id("user"), "--yes"}
+		}},
+	{row: "people.resetFactors", show: func(o *doorOffice) []string { return []string{"user", "show", o.id("second")} },
+		page:    func(o *doorOffice) { o.fill(people+"/"+o.id("second"), people+"/"+o.id("second")+"/factors") },
+		command: func(o *doorOffice) []string { return []string{"user", "reset-factors", o.id("second")} }},
+	{row: "serviceAccounts.create", show: shows("service-account"), made: "service-account",
+		page: func(o *doorOffice) {
+			o.fill(accounts+"/new", accounts+"/new", "name", "Abgleich", "role", "viewer", "right.tasks", "none")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"service-account", "create", "--org", o.id("org"), "--name", "Abgleich", "--role", "viewer", "--rights", "tasks=none"}
+		}},
+	{row: "serviceAccounts.set", show: shows("service-account"),
+		page: func(o *doorOffice) {
+			at := accounts + "/" + o.id("service-account")
+			o.fill(at, at, "name", "Nachts")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"service-account", "set", o.id("service-account"), "--name", "Nachts"}
+		}},
+	{row: "keys.create", show: shows("key"), made: "key",
+		page: func(o *doorOffice) {
+			o.fill(interfaces+"/keys/new?env=test&scopes=contacts:read&name=Spiegel&days=30", interfaces+"/keys/new")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"key", "create", "--org", o.id("org"), "--principal", o.id("boss"), "--env", "test", "--scopes", "contacts:read", "--name", "Spiegel", "--expires-in", "30d"}
+		}},
+	{row: "keys.update", show: shows("key"),
+		page: func(o *doorOffice) {
+			o.fill(o.keyPage(), o.keyPage(), "name", "Abgleich", "networks", "192.0.2.0/24", "days", "7")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"key", "set", o.id("key"), "--name", "Abgleich", "--ip", "192.0.2.0/24", "--expires-in", "7d"}
+		}},
+	{row: "keys.pause", show: shows("key"),
+		page:    func(o *doorOffice) { o.fill(o.keyPage(), o.keyPage()+"/pause") },
+		command: func(o *doorOffice) []string { return []string{"key", "pause", o.id("key")} }},
+	{row: "keys.resume", show: shows("key"),
+		page:    func(o *doorOffice) { o.fill(o.keyPage(), o.keyPage()+"/resume") },
+		command: func(o *doorOffice) []string { return []string{"key", "resume", o.id("key")} }},
+	{row: "keys.rotate", show: shows("key"),
+		page:    func(o *doorOffice) { o.fill(o.keyPage(), o.keyPage()+"/rotate") },
+		command: func(o *doorOffice) []string { return []string{"key", "rotate", o.id("key")} }},
+	{row: "keys.revoke", show: shows("key"),
+		page:    func(o *doorOffice) { o.fill(o.keyPage()+"/revoke", o.keyPage()+"/revoke") },
+		command: func(o *doorOffice) []string { return []string{"key", "revoke", o.id("key")} }},
+	{row: "keys.revoke", show: showsEndpoint, // with the endpoints that it made
+		page: func(o *doorOffice) {
+			at := interfaces + "/keys/" + o.id("maker") + "/revoke"
+			o.fill(at, at, "disable", "true")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"key", "revoke", o.id("maker"), "--endpoints", "disable"}
+		}},
+	{row: "webhooks.enable", show: showsEndpoint,
+		page: func(o *doorOffice) {
+			at := interfaces + "/webhooks/" + o.id("endpoint")
+			o.fill(at, at+"/enable")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"webhook", "enable", o.id("endpoint"), "--org", o.SandboxID}
+		}},
+	{row: "webhooks.resend", show: showsEndpoint,
+		page: func(o *doorOffice) {
+			at := interfaces + "/webhooks/" + o.id("endpoint")
+			o.fill(at, at+"/resend", "since", time.Now().Add(-24*time.Hour).Format("2006-01-02T15:04"))
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"webhook", "resend", o.id("endpoint"), "--org", o.SandboxID, "--since", "24h"}
+		}},
+}
+
+// shows returns the command that shows what the office has under a name.
+func shows(name string) func(o *doorOffice) []string {
+	return func(o *doorOffice) []string { return []string{name, "show", o.id(name)} }
+}
+
+func invitations(o *doorOffice) []string { return []string{"invitation", "list", "--org", o.id("org")} }
+
+func showsEndpoint(o *doorOffice) []string {
+	return []string{"webhook", "show", o.id("endpoint"), "--org", o.SandboxID}
+}
+
+// doorOffice is an office with an admin at its pages. Its ids have names.
+type doorOffice struct {
+	person
+	office
+	store []string
+	// domain is that of the addresses of its people.
+	domain string
+	ids    map[string]string
+}
+
+func newDoorOffice(t *testing.T, served *server, domain string, store []string) *doorOffice {
+	t.Helper()
+	o := &doorOffice{person: person{TB: t, server: served}, office: found(t, store...), store: store, domain: domain, ids: map[string]string{}}
+	o.ids["org"], o.ids["sandbox"] = o.ID, o.SandboxID
+	second := person{TB: t, server: served}
+	second.accept(o.on("user", "invite", "--org", o.ID, "--email", "second@"+domain)...)
+	o.accept(o.on("user", "invite", "--org", o.ID, "--email", "boss@"+domain, "--role", "admin")...)
+	for _, p := range read[struct{ Data []struct{ ID, Email string } }](t, o.on("user", "list", "--org", o.ID)...).Data {
+		if name, found := strings.CutSuffix(p.Email, "@"+domain); found {
+			o.ids[name] = p.ID
+		}
+	}
+	o.ids["user"] = read[struct{ ID string }](t, o.on("user", "create", "--org", o.ID, "--name", "Ida Abend", "--email", "ida@example.com")...).ID
+	maker := read[struct{ ID, Key string }](t, o.on("key", "create", "--org", o.ID, "--principal", o.ids["boss"], "--env", "test", "--ip", "127.0.0.1/32",
+		"--scopes", "contacts:read,webhook_endpoints:read,webhook_endpoints:write")...)
+	o.ids["maker"] = maker.ID
+	o.ids["endpoint"] = (client{t, served, maker.Key}).call("POST", "/webhook_endpoints", `{"name":"CRM","url":"https://`+postHost+`/hook","eventTypes":["contact.created"]}`, 201, "",
+		"Idempotency-Key", "endpoint").Text("id")
+	return o
+}
+
+func (o *doorOffice) on(args ...string) []string { return slices.Concat(args, o.store) }
+
+func (o *doorOffice) id(name string) string {
+	o.Helper()
+	if o.ids[name] == "" {
+		o.Fatalf("nothing is named %q", name)
+	}
+	return o.ids[name]
+}
+
+func (o *doorOffice) keyPage() string { return interfaces + "/keys/" + o.id("key") }
+
+// handedOver waits until the hand-over from the user is finished.
+func (o *doorOffice) handedOver() {
+	o.Helper()
+	for watch := patience.New(); ; time.Sleep(50 * time.Millisecond) {
+		status := read[struct {
+			Data []struct{ FinishedAt *string }
+		}](o.TB, o.on("user", "hand-over-status", o.id("user"))...).Data
+		if len(status) == 1 && status[0].FinishedAt != nil {
+			return
+		}
+		if watch.IsStuck(status) {
+			o.Fatalf("the hand-over does not end: %+v", status)
+		}
+	}
+}
+
+// acted is what an act leaves behind, in the names of its office.
+type acted struct{ state, line string }
+
+// seen returns what the newest act has left behind, and names what it made.
+func (o *doorOffice) seen(a doorAct) acted {
+	o.Helper()
+	l := read[struct{ Data []audit.Line }](o.TB, o.on("audit", "--limit", "1")...).Data[0]
+	if l.Operation != a.row {
+		o.Fatalf("the newest line is about %s, want %s", l.Operation, a.row)
+	}
+	if a.made != "" {
+		o.ids[a.made] = l.Target
+	}
+	changes, err := json.Marshal(l.Changes)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return acted{o.named(kartei(o.TB, append(o.on(a.show(o)...), "--json")...)), o.named(fmt.Sprintln(l.Word, l.OrganizationID, l.Target, string(changes)))}
+}
+
+// varying are times, what is drawn at random, and who acts.
+var varying = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"|\b\d{16}\b|"kidShort":"[^"]*"|"invitedBy":"[^"]*"|\b[a-z]{3}_[0-9a-z]{26}\b`)
+
+// named returns a text with names in place of ids, and without what varies.
+func (o *doorOffice) named(text string) string {
+	for name, id := range o.ids {
+		text = strings.ReplaceAll(text, id, "<"+name+">")
+	}
+	return varying.ReplaceAllString(strings.ReplaceAll(text, o.domain, "<domain>"), "<>")
+}

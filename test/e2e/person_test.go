@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	neturl "net/url"
+	"strings"
+	"testing"
+
+	"kartei/test/webtest"
+)
+
+// person is somebody with a browser that has no script.
+type person struct {
+	testing.TB
+	server  *server
+	email   string
+	browser *http.Client
+}
+
+const password = "langes-kennwort-mit-zahl-7"
+
+// accept accepts the invitation that a command prints.
+func (p *person) accept(invite ...string) {
+	p.Helper()
+	_, token, found := strings.Cut(strings.TrimSpace(kartei(p.TB, invite...)), "/invitation#")
+	if !found {
+		p.Fatalf("%v prints no link", invite)
+	}
+	p.open()
+	p.fill("/invitation", "/invitation", "token", token, "name", "Uta Umzug", "password", password)
+}
+
+// signIn signs in with a new browser: the server may have another address.
+func (p *person) signIn() {
+	p.Helper()
+	p.open()
+	p.fill("/signin", "/signin", "email", p.email, "password", password)
+}
+
+func (p *person) open() {
+	p.Helper()
+	cookies, err := cookiejar.New(nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.browser = &http.Client{Jar: cookies}
+}
+
+// body returns an answer, which must be a page.
+func (p *person) body(answer *http.Response, err error) string {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		p.Fatalf("%s: %d %v %.2000s", answer.Request.URL, answer.StatusCode, err, body)
+	}
+	return string(body)
+}
+
+func (p *person) get(path string) string {
+	p.Helper()
+	return p.body(p.browser.Get(p.server.URL + path))
+}
+
+// form returns the fields of the form of a page that is sent to an address.
+func (p *person) form(page, action string) neturl.Values {
+	p.Helper()
+	shown := p.get(page)
+	for _, f := range webtest.Forms(shown) {
+		if f.Action == action {
+			return f.Fields
+		}
+	}
+	p.Fatalf("%s has no form for %s: %.3000s", page, action, shown)
+	return nil
+}
+
+// fill sends a form of a page, with some fields set. It returns the page that follows.
+func (p *person) fill(page, action string, set ...string) string {
+	p.Helper()
+	fields := p.form(page, action)
+	for i := 0; i < len(set); i += 2 {
+		fields.Set(set[i], set[i+1])
+	}
+	return p.body(p.browser.PostForm(p.server.URL+action, fields))
+}
