@@ -22,9 +22,9 @@ import (
 const (
 	// importGoal is the time in which 10,000 contacts are imported.
 	importGoal = time.Minute
-	// besideImport is the highest time of the calls of others while an import runs,
-	// relative to that without one, for 95 of 100.
-	besideImport = 2
+	// besideOthers is the highest time of the calls of others while an import or a
+	// hand-over runs, relative to that without one, for 95 of 100.
+	besideOthers = 2
 	// others are the people who work meanwhile. Each waits between two calls: the
 	// processors are not what an office waits for.
 	others, otherPause = 4, 20 * time.Millisecond
@@ -32,7 +32,11 @@ const (
 
 // onImports measures how fast a file of --imports contacts moves in, by the pages of the
 // real program, and what the others of the office wait meanwhile.
-func (b *bench) onImports(ctx context.Context) error {
+func (b *bench) onImports(ctx context.Context) error { return b.atWork(ctx, b.moveIn) }
+
+// atWork measures something at an office with --records contacts, where a clerk has signed
+// in.
+func (b *bench) atWork(ctx context.Context, measure func(context.Context, *office, clerk, *visitor) ([]figure, error)) error {
 	root := filepath.Join(b.data, "lookup")
 	kept := keptOffice
 	if b.postgres {
@@ -55,11 +59,29 @@ func (b *bench) onImports(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := b.moveIn(ctx, s, c)
+	v := &visitor{base: "http://" + s.address, client: &http.Client{
+		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: others},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	var list []figure
+	if err = v.signIn(ctx, c.email, c.password); err == nil {
+		list, err = measure(ctx, o, c, v)
+	}
 	if err = errors.Join(err, s.end()); err != nil {
 		return err
 	}
 	return b.write(os.Stdout, list)
+}
+
+// quiet is what the others wait while nothing else happens.
+func (b *bench) quiet(ctx context.Context, v *visitor) (map[string]spans, error) {
+	return v.work(ctx, func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+		case <-time.After(b.time() * time.Duration(b.runs)):
+		}
+		return nil
+	})
 }
 
 // importer is a clerk who imports, and the others.
@@ -68,21 +90,8 @@ type importer struct {
 	path string
 }
 
-func (b *bench) moveIn(ctx context.Context, s *server, c clerk) ([]figure, error) {
-	v := &visitor{base: "http://" + s.address, client: &http.Client{
-		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: others},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-	if err := v.signIn(ctx, c.email, c.password); err != nil {
-		return nil, err
-	}
-	quiet, err := v.work(ctx, func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
-		case <-time.After(b.time() * time.Duration(b.runs)):
-		}
-		return nil
-	})
+func (b *bench) moveIn(ctx context.Context, _ *office, _ clerk, v *visitor) ([]figure, error) {
+	quiet, err := b.quiet(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -115,21 +124,27 @@ func (b *bench) moveIn(ctx context.Context, s *server, c clerk) ([]figure, error
 		{What: "its dry run, for each 10,000", Measured: fmt.Sprintf("%.1f s", checked.Seconds()*per), Value: checked.Seconds() * per, Reached: true},
 		{What: "undoing it, for each 10,000", Measured: fmt.Sprintf("%.1f s", undone.Seconds()*per), Value: undone.Seconds() * per, Reached: true},
 	}
-	for _, side := range []struct {
-		name string
-		all  map[string]spans
-	}{{"during an import", busy}, {"while it is undone", undoing}} {
-		for _, call := range []string{"the list of contacts", "a new contact"} {
-			before, meanwhile := quiet[call], side.all[call]
-			slices.Sort(before)
-			slices.Sort(meanwhile)
-			if len(before) == 0 || len(meanwhile) == 0 {
-				return nil, fmt.Errorf("%s %s: nobody called", call, side.name)
-			}
-			ratio := meanwhile.at(0.95) / before.at(0.95)
-			list = append(list, figure{What: call + " " + side.name + ", of that without", Goal: fmt.Sprintf("<= %d x", besideImport),
-				Measured: fmt.Sprintf("%.2f x (%.1f of %.1f ms, 95 of 100)", ratio, meanwhile.at(0.95), before.at(0.95)), Value: ratio, Reached: ratio <= besideImport})
+	during, err := besides(quiet, busy, "during an import")
+	if err != nil {
+		return nil, err
+	}
+	meanwhile, err := besides(quiet, undoing, "while it is undone")
+	return slices.Concat(list, during, meanwhile), err
+}
+
+// besides compares what the others wait while something happens with what they wait
+// without it.
+func besides(quiet, busy map[string]spans, when string) (list []figure, err error) {
+	for _, call := range []string{"the list of contacts", "a new contact"} {
+		before, meanwhile := quiet[call], busy[call]
+		slices.Sort(before)
+		slices.Sort(meanwhile)
+		if len(before) == 0 || len(meanwhile) == 0 {
+			return nil, fmt.Errorf("%s %s: nobody called", call, when)
 		}
+		ratio := meanwhile.at(0.95) / before.at(0.95)
+		list = append(list, figure{What: call + " " + when + ", of that without", Goal: fmt.Sprintf("<= %d x", besideOthers),
+			Measured: fmt.Sprintf("%.2f x (%.1f of %.1f ms, 95 of 100)", ratio, meanwhile.at(0.95), before.at(0.95)), Value: ratio, Reached: ratio <= besideOthers})
 	}
 	return list, nil
 }

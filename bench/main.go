@@ -59,6 +59,8 @@ type options struct {
 	pages bool
 	// imports is the number of contacts of an import, 0 for none.
 	imports int
+	// handOver measures only a hand-over.
+	handOver bool
 	// other is the program to compare with the one of this tree.
 	other string
 }
@@ -122,6 +124,7 @@ func flags() options {
 	flag.BoolVar(&o.lookup, "lookup", false, "measure only finding over all families (lookup.find), of an office with --records contacts and a tenth of each other family")
 	flag.BoolVar(&o.pages, "pages", false, "measure only pages of the web application, of an office with --records contacts and a tenth of each other family; --only takes their names")
 	flag.IntVar(&o.imports, "imports", 0, "measure only an import of so many contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
+	flag.BoolVar(&o.handOver, "hand-over", false, "measure only a hand-over at an office with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
@@ -179,6 +182,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onDocuments(ctx)
 	case o.webhooks > 0:
 		return b.onWebhooks(ctx)
+	case o.handOver:
+		return b.onHandOver(ctx)
 	case o.imports > 0:
 		return b.onImports(ctx)
 	case o.pages:
