@@ -174,7 +174,10 @@ func noteRefusal(ctx context.Context, c *app.Call, operation, account string, se
 		act := new(audit.Act)
 		act.About(p.home, p.ID)
 		act.Changed("attempts", nil, n)
-		l := audit.Line{Time: c.Now, CredentialKind: string(access.Anonymous), Door: c.Door, Operation: operation, Word: "session.refuse", RequestID: c.RequestID}
+		l := audit.Line{Time: c.Now, CredentialKind: string(access.Anonymous), Door: c.Door, Operation: operation, Word: refusedWord, RequestID: c.RequestID}
+		if by := c.Actor; by != nil && by.PrincipalID() != "" { // confirms a sign-in
+			l.PrincipalID, l.CredentialKind, l.CredentialID = by.PrincipalID(), string(by.Credential().Kind), by.Credential().ID
+		}
 		if c.Address.IsValid() {
 			l.Address = c.Address.Unmap().String()
 		}

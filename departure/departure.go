@@ -2,6 +2,7 @@
 package departure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -70,21 +71,25 @@ func underway(ctx context.Context, tx db.Tx, tenants []tenant, principal string)
 }
 
 var isUnderway = fault.Text{
-	DE: "Eine Übergabe von dieser oder an diese Person läuft noch. Warten Sie das Ende ab: kartei user hand-over-status.",
-	EN: "A hand-over from or to this person is still in progress. Wait for its end: kartei user hand-over-status.",
+	DE: "Eine Übergabe von dieser oder an diese Person läuft noch. Warten Sie das Ende ab.",
+	EN: "A hand-over from or to this person is still in progress. Wait for its end.",
 }
 
-// say formats counts for people: contacts 12, tasks 3.
-func say(held map[string]record.Held) string {
+// german has the German names of the families.
+var german = map[string]string{"contacts": "Kontakte", "companies": "Firmen", "tasks": "Aufgaben", "documents": "Dokumente"}
+
+// say formats counts for people: contacts 12, tasks 3. Families without a name keep
+// their own.
+func say(held map[string]record.Held, names map[string]string, private, assigned string) string {
 	var words []string
 	for _, f := range families {
 		h := held[f.plural]
 		for _, part := range []struct {
 			n    int64
 			word string
-		}{{h.Owned, ""}, {h.Private, " (private)"}, {h.Assigned, " (assigned)"}} {
+		}{{h.Owned, ""}, {h.Private, private}, {h.Assigned, assigned}} {
 			if part.n > 0 {
-				words = append(words, fmt.Sprintf("%s%s %d", f.plural, part.word, part.n))
+				words = append(words, fmt.Sprintf("%s%s %d", cmp.Or(names[f.plural], f.plural), part.word, part.n))
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (acce
 	if err != nil {
 		return p, err
 	}
-	if err := seen.mayErase(ctx, c.Tx, tenants, p.ID); err != nil {
+	if err := seen.mayErase(ctx, c, tenants, p.ID); err != nil {
 		return p, err
 	}
 	// The order of locks is that of docs/decisions/0020: endpoints, turns, notices.
@@ -148,21 +148,25 @@ func Erase(ctx context.Context, c *app.Call, in access.ByID, seen counted) (acce
 
 // mayErase refuses a person who has records, or takes part in an unfinished
 // hand-over.
-func (s *counted) mayErase(ctx context.Context, tx db.Tx, tenants []tenant, person string) error {
-	busy, err := underway(ctx, tx, tenants, person)
+func (s *counted) mayErase(ctx context.Context, c *app.Call, tenants []tenant, person string) error {
+	busy, err := underway(ctx, c.Tx, tenants, person)
 	if err == nil && busy {
 		err = &fault.Fault{Code: fault.Forbidden, Detail: &isUnderway}
 	}
 	if err != nil {
 		return err
 	}
-	held, err := s.since(ctx, tx, tenants, person)
+	held, err := s.since(ctx, c.Tx, tenants, person)
 	if err != nil || len(held) == 0 {
 		return err
 	}
+	command := fault.Text{}
+	if c.Actor.Credential().Kind == access.Operator {
+		command = fault.Text{DE: " (kartei user hand-over, private mit --private)", EN: " (kartei user hand-over, private ones with --private)"}
+	}
 	return &fault.Fault{Code: fault.Forbidden, Extra: map[string]any{"held": held}, Detail: &fault.Text{
-		DE: fmt.Sprintf("Der Person gehören noch Datensätze, oder ihr sind Aufgaben zugewiesen: %s. Übergeben Sie sie zuerst (kartei user hand-over, private mit --private).", say(held)),
-		EN: fmt.Sprintf("The person still owns records or is assigned tasks: %s. Hand them over first (kartei user hand-over, private ones with --private).", say(held)),
+		DE: fmt.Sprintf("Der Person gehören noch Einträge, auch in der Sandbox, oder ihr sind Aufgaben zugewiesen: %s. Übergeben Sie sie zuerst%s.", say(held, german, " (privat)", " (zugewiesen)"), command.DE),
+		EN: fmt.Sprintf("The person still owns records, in the sandbox too, or is assigned tasks: %s. Hand them over first%s.", say(held, nil, " (private)", " (assigned)"), command.EN),
 	}}
 }
 

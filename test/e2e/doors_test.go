@@ -26,7 +26,7 @@ func TestTwoDoors(t *testing.T) {
 		t.Cleanup(receiver.Close)
 		store := append([]string{"--data-dir", dir}, more...)
 		at := freePort(t)
-		flags := append(towards(t, receiver), "--smtp-url", "smtp://127.0.0.1:1", "--listen", at, "--base-url", "http://"+at, "--log-format", "json")
+		flags := append(towards(t, receiver), "--smtp-url", "smtp://127.0.0.1:1", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://"+at, "--log-format", "json")
 		served, err := launchCommand(command(slices.Concat([]string{"serve", "--no-metered"}, store, flags)...))
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"kartei/api"
+	"kartei/departure"
+	"kartei/imports"
 )
 
 // The audit log has words for each act that a row writes into it.
@@ -28,6 +30,12 @@ func TestActsHaveWords(t *testing.T) {
 		if !slices.ContainsFunc(auditGroups, func(o option) bool { return o.value == group }) {
 			t.Errorf("no choice of the filter has %q", word)
 		}
+	}
+	for _, word := range []string{departure.DoneWord, imports.DoneWord, imports.UndoneWord, "session.refuse"} {
+		if _, known := acts[word]; !known {
+			t.Errorf("acts has no words for %q", word)
+		}
+		delete(unused, word)
 	}
 	for word := range unused {
 		t.Errorf("no row writes %q", word)

@@ -234,7 +234,7 @@ var targetPages = map[string]string{
 
 // from says by which door, and from where.
 func from(v *request, l *auditLine) string {
-	door := map[string]string{"web": v.words.Say("im Browser", "in the browser"), "admin": v.words.Say("auf dem Server", "on the server"), "rest": "API"}[l.Door]
+	door := map[string]string{"web": v.words.Say("im Browser", "in the browser"), "admin": v.words.Say("auf dem Server", "on the server"), "rest": "API", "job": v.words.Say("als Auftrag", "as a job")}[l.Door]
 	return joined(" · ", first(door, l.Door), l.Address)
 }
 
@@ -287,6 +287,11 @@ var acts = map[string]fault.Text{
 	"records.exportPerson":       text("hat alles über eine Person des Büros exportiert", "exported everything about a person of the office"),
 	"records.exportOrganization": text("hat alles exportiert, was dem Büro gehört", "exported everything that the office owns"),
 	"records.importUndo":         text("hat einen Import zurückgenommen", "undid an import"),
+	// These are not acts of rows: a job has ended, or a sign-in was refused.
+	"person.handedOver":    text("hat alles übergeben: fertig", "has handed everything over: finished"),
+	"records.imported":     text("hat einen Import abgeschlossen", "finished an import"),
+	"records.importUndone": text("hat das Zurücknehmen eines Imports abgeschlossen", "finished undoing an import"),
+	"session.refuse":       text("hat vergeblich versucht, sich anzumelden", "failed to sign in"),
 }
 
 // members are the names of the members that acts change.
@@ -301,7 +306,19 @@ var members = map[string]fault.Text{
 	"rights": text("Rechte", "rights"), "role": text("Rolle", "role"), "scopes": text("Rechte", "rights"), "secrecy": text("Berufsgeheimnis", "secrecy"),
 	"secondFactor": text("zweiter Faktor", "second factor"), "size": text("Größe", "size"), "state": text("Zustand", "state"), "status": text("Zustand", "status"), "url": text("Adresse", "address"),
 	"versionPin": text("Version", "version"), "duplicates": text("Doppelte", "duplicates"), "passwords": text("Anmeldung mit Kennwort", "sign-in by password"),
-	"passwordAdmin": text("Anmeldung mit Kennwort im Notfall", "sign-in by password in an emergency"),
+	"passwordAdmin": text("Anmeldung mit Kennwort im Notfall", "sign-in by password in an emergency"), "attempts": text("Versuche", "attempts"),
+	"contacts": text("Kontakte", "contacts"), "companies": text("Firmen", "companies"), "tasks": text("Aufgaben", "tasks"), "documents": text("Dokumente", "documents"),
+	"created": text("angelegt", "created"), "updated": text("geändert", "updated"), "unchanged": text("unverändert", "unchanged"), "skipped": text("übersprungen", "skipped"),
+	"refused": text("abgelehnt", "refused"), "erased": text("inzwischen gelöscht", "erased meanwhile"), "deleted": text("wieder gelöscht", "deleted again"),
+	"restored": text("zurückgesetzt", "restored"), "kept": text("behalten", "kept"), "gone": text("inzwischen gelöscht", "deleted since"),
+	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"),
+}
+
+// memberParts are the words behind the point of a member.
+var memberParts = map[string]fault.Text{
+	"contacts": members["contacts"], "companies": members["companies"], "tasks": members["tasks"], "documents": members["documents"],
+	"owned": text("übergeben", "handed over"), "private": text("(private) übergeben", "(private) handed over"), "assigned": text("neu zugewiesen", "assigned anew"),
+	"stayed": text("(private) geblieben", "(private) stayed"),
 }
 
 // valueWords are the words for the values of a member that has a few. Those of a form are
@@ -331,7 +348,10 @@ func (p *auditPage) changed(v *request, c auditChange) string {
 	name, rest, _ := strings.Cut(c.Member, ".")
 	label := c.Member
 	if text, known := members[name]; known {
-		label = joined(" ", text.In(v.words.Language), rest)
+		part, known := memberParts[rest]
+		if label = joined(" ", text.In(v.words.Language), part.In(v.words.Language)); !known {
+			label = joined(" ", text.In(v.words.Language), rest)
+		}
 	}
 	was, is := p.value(v, name, c.From), p.value(v, name, c.To)
 	switch {

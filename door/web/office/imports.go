@@ -419,7 +419,10 @@ func askToUndo(v *request) view {
 
 // discardImport gives an import up.
 func discardImport(v *request) view {
-	if a := v.do("imports.discard", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); a.Fault != nil && !a.is(fault.NotFound) {
+	switch a := v.do("imports.discard", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); {
+	case a.is(fault.NotFound): // it is gone already
+		return view{to: dataPath}
+	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}
 	return v.saved(dataPath, "import")
@@ -433,18 +436,18 @@ func showReport(v *request) view {
 	}
 	return view{status: http.StatusOK, written: &written{
 		name: nameOfFile(v.words.Say("Bericht ", "Report ")+info.title(v), "csv"), mediaType: spreadsheet.MediaType,
-		write: func(w http.ResponseWriter) error { return v.writeReport(w, info.ID) },
+		write: func(w http.ResponseWriter) error { return v.writeReport(w, &info) },
 	}}
 }
 
 // writeReport writes a report, page by page.
-func (v *request) writeReport(w http.ResponseWriter, id string) error {
+func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 	table, say := spreadsheet.NewWriter(w), v.words.Say
 	if err := table.Row(say("Zeile", "Line"), say("Ergebnis", "Outcome"), say("Kennung", "Id"), say("Angabe", "Field"), say("Hinweis", "Note")); err != nil {
 		return err
 	}
 	for after := int64(0); ; {
-		found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": id, "after": after}})
+		found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": info.ID, "after": after}})
 		if err != nil {
 			return err
 		}
@@ -454,7 +457,7 @@ func (v *request) writeReport(w http.ResponseWriter, id string) error {
 			for _, p := range l.Problems {
 				fields, notes = append(fields, targetLabel(v, p.Field)), append(notes, p.Message)
 			}
-			if err := table.Row(strconv.FormatInt(l.Line, 10), outcomeLabel(v, l.Outcome, false), l.RecordID, strings.Join(fields, "\n"), strings.Join(notes, "\n")); err != nil {
+			if err := table.Row(strconv.FormatInt(l.Line, 10), outcomeLabel(v, l.Outcome, info.State == "checked"), l.RecordID, strings.Join(fields, "\n"), strings.Join(notes, "\n")); err != nil {
 				return err
 			}
 		}
@@ -520,7 +523,7 @@ var outcomes = []struct {
 	{"updated", text("geändert", "updated"), text("werden geändert", "to be updated")},
 	{"unchanged", text("unverändert", "unchanged"), text("unverändert", "unchanged")},
 	{"skipped", text("übersprungen", "skipped"), text("werden übersprungen", "to be skipped")},
-	{"refused", text("abgelehnt", "refused"), text("fehlerhaft", "with errors")},
+	{"refused", text("abgelehnt", "refused"), text("werden abgelehnt", "to be refused")},
 	{"erased", text("inzwischen gelöscht, nicht importiert", "erased meanwhile, not imported"), text("inzwischen gelöscht", "erased meanwhile")},
 	{"deleted", text("wieder gelöscht", "deleted again"), fault.Text{}},
 	{"restored", text("zurückgesetzt", "restored"), fault.Text{}},

@@ -207,9 +207,11 @@ func (f *keyForm) fields(v *request) map[string]look.Field {
 	name := f.field("name", "Name", say("Woran Sie den Schlüssel später erkennen, zum Beispiel „Buchhaltung“.", "How you will recognize the key, for example “Accounting”."))
 	name.Autocomplete, name.Optional = "off", true
 	may := f.field("may", say("Was er darf", "What it may do"), "",
-		look.Option{Value: keyReads, Text: say("Nur lesen", "Read only")},
-		look.Option{Value: keyWrites, Text: say("Lesen und schreiben", "Read and write")},
-		look.Option{Value: keyOwn, Text: say("Einzelne Rechte", "Single rights")})
+		look.Option{Value: keyReads, Text: say("Nur lesen", "Read only")})
+	if slices.ContainsFunc(f.terms.Scopes, func(scope string) bool { return strings.HasSuffix(scope, ":write") }) {
+		may.Options = append(may.Options, look.Option{Value: keyWrites, Text: say("Lesen und schreiben", "Read and write")})
+	}
+	may.Options = append(may.Options, look.Option{Value: keyOwn, Text: say("Einzelne Rechte", "Single rights")})
 	may.Errors = present(f.wrong["scopes"])
 	networks := f.field("networks", say("Von welchen Adressen", "From which addresses"),
 		say("IP-Adressen oder Netze, mit Komma getrennt: 203.0.113.7, 2001:db8::/48. Ein Schlüssel, der schreibt, braucht welche.", "IP addresses or networks, separated by commas: 203.0.113.7, 2001:db8::/48. A key that writes needs some."))
