@@ -297,7 +297,9 @@ type acted struct{ state, line string }
 // seen returns what the newest act has left behind, and names what it made.
 func (o *doorOffice) seen(a doorAct) acted {
 	o.Helper()
-	l := read[struct{ Data []audit.Line }](o.TB, o.on("audit", "--limit", "1")...).Data[0]
+	lines := read[struct{ Data []audit.Line }](o.TB, o.on("audit", "--limit", "10")...).Data
+	lines = slices.DeleteFunc(lines, func(l audit.Line) bool { return l.Door == "job" }) // a hand-over ends when it ends
+	l := lines[0]
 	if l.Operation != a.row {
 		o.Fatalf("the newest line is about %s, want %s", l.Operation, a.row)
 	}
