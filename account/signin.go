@@ -175,8 +175,8 @@ func noteRefusal(ctx context.Context, c *app.Call, operation, account string, se
 		act.About(p.home, p.ID)
 		act.Changed("attempts", nil, n)
 		l := audit.Line{Time: c.Now, CredentialKind: string(access.Anonymous), Door: c.Door, Operation: operation, Word: refusedWord, RequestID: c.RequestID}
-		if by := c.Actor; by != nil && by.PrincipalID() != "" { // confirms a sign-in
-			l.PrincipalID, l.CredentialKind, l.CredentialID = by.PrincipalID(), string(by.Credential().Kind), by.Credential().ID
+		if by := c.Actor; by.PrincipalID() == p.ID { // confirms a sign-in; other organizations learn nothing of it
+			l.PrincipalID, l.CredentialKind, l.CredentialID = p.ID, string(by.Credential().Kind), by.Credential().ID
 		}
 		if c.Address.IsValid() {
 			l.Address = c.Address.Unmap().String()

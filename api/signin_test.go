@@ -470,6 +470,30 @@ func TestGuessesAreThrottled(t *testing.T) {
 	})
 }
 
+// TestRefusedConfirmation has the wrong password at a confirmation as the person's own in
+// the log of the organization in which they work. Their other organization learns neither
+// who they are there nor their session.
+func TestRefusedConfirmation(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		elsewhere, _ := o.Organization("Kanzlei Zweitens")
+		v, here := join(t, o, o.ID, "ida@neu.example", access.Member)
+		_, there := join(t, o, elsewhere, "ida@neu.example", access.Member)
+		v.ask("session.refresh", map[string]any{"password": "falsch falsch falsch"}, nil, 422)
+		by := map[string]audit.Line{}
+		for _, l := range lines(t, o) {
+			if l.Word == "session.refuse" {
+				by[l.Target] = l
+			}
+		}
+		if l := by[here.ID]; l.PrincipalID != here.ID || l.CredentialKind != string(access.Session) || l.CredentialID == "" || l.OrganizationID != o.ID {
+			t.Errorf("%+v", l)
+		}
+		if l := by[there.ID]; l.PrincipalID != "" || l.CredentialKind != string(access.Anonymous) || l.CredentialID != "" || l.OrganizationID != elsewhere {
+			t.Errorf("%+v", l)
+		}
+	})
+}
+
 // TestThrottleKnowsWhoGuesses writes one address in several ways, and comes from several
 // addresses of one network: these are guesses of one.
 func TestThrottleKnowsWhoGuesses(t *testing.T) {

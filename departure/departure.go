@@ -2,7 +2,6 @@
 package departure
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -22,15 +21,16 @@ import (
 // their assignee.
 type family struct {
 	plural string
+	german string
 	record.Holding
 }
 
 // families are all families of records, in the order of a hand-over.
 var families = []family{
-	{contact.Contacts.Plural, contact.Contacts},
-	{company.Companies.Plural, company.Companies},
-	{task.Tasks.Plural, task.Tasks},
-	{document.Documents.Plural, document.Documents},
+	{contact.Contacts.Plural, "Kontakte", contact.Contacts},
+	{company.Companies.Plural, "Firmen", company.Companies},
+	{task.Tasks.Plural, "Aufgaben", task.Tasks},
+	{document.Documents.Plural, "Dokumente", document.Documents},
 }
 
 // Families returns the names of the families whose records are handed over.
@@ -75,25 +75,22 @@ var isUnderway = fault.Text{
 	EN: "A hand-over from or to this person is still in progress. Wait for its end.",
 }
 
-// german has the German names of the families.
-var german = map[string]string{"contacts": "Kontakte", "companies": "Firmen", "tasks": "Aufgaben", "documents": "Dokumente"}
-
-// say formats counts for people: contacts 12, tasks 3. Families without a name keep
-// their own.
-func say(held map[string]record.Held, names map[string]string, private, assigned string) string {
-	var words []string
+// say formats counts for people: contacts 12, tasks 3.
+func say(held map[string]record.Held) fault.Text {
+	var de, en []string
 	for _, f := range families {
 		h := held[f.plural]
 		for _, part := range []struct {
 			n    int64
-			word string
-		}{{h.Owned, ""}, {h.Private, private}, {h.Assigned, assigned}} {
+			word fault.Text
+		}{{h.Owned, fault.Text{}}, {h.Private, fault.Text{DE: " (privat)", EN: " (private)"}}, {h.Assigned, fault.Text{DE: " (zugewiesen)", EN: " (assigned)"}}} {
 			if part.n > 0 {
-				words = append(words, fmt.Sprintf("%s%s %d", cmp.Or(names[f.plural], f.plural), part.word, part.n))
+				de = append(de, fmt.Sprintf("%s%s %d", f.german, part.word.DE, part.n))
+				en = append(en, fmt.Sprintf("%s%s %d", f.plural, part.word.EN, part.n))
 			}
 		}
 	}
-	return strings.Join(words, ", ")
+	return fault.Text{DE: strings.Join(de, ", "), EN: strings.Join(en, ", ")}
 }
 
 // in returns a copy of c with another transaction.

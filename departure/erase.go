@@ -160,13 +160,13 @@ func (s *counted) mayErase(ctx context.Context, c *app.Call, tenants []tenant, p
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	command := fault.Text{}
+	what, command := say(held), fault.Text{}
 	if c.Actor.Credential().Kind == access.Operator {
 		command = fault.Text{DE: " (kartei user hand-over, private mit --private)", EN: " (kartei user hand-over, private ones with --private)"}
 	}
 	return &fault.Fault{Code: fault.Forbidden, Extra: map[string]any{"held": held}, Detail: &fault.Text{
-		DE: fmt.Sprintf("Der Person gehören noch Einträge, auch in der Sandbox, oder ihr sind Aufgaben zugewiesen: %s. Übergeben Sie sie zuerst%s.", say(held, german, " (privat)", " (zugewiesen)"), command.DE),
-		EN: fmt.Sprintf("The person still owns records, in the sandbox too, or is assigned tasks: %s. Hand them over first%s.", say(held, nil, " (private)", " (assigned)"), command.EN),
+		DE: fmt.Sprintf("Der Person gehören noch Einträge, auch in der Sandbox, oder ihr sind Aufgaben zugewiesen: %s. Übergeben Sie sie zuerst%s.", what.DE, command.DE),
+		EN: fmt.Sprintf("The person still owns records, in the sandbox too, or is assigned tasks: %s. Hand them over first%s.", what.EN, command.EN),
 	}}
 }
 

@@ -316,7 +316,6 @@ var members = map[string]fault.Text{
 
 // memberParts are the words behind the point of a member.
 var memberParts = map[string]fault.Text{
-	"contacts": members["contacts"], "companies": members["companies"], "tasks": members["tasks"], "documents": members["documents"],
 	"owned": text("übergeben", "handed over"), "private": text("(private) übergeben", "(private) handed over"), "assigned": text("neu zugewiesen", "assigned anew"),
 	"stayed": text("(private) geblieben", "(private) stayed"),
 }
@@ -349,9 +348,10 @@ func (p *auditPage) changed(v *request, c auditChange) string {
 	label := c.Member
 	if text, known := members[name]; known {
 		part, known := memberParts[rest]
-		if label = joined(" ", text.In(v.words.Language), part.In(v.words.Language)); !known {
-			label = joined(" ", text.In(v.words.Language), rest)
+		if !known {
+			part = members[rest] // a family
 		}
+		label = joined(" ", text.In(v.words.Language), first(part.In(v.words.Language), rest))
 	}
 	was, is := p.value(v, name, c.From), p.value(v, name, c.To)
 	switch {

@@ -22,6 +22,7 @@
     clearTimeout(retry);
     source = new EventSource(root + "/live");
     source.addEventListener("open", function () {
+      page.dataset.leads = "";
       pause = 1000;
       if (gap) { tell(everything); }
       gap = false;
@@ -46,7 +47,6 @@
     });
   });
   function lead() {
-    page.dataset.leads = "";
     connect();
     return new Promise(() => {});
   }
