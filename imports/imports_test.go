@@ -253,6 +253,26 @@ func TestCards(t *testing.T) {
 	})
 }
 
+// A row with more cells than the first one is refused, and nothing of it is lost. Empty
+// cells at its end do not count.
+func TestCellsWithoutHeading(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		x := d.check(d.upload("a.csv", "Nachname;E-Mail\nBerg;a@example.com;;\nHaas; Anna;b@example.com\n"), imports.Skip)
+		if x.Counts[imports.Created] != 1 || x.Counts[imports.Refused] != 1 {
+			t.Errorf("%v", x.Counts)
+		}
+		refused := ask[access.List[imports.Line]](d, "imports.lines", imports.LinesInput{Named: imports.Named{ID: x.ID}, Refused: true}).Data
+		if len(refused) != 1 || refused[0].Line != 3 || !strings.Contains(fmt.Sprint(refused[0].Problems), "mehr Zellen") || len(refused[0].Cells) != 3 {
+			t.Errorf("%+v", refused)
+		}
+		if x = d.run(x); x.Counts[imports.Created] != 1 || len(d.contacts("Haas")) != 0 {
+			t.Errorf("%v", x.Counts)
+		}
+	})
+}
+
+// A file that is no table, or has no or too many entries, says so and leaves nothing.
 func TestUnreadableFiles(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,10 @@ func (c *content) read(cells []string, now clock.Micros) *entry {
 		if i < len(c.Columns) && c.Columns[i].Target != "" && cell != "" {
 			values[c.Columns[i].Target] = append(values[c.Columns[i].Target], cell)
 		}
+	}
+	if slices.ContainsFunc(cells[min(len(cells), len(c.Columns)):], func(cell string) bool { return cell != "" }) {
+		e.refuse("", fault.ForbiddenCombination, "Diese Zeile hat mehr Zellen als die erste. Vielleicht fehlen Anführungszeichen um einen Text, in dem das Trennzeichen steht.",
+			"This row has more cells than the first one. Quotation marks may be missing around a text that has the separator.")
 	}
 	address := map[string]any{}
 	for _, t := range targets {

@@ -141,3 +141,13 @@ func TestImportMonthFirst(t *testing.T) {
 		}
 	}
 }
+
+// The refused entries keep their cells, also those without a heading: behind the reasons.
+func TestRefusedCells(t *testing.T) {
+	l := imports.Line{Cells: []string{"Haas", "Anna", "a@example.com"}, Problems: []imports.Problem{{Message: "zu viele"}}}
+	for columns, want := range map[int]string{3: "Haas|Anna|zu viele|a@example.com", 4: "Haas|Anna|a@example.com|zu viele", 5: "Haas|Anna|a@example.com||zu viele"} {
+		if got := strings.Join(reportCells(&l, columns, true), "|"); got != want {
+			t.Errorf("%d columns: %s, want %s", columns, got, want)
+		}
+	}
+}

@@ -344,7 +344,7 @@ func reportCells(l *imports.Line, columns int, refused bool) []string {
 	cells := make([]string, columns)
 	copy(cells, l.Cells)
 	cells[columns-1] = note
-	return cells
+	return append(cells, l.Cells[min(len(l.Cells), columns-1):]...) // without a heading
 }
 
 // stepOf is step with a connection of its own.

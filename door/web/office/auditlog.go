@@ -288,7 +288,7 @@ var acts = map[string]fault.Text{
 	"records.exportOrganization": text("hat alles exportiert, was dem Büro gehört", "exported everything that the office owns"),
 	"records.importUndo":         text("hat einen Import zurückgenommen", "undid an import"),
 	// These are not acts of rows: a job has ended, or a sign-in was refused.
-	"person.handedOver":    text("hat alles übergeben: fertig", "has handed everything over: finished"),
+	"person.handedOver":    text("hat eine Übergabe abgeschlossen", "finished a hand-over"),
 	"records.imported":     text("hat einen Import abgeschlossen", "finished an import"),
 	"records.importUndone": text("hat das Zurücknehmen eines Imports abgeschlossen", "finished undoing an import"),
 	"session.refuse":       text("hat vergeblich versucht, sich anzumelden", "failed to sign in"),

@@ -504,6 +504,7 @@ func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
 				notes = append(notes, joined(": ", targetLabel(v, p.Field), p.Message))
 			}
 			cells[len(heads)] = strings.Join(notes, "\n")
+			cells = append(cells, l.Cells[min(len(l.Cells), len(heads)):]...) // without a heading
 			if err := table.Row(cells...); err != nil {
 				return err
 			}
