@@ -1,4 +1,4 @@
-// Package webtest owns the browser of tests: one Chromium, tabs that people use, the forms of a page, and what is wrong with it.
+// Package webtest owns the browser of tests: one Chromium, tabs that people use, forms, what is wrong with a page.
 package webtest
 
 import (
