@@ -63,7 +63,7 @@ docs:
 pages:
 	@$(GO) tool -modfile=tools/go.mod templ generate -log-level warn -path door/web
 
-# Draws twelve pages in both themes and two widths into the folder screenshots, or
+# Draws the main pages in both themes and two widths into the folder screenshots, or
 # into DIR, for a person who looks at them.
 screenshots:
 	@ci/setup.sh chromium

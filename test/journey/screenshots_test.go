@@ -43,6 +43,12 @@ func (o *Office) shown() map[string]string {
 		"17-events":    "/settings/interfaces/events",
 		"18-webhooks":  "/settings/interfaces/webhooks",
 		"19-new-hook":  "/settings/interfaces/webhooks/new?types=contact.*,task.completed",
+		"35-people":    "/settings/people",
+		"36-person":    "/settings/people/" + o.Jonas(),
+		"37-leave":     "/settings/people/" + o.Jonas() + "/leave",
+		"38-office":    "/settings/organization",
+		"39-audit":     "/settings/audit",
+		"40-security":  "/settings/security",
 	}
 }
 
