@@ -9,6 +9,7 @@ import (
 	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 )
 
 // The pages of people and of service accounts. Both are principals, and have most in
@@ -47,6 +48,14 @@ func (p *principals) all(v *request) string {
 }
 
 func (p *principals) isPeople() bool { return p.rows == persons.rows }
+
+// principalAt is the address of the page of a person or of a service account.
+func principalAt(name string) string {
+	if id.Valid(id.ServiceAccount, name) {
+		return accounts.at(name)
+	}
+	return persons.at(name)
+}
 
 // at is the address of a page about one of them.
 func (p *principals) at(id string) string { return p.path + "/" + id }

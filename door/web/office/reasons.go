@@ -34,3 +34,64 @@ func (c *loggedCall) why(in fault.Language) string {
 	}
 	return ""
 }
+
+// cure leads to what makes the next call succeed.
+type cure struct {
+	label fault.Text
+	// at is the address of the page, empty if the call does not tell enough.
+	at func(v *request, c *loggedCall) string
+	// admins says that only they have that page.
+	admins bool
+}
+
+// cures are what helps, by the reason. Against the others helps only the program: it
+// has to send its key as it is.
+var cures = map[string]cure{
+	"address":            {text("Diese Adresse erlauben", "Allow this address"), func(_ *request, c *loggedCall) string { return ofKey(c, allowing(c.KeyID, c.Address)) }, false},
+	"expired":            {text("Länger gelten lassen", "Extend its validity"), keyAt("#change"), false},
+	"paused":             {text("Zum Fortsetzen", "Resume it"), keyAt(""), false},
+	"wrong_secret":       {text("Geheimnis erneuern", "Rotate the secret"), keyAt("#secret"), false},
+	"rotated":            {text("Noch einmal erneuern", "Rotate it again"), keyAt("#secret"), false},
+	"revoked":            {text("Neuen Schlüssel anlegen", "Create a new key"), newKeyAt, false},
+	"scope":              {text("Schlüssel mit anderen Rechten anlegen", "Create a key with other rights"), newKeyAt, false},
+	"principal_disabled": {text("Zum Schlüssel, der die Person nennt", "To the key, which names the owner"), keyAt(""), true},
+	"api_off":            {text("Zum Schalter", "To the switch"), switchesAt, true},
+	"module_off":         {text("Zum Schalter", "To the switch"), switchesAt, true},
+	"level_read":         {text("Zum Schalter", "To the switch"), switchesAt, true},
+	"secrecy_undeclared": {text("Zur Erklärung", "To the declaration"), switchesAt, true},
+}
+
+// cure returns the words and the address of what helps, both empty if nothing is known.
+// Whoever may not open the page gets the words alone.
+func (c *loggedCall) cure(v *request) (words, address string) {
+	k, known := cures[c.Reason]
+	switch {
+	case !known:
+		return "", ""
+	case k.admins && !v.session.Administers:
+		return v.words.Say("Das kann die Administration ändern.", "An admin can change that."), ""
+	}
+	if address = k.at(v, c); address == "" {
+		return "", ""
+	}
+	return k.label.In(v.words.Language), address
+}
+
+// ofKey is an address about the key of a call, empty if the log does not know the key.
+func ofKey(c *loggedCall, address string) string {
+	if c.KeyID == "" {
+		return ""
+	}
+	return address
+}
+
+func keyAt(part string) func(*request, *loggedCall) string {
+	return func(_ *request, c *loggedCall) string { return ofKey(c, keysPath+"/"+c.KeyID+part) }
+}
+
+func newKeyAt(*request, *loggedCall) string { return keysPath + "/new" }
+
+// switchesAt is the page of the switches of the organization, or of its sandbox.
+func switchesAt(v *request, c *loggedCall) string {
+	return organizationAt(c.OrganizationID != v.session.Organization.ID)
+}

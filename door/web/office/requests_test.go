@@ -1,17 +1,80 @@
 package office_test
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"kartei/access"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )
 
 const requestsPath = "/settings/interfaces/requests"
+
+// TestCures breaks a key in each way, and finds beside the reason a link to the page that
+// cures it. A member is led to no page of admins.
+func TestCures(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		owner := o.As(access.Member)
+		b, admin := openAt(t, o, "https://kartei.example"), open(t, o, access.Admin)
+		b.cookie = o.Session(owner.Principal)
+		made := b.get(keysPath + "/new").send(keysPath + "/new").want(200)
+		key := keyPath.FindString(made.Body)
+		program := &apitest.Client{Office: o, Key: secrets.FindString(made.Body)}
+		set := func(c settings.OrganizationChange) {
+			t.Helper()
+			if c.ID = o.SandboxID; c.Secrecy != nil {
+				c.ID = o.ID
+			}
+			if _, err := o.Operator.SetOrganization(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		disable := func(disabled bool) {
+			t.Helper()
+			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: owner.Principal, Disabled: &disabled}); err != nil {
+				t.Fatal(err)
+			}
+			b.cookie = o.Session(owner.Principal)
+		}
+		sandbox := "/settings/organization?of=sandbox"
+		for _, c := range []struct {
+			reason       string
+			status       int
+			harm, mend   func()
+			cure, member string
+		}{
+			{"Schlüssel ist pausiert", 401, func() { b.get(key).send(key + "/pause").want(303) }, func() { b.get(key).send(key + "/resume").want(303) }, `href="` + key + `">Zum Fortsetzen`, ""},
+			{"API der Organisation ist ausgeschaltet", 401, func() { set(settings.OrganizationChange{Level: new(access.Off)}) }, func() { set(settings.OrganizationChange{Level: new(access.On)}) },
+				`href="` + sandbox + `">Zum Schalter`, "Das kann die Administration ändern."},
+			{"Modul ist für die Organisation ausgeschaltet", 403, func() { set(settings.OrganizationChange{Module: new("off")}) }, func() { set(settings.OrganizationChange{Module: new("on")}) },
+				`href="` + sandbox + `">Zum Schalter`, "Das kann die Administration ändern."},
+			{"ist gesperrt", 401, func() { disable(true) }, func() { disable(false) }, `href="` + key + `">Zum Schlüssel, der die Person nennt`, "Das kann die Administration ändern."},
+			{"Schlüssel ist abgelaufen", 401, func() {
+				o.Clock.Advance(31 * 24 * time.Hour)
+				admin.cookie, b.cookie = o.Session(o.User(access.Admin)), o.Session(owner.Principal)
+			},
+				func() { b.get(key).send(key, "days", "30").want(303) }, `href="` + key + `#change">Länger gelten lassen`, ""},
+		} {
+			c.harm()
+			refused := requestsPath + "/" + program.Do("GET", "/contacts", nil).Want(c.status).Header.Get("Request-Id")
+			admin.get(refused).want(200, c.reason, c.cure)
+			admin.get(key).want(200, `href="/settings/people/`+owner.Principal+`"`)
+			c.mend()
+			page := b.get(refused).want(200, c.reason, cmp.Or(c.member, c.cure))
+			if c.member != "" {
+				page.without(c.cure)
+			}
+			program.Do("GET", "/contacts", nil).Want(200)
+		}
+	})
+}
 
 // TestRequestLog looks at calls of an own key: in the list, by its filters, and one by
 // one, with the reason that the caller was not told.
