@@ -341,10 +341,10 @@ func reportCells(l *imports.Line, columns int, refused bool) []string {
 	if !refused {
 		return []string{strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, note}
 	}
-	cells := make([]string, columns)
-	copy(cells, l.Cells)
-	cells[columns-1] = note
-	return append(cells, l.Cells[min(len(l.Cells), columns-1):]...) // without a heading
+	headed := make([]string, columns)
+	n := copy(headed[:columns-1], l.Cells)
+	headed[columns-1] = note
+	return slices.Concat(headed, l.Cells[n:]) // the others have no heading
 }
 
 // stepOf is step with a connection of its own.

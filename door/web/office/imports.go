@@ -497,15 +497,14 @@ func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
 		}
 		for _, l := range found.Data {
 			after = l.Number
-			cells := make([]string, len(heads)+1)
-			copy(cells[:len(heads)], l.Cells)
+			headed := make([]string, len(heads)+1)
+			n := copy(headed[:len(heads)], l.Cells)
 			var notes []string
 			for _, p := range l.Problems {
 				notes = append(notes, joined(": ", targetLabel(v, p.Field), p.Message))
 			}
-			cells[len(heads)] = strings.Join(notes, "\n")
-			cells = append(cells, l.Cells[min(len(l.Cells), len(heads)):]...) // without a heading
-			if err := table.Row(cells...); err != nil {
+			headed[len(heads)] = strings.Join(notes, "\n")
+			if err := table.Row(slices.Concat(headed, l.Cells[n:])...); err != nil { // the others have no heading
 				return err
 			}
 		}
