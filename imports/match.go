@@ -135,8 +135,11 @@ const (
 	selectByExternal = `select id, external_id from contacts where organization = $1 and external_id is not null and deleted = false and `
 	selectTaken      = `select external_id from contacts where organization = $1 and external_id is not null and external_id `
 	selectByEmail    = `select id, email from contacts where organization = $1 and email is not null and deleted = false and `
-	selectCompany    = `select id from companies where organization = $1 and sort_name > $2 and sort_name < $3
-		and deleted = false and audience = '' and sort_name is not null order by sort_name limit 1`
+	// selectCompanies finds a company for each of some keys: a name sorts behind its key
+	// and a tab.
+	selectCompanies = `select l.value, (select f.id from companies as f where f.organization = $1
+		and f.sort_name > l.value || cast($3 as text) and f.sort_name < l.value || cast($4 as text)
+		and f.deleted = false and f.audience = '' and f.sort_name is not null order by f.sort_name limit 1) from %s as l`
 )
 
 // taken returns which external ids contacts have, also those that the caller does not
@@ -236,13 +239,8 @@ const holders = 20
 
 // numbers finds contacts by their numbers.
 func (f found) numbers(ctx context.Context, c *app.Call, list []*candidate) error {
-	if !slices.ContainsFunc(list, func(x *candidate) bool { return len(x.identity.numbers) > 0 }) {
-		return nil
-	}
-	reader, err := contact.Contacts.Searcher(ctx, c)
-	if err != nil {
-		return err
-	}
+	var keys []string
+	var queries []search.Query
 	for _, x := range list {
 		for _, member := range []string{"mobile", "phone"} {
 			key := search.NumberKey(x.text(member))
@@ -251,17 +249,24 @@ func (f found) numbers(ctx context.Context, c *app.Call, list []*candidate) erro
 			}
 			f["n"+key] = nil
 			for _, q := range search.Numbers(x.text(member)) {
-				ids, _, err := reader.First(q, holders)
-				if err != nil {
-					return err
-				}
-				for _, id := range ids {
-					f.add("n"+key, id)
-				}
+				keys, queries = append(keys, "n"+key), append(queries, q)
 			}
 		}
 	}
-	return nil
+	if len(queries) == 0 {
+		return nil
+	}
+	reader, err := contact.Contacts.Searcher(ctx, c)
+	if err != nil {
+		return err
+	}
+	holding, err := reader.FirstOfEach(queries, holders)
+	for i, ids := range holding {
+		for _, id := range ids {
+			f.add(keys[i], id)
+		}
+	}
+	return err
 }
 
 // choose returns the contact that an entry is about.

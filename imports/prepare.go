@@ -3,7 +3,7 @@ package imports
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"reflect"
 	"unicode/utf8"
 
@@ -35,16 +35,15 @@ func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candi
 	if err := match(ctx, c, readable); err != nil {
 		return nil, err
 	}
+	if err := x.readCompanies(ctx, c.Tx, readable); err != nil {
+		return nil, err
+	}
 	for _, n := range readable {
 		if n.match == nil {
 			n.wrong = append(n.wrong, x.broken(n.body, "contacts.create", &n.fields)...)
 		}
 		if n.companyKey != "" {
-			var err error
-			if n.companyID, err = x.companyOf(ctx, c.Tx, n.companyKey); err != nil {
-				return nil, err
-			}
-			if n.companyID == "" {
+			if n.companyID = x.companies[n.companyKey]; n.companyID == "" {
 				n.wrong = append(n.wrong, wrongCompany(c, n.company)...)
 			}
 		} else if n.company != "" {
@@ -74,19 +73,34 @@ func (x *work) broken(body map[string]any, operation string, into any) []fault.F
 	return f.Fields
 }
 
-// companyOf returns the company that everyone sees under a name, or the empty string.
-func (x *work) companyOf(ctx context.Context, tx db.Tx, key string) (id string, err error) {
-	if id = x.companies[key]; id != "" {
-		return id, nil
+// readCompanies finds the companies of entries that everyone sees, by the keys of their
+// names.
+func (x *work) readCompanies(ctx context.Context, tx db.Tx, list []*candidate) error {
+	var keys []string
+	for _, n := range list {
+		if n.companyKey != "" && x.companies[n.companyKey] == "" {
+			keys = append(keys, n.companyKey)
+		}
 	}
-	err = tx.QueryRow(ctx, selectCompany, x.organization, key+"\t", key+"\n").Scan(&id)
-	if errors.Is(err, db.ErrNoRows) {
-		return "", nil
+	if len(keys) == 0 {
+		return nil
 	}
-	if err == nil {
-		x.companies[key] = id
+	rows, err := tx.Query(ctx, fmt.Sprintf(selectCompanies, fmt.Sprintf(tx.Dialect().TextList, "$2")), x.organization, db.Texts(record.Unique(keys)), "\t", "\n")
+	if err != nil {
+		return err
 	}
-	return id, err
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		var id *string
+		if err := rows.Scan(&key, &id); err != nil {
+			return err
+		}
+		if id != nil {
+			x.companies[key] = *id
+		}
+	}
+	return rows.Err()
 }
 
 // wrongCompany returns what forbids to create a company.

@@ -317,6 +317,7 @@ func TestPagesEqualScan(t *testing.T) {
 				for range 3 {
 					w.search(t, rt)
 				}
+				w.searchEach(t, rt)
 			}
 			searches()
 			w.moveAll(t)
@@ -360,6 +361,46 @@ func (w *world) search(t testing.TB, rt *rapid.T) {
 	got = slices.DeleteFunc(got, func(id string) bool { return slices.Contains(late, id) })
 	if slices.ContainsFunc(got, lacks(all)) || slices.ContainsFunc(sure, lacks(got)) {
 		rt.Fatalf("%v under %+v: got %v, want all of %v and none but %v", q, b, got, sure, all)
+	}
+}
+
+// searchEach compares the hits of several words at once with those of each word.
+func (w *world) searchEach(t testing.TB, rt *rapid.T) {
+	t.Helper()
+	var queries []Query
+	for _, text := range rapid.SliceOfN(rapid.SampledFrom(vocabulary), 1, 6).Draw(rt, "words") {
+		if q := Whole(text); len(q.words) == 1 {
+			queries = append(queries, q)
+		}
+	}
+	s := ScopeFor(w.organization, "contact", rapid.SampledFrom(principals).Draw(rt, "principal"), rapid.Bool().Draw(rt, "admin"))
+	limit := rapid.IntRange(1, 6).Draw(rt, "limit")
+	err := w.d.Read(w.ctx, func(tx db.Tx) error {
+		all, err := Open(w.ctx, tx, s)
+		if err != nil {
+			return err
+		}
+		lists, err := all.FirstOfEach(queries, limit)
+		if err != nil {
+			return err
+		}
+		for i, q := range queries {
+			one, err := Open(w.ctx, tx, s)
+			if err != nil {
+				return err
+			}
+			want, _, err := one.First(q, limit)
+			if err != nil {
+				return err
+			}
+			if !slices.Equal(lists[i], want) {
+				rt.Errorf("%v, at most %d: found %v with others, %v alone", q, limit, lists[i], want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -24,6 +24,8 @@ type index struct {
 	// moving has the positions of records that a Mover has yet to move, and
 	// whether the reader sees them. Postings of invisible records are skipped.
 	moving map[int64]bool
+	// ahead are records that were read before their postings are walked.
+	ahead map[int64]document
 }
 
 // document is a row of search_documents.
@@ -123,21 +125,27 @@ type cursor struct {
 }
 
 // selectFirst reads the first block at or after an entry, for each segment, both
-// audiences and each rank. A subquery with a limit leaves the planner no choice: it
-// is one lookup in the index.
-var selectFirst = func() string {
+// audiences and each rank.
+var selectFirst = `select s.segment, ` + firstBlocks(func(rank int) string { return fmt.Sprintf("($%d, $%d)", 5+2*rank, 6+2*rank) }) + `
+	from search_segments s where s.organization = $1 and s.family = $2 order by s.until desc, s.level desc`
+
+// selectFirstOf is selectFirst for the first entries of several words.
+var selectFirstOf = `select l.value, s.segment, ` + firstBlocks(func(int) string { return "(l.value, $5)" }) + `
+	from %s l cross join search_segments s where s.organization = $1 and s.family = $2`
+
+// firstBlocks are columns with the first block at or after an entry of each rank. A
+// subquery with a limit leaves the planner no choice: it is one lookup in the index.
+func firstBlocks(entry func(rank int) string) string {
 	var columns []string
 	for audience := range 2 {
 		for rank := range ranks {
 			columns = append(columns, fmt.Sprintf(`coalesce((select b.postings from search_blocks b
 		where b.organization = $1 and b.family = $2 and b.segment = s.segment and b.audience = $%d and b.rank = %d
-		and (b.word, b.position) >= ($%d, $%d) order by b.word, b.position limit 1), '')`,
-				3+audience, rank, 5+2*rank, 6+2*rank))
+		and (b.word, b.position) >= %s order by b.word, b.position limit 1), '')`, 3+audience, rank, entry(rank)))
 		}
 	}
-	return `select s.segment, ` + strings.Join(columns, ",\n\t") + `
-	from search_segments s where s.organization = $1 and s.family = $2 order by s.until desc, s.level desc`
-}()
+	return strings.Join(columns, ",\n\t")
+}
 
 // postings opens the posting list of a word from an entry on.
 func (x *index) postings(word term, from at) (*postings, error) {
@@ -160,31 +168,81 @@ func (x *index) postings(word term, from at) (*postings, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	var blocks [2 * ranks]string
-	var segment int64
-	into := []any{&segment}
-	for i := range blocks {
-		into = append(into, &blocks[i])
-	}
+	var f first
 	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
+		if err := rows.Scan(f.into()...); err != nil {
 			return nil, err
 		}
-		for i, block := range blocks {
-			if block == "" {
-				continue
-			}
-			c := &cursor{segment: segment, audience: x.scope.Audiences[i/ranks], rank: Rank(i % ranks), blocks: 1}
-			if err := p.take(c, block, starts[c.rank]); err != nil {
-				return nil, err
-			}
-			if len(c.list) > 0 || !c.ended {
-				p.runs = append(p.runs, c)
-			}
+		if err := p.begin(&f, starts); err != nil {
+			return nil, err
 		}
 	}
 	p.addNewest(starts)
 	return p, rows.Err()
+}
+
+// postingsOf opens the posting lists of several whole words.
+func (x *index) postingsOf(words []string) (map[term]*postings, error) {
+	all := make(map[term]*postings, len(words))
+	startsOf := func(word string) [ranks]packed.Entry {
+		e := packed.First(word)
+		return [ranks]packed.Entry{e, e, e}
+	}
+	for _, word := range words {
+		all[term{text: word}] = &postings{index: x, word: term{text: word}}
+	}
+	rows, err := x.tx.Query(x.ctx, fmt.Sprintf(selectFirstOf, fmt.Sprintf(x.tx.Dialect().TextList, "$6")),
+		x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1], packed.First("").Position, db.Texts(words))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var word string
+	var f first
+	for rows.Next() {
+		if err := rows.Scan(append([]any{&word}, f.into()...)...); err != nil {
+			return nil, err
+		}
+		if err := all[term{text: word}].begin(&f, startsOf(word)); err != nil {
+			return nil, err
+		}
+	}
+	for word, p := range all {
+		p.addNewest(startsOf(word.text))
+	}
+	return all, rows.Err()
+}
+
+// first has the first blocks of a segment.
+type first struct {
+	segment int64
+	blocks  [2 * ranks]string
+}
+
+// into returns where a row of firstBlocks goes.
+func (f *first) into() []any {
+	into := []any{&f.segment}
+	for i := range f.blocks {
+		into = append(into, &f.blocks[i])
+	}
+	return into
+}
+
+// begin adds the runs of a segment.
+func (p *postings) begin(f *first, starts [ranks]packed.Entry) error {
+	for i, block := range f.blocks {
+		if block == "" {
+			continue
+		}
+		c := &cursor{segment: f.segment, audience: p.scope.Audiences[i/ranks], rank: Rank(i % ranks), blocks: 1}
+		if err := p.take(c, block, starts[c.rank]); err != nil {
+			return err
+		}
+		if len(c.list) > 0 || !c.ended {
+			p.runs = append(p.runs, c)
+		}
+	}
+	return nil
 }
 
 // take adds the entries of a block, from an entry on, to a run.
@@ -390,7 +448,7 @@ func (x *index) documents(list []packed.Entry, visit func(packed.Entry, document
 func (x *index) documentsOf(list []packed.Entry, visit func(packed.Entry, document) bool) error {
 	var old strings.Builder
 	for _, e := range list {
-		if _, newest := x.newest[e.Position]; !newest {
+		if _, known := x.known(e.Position); !known {
 			fmt.Fprintf(&old, `,"%d"`, -e.Position)
 		}
 	}
@@ -416,7 +474,7 @@ func (x *index) documentsOf(list []packed.Entry, visit func(packed.Entry, docume
 		}
 	}
 	for _, e := range list {
-		d, found := x.newest[e.Position]
+		d, found := x.known(e.Position)
 		if !found {
 			var err error
 			if d, found, err = read(); err != nil {
@@ -428,6 +486,15 @@ func (x *index) documentsOf(list []packed.Entry, visit func(packed.Entry, docume
 		}
 	}
 	return nil
+}
+
+// known returns a record that was read before.
+func (x *index) known(position int64) (document, bool) {
+	if d, is := x.newest[position]; is {
+		return d, true
+	}
+	d, is := x.ahead[position]
+	return d, is
 }
 
 // selectDocuments reads records in the order of a list: a row for each, null

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kartei/kit/clock"
+	"kartei/search/packed"
 	"kartei/store/db"
 )
 
@@ -32,6 +33,53 @@ func (r *Reader) First(q Query, limit int) (ids []string, more bool, err error) 
 	}
 	hits, err := quick.findIn(r.x, q, nil, limit)
 	return hits.IDs, hits.More, err
+}
+
+// FirstOfEach returns what First does for each of several queries of one whole word, like
+// those of Numbers. It asks for all of them at once.
+func (r *Reader) FirstOfEach(queries []Query, limit int) ([][]string, error) {
+	lists := make([][]string, len(queries))
+	if len(queries) == 0 || limit <= 0 {
+		return lists, nil
+	}
+	var words []string
+	for _, q := range queries {
+		words = append(words, q.words[0].text)
+	}
+	slices.Sort(words)
+	opened, err := r.x.postingsOf(slices.Compact(words))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.x.readAhead(opened, limit); err != nil {
+		return nil, err
+	}
+	for i, q := range queries {
+		f := finder{index: r.x, query: q, driver: q.words[0], bounds: quick, limit: limit, opened: opened}
+		if err := f.walk(quick.walk); err != nil {
+			return nil, err
+		}
+		lists[i] = f.hits.IDs
+	}
+	return lists, nil
+}
+
+// readAhead reads the records of words with few postings. Those of the others are read
+// when their postings are walked.
+func (x *index) readAhead(opened map[term]*postings, few int) error {
+	var list []packed.Entry
+	for _, p := range opened {
+		if p.read <= few {
+			list = slices.AppendSeq(list, p.all)
+		}
+	}
+	x.ahead = make(map[int64]document, len(list))
+	bytes := 0
+	return x.documents(list, func(e packed.Entry, d document) bool {
+		x.ahead[e.Position] = d
+		bytes += len(d.words)
+		return bytes < quick.bytes
+	})
 }
 
 // Count is Count within the bounds of First.
