@@ -122,37 +122,36 @@ func (s segments) rewrite(number int64, block string, list []change) (rest []cha
 	return rest, nil
 }
 
-// blocksAtOnce is how many blocks one statement reads.
-const blocksAtOnce = 8
+// blocksAtOnce are how many blocks one statement reads: a contact has up to 24 words.
+var blocksAtOnce = []int{8, 16, 24}
 
 // selectBlocks reads, for each of several postings, the block where it belongs: the
-// first that ends at or after it.
-var selectBlocks = func() string {
-	var columns []string
-	for i := range blocksAtOnce {
+// first that ends at or after it. There is a statement for each number of them.
+var selectBlocks = func() map[int]string {
+	statements, columns := map[int]string{}, []string{}
+	for i := range slices.Max(blocksAtOnce) {
 		n := 4 + 4*i
 		columns = append(columns, fmt.Sprintf(`coalesce((select b.postings from search_blocks b
 		where b.organization = $1 and b.family = $2 and b.segment = $3 and b.audience = $%d and b.rank = $%d
 		and (b.word, b.position) >= ($%d, $%d) order by b.word, b.position limit 1), '')`, n, n+1, n+2, n+3))
+		if slices.Contains(blocksAtOnce, i+1) {
+			statements[i+1] = `select ` + strings.Join(columns, ",\n\t")
+		}
 	}
-	return `select ` + strings.Join(columns, ",\n\t")
+	return statements
 }()
 
 // blocksFor returns the block for each change; "" if there is none.
 func (s segments) blocksFor(number int64, list []change) (blocks []string, err error) {
-	for chunk := range slices.Chunk(list, blocksAtOnce) {
-		args := []any{s.organization, s.family, number}
-		for i := range blocksAtOnce {
-			c := chunk[min(i, len(chunk)-1)]
-			args = append(args, c.audience, int64(c.rank), c.Word, c.Position)
-		}
-		found := make([]string, blocksAtOnce)
-		into := make([]any, blocksAtOnce)
+	for chunk := range slices.Chunk(list, slices.Max(blocksAtOnce)) {
+		i, _ := slices.BinarySearch(blocksAtOnce, len(chunk))
+		args, found := []any{s.organization, s.family, number}, make([]string, blocksAtOnce[i])
+		into := make([]any, len(found))
 		for i := range found {
-			into[i] = &found[i]
+			c := chunk[min(i, len(chunk)-1)]
+			args, into[i] = append(args, c.audience, int64(c.rank), c.Word, c.Position), &found[i]
 		}
-		err := s.tx.QueryRow(s.ctx, selectBlocks, args...).Scan(into...)
-		if err != nil {
+		if err := s.tx.QueryRow(s.ctx, selectBlocks[len(found)], args...).Scan(into...); err != nil {
 			return nil, err
 		}
 		blocks = append(blocks, found[:len(chunk)]...)
