@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"kartei/access"
@@ -27,9 +26,9 @@ const (
 	// window is the number of records in one read, which takes some
 	// milliseconds.
 	window = 5_000
-	// piece is the number of records in one transaction. The transaction holds
-	// the organization's change clock (on SQLite the writer) for 3 to 15
-	// milliseconds: docs/decisions/0034.
+	// piece is the highest number of records in one transaction. The transaction
+	// holds the organization's change clock (on SQLite the writer):
+	// docs/decisions/0034.
 	piece = 50
 	// noteEvery is the number of windows without a change after which the
 	// progress is stored.
@@ -75,6 +74,7 @@ type walk struct {
 	progress
 	// quiet is the number of windows since the progress was stored.
 	quiet int
+	pace  job.Pace
 }
 
 // handOver hands over records in pieces. The transaction of each piece also
@@ -85,7 +85,7 @@ func (w *Worker) handOver(ctx context.Context, j *job.Job) error {
 	if err := j.Decode(&of); err != nil {
 		return err
 	}
-	h := &walk{Worker: w, job: j, id: of.ID}
+	h := &walk{Worker: w, job: j, id: of.ID, pace: job.Pace{Most: piece}}
 	switch err := w.DB.Read(ctx, func(tx db.Tx) error { return h.load(ctx, tx) }); {
 	case errors.Is(err, db.ErrNoRows): // the organization was erased
 		return nil
@@ -138,10 +138,12 @@ func (h *walk) step(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for some := range slices.Chunk(ids, piece) {
-		if err := h.change(ctx, f, some); err != nil {
+	for len(ids) > 0 {
+		n := min(h.pace.Next(), len(ids))
+		if err := h.change(ctx, f, ids[:n]); err != nil {
 			return false, err
 		}
+		ids = ids[n:]
 	}
 	if h.After = end; end == "" {
 		h.Family++
@@ -169,9 +171,10 @@ func (h *walk) nextPass() (done bool) {
 // change hands over some records in one transaction. Then it pauses for as long
 // as that took, to leave time to others.
 func (h *walk) change(ctx context.Context, f family, ids []string) error {
-	begun := clock.Now(h.Clock)
+	var begun clock.Micros
 	var next progress
 	err := h.job.Update(ctx, func(tx db.Tx) error {
+		begun = clock.Now(h.Clock) // it may have waited for others
 		next = h.clone()
 		actor, err := access.CaretakerOf(ctx, tx, h.job.Organization)
 		if err != nil {
@@ -192,7 +195,9 @@ func (h *walk) change(ctx context.Context, f family, ids []string) error {
 		return err
 	}
 	h.progress, h.quiet = next, 0
-	if took := clock.Now(h.Clock).Sub(begun); took > 0 {
+	took := clock.Now(h.Clock).Sub(begun)
+	h.pace.Took(len(ids), took)
+	if took > 0 {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"kartei/app"
 	"kartei/company"
@@ -12,6 +13,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/record"
 	"kartei/store/db"
+	"kartei/work/job"
 )
 
 const (
@@ -31,11 +33,12 @@ const (
 // contacts, then the companies that nothing refers to any more. What others changed
 // since stays.
 func (x *work) undoAll(ctx context.Context) error {
+	pace := job.Pace{Most: piece}
 	for {
 		begun := clock.Now(x.Clock)
 		var list []*line
 		err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
-			list, err = x.lines(ctx, tx, selectLinesDown, x.After, piece)
+			list, err = x.lines(ctx, tx, selectLinesDown, x.After, pace.Next())
 			return err
 		})
 		switch {
@@ -48,19 +51,23 @@ func (x *work) undoAll(ctx context.Context) error {
 			x.After = 0
 			return x.finish(ctx, Undone, func(tx db.Tx) error { return x.note(tx, UndoneWord, begun) })
 		}
-		if err := x.undoSome(ctx, list); err != nil {
+		took, err := x.undoSome(ctx, list)
+		if err != nil {
 			return err
 		}
+		pace.Took(len(list), took)
 		if err := x.rest(ctx, begun); err != nil {
 			return err
 		}
 	}
 }
 
-// undoSome takes back some entries in one transaction.
-func (x *work) undoSome(ctx context.Context, list []*line) error {
+// undoSome takes back some entries in one transaction. It returns how long that took.
+func (x *work) undoSome(ctx context.Context, list []*line) (took time.Duration, err error) {
 	var b *batch
-	err := x.job.Update(ctx, func(tx db.Tx) error {
+	var begun clock.Micros
+	err = x.job.Update(ctx, func(tx db.Tx) error {
+		begun = clock.Now(x.Clock) // it may have waited for others
 		c, err := x.call(ctx, tx)
 		if err != nil {
 			return err
@@ -87,7 +94,7 @@ func (x *work) undoSome(ctx context.Context, list []*line) error {
 	if err == nil {
 		x.progress = b.progress
 	}
-	return err
+	return clock.Now(x.Clock).Sub(begun), err
 }
 
 // readUsed reads which contacts tasks and documents refer to.

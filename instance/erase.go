@@ -20,9 +20,9 @@ const (
 	// eraseEvery is the interval between two searches for organizations whose
 	// date has come.
 	eraseEvery = 10 * time.Minute
-	// erasePiece is the maximum of rows or files in one step. erasePause is the
-	// time between two steps that leaves the writer to others, as in package
-	// retention.
+	// erasePiece is the maximum of rows or files in one step; job.Pace makes steps of
+	// rows shorter. erasePause is the time between two steps that leaves the writer to
+	// others, as in package retention.
 	erasePiece = 500
 	erasePause = 50 * time.Millisecond
 	// eraseTurn is how long one call of the act erases. The command repeats the
@@ -73,16 +73,20 @@ type EraseOutput struct {
 func (o *EraseOutput) add(more EraseOutput) { o.Rows, o.Files = o.Rows+more.Rows, o.Files+more.Files }
 
 // act erases an organization whose date has come for a moment (see
-// settings.EraseOrganization). It is called again until it is done.
+// settings.EraseOrganization). It is called again until it is done. Somebody waits for
+// it, so it pauses between two steps only as long as a step took.
 func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err error) {
 	o, err := e.directory.Due(ctx, in.ID)
 	if err != nil {
 		return out, err
 	}
-	end := e.clock.Now().Add(eraseTurn)
+	begun := e.clock.Now()
+	end := begun.Add(eraseTurn)
 	out.Done, err = e.erase(ctx, o, func(step EraseOutput) bool {
 		out.add(step)
-		return e.clock.Now().Before(end)
+		goes := e.rest(ctx, e.clock.Now().Sub(begun)) && e.clock.Now().Before(end)
+		begun = e.clock.Now()
+		return goes
 	})
 	if held := (heldError{}); errors.As(err, &held) {
 		out.HeldUntil, err = held.until, nil
@@ -122,11 +126,7 @@ func (e *eraser) dueOne(ctx context.Context, o access.Erasable) error {
 	var sum EraseOutput
 	done, err := e.erase(ctx, o, func(step EraseOutput) bool {
 		sum.add(step)
-		select {
-		case <-ctx.Done():
-		case <-e.clock.After(erasePause):
-		}
-		return ctx.Err() == nil
+		return e.rest(ctx, erasePause)
 	})
 	switch erased := []any{"organization", o.ID, "rows", sum.Rows, "files", sum.Files}; {
 	case !done:
@@ -135,6 +135,17 @@ func (e *eraser) dueOne(ctx context.Context, o access.Erasable) error {
 		e.logger.Info("an organization was erased", erased...)
 	}
 	return err
+}
+
+// rest pauses between two steps. It reports whether the work may go on.
+func (e *eraser) rest(ctx context.Context, pause time.Duration) bool {
+	if pause > 0 {
+		select {
+		case <-ctx.Done():
+		case <-e.clock.After(pause):
+		}
+	}
+	return ctx.Err() == nil
 }
 
 // erase erases an organization and its sandbox in steps until more, called
@@ -155,11 +166,17 @@ func (e *eraser) erase(ctx context.Context, o access.Erasable, more func(EraseOu
 }
 
 // allRows erases the rows of an organization in steps.
-func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutput) bool) (done bool, err error) {
+func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutput) bool) (done bool, _ error) {
+	pace := job.Pace{Most: erasePiece}
 	for _, t := range organizationRows {
-		for n := int64(erasePiece); n == erasePiece; {
-			if n, err = e.rows(ctx, number, t.table, t.key); err != nil {
+		for left := true; left; {
+			most := pace.Next()
+			n, took, err := e.rows(ctx, number, t.table, t.key, most)
+			if err != nil {
 				return false, err
+			}
+			if left = n == int64(most); left { // the rows of the next table may be larger
+				pace.Took(most, took)
 			}
 			if n > 0 && !more(EraseOutput{Rows: n}) {
 				return false, nil
@@ -184,19 +201,21 @@ func (e *eraser) allFiles(ctx context.Context, number int64, more func(EraseOutp
 	return true, nil
 }
 
-// rows erases up to erasePiece rows of a table.
-func (e *eraser) rows(ctx context.Context, number int64, table, key string) (n int64, err error) {
+// rows erases some rows of a table, at most most. It returns how long that took.
+func (e *eraser) rows(ctx context.Context, number int64, table, key string, most int) (n int64, took time.Duration, err error) {
 	statement := "delete from " + table + " where organization = $1"
 	args := []any{number}
 	if key != "" {
 		statement += " and (" + key + ") in (select " + key + " from " + table + " where organization = $1 limit $2)"
-		args = append(args, erasePiece)
+		args = append(args, most)
 	}
+	var begun time.Time
 	err = e.db.Write(ctx, func(tx db.Tx) (err error) {
+		begun = e.clock.Now()
 		n, err = tx.Exec(ctx, statement, args...)
 		return err
 	})
-	return n, err
+	return n, e.clock.Now().Sub(begun), err
 }
 
 // heldError reports that a backup stops the erasure of files.
