@@ -12,7 +12,7 @@ import (
 
 // onHandOver measures how fast records change their owner when somebody leaves, and what
 // the others of the office wait meanwhile.
-func (b *bench) onHandOver(ctx context.Context) error { return b.atWork(ctx, b.depart) }
+func (b *bench) onHandOver(ctx context.Context) error { return b.atWork(ctx, nil, b.depart) }
 
 // depart hands over the records of a user to another one, and back with theirs: the
 // office is kept.

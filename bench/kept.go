@@ -74,7 +74,21 @@ func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
 	if err := copyOffice(ctx, database(keptIn(root, n)), address); err != nil {
 		return "", err
 	}
+	if err := k.moved(ctx, address); err != nil {
+		return "", err
+	}
 	return address, writeState(filepath.Join(dir, "bench.json"), filled{generation, n})
+}
+
+// moved lets the copy have its files in another folder, if the SQLite file was used.
+func (k *kept) moved(ctx context.Context, address string) error {
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, "delete from settings where name = 'files-folder'")
+	return err
 }
 
 // copyKey copies the master key, if there is one. The database may have been

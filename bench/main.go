@@ -11,6 +11,7 @@
 //	go run ./bench --documents 100000     transfers of files, and searches in the text of that many documents
 //	go run ./bench --lookup   finding over all families while somebody types, beside the four lists
 //	go run ./bench --pages    pages of the web application against the operations that they make; with --postgres on PostgreSQL
+//	go run ./bench --imports 10000        an import, and what others wait meanwhile; so do --hand-over and --erase, with --records 100000
 //
 // The first start fills the data folders. That takes some minutes and is not
 // counted. docs/performance.md explains the numbers.
@@ -61,6 +62,8 @@ type options struct {
 	imports int
 	// handOver measures only a hand-over.
 	handOver bool
+	// erase measures only the erasure of an organization.
+	erase bool
 	// other is the program to compare with the one of this tree.
 	other string
 }
@@ -125,6 +128,7 @@ func flags() options {
 	flag.BoolVar(&o.pages, "pages", false, "measure only pages of the web application, of an office with --records contacts and a tenth of each other family; --only takes their names")
 	flag.IntVar(&o.imports, "imports", 0, "measure only an import of so many contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.handOver, "hand-over", false, "measure only a hand-over at an office with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
+	flag.BoolVar(&o.erase, "erase", false, "measure only the erasure of an organization with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
@@ -184,6 +188,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onWebhooks(ctx)
 	case o.handOver:
 		return b.onHandOver(ctx)
+	case o.erase:
+		return b.onErase(ctx)
 	case o.imports > 0:
 		return b.onImports(ctx)
 	case o.pages:

@@ -144,11 +144,11 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 	defer bar.End()
 	begun := time.Now()
 	for i := range b.organizations {
-		o, key, err := newOffice(ctx, op, i)
+		_, o, err := newOffice(ctx, op, i)
 		if err != nil {
 			return nil, err
 		}
-		actor, err := directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
+		actor, err := directory.Authenticate(ctx, o.key, netip.MustParseAddr("127.0.0.1"))
 		if err != nil {
 			return nil, err
 		}
@@ -170,17 +170,17 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 }
 
 // newOffice creates an organization with a member and the member's key.
-func newOffice(ctx context.Context, op *operator.Operator, n int) (*office, string, error) {
+func newOffice(ctx context.Context, op *operator.Operator, n int) (name string, o *office, err error) {
 	organization, err := op.CreateOrganization(ctx, settings.NewOrganization{Name: fmt.Sprint("Kanzlei ", n), Module: "on", Secrecy: "declared", Level: access.On})
 	if err != nil {
-		return nil, "", err
+		return "", nil, err
 	}
 	user, err := op.CreateUser(ctx, settings.NewPrincipal{Organization: organization.ID, Name: "Anna Berg", Email: fmt.Sprintf("anna%d@example.com", n), Role: access.Member})
 	if err != nil {
-		return nil, "", err
+		return "", nil, err
 	}
 	key, err := memberKey(ctx, op, organization.ID, user.ID)
-	return &office{key: key}, key, err
+	return organization.ID, &office{key: key}, err
 }
 
 func (b *bench) planOrganizations(tenants []tenant) error {

@@ -188,15 +188,15 @@ func (p *onPostgres) record(ctx context.Context, directory *access.Directory, ca
 
 // office creates one more organization.
 func (p *onPostgres) office(ctx context.Context, f founder, n int) error {
-	_, key, err := newOffice(ctx, f.operator(), n)
+	_, o, err := newOffice(ctx, f.operator(), n)
 	if err != nil {
 		return err
 	}
-	actor, err := f.directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1"))
+	actor, err := f.directory.Authenticate(ctx, o.key, netip.MustParseAddr("127.0.0.1"))
 	if err != nil {
 		return err
 	}
-	p.keys, p.numbers = append(p.keys, key), append(p.numbers, actor.Org())
+	p.keys, p.numbers = append(p.keys, o.key), append(p.numbers, actor.Org())
 	return nil
 }
 
