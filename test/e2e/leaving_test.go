@@ -42,7 +42,7 @@ func TestLeaving(t *testing.T) {
 		}
 		awaitHandover(t, on, leaver)
 		s := client{t, served, o.Key}
-		if handed := ownedBy(s, o.User); handed != records {
+		if handed := ownedBy(s, o.User, 2); handed != records {
 			t.Errorf("%d records were handed over, want %d", handed, records)
 		}
 		if status := kartei(t, on("user", "hand-over-status", leaver)...); !strings.Contains(status, fmt.Sprint(records)) {
@@ -126,8 +126,8 @@ func goesOn(t *testing.T, on func(...string) []string, principal string) bool {
 	}
 }
 
-// ownedBy counts the contacts of an owner that were changed once.
-func ownedBy(s client, owner string) (n int) {
+// ownedBy counts the contacts of an owner that have a revision.
+func ownedBy(s client, owner string, revision int) (n int) {
 	s.Helper()
 	for path := "/contacts?limit=100"; ; {
 		var page struct {
@@ -139,7 +139,7 @@ func ownedBy(s client, owner string) (n int) {
 		}
 		decode(s.TB, string(s.call("GET", path, "", 200, "").Body), &page)
 		for _, r := range page.Data {
-			if r.OwnerID == owner && r.Revision == 2 {
+			if r.OwnerID == owner && r.Revision == revision {
 				n++
 			}
 		}
