@@ -43,8 +43,8 @@ var floors = [][]string{
 	{"access", "access/sso", "search", "requestlog", "config"},
 	// Whom Kartei tells, and what it remembers of who did what.
 	{"notify", "audit"},
-	// What proves a person.
-	{"access/signin"},
+	// What proves a person, and what lets an application act for one.
+	{"access/signin", "access/grant"},
 	// What an operation is handed.
 	{"app"},
 	// The change log, which records append to.
@@ -60,9 +60,9 @@ var floors = [][]string{
 	// How somebody leaves: all of their records, then the person. How people find
 	// what is in all families.
 	{"departure", "lookup"},
-	// How people sign in: their accounts, factors and sessions. How contacts of other
-	// programs move in.
-	{"account", "imports"},
+	// How people sign in: their accounts, factors and sessions. How applications act for
+	// them. How contacts of other programs move in.
+	{"account", "oauth", "imports"},
 	// What leaves as one file: everything about a person, everything of an organization.
 	{"exports"},
 	// The contract: the table and the path; and beside it the sender of events.

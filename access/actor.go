@@ -78,11 +78,11 @@ type Actor struct {
 	// scopes are the effective ones, sorted; see effectiveScopes.
 	scopes []string
 	nets   []netip.Prefix
-	// key is the cached API key of the actor, nil for other kinds of
+	// bearer is the cached key or token of the actor, nil for other kinds of
 	// credential. known counts the administrative acts that the actor takes
 	// into account.
-	key   *cachedKey
-	known int64
+	bearer *cachedBearer
+	known  int64
 	// disabled is true for a disabled principal that ActorFor returned. A
 	// credential of such a principal is refused.
 	disabled bool

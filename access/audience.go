@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 
+	"kartei/kit/id"
 	"kartei/store/db"
 )
 
@@ -50,18 +51,24 @@ func OrganizationID(ctx context.Context, tx db.Tx, number int64) (id string, err
 	return id, err
 }
 
-// KeyLabel is how people recognize a key.
-type KeyLabel struct {
+// Label is how people recognize a key, or the application of a grant.
+type Label struct {
+	// KidShort is empty for a grant.
 	KidShort, Name, Organization string
+	// Application is true for a grant.
+	Application bool
 }
 
-// KeyLabelIn reads a key's label inside a transaction. It is empty if there is
-// no such key.
-func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err error) {
-	var kid string
-	err = tx.QueryRow(ctx, selectKeyLabel, key).Scan(&kid, &l.Name, &l.Organization)
-	if err == nil {
-		l.KidShort = kid[:kidShortLength]
+// LabelIn reads the label of a key or a grant inside a transaction. It has no names if
+// there is none with that id.
+func LabelIn(ctx context.Context, tx db.Tx, name string) (l Label, err error) {
+	if l.Application = id.Valid(id.Grant, name); l.Application {
+		err = tx.QueryRow(ctx, selectGrantLabel, name).Scan(&l.Name, &l.Organization)
+	} else {
+		var kid string
+		if err = tx.QueryRow(ctx, selectKeyLabel, name).Scan(&kid, &l.Name, &l.Organization); err == nil {
+			l.KidShort = kid[:kidShortLength]
+		}
 	}
 	if err == db.ErrNoRows {
 		err = nil
@@ -69,12 +76,16 @@ func KeyLabelIn(ctx context.Context, tx db.Tx, key string) (l KeyLabel, err erro
 	return l, err
 }
 
-// PauseKeyIn pauses a key inside a transaction. The caller must call Forget
+// PauseIn pauses a key or a grant inside a transaction. The caller must call Forget
 // after the commit.
-func PauseKeyIn(ctx context.Context, tx db.Tx, key string) error {
+func PauseIn(ctx context.Context, tx db.Tx, name string) error {
 	if err := Changed(ctx, tx); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, updatePaused, key)
+	statement := updatePaused
+	if id.Valid(id.Grant, name) {
+		statement = updateGrantPaused
+	}
+	_, err := tx.Exec(ctx, statement, name)
 	return err
 }

@@ -166,7 +166,7 @@ func TestEveryRefusalIsTheSame(t *testing.T) {
 					}
 				}
 				fresh := access.NewDirectory(d, o.clock, access.Options{})
-				if _, err := fresh.Authenticate(ctx, presented, from); access.RefusalOf(err) == nil || access.RefusalOf(err).Reason != c.reason {
+				if _, err := fresh.Authenticate(ctx, presented, access.V1, from); access.RefusalOf(err) == nil || access.RefusalOf(err).Reason != c.reason {
 					t.Errorf("another replica: %v", err)
 				}
 			})
@@ -295,7 +295,7 @@ func TestQueriesByOutcome(t *testing.T) {
 		wrong := access.Forge(key.Key[:40] + flip(key.Key[40]) + key.Key[41:])
 		count := func(presented string, from netip.Addr) int {
 			counting.reads = 0
-			o.dir.Authenticate(ctx, presented, from)
+			o.dir.Authenticate(ctx, presented, access.V1, from)
 			return counting.reads
 		}
 		perCall := 0 // the generation, if replicas share the database
@@ -317,7 +317,7 @@ func TestQueriesByOutcome(t *testing.T) {
 		}
 		counting.err = errors.New("away")
 		for _, presented := range []string{wrong, unknown} {
-			if _, err := o.dir.Authenticate(ctx, presented, loopback); access.RefusalOf(err) != nil || !errors.Is(err, counting.err) {
+			if _, err := o.dir.Authenticate(ctx, presented, access.V1, loopback); access.RefusalOf(err) != nil || !errors.Is(err, counting.err) {
 				t.Errorf("a broken database is not an internal error: %v", err)
 			}
 		}

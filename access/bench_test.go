@@ -30,7 +30,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := dir.Authenticate(ctx, key.Key, loopback); err != nil {
+			if _, err := dir.Authenticate(ctx, key.Key, access.V1, loopback); err != nil {
 				b.Error(err)
 			}
 		}
@@ -43,7 +43,7 @@ func BenchmarkRefuse(b *testing.B) {
 	wrong := access.Forge(key.Key[:10] + flip(key.Key[10]) + key.Key[11:])
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := dir.Authenticate(ctx, wrong, loopback); err == nil {
+		if _, err := dir.Authenticate(ctx, wrong, access.V1, loopback); err == nil {
 			b.Error("accepted")
 		}
 	}
@@ -53,7 +53,7 @@ func TestAuthenticateDoesNotAllocate(t *testing.T) {
 	o := newOffice(t, dbtest.SQLite(t))
 	key := o.key()
 	o.accepted(key.Key, loopback)
-	if n := testing.AllocsPerRun(100, func() { o.dir.Authenticate(ctx, key.Key, loopback) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { o.dir.Authenticate(ctx, key.Key, access.V1, loopback) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

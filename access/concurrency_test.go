@@ -30,7 +30,7 @@ func TestChangesDuringManyCalls(t *testing.T) {
 						return
 					default:
 					}
-					if _, err := o.dir.Authenticate(ctx, key.Key, from); err != nil && access.RefusalOf(err) == nil {
+					if _, err := o.dir.Authenticate(ctx, key.Key, access.V1, from); err != nil && access.RefusalOf(err) == nil {
 						t.Errorf("call: %v", err)
 						return
 					}

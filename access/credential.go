@@ -12,8 +12,8 @@ import (
 // Credential describes what proved the identity of a caller. It never holds the
 // secret.
 type Credential struct {
-	// ID is that of the credential: key_... for an API key. Limits and the
-	// request log count by it.
+	// ID is that of the credential: key_... for an API key, gra_... of its grant for an
+	// access token. Limits and the request log count by it.
 	ID   string
 	Kind Kind
 	// Short is the part of a credential that people recognize: the first 8
@@ -24,9 +24,11 @@ type Credential struct {
 	// VersionPin is the version of the API that the credential pins (YYYY-MM-DD).
 	// Empty means the current one.
 	VersionPin string
-	// Audience is the resource that a token was issued for (RFC 8707), and empty
-	// for kinds that are bound to none.
+	// Audience is the resource that a token was issued for (RFC 8707): V1 or MCP. It is
+	// empty for kinds that are bound to none.
 	Audience string
+	// Grant is what an access token rests on, nil for other kinds.
+	Grant *Grant
 	// ExpiresAt is the time at which the credential expires, or zero.
 	ExpiresAt clock.Micros
 	// FreshUntil is the time until which the sign-in of the caller counts as
@@ -40,6 +42,22 @@ type Credential struct {
 	Duties Duties
 }
 
+// Grant is what a principal lets an application do (RFC 6749, section 1.3).
+type Grant struct {
+	// ClientID is the name by which the application calls itself, ClientName what people
+	// call it.
+	ClientID, ClientName string
+	// ExpiresAt is the end at the latest.
+	CreatedAt, ExpiresAt clock.Micros
+}
+
+// The resources that tokens are issued for.
+const (
+	// V1 is the API, MCP the interface for assistants.
+	V1  = "v1"
+	MCP = "mcp"
+)
+
 // Kind is a kind of credential.
 type Kind string
 
@@ -47,6 +65,9 @@ type Kind string
 const (
 	// Key is an API key, with which a program calls.
 	Key Kind = "key"
+	// Token is an access token, with which an application calls for a principal that let
+	// it (OAuth 2.1).
+	Token Kind = "token"
 	// Session is the sign-in of a person with a browser.
 	Session Kind = "session"
 	// Operator has no secret: only the operator can reach the door itself.
@@ -87,7 +108,8 @@ type Duties struct {
 
 // duties is the only table of the duties of each kind.
 var duties = map[Kind]Duties{
-	Key: {Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+	Key:   {Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
+	Token: {Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true},
 	// The organization's switches are about programs, and so is what the preview
 	// channel warns of. Forms carry the revision that they change.
 	Session:   {Precondition: true, Limits: true, RequestLog: true, Console: true, Person: true},
@@ -103,7 +125,8 @@ type Scheme string
 
 // The schemes that a Directory resolves by itself.
 const (
-	// Bearer is the header Authorization: Bearer (RFC 6750). The text is an API key.
+	// Bearer is the header Authorization: Bearer (RFC 6750). The text is an API key or an
+	// access token.
 	Bearer Scheme = "bearer"
 	// Local is a door that only the operator can reach, such as the socket in the
 	// data folder. There is no text.
@@ -116,9 +139,15 @@ const (
 	SandboxCookie Scheme = "sandbox"
 )
 
+// granted is the scheme of grants. No door presents it: the secret of a grant is an
+// access token.
+const granted Scheme = "granted"
+
 // Presented is a credential as its door received it.
 type Presented struct {
 	Scheme Scheme
+	// Audience is the resource that is called: V1 or MCP.
+	Audience string
 	// Text is the secret. It is empty if the caller sent none.
 	Text string
 }
@@ -135,11 +164,11 @@ func (d *Directory) Resolve(ctx context.Context, p Presented, from netip.Addr, f
 	switch p.Scheme {
 	case Bearer:
 		if !fresh {
-			if a = d.recognize(p.Text, from); a != nil {
+			if a = d.recognize(p.Text, p.Audience, from); a != nil {
 				return a, true, nil
 			}
 		}
-		a, err = d.Authenticate(ctx, p.Text, from)
+		a, err = d.Authenticate(ctx, p.Text, p.Audience, from)
 		return a, false, err
 	case Local:
 		return &operator, false, nil
@@ -172,19 +201,19 @@ func Nobody() *Actor { return &nobody }
 // transaction fails with db.ErrStale. With a nil tx, Confirm asks by itself and
 // returns db.ErrStale.
 func (d *Directory) Confirm(ctx context.Context, tx db.Tx, a *Actor) error {
-	if a.key == nil {
+	if a.bearer == nil {
 		return d.sessions.confirm(ctx, tx, a.known)
 	}
-	return d.keys.confirm(ctx, tx, a.known)
+	return d.bearers.confirm(ctx, tx, a.known)
 }
 
 // Used records that a confirmed actor called from an address. Uses of a session are
 // recorded when it is read from the database, which is once a minute.
 func (d *Directory) Used(a *Actor, from netip.Addr) {
-	if a.key == nil {
+	if a.bearer == nil {
 		return
 	}
-	d.succeeded(a.key, source(from.Unmap().WithZone("")), clock.Now(d.clock))
+	d.succeeded(a.bearer, source(from.Unmap().WithZone("")), clock.Now(d.clock))
 }
 
 // Gate applies the organization's own switches to a caller whose duties include

@@ -27,8 +27,8 @@ type Options struct {
 	// The default is 30 in a minute.
 	Failures      int
 	FailureWindow time.Duration
-	// Credentials is the number of keys, and of sessions, in the caches, by default
-	// 10,000 each.
+	// Credentials is the number of keys and tokens, and of sessions, in the caches, by
+	// default 10,000 each.
 	Credentials int
 	// Addresses is the number of addresses that the throttle remembers, by
 	// default 10,000.
@@ -68,7 +68,7 @@ type Directory struct {
 	shared   bool
 	finders  map[Scheme]Finder
 	decoy    [sha256.Size]byte
-	keys     cached[*cachedKey]
+	bearers  cached[*cachedBearer]
 	sessions cached[*cachedSession]
 	throttle *throttle
 	uses     uses
@@ -92,39 +92,45 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 		seen:     make(map[string]*atomic.Pointer[sightings]),
 	}
 	dir.Accept(Bearer, Finder{Kind: Key, Prefix: id.Key, ByID: keyByID}) // Authenticate has the texts
+	dir.Accept(granted, Finder{Kind: Token, Prefix: id.Grant, ByID: grantByID})
 	dir.Accept(Cookie, sessionFinder(selectSession))
 	dir.Accept(SandboxCookie, sessionFinder(selectSandboxSession))
 	rand.Read(dir.decoy[:])
-	dir.keys.init(d, selectGeneration, o.Credentials)
+	dir.bearers.init(d, selectGeneration, o.Credentials)
 	dir.sessions.init(d, selectSessionGeneration, o.Credentials)
 	return dir
 }
 
-// cachedKey is an API key as the database has it, ready for comparison.
-type cachedKey struct {
-	kid         string
-	actor       *Actor
-	environment string
-	hash        [sha256.Size]byte
-	paused      bool
-	revoked     bool
-	rotated     bool // the kid and the hash are those before the last rotation
-	disabled    bool // the principal is disabled
-	seen        *atomic.Pointer[sightings]
-	used        atomic.Int64 // the last recorded use, in microseconds
+// cachedBearer is an API key or an access token as the database has it, ready for
+// comparison.
+type cachedBearer struct {
+	kid   string
+	actor *Actor
+	// form is that of the secret: the environment of a key.
+	form     string
+	hash     [sha256.Size]byte
+	paused   bool
+	revoked  bool
+	rotated  bool // the kid and the hash are those before the last rotation
+	disabled bool // the principal is disabled
+	seen     *atomic.Pointer[sightings]
+	used     atomic.Int64 // the last recorded use, in microseconds
+	// use is how a use is recorded.
+	use use
 }
 
 // Forget empties the caches of credentials. The Directory calls it after its own
 // acts; code that changes the tables in another way must call it.
 func (d *Directory) Forget() {
-	d.keys.forget()
+	d.bearers.forget()
 	d.sessions.forget()
 }
 
-// Authenticate returns the actor of an API key. presented is the text after
-// 'Bearer ', empty if there was none; from is the address of the caller.
+// Authenticate returns the actor of an API key or an access token. presented is the
+// text after 'Bearer ', empty if there was none; audience is the resource that was
+// called, which a token must be issued for; from is the address of the caller.
 //
-// Every refusal of a key is the same *fault.Fault UNAUTHENTICATED, with a
+// Every refusal of a credential is the same *fault.Fault UNAUTHENTICATED, with a
 // *Refusal as its cause for the request log. Every refusal costs the same: one
 // hash, one comparison and one lookup in the database. Text that cannot be a
 // key is refused earlier, which tells nothing about the keys that exist. An
@@ -134,7 +140,7 @@ func (d *Directory) Forget() {
 //
 // The switches of the organization come later, in Actor.Gate. Only level off is
 // refused here as well, because it must look and take as long as a wrong key.
-func (d *Directory) Authenticate(ctx context.Context, presented string, from netip.Addr) (*Actor, error) {
+func (d *Directory) Authenticate(ctx context.Context, presented, audience string, from netip.Addr) (*Actor, error) {
 	from = from.Unmap().WithZone("")
 	now := clock.Now(d.clock)
 	t, reason := parseToken(presented)
@@ -145,7 +151,7 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 		return nil, d.refuse(reason, nil, source(from), now)
 	}
 
-	cache := d.keys.serving.Load()
+	cache := d.bearers.serving.Load()
 	cred := cache.get(t.kid)
 	if !d.vouched(t.kid, cred, source(from), now) {
 		if left := d.throttle.blocked(source(from), now); left > 0 {
@@ -153,7 +159,7 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 		}
 	}
 	if d.shared {
-		fresh, err := d.keys.current(ctx)
+		fresh, err := d.bearers.current(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +171,7 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 	if cred == nil {
 		looked = true
 		var err error
-		if cred, err = d.load(ctx, t.kid); err != nil {
+		if cred, err = d.load(ctx, t); err != nil {
 			return nil, err
 		}
 		if cred != nil {
@@ -174,9 +180,9 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 		}
 	}
 
-	if reason = d.judge(cred, t, from, now); reason != "" {
+	if reason = d.judge(cred, t, audience, from, now); reason != "" {
 		if !looked {
-			if _, err := d.load(ctx, absent(t.kid)); err != nil {
+			if _, err := d.load(ctx, t.absent()); err != nil {
 				return nil, err
 			}
 		}
@@ -189,13 +195,13 @@ func (d *Directory) Authenticate(ctx context.Context, presented string, from net
 // recognize returns the actor of a cached key, or nil. On SQLite it is always
 // nil: no other process changes the database, so Authenticate costs no round
 // trip there.
-func (d *Directory) recognize(presented string, from netip.Addr) *Actor {
+func (d *Directory) recognize(presented, audience string, from netip.Addr) *Actor {
 	t, reason := parseToken(presented)
 	if !d.shared || reason != "" {
 		return nil
 	}
-	cred := d.keys.serving.Load().get(t.kid)
-	if cred == nil || d.judge(cred, t, from.Unmap().WithZone(""), clock.Now(d.clock)) != "" {
+	cred := d.bearers.serving.Load().get(t.kid)
+	if cred == nil || d.judge(cred, t, audience, from.Unmap().WithZone(""), clock.Now(d.clock)) != "" {
 		return nil
 	}
 	return cred.actor
@@ -204,14 +210,14 @@ func (d *Directory) recognize(presented string, from netip.Addr) *Actor {
 // judge compares the presented key with the stored one. The secret comes first:
 // a caller without it learns nothing about the state of the key, and the log
 // does not call a guess 'expired'.
-func (d *Directory) judge(cred *cachedKey, t token, from netip.Addr, now clock.Micros) Reason {
+func (d *Directory) judge(cred *cachedBearer, t token, audience string, from netip.Addr, now clock.Micros) Reason {
 	hash, want := t.hash(), &d.decoy
 	if cred != nil {
 		want = &cred.hash
 	}
 	same := subtle.ConstantTimeCompare(hash[:], want[:]) == 1
 	switch {
-	case cred == nil || cred.environment != t.environment:
+	case cred == nil || cred.form != t.form:
 		return Unknown
 	case !same:
 		return WrongSecret
@@ -225,6 +231,8 @@ func (d *Directory) judge(cred *cachedKey, t token, from netip.Addr, now clock.M
 		return Expired
 	case cred.disabled:
 		return PrincipalDisabled
+	case cred.actor.credential.Audience != "" && cred.actor.credential.Audience != audience:
+		return WrongAudience
 	case !within(cred.actor.nets, from):
 		return WrongAddress
 	case cred.actor.organization.apiOff():
@@ -244,15 +252,18 @@ func within(nets []netip.Prefix, from netip.Addr) bool {
 	return len(nets) == 0
 }
 
-// absent returns a kid that no key has, next to kid in the index.
-func absent(kid string) string { return kid[:len(kid)-1] + "~" }
+// absent returns a token with a kid that none has, next to its own in the index.
+func (t token) absent() token {
+	t.kid = t.kid[:len(t.kid)-1] + "~"
+	return t
+}
 
-// owner returns the actor of a key, nil for no key.
-func (k *cachedKey) owner() *Actor {
-	if k == nil {
+// owner returns the actor of a credential, nil for no credential.
+func (b *cachedBearer) owner() *Actor {
+	if b == nil {
 		return nil
 	}
-	return k.actor
+	return b.actor
 }
 
 // refuse counts a refusal and returns it: as the one 401, or as 429 if the
@@ -287,7 +298,7 @@ var guesses = fault.Text{
 
 // vouched reports whether the key was used from this address within the last
 // hour. The secret may be wrong all the same.
-func (d *Directory) vouched(kid string, cred *cachedKey, from netip.Addr, now clock.Micros) bool {
+func (d *Directory) vouched(kid string, cred *cachedBearer, from netip.Addr, now clock.Micros) bool {
 	var seen *atomic.Pointer[sightings]
 	if cred != nil {
 		seen = cred.seen
@@ -303,12 +314,11 @@ func (d *Directory) vouched(kid string, cred *cachedKey, from netip.Addr, now cl
 	return last != 0 && now-last < sightingLasts
 }
 
-// succeeded records the time and the address of a key's use, at most once a
-// minute.
-func (d *Directory) succeeded(cred *cachedKey, from netip.Addr, now clock.Micros) {
+// succeeded records the time and the address of a use, at most once a minute.
+func (d *Directory) succeeded(cred *cachedBearer, from netip.Addr, now clock.Micros) {
 	sighted(cred.seen, from, now)
 	if last := cred.used.Load(); now-clock.Micros(last) >= useResolution && cred.used.CompareAndSwap(last, int64(now)) {
-		d.uses.mark(use{updateLastUse, cred.kid}, now)
+		d.uses.mark(cred.use, now)
 	}
 }
 
@@ -341,11 +351,15 @@ func (d *Directory) sightingsOf(kid string) *atomic.Pointer[sightings] {
 	return seen
 }
 
-// load reads a key from the database, and returns nil if there is none.
-func (d *Directory) load(ctx context.Context, kid string) (*cachedKey, error) {
-	var cred *cachedKey
+// load reads a key or a token from the database, and returns nil if there is none.
+func (d *Directory) load(ctx context.Context, t token) (*cachedBearer, error) {
+	var cred *cachedBearer
+	query := selectKey
+	if t.form == AccessTokenForm {
+		query = selectToken
+	}
 	err := d.db.Read(ctx, func(tx db.Tx) (err error) {
-		cred, err = scanKey(tx.QueryRow(ctx, selectCredential, kid), kid)
+		cred, err = scanBearer(tx.QueryRow(ctx, query, t.kid), t)
 		return err
 	})
 	if errors.Is(err, db.ErrNoRows) {
@@ -354,6 +368,6 @@ func (d *Directory) load(ctx context.Context, kid string) (*cachedKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	cred.seen = d.sightingsOf(kid)
+	cred.seen = d.sightingsOf(cred.kid)
 	return cred, nil
 }

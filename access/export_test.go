@@ -11,7 +11,7 @@ func Forge(key string) string {
 func (d *Directory) Sizes() (credentials, seen int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.keys.serving.Load().size() + d.sessions.serving.Load().size(), len(d.seen)
+	return d.bearers.serving.Load().size() + d.sessions.serving.Load().size(), len(d.seen)
 }
 
 // ThrottledAddresses returns the number of addresses in the throttle.

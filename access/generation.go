@@ -64,9 +64,9 @@ func (g *generations) run() {
 // spares other replicas a query.
 const Topic = "kartei_access"
 
-// Refresh empties the cache of keys if another replica has changed the tables. No
+// Refresh empties the cache of keys and tokens if another replica has changed the tables. No
 // call relies on it, since each one asks for itself.
 func (d *Directory) Refresh(ctx context.Context) error {
-	_, err := d.keys.current(ctx)
+	_, err := d.bearers.current(ctx)
 	return err
 }

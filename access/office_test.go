@@ -80,7 +80,7 @@ func (o *office) key() settings.CreatedKey {
 
 func (o *office) accepted(presented string, from netip.Addr) *access.Actor {
 	o.Helper()
-	a, err := o.dir.Authenticate(ctx, presented, from)
+	a, err := o.dir.Authenticate(ctx, presented, access.V1, from)
 	if err != nil {
 		o.Fatalf("refused: %v", err)
 	}
@@ -90,7 +90,7 @@ func (o *office) accepted(presented string, from netip.Addr) *access.Actor {
 // refused requires the one 401, and the reason in the log.
 func (o *office) refused(presented string, from netip.Addr, want access.Reason) *access.Refusal {
 	o.Helper()
-	a, err := o.dir.Authenticate(ctx, presented, from)
+	a, err := o.dir.Authenticate(ctx, presented, access.V1, from)
 	if err == nil {
 		o.Fatalf("accepted as %s, want the refusal %s", a.PrincipalID(), want)
 	}

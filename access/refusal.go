@@ -23,6 +23,7 @@ const (
 	Rotated           Reason = "rotated"
 	Paused            Reason = "paused"
 	WrongAddress      Reason = "address"
+	WrongAudience     Reason = "audience"
 	PrincipalDisabled Reason = "principal_disabled"
 	APIOff            Reason = "api_off"
 

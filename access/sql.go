@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"kartei/kit/clock"
+	"kartei/kit/id"
 	"kartei/store/db"
 )
 
@@ -23,17 +25,29 @@ const (
 	updateSessionGeneration = `insert into generations (name, number) values ('sessions', 1)
 		on conflict (name) do update set number = generations.number + 1`
 
-	selectCredential = `select
-			k.id, k.kid <> $1, k.environment, case when k.kid = $1 then k.secret_hash else k.previous_hash end, k.scopes, k.networks, k.version_pin,
-			k.expires_at, k.paused, k.revoked_at, k.last_used_at,
-			p.id, p.kind, p.name, p.role, p.rights, p.disabled,
-			o.number, o.id, o.name, coalesce(o.sandbox_of, 0), o.module_on, o.secrecy_declared, o.level, o.state
+	// The columns of both are those of scanBearer.
+	selectKey = `select
+			k.id, k.kid <> $1, k.environment, case when k.kid = $1 then k.secret_hash else k.previous_hash end, k.scopes, k.scopes, k.networks, k.version_pin,
+			k.expires_at, k.paused, k.revoked_at, k.last_used_at, '', '', '', 0, 0,` + bearerOwner + `
 		from api_keys k
 		join principals p on p.id = k.principal_id
 		join organizations o on o.number = k.organization
 		where k.kid = $1 or k.previous_kid = $1`
+	selectToken = `select
+			g.id, false, case when o.sandbox_of is null then 'live' else 'test' end, t.secret_hash, t.scopes, g.scopes, '[]', '',
+			t.expires_at, g.paused or c.disabled, g.ended_at, g.last_used_at, g.audience, c.client_id, c.name, g.created_at, g.expires_at,` + bearerOwner + `
+		from oauth_tokens t
+		join oauth_grants g on g.id = t.grant_id
+		join oauth_clients c on c.id = g.client_id
+		join principals p on p.id = g.principal_id
+		join organizations o on o.number = g.organization
+		where t.kid = $1 and t.kind = 'access'`
+	bearerOwner = `
+			p.id, p.kind, p.name, p.role, p.rights, p.disabled,
+			o.number, o.id, o.name, coalesce(o.sandbox_of, 0), o.module_on, o.secrecy_declared, o.level, o.state`
 
-	updateLastUse = `update api_keys set last_used_at = $2 where kid = $1 and last_used_at < $2`
+	updateGrantUse = `update oauth_grants set last_used_at = $2 where id = $1 and last_used_at < $2`
+	updateLastUse  = `update api_keys set last_used_at = $2 where kid = $1 and last_used_at < $2`
 
 	selectPrincipalExists = `select 1 from principals p
 		join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
@@ -105,21 +119,29 @@ const (
 		from api_keys k join organizations o on o.number = k.organization where k.id = $1`
 	selectKeyByID = `select principal_id, expires_at, paused, revoked_at, scopes from api_keys where id = $1 and organization = $2`
 	updatePaused  = `update api_keys set paused = true where id = $1 and paused = false`
+
+	selectGrantByID = `select g.principal_id, g.expires_at, g.paused or c.disabled, g.ended_at, g.scopes
+		from oauth_grants g join oauth_clients c on c.id = g.client_id where g.id = $1 and g.organization = $2`
+	selectGrantLabel = `select c.name, o.name from oauth_grants g join oauth_clients c on c.id = g.client_id
+		join organizations o on o.number = g.organization where g.id = $1`
+	updateGrantPaused = `update oauth_grants set paused = true where id = $1 and paused = false`
 )
 
-// scanKey reads a row of selectCredential for a kid and makes the actor
-// ready: scopes intersected, networks parsed.
-func scanKey(row db.Row, kid string) (*cachedKey, error) {
+// scanBearer reads a row of selectKey or selectToken and makes the actor ready: scopes
+// intersected, networks parsed.
+func scanBearer(row db.Row, t token) (*cachedBearer, error) {
 	var (
-		cred                           cachedKey
-		a                              = Actor{credential: Credential{Kind: Key, Short: kid[:kidShortLength], Duties: duties[Key]}}
-		hash, scopesText               string
+		cred                           cachedBearer
+		a                              Actor
+		grant                          Grant
+		hash, scopesText, grantText    string
 		networksText, rightsText       string
 		revokedAt, lastUsedAt, sandbox int64
 	)
 	err := row.Scan(
-		&a.credential.ID, &cred.rotated, &cred.environment, &hash, &scopesText, &networksText, &a.credential.VersionPin,
+		&a.credential.ID, &cred.rotated, &a.credential.Environment, &hash, &scopesText, &grantText, &networksText, &a.credential.VersionPin,
 		&a.credential.ExpiresAt, &cred.paused, &revokedAt, &lastUsedAt,
+		&a.credential.Audience, &grant.ClientID, &grant.ClientName, &grant.CreatedAt, &grant.ExpiresAt,
 		&a.principalID, &a.principalType, &a.principalName, &a.role, &rightsText, &cred.disabled,
 		&a.organization.Number, &a.organization.ID, &a.organization.Name, &sandbox,
 		&a.organization.ModuleOn, &a.organization.SecrecyDeclared, &a.organization.Level, &a.organization.State)
@@ -128,19 +150,26 @@ func scanKey(row db.Row, kid string) (*cachedKey, error) {
 	}
 	sum, err := hex.DecodeString(hash)
 	if err != nil || len(sum) != sha256.Size {
-		return nil, fmt.Errorf("access: key %s: the stored hash is not SHA-256 in hex", a.credential.ID)
+		return nil, fmt.Errorf("access: credential %s: the stored hash is not SHA-256 in hex", a.credential.ID)
 	}
 	cred.hash = [sha256.Size]byte(sum)
-	var scopes []string
-	if err := readJSON(scopesText, &scopes, networksText, &a.nets, rightsText, &a.rights); err != nil {
-		return nil, fmt.Errorf("access: key %s: %w", a.credential.ID, err)
+	var scopes, ofGrant []string
+	if err := readJSON(scopesText, &scopes, grantText, &ofGrant, networksText, &a.nets, rightsText, &a.rights); err != nil {
+		return nil, fmt.Errorf("access: credential %s: %w", a.credential.ID, err)
 	}
+	scopes = slices.DeleteFunc(scopes, func(s string) bool { return !slices.Contains(ofGrant, s) })
 	cred.revoked = revokedAt != 0
 	cred.used.Store(lastUsedAt)
 	a.organization.Sandbox = sandbox != 0
-	a.credential.Environment = cred.environment
+	c := &a.credential
+	if t.form == AccessTokenForm {
+		c.Kind, c.Short, c.Grant, cred.form, cred.use = Token, id.Short(c.ID), &grant, t.form, use{updateGrantUse, c.ID}
+	} else {
+		c.Kind, c.Short, cred.form, cred.use = Key, t.kid[:kidShortLength], c.Environment, use{updateLastUse, t.kid}
+	}
+	c.Duties = duties[c.Kind]
 	a.scopes = effectiveScopes(scopes, &a)
-	cred.kid, cred.actor, a.key = kid, &a, &cred
+	cred.kid, cred.actor, a.bearer = t.kid, &a, &cred
 	return &cred, nil
 }
 
@@ -163,9 +192,31 @@ func keyByID(ctx context.Context, tx db.Tx, organization int64, id string) (Proo
 	return p, json.Unmarshal([]byte(scopes), &p.Scopes)
 }
 
-func readJSON(scopes string, s *[]string, networks string, n *[]netip.Prefix, rights string, r *Rights) error {
+// grantByID finds a grant for Directory.Allows.
+func grantByID(ctx context.Context, tx db.Tx, organization int64, id string) (Proof, error) {
+	p := Proof{Credential: Credential{ID: id}, Organization: organization}
+	var paused bool
+	var endedAt clock.Micros
+	var scopes string
+	err := tx.QueryRow(ctx, selectGrantByID, id, organization).Scan(&p.Principal, &p.ExpiresAt, &paused, &endedAt, &scopes)
+	if err != nil {
+		return Proof{}, err
+	}
+	switch {
+	case endedAt != 0:
+		p.Refused = Revoked
+	case paused:
+		p.Refused = Paused
+	}
+	return p, json.Unmarshal([]byte(scopes), &p.Scopes)
+}
+
+func readJSON(scopes string, s *[]string, grant string, g *[]string, networks string, n *[]netip.Prefix, rights string, r *Rights) error {
 	if err := json.Unmarshal([]byte(scopes), s); err != nil {
 		return fmt.Errorf("scopes: %w", err)
+	}
+	if err := json.Unmarshal([]byte(grant), g); err != nil {
+		return fmt.Errorf("scopes of the grant: %w", err)
 	}
 	if err := json.Unmarshal([]byte(networks), n); err != nil {
 		return fmt.Errorf("networks: %w", err)

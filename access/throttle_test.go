@@ -23,7 +23,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 		unknown := access.Forge(good.Key[:10] + flip(good.Key[10]) + good.Key[11:])
 		shutOut := func(presented string, from netip.Addr) time.Duration {
 			t.Helper()
-			_, err := o.dir.Authenticate(ctx, presented, from)
+			_, err := o.dir.Authenticate(ctx, presented, access.V1, from)
 			var f *fault.Fault
 			if !errors.As(err, &f) || f.Code != fault.RateLimited || access.RefusalOf(err).Reason != access.Throttled || f.RetryAfter <= 0 {
 				t.Fatalf("not shut out: %v", err)
@@ -78,7 +78,7 @@ func TestOldSuccessesDoNotVouch(t *testing.T) {
 		o.accepted(good.Key, loopback)
 		o.clock.Advance(time.Hour)
 		o.refused("nonsense", loopback, access.Malformed)
-		if _, err := o.dir.Authenticate(ctx, good.Key, loopback); !fault.Is(err, fault.RateLimited) {
+		if _, err := o.dir.Authenticate(ctx, good.Key, access.V1, loopback); !fault.Is(err, fault.RateLimited) {
 			t.Errorf("vouched after an hour: %v", err)
 		}
 	})
@@ -98,8 +98,8 @@ func TestIPv6PrefixIsOneAddress(t *testing.T) {
 			{"fe80::1%a", "fe80::2%b", true},
 		} {
 			dir := access.NewDirectory(d, clockAt(start), access.Options{Failures: 1})
-			dir.Authenticate(ctx, "nonsense", netip.MustParseAddr(c.first))
-			_, err := dir.Authenticate(ctx, "nonsense", netip.MustParseAddr(c.second))
+			dir.Authenticate(ctx, "nonsense", access.V1, netip.MustParseAddr(c.first))
+			_, err := dir.Authenticate(ctx, "nonsense", access.V1, netip.MustParseAddr(c.second))
 			if fault.Is(err, fault.RateLimited) != c.same {
 				t.Errorf("%s and %s: %v", c.first, c.second, err)
 			}
@@ -111,7 +111,7 @@ func TestThrottleIsBounded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		dir := access.NewDirectory(d, clockAt(start), access.Options{Addresses: 100})
 		for i := range 1000 {
-			dir.Authenticate(ctx, "nonsense", netip.MustParseAddr(fmt.Sprintf("2001:db8:%x::1", i)))
+			dir.Authenticate(ctx, "nonsense", access.V1, netip.MustParseAddr(fmt.Sprintf("2001:db8:%x::1", i)))
 		}
 		if n := dir.ThrottledAddresses(); n != 100 {
 			t.Errorf("%d addresses remembered, want 100", n)

@@ -23,7 +23,7 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 		o := newOffice(t, d)
 		good := o.key()
 		attempt := func(name, presented string, from netip.Addr) apitest.Attempt {
-			return apitest.Attempt{Name: name, Do: func() { o.dir.Authenticate(ctx, presented, from) }}
+			return apitest.Attempt{Name: name, Do: func() { o.dir.Authenticate(ctx, presented, access.V1, from) }}
 		}
 		unknown := attempt("unknown", access.Forge(good.Key[:10]+flip(good.Key[10])+good.Key[11:]), loopback)
 		accepted := attempt("accepted", good.Key, loopback)

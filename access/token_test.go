@@ -1,6 +1,7 @@
 package access
 
 import (
+	"encoding/hex"
 	"hash/crc32"
 	"strings"
 	"testing"
@@ -9,16 +10,16 @@ import (
 func TestTokens(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
-		for _, environment := range []string{Test, Live} {
-			s, made := newToken(environment)
-			read, reason := parseToken(s)
-			if reason != "" || read != made || read.environment != environment {
-				t.Fatalf("%s is read as %+v, %q", s, read, reason)
+		for _, environment := range []string{Test, Live, AccessTokenForm} {
+			s := NewSecret(environment)
+			read, reason := parseToken(s.Text)
+			if hash := read.hash(); reason != "" || read.form != environment || read.kid != s.Kid || hex.EncodeToString(hash[:]) != s.Hash {
+				t.Fatalf("%s is read as %+v, %q", s.Text, read, reason)
 			}
-			if seen[made.kid] || seen[made.secret] {
+			if seen[read.kid] || seen[read.secret] {
 				t.Fatal("drawn twice")
 			}
-			seen[made.kid], seen[made.secret] = true, true
+			seen[read.kid], seen[read.secret] = true, true
 		}
 	}
 }
@@ -45,7 +46,7 @@ func TestChecksumIsCRC32(t *testing.T) {
 
 // Each single mistyped character, and each swap of neighbours, is detected.
 func TestMistypedTokens(t *testing.T) {
-	s, _ := newToken(Live)
+	s := NewSecret(Live).Text
 	for i := range len(s) {
 		for _, c := range "0aZ_ \x00\xff" {
 			if wrong := s[:i] + string(c) + s[i+1:]; wrong != s {
@@ -65,8 +66,32 @@ func TestMistypedTokens(t *testing.T) {
 	}
 }
 
+// A derived secret is the same for the same key and purpose, and another one
+// otherwise. It has the form of a random one, and only that form reads it.
+func TestDeriveSecret(t *testing.T) {
+	s := DeriveSecret(RefreshTokenForm, []byte("key"), "purpose")
+	if again := DeriveSecret(RefreshTokenForm, []byte("key"), "purpose"); again != s {
+		t.Errorf("derived twice: %+v, %+v", s, again)
+	}
+	for _, other := range []Secret{DeriveSecret(RefreshTokenForm, []byte("kez"), "purpose"), DeriveSecret(RefreshTokenForm, []byte("key"), "purpose2")} {
+		if other.Kid == s.Kid || other.Hash == s.Hash {
+			t.Errorf("%+v is that of another key or purpose", other)
+		}
+	}
+	read, ok := ParseSecret(RefreshTokenForm, s.Text)
+	if !ok || read.Kid != s.Kid || !read.Is(s.Hash) || read.Is(NewSecret(RefreshTokenForm).Hash) {
+		t.Errorf("%s is read as %+v, %t", s.Text, read, ok)
+	}
+	if _, ok := ParseSecret(CodeForm, s.Text); ok {
+		t.Error("a refresh token is read as a code")
+	}
+	if _, reason := parseToken(s.Text); reason != Malformed {
+		t.Errorf("a refresh token is a credential: %q", reason)
+	}
+}
+
 func TestTokensDoNotAllocate(t *testing.T) {
-	s, _ := newToken(Test)
+	s := NewSecret(Test).Text
 	if n := testing.AllocsPerRun(100, func() {
 		read, _ := parseToken(s)
 		read.hash()
@@ -76,7 +101,7 @@ func TestTokensDoNotAllocate(t *testing.T) {
 }
 
 func FuzzParseToken(f *testing.F) {
-	s, _ := newToken(Test)
+	s := NewSecret(Test).Text
 	for _, seed := range []string{
 		"", s, s[1:], s[:len(s)-1], s + s, strings.ToUpper(s), "Bearer " + s, "kart_test_", "kart_live_" + strings.Repeat("0", 51),
 		strings.Repeat("\x00", tokenLength), strings.Repeat("ü", tokenLength/2) + "x", "kart_prod" + s[9:],
@@ -91,7 +116,7 @@ func FuzzParseToken(f *testing.F) {
 			}
 			return
 		}
-		back := "kart_" + read.environment + "_" + read.kid + "_" + read.secret
+		back := "kart_" + read.form + "_" + read.kid + "_" + read.secret
 		sum := checksum(back)
 		if back+string(sum[:]) != s {
 			t.Errorf("%q is read as %+v, which is another key", s, read)

@@ -15,16 +15,15 @@ import (
 
 // Constant headers, shared by all answers. They must not be changed.
 var (
-	noCache      = []string{"private, no-cache"}
-	noStore      = []string{"no-store"}
-	nosniff      = []string{"nosniff"}
-	vary         = []string{"Authorization, Accept-Language, Svc-Version"}
-	jsonType     = []string{"application/json"}
-	problemType  = []string{"application/problem+json"}
-	inGerman     = []string{"de"}
-	inEnglish    = []string{"en"}
-	bearerScheme = []string{"Bearer"}
-	yes          = []string{"true"}
+	noCache     = []string{"private, no-cache"}
+	noStore     = []string{"no-store"}
+	nosniff     = []string{"nosniff"}
+	vary        = []string{"Authorization, Accept-Language, Svc-Version"}
+	jsonType    = []string{"application/json"}
+	problemType = []string{"application/problem+json"}
+	inGerman    = []string{"de"}
+	inEnglish   = []string{"en"}
+	yes         = []string{"true"}
 )
 
 // maxInstance bounds the bytes of a path in a problem. No path of the table has
@@ -108,7 +107,7 @@ func (a *API) setHeaders(c *call, f *fault.Fault) {
 		h["Idempotent-Replayed"] = yes
 	}
 	if f != nil {
-		setFaultHeaders(c, f, set)
+		a.setFaultHeaders(c, f, set)
 		return
 	}
 	if c.result.body != nil {
@@ -143,22 +142,48 @@ func (a *API) setLimitHeaders(c *call, set func(name, value string)) {
 	set("RateLimit-Policy", d.PolicyHeader)
 }
 
-func setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
+func (a *API) setFaultHeaders(c *call, f *fault.Fault, set func(name, value string)) {
 	h := c.header
 	h["Content-Type"] = problemType
 	h["Content-Language"] = inGerman
 	if c.language == fault.English {
 		h["Content-Language"] = inEnglish
 	}
-	if f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer {
-		h["WWW-Authenticate"] = bearerScheme
-	}
+	a.challenge(c, f, set)
 	if wait := f.Wait(); wait > 0 {
 		set("Retry-After", seconds(wait))
 	}
 	for name, value := range f.Header {
 		set(name, value)
 	}
+}
+
+// challenge says how a program gets a credential (RFC 6750, section 3; RFC 9728, section
+// 5.1). Every refused credential gets the same one. A token without the scope of an
+// operation hears which one that is.
+func (a *API) challenge(c *call, f *fault.Fault, set func(name, value string)) {
+	switch {
+	case f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer && c.Credential.Text == "":
+		c.header["WWW-Authenticate"] = a.challenges.missing
+	case f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer:
+		c.header["WWW-Authenticate"] = a.challenges.refused
+	case f.Reason == string(access.NoScope) && c.actor != nil && c.actor.Credential().Kind == access.Token:
+		set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+c.op.Scope+`", `+a.challenges.metadata)
+	}
+}
+
+// challenges are the values of WWW-Authenticate: for callers without a credential, and
+// for those whose credential was refused. metadata is the parameter that names the
+// metadata of the API.
+type challenges struct {
+	missing, refused []string
+	metadata         string
+}
+
+// newChallenges returns the challenges of the instance at an address.
+func newChallenges(base string) challenges {
+	metadata := `resource_metadata="` + base + `/.well-known/oauth-protected-resource/v1"`
+	return challenges{[]string{"Bearer " + metadata}, []string{`Bearer error="invalid_token", ` + metadata}, metadata}
 }
 
 // seconds formats a duration for Retry-After, rounded up.

@@ -78,6 +78,8 @@ type Options struct {
 	SignIn *signin.Desk
 	// Imports seals the keys of imports.
 	Imports masterkey.Vault
+	// Applications is what operations on applications need.
+	Applications app.Applications
 	// DocsBase is the address of the instance, with /problems/{CODE} and
 	// /docs/openapi.json below it.
 	DocsBase string
@@ -107,19 +109,20 @@ type Observation struct {
 
 // API serves the operations of the table. It is safe for concurrent use.
 type API struct {
-	db       db.DB
-	access   Authenticator
-	limiter  limit.Limiter
-	log      *requestlog.Log
-	clock    clock.Clock
-	logger   *slog.Logger
-	docsBase string
-	observe  func(Observation)
-	tracer   *trace.Tracer // nil without tracing
-	services *app.Services
-	answers  replay.Vault
-	routes   routes
-	versions map[string]*served
+	db         db.DB
+	access     Authenticator
+	limiter    limit.Limiter
+	log        *requestlog.Log
+	clock      clock.Clock
+	logger     *slog.Logger
+	docsBase   string
+	challenges challenges
+	observe    func(Observation)
+	tracer     *trace.Tracer // nil without tracing
+	services   *app.Services
+	answers    replay.Vault
+	routes     routes
+	versions   map[string]*served
 	// internal is the version of kinds of credential without one.
 	internal *served
 	// names lists the versions, the oldest first. current is the newest that is
@@ -146,8 +149,8 @@ func New(o Options) (*API, error) {
 	}
 	a := &API{
 		db: o.DB, access: o.Access, limiter: o.Limiter, log: o.Log, clock: o.Clock, logger: o.Logger,
-		docsBase: o.DocsBase, observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: replay.Vault{Vault: o.Answers},
-		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger, Imports: o.Imports},
+		docsBase: o.DocsBase, challenges: newChallenges(o.DocsBase), observe: o.Observe, tracer: o.Tracer, routes: routesOf(Operations), versions: map[string]*served{}, answers: replay.Vault{Vault: o.Answers},
+		services: &app.Services{Cursors: cursors, Limits: o.Limiter, Families: Families, DocsBase: o.DocsBase, Files: o.Files, Webhooks: o.Webhooks, Logger: o.Logger, Imports: o.Imports, Applications: o.Applications},
 	}
 	a.services.Settings = o.settings()
 	if a.services.SignIn = o.SignIn; o.SignIn == nil {

@@ -12,8 +12,8 @@ import (
 // Credential is the credential of a caller, as its door received it.
 type Credential = access.Presented
 
-// Bearer returns the credential of a header Authorization: Bearer, which is an
-// API key. The empty text means that there was none.
+// Bearer returns the credential of a header Authorization: Bearer, which is an API key
+// or an access token. The empty text means that there was none.
 func Bearer(text string) Credential { return Credential{Scheme: access.Bearer, Text: text} }
 
 // Cookie returns the credential of a cookie of the web application: the token of a
@@ -52,6 +52,7 @@ func authenticate(a *API, ctx context.Context, c *call) (err error) {
 		c.actor = access.Nobody()
 		return nil
 	}
+	c.Credential.Audience = access.V1 // a door for another resource says so
 	c.actor, c.assumed, err = a.access.Resolve(ctx, c.Credential, c.Address, c.again)
 	if cookie := c.Credential.Scheme == access.Cookie || c.Credential.Scheme == access.SandboxCookie; cookie && fault.Is(err, fault.Unauthenticated) && c.console != nil && c.console.Who.Has(byAnyone) {
 		c.actor = access.Nobody() // a browser still has the cookie of a session that has ended

@@ -101,7 +101,7 @@ func TestNewCredentialKind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			actor, err := o.Directory.Authenticate(t.Context(), c.Key, netip.MustParseAddr("192.0.2.1"))
+			actor, err := o.Directory.Authenticate(t.Context(), c.Key, access.V1, netip.MustParseAddr("192.0.2.1"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -111,7 +111,7 @@ func (f *File) Refuse() *Response {
 	}
 	refused := c.withDetail(fault.New(fault.RangeNotSatisfiable))
 	c.header["Cache-Control"] = noCache // net/http removes it from refused ranges
-	setFaultHeaders(c, refused, func(name, value string) { c.header[name] = []string{value} })
+	f.api.setFaultHeaders(c, refused, func(name, value string) { c.header[name] = []string{value} })
 	f.code = string(refused.Code)
 	return &Response{Status: refused.Code.Status(), Header: c.header, Body: f.api.problem(c, refused)}
 }

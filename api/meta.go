@@ -59,9 +59,12 @@ func meGet(_ context.Context, c *app.Call, _ app.None) (Me, error) {
 		OpenFamilies: openFamilies(a),
 		APIVersion:   c.Version,
 	}
-	if of := a.Credential(); of.Duties.Person {
+	switch of := a.Credential(); {
+	case of.Duties.Person:
 		me.AuthMethod = "session"
-	} else {
+	case of.Grant != nil:
+		me.AuthMethod, me.Grant = "oauth", &MeGrant{of.ID, of.Grant.ClientID, of.Grant.ClientName, of.Grant.CreatedAt, of.Grant.ExpiresAt}
+	default:
 		me.Key = &MeKey{of.Short, of.Environment, of.VersionPin, of.ExpiresAt}
 	}
 	return me, nil

@@ -24,7 +24,7 @@ func (a *API) Refuse(err error, instance string, acceptLanguage []string, header
 	set := func(name, value string) { c.header[name] = []string{value} }
 	set("Request-Id", c.id)
 	c.header["Cache-Control"], c.header["X-Content-Type-Options"] = noStore, nosniff
-	setFaultHeaders(c, f, set)
+	a.setFaultHeaders(c, f, set)
 	return &Response{Status: f.Code.Status(), Fault: f, Header: c.header, Body: f.AppendProblem(nil, fault.Problem{
 		TypeBase: a.docsBase, Instance: instance, RequestID: c.id, Language: c.language,
 	})}

@@ -21,7 +21,7 @@ import (
 
 // keyID returns the id of a client's key.
 func keyID(c *apitest.Client) string {
-	actor, err := c.Directory.Authenticate(c.Context(), c.Key, netip.MustParseAddr("192.0.2.1"))
+	actor, err := c.Directory.Authenticate(c.Context(), c.Key, access.V1, netip.MustParseAddr("192.0.2.1"))
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/store/blob"
 )
 
@@ -44,6 +45,10 @@ type Waiting interface {
 // Secret is an answer that holds a secret. It is stored nowhere but in the
 // sealed answer for a replay.
 type Secret interface{ Secret() }
+
+// Refused is an answer that may be a refusal whose transaction is committed all the same:
+// it counted a try, or ended something. Nil is no refusal.
+type Refused interface{ Refused() *fault.Fault }
 
 // File is an answer that is a file. Its tag is the hash of its bytes, which
 // never change.

@@ -88,6 +88,14 @@ type Services struct {
 	SignIn *signin.Desk
 	// Imports seals the keys of imports.
 	Imports masterkey.Vault
+	// Applications is what operations on applications need.
+	Applications Applications
+}
+
+// Applications is what operations on applications of OAuth 2.1 need.
+type Applications struct {
+	// Register lets applications register themselves.
+	Register bool
 }
 
 // Settings is what administrative operations need.

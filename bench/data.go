@@ -197,7 +197,7 @@ func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder
 	if f.key, err = memberKey(ctx, f.operator(), f.office.OrganizationID, f.office.Users[1]); err != nil {
 		return d, f, err
 	}
-	f.actor, err = f.directory.Authenticate(ctx, f.key, netip.MustParseAddr("127.0.0.1"))
+	f.actor, err = f.directory.Authenticate(ctx, f.key, access.V1, netip.MustParseAddr("127.0.0.1"))
 	return d, f, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"time"
 
+	"kartei/access"
 	"kartei/instance"
 	"kartei/kit/clock"
 	"kartei/store/db"
@@ -37,7 +38,7 @@ func (b *bench) another(ctx context.Context, o *office) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if f.actor, err = f.directory.Authenticate(ctx, created.key, netip.MustParseAddr("127.0.0.1")); err != nil {
+	if f.actor, err = f.directory.Authenticate(ctx, created.key, access.V1, netip.MustParseAddr("127.0.0.1")); err != nil {
 		return "", err
 	}
 	f.office.Users = []string{f.actor.PrincipalID()}

@@ -148,7 +148,7 @@ func (b *bench) makeTenants(ctx context.Context, address string) (list []tenant,
 		if err != nil {
 			return nil, err
 		}
-		actor, err := directory.Authenticate(ctx, o.key, netip.MustParseAddr("127.0.0.1"))
+		actor, err := directory.Authenticate(ctx, o.key, access.V1, netip.MustParseAddr("127.0.0.1"))
 		if err != nil {
 			return nil, err
 		}

@@ -192,7 +192,7 @@ func (p *onPostgres) office(ctx context.Context, f founder, n int) error {
 	if err != nil {
 		return err
 	}
-	actor, err := f.directory.Authenticate(ctx, o.key, netip.MustParseAddr("127.0.0.1"))
+	actor, err := f.directory.Authenticate(ctx, o.key, access.V1, netip.MustParseAddr("127.0.0.1"))
 	if err != nil {
 		return err
 	}

@@ -86,6 +86,13 @@ func (e *erasable) fill(t schema.Table, number int64) {
 	special := map[string]any{
 		"organization": number, "kind": "user", "role": "admin", "environment": "test", "rights": "{}",
 		"principal_id": fmt.Sprintf("principals-id-%d", number), "account_id": fmt.Sprintf("account-%d", number),
+		"audience": "v1", "client_id": fmt.Sprintf("oauth_clients-id-%d", number), "grant_id": fmt.Sprintf("oauth_grants-id-%d", number),
+	}
+	switch t.Name {
+	case "oauth_clients":
+		special["kind"] = "registered"
+	case "oauth_tokens":
+		special["kind"] = "code"
 	}
 	var names, places []string
 	var args []any

@@ -18,12 +18,13 @@ const (
 	maxActs = 1000
 
 	endAllSessions    = `update sessions set ended_at = $1 where ended_at = 0`
+	endAllGrants      = `update oauth_grants set ended_at = $1, expires_at = case when expires_at < $1 then expires_at else $1 end where ended_at = 0`
 	endAllTickets     = `delete from sign_in_tickets`
 	selectAuditedOrgs = `select number, id from organizations`
 )
 
 // aboutAccess are the first words of acts that change keys and rights.
-var aboutAccess = []string{"account", "invitation", "key", "organization", "person", "serviceAccount"}
+var aboutAccess = []string{"account", "client", "grant", "invitation", "key", "organization", "person", "serviceAccount"}
 
 // Acts returns the newest acts about keys and rights, the newest first. A restore
 // calls it before it replaces a database, and Lost afterwards. If there is no
@@ -78,8 +79,8 @@ func Lost(ctx context.Context, store *config.Store, before []audit.Line) ([]audi
 }
 
 // Restored completes a database that was just restored from a file. It clears the
-// place of the files, since the copy names the original one. It ends all sessions
-// and links: some of them were ended after the copy was made. It audits the act.
+// place of the files, since the copy names the original one. It ends all sessions,
+// grants and links: some of them were ended after the copy was made. It audits the act.
 func Restored(ctx context.Context, store *config.Store, from string) error {
 	d, done, err := openData(ctx, store, begun)
 	if err != nil {
@@ -88,8 +89,10 @@ func Restored(ctx context.Context, store *config.Store, from string) error {
 	defer done()
 	act{name: "restore", word: "instance.restore", target: from}.beginAnyway(ctx, d, clock.System)
 	return d.Write(ctx, func(tx db.Tx) error {
-		if _, err := tx.Exec(ctx, endAllSessions, clock.Now(clock.System)); err != nil {
-			return err
+		for _, statement := range []string{endAllSessions, endAllGrants} {
+			if _, err := tx.Exec(ctx, statement, clock.Now(clock.System)); err != nil {
+				return err
+			}
 		}
 		if _, err := tx.Exec(ctx, endAllTickets); err != nil {
 			return err

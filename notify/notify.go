@@ -124,7 +124,7 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 			return nil
 		}
 		kind = KeyPaused
-		if err := access.PauseKeyIn(ctx, tx, a.Key); err != nil {
+		if err := access.PauseIn(ctx, tx, a.Key); err != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func (c *Center) Alert(ctx context.Context, tx db.Tx, a limit.Alert) error {
 	if a.Session {
 		return c.Post(ctx, tx, live, users, SessionQuotaLow, QuotaFacts{PrincipalID: a.Principal, Policy: a.Policy, Used: a.Used, Quota: a.Quota, At: clock.Micros(a.At)})
 	}
-	label, err := access.KeyLabelIn(ctx, tx, a.Key)
+	label, err := access.LabelIn(ctx, tx, a.Key)
 	if err != nil {
 		return err
 	}

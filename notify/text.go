@@ -10,6 +10,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/store/db"
 )
 
@@ -43,10 +44,14 @@ var limitForms = map[Kind]Form{
 	SessionQuotaLow: {Words: sessionWords, Mail: sessionMail, Page: sessionPage, Farewell: sessionFarewell},
 }
 
-// keyPage is the page of the key, where it is paused, resumed and revoked.
+// keyPage is the page of the key, where it is paused, resumed and revoked, or that of
+// the applications, where a grant is ended.
 func keyPage(_ string, data []byte) (Page, error) {
 	var f QuotaFacts
 	err := json.Unmarshal(data, &f)
+	if id.Valid(id.Grant, f.Key) {
+		return Page{Path: "/settings/interfaces/applications", Name: fault.Text{DE: "Verbundene Anwendungen ansehen", EN: "View the connected applications"}}, err
+	}
 	return Page{Path: "/settings/interfaces/keys/" + f.Key, Name: fault.Text{DE: "Schlüssel ansehen", EN: "View the key"}}, err
 }
 
@@ -68,7 +73,7 @@ func quotaWords(kind Kind) func(context.Context, db.Tx, []byte) (Words, error) {
 		if err := json.Unmarshal(data, &f); err != nil {
 			return Words{}, err
 		}
-		label, err := access.KeyLabelIn(ctx, tx, f.Key)
+		label, err := access.LabelIn(ctx, tx, f.Key)
 		return wordsFor(kind, f, label), err
 	}
 }
@@ -81,7 +86,7 @@ func quotaMail(kind Kind) func([]byte) (Words, error) {
 		if err := json.Unmarshal(data, &f); err != nil {
 			return Words{}, err
 		}
-		return wordsFor(kind, f, access.KeyLabel{KidShort: cmp.Or(f.KidShort, f.Key)}), nil
+		return wordsFor(kind, f, access.Label{KidShort: cmp.Or(f.KidShort, f.Key), Application: id.Valid(id.Grant, f.Key)}), nil
 	}
 }
 
@@ -155,7 +160,10 @@ func named(texts map[string]fault.Text, policy string) fault.Text {
 }
 
 // wordsFor returns the text of a notice about a quota.
-func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
+func wordsFor(kind Kind, f QuotaFacts, k access.Label) Words {
+	if k.Application {
+		return wordsForApplication(kind, f, k)
+	}
 	keyDE, keyEN := "Ein API-Schlüssel", "An API key"
 	if k.KidShort != "" {
 		keyDE, keyEN = "Der API-Schlüssel "+k.KidShort, "The API key "+k.KidShort
@@ -193,6 +201,52 @@ func wordsFor(kind Kind, f QuotaFacts, k access.KeyLabel) Words {
 				"Falls Sie das nicht erwarten, halten Sie den Schlüssel an, oder widerrufen Sie ihn.", keyDE, when, f.Used, f.Quota, unit.DE),
 			EN: fmt.Sprintf("%s had used %d of the %d %s by %s (UTC). Once the quota is used up, such calls are refused with QUOTA_EXHAUSTED until older calls no longer count. All other calls go on.\n\n"+
 				"If you do not expect this, pause the key or revoke it.", keyEN, f.Used, f.Quota, unit.EN, when),
+		},
+	}
+}
+
+// usesOfApplications say what an application did.
+var usesOfApplications = map[string]fault.Text{
+	"deletes-day": {DE: "Löschungen innerhalb von 24 Stunden", EN: "deletions in 24 hours"},
+	"outflow":     {DE: "abgerufenen Datensätzen innerhalb einer Stunde", EN: "records read in an hour"},
+}
+
+// wordsForApplication is wordsFor for the grant of an application.
+func wordsForApplication(kind Kind, f QuotaFacts, k access.Label) Words {
+	appDE, appEN := "Eine verbundene Anwendung", "A connected application"
+	if k.Name != "" {
+		appDE, appEN = "Die Anwendung „"+k.Name+"“", "The application “"+k.Name+"”"
+	}
+	titleDE, titleEN := appDE, appEN
+	if of := k.Organization; of != "" {
+		appDE, appEN = appDE+", verbunden mit "+of+",", appEN+", connected to "+of+","
+	}
+	when, quota, did := minute(f.At), named(quotas, f.Policy), named(usesOfApplications, f.Policy)
+	percent := f.Used * 100 / max(1, f.Quota)
+	if kind == KeyPaused {
+		return Words{
+			fault.Text{
+				DE: titleDE + " wurde angehalten: " + quota.DE + " aufgebraucht",
+				EN: titleEN + " was paused: " + quota.EN + " used up",
+			},
+			fault.Text{
+				DE: fmt.Sprintf("%s hat am %s (UTC) alle %d erlaubten %s verbraucht. Sie wurde deshalb angehalten und wird bis auf Weiteres abgewiesen.\n\n"+
+					"Prüfen Sie, ob diese Löschungen gewollt waren. Wenn ja, verbinden Sie die Anwendung neu. Wenn nein, trennen Sie sie.", appDE, when, f.Quota, did.DE),
+				EN: fmt.Sprintf("%s used all %d permitted %s at %s (UTC). It was therefore paused and is refused until further notice.\n\n"+
+					"Check whether these deletions were intended. If so, connect the application again. If not, disconnect it.", appEN, f.Quota, did.EN, when),
+			},
+		}
+	}
+	return Words{
+		fault.Text{
+			DE: fmt.Sprintf("%s: %s zu %d %% verbraucht", titleDE, quota.DE, percent),
+			EN: fmt.Sprintf("%s: %d%% of the %s used", titleEN, percent, quota.EN),
+		},
+		fault.Text{
+			DE: fmt.Sprintf("%s hat bis %s (UTC) %d von %d %s verbraucht. Ist das Kontingent aufgebraucht, werden solche Aufrufe mit QUOTA_EXHAUSTED abgewiesen, bis ältere Aufrufe nicht mehr mitzählen. Alle anderen Aufrufe funktionieren weiter.\n\n"+
+				"Falls Sie das nicht erwarten, trennen Sie die Anwendung.", appDE, when, f.Used, f.Quota, did.DE),
+			EN: fmt.Sprintf("%s had used %d of %d %s by %s (UTC). Once the quota is used up, such calls are refused with QUOTA_EXHAUSTED until older calls no longer count. All other calls go on.\n\n"+
+				"If you do not expect this, disconnect the application.", appEN, f.Used, f.Quota, did.EN, when),
 		},
 	}
 }

@@ -20,12 +20,13 @@ const (
 	eraseKeys = `update api_keys set name = '', networks = '[]', revoked_at = case when revoked_at = 0 then $2 else revoked_at end
 		where principal_id = $1`
 	eraseSessions    = `delete from sessions where principal_id = $1`
+	eraseGrants      = `delete from oauth_grants where principal_id = $1`
 	eraseBell        = `delete from notices where organization = $1 and principal = $2`
 	eraseInvitations = `delete from invitations where organization = $1 and email_folded = $2`
 )
 
 // ErasePerson erases the data of this package about a person whom the caller
-// administers: name, address, rights and bell. It also revokes the keys. The
+// administers: name, address, rights and bell. It also revokes the keys, and ends the grants. The
 // address can be used again. The last admin is refused. The caller must have
 // called access.Changed before.
 func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {
@@ -48,6 +49,7 @@ func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (acce
 		{eraseBell, []any{p.Home, p.ID}},
 		{eraseKeys, []any{p.ID, c.Now}},
 		{eraseSessions, []any{p.ID}},
+		{eraseGrants, []any{p.ID}},
 		{erasePrincipal, []any{p.ID, c.Now}},
 	} {
 		if _, err := c.Tx.Exec(ctx, s.statement, s.args...); err != nil {

@@ -109,7 +109,7 @@ func TestCredentialOpensUpload(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d, apitest.Replicas(1))
 		c := o.As(access.Member)
-		actor, err := o.Directory.Authenticate(t.Context(), c.Key, netip.MustParseAddr("192.0.2.1"))
+		actor, err := o.Directory.Authenticate(t.Context(), c.Key, access.V1, netip.MustParseAddr("192.0.2.1"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,6 +31,8 @@ const (
 	SSOInvited Kind = "ssoInvited"
 	SSOLink    Kind = "ssoLink"
 	SSOFresh   Kind = "ssoFresh"
+	// Consent is an application that asks to act for a person.
+	Consent Kind = "consent"
 	// Generator is a generator of codes that is not confirmed yet.
 	Generator Kind = "generator"
 	// Reset is a mailed link that sets a password, Factors one that lifts second

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"kartei/access"
 	"kartei/config"
 	"kartei/instance"
 	"kartei/kit/clock"
@@ -271,7 +272,7 @@ func test(ctx context.Context, i *instance.Instance, key, endpoint string) error
 // good reports whether both keys are accepted.
 func good(ctx context.Context, i *instance.Instance, k demoKeys) bool {
 	for _, key := range []string{k.Full, k.Read} {
-		if _, err := i.Directory.Authenticate(ctx, key, netip.MustParseAddr("127.0.0.1")); key == "" || err != nil {
+		if _, err := i.Directory.Authenticate(ctx, key, access.V1, netip.MustParseAddr("127.0.0.1")); key == "" || err != nil {
 			return false
 		}
 	}

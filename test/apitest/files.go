@@ -35,8 +35,8 @@ const MaxFile = 1 << 20
 // MaxStaged bounds the announced bytes of the open uploads of an office.
 const MaxStaged = 64 << 20
 
-// baseURL is the address of every office.
-const baseURL = "https://kartei.example"
+// BaseURL is the address of every office.
+const BaseURL = "https://kartei.example"
 
 // depot holds the files of a database, and the signal about its jobs. Offices
 // on the same database share its queue of jobs, so they share the depot too.
@@ -60,7 +60,7 @@ func (o *Office) files() {
 		o.Fatal(err)
 	}
 	o.Folder = o.TempDir()
-	store, err := blob.NewLocal(o.Folder, blob.LocalOptions{Keys: masterkey.Ring{Current: key}, BaseURL: baseURL})
+	store, err := blob.NewLocal(o.Folder, blob.LocalOptions{Keys: masterkey.Ring{Current: key}, BaseURL: BaseURL})
 	if err != nil {
 		o.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 
+	"kartei/access"
 	"kartei/api"
 	"kartei/app"
 	"kartei/kit/clock"
@@ -22,7 +23,7 @@ func (c *Client) Inside(f func(context.Context, *app.Call) error) {
 // Try is like Inside, and returns the error of f.
 func (c *Client) Try(f func(context.Context, *app.Call) error) error {
 	ctx := context.Background()
-	actor, err := c.Directory.Authenticate(ctx, c.Key, netip.MustParseAddr("192.0.2.1"))
+	actor, err := c.Directory.Authenticate(ctx, c.Key, access.V1, netip.MustParseAddr("192.0.2.1"))
 	if err == nil {
 		err = c.DB.Write(ctx, func(tx db.Tx) error {
 			return f(ctx, &app.Call{

@@ -198,22 +198,23 @@ func (o *Office) directory() *access.Directory {
 func (o *Office) open() {
 	o.Helper()
 	o.count()
-	o.desk = signin.NewDesk(o.DB, Keys.Vault(signin.SecretsPurpose), baseURL)
+	o.desk = signin.NewDesk(o.DB, Keys.Vault(signin.SecretsPurpose), BaseURL)
 	a, err := api.New(api.Options{
 		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
 		Limiter: o.Limits, MaxCalls: o.options.maxCalls,
 		MaxTransfers: o.options.transfers, MaxTransfersEach: o.options.transfersEach,
-		Logger:    slog.New(slog.NewTextHandler(o.Logged, nil)),
-		Versions:  o.versions,
-		CursorKey: bytes.Repeat([]byte{7}, 32),
-		Answers:   Keys.Vault(replay.Purpose),
-		DocsBase:  baseURL,
-		Files:     o.fileOptions(),
-		Webhooks:  app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
-		Imports:   Keys.Vault(imports.SecretsPurpose),
-		SignIn:    o.desk,
+		Logger:       slog.New(slog.NewTextHandler(o.Logged, nil)),
+		Versions:     o.versions,
+		CursorKey:    bytes.Repeat([]byte{7}, 32),
+		Answers:      Keys.Vault(replay.Purpose),
+		DocsBase:     BaseURL,
+		Files:        o.fileOptions(),
+		Webhooks:     app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
+		Imports:      Keys.Vault(imports.SecretsPurpose),
+		SignIn:       o.desk,
+		Applications: app.Applications{Register: true},
 		Settings: app.Settings{
-			BaseURL: baseURL, Mails: true,
+			BaseURL: BaseURL, Mails: true,
 			Notices: notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: api.NoticeForms(), Vault: Keys.Vault(notify.MessagePurpose)}),
 		},
 	})

@@ -224,7 +224,7 @@ func (c *Client) identify(k *keyCall) {
 		return
 	}
 	ctx := context.Background()
-	actor, err := c.Directory.Authenticate(ctx, c.Key, k.from())
+	actor, err := c.Directory.Authenticate(ctx, c.Key, access.V1, k.from())
 	if err != nil || actor.PrincipalType() != access.UserPrincipal {
 		return
 	}
@@ -339,7 +339,7 @@ func (c *Client) bySession(k *keyCall) *Answer {
 	// answers are those of the current one.
 	current := api.Names(c.versions)[0]
 	a.Header.Set("Svc-Version", current)
-	a.Header.Set("Link", "<"+baseURL+"/docs/openapi.json?version="+current+`>; rel="service-desc"; type="application/json"`)
+	a.Header.Set("Link", "<"+BaseURL+"/docs/openapi.json?version="+current+`>; rel="service-desc"; type="application/json"`)
 	if k.aboutKey() { // it names the internal version
 		return a
 	}

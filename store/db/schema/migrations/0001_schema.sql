@@ -228,6 +228,85 @@ create index api_keys_previous_kid on api_keys (previous_kid);
 -- The keys of somebody who is erased.
 create index api_keys_principal on api_keys (principal_id);
 
+-- The applications that act for principals by OAuth 2.1.
+create table oauth_clients (
+	id            text    not null primary key,
+	-- How it became known: an admin made it, it registered itself (RFC 7591), or its
+	-- client_id is the address of a document that describes it.
+	kind          text    not null check (kind in ('admin', 'registered', 'document')),
+	-- The name by which it calls itself: the id, or the address of its document.
+	client_id     text    not null unique,
+	name          text    not null,
+	-- A JSON array of strings.
+	redirect_uris text    not null,
+	-- none, client_secret_basic or client_secret_post.
+	auth_method   text    not null,
+	-- SHA-256 of the secret in hex. Empty for a client without one.
+	secret_hash   text    not null default '',
+	-- The service account that a client of an admin acts for, and its organization: a
+	-- live one or its sandbox. Null for others, which people let in.
+	organization  bigint  references organizations (number),
+	principal_id  text    references principals (id),
+	-- A JSON array: what a client of an admin may ask for.
+	scopes        text    not null default '[]',
+	disabled      boolean not null default false,
+	created_at    bigint  not null,
+	-- When a grant of it was last made.
+	last_used_at  bigint  not null
+);
+create index oauth_clients_organization on oauth_clients (organization, id);
+-- The clients that registered themselves and that nobody uses.
+create index oauth_clients_unused on oauth_clients (kind, last_used_at);
+
+-- What a principal lets an application do.
+create table oauth_grants (
+	id           text    not null primary key,
+	client_id    text    not null references oauth_clients (id),
+	-- A live organization or its sandbox.
+	organization bigint  not null references organizations (number),
+	principal_id text    not null references principals (id),
+	-- A JSON array of strings.
+	scopes       text    not null,
+	-- The resource that its tokens are good at: v1 or mcp.
+	audience     text    not null check (audience in ('v1', 'mcp')),
+	created_at   bigint  not null,
+	-- The end at the latest, or the end itself.
+	expires_at   bigint  not null,
+	ended_at     bigint  not null default 0,
+	paused       boolean not null default false,
+	last_used_at bigint  not null default 0
+);
+-- The grants of somebody who leaves, or of an application.
+create index oauth_grants_principal on oauth_grants (principal_id, client_id);
+create index oauth_grants_client on oauth_grants (client_id);
+-- Retention, and the list of an organization.
+create index oauth_grants_expires_at on oauth_grants (organization, expires_at);
+
+-- Codes, access tokens and refresh tokens. A used refresh token stays as long as its
+-- grant, so that its second use is recognized.
+create table oauth_tokens (
+	kid          text   not null primary key,
+	kind         text   not null check (kind in ('code', 'access', 'refresh')),
+	organization bigint not null,
+	grant_id     text   not null references oauth_grants (id) on delete cascade,
+	-- SHA-256 of the secret in hex. The secret itself is stored nowhere.
+	secret_hash  text   not null,
+	-- A JSON array: of the scopes of the grant.
+	scopes       text   not null,
+	created_at   bigint not null,
+	expires_at   bigint not null,
+	-- When a code or a refresh token was used, and what its successors are derived from.
+	used_at      bigint not null default 0,
+	seed         text   not null default '',
+	-- Of a code: where it was sent, the challenge of RFC 7636, and the failed tries.
+	redirect_uri text   not null default '',
+	challenge    text   not null default '',
+	failures     bigint not null default 0
+);
+create index oauth_tokens_grant on oauth_tokens (grant_id);
+-- Retention.
+create index oauth_tokens_expires_at on oauth_tokens (organization, expires_at);
+
 -- Open invitations. An accepted or revoked one has no row.
 create table invitations (
 	id           text   not null primary key,

@@ -1,0 +1,539 @@
+package grant
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/store/db"
+)
+
+// Lifetimes (open points, 'OAuth 2.0').
+const (
+	CodeLifetime   = 60 * time.Second
+	AccessLifetime = time.Hour
+	// SilentFor is how long a refresh token waits for its use.
+	SilentFor = 30 * 24 * time.Hour
+	// Lifetime is that of a grant at most.
+	Lifetime = 365 * 24 * time.Hour
+	// Grace is how long a used refresh token gets the same answer again, as long as its
+	// successor is unused. So an answer that was lost costs nobody the grant.
+	Grace = 60 * time.Second
+)
+
+const (
+	// MaxGrants bounds the live grants of a principal and a client. The oldest ends.
+	MaxGrants = 20
+	// maxFailures bounds the failed tries of a code. After them it is over.
+	maxFailures = 5
+)
+
+// The errors of RFC 6749, section 5.2, and RFC 8707, section 2.
+const (
+	InvalidRequest       = "invalid_request"
+	InvalidClient        = "invalid_client"
+	InvalidGrant         = "invalid_grant"
+	InvalidScope         = "invalid_scope"
+	InvalidTarget        = "invalid_target"
+	UnauthorizedClient   = "unauthorized_client"
+	UnsupportedGrantType = "unsupported_grant_type"
+)
+
+// Refusal says why no token was issued.
+type Refusal struct {
+	// Code is an error of RFC 6749, Why a sentence for the developer.
+	Code, Why string
+	// Kept is true if the transaction must be committed all the same: a failed try was
+	// counted, or a grant was ended.
+	Kept bool
+	// Ended is the grant that ended, because somebody used a token of it twice.
+	Ended *Grant
+}
+
+func (r *Refusal) Error() string { return "grant: " + r.Code + ": " + r.Why }
+
+func refuse(code, why string) *Refusal { return &Refusal{Code: code, Why: why} }
+
+// dead is the one answer to codes and tokens that are not valid, whatever the reason.
+func dead() *Refusal {
+	return refuse(InvalidGrant, "The code or the token is unknown, has expired, was used or was revoked.")
+}
+
+// Grant is what a principal lets an application do.
+type Grant struct {
+	// ID is gra_....
+	ID string
+	// Client is the id of the client, cli_....
+	Client       string
+	Organization int64
+	Principal    string
+	Scopes       []string
+	// Audience is access.V1 or access.MCP.
+	Audience  string
+	CreatedAt clock.Micros
+	// ExpiresAt is the end at the latest. EndedAt is zero for a live grant.
+	ExpiresAt, EndedAt clock.Micros
+	Paused             bool
+	LastUsedAt         clock.Micros
+}
+
+// Tokens are the answer of the token endpoint.
+type Tokens struct {
+	Access string
+	// ExpiresIn is the rest of the access token's life.
+	ExpiresIn time.Duration
+	// Refresh is empty for a client that acts for a service account.
+	Refresh string
+	Scopes  []string
+	Grant   Grant
+}
+
+const (
+	grantColumns = `select id, client_id, organization, principal_id, scopes, audience, created_at, expires_at, ended_at, paused, last_used_at
+		from oauth_grants`
+	selectGrant = grantColumns + ` where id = $1`
+	// The live grants of a principal and a client, the newest first.
+	selectLive = grantColumns + ` where principal_id = $1 and client_id = $2 and ended_at = 0 and expires_at > $3 order by created_at desc, id desc`
+	// The standing grant of a client of an admin.
+	selectStanding = grantColumns + ` where client_id = $1 and audience = $2 and ended_at = 0 order by created_at, id limit 1`
+	insertGrant    = `insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8)`
+	updateExpiry = `update oauth_grants set expires_at = $2, scopes = $3 where id = $1 and ended_at = 0`
+	// Access tokens need no change: they are refused with their grant.
+	endGrant      = `update oauth_grants set ended_at = $2, expires_at = case when expires_at < $2 then expires_at else $2 end where id = $1 and ended_at = 0`
+	endOfClient   = `update oauth_grants set ended_at = $2, expires_at = case when expires_at < $2 then expires_at else $2 end where client_id = $1 and ended_at = 0`
+	selectAllowed = `select p.disabled, o.state from principals p join organizations o on o.number = $2 where p.id = $1`
+
+	insertToken = `insert into oauth_tokens (kid, kind, organization, grant_id, secret_hash, scopes, created_at, expires_at, redirect_uri, challenge)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (kid) do nothing`
+	selectTokens = `select kid, kind, grant_id, secret_hash, scopes, created_at, expires_at, used_at, seed, redirect_uri, challenge, failures
+		from oauth_tokens where kid = $1 and kind = $2`
+	useToken    = `update oauth_tokens set used_at = $2, seed = $3 where kid = $1 and used_at = 0`
+	failCode    = `update oauth_tokens set failures = failures + 1 where kid = $1`
+	deleteToken = `delete from oauth_tokens where kid = $1`
+)
+
+// The kinds of token.
+const (
+	code        = "code"
+	accessToken = "access"
+	refresh     = "refresh"
+)
+
+// token is a row of oauth_tokens.
+type token struct {
+	kid, kind, grant, hash string
+	scopes                 []string
+	createdAt, expiresAt   clock.Micros
+	usedAt                 clock.Micros
+	seed                   string
+	redirectURI, challenge string
+	failures               int64
+}
+
+// NewGrant describes what a principal lets an application do.
+type NewGrant struct {
+	Client       *Client
+	Organization int64
+	Principal    string
+	Scopes       []string
+	Audience     string
+	// RedirectURI is where the code is sent, and Challenge the challenge of RFC 7636
+	// (S256).
+	RedirectURI, Challenge string
+}
+
+// Begin stores a grant, and returns its code. The grant lasts as long as the code,
+// until the client has exchanged it. Beyond MaxGrants the oldest grant ends:
+// access.Changed must come before.
+func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (Grant, string, error) {
+	g := Grant{
+		ID: id.New(id.Grant), Client: n.Client.ID, Organization: n.Organization, Principal: n.Principal, Scopes: sorted(n.Scopes),
+		Audience: n.Audience, CreatedAt: now, ExpiresAt: now.Add(CodeLifetime),
+	}
+	if _, err := tx.Exec(ctx, updateClientUse, g.Client, now); err != nil { // grants of a client are made one after the other
+		return g, "", err
+	}
+	live, err := db.List(ctx, tx, scanGrant, selectLive, g.Principal, g.Client, now)
+	if err != nil {
+		return g, "", err
+	}
+	for i := MaxGrants - 1; i < len(live); i++ {
+		if _, err := End(ctx, tx, now, live[i].ID); err != nil {
+			return g, "", err
+		}
+	}
+	if err := g.insert(ctx, tx); err != nil {
+		return g, "", err
+	}
+	made := access.NewSecret(access.CodeForm)
+	_, err = tx.Exec(ctx, insertToken, made.Kid, code, g.Organization, g.ID, made.Hash, list(g.Scopes), now, now.Add(CodeLifetime), n.RedirectURI, n.Challenge)
+	return g, made.Text, err
+}
+
+func (g *Grant) insert(ctx context.Context, tx db.Tx) error {
+	_, err := tx.Exec(ctx, insertGrant, g.ID, g.Client, g.Organization, g.Principal, list(g.Scopes), g.Audience, g.CreatedAt, g.ExpiresAt)
+	return err
+}
+
+// Exchange issues the tokens of a code. The second use of a code, by its own client and
+// with the right verifier, ends the grant: somebody else has the code, too (RFC 9700,
+// section 4.5).
+func Exchange(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text, redirectURI, verifier, audience string) (Tokens, error) {
+	shown, ok := access.ParseSecret(access.CodeForm, text)
+	if !ok {
+		return Tokens{}, dead()
+	}
+	t, g, err := find(ctx, tx, code, shown)
+	if err != nil {
+		return Tokens{}, err
+	}
+	switch {
+	case now >= t.expiresAt, t.usedAt == 0 && t.failures >= maxFailures, g.EndedAt != 0, c.Disabled:
+		return Tokens{}, dead()
+	case g.Client != c.ID, t.redirectURI != redirectURI, !meets(t.challenge, verifier):
+		if _, err := tx.Exec(ctx, failCode, t.kid); err != nil {
+			return Tokens{}, err
+		}
+		refused := dead()
+		refused.Kept = true
+		return Tokens{}, refused
+	case audience != "" && audience != g.Audience:
+		return Tokens{}, otherTarget()
+	}
+	if err := g.allowed(ctx, tx); err != nil {
+		return Tokens{}, err
+	}
+	seed, first, err := t.use(ctx, tx, now)
+	if err == nil && !first {
+		err = g.reused(ctx, tx, now)
+	}
+	if err != nil {
+		return Tokens{}, err
+	}
+	g.ExpiresAt = now.Add(Lifetime)
+	if _, err := tx.Exec(ctx, updateExpiry, g.ID, g.ExpiresAt, list(g.Scopes)); err != nil {
+		return Tokens{}, err
+	}
+	return g.issue(ctx, tx, now, shown.Key, seed, g.Scopes)
+}
+
+// Refresh issues the tokens that follow a refresh token. scopes narrows the access token
+// and is empty for all scopes of the grant.
+//
+// The successors of a refresh token are derived from its secret and a random seed, which
+// is stored when it is used. So the same request gets the same answer again, on every
+// replica and without a change, as long as Grace lasts and nobody has used the successor.
+// Any other use of a used token ends the grant: somebody else has it, too (RFC 9700,
+// section 4.14).
+func Refresh(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text string, scopes []string, audience string) (Tokens, error) {
+	shown, ok := access.ParseSecret(access.RefreshTokenForm, text)
+	if !ok {
+		return Tokens{}, dead()
+	}
+	t, g, err := find(ctx, tx, refresh, shown)
+	if err != nil {
+		return Tokens{}, err
+	}
+	switch {
+	case g.Client != c.ID, g.EndedAt != 0, now >= g.ExpiresAt, c.Disabled:
+		return Tokens{}, dead()
+	case t.usedAt == 0 && now >= t.expiresAt:
+		return Tokens{}, dead()
+	case audience != "" && audience != g.Audience:
+		return Tokens{}, otherTarget()
+	}
+	if len(scopes) == 0 {
+		scopes = g.Scopes
+	}
+	if beyond(scopes, g.Scopes) {
+		return Tokens{}, refuse(InvalidScope, "A refresh can only narrow the scopes of the grant.")
+	}
+	if err := g.allowed(ctx, tx); err != nil {
+		return Tokens{}, err
+	}
+	seed, first, err := t.use(ctx, tx, now)
+	if err == nil && !first {
+		var again bool
+		if seed, again, err = t.repeats(ctx, tx, now, shown); err == nil && !again {
+			err = g.reused(ctx, tx, now)
+		}
+	}
+	if err != nil {
+		return Tokens{}, err
+	}
+	return g.issue(ctx, tx, now, shown.Key, seed, sorted(scopes))
+}
+
+// use uses a token, and reports whether this is its first use.
+func (t *token) use(ctx context.Context, tx db.Tx, now clock.Micros) (seed string, first bool, err error) {
+	if t.usedAt != 0 {
+		return "", false, nil
+	}
+	seed = access.NewToken()
+	n, err := tx.Exec(ctx, useToken, t.kid, now, seed)
+	return seed, n > 0, err
+}
+
+// repeats reports whether a further use of a refresh token gets the same answer again,
+// and with which seed.
+func (t *token) repeats(ctx context.Context, tx db.Tx, now clock.Micros, shown access.PresentedSecret) (seed string, again bool, err error) {
+	used, err := tokenBy(ctx, tx, refresh, t.kid) // another call may have used it meanwhile
+	if err != nil {
+		return "", false, err
+	}
+	next, err := tokenBy(ctx, tx, refresh, successor(shown.Key, used.seed).Kid)
+	if errors.Is(err, db.ErrNoRows) {
+		return "", false, nil
+	}
+	return used.seed, next.usedAt == 0 && now.Sub(used.usedAt) <= Grace, err
+}
+
+// successor returns the refresh token that follows a code or a refresh token.
+func successor(key []byte, seed string) access.Secret {
+	return access.DeriveSecret(access.RefreshTokenForm, key, "refresh "+seed)
+}
+
+// issue stores the successors of a code or a refresh token, unless they are stored.
+func (g *Grant) issue(ctx context.Context, tx db.Tx, now clock.Micros, key []byte, seed string, scopes []string) (Tokens, error) {
+	next := successor(key, seed)
+	if err := g.store(ctx, tx, refresh, next, g.Scopes, now, min(now.Add(SilentFor), g.ExpiresAt)); err != nil {
+		return Tokens{}, err
+	}
+	return g.issueAccess(ctx, tx, now, access.DeriveSecret(access.AccessTokenForm, key, "access "+seed+" "+strings.Join(scopes, " ")), next.Text, scopes)
+}
+
+// issueAccess stores an access token, unless it is stored. Its life is that of the
+// stored one.
+func (g *Grant) issueAccess(ctx context.Context, tx db.Tx, now clock.Micros, made access.Secret, next string, scopes []string) (Tokens, error) {
+	if err := g.store(ctx, tx, accessToken, made, scopes, now, min(now.Add(AccessLifetime), g.ExpiresAt)); err != nil {
+		return Tokens{}, err
+	}
+	stored, err := tokenBy(ctx, tx, accessToken, made.Kid)
+	return Tokens{Access: made.Text, ExpiresIn: stored.expiresAt.Sub(now), Refresh: next, Scopes: scopes, Grant: *g}, err
+}
+
+func (g *Grant) store(ctx context.Context, tx db.Tx, kind string, s access.Secret, scopes []string, now, until clock.Micros) error {
+	_, err := tx.Exec(ctx, insertToken, s.Kid, kind, g.Organization, g.ID, s.Hash, list(scopes), now, until, "", "")
+	return err
+}
+
+// ForService issues an access token to a client of an admin, for its service account
+// (RFC 6749, section 4.4). All tokens of a client and a resource rest on one grant, which
+// limits and the request log name.
+func ForService(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, scopes []string, audience string) (Tokens, error) {
+	switch {
+	case c.Disabled:
+		return Tokens{}, dead()
+	case c.Kind != ByAdmin || c.Principal == "":
+		return Tokens{}, refuse(UnauthorizedClient, "Only a client that an admin made for a service account may ask for this.")
+	case beyond(scopes, c.Scopes):
+		return Tokens{}, refuse(InvalidScope, "The client may not ask for one of these scopes.")
+	case len(scopes) == 0:
+		scopes = c.Scopes
+	}
+	if _, err := tx.Exec(ctx, updateClientUse, c.ID, now); err != nil { // two calls make one grant
+		return Tokens{}, err
+	}
+	g, err := scanGrant(tx.QueryRow(ctx, selectStanding, c.ID, audience))
+	if errors.Is(err, db.ErrNoRows) {
+		g = Grant{
+			ID: id.New(id.Grant), Client: c.ID, Organization: c.Organization, Principal: c.Principal, Scopes: sorted(c.Scopes),
+			Audience: audience, CreatedAt: now, ExpiresAt: now.Add(Lifetime),
+		}
+		err = g.insert(ctx, tx)
+	} else if err == nil {
+		g.ExpiresAt, g.Scopes = now.Add(Lifetime), sorted(c.Scopes)
+		_, err = tx.Exec(ctx, updateExpiry, g.ID, g.ExpiresAt, list(g.Scopes))
+	}
+	if err != nil {
+		return Tokens{}, err
+	}
+	if err := g.allowed(ctx, tx); err != nil {
+		return Tokens{}, err
+	}
+	return g.issueAccess(ctx, tx, now, access.NewSecret(access.AccessTokenForm), "", sorted(scopes))
+}
+
+// End ends a grant, and reports whether it was live. access.Changed must come before:
+// its tokens are refused from the next call on, on every replica.
+func End(ctx context.Context, tx db.Tx, now clock.Micros, name string) (bool, error) {
+	n, err := tx.Exec(ctx, endGrant, name, now)
+	return n > 0, err
+}
+
+// EndOfClient ends all grants of a client. access.Changed must come before.
+func EndOfClient(ctx context.Context, tx db.Tx, now clock.Micros, client string) error {
+	_, err := tx.Exec(ctx, endOfClient, client, now)
+	return err
+}
+
+// Revoke ends what a token of the client belongs to (RFC 7009): the grant for a refresh
+// token, the token alone for an access token. It returns the ended grant, or nil. A token
+// that the client does not have changes nothing, and is no error.
+func Revoke(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text string) (*Grant, error) {
+	kind, shown, ok := presented(text)
+	if !ok {
+		return nil, nil
+	}
+	t, g, err := find(ctx, tx, kind, shown)
+	if refused := (*Refusal)(nil); errors.As(err, &refused) || err == nil && g.Client != c.ID {
+		return nil, nil
+	}
+	if err == nil {
+		err = access.Changed(ctx, tx)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == accessToken:
+		_, err = tx.Exec(ctx, deleteToken, t.kid)
+	default:
+		_, err = End(ctx, tx, now, g.ID)
+	}
+	return &g, err
+}
+
+// presented returns the kind of a token that a client shows.
+func presented(text string) (kind string, shown access.PresentedSecret, ok bool) {
+	if shown, ok = access.ParseSecret(access.RefreshTokenForm, text); ok {
+		return refresh, shown, true
+	}
+	shown, ok = access.ParseSecret(access.AccessTokenForm, text)
+	return accessToken, shown, ok
+}
+
+// Inspect returns a token of the client that is valid at present (RFC 7662). Of others it
+// says nothing: ok is false.
+func Inspect(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text string) (s State, ok bool, err error) {
+	kind, shown, ok := presented(text)
+	if !ok {
+		return s, false, nil
+	}
+	t, g, err := find(ctx, tx, kind, shown)
+	if err == nil {
+		err = g.allowed(ctx, tx)
+	}
+	if refused := (*Refusal)(nil); errors.As(err, &refused) {
+		return s, false, nil
+	}
+	if err != nil || g.Client != c.ID || c.Disabled || g.Paused || g.EndedAt != 0 || t.usedAt != 0 || now >= t.expiresAt || now >= g.ExpiresAt {
+		return s, false, err
+	}
+	return State{Grant: g, Scopes: t.scopes, Refresh: kind == refresh, CreatedAt: t.createdAt, ExpiresAt: t.expiresAt}, true, nil
+}
+
+// State is a token that is valid at present.
+type State struct {
+	Grant  Grant
+	Scopes []string
+	// Refresh is true for a refresh token.
+	Refresh              bool
+	CreatedAt, ExpiresAt clock.Micros
+}
+
+// reused ends the grant whose code or token was used twice.
+func (g *Grant) reused(ctx context.Context, tx db.Tx, now clock.Micros) error {
+	if err := access.Changed(ctx, tx); err != nil {
+		return err
+	}
+	if _, err := End(ctx, tx, now, g.ID); err != nil {
+		return err
+	}
+	g.EndedAt = now
+	return &Refusal{Code: InvalidGrant, Why: dead().Why, Kept: true, Ended: g}
+}
+
+// allowed refuses a grant of a principal that is disabled, or of an organization that
+// ends. While the API of the organization is switched off, tokens are issued all the
+// same: they rest, and no client is logged out.
+func (g *Grant) allowed(ctx context.Context, tx db.Tx) error {
+	var disabled bool
+	var state access.State
+	switch err := tx.QueryRow(ctx, selectAllowed, g.Principal, g.Organization).Scan(&disabled, &state); {
+	case errors.Is(err, db.ErrNoRows), err == nil && (disabled || state == access.Deleting):
+		return dead()
+	default:
+		return err
+	}
+}
+
+// find returns a token and its grant. A text that is not that of the token is refused as
+// an unknown one, after the same work.
+func find(ctx context.Context, tx db.Tx, kind string, shown access.PresentedSecret) (token, Grant, error) {
+	t, err := tokenBy(ctx, tx, kind, shown.Kid)
+	if err != nil && !errors.Is(err, db.ErrNoRows) {
+		return t, Grant{}, err
+	}
+	if same := shown.Is(t.hash); err != nil || !same {
+		return t, Grant{}, dead()
+	}
+	g, err := GrantByID(ctx, tx, t.grant)
+	return t, g, err
+}
+
+// GrantByID returns a grant. An unknown one is db.ErrNoRows.
+func GrantByID(ctx context.Context, tx db.Tx, name string) (Grant, error) {
+	return scanGrant(tx.QueryRow(ctx, selectGrant, name))
+}
+
+func scanGrant(row db.Row) (g Grant, err error) {
+	var scopes string
+	err = row.Scan(&g.ID, &g.Client, &g.Organization, &g.Principal, &scopes, &g.Audience, &g.CreatedAt, &g.ExpiresAt, &g.EndedAt, &g.Paused, &g.LastUsedAt)
+	if err == nil {
+		err = json.Unmarshal([]byte(scopes), &g.Scopes)
+	}
+	return g, err
+}
+
+func tokenBy(ctx context.Context, tx db.Tx, kind, kid string) (t token, err error) {
+	var scopes string
+	err = tx.QueryRow(ctx, selectTokens, kid, kind).Scan(&t.kid, &t.kind, &t.grant, &t.hash, &scopes, &t.createdAt, &t.expiresAt,
+		&t.usedAt, &t.seed, &t.redirectURI, &t.challenge, &t.failures)
+	if err == nil {
+		if err = json.Unmarshal([]byte(scopes), &t.scopes); err != nil {
+			err = fmt.Errorf("grant: token %s: %w", t.kid, err)
+		}
+	}
+	return t, err
+}
+
+// ValidChallenge reports whether a text is the challenge of a verifier (RFC 7636, section
+// 4.2): SHA-256 in base64url.
+func ValidChallenge(challenge string) bool {
+	sum, err := base64.RawURLEncoding.DecodeString(challenge)
+	return err == nil && len(sum) == sha256.Size
+}
+
+// meets reports whether a verifier belongs to a challenge.
+func meets(challenge, verifier string) bool {
+	if len(verifier) < 43 || len(verifier) > 128 { // RFC 7636, section 4.1
+		return false
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(challenge)) == 1
+}
+
+func otherTarget() *Refusal {
+	return refuse(InvalidTarget, "The grant is for another resource.")
+}
+
+// beyond reports whether scopes has one that allowed does not have.
+func beyond(scopes, allowed []string) bool {
+	return slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(allowed, s) })
+}
+
+func sorted(scopes []string) []string {
+	all := slices.Sorted(slices.Values(scopes))
+	return slices.Compact(all)
+}
