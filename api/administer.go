@@ -78,6 +78,9 @@ func (c *call) fillWhole() error {
 func encodeWhole(op *Operation, answer any) (r result, err error) {
 	r.status = op.Run.status
 	_, r.secret = answer.(app.Secret)
+	if v, may := answer.(app.Refused); may {
+		r.refused = v.Refused()
+	}
 	if v, counted := answer.(app.Counted); counted {
 		r.records = v.Records()
 	}
@@ -178,6 +181,9 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 		}
 	}
 	a.confirmedBy(c, err)
+	if err == nil && c.result.refused != nil {
+		return c.result.refused
+	}
 	return c.sortFields(err)
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"kartei/access"
 	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json"
@@ -44,6 +45,9 @@ type Arguments struct {
 	// none.
 	Body any
 }
+
+// Scopes returns the names of all scopes, sorted.
+func Scopes() []string { return access.AllScopes() }
 
 // Call runs the operation of either table with an id, along the same path as
 // every other call, and decodes its answer. Without an answer it returns the zero value. If the

@@ -15,6 +15,7 @@ import (
 	"kartei/imports"
 	"kartei/kit/fault"
 	"kartei/lookup"
+	"kartei/oauth"
 	"kartei/record"
 	"kartei/settings"
 	"kartei/upload"
@@ -116,6 +117,23 @@ var Console = []ConsoleRow{
 	// webhook.RevokeKey is settings.RevokeKey, and also disables webhook endpoints.
 	row("keys.revoke", administer, bySelf|byOperator, atPeople|always, "key.revoke", ask(webhook.RevokeKey)),
 	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
+
+	row("oauth.ask", note, byMember, atWeb, "", asking(oauth.FindClient, oauth.Ask)),
+	// oauth.Answer asks for a recent sign-in where the application may write.
+	row("oauth.answer", administer, byMember, atWeb|unstored, "grant.create", ask(oauth.Answer)),
+	// Tokens are issued as often as programs like, so only the end of a grant is in the
+	// audit log, and only that empties the cache of callers.
+	row("oauth.token", administer, byAnyone, atClients|unstored, "grant.end", asking(oauth.CheckClient, oauth.Token)),
+	row("oauth.revoke", administer, byAnyone, atClients, "grant.end", asking(oauth.CheckAsker, oauth.Revoke)),
+	row("oauth.introspect", read, byAnyone, atClients, "", asking(oauth.CheckConfidential, oauth.Introspect)),
+	row("oauth.register", note, byAnyone, atClients|unstored, "", asking(oauth.CheckRegistration, oauth.Register)),
+	row("grants.list", read, bySelf|byOperator, atPeople, "", ask(oauth.ListGrants)),
+	row("grants.end", administer, bySelf|byOperator, atPeople|always, "grant.end", ask(oauth.EndGrant)),
+	row("clients.list", read, byAdmin|byOperator, atPeople, "", ask(oauth.ListClients)),
+	row("clients.create", administer, byAdmin|byOperator, atPeople|fresh, "client.create", ask(oauth.CreateClient)),
+	row("clients.rotate", administer, byAdmin|byOperator, atPeople|fresh, "client.rotate", ask(oauth.RotateClient)),
+	// oauth.SetClient asks for a recent sign-in to switch a client on.
+	row("clients.set", administer, byAdmin|byOperator, atPeople, "client.set", ask(oauth.SetClient)),
 
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
 	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, lookup.ListCaused)),
@@ -258,6 +276,8 @@ const (
 	always
 	// unstored is for rows that issue the token of a session.
 	unstored
+	// atClients is the door of the endpoints of OAuth 2.1.
+	atClients
 	// atPeople stands for the doors of people.
 	atPeople = atSocket | atWeb
 )
@@ -276,6 +296,8 @@ const (
 	Admin Door = "admin"
 	// Web is the web application.
 	Web Door = "web"
+	// OAuth are the endpoints that applications call to get tokens.
+	OAuth Door = "oauth"
 )
 
 // row returns a row.
@@ -289,6 +311,9 @@ func row(id string, act Act, who Who, where places, audit string, run handler) C
 	}
 	if where&atWeb != 0 {
 		r.Doors = append(r.Doors, Web)
+	}
+	if where&atClients != 0 {
+		r.Doors = append(r.Doors, OAuth)
 	}
 	return r
 }

@@ -24,6 +24,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/lookup"
+	"kartei/oauth"
 	records "kartei/record"
 	"kartei/requestlog"
 	"kartei/settings"
@@ -98,26 +99,26 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 var (
 	consoleCallers = map[string]string{
 		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept signin.choose signin.forgot signin.reset " +
-			"account.confirmEmail invitations.accept",
-		"member": "signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end factors.get " +
+			"account.confirmEmail invitations.accept oauth.token oauth.revoke oauth.introspect oauth.register",
+		"member": "oauth.ask oauth.answer signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end factors.get " +
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
 			"exports.begin lookup.recent lookup.opened events.feed",
 		"operator": "organizations.list organizations.create organizations.erase people.unlink jobs.list jobs.retry",
-		"admin operator": "organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
+		"admin operator": "clients.list clients.create clients.rotate clients.set organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list exports.organization",
 		"member operator": "names.resolve names.find exports.contact exports.parts imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
 		"self": "keys.terms requests.caused webhooks.create webhooks.change webhooks.rotate webhooks.delete",
-		"self operator": "keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
+		"self operator": "grants.list grants.end keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
 	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 		"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail organizations.set people.create people.set " +
 		"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate " +
-		"webhooks.create webhooks.rotate exports.person exports.organization"
+		"webhooks.create webhooks.rotate exports.person exports.organization clients.create clients.rotate"
 )
 
 func TestConsoleRightsAsDecided(t *testing.T) {
@@ -230,6 +231,9 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 			if f, is := in.(func() any); is {
 				in = f()
 			}
+			if f, is := in.(func(api.Door, api.Credential) any); is {
+				in = f(api.Web, stranger)
+			}
 			if in == nil || !slices.Contains(r.Doors, api.Web) || slices.Contains(who, "anyone") {
 				continue // a row without an input fails in TestConsoleActsAreAudited
 			}
@@ -261,7 +265,7 @@ func TestConsoleReachesOnesOwn(t *testing.T) {
 }
 
 // prepares are the rows that only prepare an act, and so leave no line.
-var prepares = map[string]bool{"signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true, "factors.ssoBegin": true}
+var prepares = map[string]bool{"signin.forgot": true, "factors.totpBegin": true, "factors.passkeyOptions": true, "factors.ssoBegin": true, "oauth.token": true}
 
 // aboutTheCaller reports whether a row knows only the person who calls: it names
 // nobody, and the operator is no person.
@@ -354,6 +358,12 @@ func TestConsoleActsAreAudited(t *testing.T) {
 			if r.Who.String() == "anyone" {
 				as, kind = api.Credential{}, "anonymous"
 			}
+			if slices.Contains(r.Doors, api.OAuth) {
+				door = api.OAuth
+			}
+			if f, is := in.(func(api.Door, api.Credential) any); is {
+				in = f(door, as)
+			}
 			got := ask(t, o, door, as, r.ID, in)
 			if got.Fault != nil {
 				t.Errorf("%s does not succeed with its input in consoleInputs: %s", r.ID, got.Body)
@@ -442,6 +452,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		t.Fatal(err)
 	}
 	one := func(id string) access.ByID { return access.ByID{ID: id} }
+	apps := newApplications(t, o, c.Principal, service.ID)
 	invite := func(email string) settings.CreatedInvitation {
 		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
 		if err != nil {
@@ -457,6 +468,18 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		return one(c.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/Geheim", "eventTypes": []string{"contact.created"}}).Want(201).Text("id"))
 	}
 	all := map[string]any{
+		"oauth.ask":            apps.asks(),
+		"oauth.answer":         apps.answer,
+		"oauth.token":          func() any { return apps.exchange() },
+		"oauth.revoke":         func() any { return apps.revoke() },
+		"oauth.introspect":     oauth.TokenQuestion{ClientAuth: apps.service, Token: "x"},
+		"oauth.register":       oauth.Registration{RedirectURIs: []string{"https://app.example/cb"}, Name: name},
+		"grants.list":          oauth.FindGrants{Page: access.Page{Organization: o.ID}, Principal: c.Principal},
+		"grants.end":           func() any { return one(apps.grant().ID) },
+		"clients.list":         access.Page{Organization: o.ID},
+		"clients.create":       oauth.NewClient{Organization: o.ID, Name: name, Principal: service.ID, Scopes: []string{"contacts:read"}, Environment: access.Test},
+		"clients.rotate":       one(apps.service.ClientID),
+		"clients.set":          oauth.ClientChange{ID: apps.service.ClientID, Disabled: true},
 		"people.resetFactors":  one(joined(t, o)),
 		"lookup.find":          lookup.FindInput{Q: name},
 		"lookup.similar":       lookup.SimilarInput{Family: "contacts", LastName: name},

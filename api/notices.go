@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"kartei/notify"
+	"kartei/oauth"
 	"kartei/task"
 	"kartei/webhook"
 )
@@ -12,5 +13,6 @@ import (
 func NoticeForms() map[notify.Kind]notify.Form {
 	all := maps.Clone(webhook.Forms)
 	maps.Copy(all, task.Forms)
+	maps.Copy(all, oauth.Forms)
 	return all
 }

@@ -37,7 +37,9 @@ type result struct {
 	wait time.Duration
 	// secret reports whether the body contains a secret.
 	secret bool
-	file   *app.File
+	// refused is the fault of an answer that refuses and whose transaction is committed.
+	refused *fault.Fault
+	file    *app.File
 }
 
 // run runs the operation. A read has a reading connection. A write has one

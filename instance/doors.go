@@ -8,6 +8,7 @@ import (
 
 	"kartei/api"
 	"kartei/config"
+	"kartei/door/oauth"
 	"kartei/door/rest"
 	"kartei/door/web"
 	"kartei/door/web/office"
@@ -16,8 +17,8 @@ import (
 	"kartei/kit/serve"
 )
 
-// doors returns the handler of all public requests: the REST door below /v1,
-// the web application and the public pages elsewhere. It does not clean paths, because each door interprets
+// doors returns the handler of all public requests: the REST door below /v1, the
+// endpoints of OAuth, the web application and the public pages elsewhere. It does not clean paths, because each door interprets
 // its own.
 func (i *Instance) doors() (http.Handler, error) {
 	environment := string(i.config.Server.Environment)
@@ -29,11 +30,12 @@ func (i *Instance) doors() (http.Handler, error) {
 	}
 	address := serve.ClientAddress(i.config.Server.TrustedProxies)
 	uploads := i.uploads()
-	application := office.Handler(office.Options{
+	pagesOfPeople := office.Handler(office.Options{
 		API: i.API, Uploads: uploads, Address: address, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger,
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
 		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },
 	})
+	application := oauth.Handler(oauth.Options{API: i.API, Address: address, BaseURL: i.BaseURL, Register: i.config.Server.Registration}, pagesOfPeople)
 	calls := rest.Handler(i.API, address, serve.FromTrusted(i.config.Server.TrustedProxies))
 	var files http.Handler                                // nil if files go to a bucket
 	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has none

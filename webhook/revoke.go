@@ -45,30 +45,40 @@ func RevokeKey(ctx context.Context, c *app.Call, in RevokeInput) (out RevokedKey
 	}
 	asked := FindInput{Organization: out.OrganizationID, Key: out.ID, Limit: MaxEndpoints}
 	if in.Endpoints == DisableEndpoints {
-		made, err := asked.read(ctx, c, MaxEndpoints)
+		disabled, err := DisableOf(ctx, c, out.OrganizationID, out.ID)
 		if err != nil {
 			return out, err
-		}
-		for _, r := range made { // before the first notice: it holds the turn of jobs
-			QueueHold(c.Tx, Address{r.Organization, r.ID})
-		}
-		disabled := []string{}
-		for _, r := range made {
-			if r.Status == Disabled {
-				continue
-			}
-			err := Disable(ctx, c, Address{r.Organization, r.ID}, KeyRevoked)
-			if errors.Is(err, db.ErrNoRows) { // the owner deleted it meanwhile
-				continue
-			}
-			if err != nil {
-				return out, err
-			}
-			disabled = append(disabled, r.ID)
 		}
 		c.Audit.Changed("disabledEndpoints", []string{}, disabled)
 	}
 	made, err := ListInfos(ctx, c, asked)
 	out.Endpoints = made.Data
 	return out, err
+}
+
+// DisableOf disables the webhook endpoints that a key or a grant made, as far as the
+// caller administers them, and returns which.
+func DisableOf(ctx context.Context, c *app.Call, organization, credential string) (disabled []string, err error) {
+	made, err := FindInput{Organization: organization, Key: credential, Limit: MaxEndpoints}.read(ctx, c, MaxEndpoints)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range made { // before the first notice: it holds the turn of jobs
+		QueueHold(c.Tx, Address{r.Organization, r.ID})
+	}
+	disabled = []string{}
+	for _, r := range made {
+		if r.Status == Disabled {
+			continue
+		}
+		err := Disable(ctx, c, Address{r.Organization, r.ID}, KeyRevoked)
+		if errors.Is(err, db.ErrNoRows) { // the owner deleted it meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		disabled = append(disabled, r.ID)
+	}
+	return disabled, nil
 }

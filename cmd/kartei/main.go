@@ -31,6 +31,8 @@ type commands struct {
 	Import         importCmd         `cmd:"" name:"import" help:"Imports of contacts from other programs: CSV tables and vCards."`
 	ServiceAccount serviceAccountCmd `cmd:"" name:"service-account" help:"Service accounts of an organization."`
 	Key            keyCmd            `cmd:"" name:"key" help:"API keys."`
+	Client         clientCmd         `cmd:"" name:"client" help:"Applications that act for service accounts (OAuth 2.1)."`
+	Grant          grantCmd          `cmd:"" name:"grant" help:"What applications may do for people and service accounts."`
 	Log            logCmd            `cmd:"" name:"log" help:"Read the request log: calls, callers, and why a key was refused."`
 	Versions       versionsCmd       `cmd:"" name:"versions" help:"List the versions of the API that keys use."`
 	Usage          usageCmd          `cmd:"" name:"usage" help:"Count the calls of keys and the deliveries of webhooks, and show what is left of limits."`

@@ -63,6 +63,7 @@ func TestEachActHasTwoDoors(t *testing.T) {
 		"exports.contact":      "is tried by TestContact of package exports",
 		"exports.person":       "is tried by TestPerson of package exports",
 		"exports.organization": "is tried by TestOrganization of package exports",
+		"grants.end":           "is tried by TestApplications",
 		"imports.create":       "is tried by TestTwoDoors of package imports",
 		"imports.run":          "is tried by TestTwoDoors of package imports",
 		"imports.undo":         "is tried by TestTwoDoors of package imports",
@@ -203,6 +204,29 @@ var doorActs = []doorAct{
 		command: func(o *doorOffice) []string {
 			return []string{"key", "revoke", o.id("maker"), "--endpoints", "disable"}
 		}},
+	{row: "clients.create", show: clients, made: "client",
+		page: func(o *doorOffice) {
+			at := interfaces + "/applications/new"
+			o.fill(at, at, "name", "Fax", "principalId", o.id("service-account"), "environment", "test", "scopes", "contacts:read")
+		},
+		command: func(o *doorOffice) []string {
+			return []string{"client", "create", "--org", o.id("org"), "--name", "Fax", "--service-account", o.id("service-account"), "--scopes", "contacts:read"}
+		}},
+	{row: "clients.rotate", show: clients,
+		page: func(o *doorOffice) {
+			o.fill(interfaces+"/applications", interfaces+"/applications/"+o.id("client")+"/rotate")
+		},
+		command: func(o *doorOffice) []string { return []string{"client", "rotate", o.id("client")} }},
+	{row: "clients.set", show: clients, // disables
+		page: func(o *doorOffice) {
+			o.fill(interfaces+"/applications", interfaces+"/applications/"+o.id("client")+"/disable")
+		},
+		command: func(o *doorOffice) []string { return []string{"client", "disable", o.id("client")} }},
+	{row: "clients.set", show: clients, // enables
+		page: func(o *doorOffice) {
+			o.fill(interfaces+"/applications", interfaces+"/applications/"+o.id("client")+"/enable")
+		},
+		command: func(o *doorOffice) []string { return []string{"client", "enable", o.id("client")} }},
 	{row: "webhooks.enable", show: showsEndpoint,
 		page: func(o *doorOffice) {
 			at := interfaces + "/webhooks/" + o.id("endpoint")
@@ -227,6 +251,8 @@ func shows(name string) func(o *doorOffice) []string {
 }
 
 func invitations(o *doorOffice) []string { return []string{"invitation", "list", "--org", o.id("org")} }
+
+func clients(o *doorOffice) []string { return []string{"client", "list", "--org", o.id("org")} }
 
 func showsEndpoint(o *doorOffice) []string {
 	return []string{"webhook", "show", o.id("endpoint"), "--org", o.SandboxID}

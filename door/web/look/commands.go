@@ -83,6 +83,7 @@ var commands = []command{
 	{id: "go.requests", group: GoTo, name: fault.Text{DE: "Aufrufe der API", EN: "API calls"}, icon: "list", href: "/settings/interfaces/requests", listed: true, own: true},
 	{id: "go.events", group: GoTo, name: fault.Text{DE: "Ereignisse", EN: "Events"}, icon: "history", href: "/settings/interfaces/events", listed: true, own: true},
 	{id: "go.webhooks", group: GoTo, name: fault.Text{DE: "Webhooks", EN: "Webhooks"}, icon: "webhook", href: "/settings/interfaces/webhooks", listed: true, own: true},
+	{id: "go.applications", group: GoTo, name: fault.Text{DE: "Verbundene Anwendungen", EN: "Connected applications"}, icon: "plug", href: "/settings/interfaces/applications", listed: true, own: true},
 	{id: "go.usage", group: GoTo, name: fault.Text{DE: "Nutzung der API", EN: "API usage"}, icon: "gauge", href: "/settings/interfaces/usage", listed: true, own: true},
 	{id: "go.help", group: GoTo, name: fault.Text{DE: "Hilfe", EN: "Help"}, icon: "circle-question-mark", href: "/help", listed: true},
 

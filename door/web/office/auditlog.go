@@ -72,6 +72,8 @@ var auditFilters = []string{"who", "word", "target", "since"}
 var auditGroups = []option{
 	{"", text("alle Vorgänge", "all acts")},
 	{"key", text("API-Schlüssel", "API keys")},
+	{"grant", text("Verbundene Anwendungen", "Connected applications")},
+	{"client", text("Anwendungen von Dienstkonten", "Applications of service accounts")},
 	{"webhook", text("Webhooks", "Webhooks")},
 	{"person", text("Personen", "People")},
 	{"invitation", text("Einladungen", "Invitations")},
@@ -229,12 +231,12 @@ func (p *auditPage) href(l *auditLine) templ.SafeURL {
 
 // targetPages are the places of the pages about targets, by the prefix of the id.
 var targetPages = map[string]string{
-	"key": keysPath + "/", "whe": "/settings/interfaces/webhooks/", "usr": "/settings/people/", "svc": "/settings/service-accounts/",
+	"key": keysPath + "/", "gra": applicationsPath + "#", "cli": applicationsPath + "#", "whe": "/settings/interfaces/webhooks/", "usr": "/settings/people/", "svc": "/settings/service-accounts/",
 }
 
 // from says by which door, and from where.
 func from(v *request, l *auditLine) string {
-	door := map[string]string{"web": v.words.Say("im Browser", "in the browser"), "admin": v.words.Say("auf dem Server", "on the server"), "rest": "API", "job": v.words.Say("als Auftrag", "as a job")}[l.Door]
+	door := map[string]string{"web": v.words.Say("im Browser", "in the browser"), "admin": v.words.Say("auf dem Server", "on the server"), "rest": "API", "oauth": v.words.Say("durch die Anwendung", "by the application"), "job": v.words.Say("als Auftrag", "as a job")}[l.Door]
 	return joined(" · ", first(door, l.Door), l.Address)
 }
 
@@ -246,6 +248,11 @@ var acts = map[string]fault.Text{
 	"key.resume":                 text("hat einen API-Schlüssel fortgesetzt", "resumed an API key"),
 	"key.revoke":                 text("hat einen API-Schlüssel widerrufen", "revoked an API key"),
 	"key.rotate":                 text("hat das Geheimnis eines API-Schlüssels erneuert", "rotated the secret of an API key"),
+	"grant.create":               text("hat eine Anwendung verbunden", "connected an application"),
+	"grant.end":                  text("hat eine Anwendung getrennt", "disconnected an application"),
+	"client.create":              text("hat eine Anwendung für ein Dienstkonto angelegt", "created an application for a service account"),
+	"client.rotate":              text("hat das Geheimnis einer Anwendung erneuert", "rotated the secret of an application"),
+	"client.set":                 text("hat eine Anwendung gesperrt oder freigegeben", "disabled or enabled an application"),
 	"webhook.create":             text("hat einen Endpunkt angelegt", "created an endpoint"),
 	"webhook.change":             text("hat einen Endpunkt geändert", "changed an endpoint"),
 	"webhook.delete":             text("hat einen Endpunkt gelöscht", "deleted an endpoint"),
@@ -311,7 +318,8 @@ var members = map[string]fault.Text{
 	"created": text("angelegt", "created"), "updated": text("geändert", "updated"), "unchanged": text("unverändert", "unchanged"), "skipped": text("übersprungen", "skipped"),
 	"refused": text("abgelehnt", "refused"), "erased": text("inzwischen gelöscht", "erased meanwhile"), "deleted": text("wieder gelöscht", "deleted again"),
 	"restored": text("zurückgesetzt", "restored"), "kept": text("behalten", "kept"), "gone": text("inzwischen gelöscht", "deleted since"),
-	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"),
+	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"), "clientId": text("Anwendung", "application"), "reason": text("Grund", "reason"),
+	"secret": text("Geheimnis", "secret"),
 }
 
 // memberParts are the words behind the point of a member.
@@ -325,6 +333,7 @@ var memberParts = map[string]fault.Text{
 var valueWords = map[string]map[string]fault.Text{
 	"role":         {"member": text("Mitarbeit", "member"), "viewer": text("nur lesen", "viewer"), "admin": text("Administration", "admin")},
 	"rights":       {"write": text("schreiben", "write"), "read": text("nur lesen", "read only"), "none": text("nichts", "nothing")},
+	"reason":       {"reuse": text("ein Zugangszeichen wurde zweimal benutzt", "a token was used twice"), "client": text("die Anwendung hat sich abgemeldet", "the application signed out")},
 	"module":       onOff,
 	"passwords":    onOff,
 	"level":        {"on": text("lesen und schreiben", "read and write"), "read": text("nur lesen", "read only"), "off": text("nichts", "nothing")},

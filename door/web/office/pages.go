@@ -187,6 +187,16 @@ func init() {
 		{"GET", "/settings/interfaces/requests/{id}", "requests.list requests.caused keys.get names.resolve lookup.titles events.deliveries", private, showRequest},
 		{"POST", "/settings/interfaces/requests/{id}/resend", "webhooks.resend", private, resend},
 
+		{"GET", consentPath, "oauth.ask", private, showConsent},
+		{"POST", consentPath, "oauth.answer", private, answerConsent},
+		{"GET", applicationsPath, "grants.list clients.list names.resolve", private, showApplications},
+		{"POST", applicationsPath + "/{id}/end", "grants.end", private, endGrant},
+		{"GET", applicationsPath + "/new", "clients.create serviceAccounts.list", private, showNewClient},
+		{"POST", applicationsPath + "/new", "clients.create serviceAccounts.list", private, createClient},
+		{"POST", applicationsPath + "/{id}/rotate", "clients.rotate", private, rotateClient},
+		{"POST", applicationsPath + "/{id}/disable", "clients.set", private, switchClient(true)},
+		{"POST", applicationsPath + "/{id}/enable", "clients.set", private, switchClient(false)},
+
 		{"GET", "/settings/interfaces/usage", "usage.get keys.list names.resolve", private, showUsage},
 		{"GET", "/settings/people", "people.list invitations.list", private, showPrincipals(&persons)},
 		{"GET", "/settings/people/invite", "people.list", private, showInvite},

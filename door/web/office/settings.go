@@ -35,6 +35,7 @@ var settingsMenu = []settingsGroup{
 		{requestsPath, "list", text("Aufrufe", "Calls"), text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
 		{eventsPath, "history", text("Ereignisse", "Events"), text("Was sich geändert hat, und wohin es gemeldet wurde", "What has changed, and where that was told")},
 		{usagePath, "gauge", text("Nutzung", "Usage"), text("Wie viel Programme aufrufen, wie schnell, und was von den Limits frei ist", "How much programs call, how fast, and what is left of the limits")},
+		{applicationsPath, "plug", text("Anwendungen", "Applications"), text("Welche Anwendungen in Ihrem Namen handeln, und was sie dürfen", "Which applications act in your name, and what they may do")},
 		{webhooksPath, "webhook", text("Webhooks", "Webhooks"), text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei reports changes")},
 	}},
 	{text("Büro", "Office"), []settingsPage{
@@ -98,6 +99,9 @@ func (v *request) saved(path, done string) view {
 // doneTexts are what pages say after a change, by its word. The address holds nothing
 // else about it.
 var doneTexts = map[string]fault.Text{
+	"grantEnded":   text("Die Anwendung ist getrennt. Ihr nächster Aufruf wird abgewiesen.", "The application is disconnected. Its next call is refused."),
+	"clientOff":    text("Die Anwendung ist gesperrt. Ihr nächster Aufruf wird abgewiesen.", "The application is disabled. Its next call is refused."),
+	"clientOn":     text("Die Anwendung ist wieder freigegeben.", "The application is enabled again."),
 	"profile":      text("Profil gespeichert.", "Profile saved."),
 	"password":     text("Kennwort geändert. Alle anderen Sitzungen sind beendet.", "Password changed. All other sessions have ended."),
 	"totp":         text("App für Einmalcodes eingerichtet. Alle anderen Sitzungen sind beendet.", "Authenticator app set up. All other sessions have ended."),

@@ -1,0 +1,114 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"testing"
+
+	"kartei/access"
+	"kartei/access/grant"
+	"kartei/api"
+	"kartei/kit/clock"
+	"kartei/oauth"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/operator"
+)
+
+// verifier is that of RFC 7636, appendix B.
+const verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+
+func challenge() string {
+	sum := sha256.Sum256([]byte(verifier))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// applications are an application that people let in, and one of a service account.
+type applications struct {
+	*testing.T
+	o         *apitest.Office
+	principal string
+	client    grant.Client
+	service   oauth.ClientAuth
+}
+
+func newApplications(t *testing.T, o *apitest.Office, principal, service string) *applications {
+	t.Helper()
+	a := &applications{T: t, o: o, principal: principal, client: grant.Client{Kind: grant.Registered, Name: "Geheim", RedirectURIs: []string{"https://app.example/cb"}, Method: grant.NoSecret}}
+	a.write(func(tx db.Tx) error {
+		_, err := a.client.Store(t.Context(), tx, clock.Now(o.Clock))
+		return err
+	})
+	made, err := operator.Do(t.Context(), o.Operator, oauth.CreateClient, oauth.NewClient{Organization: o.ID, Name: "Geheim", Principal: service, Scopes: []string{"contacts:read"}, Environment: access.Test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.service = oauth.ClientAuth{ClientID: made.ID, Secret: made.ClientSecret}
+	a.grant()
+	return a
+}
+
+func (a *applications) write(f func(tx db.Tx) error) {
+	a.Helper()
+	if err := a.o.DB.Write(a.Context(), f); err != nil {
+		a.Fatal(err)
+	}
+}
+
+// begin lets the application act for the principal, in the sandbox.
+func (a *applications) begin() (g grant.Grant, code string) {
+	a.Helper()
+	a.write(func(tx db.Tx) (err error) {
+		if err = access.Changed(a.Context(), tx); err != nil {
+			return err
+		}
+		sandbox, err := access.OrganizationIn(a.Context(), tx, a.o.SandboxID)
+		if err == nil {
+			g, code, err = grant.Begin(a.Context(), tx, clock.Now(a.o.Clock), grant.NewGrant{
+				Client: &a.client, Organization: sandbox.Number, Principal: a.principal, Scopes: []string{"contacts:read", "contacts:write"}, Audience: access.V1,
+				RedirectURI: a.client.RedirectURIs[0], Challenge: challenge(),
+			})
+		}
+		return err
+	})
+	return g, code
+}
+
+// grant returns a live grant.
+func (a *applications) grant() grant.Grant { return a.tokens().Grant }
+
+// tokens returns the tokens of a new grant.
+func (a *applications) tokens() (tokens grant.Tokens) {
+	a.Helper()
+	_, code := a.begin()
+	a.write(func(tx db.Tx) (err error) {
+		tokens, err = grant.Exchange(a.Context(), tx, clock.Now(a.o.Clock), &a.client, code, a.client.RedirectURIs[0], verifier, "")
+		return err
+	})
+	return tokens
+}
+
+func (a *applications) exchange() oauth.TokenInput {
+	_, code := a.begin()
+	return oauth.TokenInput{ClientAuth: oauth.ClientAuth{ClientID: a.client.ClientID}, GrantType: "authorization_code", Code: code, RedirectURI: a.client.RedirectURIs[0], CodeVerifier: verifier}
+}
+
+func (a *applications) revoke() oauth.TokenQuestion {
+	return oauth.TokenQuestion{ClientAuth: oauth.ClientAuth{ClientID: a.client.ClientID}, Token: a.tokens().Refresh}
+}
+
+func (a *applications) asks() oauth.AskInput {
+	return oauth.AskInput{ResponseType: "code", ClientID: a.client.ClientID, RedirectURI: a.client.RedirectURIs[0], Challenge: challenge(), ChallengeMethod: "S256", State: "x"}
+}
+
+// answer asks in a session, and returns the input that allows.
+func (a *applications) answer(door api.Door, as api.Credential) any {
+	a.Helper()
+	got := ask(a.T, a.o, door, as, "oauth.ask", a.asks())
+	var asked oauth.Asked
+	if err := json.Unmarshal(got.Body, &asked); err != nil || got.Fault != nil {
+		a.Fatalf("%v %s", err, got.Body)
+	}
+	return oauth.AnswerInput{Ticket: asked.Ticket, Allow: true, Scopes: asked.Scopes}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/oauth"
+)
+
+type clientCmd struct {
+	Create  clientCreateCmd  `cmd:"" help:"Create a client for a service account. The secret is shown only now."`
+	List    clientListCmd    `cmd:"" help:"List the clients of an organization and its sandbox."`
+	Rotate  clientRotateCmd  `cmd:"" help:"Give a client a new secret; the old one ends at once."`
+	Disable clientDisableCmd `cmd:"" help:"Refuse a client and its tokens until it is enabled."`
+	Enable  clientEnableCmd  `cmd:"" help:"Enable a disabled client."`
+}
+
+type clientCreateCmd struct {
+	Org     string   `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
+	Name    string   `name:"name" required:"" placeholder:"NAME" help:"Name to show."`
+	Account string   `name:"service-account" required:"" placeholder:"ID" help:"The service account that the client acts for, svc_..."`
+	Scopes  []string `name:"scopes" required:"" placeholder:"FAMILY:read|write" help:"What the client may ask for, for example contacts:read,contacts:write."`
+	Env     string   `name:"env" default:"test" placeholder:"test|live" help:"test for the sandbox, live for the organization itself."`
+	JSON
+}
+
+// Help returns the text below the command's summary.
+func (*clientCreateCmd) Help() string {
+	return `The client gets access tokens at /oauth/token with its id, its secret and grant_type=client_credentials.`
+}
+
+// Run makes a client and shows its secret.
+func (c *clientCreateCmd) Run(ctx context.Context, g *Globals) error {
+	var made oauth.CreatedClient
+	in := oauth.NewClient{Organization: c.Org, Name: c.Name, Principal: c.Account, Scopes: c.Scopes, Environment: c.Env}
+	if err := g.act(ctx, "clients.create", in, &made); err != nil {
+		return err
+	}
+	return showClientSecret(g, c.JSON, made)
+}
+
+func showClientSecret(g *Globals, j JSON, made oauth.CreatedClient) error {
+	if j.JSON {
+		return g.print(made)
+	}
+	fmt.Fprintln(g.Out, made.ClientSecret)
+	_, err := fmt.Fprintf(g.Err, "The secret of %s. It is shown only now.\n", made.ID)
+	return err
+}
+
+type clientListCmd struct {
+	Org string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
+	pageFlags
+	JSON
+}
+
+// Run lists clients.
+func (c *clientListCmd) Run(ctx context.Context, g *Globals) error {
+	var page access.List[oauth.ClientInfo]
+	if err := g.act(ctx, "clients.list", c.page(c.Org), &page); err != nil {
+		return err
+	}
+	return printList(g, c.JSON, page, clientHeader, clientRow)
+}
+
+var clientHeader = []string{"ID", "NAME", "ENV", "STATUS", "SCOPES", "SERVICE ACCOUNT", "ORGANIZATION"}
+
+func clientRow(c oauth.ClientInfo) []string {
+	status := "active"
+	if c.Disabled {
+		status = "disabled"
+	}
+	return []string{c.ID, c.Name, c.Environment, status, strings.Join(c.Scopes, " "), c.PrincipalID, c.OrganizationID}
+}
+
+// oneClient is the argument of the commands for one client.
+type oneClient struct {
+	ID string `arg:"" help:"The client, cli_..."`
+	JSON
+}
+
+type clientRotateCmd struct{ oneClient }
+
+// Run gives a client a new secret and shows it.
+func (c *clientRotateCmd) Run(ctx context.Context, g *Globals) error {
+	var made oauth.CreatedClient
+	if err := g.act(ctx, "clients.rotate", access.ByID{ID: c.ID}, &made); err != nil {
+		return err
+	}
+	return showClientSecret(g, c.JSON, made)
+}
+
+type (
+	clientDisableCmd struct{ oneClient }
+	clientEnableCmd  struct{ oneClient }
+)
+
+// Run disables a client.
+func (c *clientDisableCmd) Run(ctx context.Context, g *Globals) error { return c.set(ctx, g, true) }
+
+// Run enables a client.
+func (c *clientEnableCmd) Run(ctx context.Context, g *Globals) error { return c.set(ctx, g, false) }
+
+func (c *oneClient) set(ctx context.Context, g *Globals, disabled bool) error {
+	var info oauth.ClientInfo
+	if err := g.act(ctx, "clients.set", oauth.ClientChange{ID: c.ID, Disabled: disabled}, &info); err != nil {
+		return err
+	}
+	return printOne(g, c.JSON, info, clientHeader, clientRow)
+}
+
+type grantCmd struct {
+	List grantListCmd `cmd:"" help:"List the applications that may act for people and service accounts."`
+	End  grantEndCmd  `cmd:"" help:"End a grant for ever; the next call of the application is refused."`
+}
+
+type grantListCmd struct {
+	Org       string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; its sandbox is included."`
+	Principal string `name:"principal" placeholder:"ID" help:"Only grants of this user or service account."`
+	pageFlags
+	JSON
+}
+
+// Run lists grants.
+func (c *grantListCmd) Run(ctx context.Context, g *Globals) error {
+	var page access.List[oauth.GrantInfo]
+	if err := g.act(ctx, "grants.list", oauth.FindGrants{Page: c.page(c.Org), Principal: c.Principal}, &page); err != nil {
+		return err
+	}
+	return printList(g, c.JSON, page, []string{"ID", "APPLICATION", "ENV", "FOR", "SCOPES", "LAST USED", "ENDS"}, func(i oauth.GrantInfo) []string {
+		used := "never"
+		if i.LastUsedAt != 0 {
+			used = minute(i.LastUsedAt)
+		}
+		return []string{i.ID, i.Client, i.Environment, i.PrincipalID, strings.Join(i.Scopes, " "), used, minute(i.ExpiresAt)}
+	})
+}
+
+type grantEndCmd struct {
+	ID string `arg:"" help:"The grant, gra_..."`
+	JSON
+}
+
+// Run ends a grant.
+func (c *grantEndCmd) Run(ctx context.Context, g *Globals) error {
+	if err := g.act(ctx, "grants.end", access.ByID{ID: c.ID}, nil); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(app.Nothing{})
+	}
+	_, err := fmt.Fprintf(g.Out, "%s has ended.\n", c.ID)
+	return err
+}

@@ -1,0 +1,340 @@
+// Package oauth owns the door for applications: the endpoints and the metadata of OAuth 2.1.
+package oauth
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/api"
+	"kartei/kit/fault"
+)
+
+// The paths of the door.
+const (
+	authorizePath  = "/oauth/authorize" // a page of the web application
+	tokenPath      = "/oauth/token"
+	revokePath     = "/oauth/revoke"
+	introspectPath = "/oauth/introspect"
+	registerPath   = "/oauth/register"
+	serverPath     = "/.well-known/oauth-authorization-server"
+	resourcePath   = "/.well-known/oauth-protected-resource"
+)
+
+// maxBody bounds a request, in bytes.
+const maxBody = 64 << 10
+
+// Options are what the door needs.
+type Options struct {
+	API *api.API
+	// Address returns the address that a request comes from.
+	Address func(*http.Request) netip.Addr
+	// BaseURL is the address of the instance, which is the issuer.
+	BaseURL string
+	// Register says that applications may register themselves.
+	Register bool
+}
+
+type door struct {
+	Options
+	documents map[string][]byte
+}
+
+// Handler serves the endpoints for applications and the metadata. All other paths are
+// next's.
+func Handler(o Options, next http.Handler) http.Handler {
+	d := &door{Options: o, documents: metadata(&o)}
+	endpoints := map[string]http.HandlerFunc{tokenPath: d.token, revokePath: d.revoke, introspectPath: d.introspect}
+	if o.Register {
+		endpoints[registerPath] = d.register
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if document := d.documents[r.URL.Path]; document != nil {
+			d.show(w, r, document)
+			return
+		}
+		endpoint := endpoints[r.URL.Path]
+		if endpoint == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		allowAll(w.Header())
+		w.Header().Set("Cache-Control", "no-store")
+		switch r.Method {
+		case http.MethodPost:
+			endpoint(w, r)
+		case http.MethodOptions:
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			w.Header().Set("Allow", "POST, OPTIONS")
+			refuse(w, http.StatusMethodNotAllowed, "invalid_request", "This endpoint takes POST.")
+		}
+	})
+}
+
+// allowAll lets the scripts of every origin call: no cookie counts here, and they bring
+// what they know.
+func allowAll(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version")
+	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Request-Id, Retry-After")
+	h.Set("Access-Control-Max-Age", "7200")
+	h.Set("X-Content-Type-Options", "nosniff")
+}
+
+// show sends a document of metadata.
+func (d *door) show(w http.ResponseWriter, r *http.Request, document []byte) {
+	allowAll(w.Header())
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		w.Header().Set("Allow", "GET, HEAD, OPTIONS")
+		refuse(w, http.StatusMethodNotAllowed, "invalid_request", "This document is for GET.")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "public, max-age=300")
+	w.Header().Set("Content-Length", strconv.Itoa(len(document)))
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(document) // a client that went away needs no error
+	}
+}
+
+// metadata returns the documents by their paths (RFC 8414, section 2; RFC 9728, section
+// 2). The bare one of a resource is that of the API.
+func metadata(o *Options) map[string][]byte {
+	issuer := o.BaseURL
+	server := map[string]any{
+		"issuer":                                         issuer,
+		"authorization_endpoint":                         issuer + authorizePath,
+		"token_endpoint":                                 issuer + tokenPath,
+		"revocation_endpoint":                            issuer + revokePath,
+		"introspection_endpoint":                         issuer + introspectPath,
+		"response_types_supported":                       []string{"code"},
+		"response_modes_supported":                       []string{"query"},
+		"grant_types_supported":                          []string{"authorization_code", "refresh_token", "client_credentials"},
+		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic", "client_secret_post"},
+		"revocation_endpoint_auth_methods_supported":     []string{"none", "client_secret_basic", "client_secret_post"},
+		"introspection_endpoint_auth_methods_supported":  []string{"client_secret_basic", "client_secret_post"},
+		"code_challenge_methods_supported":               []string{"S256"},
+		"scopes_supported":                               api.Scopes(),
+		"authorization_response_iss_parameter_supported": true,
+		"protected_resources":                            []string{issuer + "/v1"},
+		"service_documentation":                          issuer + "/docs",
+		"ui_locales_supported":                           []string{"de", "en"},
+	}
+	if o.Register {
+		server["registration_endpoint"] = issuer + registerPath
+	}
+	resource := encode(map[string]any{
+		"resource": issuer + "/v1", "authorization_servers": []string{issuer}, "bearer_methods_supported": []string{"header"},
+		"scopes_supported": api.Scopes(), "resource_name": "Kartei", "resource_documentation": issuer + "/docs",
+	})
+	return map[string][]byte{serverPath: encode(server), resourcePath: resource, resourcePath + "/v1": resource}
+}
+
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("oauth: " + err.Error()) // texts and lists always encode
+	}
+	return b
+}
+
+// token serves the token endpoint.
+func (d *door) token(w http.ResponseWriter, r *http.Request) {
+	form, client, ok := d.form(w, r)
+	if !ok {
+		return
+	}
+	input := client.input()
+	for name, member := range map[string]string{
+		"grant_type": "grantType", "code": "code", "redirect_uri": "redirectUri", "code_verifier": "codeVerifier", "refresh_token": "refreshToken", "scope": "scope",
+	} {
+		input[member] = form.Get(name)
+	}
+	if resources := form["resource"]; len(resources) > 0 {
+		input["resources"] = resources
+	}
+	d.answer(w, r, client, http.StatusOK, "oauth.token", input)
+}
+
+// revoke serves the revocation endpoint.
+func (d *door) revoke(w http.ResponseWriter, r *http.Request) { d.about(w, r, "oauth.revoke") }
+
+// introspect serves the introspection endpoint.
+func (d *door) introspect(w http.ResponseWriter, r *http.Request) { d.about(w, r, "oauth.introspect") }
+
+// about serves an endpoint that takes a token.
+func (d *door) about(w http.ResponseWriter, r *http.Request, operation string) {
+	form, client, ok := d.form(w, r)
+	if !ok {
+		return
+	}
+	if form.Get("token") == "" {
+		refuse(w, http.StatusBadRequest, "invalid_request", "The request has no token.")
+		return
+	}
+	input := client.input()
+	input["token"] = form.Get("token")
+	d.answer(w, r, client, http.StatusOK, operation, input)
+}
+
+// register serves the registration endpoint. Members that mean nothing here are ignored,
+// as RFC 7591 asks.
+func (d *door) register(w http.ResponseWriter, r *http.Request) {
+	var input struct {
+		RedirectURIs  []string `json:"redirect_uris"`
+		Method        string   `json:"token_endpoint_auth_method,omitempty"`
+		GrantTypes    []string `json:"grant_types,omitempty"`
+		ResponseTypes []string `json:"response_types,omitempty"`
+		Name          string   `json:"client_name,omitempty"`
+		Scope         string   `json:"scope,omitempty"`
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		refuse(w, http.StatusBadRequest, "invalid_client_metadata", "The request is sent as application/json.")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil || json.Unmarshal(body, &input) != nil {
+		refuse(w, http.StatusBadRequest, "invalid_client_metadata", "The request is no JSON object of at most 64 KiB, or a member has another type.")
+		return
+	}
+	d.answer(w, r, clientAuth{}, http.StatusCreated, "oauth.register", input)
+}
+
+// clientAuth is how a client proves itself in a request.
+type clientAuth struct {
+	id, secret string
+	// basic is true for the header Authorization.
+	basic bool
+}
+
+func (c *clientAuth) input() map[string]any {
+	return map[string]any{"clientId": c.id, "clientSecret": c.secret}
+}
+
+// form reads the form of a request and the client that sends it. Each parameter comes
+// once (RFC 6749, section 3.2), but for resource, of which the path refuses a second.
+func (d *door) form(w http.ResponseWriter, r *http.Request) (form url.Values, client clientAuth, ok bool) {
+	why := ""
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+		why = "The request is sent as application/x-www-form-urlencoded."
+	} else if body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
+		why = "The request has more than 64 KiB, or did not arrive."
+	} else if form, err = url.ParseQuery(string(body)); err != nil {
+		why = "The form is malformed."
+	}
+	for name, list := range form {
+		if len(list) > 1 && name != "resource" {
+			why = "A parameter was sent twice."
+		}
+	}
+	if why == "" {
+		client, why = clientOf(r, form)
+	}
+	if why != "" {
+		refuse(w, http.StatusBadRequest, "invalid_request", why)
+		return nil, client, false
+	}
+	return form, client, true
+}
+
+// clientOf returns the client of a request: from the header, whose parts are encoded as
+// in a form (RFC 6749, section 2.3.1), or from the form.
+func clientOf(r *http.Request, form url.Values) (c clientAuth, why string) {
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		return clientAuth{id: form.Get("client_id"), secret: form.Get("client_secret")}, ""
+	}
+	const malformed = "The header Authorization is not that of a client."
+	scheme, text, _ := strings.Cut(header, " ")
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil || !strings.EqualFold(scheme, "Basic") {
+		return c, malformed
+	}
+	id, secret, found := strings.Cut(string(raw), ":")
+	if c.id, err = url.QueryUnescape(id); err != nil || !found {
+		return c, malformed
+	}
+	if c.secret, err = url.QueryUnescape(secret); err != nil {
+		return c, malformed
+	}
+	if form.Has("client_secret") || form.Has("client_id") && form.Get("client_id") != c.id {
+		return c, "The client proves itself in two ways."
+	}
+	c.basic = true
+	return c, ""
+}
+
+// answer calls an operation, and translates its answer.
+func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth, status int, operation string, input any) {
+	by := api.Caller{Door: api.OAuth, Address: d.Address(r), Header: map[string][]string{"User-Agent": {r.UserAgent()}}}
+	response, err := api.Send(r.Context(), d.API, by, operation, api.Arguments{Body: input})
+	if err != nil {
+		response = &api.Response{Status: http.StatusInternalServerError, Fault: fault.From(err)}
+	}
+	w.Header()["Request-Id"] = response.Header["Request-Id"]
+	f := response.Fault
+	if f == nil {
+		w.Header().Set("Content-Type", "application/json")
+		if len(response.Body) == 0 { // a revocation
+			w.WriteHeader(http.StatusOK)
+			return
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write(response.Body) // a client that went away needs no error
+		return
+	}
+	if wait := f.Wait(); wait > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
+	}
+	code, known := errorOf(f)
+	if known && f.Code == fault.Unauthenticated && client.basic {
+		w.Header().Set("WWW-Authenticate", `Basic realm="Kartei"`) // RFC 6749, section 5.2
+	}
+	why := f.DetailIn(fault.English)
+	if f.Detail != nil {
+		why = f.Detail.EN
+	}
+	refuse(w, response.Status, code, why)
+}
+
+// errorOf returns the error code of a fault. Those of the protocol are its reason; the
+// others say that the server is to blame, or that the caller has to wait.
+func errorOf(f *fault.Fault) (code string, known bool) {
+	switch {
+	case f.Reason != "" && (f.Code == fault.InvalidRequest || f.Code == fault.Unauthenticated):
+		return f.Reason, true
+	case f.Code.Status() >= http.StatusInternalServerError && f.Code != fault.Internal, f.Code == fault.RateLimited, f.Code == fault.Overloaded:
+		return "temporarily_unavailable", false
+	case f.Code.Status() < http.StatusInternalServerError:
+		return "invalid_request", false
+	}
+	return "server_error", false
+}
+
+// refuse sends an error (RFC 6749, section 5.2). The description has the characters that
+// the RFC allows.
+func refuse(w http.ResponseWriter, status int, code, why string) {
+	why = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' || r == '\\' {
+			return -1
+		}
+		return r
+	}, why)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(encode(map[string]string{"error": code, "error_description": why})) // a client that went away needs no error
+}

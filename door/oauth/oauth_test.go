@@ -1,0 +1,385 @@
+package oauth_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/access/grant"
+	door "kartei/door/oauth"
+	"kartei/kit/clock"
+	"kartei/oauth"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+	"kartei/test/operator"
+)
+
+const (
+	callback = "https://app.example/callback"
+	verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk" // RFC 7636, appendix B
+)
+
+// site is the door of an office, with an application that people let in and one of a
+// service account.
+type site struct {
+	*testing.T
+	*apitest.Office
+	handler http.Handler
+	client  grant.Client
+	service oauth.CreatedClient
+	address string
+}
+
+func newSite(t *testing.T, d db.DB) *site {
+	t.Helper()
+	s := &site{T: t, Office: apitest.New(t, d), address: "192.0.2.1", client: grant.Client{Kind: grant.Registered, Name: "App", RedirectURIs: []string{callback}, Method: grant.NoSecret}}
+	s.handler = door.Handler(door.Options{
+		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr(s.address) }, BaseURL: apitest.BaseURL, Register: true,
+	}, http.NotFoundHandler())
+	s.write(func(tx db.Tx) error {
+		_, err := s.client.Store(t.Context(), tx, clock.Now(s.Clock))
+		return err
+	})
+	account, err := s.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: s.ID, Name: "Fax"})
+	if err == nil {
+		s.service, err = operator.Do(t.Context(), s.Operator, oauth.CreateClient, oauth.NewClient{Organization: s.ID, Name: "Fax", Principal: account.ID, Scopes: []string{"contacts:read", "contacts:write"}, Environment: access.Test})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *site) write(f func(tx db.Tx) error) {
+	s.T.Helper()
+	if err := s.DB.Write(s.T.Context(), f); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// code lets the application act for somebody, and returns the code.
+func (s *site) code() (code string) {
+	s.T.Helper()
+	who, sum := s.User(access.Member), sha256.Sum256([]byte(verifier))
+	s.write(func(tx db.Tx) error {
+		if err := access.Changed(s.T.Context(), tx); err != nil {
+			return err
+		}
+		o, err := access.OrganizationIn(s.T.Context(), tx, s.SandboxID)
+		if err == nil {
+			_, code, err = grant.Begin(s.T.Context(), tx, clock.Now(s.Clock), grant.NewGrant{
+				Client: &s.client, Organization: o.Number, Principal: who, Scopes: []string{"contacts:read", "contacts:write"}, Audience: access.V1,
+				RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
+			})
+		}
+		return err
+	})
+	return code
+}
+
+// reply is an answer of the door.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+	fields map[string]any
+}
+
+func (r *reply) text(name string) string {
+	text, _ := r.fields[name].(string)
+	return text
+}
+
+func (s *site) send(method, path, contentType, body string, headers ...string) *reply {
+	s.T.Helper()
+	r := httptest.NewRequest(method, apitest.BaseURL+path, strings.NewReader(body)).WithContext(s.T.Context())
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	got := &reply{status: w.Code, header: w.Result().Header, body: w.Body.String()}
+	_ = json.Unmarshal([]byte(got.body), &got.fields) // some answers have no body
+	return got
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// post sends a form: names and values in turn.
+func (s *site) post(path string, pairs ...string) *reply {
+	s.T.Helper()
+	form := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		form.Add(pairs[i], pairs[i+1])
+	}
+	return s.send("POST", path, formType, form.Encode())
+}
+
+func (s *site) want(got *reply, status int, code string) {
+	s.T.Helper()
+	if got.status != status || got.text("error") != code {
+		s.T.Errorf("%d %s, want %d %s", got.status, got.body, status, code)
+	}
+	if cache := got.header.Get("Cache-Control"); cache != "no-store" {
+		s.T.Errorf("Cache-Control is %q", cache)
+	}
+}
+
+func (s *site) exchange(code string, more ...string) *reply {
+	return s.post("/oauth/token", append([]string{"grant_type", "authorization_code", "client_id", s.client.ClientID, "code", code, "redirect_uri", callback, "code_verifier", verifier}, more...)...)
+}
+
+// TestTokenEndpoint tries everything that RFC 6749 lets the endpoint refuse, and then what
+// it issues.
+func TestTokenEndpoint(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(s.service.ID+":"+s.service.ClientSecret))
+		form := "grant_type=client_credentials"
+		for name, c := range map[string]struct {
+			got    *reply
+			status int
+			code   string
+		}{
+			"no client":               {s.post("/oauth/token", "grant_type", "client_credentials"), 401, "invalid_client"},
+			"an unknown client":       {s.post("/oauth/token", "grant_type", "client_credentials", "client_id", "cli_00000000000000000000000000", "client_secret", s.service.ClientSecret), 401, "invalid_client"},
+			"a wrong secret":          {s.post("/oauth/token", "grant_type", "client_credentials", "client_id", s.service.ID, "client_secret", s.service.ClientSecret+"x"), 401, "invalid_client"},
+			"no secret":               {s.post("/oauth/token", "grant_type", "client_credentials", "client_id", s.service.ID), 401, "invalid_client"},
+			"a secret of a public":    {s.exchange("x", "client_secret", s.service.ClientSecret), 401, "invalid_client"},
+			"no grant type":           {s.post("/oauth/token", "client_id", s.client.ClientID), 400, "invalid_request"},
+			"another grant type":      {s.post("/oauth/token", "client_id", s.client.ClientID, "grant_type", "password"), 400, "unsupported_grant_type"},
+			"a public client":         {s.post("/oauth/token", "client_id", s.client.ClientID, "grant_type", "client_credentials"), 400, "unauthorized_client"},
+			"an unknown scope":        {s.send("POST", "/oauth/token", formType, form+"&scope=everything", "Authorization", basic), 400, "invalid_scope"},
+			"a scope too many":        {s.send("POST", "/oauth/token", formType, form+"&scope=tasks:read", "Authorization", basic), 400, "invalid_scope"},
+			"another resource":        {s.send("POST", "/oauth/token", formType, form+"&resource=https://evil.example/v1", "Authorization", basic), 400, "invalid_target"},
+			"a resource and fragment": {s.send("POST", "/oauth/token", formType, form+"&resource=https://kartei.example/v1%23x", "Authorization", basic), 400, "invalid_target"},
+			"two resources":           {s.send("POST", "/oauth/token", formType, form+"&resource=https://kartei.example/v1&resource=https://kartei.example/mcp", "Authorization", basic), 400, "invalid_target"},
+			"a parameter twice":       {s.send("POST", "/oauth/token", formType, form+"&"+form, "Authorization", basic), 400, "invalid_request"},
+			"two ways":                {s.send("POST", "/oauth/token", formType, form+"&client_secret=x", "Authorization", basic), 400, "invalid_request"},
+			"another scheme":          {s.send("POST", "/oauth/token", formType, form, "Authorization", "Bearer x"), 400, "invalid_request"},
+			"JSON":                    {s.send("POST", "/oauth/token", "application/json", `{}`), 400, "invalid_request"},
+			"a broken form":           {s.send("POST", "/oauth/token", formType, "grant_type=%zz"), 400, "invalid_request"},
+			"a large form":            {s.send("POST", "/oauth/token", formType, "code="+strings.Repeat("x", 70_000)), 400, "invalid_request"},
+			"GET":                     {s.send("GET", "/oauth/token?"+form, "", ""), 405, "invalid_request"},
+			"an invented code":        {s.exchange("kart_code_x"), 400, "invalid_grant"},
+			"an invented token":       {s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", "x"), 400, "invalid_grant"},
+		} {
+			if c.got.status != c.status || c.got.text("error") != c.code || c.got.header.Get("Cache-Control") != "no-store" || c.got.header.Get("Access-Control-Allow-Origin") != "*" {
+				t.Errorf("%s: %d %s, want %d %s", name, c.got.status, c.got.body, c.status, c.code)
+			}
+			if why := c.got.text("error_description"); why == "" || strings.ContainsFunc(why, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+				t.Errorf("%s: the description is %q", name, why)
+			}
+		}
+		// Somebody who guesses learns nothing about which clients exist.
+		unknown, wrong := s.post("/oauth/token", "client_id", "cli_x", "client_secret", "x"), s.post("/oauth/token", "client_id", s.service.ID, "client_secret", "x")
+		if unknown.body != wrong.body || unknown.status != wrong.status {
+			t.Errorf("%s\n%s", unknown.body, wrong.body)
+		}
+		if got := s.send("POST", "/oauth/token", formType, form, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(s.service.ID+":x"))); got.header.Get("WWW-Authenticate") != `Basic realm="Kartei"` {
+			t.Errorf("%v", got.header)
+		}
+		// Libraries differ in how they encode the parts of the header (RFC 6749, section 2.3.1).
+		for _, pair := range []string{s.service.ID + ":" + s.service.ClientSecret, strings.ReplaceAll(s.service.ID+":"+s.service.ClientSecret, "_", "%5F")} {
+			got := s.send("POST", "/oauth/token", formType, form+"&resource=HTTPS://Kartei.Example/v1/", "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(pair)))
+			if got.status != 200 || got.text("token_type") != "Bearer" || got.text("scope") != "contacts:read contacts:write" || got.fields["expires_in"] != 3600.0 || got.fields["refresh_token"] != nil {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		}
+		got := s.exchange(s.code())
+		if got.status != 200 || got.text("refresh_token") == "" || got.text("scope") != "contacts:read contacts:write" {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		c := &apitest.Client{Office: s.Office, Key: got.text("access_token")}
+		c.Do("GET", "/contacts", nil).Want(200)
+		if refused := c.Do("GET", "/tasks", nil).Want(403, "FORBIDDEN").Header.Get("WWW-Authenticate"); !strings.HasPrefix(refused, `Bearer error="insufficient_scope", scope="tasks:read", resource_metadata="https://kartei.example/.well-known/`) {
+			t.Errorf("the challenge is %q", refused)
+		}
+		narrow := s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", got.text("refresh_token"), "scope", "contacts:read")
+		if narrow.text("scope") != "contacts:read" {
+			t.Errorf("%s", narrow.body)
+		}
+		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", narrow.text("refresh_token"), "scope", "contacts:read tasks:read"), 400, "invalid_scope")
+	})
+}
+
+// TestReuse uses a refresh token twice, as a thief does. The grant is over, the audit log
+// tells of it, and the person hears of it.
+func TestReuse(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		first := s.exchange(s.code())
+		again := func(token string) *reply {
+			return s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", token)
+		}
+		second := again(first.text("refresh_token"))
+		third := again(second.text("refresh_token"))
+		s.want(again(first.text("refresh_token")), 400, "invalid_grant")
+		for _, r := range []*reply{first, second, third} {
+			(&apitest.Client{Office: s.Office, Key: r.text("access_token")}).Do("GET", "/me", nil).Want(401, "UNAUTHENTICATED")
+		}
+		s.want(again(third.text("refresh_token")), 400, "invalid_grant")
+		page, err := operator.Do(t.Context(), s.Operator, settings.ListAudit, settings.AuditInput{Limit: 10})
+		if err != nil || page.Data[0].Word != "grant.end" || page.Data[0].Door != "oauth" || page.Data[0].CredentialKind != "anonymous" {
+			t.Errorf("%v %+v", err, page.Data[0])
+		}
+		var notices int64
+		err = s.DB.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select count(*) from notices where kind = $1`, string(oauth.TokenReused)).Scan(&notices)
+		})
+		if err != nil || notices == 0 {
+			t.Errorf("%d notices, %v", notices, err)
+		}
+	})
+}
+
+// TestRevokeAndIntrospect ends a token, and asks about it.
+func TestRevokeAndIntrospect(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		mine := s.post("/oauth/token", "grant_type", "client_credentials", "client_id", s.service.ID, "client_secret", s.service.ClientSecret)
+		theirs := s.exchange(s.code())
+		inspect := func(token string) *reply {
+			return s.post("/oauth/introspect", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "token", token)
+		}
+		if got := inspect(mine.text("access_token")); got.fields["active"] != true || got.text("client_id") != s.service.ID || got.text("aud") != "https://kartei.example/v1" || got.text("iss") != "https://kartei.example" || got.text("scope") != "contacts:read contacts:write" {
+			t.Errorf("%s", got.body)
+		}
+		for _, token := range []string{theirs.text("access_token"), theirs.text("refresh_token"), "x", s.As(access.Member).Key} {
+			if got := inspect(token); got.body != `{"active":false}` {
+				t.Errorf("of another token: %s", got.body)
+			}
+		}
+		s.want(s.post("/oauth/introspect", "client_id", s.client.ClientID, "token", theirs.text("access_token")), 401, "invalid_client")
+		s.want(s.post("/oauth/introspect", "client_id", s.service.ID, "client_secret", s.service.ClientSecret), 400, "invalid_request")
+		s.want(s.post("/oauth/revoke", "client_id", s.service.ID, "token", "x"), 401, "invalid_client")
+		for _, token := range []string{mine.text("access_token"), "x", ""} {
+			if got := s.post("/oauth/revoke", "client_id", s.client.ClientID, "token", token+"x"); got.status != 200 || got.body != "" {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		}
+		works := func(r *reply, status int) {
+			t.Helper()
+			(&apitest.Client{Office: s.Office, Key: r.text("access_token")}).Do("GET", "/me", nil).Want(status)
+		}
+		works(theirs, 200)
+		s.post("/oauth/revoke", "client_id", s.client.ClientID, "token", theirs.text("refresh_token"), "token_type_hint", "refresh_token")
+		works(theirs, 401)
+		works(mine, 200)
+		s.post("/oauth/revoke", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "token", mine.text("access_token"))
+		works(mine, 401)
+	})
+}
+
+// TestRegistration registers applications, and too many.
+func TestRegistration(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		register := func(body string) *reply { return s.send("POST", "/oauth/register", "application/json", body) }
+		got := register(`{"redirect_uris":["https://a.example/cb"],"client_name":"K\u202eartei","jwks_uri":"https://evil.example","contacts":["x@example.com"]}`)
+		if got.status != 201 || got.text("client_name") != "Kartei" || got.text("token_endpoint_auth_method") != "client_secret_basic" || !strings.HasPrefix(got.text("client_secret"), "kart_csec_") || got.fields["client_secret_expires_at"] != 0.0 {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+		for body, code := range map[string]string{
+			`{}`: "invalid_redirect_uri",
+			`{"redirect_uris":["javascript:alert(1)"]}`:                                                 "invalid_redirect_uri",
+			`{"redirect_uris":["http://a.example/cb"]}`:                                                 "invalid_redirect_uri",
+			`{"redirect_uris":["https://a.example/cb"],"grant_types":["client_credentials"]}`:           "invalid_client_metadata",
+			`{"redirect_uris":["https://a.example/cb"],"response_types":["token"]}`:                     "invalid_client_metadata",
+			`{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"private_key_jwt"}`: "invalid_client_metadata",
+			`{"redirect_uris":"https://a.example/cb"}`:                                                  "invalid_client_metadata",
+			`[`: "invalid_client_metadata",
+		} {
+			s.want(register(body), 400, code)
+		}
+		s.address = "198.51.100.7"
+		for range 10 {
+			register(`{"redirect_uris":["https://a.example/cb"]}`)
+		}
+		blocked := register(`{"redirect_uris":["https://a.example/cb"]}`)
+		s.want(blocked, 429, "temporarily_unavailable")
+		if blocked.header.Get("Retry-After") == "" {
+			t.Error("a stranger is not told how long to wait")
+		}
+		s.address = "203.0.113.7"
+		s.Clock.Advance(31 * 24 * time.Hour)
+		if got := register(`{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"none"}`); got.status != 201 || got.fields["client_secret"] != nil || got.fields["client_secret_expires_at"] != nil {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+		var left int64
+		if err := d.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select count(*) from oauth_clients where kind = 'registered'`).Scan(&left)
+		}); err != nil || left != 1 {
+			t.Errorf("%d clients are kept that nobody used, %v", left-1, err)
+		}
+	})
+}
+
+// TestGuesses blocks a network that guesses, and no other.
+func TestGuesses(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	for range 200 {
+		if got := s.exchange("kart_code_x"); got.status == 429 {
+			s.want(s.post("/oauth/token", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "grant_type", "client_credentials"), 429, "temporarily_unavailable")
+			s.address = "198.51.100.7"
+			if got := s.post("/oauth/token", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "grant_type", "client_credentials"); got.status != 200 {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+			return
+		}
+	}
+	t.Error("nobody is blocked")
+}
+
+// TestMetadata reads the documents as libraries do.
+func TestMetadata(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	for path, member := range map[string]string{
+		"/.well-known/oauth-authorization-server": "issuer", "/.well-known/oauth-protected-resource": "resource", "/.well-known/oauth-protected-resource/v1": "resource",
+	} {
+		got := s.send("GET", path, "", "")
+		if got.status != 200 || !strings.HasPrefix(got.text(member), apitest.BaseURL) || got.header.Get("Access-Control-Allow-Origin") != "*" || got.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+		if head := s.send("HEAD", path, "", ""); head.status != 200 || head.body != "" || head.header.Get("Content-Length") == "" {
+			t.Errorf("%s: %+v", path, head)
+		}
+		if other := s.send("POST", path, "", ""); other.status != 405 || other.header.Get("Allow") == "" {
+			t.Errorf("%s: %+v", path, other)
+		}
+		if options := s.send("OPTIONS", path, "", ""); options.status != 204 || options.header.Get("Access-Control-Allow-Headers") == "" {
+			t.Errorf("%s: %+v", path, options)
+		}
+	}
+	server := s.send("GET", "/.well-known/oauth-authorization-server", "", "").fields
+	for name, value := range server {
+		if at, is := value.(string); is && strings.HasSuffix(name, "_endpoint") && name != "authorization_endpoint" {
+			if got := s.send("OPTIONS", strings.TrimPrefix(at, apitest.BaseURL), "", ""); got.status != 204 {
+				t.Errorf("%s leads to %d", name, got.status)
+			}
+		}
+	}
+	if got := s.send("GET", "/.well-known/oauth-protected-resource/mcp", "", ""); got.status != 404 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	closed := door.Handler(door.Options{API: s.API, BaseURL: apitest.BaseURL}, http.NotFoundHandler())
+	w := httptest.NewRecorder()
+	closed.ServeHTTP(w, httptest.NewRequest("POST", "/oauth/register", http.NoBody))
+	if body, _ := io.ReadAll(w.Body); w.Code != 404 {
+		t.Errorf("registration is switched off: %d %s", w.Code, body)
+	}
+}

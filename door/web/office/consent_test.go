@@ -1,0 +1,216 @@
+package office_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/access/grant"
+	"kartei/kit/clock"
+	"kartei/settings"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+const consentPath = "/oauth/authorize"
+
+// newClient stores an application.
+func newClient(t *testing.T, o *apitest.Office, name string) grant.Client {
+	t.Helper()
+	c := grant.Client{Kind: grant.Registered, Name: name, RedirectURIs: []string{"https://app.example/callback?x=1", "http://127.0.0.1/cb"}, Method: grant.NoSecret}
+	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
+		_, err := c.Store(t.Context(), tx, clock.Now(o.Clock))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// asking is the address at which an application asks, with some parameters changed. An
+// empty one is left out.
+func asking(c *grant.Client, set ...string) string {
+	sum := sha256.Sum256([]byte("x"))
+	q := url.Values{
+		"response_type": {"code"}, "client_id": {c.ClientID}, "redirect_uri": {c.RedirectURIs[0]}, "scope": {"contacts:read contacts:write webhook_endpoints:write openid"},
+		"state": {"zu<stand>"}, "code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
+	}
+	for i := 0; i < len(set); i += 2 {
+		if q.Set(set[i], set[i+1]); set[i+1] == "" {
+			q.Del(set[i])
+		}
+	}
+	return consentPath + "?" + q.Encode()
+}
+
+// went returns the parameters with which the browser goes back to the application.
+func (p *page) went() url.Values {
+	p.t.Helper()
+	to := p.Header.Get("Location")
+	if refresh := p.Header.Get("Refresh"); refresh != "" {
+		_, to, _ = strings.Cut(strings.TrimSuffix(refresh, `"`), `url="`)
+	}
+	u, err := url.Parse(to)
+	if err != nil || !strings.HasPrefix(to, "https://app.example/callback?") || u.Query().Get("x") != "1" || u.Query().Get("state") != "zu<stand>" || u.Query().Get("iss") != apitest.BaseURL {
+		p.t.Fatalf("%d: the browser goes to %q", p.Status, to)
+	}
+	return u.Query()
+}
+
+// TestConsent connects an application: the person sees who asks and for what, leaves a
+// right out, and answers once.
+func TestConsent(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b, c := open(t, o, access.Member), newClient(t, o, `Frist<b>"`)
+		shown := b.get(asking(&c)).want(200, "Frist&lt;b&gt;&#34;", "nicht geprüft", "app.example", "Kontakte lesen", "Kontakte ändern", "Sandbox", "nie mehr als Sie selbst", "Zulassen", "Ablehnen").without("Aufgaben lesen").without("<b>")
+		fields := shown.fields(consentPath)
+		if got := strings.Join(fields["scopes"], " "); got != "contacts:read contacts:write" {
+			t.Errorf("chosen is %q: webhooks send data elsewhere, and are not", got)
+		}
+		fields.Set("decision", "deny")
+		if q := b.do("POST", consentPath, fields).want(200).went(); q.Get("error") != "access_denied" || q.Has("code") {
+			t.Errorf("%v", q)
+		}
+		b.do("POST", consentPath, fields).want(404, "abgelaufen")
+
+		fields = b.get(asking(&c)).fields(consentPath)
+		fields["scopes"], fields["environment"] = []string{"contacts:read", "tasks:write"}, []string{"test"} // one that nobody asked for
+		fields.Set("decision", "allow")
+		other := open(t, o, access.Member)
+		foreign := other.get(asking(&c)).fields(consentPath)
+		foreign.Set("ticket", fields.Get("ticket"))
+		foreign.Set("decision", "allow")
+		other.do("POST", consentPath, foreign).want(404)
+		q := b.do("POST", consentPath, fields).want(200).went()
+		if !strings.HasPrefix(q.Get("code"), "kart_code_") {
+			t.Fatalf("%v", q)
+		}
+		b.do("POST", consentPath, fields).want(404)
+		list := b.get("/settings/interfaces/applications").want(200, "Keine Anwendung") // nobody has exchanged the code
+		if strings.Contains(list.Body, "kart_") {
+			t.Error("the page has a secret")
+		}
+		sum := "x"
+		if err := d.Write(t.Context(), func(tx db.Tx) error {
+			_, err := grant.Exchange(t.Context(), tx, clock.Now(o.Clock), &c, q.Get("code"), c.RedirectURIs[0], sum, "")
+			return err
+		}); err == nil {
+			t.Error("a verifier of one character is accepted")
+		}
+
+		// Nothing is remembered: an application without a secret is asked about again.
+		b.get(asking(&c)).want(200, "Zulassen")
+		// What nobody may leave in is no consent.
+		none := b.get(asking(&c)).fields(consentPath)
+		delete(none, "scopes")
+		none.Set("decision", "allow")
+		b.do("POST", consentPath, none).want(422)
+		// A right to write needs a recent sign-in, a right to read does not.
+		o.Clock.Advance(access.SignInFresh + time.Second)
+		late := b.get(asking(&c)).fields(consentPath)
+		late.Set("decision", "allow")
+		b.do("POST", consentPath, late).want(403, "bestätigen")
+		late["scopes"] = []string{"contacts:read"}
+		b.do("POST", consentPath, late).want(200).went()
+	})
+}
+
+// TestConsentErrors tries what applications get wrong and what attackers try. Nobody is
+// sent to an address before it is known to be the application's.
+func TestConsentErrors(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	b, c := open(t, o, access.Member), newClient(t, o, "Fristenkalender")
+	for _, set := range [][]string{
+		{"client_id", ""},
+		{"client_id", "cli_00000000000000000000000000"},
+		{"client_id", "https://evil.example/client"},
+		{"redirect_uri", ""},
+		{"redirect_uri", "https://evil.example/callback"},
+		{"redirect_uri", "https://app.example/callback?x=1&y=2"},
+		{"redirect_uri", "https://app.example/callback?x=1#y"},
+		{"redirect_uri", "javascript:alert(1)"},
+		{"redirect_uri", "http://127.0.0.1@evil.example/cb"},
+		{"redirect_uri", "http://localhost.evil.example/cb"},
+	} {
+		if got := b.get(asking(&c, set...)).want(400, "kann nicht verbunden werden"); got.Header.Get("Location") != "" || got.Header.Get("Refresh") != "" {
+			t.Errorf("%v: the browser is sent to %v", set, got.Header)
+		}
+	}
+	for _, test := range []struct {
+		code string
+		set  []string
+	}{
+		{"unsupported_response_type", []string{"response_type", "token"}},
+		{"unsupported_response_type", []string{"response_type", ""}},
+		{"invalid_request", []string{"code_challenge", ""}},
+		{"invalid_request", []string{"code_challenge", "short"}},
+		{"invalid_request", []string{"code_challenge_method", "plain"}},
+		{"invalid_request", []string{"code_challenge_method", ""}},
+		{"invalid_scope", []string{"scope", "openid"}},
+		{"invalid_target", []string{"resource", "https://evil.example/v1"}},
+		{"invalid_target", []string{"resource", "https://kartei.example/v1#x"}},
+	} {
+		if q := b.get(asking(&c, test.set...)).want(303).went(); q.Get("error") != test.code || q.Has("code") {
+			t.Errorf("%v: %v", test.set, q)
+		}
+	}
+	if q := b.get(asking(&c) + "&state=twice").want(303); !strings.Contains(q.Header.Get("Location"), "error=invalid_request") {
+		t.Errorf("%v", q.Header)
+	}
+	b.get(asking(&c, "redirect_uri", "http://127.0.0.1:53076/cb")).want(200, "Programm auf diesem Computer", "gerade selbst gestartet")
+	b.get(asking(&c, "scope", "", "resource", "https://kartei.example/v1/")).want(200, "Dokumente lesen", "Aufgaben ändern")
+	open(t, o, access.Viewer).get(asking(&c)).want(200, "Kontakte lesen").without("Kontakte ändern")
+	// Without a session the person signs in first, and comes back.
+	nobody := openAt(t, o, apitest.BaseURL)
+	if to := nobody.get(asking(&c)).want(303).Header.Get("Location"); !strings.HasPrefix(to, "/signin?next="+url.QueryEscape(consentPath+"?")) {
+		t.Errorf("the browser goes to %q", to)
+	}
+}
+
+// TestApplicationsOnPages makes an application of a service account, renews its secret,
+// and switches it off and on.
+func TestApplicationsOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		const list = "/settings/interfaces/applications"
+		admin, member := open(t, o, access.Admin), open(t, o, access.Member)
+		member.get(list).want(200, "Keine Anwendung verbunden").without("Dienstkonten")
+		member.get(list + "/new").want(403)
+		admin.get(list+"/new").want(200, "Noch kein Dienstkonto")
+		account, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Faxgerät", Role: access.Viewer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := admin.get(list+"/new").send(list+"/new", "name", "Fax", "principalId", account.ID, "scopes", "contacts:write").want(422, `value="Fax"`, "geht über die Rechte")
+		made := refused.send(list+"/new", "scopes", "contacts:read").want(200, "nur jetzt", "grant_type=client_credentials", "kart_csec_")
+		at := list + "/" + clientID(made.Body)
+		admin.get(list).want(200, "Fax", "Faxgerät", "lesen: Kontakte").without("kart_csec_")
+		admin.get(list).send(at+"/rotate").want(200, "kart_csec_")
+		admin.get(list).send(at + "/disable").want(303)
+		admin.get(list).want(200, "gesperrt").send(at + "/enable").want(303)
+		stranger := open(t, o, access.Member)
+		form := stranger.get("/settings/profile").fields("/settings/profile")
+		for _, act := range []string{"/rotate", "/disable", "/enable"} {
+			stranger.do("POST", at+act, form).want(403)
+		}
+		o.Clock.Advance(access.SignInFresh + time.Second)
+		admin.get(list).send(at+"/rotate").want(403, "bestätigen")
+		admin.get(list).send(at + "/disable").want(303)
+		admin.get(list).send(at+"/enable").want(403, "bestätigen")
+	})
+}
+
+// clientID returns the id of an application on a page.
+func clientID(body string) string {
+	i := strings.Index(body, "cli_")
+	if i < 0 {
+		return ""
+	}
+	return body[i : i+len("cli_")+26]
+}

@@ -1,0 +1,248 @@
+package oauth
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"kartei/access"
+	"kartei/access/grant"
+	"kartei/access/signin"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+// AskInput is a request to the authorization endpoint (RFC 6749, section 4.1.1), as the
+// browser of a person brings it.
+type AskInput struct {
+	ResponseType    string   `json:"responseType,omitempty"`
+	ClientID        string   `json:"clientId,omitempty"`
+	RedirectURI     string   `json:"redirectUri,omitempty"`
+	Scope           string   `json:"scope,omitempty"`
+	State           string   `json:"state,omitempty"`
+	Challenge       string   `json:"codeChallenge,omitempty"`
+	ChallengeMethod string   `json:"codeChallengeMethod,omitempty"`
+	Resources       []string `json:"resources,omitempty"`
+	// Repeated is true if a parameter was sent twice.
+	Repeated bool `json:"repeated,omitempty"`
+}
+
+// Asked is what the consent page shows, or the address to which the browser goes on with
+// an error.
+type Asked struct {
+	// Redirect is set if the request cannot be answered by the person.
+	Redirect string `json:"redirect,omitempty"`
+	// Ticket is for Answer. The request is kept with it, so no form can change it.
+	Ticket string `json:"ticket,omitempty"`
+	// Client is what the application calls itself. Host is the one that its document came
+	// from, and empty for an application that registered itself.
+	Client string `json:"client,omitempty"`
+	Host   string `json:"host,omitempty"`
+	// RedirectHost is where the person goes afterwards. Local says that it is a program on
+	// the person's computer, which any program there can pretend to be.
+	RedirectHost string `json:"redirectHost,omitempty"`
+	Local        bool   `json:"local,omitempty"`
+	// RedirectOrigin is the origin that a form may end at.
+	RedirectOrigin string `json:"redirectOrigin,omitempty"`
+	// Audience is the resource: v1 or mcp.
+	Audience string `json:"audience,omitempty"`
+	// Scopes are those that the application asks for and that the person has.
+	Scopes []string `json:"scopes,omitempty"`
+	// Organization and SandboxID are where the application may act.
+	Organization access.OrganizationInfo `json:"organization"`
+}
+
+// asked is a request that waits for the answer of a person.
+type asked struct {
+	Session     string   `json:"session"`
+	Client      string   `json:"client"`
+	RedirectURI string   `json:"redirectUri"`
+	State       string   `json:"state,omitempty"`
+	Challenge   string   `json:"challenge"`
+	Audience    string   `json:"audience"`
+	Scopes      []string `json:"scopes"`
+}
+
+// FindClient finds the application of a request, before the transaction.
+func FindClient(ctx context.Context, c *app.Call, in AskInput) (client grant.Client, err error) {
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		client, err = liveClient(ctx, tx, in.ClientID)
+		return err
+	})
+	switch {
+	case err != nil:
+		return client, err
+	case !client.Redirects(in.RedirectURI):
+		return client, &fault.Fault{Code: fault.InvalidRequest, Detail: &unknownRedirect}
+	}
+	return client, nil
+}
+
+var unknownRedirect = fault.Text{
+	DE: "Die Anwendung nennt eine Adresse für die Rückkehr, die nicht zu ihr gehört. Sie wurden deshalb nicht weitergeleitet.",
+	EN: "The application names an address to return to that is not its own. So you were not sent there.",
+}
+
+// Ask prepares the consent of a person. From here on an error goes to the application.
+func Ask(ctx context.Context, c *app.Call, in AskInput, client grant.Client) (out Asked, err error) {
+	audience, known := audienceOf(c, in.Resources)
+	scopes := in.scopes(c.Actor)
+	code, why := "", ""
+	switch {
+	case in.Repeated:
+		code, why = grant.InvalidRequest, "A parameter was sent twice."
+	case client.Kind == grant.ByAdmin:
+		code, why = grant.UnauthorizedClient, "This client acts for a service account only."
+	case in.ResponseType != "code":
+		code, why = "unsupported_response_type", "The response_type must be code."
+	case in.ChallengeMethod != "S256" || !grant.ValidChallenge(in.Challenge):
+		code, why = grant.InvalidRequest, "A code_challenge with the method S256 is needed."
+	case !known:
+		code, why = grant.InvalidTarget, "The resource is not one of this server, or several are named."
+	case len(scopes) == 0:
+		code, why = grant.InvalidScope, "The person has none of these scopes, or there are none."
+	}
+	if code != "" {
+		out.Redirect = back(c, in.RedirectURI, in.State, "error", code, "error_description", why)
+		return out, nil
+	}
+	if out.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID); err != nil {
+		return out, err
+	}
+	out.Client, out.Audience, out.Scopes = client.Name, audience, scopes
+	if client.Kind == grant.ByDocument {
+		out.Host = grant.Host(client.ClientID)
+	}
+	out.RedirectHost, out.Local, out.RedirectOrigin = grant.Host(in.RedirectURI), grant.Local(in.RedirectURI), originOf(in.RedirectURI)
+	out.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Consent, "", asked{
+		c.Actor.Credential().ID, client.ID, in.RedirectURI, in.State, in.Challenge, audience, scopes,
+	})
+	return out, err
+}
+
+// scopes returns the scopes that a request asks for and that the person has. A request
+// without any asks for all. Clients also name scopes of other servers, which mean nothing
+// here.
+func (in *AskInput) scopes(person *access.Actor) []string {
+	if strings.TrimSpace(in.Scope) == "" {
+		return slices.Clone(person.Scopes())
+	}
+	list := known(in.Scope)
+	slices.Sort(list)
+	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return !person.May(s) })
+}
+
+// originOf returns the origin of an address, or its scheme if it has no host.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	if u.Host == "" {
+		return u.Scheme + ":"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// AnswerInput is the answer of a person to an application.
+type AnswerInput struct {
+	Ticket string `json:"ticket"`
+	Allow  bool   `json:"allow,omitempty"`
+	// Scopes are those that the person left in.
+	Scopes []string `json:"scopes,omitempty"`
+	// Sandbox is true if the application may act in the sandbox, in place of the live
+	// organization.
+	Sandbox bool `json:"sandbox,omitempty"`
+}
+
+// Answered is where the browser goes on.
+type Answered struct {
+	Redirect string `json:"redirect"`
+}
+
+// Secret implements app.Secret: the address has a code.
+func (Answered) Secret() {}
+
+// Answer lets an application act for the caller, or not. A scope that writes needs a
+// recent sign-in.
+func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return out, err
+	}
+	var a asked
+	if _, err = signin.Take(ctx, c.Tx, c.Now, signin.Consent, in.Ticket, &a); signin.Missing(err) || err == nil && a.Session != c.Actor.Credential().ID {
+		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
+	}
+	if err != nil {
+		return out, err
+	}
+	if !in.Allow {
+		c.Audit.Omit()
+		out.Redirect = back(c, a.RedirectURI, a.State, "error", "access_denied")
+		return out, nil
+	}
+	scopes := slices.DeleteFunc(slices.Clone(a.Scopes), func(s string) bool { return !slices.Contains(in.Scopes, s) || !c.Actor.May(s) })
+	if len(scopes) == 0 {
+		return out, fault.Invalid(fault.Field{Name: "scopes", Code: fault.Required, Text: &nothingLeft})
+	}
+	if slices.ContainsFunc(scopes, access.Writes) {
+		if err := c.Actor.Recent(c.Now); err != nil {
+			return out, err
+		}
+	}
+	client, err := grant.ClientByID(ctx, c.Tx, a.Client)
+	if err != nil || client.Disabled {
+		return out, &fault.Fault{Code: fault.NotFound, Detail: &unknownClient, Cause: err}
+	}
+	o, err := access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID)
+	if err == nil && in.Sandbox && o.SandboxID != "" {
+		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxID)
+	}
+	if err != nil {
+		return out, err
+	}
+	g, code, err := grant.Begin(ctx, c.Tx, c.Now, grant.NewGrant{
+		Client: &client, Organization: o.Number, Principal: c.Actor.PrincipalID(), Scopes: scopes, Audience: a.Audience,
+		RedirectURI: a.RedirectURI, Challenge: a.Challenge,
+	})
+	if err != nil {
+		return out, err
+	}
+	c.Audit.About(o.Number, g.ID)
+	c.Audit.Changed("clientId", nil, client.ClientID)
+	c.Audit.Changed("scopes", nil, g.Scopes)
+	out.Redirect = back(c, a.RedirectURI, a.State, "code", code)
+	return out, nil
+}
+
+var (
+	askedTooLong = fault.Text{
+		DE: "Diese Anfrage ist abgelaufen oder schon beantwortet. Beginnen Sie in der Anwendung neu.",
+		EN: "This request has expired, or was answered already. Start again in the application.",
+	}
+	nothingLeft = fault.Text{
+		DE: "Lassen Sie mindestens ein Recht stehen, oder lehnen Sie ab.",
+		EN: "Leave at least one right, or deny.",
+	}
+)
+
+// back returns the address to which the browser goes on, with parameters, the state of the
+// application and the issuer (RFC 9207).
+func back(c *app.Call, address, state string, parameters ...string) string {
+	u, err := url.Parse(address)
+	if err != nil { // the address is one of the client's, which were parsed before
+		return ""
+	}
+	q := u.Query()
+	for i := 0; i+1 < len(parameters); i += 2 {
+		q.Set(parameters[i], parameters[i+1])
+	}
+	if state != "" {
+		q.Set("state", state)
+	}
+	q.Set("iss", c.Services.Settings.BaseURL)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
