@@ -169,8 +169,9 @@ func (x *index) postings(word term, from at) (*postings, error) {
 	}
 	defer rows.Close()
 	var f first
+	into := f.into()
 	for rows.Next() {
-		if err := rows.Scan(f.into()...); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
 		if err := p.begin(&f, starts); err != nil {
@@ -181,36 +182,55 @@ func (x *index) postings(word term, from at) (*postings, error) {
 	return p, rows.Err()
 }
 
+// wordsAtOnce bounds the words of one statement, which answers with some kilobytes for
+// each word and segment.
+const wordsAtOnce = 100
+
 // postingsOf opens the posting lists of several whole words.
 func (x *index) postingsOf(words []string) (map[term]*postings, error) {
 	all := make(map[term]*postings, len(words))
-	startsOf := func(word string) [ranks]packed.Entry {
-		e := packed.First(word)
-		return [ranks]packed.Entry{e, e, e}
-	}
 	for _, word := range words {
 		all[term{text: word}] = &postings{index: x, word: term{text: word}}
 	}
-	rows, err := x.tx.Query(x.ctx, fmt.Sprintf(selectFirstOf, fmt.Sprintf(x.tx.Dialect().TextList, "$6")),
-		x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1], packed.First("").Position, db.Texts(words))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var word string
-	var f first
-	for rows.Next() {
-		if err := rows.Scan(append([]any{&word}, f.into()...)...); err != nil {
-			return nil, err
-		}
-		if err := all[term{text: word}].begin(&f, startsOf(word)); err != nil {
+	for some := range slices.Chunk(words, wordsAtOnce) {
+		if err := x.beginAll(some, all); err != nil {
 			return nil, err
 		}
 	}
 	for word, p := range all {
 		p.addNewest(startsOf(word.text))
 	}
-	return all, rows.Err()
+	return all, nil
+}
+
+// beginAll adds the runs of all segments to the posting lists of some words.
+func (x *index) beginAll(words []string, all map[term]*postings) error {
+	rows, err := x.tx.Query(x.ctx, fmt.Sprintf(selectFirstOf, fmt.Sprintf(x.tx.Dialect().TextList, "$6")),
+		x.scope.Organization, x.scope.Family, x.scope.Audiences[0], x.scope.Audiences[1], packed.First("").Position, db.Texts(words))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var word string
+	var f first
+	into := append([]any{&word}, f.into()...)
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if err := all[term{text: word}].begin(&f, startsOf(word)); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// startsOf returns where the postings of a word begin in each rank.
+func startsOf(word string) (list [ranks]packed.Entry) {
+	for rank := range list {
+		list[rank] = packed.First(word)
+	}
+	return list
 }
 
 // first has the first blocks of a segment.

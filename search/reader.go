@@ -54,12 +54,17 @@ func (r *Reader) FirstOfEach(queries []Query, limit int) ([][]string, error) {
 	if err := r.x.readAhead(opened, limit); err != nil {
 		return nil, err
 	}
+	found := map[term][]string{} // a list of postings is walked once
 	for i, q := range queries {
-		f := finder{index: r.x, query: q, driver: q.words[0], bounds: quick, limit: limit, opened: opened}
-		if err := f.walk(quick.walk); err != nil {
-			return nil, err
+		driver := q.words[0]
+		if _, done := found[driver]; !done {
+			f := finder{index: r.x, query: q, driver: driver, bounds: quick, limit: limit, opened: opened}
+			if err := f.walk(quick.walk); err != nil {
+				return nil, err
+			}
+			found[driver] = f.hits.IDs
 		}
-		lists[i] = f.hits.IDs
+		lists[i] = found[driver]
 	}
 	return lists, nil
 }
@@ -73,13 +78,14 @@ func (x *index) readAhead(opened map[term]*postings, few int) error {
 			list = slices.AppendSeq(list, p.all)
 		}
 	}
-	x.ahead = make(map[int64]document, len(list))
-	bytes := 0
-	return x.documents(list, func(e packed.Entry, d document) bool {
-		x.ahead[e.Position] = d
+	ahead, bytes := make(map[int64]document, len(list)), 0
+	err := x.documents(list, func(e packed.Entry, d document) bool {
+		ahead[e.Position] = d
 		bytes += len(d.words)
 		return bytes < quick.bytes
 	})
+	x.ahead = ahead
+	return err
 }
 
 // Count is Count within the bounds of First.
