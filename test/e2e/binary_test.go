@@ -376,7 +376,9 @@ type client struct {
 // code.
 func (s client) call(method, path, body string, status int, code string, headers ...string) *answer {
 	s.Helper()
-	a, err := newHTTPClient(s.key).call(s.URL+"/v1", method, path, body, headers...)
+	c := newHTTPClient(s.key)
+	defer c.http.CloseIdleConnections() // the listener accepts no thousands
+	a, err := c.call(s.URL+"/v1", method, path, body, headers...)
 	if err != nil {
 		s.Fatal(err)
 	}
