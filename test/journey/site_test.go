@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/door/web/office"
 	"kartei/imports"
 	"kartei/kit/clock"
@@ -190,6 +191,13 @@ func (v *visitor) known(p office.Page) string {
 	if p.Path == "/settings/interfaces/keys/{id}/first" {
 		return "/settings/interfaces/keys/" + v.ownKey() + "/first?since=2026-01-01T00:00:00Z"
 	}
+	if p.Path == "/oauth/authorize" {
+		return v.asking()
+	}
+	if strings.HasPrefix(p.Path, "/settings/interfaces/applications/{id}") {
+		v.connected()
+		return "" // forms of the list lead there
+	}
 	if strings.HasPrefix(p.Path, "/settings/data/{id}") {
 		v.imported()
 		return "" // links of the list lead there
@@ -224,6 +232,41 @@ func (v *visitor) ownKey() string {
 		v.Fatal(err)
 	}
 	return made.ID
+}
+
+// anApplication is an application that registered itself, and its client_id.
+const anApplication = "cli_01m7xt6sane2a9hpasvbmaayqz"
+
+// asking returns the address to which an application sends the visitor.
+func (v *visitor) asking() string {
+	v.Helper()
+	if len(dbtest.Texts(v.TB, v.DB, `select id from oauth_clients where id = $1`, anApplication)) == 0 {
+		dbtest.Run(v.TB, v.DB, `insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, created_at, last_used_at)
+			values ($1, 'registered', $1, 'Fristenkalender', '["http://127.0.0.1/callback"]', 'none', 1, 1)`, anApplication)
+	}
+	return "/oauth/authorize?" + url.Values{
+		"response_type": {"code"}, "client_id": {anApplication}, "redirect_uri": {"http://127.0.0.1:53076/callback"}, "state": {"x"},
+		"code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, "code_challenge_method": {"S256"}, // RFC 7636, appendix B
+	}.Encode()
+}
+
+// connected gives the visitor an application, and their organization two of a service
+// account, of which one is switched off.
+func (v *visitor) connected() {
+	v.Helper()
+	v.asking()
+	if len(dbtest.Texts(v.TB, v.DB, `select id from oauth_grants where principal_id = $1`, v.principal)) > 0 {
+		return
+	}
+	const of = ` from organizations where id = $3`
+	dbtest.Run(v.TB, v.DB, `insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
+		select $1, '`+anApplication+`', number, $2, '["contacts:read"]', 'v1', cast($4 as bigint), cast($5 as bigint)`+of,
+		id.New(id.Grant), v.principal, v.OrganizationID, clock.Now(v.Clock), clock.Now(v.Clock).Add(grant.Lifetime))
+	account := v.serviceAccount()
+	for _, disabled := range []bool{false, true} {
+		dbtest.Run(v.TB, v.DB, `insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, organization, principal_id, scopes, disabled, created_at, last_used_at)
+			select $1, 'admin', $1, 'Fax', '[]', 'client_secret_basic', number, $2, '["contacts:read"]', cast($4 as boolean), 1, 1`+of, id.New(id.Client), account, v.OrganizationID, disabled)
+	}
 }
 
 // imported gives the visitor imports in the states that wait for somebody.
