@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"kartei/access"
 	"kartei/app"
@@ -33,8 +32,6 @@ const (
 	// noteEvery is the number of windows without a change after which the
 	// progress is stored.
 	noteEvery = 20
-	// turn is the longest time of one run, after which other jobs have a turn.
-	turn = 5 * time.Minute
 	// maxPasses bounds the passes, in case others keep giving records to the
 	// principal.
 	maxPasses = 10
@@ -72,9 +69,11 @@ type walk struct {
 	record.Handover
 	requestedBy, kind, requestID string
 	progress
+	pace job.Pace
 	// quiet is the number of windows since the progress was stored.
 	quiet int
-	pace  job.Pace
+	// portion chooses how many records a transaction changes.
+	portion job.Portion
 }
 
 // handOver hands over records in pieces. The transaction of each piece also
@@ -85,21 +84,21 @@ func (w *Worker) handOver(ctx context.Context, j *job.Job) error {
 	if err := j.Decode(&of); err != nil {
 		return err
 	}
-	h := &walk{Worker: w, job: j, id: of.ID, pace: job.Pace{Most: piece}}
+	h := &walk{Worker: w, job: j, id: of.ID, pace: job.NewPace(w.Clock, 1), portion: job.Portion{Most: piece}}
 	switch err := w.DB.Read(ctx, func(tx db.Tx) error { return h.load(ctx, tx) }); {
 	case errors.Is(err, db.ErrNoRows): // the organization was erased
 		return nil
 	case err != nil:
 		return err
 	}
-	for end := clock.Now(w.Clock).Add(turn); ; {
+	for {
 		done, err := h.step(ctx)
 		switch {
 		case err != nil:
 			return err
 		case done:
 			return h.finish(ctx)
-		case clock.Now(w.Clock) >= end:
+		case h.pace.Over():
 			if err := h.note(ctx); err != nil {
 				return err
 			}
@@ -139,7 +138,7 @@ func (h *walk) step(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	for len(ids) > 0 {
-		n := min(h.pace.Next(), len(ids))
+		n := min(h.portion.Next(), len(ids))
 		if err := h.change(ctx, f, ids[:n]); err != nil {
 			return false, err
 		}
@@ -195,16 +194,8 @@ func (h *walk) change(ctx context.Context, f family, ids []string) error {
 		return err
 	}
 	h.progress, h.quiet = next, 0
-	took := clock.Now(h.Clock).Sub(begun)
-	h.pace.Took(len(ids), took)
-	if took > 0 {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-h.Clock.After(took):
-		}
-	}
-	return nil
+	h.portion.Took(len(ids), clock.Now(h.Clock).Sub(begun))
+	return h.pace.Pause(ctx, begun)
 }
 
 func (p progress) store(tx db.Tx, statement string, organization int64, id string, more ...any) error {

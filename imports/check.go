@@ -76,7 +76,7 @@ func (x *work) check(ctx context.Context) error {
 			return err
 		}
 		x.progress = next
-		if err := x.rest(ctx, begun); err != nil {
+		if err := x.pace.Rest(ctx, begun); err != nil {
 			return err
 		}
 	}

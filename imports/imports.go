@@ -208,8 +208,8 @@ type row struct {
 	sealedKey    string
 	content
 	progress
-	requestedBy, kind, door, requestID string
-	created, expires, forgotten        clock.Micros
+	app.Behalf
+	created, expires, forgotten clock.Micros
 	// vault seals with the import's own key. sealed is the content as it is stored, and
 	// broken is true if no master key opens it.
 	vault  masterkey.Vault
@@ -291,7 +291,7 @@ func (r *row) unseal(sealed, part string, v any) error {
 func scan(from db.Row, secrets masterkey.Vault) (*row, error) {
 	r := new(row)
 	var text string
-	err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.sealedKey, &r.sealed, &text, &r.requestedBy, &r.kind, &r.door, &r.requestID, &r.created, &r.expires, &r.forgotten)
+	err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.sealedKey, &r.sealed, &text, &r.By, &r.Kind, &r.Door, &r.RequestID, &r.created, &r.expires, &r.forgotten)
 	if err != nil {
 		return nil, err
 	}
@@ -380,9 +380,12 @@ func person(ctx context.Context, c *app.Call, organization int64, principal stri
 	return a, mayImport(a)
 }
 
+// needed are the scopes of an import.
+var needed = []string{"contacts:read", "contacts:write"}
+
 // mayImport refuses those who may not write contacts.
 func mayImport(a *access.Actor) error {
-	for _, scope := range []string{"contacts:read", "contacts:write"} {
+	for _, scope := range needed {
 		if !a.May(scope) {
 			return access.Lacking(scope)
 		}
@@ -404,16 +407,11 @@ func (r *row) change(ctx context.Context, tx db.Tx, from State) error {
 	if r.sealedKey != "" && !r.broken {
 		sealed = r.seal(r.content, "content")
 	}
-	n, err := tx.Exec(ctx, updateImport, r.organization, r.id, from, r.state, sealed, r.progress.text(), r.requestedBy, r.kind, r.door, r.requestID, r.expires)
+	n, err := tx.Exec(ctx, updateImport, r.organization, r.id, from, r.state, sealed, r.progress.text(), r.By, r.Kind, r.Door, r.RequestID, r.expires)
 	if err == nil && n == 0 {
 		err = db.ErrConflict
 	}
 	return err
-}
-
-// by makes a person the one whose rights the next step has.
-func (r *row) by(c *app.Call, a *access.Actor) {
-	r.requestedBy, r.kind, r.door, r.requestID = a.PrincipalID(), string(c.Actor.Credential().Kind), c.Door, c.RequestID
 }
 
 // public returns the import for its rows.

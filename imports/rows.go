@@ -58,14 +58,14 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
 	r := &row{organization: organization, id: id.New(id.Import), principal: whose.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
 	r.FileName, r.progress = in.FileName, progress{}.begin()
 	r.Options = Options{Duplicates: Skip}
-	r.by(c, whose)
+	r.Behalf = app.BehalfOf(c, whose)
 	c.Audit.About(r.organization, r.id)
 	c.Audit.Changed("size", nil, in.Size)
 	if err := r.newKey(c.Services.Imports); err != nil {
 		return Import{}, err
 	}
 	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.content, "content"), r.progress.text(),
-		r.requestedBy, r.kind, r.door, r.requestID, r.created, r.expires, r.forgotten)
+		r.By, r.Kind, r.Door, r.RequestID, r.created, r.expires, r.forgotten)
 	err = job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: r.expires})
 	return r.public(), err
 }
@@ -192,7 +192,7 @@ func advance(ctx context.Context, c *app.Call, in Named, alter func(*row, *acces
 	if !slices.Contains(from, before) || r.broken {
 		return Import{}, r.unfit()
 	}
-	r.by(c, whose)
+	r.Behalf = app.BehalfOf(c, whose)
 	if err := alter(r, whose); err != nil {
 		return Import{}, err
 	}

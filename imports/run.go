@@ -60,7 +60,7 @@ func (x *work) importAll(ctx context.Context) error {
 		if err := x.importSome(ctx, list); err != nil {
 			return err
 		}
-		if err := x.rest(ctx, begun); err != nil {
+		if err := x.pace.Rest(ctx, begun); err != nil {
 			return err
 		}
 	}

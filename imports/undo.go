@@ -33,12 +33,12 @@ const (
 // contacts, then the companies that nothing refers to any more. What others changed
 // since stays.
 func (x *work) undoAll(ctx context.Context) error {
-	pace := job.Pace{Most: piece}
+	portion := job.Portion{Most: piece}
 	for {
 		begun := clock.Now(x.Clock)
 		var list []*line
 		err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
-			list, err = x.lines(ctx, tx, selectLinesDown, x.After, pace.Next())
+			list, err = x.lines(ctx, tx, selectLinesDown, x.After, portion.Next())
 			return err
 		})
 		switch {
@@ -55,8 +55,8 @@ func (x *work) undoAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		pace.Took(len(list), took)
-		if err := x.rest(ctx, begun); err != nil {
+		portion.Took(len(list), took)
+		if err := x.pace.Rest(ctx, begun); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"kartei/access"
 	"kartei/api/openapi"
 	"kartei/api/schema"
 	"kartei/app"
@@ -46,13 +45,9 @@ const (
 	// pauses is how much longer than its work the job pauses. An import then takes a
 	// third of one processor, and others stay quick: docs/decisions/0048.
 	pauses = 2
-	// turn is the longest time of one run, after which other jobs have a turn.
-	turn = 5 * time.Minute
 	// lease is the longest time that an import waits for another process after its own
 	// has died.
 	lease = 20 * time.Second
-	// longestPause bounds the pause, in case the clock is set meanwhile.
-	longestPause = 5 * time.Second
 	// forgetPiece is the number of rows that one transaction forgets.
 	forgetPiece = 500
 )
@@ -88,7 +83,7 @@ type work struct {
 	*row
 	job   *job.Job
 	rules *schema.Document
-	end   clock.Micros
+	pace  job.Pace
 	// companies are the companies of names that were found, by the keys of the names.
 	companies map[string]string
 }
@@ -107,7 +102,7 @@ func (w *Worker) run(ctx context.Context, j *job.Job) error {
 	if x.rules, err = rules(); err != nil {
 		return job.Permanent(err)
 	}
-	x.end = clock.Now(w.Clock).Add(turn)
+	x.pace = job.NewPace(w.Clock, pauses)
 	switch x.state {
 	case Reading:
 		err = x.read(ctx)
@@ -183,51 +178,20 @@ func (x *work) note(tx db.Tx, word string, now clock.Micros) error {
 		act.Changed(string(outcome), int64(0), x.Counts[outcome])
 	}
 	act.Changed("companies", int64(0), x.Companies)
-	by := x.requestedBy
-	if x.kind == audit.OperatorKind {
-		by = "" // the operator acted, with the rights of that person
-	}
-	return audit.Append(tx, act, audit.Line{
-		Time: now, PrincipalID: by, CredentialKind: x.kind, CredentialID: x.job.ID,
-		Door: "job", Operation: JobKind, Word: word, RequestID: x.requestID,
-	})
+	return audit.Append(tx, act, x.Behalf.Line(x.job, word, now))
 }
 
 // call returns the call of the person who asked for the step, with the rights that
 // they have now.
 func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
-	actor, err := access.PersonFor(ctx, tx, x.organization, x.requestedBy)
+	c, err := x.Behalf.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, needed...)
 	switch {
-	case errors.Is(err, db.ErrNoRows):
+	case errors.Is(err, app.ErrNoRight):
 		return nil, stopped{NoRight}
-	case err != nil:
-		return nil, err
-	case actor.Organization().State != access.Open: // a person then lacks the right too
+	case errors.Is(err, app.ErrNotOpen):
 		return nil, stopped{NotOpen}
-	case actor.Disabled() || mayImport(actor) != nil:
-		return nil, stopped{NoRight}
 	}
-	return &app.Call{
-		Actor: actor, Tx: tx, Now: clock.Now(x.Clock), RequestID: x.requestID, Door: x.door, Services: x.Services,
-		IfMatch: app.Precondition{Waived: true},
-	}, nil
-}
-
-// rest pauses in proportion to the time of a transaction, to leave time to others. Its
-// error ends a run that was long enough, so that other jobs have a turn.
-func (x *work) rest(ctx context.Context, begun clock.Micros) error {
-	now := clock.Now(x.Clock)
-	if pause := min(pauses*now.Sub(begun), longestPause); pause > 0 {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-x.Clock.After(pause):
-		}
-	}
-	if now >= x.end {
-		return job.Later(0)
-	}
-	return nil
+	return c, err
 }
 
 // line is an entry with its cells.
@@ -414,7 +378,7 @@ func (x *work) store(ctx context.Context, list []*line) error {
 		return err
 	}
 	x.progress = next
-	return x.rest(ctx, begun)
+	return x.pace.Rest(ctx, begun)
 }
 
 const (
@@ -456,7 +420,7 @@ func (w *Worker) forget(ctx context.Context, j *job.Job) error {
 
 // forgetLines deletes the lines of an import in pieces.
 func (w *Worker) forgetLines(ctx context.Context, j *job.Job, name string) error {
-	for {
+	for pace := job.NewPace(w.Clock, pauses); ; {
 		begun := clock.Now(w.Clock)
 		var numbers []int64
 		err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
@@ -473,7 +437,7 @@ func (w *Worker) forgetLines(ctx context.Context, j *job.Job, name string) error
 		if err != nil {
 			return err
 		}
-		if err := (&work{Worker: w, end: 1<<63 - 1}).rest(ctx, begun); err != nil {
+		if err := pace.Pause(ctx, begun); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ const (
 	// eraseEvery is the interval between two searches for organizations whose
 	// date has come.
 	eraseEvery = 10 * time.Minute
-	// erasePiece is the maximum of rows or files in one step; job.Pace makes steps of
+	// erasePiece is the maximum of rows or files in one step; job.Portion makes steps of
 	// rows shorter. erasePause is the time between two steps that leaves the writer to
 	// others, as in package retention.
 	erasePiece = 500
@@ -167,16 +167,16 @@ func (e *eraser) erase(ctx context.Context, o access.Erasable, more func(EraseOu
 
 // allRows erases the rows of an organization in steps.
 func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutput) bool) (done bool, _ error) {
-	pace := job.Pace{Most: erasePiece}
+	portion := job.Portion{Most: erasePiece}
 	for _, t := range organizationRows {
 		for left := true; left; {
-			most := pace.Next()
+			most := portion.Next()
 			n, took, err := e.rows(ctx, number, t.table, t.key, most)
 			if err != nil {
 				return false, err
 			}
 			if left = n == int64(most); left { // the rows of the next table may be larger
-				pace.Took(most, took)
+				portion.Took(most, took)
 			}
 			if n > 0 && !more(EraseOutput{Rows: n}) {
 				return false, nil

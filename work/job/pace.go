@@ -1,36 +1,56 @@
 package job
 
-import "time"
+import (
+	"context"
+	"time"
 
-// Pace chooses how many records one transaction of a long job changes. It holds the
-// organization's change clock, and on SQLite the only writer, so others wait for it. A
-// transaction then takes about ten milliseconds, on a slow machine too.
-type Pace struct {
-	// Most is the highest number.
-	Most int
-	next int
-}
-
-const (
-	// paceGoal is how long a transaction should hold up others.
-	paceGoal = 10 * time.Millisecond
-	// paceLeast is the lowest number: each transaction has a price of its own.
-	paceLeast = 5
+	"kartei/kit/clock"
 )
 
-// Next returns the number for the next transaction.
-func (p *Pace) Next() int {
-	if p.next == 0 {
-		p.next = min(2*paceLeast, p.Most)
-	}
-	return p.next
+const (
+	// longestRun is the longest time of one run at a Pace.
+	longestRun = 5 * time.Minute
+	// longestPause bounds a pause, in case the clock is set meanwhile.
+	longestPause = 5 * time.Second
+)
+
+// Pace is the pace of a run that works in many short transactions. It pauses after each
+// of them, to leave time to others. Such a run ends after some minutes and returns
+// Later, so that other jobs have a turn.
+type Pace struct {
+	clock  clock.Clock
+	pauses int
+	end    clock.Micros
 }
 
-// Took tells how long a transaction with so many records took.
-func (p *Pace) Took(records int, d time.Duration) {
-	fits := 2 * records
-	if d > 0 {
-		fits = min(fits, int(int64(records)*int64(paceGoal)/int64(d)))
+// NewPace begins a run. Its pauses last so many times as long as the work before them.
+func NewPace(c clock.Clock, pauses int) Pace {
+	return Pace{c, pauses, clock.Now(c).Add(longestRun)}
+}
+
+// Pause pauses after work that began at a time.
+func (p Pace) Pause(ctx context.Context, begun clock.Micros) error {
+	pause := min(time.Duration(p.pauses)*clock.Now(p.clock).Sub(begun), longestPause)
+	if pause <= 0 {
+		return nil
 	}
-	p.next = min(max(fits, paceLeast), p.Most)
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.clock.After(pause):
+		return nil
+	}
+}
+
+// Over reports whether the run was long enough.
+func (p Pace) Over() bool { return clock.Now(p.clock) >= p.end }
+
+// Rest is Pause, and then ends a run that was long enough. Everything that the next run
+// must know is stored by then.
+func (p Pace) Rest(ctx context.Context, begun clock.Micros) error {
+	over := p.Over()
+	if err := p.Pause(ctx, begun); err != nil || !over {
+		return err
+	}
+	return Later(0)
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// TestPace lets transactions of a record per millisecond come near the goal, from both
+// TestPortion lets transactions of a record per millisecond come near the goal, from both
 // sides and within the bounds.
-func TestPace(t *testing.T) {
+func TestPortion(t *testing.T) {
 	for _, c := range []struct {
 		each time.Duration
 		want int
 	}{{time.Millisecond, 10}, {100 * time.Microsecond, 50}, {0, 50}, {time.Second, 5}, {1500 * time.Microsecond, 6}} {
-		p := Pace{Most: 50}
+		p := Portion{Most: 50}
 		for range 10 {
 			p.Took(p.Next(), time.Duration(p.Next())*c.each)
 		}
@@ -20,7 +20,7 @@ func TestPace(t *testing.T) {
 			t.Errorf("with %v a record: %d records, want %d", c.each, got, c.want)
 		}
 	}
-	p := Pace{Most: 50}
+	p := Portion{Most: 50}
 	p.Took(p.Next(), 0)
 	if got := p.Next(); got != 20 {
 		t.Errorf("after a quick transaction of 10: %d records, want 20", got)
