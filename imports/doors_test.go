@@ -71,7 +71,7 @@ func TestTwoDoors(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				rested(o)
+				o.Recover()
 				if after := call("imports.get", map[string]any{"id": x.ID}); after.Fault == nil {
 					var now imports.Import
 					if err := json.Unmarshal(after.Body, &now); err != nil {

@@ -289,7 +289,7 @@ func TestUnreadableFiles(t *testing.T) {
 			}
 			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID})
 		}
-		rested(o)
+		o.Recover()
 		if list := ask[access.List[imports.Import]](d, "imports.list", struct{}{}); len(list.Data) != 0 {
 			t.Errorf("%+v", list)
 		}
@@ -334,12 +334,12 @@ func TestWho(t *testing.T) {
 
 // A run whose person loses the right stops, and goes on where it stopped.
 func TestRightsWithdrawn(t *testing.T) {
-	faultyEach(t, func(t *testing.T, o *apitest.Office, f *faults) {
+	faultyEach(t, func(t *testing.T, o *apitest.Office, f *apitest.Faults) {
 		d, admin := sit(o, access.Member), sit(o, access.Admin)
 		x := d.check(d.upload("a.csv", "Nachname\n"+strings.Repeat("Berg\n", 120)), imports.Skip)
-		f.before(2, func() { set(t, o, `update principals set disabled = true where id = '`+d.Principal+`'`) })
+		f.Before(2, func() { set(t, o, `update principals set disabled = true where id = '`+d.Principal+`'`) })
 		ask[imports.Import](d, "imports.run", access.ByID{ID: x.ID})
-		rested(o)
+		o.Recover()
 		x = admin.get(x.ID)
 		if x.State != imports.Stopped || x.Reason != imports.NoRight || x.Counts[imports.Created] != 50 {
 			t.Fatalf("%+v", x)
@@ -349,11 +349,11 @@ func TestRightsWithdrawn(t *testing.T) {
 		if x.Counts[imports.Created] != 120 || number(t, o, `select count(*) from contacts`) != 120 {
 			t.Errorf("%v", x.Counts)
 		}
-		f.before(2, func() {
+		f.Before(2, func() {
 			set(t, o, `update organizations set state = 'closed' where id = '`+o.SandboxID+`'`)
 		})
 		ask[imports.Import](admin, "imports.undo", access.ByID{ID: x.ID})
-		rested(o)
+		o.Recover()
 		set(t, o, `update organizations set state = 'open' where id = '`+o.SandboxID+`'`)
 		o.Directory.Forget()
 		if x = admin.get(x.ID); x.State != imports.Stopped || x.Reason != imports.NotOpen || x.Counts[imports.Deleted] != 10 { // the first transaction
@@ -375,13 +375,13 @@ func TestForgotten(t *testing.T) {
 		d.Do("POST", "/contacts", `{"lastName":"Berg","externalId":"1"}`).Want(201)
 		x := d.run(d.check(d.upload("geheim.csv", "Nachname;Externe Kennung;Notiz\nBerg;1;streng\nNeu;2;geheim\nFalsch;"+strings.Repeat("x", 300)+";\n"), imports.Replace))
 		o.Clock.Advance(imports.Age - time.Hour)
-		rested(o)
+		o.Recover()
 		d.cookie = o.Session(d.Principal)
 		if x = d.get(x.ID); x.Forgotten || x.FileName == "" {
 			t.Fatalf("%+v", x)
 		}
 		o.Clock.Advance(2 * time.Hour)
-		rested(o)
+		o.Recover()
 		d.cookie = o.Session(d.Principal)
 		if x = d.get(x.ID); !x.Forgotten || x.FileName != "" || x.Counts[imports.Created] != 1 {
 			t.Errorf("%+v", x)

@@ -78,7 +78,7 @@ func (d desk) upload(name, file string) imports.Import {
 		rest = rest[n:]
 	}
 	ask[imports.Import](d, "imports.complete", imports.CompleteInput{Named: imports.Named{ID: made.ID}, Pieces: pieces})
-	rested(d.Office)
+	d.Recover()
 	return d.get(made.ID)
 }
 
@@ -94,7 +94,7 @@ func targets(x imports.Import) (list []string) {
 func (d desk) check(x imports.Import, how imports.Duplicates, tags ...string) imports.Import {
 	d.Helper()
 	ask[imports.Import](d, "imports.map", imports.MapInput{Named: imports.Named{ID: x.ID}, Targets: targets(x), Options: imports.Options{Duplicates: how, Tags: tags}})
-	rested(d.Office)
+	d.Recover()
 	return d.get(x.ID)
 }
 
@@ -102,7 +102,7 @@ func (d desk) check(x imports.Import, how imports.Duplicates, tags ...string) im
 func (d desk) run(x imports.Import) imports.Import {
 	d.Helper()
 	ask[imports.Import](d, "imports.run", access.ByID{ID: x.ID})
-	rested(d.Office)
+	d.Recover()
 	return d.get(x.ID)
 }
 
@@ -110,7 +110,7 @@ func (d desk) run(x imports.Import) imports.Import {
 func (d desk) undo(x imports.Import) imports.Import {
 	d.Helper()
 	ask[imports.Import](d, "imports.undo", access.ByID{ID: x.ID})
-	rested(d.Office)
+	d.Recover()
 	return d.get(x.ID)
 }
 
