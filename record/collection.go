@@ -59,8 +59,8 @@ type Collection[T, F any, P fields[F]] struct {
 	further Further
 	// onDelete deletes what belongs to a record and lies elsewhere; may be nil.
 	onDelete func(ctx context.Context, c *app.Call, id string) error
-	// onErase queues what erases a record's data elsewhere; may be nil.
-	onErase func(c *app.Call, id string)
+	// onErase queue what erases a record's data elsewhere.
+	onErase []func(c *app.Call, id string)
 	// onStore queues what a revision changes elsewhere; may be nil.
 	onStore func(c *app.Call, id string, before, after P)
 	// withoutUpdateEvent says that updates have no event.
@@ -116,11 +116,11 @@ func (k *Collection[T, F, P]) OnDelete(f func(ctx context.Context, c *app.Call, 
 	return k
 }
 
-// OnErase sets a function that queues statements which erase what others keep of a
+// OnErase adds a function that queues statements which erase what others keep of a
 // record. They follow the statement that deletes the record, so that they see what was
 // kept while that statement waited. OnErase returns the collection.
 func (k *Collection[T, F, P]) OnErase(f func(c *app.Call, id string)) *Collection[T, F, P] {
-	k.onErase = f
+	k.onErase = append(k.onErase, f)
 	return k
 }
 
@@ -406,8 +406,8 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.By
 	k.noteDeletion(c, &next)
 	untag(c.Tx, c.Actor.Org(), r.id)
 	replay.Erase(c.Tx, c.Actor.Org(), r.id)
-	if k.onErase != nil {
-		k.onErase(c, r.id)
+	for _, erase := range k.onErase {
+		erase(c, r.id)
 	}
 	event.Append(c, k.event(&next, "deleted"))
 	return app.Nothing{}, search.Remove(ctx, c.Tx, subject)
