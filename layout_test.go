@@ -61,8 +61,8 @@ var floors = [][]string{
 	// what is in all families.
 	{"departure", "lookup"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
-	// them. How contacts of other programs move in.
-	{"account", "oauth", "imports"},
+	// them. How contacts of other programs move in. Acts on all records of a list.
+	{"account", "oauth", "imports", "bulk"},
 	// What leaves as one file: everything about a person, everything of an organization.
 	{"exports"},
 	// The contract: the table and the path; and beside it the sender of events.

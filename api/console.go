@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/account"
 	"kartei/app"
+	"kartei/bulk"
 	"kartei/departure"
 	"kartei/document"
 	"kartei/event"
@@ -179,6 +180,14 @@ var Console = []ConsoleRow{
 	row("imports.undo", administer, byMember|byOperator, atPeople, "records.importUndo", ask(imports.Undo)),
 	row("imports.discard", note, byMember|byOperator, atPeople, "", ask(imports.Discard)),
 
+	row("bulk.list", read, byMember, atWeb, "", ask(bulk.List)),
+	row("bulk.get", read, byMember, atWeb, "", ask(bulk.Get)),
+	row("bulk.report", read, byMember, atWeb, "", ask(bulk.GetReport)),
+	row("bulk.start", administer, byMember, atWeb, "records.bulkStart", ask(bulk.Start)),
+	row("bulk.stop", administer, byMember, atWeb, "records.bulkStop", ask(bulk.Stop)),
+	row("bulk.resume", administer, byMember, atWeb, "records.bulkResume", ask(bulk.Resume)),
+	row("bulk.undo", administer, byMember, atWeb, "records.bulkUndo", ask(bulk.Undo)),
+
 	row("lookup.recent", read, byMember, atWeb, "", ask(lookup.Recent)),
 	row("lookup.opened", note, byMember, atWeb, "", ask(lookup.Opened)),
 
@@ -282,8 +291,8 @@ const (
 	atPeople = atSocket | atWeb
 )
 
-// administer changes settings or sign-ins, or begins an export or an import. It changes no
-// record.
+// administer changes settings or sign-ins, or begins an export, an import or a change of a whole
+// list. It changes no record itself.
 const administer Act = "administer"
 
 // note changes what is for its caller alone, and nothing about rights. So no line of

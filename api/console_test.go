@@ -17,12 +17,14 @@ import (
 	"kartei/api"
 	"kartei/app"
 	"kartei/audit"
+	"kartei/bulk"
 	"kartei/departure"
 	"kartei/event"
 	"kartei/exports"
 	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/lookup"
 	"kartei/oauth"
 	records "kartei/record"
@@ -104,7 +106,7 @@ var (
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
-			"exports.begin lookup.recent lookup.opened events.feed",
+			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo",
 		"operator": "organizations.list organizations.create organizations.erase people.unlink jobs.list jobs.retry",
 		"admin operator": "clients.list clients.create clients.rotate clients.set organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
@@ -564,6 +566,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	}
 	maps.Copy(all, signInInputs(t, o, c.Principal))
 	maps.Copy(all, importInputs(t, o, c.Principal))
+	maps.Copy(all, bulkInputs(t, o, c.Principal))
 	return all, c.Principal
 }
 
@@ -603,6 +606,25 @@ func importInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 		all[row] = until(row)
 	}
 	return all
+}
+
+// bulkInputs are the inputs of rows about acts on whole lists.
+func bulkInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
+	t.Helper()
+	in := func(state bulk.State) func() any {
+		return func() any {
+			name := id.New(id.BulkAct)
+			dbtest.Run(t, o.DB, `insert into bulk_acts (organization, id, principal, state, reason, content, progress, requested_by, kind, door, request_id, created_at, began_at, expires_at)
+				select number, cast($1 as text), cast($2 as text), cast($3 as text), '', '{"family":"contacts","kind":"tag","value":"Geheim"}', '{"collected":true}', cast($2 as text), '', '', '', 1, 1, cast($4 as bigint)
+				from organizations where id = '`+o.SandboxID+`'`, name, owner, string(state), clock.Now(o.Clock).Add(bulk.Age))
+			return access.ByID{ID: name}
+		}
+	}
+	return map[string]any{
+		"bulk.list": bulk.ListInput{}, "bulk.get": in(bulk.Finished), "bulk.report": in(bulk.Finished),
+		"bulk.start": bulk.StartInput{Family: "contacts", Kind: bulk.Tag, Value: "Geheim"},
+		"bulk.stop":  in(bulk.Running), "bulk.resume": in(bulk.Stopped), "bulk.undo": in(bulk.Finished),
+	}
 }
 
 // TestLastAdmin checks that admins cannot take the last admin of their

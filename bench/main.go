@@ -64,6 +64,8 @@ type options struct {
 	handOver bool
 	// erase measures only the erasure of an organization.
 	erase bool
+	// wholeList measures only a change of a whole list.
+	wholeList bool
 	// other is the program to compare with the one of this tree.
 	other string
 }
@@ -129,6 +131,7 @@ func flags() options {
 	flag.IntVar(&o.imports, "imports", 0, "measure only an import of so many contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.handOver, "hand-over", false, "measure only a hand-over at an office with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.erase, "erase", false, "measure only the erasure of an organization with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
+	flag.BoolVar(&o.wholeList, "whole-list", false, "measure only a change of all --records contacts and its undoing, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
@@ -186,6 +189,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onDocuments(ctx)
 	case o.webhooks > 0:
 		return b.onWebhooks(ctx)
+	case o.wholeList:
+		return b.onWholeLists(ctx)
 	case o.handOver:
 		return b.onHandOver(ctx)
 	case o.erase:

@@ -538,6 +538,7 @@ func TestErase(t *testing.T) {
 // staying says why rows with the id of a principal stay when the person is erased.
 var staying = map[string]string{
 	"audit_lines":       "the id stays in the log, for 400 days",
+	"bulk_acts":         "ids and counts, for seven days",
 	"idempotency":       "sealed, for a day",
 	"imports":           "sealed, for seven days; then counts, for 90",
 	"operations":        "for 31 days, with ids",

@@ -5,6 +5,7 @@ import (
 
 	"kartei/api"
 	"kartei/app"
+	"kartei/bulk"
 	"kartei/departure"
 	"kartei/imports"
 	"kartei/task"
@@ -25,6 +26,7 @@ func (i *Instance) runner() (*job.Runner, error) {
 		(&webhook.Resender{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(), webhook.Eraser{Clock: i.clock}.Handlers(),
 		(&departure.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(), i.eraser().handlers(),
 		(&imports.Worker{DB: i.DB, Clock: i.clock, Secrets: i.keys.Vault(imports.SecretsPurpose), Services: &app.Services{Families: api.Families}}).Handlers(),
+		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(),
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),
 		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers())
 	return job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger, Observe: i.metrics.Jobs(), Tracer: i.tracer}), nil

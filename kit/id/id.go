@@ -33,6 +33,7 @@ const (
 	Invitation      = "inv_"
 	Handover        = "hov_"
 	Import          = "imp_"
+	BulkAct         = "blk_"
 	Account         = "acc_"
 	Session         = "ses_"
 	Passkey         = "psk_"

@@ -10,6 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/access/grant"
+	"kartei/bulk"
 	"kartei/door/web/office"
 	"kartei/imports"
 	"kartei/kit/clock"
@@ -202,6 +203,10 @@ func (v *visitor) known(p office.Page) string {
 		v.imported()
 		return "" // links of the list lead there
 	}
+	if strings.HasPrefix(p.Path, "/changes/{id}") {
+		v.changed()
+		return "" // links of the list lead there
+	}
 	if strings.HasPrefix(p.Path, "/settings/interfaces/webhooks/{id}") && p.Method == "GET" {
 		return strings.NewReplacer("{id}", v.ownEndpoint(), "{event}", "evt"+nobodys).Replace(p.Path)
 	}
@@ -279,6 +284,20 @@ func (v *visitor) imported() {
 		dbtest.Run(v.TB, v.DB, `insert into imports (organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at)
 			select number, cast($1 as text), cast($2 as text), cast($3 as text), '', '', '{"lines":2,"counts":{"created":1,"refused":1}}', '', '', '', '', 1, cast($4 as bigint), 0 from organizations where id = '`+v.OrganizationID+`'`,
 			id.New(id.Import), v.principal, state, clock.Now(v.Clock).Add(imports.Age))
+	}
+}
+
+// changed gives the visitor changes of whole lists in the states that a page shows.
+func (v *visitor) changed() {
+	v.Helper()
+	if len(dbtest.Texts(v.TB, v.DB, `select id from bulk_acts where principal = $1`, v.principal)) > 0 {
+		return
+	}
+	for _, state := range []string{"finished", "stopped", "undone"} {
+		dbtest.Run(v.TB, v.DB, `insert into bulk_acts (organization, id, principal, state, reason, content, progress, requested_by, kind, door, request_id, created_at, began_at, expires_at)
+			select number, cast($1 as text), cast($2 as text), cast($3 as text), '', '{"family":"contacts","kind":"tag","value":"Messe"}', '{"collected":true,"records":2,"done":2,"counts":{"changed":1,"refused":1}}',
+			cast($2 as text), '', '', '', 1, 1, cast($4 as bigint) from organizations where id = '`+v.OrganizationID+`'`,
+			id.New(id.BulkAct), v.principal, state, clock.Now(v.Clock).Add(bulk.Age))
 	}
 }
 

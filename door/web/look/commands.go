@@ -77,6 +77,7 @@ var commands = []command{
 	{id: "go.documents", group: GoTo, keys: both("g d"), name: fault.Text{DE: "Dokumente", EN: "Documents"}, icon: "file-text", href: "/documents", family: "documents", verb: "read", listed: true},
 	{id: "go.bell", group: GoTo, name: fault.Text{DE: "Glocke", EN: "Bell"}, icon: "bell", href: "/bell", listed: true},
 	{id: "go.recent", group: GoTo, name: fault.Text{DE: "Zuletzt geöffnet", EN: "Recently opened"}, icon: "history", href: "/search", listed: true},
+	{id: "go.changes", group: GoTo, name: fault.Text{DE: "Änderungen ganzer Listen", EN: "Changes of whole lists"}, icon: "list-filter", href: "/changes", family: "contacts", verb: "write", listed: true},
 	{id: "go.settings", group: GoTo, keys: both("g s"), name: fault.Text{DE: "Einstellungen", EN: "Settings"}, icon: "settings", href: "/settings", listed: true, own: true},
 	{id: "go.security", group: GoTo, name: fault.Text{DE: "Kennwort und Anmeldung", EN: "Password and sign-in"}, icon: "shield-check", href: "/settings/security", listed: true, own: true},
 	{id: "go.keys", group: GoTo, name: fault.Text{DE: "API-Schlüssel", EN: "API keys"}, icon: "key-round", href: "/settings/interfaces/keys", listed: true, own: true},

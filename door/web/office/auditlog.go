@@ -288,6 +288,10 @@ var acts = map[string]fault.Text{
 	"account.confirmEmail":       text("hat die E-Mail-Adresse bestätigt", "confirmed the email address"),
 	"profile.set":                text("hat das Profil geändert", "changed the profile"),
 	"records.export":             text("hat Einträge exportiert", "exported records"),
+	"records.bulkStart":          text("hat die Änderung einer ganzen Liste begonnen", "began the change of a whole list"),
+	"records.bulkStop":           text("hat die Änderung einer ganzen Liste angehalten", "stopped the change of a whole list"),
+	"records.bulkResume":         text("hat die Änderung einer ganzen Liste fortgesetzt", "resumed the change of a whole list"),
+	"records.bulkUndo":           text("hat die Änderung einer ganzen Liste zurückgenommen", "undid the change of a whole list"),
 	"records.import":             text("hat Kontakte importiert", "imported contacts"),
 	"records.importFile":         text("hat eine Datei zum Importieren gesendet", "sent a file to import"),
 	"records.exportContact":      text("hat alles über einen Kontakt exportiert", "exported everything about a contact"),
@@ -296,6 +300,8 @@ var acts = map[string]fault.Text{
 	"records.importUndo":         text("hat einen Import zurückgenommen", "undid an import"),
 	// These are not acts of rows: a job has ended, or a sign-in was refused.
 	"person.handedOver":    text("hat eine Übergabe abgeschlossen", "finished a hand-over"),
+	"records.bulkDone":     text("hat die Änderung einer ganzen Liste abgeschlossen", "finished the change of a whole list"),
+	"records.bulkUndone":   text("hat das Zurücknehmen der Änderung einer ganzen Liste abgeschlossen", "finished undoing the change of a whole list"),
 	"records.imported":     text("hat einen Import abgeschlossen", "finished an import"),
 	"records.importUndone": text("hat das Zurücknehmen eines Imports abgeschlossen", "finished undoing an import"),
 	"session.refuse":       text("hat vergeblich versucht, sich anzumelden", "failed to sign in"),
@@ -316,6 +322,7 @@ var members = map[string]fault.Text{
 	"passwordAdmin": text("Anmeldung mit Kennwort im Notfall", "sign-in by password in an emergency"), "attempts": text("Versuche", "attempts"),
 	"contacts": text("Kontakte", "contacts"), "companies": text("Firmen", "companies"), "tasks": text("Aufgaben", "tasks"), "documents": text("Dokumente", "documents"),
 	"created": text("angelegt", "created"), "updated": text("geändert", "updated"), "unchanged": text("unverändert", "unchanged"), "skipped": text("übersprungen", "skipped"),
+	"kind": text("Änderung", "change"), "changed": text("geändert", "changed"), "ownerId": text("Eigentümer", "owner"), "visibility": text("Sichtbarkeit", "visibility"),
 	"refused": text("abgelehnt", "refused"), "erased": text("inzwischen gelöscht", "erased meanwhile"), "deleted": text("wieder gelöscht", "deleted again"),
 	"restored": text("zurückgesetzt", "restored"), "kept": text("behalten", "kept"), "gone": text("inzwischen gelöscht", "deleted since"),
 	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"), "clientId": text("Anwendung", "application"), "reason": text("Grund", "reason"),
@@ -346,6 +353,8 @@ var valueWords = map[string]map[string]fault.Text{
 	},
 	"language":    {"de": text("Deutsch", "German"), "en": text("Englisch", "English")},
 	"environment": {"live": text("echte Daten", "live data"), "test": text("Sandbox", "sandbox")},
+	"kind":        {"tag": text("Schlagwort ergänzen", "add a tag"), "untag": text("Schlagwort entfernen", "remove a tag"), "owner": text("Eigentümer", "owner"), "visibility": text("Sichtbarkeit", "visibility")},
+	"visibility":  {"organization": text("alle im Büro", "everyone in the office"), "private": text("Eigentümer und Administration", "the owner and admins")},
 	"duplicates":  {"skip": text("nicht ändern", "leave"), "fill": text("ergänzen", "complete"), "replace": text("überschreiben", "replace")},
 }
 

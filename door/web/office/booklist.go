@@ -191,6 +191,23 @@ func newTag(v *request, typed string, used []string) string {
 	return v.words.Say("„"+typed+"“ verwenden", "Use “"+typed+"”")
 }
 
+// hasMore reports whether the list has more records than the page shows.
+func (l recordList) hasMore() bool { return l.count.Capped || l.count.Count > len(l.rows) }
+
+// allText offers all records of the list, or says that they are selected.
+func (l recordList) allText(v *request, selected bool) string {
+	say, n := v.words.Say, v.words.Number(l.count.Count)
+	switch {
+	case selected && l.count.Capped:
+		return say("Mehr als "+n+" ausgewählt", "More than "+n+" selected")
+	case selected:
+		return say(n+" ausgewählt", n+" selected")
+	case l.count.Capped:
+		return say("Alle Einträge dieser Liste auswählen, mehr als "+n, "Select all entries of this list, more than "+n)
+	}
+	return say("Alle "+n+" Einträge dieser Liste auswählen", "Select all "+n+" entries of this list")
+}
+
 // act returns the address of an act on the list, with its filters.
 func (l recordList) act(v *request, act string) templ.SafeURL {
 	return v.look().To(l.bulkPath(act))

@@ -57,6 +57,9 @@ func bulk(f *family) func(*request) view {
 	return func(v *request) view {
 		b := bulkDone{family: f, act: v.PathValue("act"), former: map[string]string{}}
 		b.back = f.listingOf(v.URL.Query()).at("/" + f.name)
+		if v.form.Get(wholeField) != "" {
+			return v.changeOnAll(&b)
+		}
 		var err error
 		if b.picks, err = v.picks(f); err != nil {
 			return v.failed(err)

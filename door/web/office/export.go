@@ -55,9 +55,12 @@ type export struct {
 // the list in the address, or the chosen ones.
 func (v *request) beginExport(f *family, format string) (*export, error) {
 	l := f.listingOf(v.URL.Query())
-	picks, err := v.picks(f)
-	if err != nil {
-		return nil, err
+	var picks []pick
+	if v.form.Get(wholeField) == "" {
+		var err error
+		if picks, err = v.picks(f); err != nil {
+			return nil, err
+		}
 	}
 	filters := map[string]string{}
 	for name, list := range l.filters(v.session.Principal.ID) {

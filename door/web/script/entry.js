@@ -70,7 +70,10 @@
     const said = document.querySelector("[data-picked]"), all = document.querySelector("thead input.pick");
     if (!said) { return; }
     const boxes = chosen(), n = boxes.filter((box) => box.checked).length;
-    said.textContent = n + " " + said.dataset.picked;
+    // The whole list is chosen as long as the whole page is.
+    const whole = document.querySelector("[data-whole]");
+    if (whole && n < boxes.length) { whole.checked = false; }
+    said.textContent = whole && whole.checked ? whole.dataset.whole : n + " " + said.dataset.picked;
     if (all) {
       all.checked = n > 0 && n === boxes.length;
       all.indeterminate = n > 0 && n < boxes.length;
@@ -89,8 +92,8 @@
   }
   dress();
   document.addEventListener("change", function (event) {
-    if (!event.target.matches("input.pick")) { return; }
-    if (event.target.closest("thead")) { for (const box of chosen()) { box.checked = event.target.checked; } }
+    if (!event.target.matches("input.pick, [data-whole]")) { return; }
+    if (event.target.closest("thead") || event.target.matches("[data-whole]:checked")) { for (const box of chosen()) { box.checked = event.target.checked; } }
     count();
   });
   document.addEventListener("htmx:after:swap", function (event) {

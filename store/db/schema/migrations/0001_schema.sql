@@ -1230,6 +1230,55 @@ alter table import_lines alter column organization set (n_distinct = 16), alter 
 alter table import_pieces alter column organization set (n_distinct = 16), alter column import_id set (n_distinct = 100);
 */
 
+-- Acts on all records of a list: see package bulk. A job deletes them after seven days.
+create table bulk_acts (
+	organization bigint not null,
+	id           text   not null /*postgres: collate "C" */,
+	-- Who began it.
+	principal    text   not null,
+	state        text   not null,
+	-- Why it stopped.
+	reason       text   not null,
+	-- JSON: the act, and until its records are noted the search and filters of the list.
+	content      text   not null,
+	-- JSON without personal data: how far it came, and counts.
+	progress     text   not null,
+	-- The caller of the step that goes on: its rights hold, and the history names it.
+	requested_by text   not null,
+	kind         text   not null,
+	door         text   not null,
+	request_id   text   not null,
+	created_at   bigint not null,
+	-- When the present step began.
+	began_at     bigint not null,
+	-- Until when it can be undone.
+	expires_at   bigint not null,
+	primary key (organization, id)
+);
+
+-- The records of an act.
+create table bulk_lines (
+	organization bigint not null,
+	act_id       text   not null,
+	record_id    text   not null /*postgres: collate "C" */,
+	-- Empty until the record has its turn.
+	state        text   not null,
+	-- The revision of the record after the act.
+	revision     bigint not null default 0,
+	-- The member that the act changes, as it was before.
+	before       text   not null,
+	-- JSON: why the record stayed as it was.
+	problem      text   not null default '',
+	primary key (organization, act_id, record_id)
+);
+-- What is kept of a record is erased with it.
+create index bulk_lines_record on bulk_lines (organization, record_id) where before <> '';
+-- The lines of a report.
+create index bulk_lines_problems on bulk_lines (organization, act_id, record_id) where problem <> '';
+/*postgres:
+alter table bulk_lines alter column organization set (n_distinct = 16), alter column act_id set (n_distinct = 100);
+*/
+
 -- The entries of everybody's bell, each with its email. The organization is a
 -- live one, as that of its people.
 create table notices (

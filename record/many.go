@@ -1,0 +1,100 @@
+package record
+
+import (
+	"context"
+
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/search"
+	"kartei/store/db"
+)
+
+// Matched is a record that belongs to a list, with the members that many records are
+// given at once.
+type Matched struct {
+	ID, OwnerID string
+	Visibility  Visibility
+}
+
+// Matching is a family whose records can be found by a list, and changed many at once.
+type Matching interface {
+	// Window returns the end of a window of ids: see Holding.
+	Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error)
+	// MatchIn returns the records of a list in a window of ids, behind one id and up to
+	// another one. Those that were created after a tick are left out. filters is a
+	// pointer to the family's struct of filters. It asks for no right to read the
+	// family.
+	MatchIn(ctx context.Context, c *app.Call, filters any, after, end string, until clock.Micros) ([]Matched, error)
+	// MatchHits returns the next records that a search finds, and nil behind the last
+	// ones. For the rest see MatchIn.
+	MatchHits(ctx context.Context, c *app.Call, q string, from *search.Position, until clock.Micros) ([]Matched, *search.Position, error)
+	// Share changes the members of a record that all families have in common, by an
+	// update like any other. It returns the revision afterwards, and whether anything
+	// changed. If alter fails, nothing changes.
+	Share(ctx context.Context, c *app.Call, id string, alter func(*Sharing) error) (revision int64, changed bool, err error)
+}
+
+// hitsAtOnce is the number of hits that MatchHits reads.
+const hitsAtOnce = 500
+
+// matched selects the records of a list. $1 is the organization, $2 the principal, $3 the
+// tick.
+func (k *Collection[T, F, P]) matched(c *app.Call) string {
+	return `select id, owner_id, audience from ` + k.Plural + ` as r
+		where r.organization = $1 and ` + app.Visible("r", c.Actor, "$2") + ` and r.deleted = false and r.created_at <= $3`
+}
+
+func scanMatched(row db.Row) (m Matched, err error) {
+	var audience string
+	err = row.Scan(&m.ID, &m.OwnerID, &audience)
+	if m.Visibility = Organization; audience != "" {
+		m.Visibility = Private
+	}
+	return m, err
+}
+
+// MatchIn implements Matching. The filters are compared on the rows: the windows of a
+// walk read each row once, whatever it is narrowed by.
+func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *app.Call, filters any, after, end string, until clock.Micros) ([]Matched, error) {
+	n := k.narrowed([]any{filters})
+	if nothing, err := k.matchesNothing(ctx, c, n); nothing || err != nil {
+		return nil, err
+	}
+	narrow := ``
+	for i, x := range n.filters {
+		narrow += x.compared("r", 6+i)
+	}
+	return db.List(ctx, c.Tx, scanMatched, k.matched(c)+` and r.id > $4 and r.id <= $5`+narrow+` order by r.id`,
+		append([]any{c.Actor.Org(), c.Actor.PrincipalID(), until, after, end}, n.values...)...)
+}
+
+// MatchHits implements Matching.
+func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *app.Call, q string, from *search.Position, until clock.Micros) ([]Matched, *search.Position, error) {
+	hits, err := search.Find(ctx, c.Tx, k.searchScope(c), search.Parse(q), from, hitsAtOnce)
+	if err != nil {
+		return nil, nil, err
+	}
+	var next *search.Position
+	if hits.More {
+		next = &hits.Next
+	}
+	if len(hits.IDs) == 0 {
+		return nil, next, nil
+	}
+	list, err := db.List(ctx, c.Tx, scanMatched, k.matched(c)+` and r.id `+c.Tx.Dialect().In("$4"),
+		c.Actor.Org(), c.Actor.PrincipalID(), until, db.Texts(hits.IDs))
+	return list, next, err
+}
+
+// Share implements Matching.
+func (k *Collection[T, F, P]) Share(ctx context.Context, c *app.Call, name string, alter func(*Sharing) error) (revision int64, changed bool, err error) {
+	var was int64
+	answer, err := k.change(ctx, c, name, "updated", func(revision int64) error { was = revision; return nil }, func(before, after P) ([]fault.Field, error) {
+		if err := alter(after.Shared()); err != nil {
+			return nil, err
+		}
+		return k.Prepare(c.Services, after, before), nil
+	})
+	return answer.revision, answer.revision != was, err
+}

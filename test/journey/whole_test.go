@@ -1,0 +1,62 @@
+package journey
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// Somebody gives all contacts of a list a tag, with a script and without, looks at what
+// became of them, and takes it back.
+func TestWholeList(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		o := Open(t, database, Contacts(160))
+		axe := webtest.Axe(t, "../..")
+		for i, v := range ways {
+			if i > 0 && strings.HasPrefix(database, "postgres") {
+				break // the pages are the same on both engines
+			}
+			tab := o.SignedIn(o.Helene(), v)
+			look := func(step string) {
+				t.Helper()
+				if folder := os.Getenv("KARTEI_SCREENSHOTS"); folder != "" {
+					tab.Screenshot(picture(folder, fmt.Sprintf("41-whole-%s-%t", step, v.NoScript), v), false)
+				}
+				if v.NoScript {
+					return
+				}
+				for _, fault := range tab.PageFaults(axe) {
+					t.Errorf("%s: %s", step, fault)
+				}
+			}
+			tag := fmt.Sprintf("Rundbrief %d", i)
+			tab.Open(o.BaseURL + "/contacts")
+			tab.Click(`tbody tr:nth-child(1) input.pick`)
+			look("one")
+			tab.Click(`[data-whole]`)
+			if !v.NoScript {
+				tab.Says("160 ausgewählt")
+				if !webtest.Eval[bool](tab, `[...document.querySelectorAll("tbody input.pick")].every((box) => box.checked)`) {
+					t.Error("the list is selected, and the page is not")
+				}
+				look("list")
+			}
+			tab.Click(`[popovertarget="bulk-tag"]`)
+			tab.Fill(`#bulk-tag-field`, tag)
+			tab.Click(`#bulk-tag [formaction*="/tag"]`)
+			tab.Says("Rückgängig machen geht bis")
+			tab.Says("160 geändert")
+			look("done")
+			tab.Click(`form[action$="/undo"] button`)
+			tab.Says("160 zurückgenommen")
+			look("undone")
+			tab.Click(`main a[href="/changes"]`)
+			tab.Says(tag)
+			look("changes")
+		}
+	})
+}
