@@ -10,7 +10,7 @@ import (
 	"kartei/test/webtest"
 )
 
-// Somebody gives all contacts of a list a tag, with a script and without, looks at what
+// Somebody makes all contacts of a list private, with a script and without, looks at what
 // became of them, and takes it back.
 func TestWholeList(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, database string) {
@@ -33,7 +33,6 @@ func TestWholeList(t *testing.T) {
 					t.Errorf("%s: %s", step, fault)
 				}
 			}
-			tag := fmt.Sprintf("Rundbrief %d", i)
 			tab.Open(o.BaseURL + "/contacts")
 			tab.Click(`tbody tr:nth-child(1) input.pick`)
 			look("one")
@@ -45,17 +44,15 @@ func TestWholeList(t *testing.T) {
 				}
 				look("list")
 			}
-			tab.Click(`[popovertarget="bulk-tag"]`)
-			tab.Fill(`#bulk-tag-field`, tag)
-			tab.Click(`#bulk-tag [formaction*="/tag"]`)
+			tab.Click(`[popovertarget="bulk-visibility"]`)
+			tab.Click(`#bulk-visibility [formaction*="/private"]`)
 			tab.Says("Rückgängig machen geht bis")
-			tab.Says("160 geändert")
 			look("done")
 			tab.Click(`form[action$="/undo"] button`)
-			tab.Says("160 zurückgenommen")
+			tab.Says("zurückgenommen")
 			look("undone")
 			tab.Click(`main a[href="/changes"]`)
-			tab.Says(tag)
+			tab.Says("Sichtbar für")
 			look("changes")
 		}
 	})

@@ -221,8 +221,8 @@ func peopleOf(list ...wholeChange) []string {
 // changePage is the page of a change.
 type changePage struct {
 	wholeChange
-	names map[string]string
-	changeReport
+	names  map[string]string
+	report changeReport
 }
 
 // changeReport says which records stayed as they were, and why.
@@ -260,11 +260,11 @@ func showChange(v *request) view {
 // read reads which records stayed as they were.
 func (p *changePage) read(v *request) error {
 	var err error
-	if p.changeReport, err = ask[changeReport](v, "bulk.report", arguments{body: map[string]any{"id": p.ID}}); err != nil {
+	if p.report, err = ask[changeReport](v, "bulk.report", arguments{body: map[string]any{"id": p.ID}}); err != nil {
 		return err
 	}
 	var ids []string
-	for _, l := range p.Left {
+	for _, l := range p.report.Left {
 		ids = append(ids, l.RecordID)
 	}
 	return v.titlesOf(ids, p.names)

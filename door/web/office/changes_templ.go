@@ -351,7 +351,7 @@ func changeView(v *request, p changePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(p.Left) > 0 {
+		if len(p.report.Left) > 0 {
 			templ_7745c5c3_Err = changeLeft(v, p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -559,7 +559,7 @@ func changeLeft(v *request, p changePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, r := range p.Reasons {
+			for _, r := range p.report.Reasons {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<li>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -621,7 +621,7 @@ func changeLeft(v *request, p changePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, l := range p.Left {
+			for _, l := range p.report.Left {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "<tr><td class=\"main\" role=\"rowheader\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -690,15 +690,15 @@ func changeLeft(v *request, p changePage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.Counts["refused"]+p.Counts["kept"] > int64(len(p.Left)) {
+			if p.Counts["refused"]+p.Counts["kept"] > int64(len(p.report.Left)) {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<p class=\"note\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var32 string
-				templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Gezeigt werden die ersten "+v.number(int64(len(p.Left)))+".", "These are the first "+v.number(int64(len(p.Left)))+"."))
+				templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Gezeigt werden die ersten "+v.number(int64(len(p.report.Left)))+".", "These are the first "+v.number(int64(len(p.report.Left)))+"."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/changes.templ`, Line: 125, Col: 152}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/changes.templ`, Line: 125, Col: 166}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 				if templ_7745c5c3_Err != nil {

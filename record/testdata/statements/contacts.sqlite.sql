@@ -956,6 +956,12 @@ where organization = $1
 	and record = $2
 	and erased = false;
 
+update bulk_lines
+set before = ''
+where organization = $1
+	and record_id = $2
+	and before <> '';
+
 update import_lines
 set content = '', before = ''
 where organization = $1
