@@ -26,7 +26,7 @@ func TestToken(t *testing.T) {
 		if c.ID != tokens.Grant.ID || c.Kind != access.Token || c.Environment != access.Live || c.Grant == nil || c.Grant.ClientID != o.client.ClientID || c.Grant.ClientName != "Fristenkalender" {
 			t.Errorf("%+v %+v", c, c.Grant)
 		}
-		if c.Duties != access.Duties(access.Duties{Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true}) {
+		if want := (access.Duties{Gate: true, Version: true, Preview: true, IdempotencyKey: true, Precondition: true, Limits: true, RequestLog: true}); c.Duties != want {
 			t.Errorf("an application owes other things than a key: %+v", c.Duties)
 		}
 		if _, reason := o.scopes(tokens.Access, access.MCP); reason != access.WrongAudience {

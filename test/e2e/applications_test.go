@@ -205,7 +205,7 @@ type me struct {
 func (a *application) me(token string) (m me) {
 	a.Helper()
 	body := client{a.TB, a.served, token}.call("GET", "/me", "", 200, "").Body
-	if err := json.Unmarshal([]byte(body), &m); err != nil {
+	if err := json.Unmarshal(body, &m); err != nil {
 		a.Fatal(err)
 	}
 	return m
