@@ -38,7 +38,7 @@ func TestErasureSurvivesKills(t *testing.T) {
 			if err := c.Start(); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Duration(random.Int64N(int64(2 * time.Duration(records) * time.Millisecond / time.Duration(5*most))))) // anywhere in the work
+			time.Sleep(time.Duration(random.Int64N(int64(n+1) * int64(200*time.Millisecond)))) // anywhere in the work
 			served.kill()
 			_ = c.Process.Kill() // without a server it would go on by itself
 			done = c.Wait() == nil
