@@ -32,6 +32,7 @@ func TestSettingsPages(t *testing.T) {
 		"/settings/people/{id}/leave":                      "a link of the page of a person",
 		"/settings/people/{id}/erase":                      "a link of the page of a person",
 		"/settings/service-accounts/new":                   "a link of the list of service accounts",
+		"/settings/interfaces/applications/new":            "a link of the list of applications",
 		"/settings/service-accounts/{id}":                  "a link of the list of service accounts",
 		"/settings/service-accounts/{id}/leave":            "a link of the page of a service account",
 	}
