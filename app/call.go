@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/access/signin"
 	"kartei/audit"
 	"kartei/extract"
@@ -96,6 +97,8 @@ type Services struct {
 type Applications struct {
 	// Register lets applications register themselves.
 	Register bool
+	// Documents reads what applications say about themselves. Nil switches that off.
+	Documents *grant.Documents
 }
 
 // Settings is what administrative operations need.

@@ -241,3 +241,16 @@ func TestDevelopmentSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestHosts takes names of hosts, and nothing more.
+func TestHosts(t *testing.T) {
+	for text, want := range map[string]Host{
+		"app.example.com": "app.example.com", "App.EXAMPLE.com": "app.example.com", "localhost": "localhost",
+		"": "", "https://app.example.com": "", "app.example.com:443": "", "app.example.com/": "", "*.example.com": "", "a b": "", "a,b": "", "u@app.example.com": "", "a?b": "", "a#b": "",
+	} {
+		var h Host
+		if err := h.UnmarshalText([]byte(text)); h != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q %v", text, h, err)
+		}
+	}
+}

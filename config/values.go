@@ -220,6 +220,19 @@ func (i *Issuer) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// Host is the name of a host, in lower case.
+type Host string
+
+// UnmarshalText refuses what is more than a name, or less.
+func (h *Host) UnmarshalText(b []byte) error {
+	name := strings.ToLower(string(b))
+	if u, err := url.Parse("https://" + name); err != nil || name == "" || u.Hostname() != name || u.Host != name || strings.ContainsAny(name, " *,") {
+		return fmt.Errorf("%q is not the name of a host; accepted is one without scheme, port and path, such as app.example.com", b)
+	}
+	*h = Host(name)
+	return nil
+}
+
 func onThisMachine(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && a.IsLoopback()

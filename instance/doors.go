@@ -18,8 +18,8 @@ import (
 )
 
 // doors returns the handler of all public requests: the REST door below /v1, the
-// endpoints of OAuth, the web application and the public pages elsewhere. It does not clean paths, because each door interprets
-// its own.
+// endpoints of OAuth, the web application and the public pages elsewhere. It does not
+// clean paths, because each door interprets its own.
 func (i *Instance) doors() (http.Handler, error) {
 	environment := string(i.config.Server.Environment)
 	pages, err := web.Handler(web.Options{
@@ -35,7 +35,7 @@ func (i *Instance) doors() (http.Handler, error) {
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
 		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },
 	})
-	application := oauth.Handler(oauth.Options{API: i.API, Address: address, BaseURL: i.BaseURL, Register: i.config.Server.Registration}, pagesOfPeople)
+	application := oauth.Handler(oauth.Options{API: i.API, Address: address, BaseURL: i.BaseURL, Register: i.config.Server.Registration, Documents: i.documents != nil}, pagesOfPeople)
 	calls := rest.Handler(i.API, address, serve.FromTrusted(i.config.Server.TrustedProxies))
 	var files http.Handler                                // nil if files go to a bucket
 	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has none

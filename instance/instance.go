@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/access/signin"
 	"kartei/access/sso"
 	"kartei/api"
@@ -101,7 +102,8 @@ type Instance struct {
 	guard      *egress.Guard
 	tracer     *trace.Tracer // nil without tracing
 	sender     *dispatch.Sender
-	provider   *sso.Provider // nil without single sign-on
+	provider   *sso.Provider    // nil without single sign-on
+	documents  *grant.Documents // of applications; nil if they are switched off
 	dispatcher *dispatch.Dispatcher
 	readiness  telemetry.Readiness
 	migrated   atomic.Bool
@@ -290,7 +292,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	}
 	o.DocsBase = i.BaseURL
 	o.Imports = i.keys.Vault(imports.SecretsPurpose)
-	o.Applications = app.Applications{Register: i.config.Server.Registration}
+	o.Applications = app.Applications{Register: i.config.Server.Registration, Documents: i.documents}
 	o.SignIn = signin.NewDesk(i.DB, i.keys.Vault(signin.SecretsPurpose), i.BaseURL)
 	o.SignIn.Provider = i.provider
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach
@@ -465,6 +467,9 @@ func (i *Instance) close(ctx context.Context) error {
 	add("traces", i.tracer.Close(last))
 	if i.provider != nil {
 		i.provider.Close()
+	}
+	if i.documents != nil {
+		i.documents.Close()
 	}
 	if i.operator != nil {
 		add("operator's listener", i.operator.Shutdown(last))

@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 
+	"kartei/access/grant"
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
@@ -10,7 +11,8 @@ import (
 	"kartei/webhook/dispatch"
 )
 
-// takeDispatcher creates the dispatcher of webhook deliveries.
+// takeDispatcher creates the dispatcher of webhook deliveries, and the reader of the
+// documents of applications. Users name what both connect to, so they share a guard.
 func (i *Instance) takeDispatcher() error {
 	options, err := i.config.Server.Egress()
 	if err != nil {
@@ -21,6 +23,13 @@ func (i *Instance) takeDispatcher() error {
 	}
 	i.guard = egress.New(options)
 	i.sender = dispatch.NewSender(i.guard, i.clock)
+	if i.config.Server.ClientDocuments {
+		var hosts []string
+		for _, h := range i.config.Server.ClientHosts {
+			hosts = append(hosts, string(h))
+		}
+		i.documents = grant.NewDocuments(i.guard, hosts, i.BaseURL)
+	}
 	attempted, waited := i.metrics.Webhooks()
 	i.dispatcher = dispatch.New(dispatch.Options{
 		DB: i.DB, Clock: i.clock, Vault: i.keys.Vault(webhook.SecretsPurpose), Families: api.Families,

@@ -65,12 +65,17 @@ type asked struct {
 	Scopes      []string `json:"scopes"`
 }
 
-// FindClient finds the application of a request, before the transaction.
+// FindClient finds the application of a request, before the transaction. It may read the
+// document of the application, which only a person who has signed in can cause.
 func FindClient(ctx context.Context, c *app.Call, in AskInput) (client grant.Client, err error) {
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
-		client, err = liveClient(ctx, tx, in.ClientID)
-		return err
-	})
+	if documents := c.Services.Applications.Documents; documents != nil && grant.NamesDocument(in.ClientID) {
+		client, err = byDocument(ctx, c, documents, in.ClientID)
+	} else {
+		err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+			client, err = liveClient(ctx, tx, in.ClientID)
+			return err
+		})
+	}
 	switch {
 	case err != nil:
 		return client, err

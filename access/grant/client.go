@@ -64,6 +64,8 @@ type Client struct {
 	CreatedAt    clock.Micros
 	// LastUsedAt is when a grant of it was last made.
 	LastUsedAt clock.Micros
+	// FreshUntil is how long a client of a document is known without reading it again.
+	FreshUntil clock.Micros
 
 	secretHash string
 }
@@ -77,24 +79,25 @@ const (
 
 const (
 	clientColumns = `select id, kind, client_id, name, redirect_uris, auth_method, secret_hash, coalesce(organization, 0),
-		coalesce(principal_id, ''), scopes, disabled, created_at, last_used_at from oauth_clients`
+		coalesce(principal_id, ''), scopes, disabled, created_at, last_used_at, fresh_until from oauth_clients`
 	selectClient     = clientColumns + ` where client_id = $1`
 	selectClientByID = clientColumns + ` where id = $1`
 	insertClient     = `insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, secret_hash, organization,
-			principal_id, scopes, created_at, last_used_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
-		on conflict (client_id) do update set name = excluded.name, redirect_uris = excluded.redirect_uris`
+			principal_id, scopes, created_at, last_used_at, fresh_until)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)
+		on conflict (client_id) do update set name = excluded.name, redirect_uris = excluded.redirect_uris, fresh_until = excluded.fresh_until
+		returning id, disabled`
 	updateClientUse    = `update oauth_clients set last_used_at = $2 where id = $1`
 	updateClientSecret = `update oauth_clients set secret_hash = $2 where id = $1`
 	updateDisabled     = `update oauth_clients set disabled = $2 where id = $1`
-	// A stranger may register clients. Those that nobody ever used, or uses any more, go
-	// in pieces, with each one that registers.
+	// A stranger may register clients, and a person may name documents. Those that nobody
+	// ever used, or uses any more, go in pieces, with each new one.
 	forgetUnused = `delete from oauth_clients where id in (select id from oauth_clients c
-		where c.kind = 'registered' and c.last_used_at < $1 and c.disabled = false
+		where c.kind = $2 and c.last_used_at < $1 and c.disabled = false
 		and not exists (select 1 from oauth_grants g where g.client_id = c.id) order by c.last_used_at limit 100)`
 )
 
-// unusedFor is how long a client that registered itself is kept without a grant.
+// unusedFor is how long a client that no admin made is kept without a grant.
 const unusedFor = 30 * 24 * clock.Hour
 
 // ClientBy returns the client that calls itself by a name. An unknown one is
@@ -111,7 +114,7 @@ func ClientByID(ctx context.Context, tx db.Tx, name string) (Client, error) {
 func scanClient(row db.Row) (c Client, err error) {
 	var uris, scopes string
 	err = row.Scan(&c.ID, &c.Kind, &c.ClientID, &c.Name, &uris, &c.Method, &c.secretHash, &c.Organization, &c.Principal, &scopes,
-		&c.Disabled, &c.CreatedAt, &c.LastUsedAt)
+		&c.Disabled, &c.CreatedAt, &c.LastUsedAt, &c.FreshUntil)
 	if err != nil {
 		return c, err
 	}
@@ -122,7 +125,7 @@ func scanClient(row db.Row) (c Client, err error) {
 }
 
 // Store stores a new client, and returns its secret if its method asks for one. A client
-// of a document is stored again with each visit, under the id that it has.
+// of a document is stored again whenever it was read, under the id that it has.
 func (c *Client) Store(ctx context.Context, tx db.Tx, now clock.Micros) (secret string, err error) {
 	if c.ID == "" {
 		c.ID = id.New(id.Client)
@@ -135,13 +138,13 @@ func (c *Client) Store(ctx context.Context, tx db.Tx, now clock.Micros) (secret 
 		made := access.NewSecret(access.ClientSecretForm)
 		secret, c.secretHash = made.Text, made.Hash
 	}
-	if c.Kind == Registered {
-		if _, err := tx.Exec(ctx, forgetUnused, now-unusedFor); err != nil {
+	if c.Kind != ByAdmin {
+		if _, err := tx.Exec(ctx, forgetUnused, now-unusedFor, string(c.Kind)); err != nil {
 			return "", err
 		}
 	}
-	_, err = tx.Exec(ctx, insertClient, c.ID, string(c.Kind), c.ClientID, c.Name, list(c.RedirectURIs), c.Method, c.secretHash,
-		orNull(c.Organization), orNull(c.Principal), list(c.Scopes), now)
+	err = tx.QueryRow(ctx, insertClient, c.ID, string(c.Kind), c.ClientID, c.Name, list(c.RedirectURIs), c.Method, c.secretHash,
+		orNull(c.Organization), orNull(c.Principal), list(c.Scopes), now, c.FreshUntil).Scan(&c.ID, &c.Disabled)
 	return secret, err
 }
 

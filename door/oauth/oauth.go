@@ -38,8 +38,9 @@ type Options struct {
 	Address func(*http.Request) netip.Addr
 	// BaseURL is the address of the instance, which is the issuer.
 	BaseURL string
-	// Register says that applications may register themselves.
-	Register bool
+	// Register says that applications may register themselves, Documents that they may
+	// name a document about them.
+	Register, Documents bool
 }
 
 type door struct {
@@ -136,6 +137,9 @@ func metadata(o *Options) map[string][]byte {
 	}
 	if o.Register {
 		server["registration_endpoint"] = issuer + registerPath
+	}
+	if o.Documents {
+		server["client_id_metadata_document_supported"] = true
 	}
 	resource := encode(map[string]any{
 		"resource": issuer + "/v1", "authorization_servers": []string{issuer}, "bearer_methods_supported": []string{"header"},

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/access/signin"
 	"kartei/access/sso"
 	"kartei/account"
@@ -103,6 +104,7 @@ type options struct {
 	batched, bySession       bool
 	stored                   func(blob.Store) blob.Store
 	texts                    extract.Options
+	documents                *grant.Documents
 	working                  func(*Workshop)
 }
 
@@ -132,6 +134,9 @@ func MaxCalls(n int) Option { return func(o *options) { o.maxCalls = n } }
 func Transfers(most, each int) Option {
 	return func(o *options) { o.transfers, o.transfersEach = most, each }
 }
+
+// Documents sets what reads the documents of applications.
+func Documents(d *grant.Documents) Option { return func(o *options) { o.documents = d } }
 
 // Versions sets the versions that are served instead of those of production.
 func Versions(v ...api.Version) Option { return func(o *options) { o.versions = v } }
@@ -212,7 +217,7 @@ func (o *Office) open() {
 		Webhooks:     app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
 		Imports:      Keys.Vault(imports.SecretsPurpose),
 		SignIn:       o.desk,
-		Applications: app.Applications{Register: true},
+		Applications: app.Applications{Register: true, Documents: o.options.documents},
 		Settings: app.Settings{
 			BaseURL: BaseURL, Mails: true,
 			Notices: notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: api.NoticeForms(), Vault: Keys.Vault(notify.MessagePurpose)}),

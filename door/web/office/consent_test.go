@@ -2,7 +2,12 @@ package office_test
 
 import (
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -11,6 +16,7 @@ import (
 	"kartei/access"
 	"kartei/access/grant"
 	"kartei/kit/clock"
+	"kartei/kit/egress"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -171,6 +177,76 @@ func TestConsentErrors(t *testing.T) {
 	if to := nobody.get(asking(&c)).want(303).Header.Get("Location"); !strings.HasPrefix(to, "/signin?next="+url.QueryEscape(consentPath+"?")) {
 		t.Errorf("the browser goes to %q", to)
 	}
+}
+
+// TestConsentByDocument connects an application that calls itself by the address of a
+// document. The document is read for a person who has signed in, and not again while it is
+// fresh, at no replica. What goes wrong is not remembered.
+func TestConsentByDocument(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		const name = "https://example.com/oauth/client.json"
+		came, status := 0, http.StatusInternalServerError
+		publisher := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			came++
+			if cookies := r.Header.Get("Cookie") + r.Header.Get("Authorization"); cookies != "" || r.URL.Path != "/oauth/client.json" {
+				t.Errorf("%s %v", r.URL, r.Header)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Cache-Control", "max-age=3600")
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"client_id":%q,"client_name":"Assistent","redirect_uris":["https://app.example/callback?x=1","http://localhost/callback"]}`, name)
+		}))
+		t.Cleanup(publisher.Close)
+		to, roots := netip.MustParseAddrPort(publisher.Listener.Addr().String()), x509.NewCertPool()
+		roots.AddCert(publisher.Certificate())
+		documents := grant.NewDocuments(egress.New(egress.Options{
+			Allow: []netip.Prefix{netip.PrefixFrom(to.Addr(), 32)}, Roots: roots, Dial: []egress.Mapping{{Host: "example.com", To: to}},
+		}), nil, apitest.BaseURL)
+		t.Cleanup(documents.Close)
+		o := apitest.New(t, d, apitest.Documents(documents), apitest.Replicas(2))
+		c := grant.Client{ClientID: name, RedirectURIs: []string{"https://app.example/callback?x=1"}}
+
+		openAt(t, o, apitest.BaseURL).get(asking(&c)).want(303)
+		b := open(t, o, access.Member)
+		for _, id := range []string{"https://example.com", "https://kartei.example/oauth/client.json", "https://u@example.com/oauth/client.json", "https://example.com:8443/oauth/client.json"} {
+			b.get(asking(&c, "client_id", id)).want(400, "kann nicht verbunden werden")
+		}
+		if came != 0 {
+			t.Fatalf("the document is read %d times for nobody, or for a wrong name", came)
+		}
+		b.get(asking(&c)).want(400, "war ihre Beschreibung nicht zu lesen")
+		status = http.StatusOK
+		b.get(asking(&c)).want(200, "Assistent", "example.com", "Zulassen").without("nicht geprüft")
+		b.get(asking(&c, "redirect_uri", "http://localhost:53076/callback")).want(200, "Programm auf diesem Computer")
+		if got := b.get(asking(&c, "redirect_uri", "https://example.com/callback")).want(400); got.Header.Get("Refresh") != "" {
+			t.Error("the browser is sent to an address that the document does not have")
+		}
+		open(t, o, access.Member).get(asking(&c)).want(200)
+		if came != 2 {
+			t.Errorf("the document was read %d times", came)
+		}
+		fields := b.get(asking(&c)).fields(consentPath)
+		fields.Set("decision", "allow")
+		if q := b.do("POST", consentPath, fields).want(200).went(); !strings.HasPrefix(q.Get("code"), "kart_code_") {
+			t.Errorf("%v", q)
+		}
+		o.Clock.Advance(time.Hour)
+		b.get(asking(&c)).want(200, "Assistent")
+		if came != 3 {
+			t.Errorf("the document was read %d times after an hour", came)
+		}
+		// A person makes the instance send ten requests a minute.
+		status = http.StatusNotFound
+		for i := range 10 {
+			b.get(asking(&c, "client_id", fmt.Sprintf("%s?%d", name, i)))
+		}
+		b.get(asking(&c, "client_id", name+"?more")).want(429, "Zu viel auf einmal")
+		if came != 3+9 {
+			t.Errorf("%d requests were sent", came)
+		}
+		o.Clock.Advance(time.Minute)
+		b.get(asking(&c, "client_id", name+"?more")).want(400)
+	})
 }
 
 // TestApplicationsOnPages makes an application of a service account, renews its secret,

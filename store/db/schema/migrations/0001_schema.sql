@@ -252,10 +252,12 @@ create table oauth_clients (
 	disabled      boolean not null default false,
 	created_at    bigint  not null,
 	-- When a grant of it was last made.
-	last_used_at  bigint  not null
+	last_used_at  bigint  not null,
+	-- How long its document need not be read again.
+	fresh_until   bigint  not null default 0
 );
 create index oauth_clients_organization on oauth_clients (organization, id);
--- The clients that registered themselves and that nobody uses.
+-- The clients that no admin made and that nobody uses.
 create index oauth_clients_unused on oauth_clients (kind, last_used_at);
 
 -- What a principal lets an application do.
