@@ -5,8 +5,13 @@ import { execFileSync } from 'node:child_process'
 export const resource = process.env.KARTEI_RESOURCE
 export const issuer = new URL(resource).origin
 
-// A client of a service account, made by the operator.
-export const service = { id: process.env.KARTEI_CLIENT_ID, secret: process.env.KARTEI_CLIENT_SECRET, account: process.env.KARTEI_ACCOUNT }
+// A client of a service account, made by the operator, with all ten scopes.
+export const service = {
+  id: process.env.KARTEI_CLIENT_ID,
+  secret: process.env.KARTEI_CLIENT_SECRET,
+  account: process.env.KARTEI_ACCOUNT,
+  scopes: process.env.KARTEI_SCOPES,
+}
 
 // These are the scopes that a person lets a program have if it asks for all ten: the page does
 // not propose webhooks.
