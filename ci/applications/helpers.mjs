@@ -28,12 +28,15 @@ export function check(what, holds) {
   if (!holds) throw new Error(`expected: ${what}`)
 }
 
-// fails expects that something fails, and returns the error.
-export async function fails(what, attempt) {
+// fails expects that something fails, with an error code of OAuth if there is one, and returns the
+// error. Each library has the code at another place.
+export async function fails(what, attempt, code) {
   let result
   try {
     result = await attempt()
   } catch (error) {
+    const got = error.error ?? error.errorCode ?? error.code
+    if (code && got !== code) throw new Error(`${what}: expected ${code}, got ${got}`, { cause: error })
     return error
   }
   throw new Error(`${what}: expected an error, got ${JSON.stringify(result)}`)

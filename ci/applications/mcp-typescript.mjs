@@ -20,8 +20,7 @@ equal('the server', kept.discovery.authorizationServerMetadata.issuer, issuer)
 equal('the secret of a public client', kept.client.client_secret, undefined)
 equal('resource', kept.address.searchParams.get('resource'), resource)
 const { client_id } = kept.client
-const denied = await fails('a denied request', () => finish(browser('deny', kept.address)))
-equal('the error of a denied request', denied.code, 'access_denied')
+await fails('a denied request', () => finish(browser('deny', kept.address)), 'access_denied')
 
 equal('the first step again', await authorize(), 'REDIRECT')
 equal('the client that registered', kept.client.client_id, client_id)
@@ -56,8 +55,8 @@ await works(kept.tokens.access_token, client_id, 'contacts:read')
 const metadata = kept.discovery.authorizationServerMetadata
 const refreshToken = kept.tokens.refresh_token
 for (const clientInformation of [{ client_id: client_id.slice(0, -4) + '0000' }, { client_id: service.id, client_secret: 'wrong' }]) {
-  const error = await fails('a wrong client', () => refreshAuthorization(issuer, { metadata, clientInformation, refreshToken, resource: new URL(resource) }))
-  equal('the error of a wrong client', error.code, 'invalid_client')
+  const refresh = () => refreshAuthorization(issuer, { metadata, clientInformation, refreshToken, resource: new URL(resource) })
+  await fails('a wrong client', refresh, 'invalid_client')
 }
 
 // A program of a service account. It asks for all ten scopes, whatever it is told.

@@ -42,8 +42,7 @@ for (const [method, proof] of [
     resource,
   })
 
-  const denied = await fails('a denied request', () => oauth.validateAuthResponse(server, client, browser('deny', request), state))
-  equal('the error of a denied request', denied.error, 'access_denied')
+  await fails('a denied request', () => oauth.validateAuthResponse(server, client, browser('deny', request), state), 'access_denied')
 
   const back = browser('allow', request)
   check(`the browser ends at ${redirect}, got ${back.origin}`, back.href.startsWith(redirect + '?'))
@@ -58,8 +57,8 @@ for (const [method, proof] of [
       client,
       await oauth.authorizationCodeGrantRequest(server, client, by, answer, redirect, code, { additionalParameters: { resource }, ...http }),
     )
-  equal('the error of a wrong secret', await errorOf(() => exchange(proof('wrong'), verifier)), 'invalid_client')
-  equal('the error of a wrong verifier', await errorOf(() => exchange(secret, oauth.generateRandomCodeVerifier())), 'invalid_grant')
+  await failsToProve(() => exchange(proof('wrong'), verifier))
+  await fails('a wrong verifier', () => exchange(secret, oauth.generateRandomCodeVerifier()), 'invalid_grant')
   const tokens = await exchange(secret, verifier)
   equal('token_type', tokens.token_type, 'bearer')
   equal('expires_in', tokens.expires_in, 3600)
@@ -101,7 +100,7 @@ for (const [method, proof] of [
   await revoke(again.refresh_token)
   await refused(again.access_token)
   equal('active after the end', (await introspect(again.access_token)).active, false)
-  equal('the error of an ended grant', await errorOf(() => refresh(again.refresh_token)), 'invalid_grant')
+  await fails('an ended grant', () => refresh(again.refresh_token), 'invalid_grant')
 
   // The library reads the challenge of the refusal.
   const refusal = await fails('a call with a dead token', () =>
@@ -123,17 +122,17 @@ for (const proof of [oauth.ClientSecretBasic, oauth.ClientSecretPost]) {
   equal('the refresh token of a service account', tokens.refresh_token, undefined)
   const me = await works(tokens.access_token, service.id, 'contacts:read')
   equal('principalId', me.principalId, service.account)
-  equal('the error of a wrong secret', await errorOf(() => request(proof('wrong'))), 'invalid_client')
+  await failsToProve(() => request(proof('wrong')))
 }
 
-// errorOf returns the error code of a request that fails. If the answer has a challenge, then the
+// failsToProve expects that a secret is wrong. The answer to the header has a challenge, and then the
 // library leaves the body to the caller.
-async function errorOf(attempt) {
-  const error = await fails('a wrong request', attempt)
+async function failsToProve(attempt) {
+  const error = await fails('a wrong secret', attempt)
+  let code = error.error
   if (error instanceof oauth.WWWAuthenticateChallengeError) {
-    equal('the status', error.status, 401)
-    equal('the challenge', error.cause[0].scheme, 'basic')
-    return (await error.response.json()).error
+    equal('the challenge', `${error.status} ${error.cause[0].scheme}`, '401 basic')
+    code = (await error.response.json()).error
   }
-  return error.error ?? error
+  if (code !== 'invalid_client') throw new Error(`a wrong secret: expected invalid_client, got ${code}`, { cause: error })
 }

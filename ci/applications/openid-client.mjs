@@ -40,8 +40,7 @@ const begin = async () => {
 }
 
 let { address, checks } = await begin()
-const denied = await fails('a denied request', () => client.authorizationCodeGrant(config, browser('deny', address), checks, { resource }))
-equal('the error of a denied request', denied.error, 'access_denied')
+await fails('a denied request', () => client.authorizationCodeGrant(config, browser('deny', address), checks, { resource }), 'access_denied')
 
 ;({ address, checks } = await begin())
 const back = browser('allow', address)
@@ -53,8 +52,7 @@ const tokens = await client.authorizationCodeGrant(config, back, checks, { resou
 equal('scope', tokens.scope, scopes)
 check(`an hour, got ${tokens.expiresIn()}`, tokens.expiresIn() > 3590 && tokens.expiresIn() <= 3600)
 await works(tokens.access_token, client_id, scopes)
-const twice = await fails('a code that was used', () => client.authorizationCodeGrant(config, back, checks, { resource }))
-equal('the error of a code that was used', twice.error, 'invalid_grant')
+await fails('a code that was used', () => client.authorizationCodeGrant(config, back, checks, { resource }), 'invalid_grant')
 await refused(tokens.access_token) // somebody else may have used it
 
 ;({ address, checks } = await begin())
@@ -66,8 +64,8 @@ await works(first.access_token, client_id, 'contacts:read')
 await works(fresh.access_token, client_id, 'contacts:read')
 const answer = await client.fetchProtectedResource(config, fresh.access_token, new URL(resource + '/contacts?limit=1'), 'GET')
 equal('GET /contacts by the library', answer.status, 200)
-const target = await fails('another resource', () => client.refreshTokenGrant(config, fresh.refresh_token, { resource: 'https://evil.example/v1' }))
-equal('the error of another resource', target.error, 'invalid_target')
+const evil = { resource: 'https://evil.example/v1' }
+await fails('another resource', () => client.refreshTokenGrant(config, fresh.refresh_token, evil), 'invalid_target')
 
 await client.tokenRevocation(config, fresh.refresh_token)
 await refused(first.access_token)
@@ -76,15 +74,14 @@ const dead = await fails('a call with a dead token', () =>
   client.fetchProtectedResource(config, fresh.access_token, new URL(resource + '/me'), 'GET'),
 )
 equal('the challenge for a dead token', dead.cause[0].parameters.error, 'invalid_token')
-const ended = await fails('an ended grant', () => client.refreshTokenGrant(config, fresh.refresh_token))
-equal('the error of an ended grant', ended.error, 'invalid_grant')
+await fails('an ended grant', () => client.refreshTokenGrant(config, fresh.refresh_token), 'invalid_grant')
 
 // A client that does not exist, and one with a wrong secret.
 const unknown = new client.Configuration(config.serverMetadata(), client_id.slice(0, -4) + '0000', undefined, client.None())
 client.allowInsecureRequests(unknown)
-equal('the error of an unknown client', (await fails('an unknown client', () => client.refreshTokenGrant(unknown, fresh.refresh_token))).error, 'invalid_client')
+await fails('an unknown client', () => client.refreshTokenGrant(unknown, fresh.refresh_token), 'invalid_client')
 const wrong = await client.discovery(server, service.id, 'wrong', undefined, options)
-equal('the error of a wrong secret', (await fails('a wrong secret', () => client.clientCredentialsGrant(wrong))).error, 'invalid_client')
+await fails('a wrong secret', () => client.clientCredentialsGrant(wrong), 'invalid_client')
 const right = await client.discovery(server, service.id, service.secret, undefined, options)
 const own = await client.clientCredentialsGrant(right, { scope: 'contacts:read', resource })
 equal('principalId', (await works(own.access_token, service.id, 'contacts:read')).principalId, service.account)
