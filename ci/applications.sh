@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Connects applications to the running demo with the OAuth libraries of others, as
-# their developers do who have nothing but the address of the API: each program
-# finds the server, registers, is let in by a person, calls, refreshes and revokes
-# (ci/applications/NAME.mjs or NAME.py). With arguments it runs only those named.
-# The Go library does the same in test/e2e/applications_test.go.
+# Connects applications to the running demo with OAuth libraries of others. A program
+# (ci/applications/NAME.mjs or NAME.py) knows only the address of the API: it finds
+# the server, registers, gets the consent of a person, calls, refreshes and revokes.
+# With arguments the step runs only the programs named. The Go library does the same
+# in test/e2e/applications_test.go.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
 
-# A network may register ten applications an hour. These are eight registrations.
+# Together they register eight applications; a network may register ten an hour.
 all=(oauth4webapi openid-client authlib-requests mcp-typescript mcp-typescript-1 mcp-python)
 for name in "$@"; do
 	[[ " ${all[*]} " == *" $name "* ]] || { echo "no program $name; there are: ${all[*]}"; exit 2; }
@@ -79,7 +79,7 @@ for name in "$@"; do
 	fi
 done
 no_errors || failed+=("the instance")
-# Neither the log nor the database has what the programs were given.
+# Secrets are stored as hashes and never logged.
 if grep -rlaE 'kart_(atok|rtok|code|csec)_' "$work/log" "$work/data"; then
 	echo "the files above have secrets of applications"
 	failed+=("what the instance keeps")

@@ -1,13 +1,13 @@
-"""Plays the browser of a person, without a script and without a picture.
+"""Plays the browser of a person. It runs no scripts.
 
     browser.py sign-in ORIGIN          signs in with KARTEI_EMAIL and KARTEI_PASSWORD
     browser.py allow ADDRESS [SCOPE]   opens the address of an authorization request, allows it,
                                        and prints the address at which the browser ends
     browser.py deny ADDRESS            the same, but denies it
 
-A sign-in counts in a throttle, so its cookies are kept in the file KARTEI_COOKIES. With scopes
-the person leaves just these checked, otherwise what the page proposes. The requests bring the
-headers by which a server recognizes where they come from.
+Sign-ins are limited, so the cookies of one are kept in the file KARTEI_COOKIES. With scopes the
+person leaves only these checked, otherwise those that the page proposes. The requests have the
+headers with which a browser says where they come from.
 """
 
 import html.parser
@@ -20,8 +20,8 @@ import urllib.request
 
 
 class Forms(html.parser.HTMLParser):
-    """The forms of a page: the address, the fields as the page fills them, and the choices. Beside
-    them the text of the page, for messages."""
+    """The forms of a page, each with its address, the fields as the page fills them, and the choices.
+    The text of the page is for messages."""
 
     def __init__(self, page):
         super().__init__()
@@ -90,8 +90,8 @@ def send(address, form=None):
 
 
 def form_of(address, action):
-    """Opens a page, and returns its form for an address. A redirect that leaves the server is
-    returned in place of it."""
+    """Opens a page, and returns its form for an address. If a redirect leaves the server, its address
+    is returned instead."""
     start = origin(address)
     for _ in range(5):
         status, headers, page = send(address)

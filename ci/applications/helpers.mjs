@@ -13,8 +13,7 @@ export const service = {
   scopes: process.env.KARTEI_SCOPES,
 }
 
-// These are the scopes that a person lets a program have if it asks for all ten: the page does
-// not propose webhooks.
+// A program that asks for all ten scopes gets these: the consent page does not propose webhooks.
 export const proposed =
   'companies:read companies:write contacts:read contacts:write documents:read documents:write tasks:read tasks:write'
 

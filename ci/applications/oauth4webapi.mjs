@@ -125,8 +125,8 @@ for (const proof of [oauth.ClientSecretBasic, oauth.ClientSecretPost]) {
   await failsToProve(() => request(proof('wrong')))
 }
 
-// failsToProve expects that a secret is wrong. The answer to the header has a challenge, and then the
-// library leaves the body to the caller.
+// failsToProve expects that a secret is wrong. If the secret is in the header, the answer has a
+// challenge, and the library leaves the body to the caller.
 async function failsToProve(attempt) {
   const error = await fails('a wrong secret', attempt)
   let code = error.error

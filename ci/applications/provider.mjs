@@ -1,5 +1,4 @@
-// What a program with one of the MCP SDKs for TypeScript keeps, and how it sends a person to the
-// server. Both versions of the SDK take it.
+// The memory of a program with one of the MCP SDKs for TypeScript. Both versions of the SDK take it.
 import { callback } from './helpers.mjs'
 
 export class Provider {
