@@ -1,0 +1,128 @@
+"""The OAuth provider of the MCP SDK for Python, which signs the requests of an HTTP client. It does not
+say how it wants to prove itself when it registers."""
+
+import asyncio
+import logging
+import time
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
+from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+
+from helpers import account, browser, callback, check, equal, is_me, issuer, parameters, proposed, refused, resource, service_id, service_secret, works
+
+
+logging.getLogger("mcp").setLevel(logging.CRITICAL)  # the errors below are expected
+
+
+class Memory:
+    """What the program keeps."""
+
+    def __init__(self, client=None):
+        self.client, self.tokens = client, None
+
+    async def get_tokens(self):
+        return self.tokens
+
+    async def set_tokens(self, tokens):
+        self.tokens = tokens
+
+    async def get_client_info(self):
+        return self.client
+
+    async def set_client_info(self, client):
+        self.client = client
+
+
+class Person:
+    """Answers at the consent page. change changes what comes back."""
+
+    def __init__(self, decision="allow", **change):
+        self.decision, self.change, self.back = decision, change, None
+
+    async def open(self, address):
+        asked = parameters(address)
+        equal("resource", asked["resource"], resource)
+        equal("code_challenge_method", asked["code_challenge_method"], "S256")
+        back = browser(self.decision, address)
+        equal("where the browser ends", back.split("?")[0], callback)
+        self.back = {**parameters(back), **self.change}
+
+    async def answer(self):
+        return AuthorizationCodeResult(code=self.back.get("code", ""), state=self.back["state"], iss=self.back["iss"])
+
+
+def provider(memory, person):
+    about = OAuthClientMetadata(client_name="Fristenkalender", redirect_uris=[callback])
+    return OAuthClientProvider(resource, about, memory, person.open, person.answer)
+
+
+async def me(auth):
+    async with httpx2.AsyncClient(auth=auth, timeout=30) as http:
+        answer = await http.get(resource + "/me")
+    equal("GET /me", answer.status_code, 200)
+    return answer.json()
+
+
+async def fails(what, kind, auth):
+    try:
+        await me(auth)
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"{what}: expected {kind.__name__}")
+
+
+async def main():
+    memory = Memory()
+
+    # Each of these begins with the refusal of the call.
+    denied = Person("deny")
+    await fails("a denied request", OAuthFlowError, provider(memory, denied))
+    equal("the error of a denied request", denied.back["error"], "access_denied")
+    equal("how the client proves itself", memory.client.token_endpoint_auth_method, "client_secret_basic")
+    equal("whose client it is", memory.client.issuer, issuer)
+    error = await fails("the answer of another server", OAuthFlowError, provider(memory, Person(iss="https://evil.example")))
+    check(f"an error about iss, got {error}", "iss mismatch" in error)
+    error = await fails("the answer to another request", OAuthFlowError, provider(memory, Person(state="another")))
+    check(f"an error about state, got {error}", "State" in error)
+    wrong = memory.client.model_copy(update={"client_secret": "wrong"})
+    error = await fails("a wrong secret", OAuthTokenError, provider(Memory(wrong), Person()))
+    check(f"an error about the client, got {error}", '"invalid_client"' in error and "(401)" in error)
+
+    # A program that was let in.
+    client = memory.client.client_id
+    auth = provider(memory, Person())
+    is_me(await me(auth), client, proposed)
+    first = memory.tokens
+    equal("scope", first.scope, proposed)
+    equal("expires_in", first.expires_in, 3600)
+    works(first.access_token, client, proposed)
+
+    # An hour later it refreshes before the call.
+    auth.context.token_expiry_time = time.time() - 1
+    is_me(await me(auth), client, proposed)
+    fresh = memory.tokens
+    check("a new access token", fresh.access_token != first.access_token)
+    check("a new refresh token", fresh.refresh_token and fresh.refresh_token != first.refresh_token)
+    works(first.access_token, client, proposed)
+    works(fresh.access_token, client, proposed)
+
+    # The grant is ended elsewhere: the SDK has no function for that. The program asks the person again,
+    # with the client that it has.
+    async with httpx2.AsyncClient(timeout=30) as http:
+        answer = await http.post(issuer + "/oauth/revoke", data={"token": fresh.refresh_token}, auth=(client, memory.client.client_secret))
+    equal("the revocation", answer.status_code, 200)
+    refused(fresh.access_token)
+    again = Person()
+    is_me(await me(provider(memory, again)), client, proposed)
+    check("the person was asked again", again.back)
+    refused(first.access_token)
+
+    # A program of a service account. It asks for all ten scopes, whatever it is told.
+    for method in ("client_secret_basic", "client_secret_post"):
+        auth = ClientCredentialsOAuthProvider(resource, Memory(), service_id, service_secret, method, issuer=issuer)
+        equal("principalId", (await me(auth))["principalId"], account)
+
+
+asyncio.run(main())
