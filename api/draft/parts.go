@@ -46,19 +46,19 @@ func (d *drafter) servers() []object {
 	}}
 }
 
-// security is the same for all operations; x-kartei-scope has the required
-// scope. There is only one scheme. With two, generated clients would overwrite
-// the key with the other one.
-func security() []object { return []object{{{"apiKey", []string{}}}} }
+// security is the same for all operations, which take either credential; x-kartei-scope
+// has the required scope.
+func security() []object { return []object{{{"apiKey", []string{}}}, {{"accessToken", []string{}}}} }
 
+// securitySchemes returns both credentials. Both are bearer tokens, so a client that fills
+// in one of them sends the same header. With the type oauth2 the clients that
+// openapi-generator makes for typescript-fetch send its token over the key, without
+// Bearer; how a token is got stands in the metadata that the description names.
 func (d *drafter) securitySchemes() object {
-	return object{
-		{"apiKey", object{
-			{"type", "http"},
-			{"scheme", "bearer"},
-			{"description", d.say("security.apiKey")},
-		}},
+	bearer := func(name string) object {
+		return object{{"type", "http"}, {"scheme", "bearer"}, {"description", d.say("security." + name)}}
 	}
+	return object{{"apiKey", bearer("apiKey")}, {"accessToken", bearer("accessToken")}}
 }
 
 // parameters returns the parameters of a call, its headers included.

@@ -42,8 +42,11 @@ var partsWords = map[string]text{
 	"server.host": {"Name der Instanz, bei Bedarf mit Port", "Name of the instance, with its port if need be"},
 
 	"security.apiKey": {
-		"API-Schlüssel, angelegt mit kartei key create. Er wird wie ein Bearer-Token (RFC 6750) gesendet und gilt für genau eine Organisation.",
-		"API key, made with kartei key create. It is sent like a bearer token (RFC 6750) and is valid for exactly one organization."},
+		"API-Schlüssel, angelegt in den Einstellungen oder mit kartei key create. Er wird wie ein Bearer-Token (RFC 6750) gesendet und gilt für genau eine Organisation.",
+		"API key, made in the settings or with kartei key create. It is sent like a bearer token (RFC 6750) and is valid for exactly one organization."},
+	"security.accessToken": {
+		"Zugriffstoken von OAuth 2.1, für eine Person, die zustimmt (Code mit PKCE), oder für ein Dienstkonto (Client Credentials). Die Adressen stehen unter /.well-known/oauth-authorization-server (RFC 8414), die nötigen Scopes bei jedem Aufruf.",
+		"Access token of OAuth 2.1, for a person who consents (code with PKCE), or for a service account (client credentials). The addresses are at /.well-known/oauth-authorization-server (RFC 8414), and each call has the scope that it needs."},
 
 	"tag.meta": {
 		"Wer fragt an, wie stehen die Limits, und was kann die API",
