@@ -41,7 +41,7 @@ start_demo --data "$work/data" --listen 127.0.0.1:0 --log-level debug
 member() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
 organization=$(value 'd["organizationId"]')
 KARTEI_ACCOUNT=$(bin/kartei service-account create --data-dir "$work/data" --org "$organization" --name Faxgateway --json | member id)
-KARTEI_SCOPES=$(echo {companies,contacts,documents,tasks,webhook_endpoints}:{read,write})
+KARTEI_SCOPES="contacts:read contacts:write documents:read"
 client=$(bin/kartei client create --data-dir "$work/data" --org "$organization" --name Faxgateway --service-account "$KARTEI_ACCOUNT" \
 	--scopes "${KARTEI_SCOPES// /,}" --json)
 KARTEI_CLIENT_ID=$(member id <<<"$client")

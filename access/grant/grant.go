@@ -330,17 +330,19 @@ func (g *Grant) store(ctx context.Context, tx db.Tx, kind string, s access.Secre
 
 // ForService issues an access token to a client of an admin, for its service account
 // (RFC 6749, section 4.4). All tokens of a client and a resource rest on one grant, which
-// limits and the request log name.
+// limits and the request log name. Libraries ask for all scopes of the metadata, so the
+// token has those that the client has, and only none at all is refused.
 func ForService(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, scopes []string, audience string) (Tokens, error) {
 	switch {
 	case c.Disabled:
 		return Tokens{}, dead()
 	case c.Kind != ByAdmin || c.Principal == "":
 		return Tokens{}, refuse(UnauthorizedClient, "Only a client that an admin made for a service account may ask for this.")
-	case beyond(scopes, c.Scopes):
-		return Tokens{}, refuse(InvalidScope, "The client may not ask for one of these scopes.")
 	case len(scopes) == 0:
 		scopes = c.Scopes
+	}
+	if scopes = slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return !slices.Contains(c.Scopes, s) }); len(scopes) == 0 {
+		return Tokens{}, refuse(InvalidScope, "The client may have none of these scopes.")
 	}
 	if _, err := tx.Exec(ctx, updateClientUse, c.ID, now); err != nil { // two calls make one grant
 		return Tokens{}, err

@@ -182,6 +182,9 @@ func TestForService(t *testing.T) {
 		if other, err := ask(&c, access.MCP); err != nil || other.Grant.ID == first.Grant.ID {
 			t.Errorf("%+v %v", other, err)
 		}
+		some, err := ask(&c, access.V1, "tasks:read", read, "webhook_endpoints:write")
+		o.must(err)
+		o.works(some.Access, read)
 		_, err = ask(&c, access.V1, "tasks:read")
 		o.refused(err, grant.InvalidScope)
 		_, err = ask(&o.client, access.V1)

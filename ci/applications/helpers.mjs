@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 export const resource = process.env.KARTEI_RESOURCE
 export const issuer = new URL(resource).origin
 
-// A client of a service account, made by the operator, with all ten scopes.
+// A client of a service account, made by the operator.
 export const service = {
   id: process.env.KARTEI_CLIENT_ID,
   secret: process.env.KARTEI_CLIENT_SECRET,

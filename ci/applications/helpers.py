@@ -14,7 +14,7 @@ import urllib.request
 resource = os.environ["KARTEI_RESOURCE"]
 issuer = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(resource))
 
-# A client of a service account, made by the operator, with all ten scopes.
+# A client of a service account, made by the operator.
 service_id, service_secret, account = (os.environ[n] for n in ("KARTEI_CLIENT_ID", "KARTEI_CLIENT_SECRET", "KARTEI_ACCOUNT"))
 
 # A program that asks for all ten scopes gets these: the consent page does not propose webhooks.
