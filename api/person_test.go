@@ -206,7 +206,7 @@ func TestChallenge(t *testing.T) {
 		t.Errorf("a browser gets %v", got.Header["WWW-Authenticate"])
 	}
 	c := &apitest.Client{Office: o, Key: "guessed"}
-	if got := c.Do("GET", "/me", nil).Want(401).Header["Www-Authenticate"]; !slices.Equal(got, []string{"Bearer"}) {
+	if got := c.Do("GET", "/me", nil).Want(401).Header["Www-Authenticate"]; !slices.Equal(got, []string{`Bearer error="invalid_token", resource_metadata="` + apitest.BaseURL + `/.well-known/oauth-protected-resource/v1"`}) {
 		t.Errorf("a program gets %v", got)
 	}
 }

@@ -293,7 +293,7 @@ func callsOfPrincipal(ctx context.Context, r *reading) ([]document.File, error) 
 
 // callsOfKeys writes the calls of the keys, by the request log.
 func callsOfKeys(ctx context.Context, r *reading) ([]document.File, error) {
-	ids, err := settings.KeyIDs(ctx, r.Tx, r.ID)
+	ids, err := settings.CredentialIDs(ctx, r.Tx, r.ID)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

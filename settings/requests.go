@@ -3,10 +3,12 @@ package settings
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/requestlog"
 	"kartei/store/db"
 )
@@ -21,11 +23,12 @@ func FlushRequests[In any](ctx context.Context, c *app.Call, _ In) (struct{}, er
 }
 
 // ListRequests returns calls of the request log, the newest first. Callers who do not
-// administer the organization see those of their own keys.
+// administer the organization see those of their own keys, and of applications that act
+// for them.
 func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
 	var keys []string
 	if !administers(c) {
-		own, err := ownKeys(ctx, c, in.Key)
+		own, err := ownCredentials(ctx, c, in.Key)
 		if err != nil || len(own) == 0 {
 			return requestlog.QueryOutput{Data: []requestlog.Line{}}, err
 		}
@@ -38,19 +41,23 @@ func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ 
 	return in.Find(ctx, c.Tx, ids, keys...)
 }
 
-// ownKeys returns the ids of the caller's keys: the named one, or all.
-func ownKeys(ctx context.Context, c *app.Call, name string) ([]string, error) {
-	if name != "" {
+// ownCredentials returns the ids of the caller's keys and grants: the named one, or all.
+func ownCredentials(ctx context.Context, c *app.Call, name string) ([]string, error) {
+	if name != "" && !id.Valid(id.Grant, name) {
 		k, err := keyByID(ctx, c, name)
 		return []string{k.ID}, err
 	}
-	return KeyIDs(ctx, c.Tx, c.Actor.PrincipalID())
+	own, err := CredentialIDs(ctx, c.Tx, c.Actor.PrincipalID())
+	if name != "" {
+		own = slices.DeleteFunc(own, func(s string) bool { return s != name })
+	}
+	return own, err
 }
 
-// KeyIDs returns the ids of a principal's keys. Expired and revoked ones count too, since
-// programs may still try them.
-func KeyIDs(ctx context.Context, tx db.Tx, principal string) ([]string, error) {
-	return db.Values[string](ctx, tx, selectKeyIDs, principal)
+// CredentialIDs returns the ids of a principal's keys and grants. Expired and ended ones
+// count too, since programs may still try them.
+func CredentialIDs(ctx context.Context, tx db.Tx, principal string) ([]string, error) {
+	return db.Values[string](ctx, tx, selectCredentialIDs, principal)
 }
 
 // ListVersions returns which keys use which version of the API.

@@ -65,9 +65,9 @@ const (
 		and ($4 = '' or k.principal_id = $4)
 		order by k.id limit $1`
 
-	selectKeyIDs = `select id from api_keys where principal_id = $1 order by id`
-	updateKey    = `update api_keys set paused = $2, revoked_at = $3 where id = $1`
-	updateSecret = `update api_keys set previous_kid = kid, previous_hash = secret_hash, kid = $2, secret_hash = $3, expires_at = $4 where id = $1`
+	selectCredentialIDs = `select id from api_keys where principal_id = $1 union all select id from oauth_grants where principal_id = $1 order by 1`
+	updateKey           = `update api_keys set paused = $2, revoked_at = $3 where id = $1`
+	updateSecret        = `update api_keys set previous_kid = kid, previous_hash = secret_hash, kid = $2, secret_hash = $3, expires_at = $4 where id = $1`
 )
 
 // The statements about the webhook endpoints whose deliveries are counted.

@@ -259,7 +259,7 @@ func sightOf(ctx context.Context, c *app.Call, in UsageInput) (s sight, err erro
 	if administers(c) {
 		return s, nil
 	}
-	own, err := ownKeys(ctx, c, "")
+	own, err := ownCredentials(ctx, c, "")
 	if err != nil {
 		return s, err
 	}

@@ -1,6 +1,10 @@
 package office
 
-import "kartei/kit/fault"
+import (
+	"strings"
+
+	"kartei/kit/fault"
+)
 
 // reasons say in words why a call was refused, by the reason of the request log. The
 // caller was told less: see access.Reason.
@@ -15,6 +19,7 @@ var reasons = map[string]fault.Text{
 	"rotated":             text("Der Schlüssel hat inzwischen ein neues Geheimnis; es kam noch das bisherige.", "The key has a new secret by now; the former one was sent."),
 	"paused":              text("Der Schlüssel ist pausiert.", "The key is paused."),
 	"address":             text("Die Adresse gehört zu keinem Netz des Schlüssels.", "The address is in no network of the key."),
+	"audience":            text("Das Zugriffstoken gilt für eine andere Adresse dieser Instanz.", "The access token is for another address of this instance."),
 	"principal_disabled":  text("Wem der Schlüssel gehört, ist gesperrt.", "The owner of the key is disabled."),
 	"api_off":             text("Die API der Organisation ist ausgeschaltet.", "The API of the organization is off."),
 	"throttled":           text("Von dieser Adresse kamen zu viele ungültige Schlüssel.", "Too many invalid keys came from this address."),
@@ -27,8 +32,25 @@ var reasons = map[string]fault.Text{
 	"organization_closed": text("Die Organisation ist geschlossen.", "The organization is closed."),
 }
 
+// reasonsOfTokens are the words where the call had an access token in place of a key.
+var reasonsOfTokens = map[string]fault.Text{
+	"checksum":           text("Das Zugriffstoken ist verstümmelt: abgeschnitten oder vertippt.", "The access token is damaged: cut off or mistyped."),
+	"wrong_secret":       text("Der Anfang des Zugriffstokens stimmt, der Rest nicht.", "The beginning of the access token is right, the rest is not."),
+	"expired":            text("Das Zugriffstoken ist abgelaufen. Die Anwendung muss es erneuern.", "The access token has expired. The application has to refresh it."),
+	"revoked":            text("Die Anwendung ist nicht mehr verbunden.", "The application is not connected any more."),
+	"paused":             text("Die Anwendung ist gesperrt.", "The application is disabled."),
+	"principal_disabled": text("Für wen die Anwendung handelt, ist gesperrt.", "The one for whom the application acts is disabled."),
+	"scope":              text("Die Anwendung darf das nicht.", "The application may not do this."),
+}
+
+// byApplication reports whether a call had an access token.
+func (c *loggedCall) byApplication() bool { return strings.HasPrefix(c.KeyID, "gra_") }
+
 // why says why a call was refused, empty if nothing is known.
 func (c *loggedCall) why(in fault.Language) string {
+	if text, differs := reasonsOfTokens[c.Reason]; differs && c.byApplication() {
+		return text.In(in)
+	}
 	if text, known := reasons[c.Reason]; known {
 		return text.In(in)
 	}
@@ -61,10 +83,16 @@ var cures = map[string]cure{
 	"secrecy_undeclared": {text("Zur Erklärung", "To the declaration"), switchesAt, true},
 }
 
+// atApplications is where an application is connected anew, and those that are.
+var atApplications = cure{text("Zu den Anwendungen", "To the applications"), func(*request, *loggedCall) string { return applicationsPath }, false}
+
 // cure returns the words and the address of what helps, both empty if nothing is known.
 // Whoever may not open the page gets the words alone.
 func (c *loggedCall) cure(v *request) (words, address string) {
 	k, known := cures[c.Reason]
+	if _, differs := reasonsOfTokens[c.Reason]; differs && c.byApplication() {
+		k, known = atApplications, c.Reason != "expired"
+	}
 	switch {
 	case !known:
 		return "", ""

@@ -232,8 +232,9 @@ type requestPage struct {
 	call loggedCall
 	// parts are the calls of a batch.
 	parts []loggedCall
-	// key is the name of the key, empty if the person cannot open it.
-	key, owner string
+	// key is the name of the key, empty if the person cannot open it. application is that
+	// of an application, in place of a key.
+	key, application, owner string
 	// chain is what the call changed, and where the events of that went.
 	chain []caused
 }
@@ -267,6 +268,17 @@ func showRequest(v *request) view {
 		}
 		if k.ID != "" {
 			p.key = k.title()
+		}
+	}
+	if p.call.byApplication() {
+		grants, err := ask[listOf[grantInfo]](v, "grants.list", arguments{body: map[string]any{}})
+		if err != nil {
+			return v.failed(err)
+		}
+		for _, g := range grants.Data {
+			if g.ID == p.call.KeyID {
+				p.application = first(g.Client, g.ClientID)
+			}
 		}
 	}
 	if p.call.PrincipalID != "" {

@@ -2,12 +2,16 @@ package office_test
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"kartei/access"
+	"kartei/access/grant"
+	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -74,6 +78,60 @@ func TestCures(t *testing.T) {
 			program.Do("GET", "/contacts", nil).Want(200)
 		}
 	})
+}
+
+// TestCallsOfApplications reads what an application called: its name in place of a key, and
+// why it was refused in words about its token.
+func TestCallsOfApplications(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	who, c := o.As(access.Member), newClient(t, o, "Fristenkalender")
+	b := openAt(t, o, "https://kartei.example")
+	b.cookie = o.Session(who.Principal)
+	connect := func() (tokens grant.Tokens) {
+		t.Helper()
+		verifier := strings.Repeat("v", 43)
+		sum := sha256.Sum256([]byte(verifier))
+		if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
+			in, err := access.OrganizationIn(t.Context(), tx, o.SandboxID)
+			if err != nil {
+				return err
+			}
+			_, code, err := grant.Begin(t.Context(), tx, clock.Now(o.Clock), grant.NewGrant{
+				Client: &c, Organization: in.Number, Principal: who.Principal, Scopes: []string{"contacts:read"}, Audience: access.V1, RedirectURI: c.RedirectURIs[0],
+				Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
+			})
+			if err == nil {
+				tokens, err = grant.Exchange(t.Context(), tx, clock.Now(o.Clock), &c, code, c.RedirectURIs[0], verifier, "")
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return tokens
+	}
+	tokens := connect()
+	call := func(status int, method, path string) string {
+		t.Helper()
+		program := &apitest.Client{Office: o, Key: tokens.Access}
+		return requestsPath + "/" + program.Do(method, path, nil).Want(status).Header.Get("Request-Id")
+	}
+	b.get(call(200, "GET", "/contacts")).want(200, `href="/settings/interfaces/applications"`, "Fristenkalender").without("<dt>Schlüssel</dt>")
+	b.get(call(403, "GET", "/tasks")).want(200, "Die Anwendung darf das nicht.", "Zu den Anwendungen")
+	o.Clock.Advance(grant.AccessLifetime)
+	b.cookie = o.Session(who.Principal)
+	b.get(call(401, "GET", "/contacts")).want(200, "Das Zugriffstoken ist abgelaufen.").without("Zu den Anwendungen")
+	tokens = connect()
+	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
+		if err := access.Changed(t.Context(), tx); err != nil {
+			return err
+		}
+		_, err := grant.End(t.Context(), tx, clock.Now(o.Clock), tokens.Grant.ID)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o.Directory.Forget()
+	b.get(call(401, "GET", "/contacts")).want(200, "nicht mehr verbunden", "Zu den Anwendungen")
 }
 
 // TestRequestLog looks at calls of an own key: in the list, by its filters, and one by
