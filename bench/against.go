@@ -142,13 +142,20 @@ func (b *bench) restart(ctx context.Context, places []*place, r *receiver) (err 
 		if err := p.server.end(); err != nil {
 			return err
 		}
-		b.servers = slices.DeleteFunc(b.servers, func(s *server) bool { return s == p.server })
-		if p.server, err = serve(ctx, p.server.command.Path, p.dir, p.url, false, r.flags()...); err != nil {
+		if err := b.again(ctx, p, r); err != nil {
 			return err
 		}
-		b.servers = append(b.servers, p.server)
 	}
 	return nil
+}
+
+// again starts a server that has ended.
+func (b *bench) again(ctx context.Context, p *place, r *receiver) (err error) {
+	b.servers = slices.DeleteFunc(b.servers, func(s *server) bool { return s == p.server })
+	if p.server, err = serve(ctx, p.server.command.Path, p.dir, p.url, false, r.flags()...); err == nil {
+		b.servers = append(b.servers, p.server)
+	}
+	return err
 }
 
 // comparePairs measures the pairs of one run.

@@ -11,6 +11,7 @@
 //	go run ./bench --documents 100000     transfers of files, and searches in the text of that many documents
 //	go run ./bench --lookup   finding over all families while somebody types, beside the four lists
 //	go run ./bench --pages    pages of the web application against the operations that they make; with --postgres on PostgreSQL
+//	go run ./bench --tokens   what access tokens and the endpoints for applications cost, in pairs
 //	go run ./bench --imports 10000        an import, and what others wait meanwhile; so do --hand-over and --erase, with --records 100000
 //
 // The first start fills the data folders. That takes some minutes and is not
@@ -66,6 +67,8 @@ type options struct {
 	erase bool
 	// wholeList measures only a change of a whole list.
 	wholeList bool
+	// tokens measures only what access tokens cost.
+	tokens bool
 	// other is the program to compare with the one of this tree.
 	other string
 }
@@ -132,13 +135,14 @@ func flags() options {
 	flag.BoolVar(&o.handOver, "hand-over", false, "measure only a hand-over at an office with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.erase, "erase", false, "measure only the erasure of an organization with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.wholeList, "whole-list", false, "measure only a change of all --records contacts and its undoing, and what others wait meanwhile; with --postgres on PostgreSQL")
+	flag.BoolVar(&o.tokens, "tokens", false, "measure only what access tokens cost, beside keys and the creation of contacts; with --postgres on PostgreSQL; --only takes a read, a refresh, a token, an introspection")
 	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
 	if o.traces {
 		o.records = small
 	}
-	if o.other != "" {
+	if o.other != "" || o.tokens {
 		o.records = againstRecords
 	}
 	if o.quick {
@@ -203,6 +207,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onScale(ctx)
 	case o.traces:
 		return b.onTraces(ctx)
+	case o.tokens:
+		return b.onTokens(ctx)
 	case o.other != "":
 		return b.onAgainst(ctx)
 	}
