@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -325,6 +326,59 @@ func TestRegistration(t *testing.T) {
 			return tx.QueryRow(t.Context(), `select count(*) from oauth_clients where kind = 'registered'`).Scan(&left)
 		}); err != nil || left != 1 {
 			t.Errorf("%d clients are kept that nobody used, %v", left-1, err)
+		}
+	})
+}
+
+// TestFlood has strangers from a thousand networks register ten thousand applications. One
+// network gets ten an hour, people and tokens notice nothing, and those that nobody used
+// are gone as others register later.
+func TestFlood(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		tokens := s.exchange(s.code())
+		const networks, each = 1000, 10
+		count := func() (n int) {
+			t.Helper()
+			if err := d.Read(t.Context(), func(tx db.Tx) error {
+				return tx.QueryRow(t.Context(), `select count(*) from oauth_clients where kind = 'registered'`).Scan(&n)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		known := count()
+		register := func() int {
+			return s.send("POST", "/oauth/register", "application/json", `{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"none"}`).status
+		}
+		for i := range networks {
+			s.address = fmt.Sprintf("198.%d.%d.7", 18+i/250, i%250)
+			for range each {
+				if got := register(); got != 201 {
+					t.Fatalf("network %d: %d", i, got)
+				}
+			}
+			if got := register(); got != 429 {
+				t.Fatalf("network %d: %d", i, got)
+			}
+		}
+		if n := count() - known; n != networks*each {
+			t.Errorf("%d are stored", n)
+		}
+		s.address = "192.0.2.1"
+		if got := s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", tokens.text("refresh_token")); got.status != 200 {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+		s.Clock.Advance(31 * 24 * time.Hour)
+		later := networks * each / 100
+		for i := range later {
+			s.address = fmt.Sprintf("203.0.%d.7", i)
+			if got := register(); got != 201 {
+				t.Fatal(got)
+			}
+		}
+		if n := count(); n != known+later {
+			t.Errorf("%d are left, want %d", n, known+later)
 		}
 	})
 }

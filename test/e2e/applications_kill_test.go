@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	neturl "net/url"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/test/dbtest"
+	"kartei/test/patience"
+	"kartei/test/seed"
+
+	"golang.org/x/oauth2"
+)
+
+// TestApplicationsSurviveKills has two applications refresh all the time, while processes
+// are killed with kill -9: the one of SQLite, or one of two replicas on PostgreSQL. An
+// answer may be lost; an application that asks again is never logged out. KARTEI_KILLS is
+// the number of kills.
+func TestApplicationsSurviveKills(t *testing.T) {
+	t.Parallel()
+	each := func(t *testing.T, replicas int, store ...string) {
+		random := seed.Rand(t)
+		servers := make([]*server, replicas)
+		at := make([]string, replicas)
+		var mu sync.Mutex
+		begin := func(i int) {
+			t.Helper()
+			s, err := launchCommand(command(slices.Concat([]string{"serve", "--listen", at[i], "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at[0], "--guesses", "1000000"}, store)...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.endsWith(t)
+			mu.Lock()
+			defer mu.Unlock()
+			servers[i] = s
+		}
+		for i := range servers {
+			at[i] = freePort(t)
+			begin(i)
+		}
+		office := found(t, store...)
+		boss := person{TB: t, server: servers[0]}
+		boss.accept(append([]string{"user", "invite", "--org", office.ID, "--email", "boss@example.com", "--role", "admin"}, store...)...)
+		a := application{t, servers[0]}
+		config := a.register(a.discover())
+		stop, failed := make(chan struct{}), make(chan error, 2)
+		refreshed := make([]int, 2)
+		for i := range refreshed {
+			f := refresher{at: at, client: config.ClientID, held: a.connect(&boss, config, "contacts:read"), random: rand.New(rand.NewPCG(random.Uint64(), 0))}
+			go func() {
+				n, err := f.run(stop)
+				refreshed[i] = n
+				failed <- err
+			}()
+		}
+		for n := range times("KARTEI_KILLS", 3) {
+			time.Sleep(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // anywhere in the work
+			i := random.IntN(replicas)
+			servers[i].kill()
+			begin(i)
+			t.Logf("kill %d", n+1)
+		}
+		close(stop)
+		for range refreshed {
+			if err := <-failed; err != nil {
+				t.Error(err)
+			}
+		}
+		t.Logf("%v refreshes", refreshed)
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		each(t, 1, "--data-dir", t.TempDir())
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		each(t, 2, "--data-dir", t.TempDir(), "--database-url", dbtest.PostgresURL(t))
+	})
+}
+
+// refresher is an honest application.
+type refresher struct {
+	at     []string
+	client string
+	held   *oauth2.Token
+	random *rand.Rand
+}
+
+// run refreshes until stop, and uses each new access token at any replica. It returns the
+// number of refreshes.
+func (f *refresher) run(stop <-chan struct{}) (n int, err error) {
+	for ; ; n++ {
+		select {
+		case <-stop:
+			return n, nil
+		default:
+		}
+		var answer struct {
+			Access  string `json:"access_token"`
+			Refresh string `json:"refresh_token"`
+		}
+		if err := f.persist(func(base string) (int, error) {
+			r, err := http.PostForm(base+"/oauth/token", neturl.Values{"grant_type": {"refresh_token"}, "client_id": {f.client}, "refresh_token": {f.held.RefreshToken}})
+			if err != nil {
+				return 0, err
+			}
+			defer r.Body.Close()
+			return r.StatusCode, json.NewDecoder(r.Body).Decode(&answer)
+		}); err != nil {
+			return n, fmt.Errorf("refresh %d: %w", n+1, err)
+		}
+		if answer.Refresh == "" || answer.Refresh == f.held.RefreshToken {
+			return n, errors.New("the refresh token did not change")
+		}
+		f.held = &oauth2.Token{AccessToken: answer.Access, RefreshToken: answer.Refresh}
+		if err := f.persist(func(base string) (int, error) {
+			r, err := http.NewRequest(http.MethodGet, base+"/v1/me", http.NoBody)
+			if err != nil {
+				return 0, err
+			}
+			r.Header.Set("Authorization", "Bearer "+f.held.AccessToken)
+			got, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return 0, err
+			}
+			got.Body.Close()
+			return got.StatusCode, nil
+		}); err != nil {
+			return n, fmt.Errorf("a call after refresh %d: %w", n+1, err)
+		}
+	}
+}
+
+// persist repeats a call at any replica until it is answered. An answer is final, but for
+// those of a server that starts or ends.
+func (f *refresher) persist(call func(base string) (int, error)) error {
+	for end := time.Now().Add(patience.Bound); ; {
+		status, err := call("http://" + f.at[f.random.IntN(len(f.at))])
+		switch {
+		case err == nil && status == http.StatusOK:
+			return nil
+		case err == nil && status < http.StatusInternalServerError && status != http.StatusTooManyRequests:
+			return fmt.Errorf("an honest application is refused with %d", status)
+		case time.Now().After(end):
+			return fmt.Errorf("no answer: %d %w", status, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
