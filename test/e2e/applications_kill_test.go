@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	neturl "net/url"
-	"slices"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -25,14 +25,20 @@ import (
 // the number of kills.
 func TestApplicationsSurviveKills(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, replicas int, store ...string) {
+	each := func(t *testing.T, replicas int, more ...string) {
+		dir := t.TempDir()
+		store := append([]string{"--data-dir", dir}, more...)
 		random := seed.Rand(t)
 		servers := make([]*server, replicas)
 		at := make([]string, replicas)
 		var mu sync.Mutex
 		begin := func(i int) {
 			t.Helper()
-			s, err := launchCommand(command(slices.Concat([]string{"serve", "--listen", at[i], "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at[0], "--guesses", "1000000"}, store)...))
+			settings := store
+			if i > 0 {
+				settings = append([]string{"--data-dir", filepath.Join(dir, fmt.Sprint(i)), "--master-key-file", filepath.Join(dir, "master.key"), "--blob-url", "file:" + filepath.Join(dir, "files")}, more...)
+			}
+			s, err := launchCommand(command(append([]string{"serve", "--listen", at[i], "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at[0], "--guesses", "1000000", "--log-format", "json"}, settings...)...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,11 +83,11 @@ func TestApplicationsSurviveKills(t *testing.T) {
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		each(t, 1, "--data-dir", t.TempDir())
+		each(t, 1)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		each(t, 2, "--data-dir", t.TempDir(), "--database-url", dbtest.PostgresURL(t))
+		each(t, 2, "--database-url", dbtest.PostgresURL(t))
 	})
 }
 

@@ -293,7 +293,7 @@ func TestReplayedForms(t *testing.T) {
 			}
 			before := o.state()
 			first := o.visitor(o.Helene()).do("POST", a.Action, a.Fields)
-			o.awaitImports()
+			o.awaitWork()
 			between := o.state()
 			again := o.visitor(o.Helene()).do("POST", a.Action, a.Fields)
 			if tables := changed(between, o.state()); len(tables) > 0 {

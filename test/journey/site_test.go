@@ -301,11 +301,11 @@ func (v *visitor) changed() {
 	}
 }
 
-// awaitImports waits until no job works on an import.
-func (o *Office) awaitImports() {
+// awaitWork waits until no job works on an import or a whole list.
+func (o *Office) awaitWork() {
 	o.Helper()
 	for watch := patience.New(); ; time.Sleep(10 * time.Millisecond) {
-		left := dbtest.Texts(o.TB, o.DB, `select id from jobs where kind in ('imports.work', 'imports.forget')`)
+		left := dbtest.Texts(o.TB, o.DB, `select id from jobs where kind in ('imports.work', 'imports.forget', 'bulk.work')`)
 		if len(left) == 0 {
 			return
 		}

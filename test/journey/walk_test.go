@@ -293,7 +293,7 @@ func TestWalkEmpty(t *testing.T) {
 				continue
 			}
 			address := []string{"", "/sandbox"}[i] + p.Path
-			if g := helene.get(address); !g.page() || g.Status == 422 {
+			if g := helene.get(address); !g.page() || g.Status == 422 || g.Status == 400 { // a form that needs parameters
 				continue
 			}
 			r.tab.Open(o.BaseURL + address)
