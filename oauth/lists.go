@@ -114,7 +114,7 @@ func EndGrant(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, er
 	}
 	c.Audit.About(g.organization, g.ID)
 	c.Audit.Changed("clientId", g.ClientID, nil)
-	disabled, err := webhook.DisableOf(ctx, c, g.OrganizationID, g.ID)
+	disabled, err := webhook.DisableOfGrant(ctx, c, g.organization, g.ID)
 	if err != nil {
 		return app.Nothing{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
+	"kartei/webhook"
 )
 
 // TokenInput is a request to the token endpoint (RFC 6749, sections 4.1.3, 4.4.2 and 6).
@@ -115,8 +116,9 @@ func notIssued(ctx context.Context, c *app.Call, r *grant.Refusal) (TokenOutput,
 	if r.Ended == nil {
 		c.Audit.Omit()
 	} else {
-		c.Audit.About(r.Ended.Organization, r.Ended.ID)
-		c.Audit.Changed("reason", nil, "reuse")
+		if err := ended(ctx, c, r.Ended, "reuse"); err != nil {
+			return TokenOutput{}, err
+		}
 		if err := tellReuse(ctx, c, r.Ended); err != nil {
 			return TokenOutput{}, err
 		}
@@ -159,9 +161,22 @@ func Revoke(ctx context.Context, c *app.Call, in TokenQuestion, by proof) (app.N
 		c.Audit.Omit()
 		return app.Nothing{}, err
 	}
+	if g.EndedAt == 0 { // an access token alone
+		c.Audit.About(g.Organization, g.ID)
+		c.Audit.Changed("reason", nil, "client")
+		return app.Nothing{}, nil
+	}
+	return app.Nothing{}, ended(ctx, c, g, "client")
+}
+
+// ended disables the webhook endpoints that the application of an ended grant made, and
+// tells the audit log why it ended.
+func ended(ctx context.Context, c *app.Call, g *grant.Grant, reason string) error {
+	disabled, err := webhook.DisableOfGrant(ctx, c, g.Organization, g.ID)
 	c.Audit.About(g.Organization, g.ID)
-	c.Audit.Changed("reason", nil, "client")
-	return app.Nothing{}, nil
+	c.Audit.Changed("reason", nil, reason)
+	c.Audit.Changed("disabledEndpoints", []string{}, disabled)
+	return err
 }
 
 // Introspection is what a client learns of its token (RFC 7662, section 2.2). Of every

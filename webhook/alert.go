@@ -151,10 +151,10 @@ func disabledWords(f AlertFacts, n names) notify.Words {
 	switch f.Reason {
 	case KeyRevoked:
 		why = fault.Text{
-			DE: fmt.Sprintf("Der API-Schlüssel, mit dem der Webhook-Endpunkt %s angelegt wurde, wurde widerrufen. Der Betreiber hat dabei am %s (UTC) auch den Endpunkt abgeschaltet.", n.de, minute(f.At)),
-			EN: fmt.Sprintf("The API key that created the webhook endpoint %s was revoked. The operator of the instance disabled the endpoint at the same time, at %s (UTC).", n.en, minute(f.At)),
+			DE: fmt.Sprintf("Der API-Schlüssel oder die Anwendung, womit der Webhook-Endpunkt %s angelegt wurde, hat keinen Zugriff mehr. Dabei wurde am %s (UTC) auch der Endpunkt abgeschaltet.", n.de, minute(f.At)),
+			EN: fmt.Sprintf("The API key or the application that created the webhook endpoint %s has no access any more. The endpoint was disabled at the same time, at %s (UTC).", n.en, minute(f.At)),
 		}
-		title = fault.Text{DE: "sein Schlüssel ist widerrufen", EN: "its key is revoked"}
+		title = fault.Text{DE: "sein Schlüssel oder seine Anwendung hat keinen Zugriff mehr", EN: "its key or application has no access any more"}
 	case Gone:
 		why = fault.Text{
 			DE: fmt.Sprintf("Der Empfänger des Webhook-Endpunkts %s hat am %s (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", n.de, minute(f.At)),

@@ -43,10 +43,10 @@ func TestAlertWords(t *testing.T) {
 			[]string{"hat am 2026-11-05 09:30 (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", commands},
 			[]string{"answered 410 Gone at 2026-11-05 09:30 (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.", commands}},
 		{disabledWords(revoked, n),
-			"Webhook-Endpunkt whe_1 von Kanzlei wurde abgeschaltet: sein Schlüssel ist widerrufen",
-			"Webhook endpoint whe_1 of Kanzlei was disabled: its key is revoked",
-			[]string{"wurde widerrufen. Der Betreiber hat dabei am 2026-11-05 09:30 (UTC) auch den Endpunkt abgeschaltet.", commands},
-			[]string{"was revoked. The operator of the instance disabled the endpoint at the same time, at 2026-11-05 09:30 (UTC).", commands}},
+			"Webhook-Endpunkt whe_1 von Kanzlei wurde abgeschaltet: sein Schlüssel oder seine Anwendung hat keinen Zugriff mehr",
+			"Webhook endpoint whe_1 of Kanzlei was disabled: its key or application has no access any more",
+			[]string{"hat keinen Zugriff mehr. Dabei wurde am 2026-11-05 09:30 (UTC) auch der Endpunkt abgeschaltet.", commands},
+			[]string{"has no access any more. The endpoint was disabled at the same time, at 2026-11-05 09:30 (UTC).", commands}},
 	} {
 		if c.words.Title.DE != c.titleDE || c.words.Title.EN != c.title {
 			t.Errorf("the titles are %+v", c.words.Title)

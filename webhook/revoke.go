@@ -56,13 +56,29 @@ func RevokeKey(ctx context.Context, c *app.Call, in RevokeInput) (out RevokedKey
 	return out, err
 }
 
-// DisableOf disables the webhook endpoints that a key or a grant made, as far as the
-// caller administers them, and returns which.
-func DisableOf(ctx context.Context, c *app.Call, organization, credential string) (disabled []string, err error) {
-	made, err := FindInput{Organization: organization, Key: credential, Limit: MaxEndpoints}.read(ctx, c, MaxEndpoints)
+// DisableOf disables the webhook endpoints that a key made, as far as the caller
+// administers them, and returns which.
+func DisableOf(ctx context.Context, c *app.Call, organization, key string) (disabled []string, err error) {
+	made, err := FindInput{Organization: organization, Key: key, Limit: MaxEndpoints}.read(ctx, c, MaxEndpoints)
 	if err != nil {
 		return nil, err
 	}
+	return disableAll(ctx, c, made)
+}
+
+// DisableOfGrant disables the webhook endpoints that an application made, and returns
+// which. Whoever ends its grant need not administer them, and may be nobody: a token was
+// stolen.
+func DisableOfGrant(ctx context.Context, c *app.Call, organization int64, grant string) (disabled []string, err error) {
+	q := ask(findEndpoints, organization).given("key_id =", grant).then(" order by id limit", MaxEndpoints)
+	made, err := db.List(ctx, c.Tx, scan, q.text, q.args...)
+	if err != nil {
+		return nil, err
+	}
+	return disableAll(ctx, c, made)
+}
+
+func disableAll(ctx context.Context, c *app.Call, made []Row) (disabled []string, err error) {
 	for _, r := range made { // before the first notice: it holds the turn of jobs
 		QueueHold(c.Tx, Address{r.Organization, r.ID})
 	}

@@ -381,8 +381,9 @@ func EndOfClient(ctx context.Context, tx db.Tx, now clock.Micros, client string)
 }
 
 // Revoke ends what a token of the client belongs to (RFC 7009): the grant for a refresh
-// token, the token alone for an access token. It returns the ended grant, or nil. A token
-// that the client does not have changes nothing, and is no error.
+// token, the token alone for an access token. It returns the grant, whose EndedAt tells
+// whether it ended, or nil: a token that the client does not have changes nothing, and is
+// no error.
 func Revoke(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text string) (*Grant, error) {
 	kind, shown, ok := presented(text)
 	if !ok {
@@ -401,6 +402,7 @@ func Revoke(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text str
 	case kind == accessToken:
 		_, err = tx.Exec(ctx, deleteToken, t.kid)
 	default:
+		g.EndedAt = now
 		_, err = End(ctx, tx, now, g.ID)
 	}
 	return &g, err

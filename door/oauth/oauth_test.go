@@ -70,7 +70,7 @@ func (s *site) write(f func(tx db.Tx) error) {
 }
 
 // code lets the application act for somebody, and returns the code.
-func (s *site) code() (code string) {
+func (s *site) code(more ...string) (code string) {
 	s.T.Helper()
 	who, sum := s.User(access.Member), sha256.Sum256([]byte(verifier))
 	s.write(func(tx db.Tx) error {
@@ -80,7 +80,7 @@ func (s *site) code() (code string) {
 		o, err := access.OrganizationIn(s.T.Context(), tx, s.SandboxID)
 		if err == nil {
 			_, code, err = grant.Begin(s.T.Context(), tx, clock.Now(s.Clock), grant.NewGrant{
-				Client: &s.client, Organization: o.Number, Principal: who, Scopes: []string{"contacts:read", "contacts:write"}, Audience: access.V1,
+				Client: &s.client, Organization: o.Number, Principal: who, Scopes: append([]string{"contacts:read", "contacts:write"}, more...), Audience: access.V1,
 				RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
 			})
 		}
@@ -223,12 +223,15 @@ func TestTokenEndpoint(t *testing.T) {
 func TestReuse(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
-		first := s.exchange(s.code())
+		first := s.exchange(s.code("webhook_endpoints:write"))
 		again := func(token string) *reply {
 			return s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", token)
 		}
 		second := again(first.text("refresh_token"))
 		third := again(second.text("refresh_token"))
+		hook := (&apitest.Client{Office: s.Office, Key: third.text("access_token")}).Do("POST", "/webhook_endpoints", map[string]any{
+			"name": "CRM", "url": "https://crm.example.com/hook", "eventTypes": []string{"contact.created"},
+		}, "Idempotency-Key", apitest.Fresh(), "Svc-Preview", "true").Want(201)
 		s.want(again(first.text("refresh_token")), 400, "invalid_grant")
 		for _, r := range []*reply{first, second, third} {
 			(&apitest.Client{Office: s.Office, Key: r.text("access_token")}).Do("GET", "/me", nil).Want(401, "UNAUTHENTICATED")
@@ -237,6 +240,12 @@ func TestReuse(t *testing.T) {
 		page, err := operator.Do(t.Context(), s.Operator, settings.ListAudit, settings.AuditInput{Limit: 10})
 		if err != nil || page.Data[0].Word != "grant.end" || page.Data[0].Door != "oauth" || page.Data[0].CredentialKind != "anonymous" {
 			t.Errorf("%v %+v", err, page.Data[0])
+		}
+		var status string
+		if err := s.DB.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select status from webhook_endpoints where id = $1`, hook.Text("id")).Scan(&status)
+		}); err != nil || status != "disabled" {
+			t.Errorf("an endpoint of the application is %s, %v", status, err)
 		}
 		var notices int64
 		err = s.DB.Read(t.Context(), func(tx db.Tx) error {
