@@ -87,13 +87,16 @@ func Fill(t testing.TB, d db.DB, rows int) {
 }
 
 // fixed are the values of columns with a rule.
-var fixed = map[string]string{"level": "on", "state": "open", "role": "admin", "environment": "live", "sandbox_of": ""}
+var fixed = map[string]string{"level": "on", "state": "open", "role": "admin", "environment": "live", "sandbox_of": "", "audience": "v1"}
+
+// kinds are the values of columns named kind that have a rule, by table.
+var kinds = map[string]string{"principals": "user", "oauth_clients": "registered", "oauth_tokens": "access"}
 
 // valueIn returns the value of a column in row i of a table.
 func valueIn(table string, c schema.Column, i int) any {
 	switch text, known := fixed[c.Name]; {
-	case c.Name == "kind" && table == "principals":
-		return "user"
+	case c.Name == "kind" && kinds[table] != "":
+		return kinds[table]
 	case c.Name == "sandbox_of":
 		return nil
 	case known && c.Type == "text" && table != "limits":

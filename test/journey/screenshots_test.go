@@ -49,6 +49,8 @@ func (o *Office) shown() map[string]string {
 		"38-office":    "/settings/organization",
 		"39-audit":     "/settings/audit",
 		"40-security":  "/settings/security",
+		"42-consent":   o.visitor(o.Helene()).asking(),
+		"43-changes":   "/changes",
 	}
 }
 
@@ -119,6 +121,14 @@ func (o *Office) states() map[string]func(tab *webtest.Tab) {
 			tab.Open(o.BaseURL + "/settings/interfaces/events")
 			tab.Click(`main ul.set strong a`)
 			tab.Says("Das Ereignis")
+		},
+		"45-applications": func(tab *webtest.Tab) {
+			o.visitor(o.Helene()).connected()
+			tab.Open(o.BaseURL + "/settings/interfaces/applications")
+		},
+		"46-application": func(tab *webtest.Tab) {
+			o.visitor(o.Helene()).connected()
+			tab.Open(o.BaseURL + "/settings/interfaces/applications/new")
 		},
 		"27-deletion": func(tab *webtest.Tab) {
 			tab.Open(o.BaseURL + contact)

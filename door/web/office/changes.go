@@ -104,7 +104,7 @@ func (c *wholeChange) step(v *request) string {
 // wholeOutcomes are the outcomes in the order of a sum.
 var wholeOutcomes = []option{
 	{"changed", text("geändert", "changed")},
-	{"unchanged", text("war schon so", "was so already")},
+	{"unchanged", text("unverändert", "unchanged")},
 	{"refused", text("abgelehnt", "refused")},
 	{"restored", text("zurückgenommen", "taken back")},
 	{"kept", text("seither anders", "different since")},

@@ -103,7 +103,7 @@ type consentFamily struct {
 // consentScope is a scope that a person can leave out.
 type consentScope struct {
 	name, text, hint string
-	chosen, writes   bool
+	chosen           bool
 }
 
 // families returns what the application asks for, by family. Webhooks send data
@@ -116,7 +116,7 @@ func (a *asked) families(v *request) (list []consentFamily) {
 			if !slices.Contains(a.Scopes, name) {
 				continue
 			}
-			s := consentScope{name: name, chosen: family.name != "webhook_endpoints", writes: right == "write"}
+			s := consentScope{name: name, chosen: family.name != "webhook_endpoints"}
 			words := scopeWords[name]
 			s.text, s.hint, _ = strings.Cut(words.In(v.words.Language), ": ")
 			f.scopes = append(f.scopes, s)
