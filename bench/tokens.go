@@ -194,7 +194,7 @@ func (a *application) admit(ctx context.Context, organization, principal string)
 		if err := access.Changed(ctx, tx); err != nil {
 			return err
 		}
-		_, a.code, err = grant.Begin(ctx, tx, now, grant.NewGrant{
+		_, a.code, _, err = grant.Begin(ctx, tx, now, grant.NewGrant{
 			Client: &public, Organization: o.Number, Principal: principal, Scopes: scopes, Audience: access.V1, RedirectURI: tokenCallback,
 			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
 		})

@@ -12,6 +12,7 @@ import (
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/store/db"
+	"kartei/webhook"
 )
 
 // AskInput is a request to the authorization endpoint (RFC 6749, section 4.1.1), as the
@@ -56,14 +57,26 @@ type Asked struct {
 
 // asked is a request that waits for the answer of a person.
 type asked struct {
-	Session     string   `json:"session"`
-	Client      string   `json:"client"`
-	RedirectURI string   `json:"redirectUri"`
-	State       string   `json:"state,omitempty"`
-	Challenge   string   `json:"challenge"`
-	Audience    string   `json:"audience"`
-	Scopes      []string `json:"scopes"`
+	Session string `json:"session"`
+	// Principal and Organization are those that the page named. A person may switch to
+	// another organization before they answer.
+	Principal    string   `json:"principal"`
+	Organization string   `json:"organization"`
+	Client       string   `json:"client"`
+	RedirectURI  string   `json:"redirectUri"`
+	State        string   `json:"state,omitempty"`
+	Challenge    string   `json:"challenge"`
+	Audience     string   `json:"audience"`
+	Scopes       []string `json:"scopes"`
 }
+
+// by reports whether a caller is the one who was asked, where they were asked.
+func (a *asked) by(caller *access.Actor) bool {
+	return a.Session == caller.Credential().ID && a.Principal == caller.PrincipalID() && a.Organization == caller.Organization().ID
+}
+
+// maxState bounds the state of an application, in bytes.
+const maxState = 2000
 
 // FindClient finds the application of a request, before the transaction. It may read the
 // document of the application, which only a person who has signed in can cause.
@@ -86,8 +99,8 @@ func FindClient(ctx context.Context, c *app.Call, in AskInput) (client grant.Cli
 }
 
 var unknownRedirect = fault.Text{
-	DE: "Die Anwendung nennt eine Adresse für die Rückkehr, die nicht zu ihr gehört. Sie wurden deshalb nicht weitergeleitet.",
-	EN: "The application names an address to return to that is not its own. So you were not sent there.",
+	DE: "Die Anwendung nennt keine Adresse für die Rückkehr (redirect_uri), die für sie angemeldet ist. Sie wurden deshalb nicht weitergeleitet.",
+	EN: "The application names no address to return to (redirect_uri) that is registered for it. So you were not sent anywhere.",
 }
 
 // Ask prepares the consent of a person. From here on an error goes to the application.
@@ -95,7 +108,11 @@ func Ask(ctx context.Context, c *app.Call, in AskInput, client grant.Client) (ou
 	audience, known := audienceOf(c, in.Resources)
 	scopes := in.scopes(c.Actor)
 	code, why := "", ""
+	out.RedirectHost, out.Local, out.RedirectOrigin = grant.Host(in.RedirectURI), grant.Local(in.RedirectURI), originOf(in.RedirectURI)
+	state := in.State
 	switch {
+	case len(in.State) > maxState:
+		code, why, state = grant.InvalidRequest, "The state has more than 2,000 characters.", ""
 	case in.Repeated:
 		code, why = grant.InvalidRequest, "A parameter was sent twice."
 	case client.Kind == grant.ByAdmin:
@@ -105,12 +122,12 @@ func Ask(ctx context.Context, c *app.Call, in AskInput, client grant.Client) (ou
 	case in.ChallengeMethod != "S256" || !grant.ValidChallenge(in.Challenge):
 		code, why = grant.InvalidRequest, "A code_challenge with the method S256 is needed."
 	case !known:
-		code, why = grant.InvalidTarget, "The resource is not one of this server, or several are named."
+		code, why = grant.InvalidTarget, "The resource must be one of this server, such as "+ResourceOf(c.Services.Settings.BaseURL, access.V1)+", and only one."
 	case len(scopes) == 0:
-		code, why = grant.InvalidScope, "The person has none of these scopes, or there are none."
+		code, why = grant.InvalidScope, "There are no such scopes, or the person has none of them."
 	}
 	if code != "" {
-		out.Redirect = back(c, in.RedirectURI, in.State, "error", code, "error_description", why)
+		out.Redirect = back(c, in.RedirectURI, state, "error", code, "error_description", why)
 		return out, nil
 	}
 	if out.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID); err != nil {
@@ -120,9 +137,8 @@ func Ask(ctx context.Context, c *app.Call, in AskInput, client grant.Client) (ou
 	if client.Kind == grant.ByDocument {
 		out.Host = grant.Host(client.ClientID)
 	}
-	out.RedirectHost, out.Local, out.RedirectOrigin = grant.Host(in.RedirectURI), grant.Local(in.RedirectURI), originOf(in.RedirectURI)
 	out.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Consent, "", asked{
-		c.Actor.Credential().ID, client.ID, in.RedirectURI, in.State, in.Challenge, audience, scopes,
+		c.Actor.Credential().ID, c.Actor.PrincipalID(), out.Organization.ID, client.ID, in.RedirectURI, in.State, in.Challenge, audience, scopes,
 	})
 	return out, err
 }
@@ -177,7 +193,7 @@ func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err
 		return out, err
 	}
 	var a asked
-	if _, err = signin.Take(ctx, c.Tx, c.Now, signin.Consent, in.Ticket, &a); signin.Missing(err) || err == nil && a.Session != c.Actor.Credential().ID {
+	if _, err = signin.Take(ctx, c.Tx, c.Now, signin.Consent, in.Ticket, &a); signin.Missing(err) || err == nil && !a.by(c.Actor) {
 		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
 	}
 	if err != nil {
@@ -202,13 +218,16 @@ func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err
 		return out, &fault.Fault{Code: fault.NotFound, Detail: &unknownClient, Cause: err}
 	}
 	o, err := access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID)
-	if err == nil && in.Sandbox && o.SandboxID != "" {
+	if err == nil && in.Sandbox && o.SandboxID == "" {
+		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
+	}
+	if err == nil && in.Sandbox {
 		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxID)
 	}
 	if err != nil {
 		return out, err
 	}
-	g, code, err := grant.Begin(ctx, c.Tx, c.Now, grant.NewGrant{
+	g, code, replaced, err := grant.Begin(ctx, c.Tx, c.Now, grant.NewGrant{
 		Client: &client, Organization: o.Number, Principal: c.Actor.PrincipalID(), Scopes: scopes, Audience: a.Audience,
 		RedirectURI: a.RedirectURI, Challenge: a.Challenge,
 	})
@@ -218,6 +237,15 @@ func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err
 	c.Audit.About(o.Number, g.ID)
 	c.Audit.Changed("clientId", nil, client.ClientID)
 	c.Audit.Changed("scopes", nil, g.Scopes)
+	// Who connects an application once more than is kept loses the oldest connection.
+	for _, old := range replaced {
+		if _, err := webhook.DisableOfGrant(ctx, c, old.Organization, old.ID); err != nil {
+			return out, err
+		}
+	}
+	if len(replaced) > 0 {
+		c.Audit.Changed("replaced", nil, replaced[0].ID)
+	}
 	out.Redirect = back(c, a.RedirectURI, a.State, "code", code)
 	return out, nil
 }

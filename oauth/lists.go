@@ -339,5 +339,16 @@ func SetClient(ctx context.Context, c *app.Call, in ClientChange) (ClientInfo, e
 	c.Audit.About(info.client.Organization, info.ID)
 	c.Audit.Changed("disabled", info.Disabled, in.Disabled)
 	info.Disabled = in.Disabled
+	if in.Disabled {
+		grants, err := grant.OfClient(ctx, c.Tx, c.Now, info.client.ID)
+		if err != nil {
+			return info, err
+		}
+		for _, g := range grants {
+			if _, err := webhook.DisableOfGrant(ctx, c, g.Organization, g.ID); err != nil {
+				return info, err
+			}
+		}
+	}
 	return info, info.client.SetDisabled(ctx, c.Tx, in.Disabled)
 }

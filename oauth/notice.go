@@ -49,7 +49,7 @@ func reuseWords(l access.Label) notify.Words {
 	return notify.Words{
 		Title: fault.Text{DE: de + " wurde getrennt", EN: en + " was disconnected"},
 		Text: fault.Text{
-			DE: de + " hat ein Zugangszeichen vorgelegt, das schon verbraucht war. Vielleicht hat es jemand gestohlen. Die Verbindung wurde deshalb beendet; die Anwendung kann neu verbunden werden. Sehen Sie nach, was zuletzt geändert wurde und welche Webhooks eingerichtet sind.",
+			DE: de + " hat ein Token vorgelegt, das schon verbraucht war. Vielleicht hat es jemand gestohlen. Die Verbindung wurde deshalb beendet; die Anwendung kann neu verbunden werden. Sehen Sie nach, was zuletzt geändert wurde und welche Webhooks eingerichtet sind.",
 			EN: en + " showed a token that was used up. Somebody may have stolen it. So the connection was ended; the application can be connected again. Check what was changed lately, and which webhooks are set up.",
 		},
 	}

@@ -66,18 +66,10 @@ func asFault(err error) error {
 type proof struct{ client grant.Client }
 
 // prove checks the secret of a client, outside the transaction of the call. Failed tries
-// count for the network of the caller, together with those of passwords. An unknown
-// client, a wrong secret and a missing one are the same.
+// count for the network of the caller. A client that proves itself does not wait for those
+// who do not. An unknown client, a wrong secret and a missing one are the same.
 func prove(ctx context.Context, c *app.Call, by ClientAuth) (p proof, err error) {
-	limit := signin.NetworkLimit(c.Address)
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
-		left, err := signin.Blocked(ctx, tx, c.Now, limit)
-		switch {
-		case err != nil:
-			return err
-		case left > 0:
-			return tooMany(left)
-		}
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
 		if p.client, err = grant.ClientBy(ctx, tx, by.ClientID); errors.Is(err, db.ErrNoRows) {
 			p.client, err = grant.Client{}, nil
 		}
@@ -104,7 +96,7 @@ type ClientAuth struct {
 // guessed counts a failed try, in a transaction of its own: the call is rolled back.
 func guessed(ctx context.Context, c *app.Call) error {
 	err := c.Services.SignIn.DB.Write(ctx, func(tx db.Tx) error {
-		return signin.Attempt(ctx, tx, c.Now, signin.NetworkLimit(c.Address))
+		return signin.Attempt(ctx, tx, c.Now, signin.ClientLimit(c.Address))
 	})
 	return throttled(err)
 }

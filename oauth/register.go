@@ -66,7 +66,7 @@ func Register(ctx context.Context, c *app.Call, in Registration, _ struct{}) (Re
 		in.Method = grant.SecretHeader // RFC 7591, section 2
 	}
 	if in.GrantTypes == nil {
-		in.GrantTypes = []string{byCode}
+		in.GrantTypes = []string{byCode, byRefresh}
 	}
 	if in.ResponseTypes == nil {
 		in.ResponseTypes = []string{"code"}
@@ -90,6 +90,8 @@ func (r *Registration) check() error {
 		return refused(invalidRedirect, "One to ten redirect_uris are needed.")
 	case slices.ContainsFunc(r.RedirectURIs, func(a string) bool { return !grant.ValidRedirect(a) }):
 		return refused(invalidRedirect, "A redirect_uri has https, or http on this computer, or a scheme with a dot. It has no fragment.")
+	case grant.Impersonates(r.Name):
+		return refused(invalidMetadata, "The client_name is that of this product.")
 	case !slices.Contains([]string{grant.NoSecret, grant.SecretHeader, grant.SecretForm}, r.Method):
 		return refused(invalidMetadata, "The token_endpoint_auth_method is not supported.")
 	case beyond(r.GrantTypes, byCode, byRefresh):

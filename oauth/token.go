@@ -81,6 +81,10 @@ func Token(ctx context.Context, c *app.Call, in TokenInput, by proof) (TokenOutp
 	}
 	var tokens grant.Tokens
 	var err error
+	switch {
+	case in.GrantType == byCode && in.Code == "", in.GrantType == byRefresh && in.RefreshToken == "":
+		return TokenOutput{}, refused(grant.InvalidRequest, "The request has no code, or no refresh_token.")
+	}
 	switch in.GrantType {
 	case byCode:
 		tokens, err = grant.Exchange(ctx, c.Tx, c.Now, &by.client, in.Code, in.RedirectURI, in.CodeVerifier, asked)
@@ -110,7 +114,7 @@ func notIssued(ctx context.Context, c *app.Call, r *grant.Refusal) (TokenOutput,
 	if r.Code != grant.InvalidGrant {
 		return TokenOutput{}, asFault(r)
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.NetworkLimit(c.Address))); err != nil && r.Ended == nil {
+	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.ClientLimit(c.Address))); err != nil && r.Ended == nil {
 		return TokenOutput{}, err
 	}
 	if r.Ended == nil {
@@ -240,6 +244,6 @@ func liveClient(ctx context.Context, tx db.Tx, clientID string) (grant.Client, e
 }
 
 var unknownClient = fault.Text{
-	DE: "Diese Anwendung ist hier nicht bekannt. Ihr Hersteller muss sie zuerst anmelden.",
-	EN: "This application is not known here. Its developer has to register it first.",
+	DE: "Diese Anwendung (client_id) ist hier nicht bekannt. Ihr Hersteller muss sie zuerst anmelden.",
+	EN: "This application (client_id) is not known here. Its developer has to register it first.",
 }

@@ -10,6 +10,7 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/search"
 	"kartei/store/db"
 )
@@ -20,16 +21,20 @@ const maxNames = 200
 // NamesInput is the input of ResolveNames.
 type NamesInput struct {
 	Organization string `json:"organizationId,omitempty"`
-	// IDs are ids of users and service accounts, at most 200.
+	// IDs are ids of users, service accounts and grants, at most 200.
 	IDs []string `json:"ids"`
 }
 
-// Names are the names of people and service accounts.
+// Names are the names of people, service accounts and applications.
 type Names struct {
 	Data []Name `json:"data"`
 }
 
-// Name is the name of a person or a service account.
+// application is the type of a name that belongs to a grant: the one of the application
+// that acts, also after the grant has ended.
+const application access.PrincipalType = "application"
+
+// Name is the name of a person, a service account or an application.
 type Name struct {
 	ID       string               `json:"id"`
 	Type     access.PrincipalType `json:"type"`
@@ -40,8 +45,8 @@ type Name struct {
 	Erased bool `json:"erased,omitempty"`
 }
 
-// ResolveNames returns the names of people and service accounts of the caller's
-// organization. Other ids are omitted.
+// ResolveNames returns the names of people, service accounts and applications of the
+// caller's organization. Other ids are omitted.
 func ResolveNames(ctx context.Context, c *app.Call, in NamesInput) (Names, error) {
 	names := Names{Data: []Name{}}
 	if len(in.IDs) > maxNames {
@@ -60,6 +65,17 @@ func ResolveNames(ctx context.Context, c *app.Call, in NamesInput) (Names, error
 	}, `select id, kind, name, disabled, erased_at > 0 from principals where organization = $1 and id `+c.Tx.Dialect().In("$2")+` order by id`,
 		o.Live, db.Texts(in.IDs))
 	names.Data = append(names.Data, found...)
+	grants := slices.DeleteFunc(slices.Clone(in.IDs), func(s string) bool { return !id.Valid(id.Grant, s) })
+	if err != nil || len(grants) == 0 {
+		return names, err
+	}
+	acting, err := db.List(ctx, c.Tx, func(row db.Row) (Name, error) {
+		n := Name{Type: application}
+		return n, row.Scan(&n.ID, &n.Name)
+	}, `select g.id, case when c.name = '' then c.client_id else c.name end from oauth_grants g join oauth_clients c on c.id = g.client_id
+		join organizations o on o.number = g.organization where (o.number = $1 or o.sandbox_of = $1) and g.id `+c.Tx.Dialect().In("$2")+` order by g.id`,
+		o.Live, db.Texts(grants))
+	names.Data = append(names.Data, acting...)
 	return names, err
 }
 

@@ -233,11 +233,23 @@ func ValidRedirect(address string) bool {
 	case strings.Contains(u.Path, "/.."), strings.Contains(u.EscapedPath(), "%2e"), strings.Contains(u.EscapedPath(), "%2E"):
 		return false
 	case u.Scheme == "https":
-		return u.Hostname() != "" && !strings.Contains(u.Hostname(), "*")
+		return plainHost(u)
 	case u.Scheme == "http":
 		return onThisMachine(u)
 	}
 	return strings.Contains(u.Scheme, ".")
+}
+
+// plainHost reports whether people can read the host of an address: it is an IP address, or
+// a name in ASCII without percent-encoding, which a name of other letters has in Punycode.
+func plainHost(u *url.URL) bool {
+	host := u.Hostname()
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.Zone() == ""
+	}
+	return host != "" && !strings.HasSuffix(host, ".") && !strings.ContainsFunc(host, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.'
+	})
 }
 
 // Host returns the host of an address for people, empty for the scheme of a program.
@@ -252,11 +264,14 @@ func Host(address string) string {
 	return u.Host
 }
 
+// blanks are letters and signs that nobody sees.
+const blanks = "\u115f\u1160\u2800\u3164\uffa0"
+
 // CleanName returns the name of a client as people may see it: of one line, without
 // characters that disguise others, and cut to MaxName characters.
 func CleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || r == utf8.RuneError {
+		if unicode.IsControl(r) || strings.ContainsRune(blanks, r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) || r == utf8.RuneError {
 			return -1
 		}
 		return r
@@ -267,6 +282,10 @@ func CleanName(name string) string {
 	}
 	return name
 }
+
+// Impersonates reports whether an application gives itself the name of this product, as if
+// the instance itself asked.
+func Impersonates(name string) bool { return strings.EqualFold(CleanName(name), "Kartei") }
 
 // list encodes a list of texts for a column.
 func list(texts []string) string {

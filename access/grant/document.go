@@ -57,7 +57,7 @@ func NamesDocument(clientID string) bool { return strings.HasPrefix(clientID, "h
 func validDocument(clientID string) bool {
 	u, err := url.Parse(clientID)
 	switch {
-	case err != nil, len(clientID) > maxURI, u.Scheme != "https", u.User != nil, u.Hostname() == "", strings.Contains(clientID, "#"):
+	case err != nil, len(clientID) > maxURI, u.Scheme != "https", u.User != nil, !plainHost(u), strings.Contains(clientID, "#"):
 		return false
 	case u.Port() != "" && u.Port() != strconv.Itoa(egress.Port), strings.HasSuffix(u.Host, ":"), u.Path == "", u.Path == "/":
 		return false
@@ -192,6 +192,8 @@ func parseDocument(clientID string, body []byte) (c Client, err error) {
 		return c, unfit("Die Beschreibung gehört zu einer anderen Anwendung.", "The description is that of another application.")
 	case document.Method != "" && document.Method != NoSecret:
 		return c, unfit("Die Anwendung will sich auf eine Weise ausweisen, die hier nicht möglich ist.", "The application wants to prove itself in a way that is not possible here.")
+	case Impersonates(document.Name):
+		return c, unfit("Die Anwendung gibt sich als Kartei aus.", "The application calls itself Kartei.")
 	case len(addresses) == 0:
 		return c, unfit("Die Beschreibung nennt keine Adresse, zu der Sie zurückkehren könnten.", "The description has no address that you could return to.")
 	}

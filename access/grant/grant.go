@@ -66,7 +66,7 @@ func refuse(code, why string) *Refusal { return &Refusal{Code: code, Why: why} }
 
 // dead is the one answer to codes and tokens that are not valid, whatever the reason.
 func dead() *Refusal {
-	return refuse(InvalidGrant, "The code or the token is unknown, has expired, was used or was revoked.")
+	return refuse(InvalidGrant, "The code or the token is unknown, has expired, was used or was revoked; or the client, the redirect_uri or the code_verifier is not the one that it belongs to.")
 }
 
 // Grant is what a principal lets an application do.
@@ -103,7 +103,8 @@ const (
 		from oauth_grants`
 	selectGrant = grantColumns + ` where id = $1`
 	// The live grants of a principal and a client, the newest first.
-	selectLive = grantColumns + ` where principal_id = $1 and client_id = $2 and ended_at = 0 and expires_at > $3 order by created_at desc, id desc`
+	selectLive     = grantColumns + ` where principal_id = $1 and client_id = $2 and ended_at = 0 and expires_at > $3 order by created_at desc, id desc`
+	selectOfClient = grantColumns + ` where client_id = $1 and ended_at = 0 and expires_at > $2 order by id`
 	// The standing grant of a client of an admin.
 	selectStanding = grantColumns + ` where client_id = $1 and audience = $2 and ended_at = 0 order by created_at, id limit 1`
 	insertGrant    = `insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
@@ -120,7 +121,7 @@ const (
 		from oauth_tokens where kid = $1 and kind = $2`
 	useToken    = `update oauth_tokens set used_at = $2, seed = $3 where kid = $1 and used_at = 0`
 	failCode    = `update oauth_tokens set failures = failures + 1 where kid = $1`
-	deleteToken = `delete from oauth_tokens where kid = $1`
+	expireToken = `update oauth_tokens set expires_at = $2 where kid = $1`
 )
 
 // The kinds of token.
@@ -154,31 +155,32 @@ type NewGrant struct {
 }
 
 // Begin stores a grant, and returns its code. The grant lasts as long as the code,
-// until the client has exchanged it. Beyond MaxGrants the oldest grant ends:
-// access.Changed must come before.
-func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (Grant, string, error) {
-	g := Grant{
+// until the client has exchanged it. Beyond MaxGrants the oldest grants end, and replaced
+// has them: access.Changed must come before.
+func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (g Grant, text string, replaced []Grant, err error) {
+	g = Grant{
 		ID: id.New(id.Grant), Client: n.Client.ID, Organization: n.Organization, Principal: n.Principal, Scopes: sorted(n.Scopes),
 		Audience: n.Audience, CreatedAt: now, ExpiresAt: now.Add(CodeLifetime),
 	}
 	if _, err := tx.Exec(ctx, updateClientUse, g.Client, now); err != nil { // grants of a client are made one after the other
-		return g, "", err
+		return g, "", nil, err
 	}
 	live, err := db.List(ctx, tx, scanGrant, selectLive, g.Principal, g.Client, now)
 	if err != nil {
-		return g, "", err
+		return g, "", nil, err
 	}
-	for i := MaxGrants - 1; i < len(live); i++ {
-		if _, err := End(ctx, tx, now, live[i].ID); err != nil {
-			return g, "", err
+	replaced = live[min(len(live), MaxGrants-1):]
+	for _, old := range replaced {
+		if _, err := End(ctx, tx, now, old.ID); err != nil {
+			return g, "", nil, err
 		}
 	}
 	if err := g.insert(ctx, tx); err != nil {
-		return g, "", err
+		return g, "", nil, err
 	}
 	made := access.NewSecret(access.CodeForm)
 	_, err = tx.Exec(ctx, insertToken, made.Kid, code, g.Organization, g.ID, made.Hash, list(g.Scopes), now, now.Add(CodeLifetime), n.RedirectURI, n.Challenge)
-	return g, made.Text, err
+	return g, made.Text, replaced, err
 }
 
 func (g *Grant) insert(ctx context.Context, tx db.Tx) error {
@@ -320,7 +322,7 @@ func (g *Grant) issueAccess(ctx context.Context, tx db.Tx, now clock.Micros, mad
 		return Tokens{}, err
 	}
 	stored, err := tokenBy(ctx, tx, accessToken, made.Kid)
-	return Tokens{Access: made.Text, ExpiresIn: stored.expiresAt.Sub(now), Refresh: next, Scopes: scopes, Grant: *g}, err
+	return Tokens{Access: made.Text, ExpiresIn: max(0, stored.expiresAt.Sub(now)), Refresh: next, Scopes: scopes, Grant: *g}, err
 }
 
 func (g *Grant) store(ctx context.Context, tx db.Tx, kind string, s access.Secret, scopes []string, now, until clock.Micros) error {
@@ -374,6 +376,11 @@ func End(ctx context.Context, tx db.Tx, now clock.Micros, name string) (bool, er
 	return n > 0, err
 }
 
+// OfClient returns the live grants of a client.
+func OfClient(ctx context.Context, tx db.Tx, now clock.Micros, client string) ([]Grant, error) {
+	return db.List(ctx, tx, scanGrant, selectOfClient, client, now)
+}
+
 // EndOfClient ends all grants of a client. access.Changed must come before.
 func EndOfClient(ctx context.Context, tx db.Tx, now clock.Micros, client string) error {
 	_, err := tx.Exec(ctx, endOfClient, client, now)
@@ -400,7 +407,8 @@ func Revoke(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text str
 	case err != nil:
 		return nil, err
 	case kind == accessToken:
-		_, err = tx.Exec(ctx, deleteToken, t.kid)
+		// It stays, expired: a repeated refresh would derive and store the same one.
+		_, err = tx.Exec(ctx, expireToken, t.kid, now)
 	default:
 		g.EndedAt = now
 		_, err = End(ctx, tx, now, g.ID)

@@ -233,7 +233,7 @@ func TestRevoke(t *testing.T) {
 		if revoke(&o.client, tokens.Access) == nil {
 			t.Error("an access token is not revoked")
 		}
-		o.fails(tokens.Access, access.Unknown)
+		o.fails(tokens.Access, access.Expired)
 		again, err := o.refresh(tokens.Refresh)
 		o.must(err)
 		o.works(again.Access, read)

@@ -81,7 +81,7 @@ func (o *office) begin(scopes ...string) (g grant.Grant, code string) {
 		if err = access.Changed(o.ctx, tx); err != nil {
 			return err
 		}
-		g, code, err = grant.Begin(o.ctx, tx, o.now(), grant.NewGrant{
+		g, code, _, err = grant.Begin(o.ctx, tx, o.now(), grant.NewGrant{
 			Client: &o.client, Organization: o.org.Number, Principal: o.member.ID, Scopes: scopes, Audience: access.V1,
 			RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
 		})

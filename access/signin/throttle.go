@@ -56,6 +56,13 @@ func NetworkLimit(from netip.Addr) Limit {
 	return Limit{Subject: "network|" + access.Network(from).String(), Window: time.Minute, Most: attemptsOfHost, Keeps: true}
 }
 
+// ClientLimit bounds the guesses of a network at the endpoints for applications. It is
+// apart from NetworkLimit: a page of somebody else can make a browser call these, and must
+// not keep an office from signing in.
+func ClientLimit(from netip.Addr) Limit {
+	return Limit{Subject: "client|" + access.Network(from).String(), Window: time.Minute, Most: attemptsOfHost, Keeps: true}
+}
+
 // CodeLimits bound the guesses of the second factor of an account. Whoever makes
 // them knows the password, so the network does not matter.
 func CodeLimits(account string) []Limit {

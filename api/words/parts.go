@@ -10,8 +10,8 @@ var partsWords = map[string]text{
 		"Die öffentliche Schnittstelle von Kartei: Kontakte, Firmen, Aufgaben, Dokumente und ihre Uploads, gebündelte Aufrufe, der Strom der Ereignisse, Webhooks und Auskünfte über die eigenen Zugangsdaten und Limits. Ein Leitfaden vom ersten Aufruf bis zum Abgleich steht auf jeder Instanz unter /guide.",
 		"The public interface of Kartei: contacts, companies, tasks, documents and their uploads, many calls in one, the feed of events, webhooks, and what a caller wants to know of its own credentials and limits. A guide from the first call to a mirror is on every instance at /guide."},
 	"info.access": {
-		"**Zugang.** Jede Anfrage trägt `Authorization: Bearer <API_KEY>`. Testschlüssel sehen nur die Sandbox, Schlüssel für den Echtbetrieb nur die Organisation selbst.",
-		"**Access.** Every call carries `Authorization: Bearer <API_KEY>`. Test keys see only the sandbox, live keys only the organization itself."},
+		"**Zugang.** Jede Anfrage trägt `Authorization: Bearer <API_KEY>`, oder ein Zugriffstoken von OAuth 2.1 in derselben Form. Testschlüssel sehen nur die Sandbox, Schlüssel für den Echtbetrieb nur die Organisation selbst.",
+		"**Access.** Every call carries `Authorization: Bearer <API_KEY>`, or an access token of OAuth 2.1 in the same form. Test keys see only the sandbox, live keys only the organization itself."},
 	"info.versions": {
 		"**Versionen.** Diese Beschreibung ist eingefroren. Innerhalb einer Version kommen Felder, Codes und Werte nur hinzu; Clients lesen daher tolerant. Operationen, die als Vorschau bezeichnet sind, brauchen `Svc-Preview: true` und können sich ändern.",
 		"**Versions.** This description is frozen. Within a version members, codes and values are only added, so clients read tolerantly. Operations that are called a preview need `Svc-Preview: true` and may change."},

@@ -132,8 +132,7 @@ func metadata(o *Options) map[string][]byte {
 		"scopes_supported":                               api.Scopes(),
 		"authorization_response_iss_parameter_supported": true,
 		"protected_resources":                            []string{issuer + "/v1"},
-		"service_documentation":                          issuer + "/docs",
-		"ui_locales_supported":                           []string{"de", "en"},
+		"service_documentation":                          issuer + "/guide#applications",
 	}
 	if o.Register {
 		server["registration_endpoint"] = issuer + registerPath
@@ -143,7 +142,7 @@ func metadata(o *Options) map[string][]byte {
 	}
 	resource := encode(map[string]any{
 		"resource": issuer + "/v1", "authorization_servers": []string{issuer}, "bearer_methods_supported": []string{"header"},
-		"scopes_supported": api.Scopes(), "resource_name": "Kartei", "resource_documentation": issuer + "/docs",
+		"scopes_supported": api.Scopes(), "resource_name": "Kartei", "resource_documentation": issuer + "/guide#applications",
 	})
 	return map[string][]byte{serverPath: encode(server), resourcePath: resource, resourcePath + "/v1": resource}
 }

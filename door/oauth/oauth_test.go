@@ -16,6 +16,7 @@ import (
 
 	"kartei/access"
 	"kartei/access/grant"
+	"kartei/access/signin"
 	door "kartei/door/oauth"
 	"kartei/kit/clock"
 	"kartei/oauth"
@@ -79,7 +80,7 @@ func (s *site) code(more ...string) (code string) {
 		}
 		o, err := access.OrganizationIn(s.T.Context(), tx, s.SandboxID)
 		if err == nil {
-			_, code, err = grant.Begin(s.T.Context(), tx, clock.Now(s.Clock), grant.NewGrant{
+			_, code, _, err = grant.Begin(s.T.Context(), tx, clock.Now(s.Clock), grant.NewGrant{
 				Client: &s.client, Organization: o.Number, Principal: who, Scopes: append([]string{"contacts:read", "contacts:write"}, more...), Audience: access.V1,
 				RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
 			})
@@ -300,8 +301,8 @@ func TestRegistration(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
 		register := func(body string) *reply { return s.send("POST", "/oauth/register", "application/json", body) }
-		got := register(`{"redirect_uris":["https://a.example/cb"],"client_name":"K\u202eartei","jwks_uri":"https://evil.example","contacts":["x@example.com"]}`)
-		if got.status != 201 || got.text("client_name") != "Kartei" || got.text("token_endpoint_auth_method") != "client_secret_basic" || !strings.HasPrefix(got.text("client_secret"), "kart_csec_") || got.fields["client_secret_expires_at"] != 0.0 {
+		got := register(`{"redirect_uris":["https://a.example/cb"],"client_name":"Fri\u202esten","jwks_uri":"https://evil.example","contacts":["x@example.com"]}`)
+		if got.status != 201 || got.text("client_name") != "Fristen" || got.text("token_endpoint_auth_method") != "client_secret_basic" || !strings.HasPrefix(got.text("client_secret"), "kart_csec_") || got.fields["client_secret_expires_at"] != 0.0 {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 		for body, code := range map[string]string{
@@ -311,6 +312,9 @@ func TestRegistration(t *testing.T) {
 			`{"redirect_uris":["https://a.example/cb"],"grant_types":["client_credentials"]}`:           "invalid_client_metadata",
 			`{"redirect_uris":["https://a.example/cb"],"response_types":["token"]}`:                     "invalid_client_metadata",
 			`{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"private_key_jwt"}`: "invalid_client_metadata",
+			`{"redirect_uris":["https://a.example/cb"],"client_name":"k\u200bARTEI \u3164"}`:            "invalid_client_metadata",
+			`{"redirect_uris":["https://%D0%B0pple.com/cb"]}`:                                           "invalid_redirect_uri",
+			`{"redirect_uris":["https://a.example\"b.example/cb"]}`:                                     "invalid_redirect_uri",
 			`{"redirect_uris":"https://a.example/cb"}`:                                                  "invalid_client_metadata",
 			`[`: "invalid_client_metadata",
 		} {
@@ -392,12 +396,25 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// TestGuesses blocks a network that guesses, and no other.
+// TestGuesses blocks a network that guesses, and neither another one nor a client of the
+// same network that proves itself. Signing in has limits of its own.
 func TestGuesses(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for range 200 {
 		if got := s.exchange("kart_code_x"); got.status == 429 {
-			s.want(s.post("/oauth/token", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "grant_type", "client_credentials"), 429, "temporarily_unavailable")
+			s.want(s.post("/oauth/token", "client_id", s.service.ID, "client_secret", "x", "grant_type", "client_credentials"), 429, "temporarily_unavailable")
+			if got := s.post("/oauth/token", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "grant_type", "client_credentials"); got.status != 200 {
+				t.Errorf("others of the network wait: %d %s", got.status, got.body)
+			}
+			if err := s.DB.Read(t.Context(), func(tx db.Tx) error {
+				left, err := signin.Blocked(t.Context(), tx, clock.Now(s.Clock), signin.NetworkLimit(netip.MustParseAddr(s.address)))
+				if left > 0 {
+					t.Errorf("nobody of the network can sign in for %s", left)
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
 			s.address = "198.51.100.7"
 			if got := s.post("/oauth/token", "client_id", s.service.ID, "client_secret", s.service.ClientSecret, "grant_type", "client_credentials"); got.status != 200 {
 				t.Errorf("%d %s", got.status, got.body)

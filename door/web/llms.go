@@ -17,7 +17,7 @@ func llms(o Options) []byte {
 
 > A REST API for the contacts, companies, tasks and documents of one organization. This instance is at %s; its API is below %[1]s/v1.
 
-Every call needs an API key: `+"`Authorization: Bearer <API_KEY>`"+`. Keys that begin with kart_test_ see a sandbox, those that begin with kart_live_ the organization's own data. Errors are application/problem+json with a stable `+"`code`"+`. Writing operations are in preview and need `+"`Svc-Preview: true`"+`, and `+"`Idempotency-Key`"+` or `+"`If-Match`"+`. The current version of the API is %s.
+Every call needs an API key, or an access token of OAuth 2.1, which /guide#applications explains: `+"`Authorization: Bearer <API_KEY>`"+`. Keys that begin with kart_test_ see a sandbox, those that begin with kart_live_ the organization's own data. Errors are application/problem+json with a stable `+"`code`"+`. Writing operations are in preview and need `+"`Svc-Preview: true`"+`, and `+"`Idempotency-Key`"+` or `+"`If-Match`"+`. The current version of the API is %s.
 
 ## Documentation
 

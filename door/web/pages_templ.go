@@ -668,7 +668,7 @@ func startPage(p page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(p.Say("Jeder Aufruf braucht einen API-Schlüssel Ihrer Organisation; Sie bekommen ihn vom Betreiber dieser Instanz. Speichern Sie ihn in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt dieser Befehl:", "Every call needs an API key of your organization, which you get from the operator of this instance. Put it into the variable `KARTEI_KEY`. This command shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p.Say("Jeder Aufruf braucht einen API-Schlüssel Ihrer Organisation; Sie legen ihn in den Einstellungen an oder bekommen ihn vom Betreiber dieser Instanz. Eine Anwendung für viele Personen verwendet [OAuth](/guide#applications). Speichern Sie ihn in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt dieser Befehl:", "Every call needs an API key of your organization, which you make in the settings or get from the operator of this instance. An application for many people uses [OAuth](/guide#applications). Put it into the variable `KARTEI_KEY`. This command shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -760,7 +760,7 @@ func introductionPage(p page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(p.Say("Jeder Aufruf braucht einen API-Schlüssel. Sie bekommen ihn vom Betreiber dieser Instanz; speichern Sie ihn in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt der erste Aufruf:", "Every call needs an API key. You get one from the operator of this instance; put it into the variable `KARTEI_KEY`. The first call shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p.Say("Jeder Aufruf braucht einen API-Schlüssel. Sie legen ihn in den Einstellungen an oder bekommen ihn vom Betreiber dieser Instanz; eine Anwendung für viele Personen verwendet [OAuth](/guide#applications). Speichern Sie den Schlüssel in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt der erste Aufruf:", "Every call needs an API key. You make one in the settings, or get one from the operator of this instance; an application for many people uses [OAuth](/guide#applications). Put it into the variable `KARTEI_KEY`. The first call shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

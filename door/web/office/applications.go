@@ -2,6 +2,7 @@ package office
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 
 	"kartei/door/web/look"
@@ -53,6 +54,15 @@ type applicationsPage struct {
 type grantGroup struct {
 	name   string
 	grants []grantInfo
+}
+
+// origin says how the application became known.
+func (g *grantGroup) origin(v *request) string {
+	first := g.grants[0]
+	if at, err := url.Parse(first.ClientID); err == nil && first.ClientKind == "document" {
+		return v.words.Say("von ", "from ") + at.Host
+	}
+	return v.words.Say("hat sich selbst angemeldet; niemand hat geprüft, wer dahintersteht", "registered by itself; nobody has checked who is behind it")
 }
 
 // showApplications serves the list.

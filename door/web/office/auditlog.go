@@ -326,7 +326,7 @@ var members = map[string]fault.Text{
 	"refused": text("abgelehnt", "refused"), "erased": text("inzwischen gelöscht", "erased meanwhile"), "deleted": text("wieder gelöscht", "deleted again"),
 	"restored": text("zurückgesetzt", "restored"), "kept": text("behalten", "kept"), "gone": text("inzwischen gelöscht", "deleted since"),
 	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"), "clientId": text("Anwendung", "application"), "reason": text("Grund", "reason"),
-	"secret": text("Geheimnis", "secret"),
+	"secret": text("Geheimnis", "secret"), "replaced": text("ersetzt", "replaces"),
 }
 
 // memberParts are the words behind the point of a member.
@@ -340,7 +340,7 @@ var memberParts = map[string]fault.Text{
 var valueWords = map[string]map[string]fault.Text{
 	"role":         {"member": text("Mitarbeit", "member"), "viewer": text("nur lesen", "viewer"), "admin": text("Administration", "admin")},
 	"rights":       {"write": text("schreiben", "write"), "read": text("nur lesen", "read only"), "none": text("nichts", "nothing")},
-	"reason":       {"reuse": text("ein Zugangszeichen wurde zweimal benutzt", "a token was used twice"), "client": text("die Anwendung hat sich abgemeldet", "the application signed out")},
+	"reason":       {"reuse": text("ein Token wurde zweimal benutzt", "a token was used twice"), "client": text("die Anwendung hat sich abgemeldet", "the application signed out")},
 	"module":       onOff,
 	"passwords":    onOff,
 	"level":        {"on": text("lesen und schreiben", "read and write"), "read": text("nur lesen", "read only"), "off": text("nichts", "nothing")},

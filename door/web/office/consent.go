@@ -47,8 +47,14 @@ func showConsent(v *request) view {
 		})
 	case err != nil:
 		return v.failed(err)
-	case a.Redirect != "":
+	case a.Redirect != "" && a.Local:
 		return view{to: a.Redirect}
+	case a.Redirect != "": // nobody has checked the application, so its address is not opened unasked
+		return v.problem(http.StatusBadRequest, problemPage{
+			Title: v.words.Say("Diese Anwendung kann nicht verbunden werden", "This application cannot be connected"),
+			Text:  v.words.Say("Sie fragt auf eine Weise, die nicht möglich ist. Ihr Hersteller erfährt den Grund, wenn Sie zu ihr zurückgehen.", "It asks in a way that is not possible. Its developer learns the reason if you go back to it."),
+			Back:  a.Redirect, BackTo: a.RedirectHost,
+		})
 	}
 	return v.consent(a)
 }
@@ -89,7 +95,7 @@ func answerConsent(v *request) view {
 	if err := decode(a.Body, &out); err != nil {
 		return v.failed(err)
 	}
-	v.w.Header().Set("Refresh", `0; url="`+out.Redirect+`"`)
+	v.w.Header().Set("Refresh", `0; url="`+strings.ReplaceAll(out.Redirect, `"`, "%22")+`"`)
 	title := v.words.Say("Zurück zur Anwendung", "Back to the application")
 	return view{status: http.StatusOK, secret: true, body: cardPage(v.look(), title, backView(v, out.Redirect))}
 }
@@ -144,7 +150,7 @@ var scopeWords = map[string]fault.Text{
 
 // environments is the choice between the live organization and its sandbox.
 func (a *asked) environments(v *request) look.Field {
-	f := look.Field{Name: "environment", Label: v.words.Say("Wo", "Where"), Value: "live", Options: []look.Option{
+	f := look.Field{Name: "environment", Label: v.words.Say("Mit welchen Daten", "With which data"), Value: "live", Options: []look.Option{
 		{Value: "live", Text: a.Organization.Name, Hint: v.words.Say("Die wirklichen Daten des Büros.", "The real data of the office.")},
 	}}
 	if a.Organization.SandboxID != "" {

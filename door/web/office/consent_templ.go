@@ -107,9 +107,9 @@ func consentView(v *request, a asked) templ.Component {
 					}
 				} else {
 					var templ_7745c5c3_Var7 string
-					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Die Anwendung hat sich selbst angemeldet. Ihr Name ist nicht geprüft.", "The application registered itself. Its name is not checked."))
+					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Niemand hat geprüft, wer hinter diesem Namen steht.", "Nobody has checked who is behind this name."))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 14, Col: 154}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 14, Col: 120}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -233,7 +233,7 @@ func consentView(v *request, a asked) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Haben Sie das Programm gerade selbst gestartet?", "Have you just started the program yourself?"), v.words.Say("Jedes Programm auf diesem Computer kann sich so nennen. Sonst lehnen Sie ab.", "Every program on this computer can call itself that. Otherwise deny.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Haben Sie das Programm gerade selbst gestartet?", "Have you just started the program yourself?"), v.words.Say("Wenn nicht, lehnen Sie ab: Jedes Programm auf diesem Computer kann sich so nennen.", "If not, deny: every program on this computer can call itself that.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -370,9 +370,9 @@ func consentView(v *request, a asked) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var20 string
-		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Die Anwendung sieht und darf nie mehr als Sie selbst, und keine Einstellungen. Die Verbindung endet nach einem Jahr, oder vorher unter Einstellungen, Anwendungen.", "The application never sees or may do more than you yourself, and no settings. The connection ends after a year, or before in the settings, under Applications."))
+		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Die Anwendung sieht und darf nie mehr als Sie selbst, und keine Einstellungen. Was sie liest, verlässt Kartei: Prüfen Sie, ob Mandantendaten dorthin dürfen. Die Verbindung endet nach 30 Tagen ohne Nutzung, spätestens nach einem Jahr; Sie können sie jederzeit unter Einstellungen, Anwendungen trennen.", "The application never sees or does more than you yourself may, and it has no access to settings. What it reads leaves Kartei: check whether data of clients may go there. The connection ends after 30 days without use, and after a year at the latest; you can disconnect it at any time in the settings, under Applications."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 54, Col: 359}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 54, Col: 663}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 		if templ_7745c5c3_Err != nil {

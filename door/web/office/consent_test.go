@@ -5,10 +5,12 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/operator"
 )
 
 const consentPath = "/oauth/authorize"
@@ -54,10 +57,16 @@ func asking(c *grant.Client, set ...string) string {
 	return consentPath + "?" + q.Encode()
 }
 
+// backLink leads to an application that asked in a wrong way.
+var backLink = regexp.MustCompile(`href="(https://app\.example/callback[^"]*)"`)
+
 // went returns the parameters with which the browser goes back to the application.
 func (p *page) went() url.Values {
 	p.t.Helper()
 	to := p.Header.Get("Location")
+	if link := backLink.FindStringSubmatch(p.Body); link != nil && p.Status == http.StatusBadRequest {
+		to = html.UnescapeString(link[1])
+	}
 	if refresh := p.Header.Get("Refresh"); refresh != "" {
 		_, to, _ = strings.Cut(strings.TrimSuffix(refresh, `"`), `url="`)
 	}
@@ -74,7 +83,7 @@ func TestConsent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		b, c := open(t, o, access.Member), newClient(t, o, `Frist<b>"`)
-		shown := b.get(asking(&c)).want(200, "Frist&lt;b&gt;&#34;", "nicht geprüft", "app.example", "Kontakte lesen", "Kontakte ändern", "Sandbox", "nie mehr als Sie selbst", "Zulassen", "Ablehnen").without("Aufgaben lesen").without("<b>")
+		shown := b.get(asking(&c)).want(200, "Frist&lt;b&gt;&#34;", "Niemand hat geprüft", "app.example", "Kontakte lesen", "Kontakte ändern", "Sandbox", "nie mehr als Sie selbst", "Zulassen", "Ablehnen").without("Aufgaben lesen").without("<b>")
 		fields := shown.fields(consentPath)
 		if got := strings.Join(fields["scopes"], " "); got != "contacts:read contacts:write" {
 			t.Errorf("chosen is %q: webhooks send data elsewhere, and are not", got)
@@ -162,12 +171,20 @@ func TestConsentErrors(t *testing.T) {
 		{"invalid_target", []string{"resource", "https://evil.example/v1"}},
 		{"invalid_target", []string{"resource", "https://kartei.example/v1#x"}},
 	} {
-		if q := b.get(asking(&c, test.set...)).want(303).went(); q.Get("error") != test.code || q.Has("code") {
+		if q := b.get(asking(&c, test.set...)).want(400, "Zurück zu app.example").went(); q.Get("error") != test.code || q.Has("code") {
 			t.Errorf("%v: %v", test.set, q)
 		}
 	}
-	if q := b.get(asking(&c) + "&state=twice").want(303); !strings.Contains(q.Header.Get("Location"), "error=invalid_request") {
-		t.Errorf("%v", q.Header)
+	if q := b.get(asking(&c) + "&state=twice").want(400).went(); q.Get("error") != "invalid_request" {
+		t.Errorf("%v", q)
+	}
+	// A program on the person's computer is told at once.
+	local := b.get(asking(&c, "redirect_uri", "http://127.0.0.1:53076/cb", "code_challenge", "")).want(303).Header.Get("Location")
+	if !strings.HasPrefix(local, "http://127.0.0.1:53076/cb?") || !strings.Contains(local, "error=invalid_request") {
+		t.Errorf("the browser goes to %q", local)
+	}
+	if long := b.get(asking(&c, "state", strings.Repeat("x", 2001))).want(400); !strings.Contains(long.Body, "error=invalid_request") || strings.Contains(long.Body, "state=") {
+		t.Error("a state of 2,001 characters is kept")
 	}
 	b.get(asking(&c, "redirect_uri", "http://127.0.0.1:53076/cb")).want(200, "Programm auf diesem Computer", "gerade selbst gestartet")
 	b.get(asking(&c, "scope", "", "resource", "https://kartei.example/v1/")).want(200, "Dokumente lesen", "Aufgaben ändern")
@@ -177,6 +194,77 @@ func TestConsentErrors(t *testing.T) {
 	if to := nobody.get(asking(&c)).want(303).Header.Get("Location"); !strings.HasPrefix(to, "/signin?next="+url.QueryEscape(consentPath+"?")) {
 		t.Errorf("the browser goes to %q", to)
 	}
+}
+
+// TestConsentOfTheOrganization asks a person who works in two offices, and who goes to the
+// other one before they answer: the application does not get what the page did not name.
+func TestConsentOfTheOrganization(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	b, c := invited(t, o, "ida@kanzlei.example"), newClient(t, o, "Fristenkalender")
+	other, _ := o.Organization("Notariat Abendrot")
+	made, err := operator.Do(t.Context(), o.Operator, inviteTo, invitation(other, "ida@kanzlei.example"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.get("/invitation").send("/invitation", "token", made.Token, "name", "Ida Abend").want(303)
+	ticket := b.get(asking(&c)).want(200, "Kanzlei Morgenstern").fields(consentPath).Get("ticket")
+	b.get("/signin/choose").send("/switch").want(303)
+	fields := b.get(asking(&c)).want(200, "Notariat Abendrot").fields(consentPath)
+	own := fields.Get("ticket")
+	fields.Set("decision", "allow")
+	fields.Set("ticket", ticket)
+	b.do("POST", consentPath, fields).want(404, "abgelaufen")
+	fields = b.get(asking(&c)).fields(consentPath)
+	fields.Set("decision", "allow")
+	fields.Set("ticket", own)
+	b.do("POST", consentPath, fields).want(200).went()
+}
+
+// TestConsentOnceMore connects an application more often than is kept. The webhook endpoints
+// that it made by the oldest connection end with that.
+func TestConsentOnceMore(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		who, c := o.As(access.Member), newClient(t, o, "Fristenkalender")
+		b := openAt(t, o, apitest.BaseURL)
+		b.cookie = o.Session(who.Principal)
+		verifier := strings.Repeat("v", 43)
+		sum := sha256.Sum256([]byte(verifier))
+		connect := func() string {
+			t.Helper()
+			fields := b.get(asking(&c, "code_challenge", base64.RawURLEncoding.EncodeToString(sum[:]))).fields(consentPath)
+			fields["scopes"], fields["environment"] = []string{"contacts:read", "webhook_endpoints:write"}, []string{"test"}
+			fields.Set("decision", "allow")
+			return b.do("POST", consentPath, fields).want(200).went().Get("code")
+		}
+		code, tokens := connect(), grant.Tokens{}
+		if err := d.Write(t.Context(), func(tx db.Tx) (err error) {
+			tokens, err = grant.Exchange(t.Context(), tx, clock.Now(o.Clock), &c, code, c.RedirectURIs[0], verifier, "")
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		program := &apitest.Client{Office: o, Key: tokens.Access}
+		hook := program.Do("POST", "/webhook_endpoints", map[string]any{"name": "CRM", "url": "https://crm.example.com/hook", "eventTypes": []string{"contact.created"}},
+			"Idempotency-Key", apitest.Fresh(), "Svc-Preview", "true").Want(201).Text("id")
+		status := func() (status string) {
+			t.Helper()
+			dbtest.Get(t, d, []any{&status}, `select status from webhook_endpoints where id = $1`, hook)
+			return status
+		}
+		for range grant.MaxGrants - 1 {
+			o.Clock.Advance(time.Second)
+			connect()
+		}
+		if got := status(); got != "active" {
+			t.Errorf("the endpoint is %s while its connection lasts", got)
+		}
+		connect()
+		if got := status(); got != "disabled" {
+			t.Errorf("the endpoint is %s after its connection has ended", got)
+		}
+		program.Do("GET", "/me", nil).Want(401)
+	})
 }
 
 // TestConsentByDocument connects an application that calls itself by the address of a
@@ -216,7 +304,7 @@ func TestConsentByDocument(t *testing.T) {
 		}
 		b.get(asking(&c)).want(400, "war ihre Beschreibung nicht zu lesen")
 		status = http.StatusOK
-		b.get(asking(&c)).want(200, "Assistent", "example.com", "Zulassen").without("nicht geprüft")
+		b.get(asking(&c)).want(200, "Assistent", "example.com", "Zulassen").without("Niemand hat geprüft")
 		b.get(asking(&c, "redirect_uri", "http://localhost:53076/callback")).want(200, "Programm auf diesem Computer")
 		if got := b.get(asking(&c, "redirect_uri", "https://example.com/callback")).want(400); got.Header.Get("Refresh") != "" {
 			t.Error("the browser is sent to an address that the document does not have")

@@ -183,8 +183,8 @@ func init() {
 		{"POST", "/settings/interfaces/keys/{id}/rotate", "keys.rotate", private, rotateKey},
 		{"GET", "/settings/interfaces/keys/{id}/revoke", "keys.get webhooks.list", private, askToRevoke},
 		{"POST", "/settings/interfaces/keys/{id}/revoke", "keys.revoke", private, revokeKey},
-		{"GET", "/settings/interfaces/requests", "requests.list keys.list", private, showRequests},
-		{"GET", "/settings/interfaces/requests/{id}", "requests.list requests.caused keys.get grants.list names.resolve lookup.titles events.deliveries", private, showRequest},
+		{"GET", "/settings/interfaces/requests", "requests.list keys.list names.resolve", private, showRequests},
+		{"GET", "/settings/interfaces/requests/{id}", "requests.list requests.caused keys.get names.resolve lookup.titles events.deliveries", private, showRequest},
 		{"POST", "/settings/interfaces/requests/{id}/resend", "webhooks.resend", private, resend},
 
 		{"GET", consentPath, "oauth.ask", private, showConsent},

@@ -80,6 +80,8 @@ func (v *request) calls(filter map[string]any) (foundCalls, error) {
 type requestsPage struct {
 	found foundCalls
 	keys  []keyInfo
+	// applications are the names of applications, by their grants.
+	applications map[string]string
 	// filter are the parameters of the address that narrow the list.
 	filter url.Values
 	pages  look.Pages
@@ -97,7 +99,7 @@ var statuses = []option{
 	{"", text("alle Ergebnisse", "all results")},
 	{"2xx", text("erfolgreich (2xx)", "successful (2xx)")},
 	{"4xx", text("abgelehnt (4xx)", "refused (4xx)")},
-	{"401", text("Schlüssel abgelehnt (401)", "key refused (401)")},
+	{"401", text("Zugang abgelehnt (401)", "access refused (401)")},
 	{"403", text("Recht fehlt (403)", "right missing (403)")},
 	{"429", text("zu viele (429)", "too many (429)")},
 	{"5xx", text("Fehler des Servers (5xx)", "faults of the server (5xx)")},
@@ -180,6 +182,16 @@ func showRequests(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
+	applications := []string{}
+	for i := range p.found.Data {
+		if c := &p.found.Data[i]; c.byApplication() {
+			applications = append(applications, c.KeyID)
+		}
+	}
+	p.applications = map[string]string{}
+	if err := v.namesOf(applications, p.applications); err != nil {
+		return v.failed(err)
+	}
 	if older := p.found.older(); older != 0 {
 		p.pages.Older = look.Own(p.at("until", older.String()))
 	}
@@ -219,8 +231,11 @@ func keyOptions(v *request, keys []keyInfo) []look.Option {
 	return list
 }
 
-// title is the name of the key of a call.
+// title is the name of the key or the application of a call.
 func (p *requestsPage) title(c *loggedCall) string {
+	if c.byApplication() {
+		return p.applications[c.KeyID]
+	}
 	if i := slices.IndexFunc(p.keys, func(k keyInfo) bool { return k.ID == c.KeyID }); i >= 0 {
 		return p.keys[i].title()
 	}
@@ -270,23 +285,10 @@ func showRequest(v *request) view {
 			p.key = k.title()
 		}
 	}
-	if p.call.byApplication() {
-		grants, err := ask[listOf[grantInfo]](v, "grants.list", arguments{body: map[string]any{}})
-		if err != nil {
-			return v.failed(err)
-		}
-		for _, g := range grants.Data {
-			if g.ID == p.call.KeyID {
-				p.application = first(g.Client, g.ClientID)
-			}
-		}
+	if err := v.namesOf([]string{p.call.PrincipalID, p.call.KeyID}, names); err != nil {
+		return v.failed(err)
 	}
-	if p.call.PrincipalID != "" {
-		if err := v.namesOf([]string{p.call.PrincipalID}, names); err != nil {
-			return v.failed(err)
-		}
-		p.owner = names[p.call.PrincipalID]
-	}
+	p.owner, p.application = names[p.call.PrincipalID], names[p.call.KeyID]
 	if p.chain, err = v.chain(&p.call); err != nil {
 		return v.failed(err)
 	}

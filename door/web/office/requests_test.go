@@ -96,7 +96,7 @@ func TestCallsOfApplications(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, code, err := grant.Begin(t.Context(), tx, clock.Now(o.Clock), grant.NewGrant{
+			_, code, _, err := grant.Begin(t.Context(), tx, clock.Now(o.Clock), grant.NewGrant{
 				Client: &c, Organization: in.Number, Principal: who.Principal, Scopes: []string{"contacts:read"}, Audience: access.V1, RedirectURI: c.RedirectURIs[0],
 				Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
 			})

@@ -131,6 +131,8 @@ type problemPage struct {
 	Again *again
 	// Reload offers the page itself, if it may be there later.
 	Reload string
+	// Back is an address of somebody else, and BackTo its host.
+	Back, BackTo string
 	// RequestID is shown for errors of the program.
 	RequestID string
 }
