@@ -24,7 +24,7 @@ import (
 )
 
 // Console is the second table: operations for people and operators, but not for
-// programs with an API key. A row is called by its id and never by a path, so
+// programs with an API key, which have the one that assistants begin with. A row is called by its id and never by a path, so
 // it has no address below /v1. Everything else is as in Operations: the same
 // path, the same transaction, the same check of rights.
 //
@@ -135,6 +135,8 @@ var Console = []ConsoleRow{
 	row("clients.rotate", administer, byAdmin|byOperator, atPeople|fresh, "client.rotate", ask(oauth.RotateClient)),
 	// oauth.SetClient asks for a recent sign-in to switch a client on.
 	row("clients.set", administer, byAdmin|byOperator, atPeople, "client.set", ask(oauth.SetClient)),
+
+	row("tools.list", read, byMember, atTools, "", ask(toolsList)),
 
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
 	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, lookup.ListCaused)),
@@ -287,6 +289,8 @@ const (
 	unstored
 	// atClients is the door of the endpoints of OAuth 2.1.
 	atClients
+	// atTools is the door of assistants.
+	atTools
 	// atPeople stands for the doors of people.
 	atPeople = atSocket | atWeb
 )
@@ -323,6 +327,9 @@ func row(id string, act Act, who Who, where places, audit string, run handler) C
 	}
 	if where&atClients != 0 {
 		r.Doors = append(r.Doors, OAuth)
+	}
+	if where&atTools != 0 {
+		r.Doors = append(r.Doors, MCP)
 	}
 	return r
 }
