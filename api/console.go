@@ -136,7 +136,7 @@ var Console = []ConsoleRow{
 	// oauth.SetClient asks for a recent sign-in to switch a client on.
 	row("clients.set", administer, byAdmin|byOperator, atPeople, "client.set", ask(oauth.SetClient)),
 
-	row("tools.list", read, byMember, atTools, "", ask(toolsList)),
+	row("tools.list", read, byProgram, atTools, "", ask(toolsList)),
 
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
 	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, lookup.ListCaused)),
@@ -232,6 +232,8 @@ const (
 	byAdmin
 	// byOperator is the operator of the instance.
 	byOperator
+	// byProgram is each API key and each access token.
+	byProgram
 )
 
 // Has reports whether one of the callers is in the set.
@@ -247,7 +249,7 @@ func (r *ConsoleRow) enrols() bool { return r.Family == "factors" || r.Who.Has(b
 // String names the set, for the guide and for tests.
 func (w Who) String() string {
 	var words []string
-	for i, word := range []string{"anyone", "self", "member", "admin", "operator"} {
+	for i, word := range []string{"anyone", "self", "member", "admin", "operator", "program"} {
 		if w&(1<<i) != 0 {
 			words = append(words, word)
 		}
@@ -260,6 +262,8 @@ func (w Who) allows(a *access.Actor) bool {
 	switch {
 	case w.Has(byAnyone):
 		return true
+	case !a.Credential().Duties.Console:
+		return w.Has(byProgram)
 	case a.Credential().Kind == access.Operator:
 		return w.Has(byOperator)
 	case a.PrincipalID() == "":

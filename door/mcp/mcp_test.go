@@ -1,0 +1,315 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/door/mcp"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// site is the door of an office.
+type site struct {
+	*testing.T
+	*apitest.Office
+	handler http.Handler
+}
+
+func newSite(t *testing.T, d db.DB) *site {
+	t.Helper()
+	s := &site{T: t, Office: apitest.New(t, d)}
+	var err error
+	s.handler, err = mcp.Handler(mcp.Options{
+		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, BaseURL: apitest.BaseURL,
+		Origins: []string{"https://assistant.example"}, Release: "1.0.0", Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// transport sends the requests of a client to the door, with a credential.
+type transport struct {
+	*site
+	key  string
+	last *http.Response
+}
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Host = strings.TrimPrefix(apitest.BaseURL, "https://")
+	if t.key != "" {
+		r.Header.Set("Authorization", "Bearer "+t.key)
+	}
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	w := httptest.NewRecorder()
+	t.handler.ServeHTTP(w, r)
+	t.last = w.Result()
+	t.last.Request = r
+	return t.last, nil
+}
+
+// assistant is a client of the SDK, connected with a key.
+type assistant struct {
+	*testing.T
+	*sdk.ClientSession
+	wire *transport
+}
+
+func (s *site) connect(key string) (*assistant, error) {
+	s.T.Helper()
+	wire := &transport{site: s, key: key}
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(s.T.Context(), &sdk.StreamableClientTransport{Endpoint: apitest.BaseURL + "/mcp", HTTPClient: &http.Client{Transport: wire}, DisableStandaloneSSE: true, MaxRetries: -1}, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.T.Cleanup(func() { session.Close() })
+	return &assistant{s.T, session, wire}, nil
+}
+
+func (s *site) assistant(key string) *assistant {
+	s.T.Helper()
+	a, err := s.connect(key)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return a
+}
+
+// answer is the result of a tool.
+type answer struct {
+	*testing.T
+	*sdk.CallToolResult
+	texts []string
+}
+
+func (a *assistant) call(name string, arguments map[string]any) *answer {
+	a.T.Helper()
+	result, err := a.CallTool(a.T.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		a.T.Fatalf("%s: %v", name, err)
+	}
+	out := &answer{T: a.T, CallToolResult: result}
+	for _, c := range result.Content {
+		if text, is := c.(*sdk.TextContent); is {
+			out.texts = append(out.texts, text.Text)
+		}
+	}
+	return out
+}
+
+// ok returns the members of a result, whose text says the same.
+func (a *answer) ok() map[string]any {
+	a.T.Helper()
+	if a.IsError || len(a.texts) != 1 {
+		a.T.Fatalf("%v", a.texts)
+	}
+	var members map[string]any
+	b, err := json.Marshal(a.StructuredContent)
+	if err == nil {
+		err = json.Unmarshal([]byte(a.texts[0]), &members)
+	}
+	again, _ := json.Marshal(members)
+	if err != nil || string(b) != string(again) {
+		a.T.Fatalf("the text and the structure differ: %v\n%s\n%s", err, b, again)
+	}
+	return members
+}
+
+// refused requires an error with a code: a sentence that says what to do, and the problem.
+func (a *answer) refused(code string, words ...string) map[string]any {
+	a.T.Helper()
+	if !a.IsError || a.StructuredContent != nil || len(a.texts) != 2 || !strings.HasPrefix(a.texts[0], code+": ") {
+		a.T.Fatalf("%v %v, want %s", a.IsError, a.texts, code)
+	}
+	for _, word := range words {
+		if !strings.Contains(a.texts[0], word) {
+			a.T.Errorf("%q lacks %q", a.texts[0], word)
+		}
+	}
+	var problem map[string]any
+	if err := json.Unmarshal([]byte(a.texts[1]), &problem); err != nil || problem["code"] != code {
+		a.T.Errorf("%v %s", err, a.texts[1])
+	}
+	return problem
+}
+
+// TestJourney is an assistant at work: it finds a contact by a half-remembered name, makes
+// a task with a date for it, meets a change of somebody else and solves it, and is refused a
+// deletion that its key does not allow.
+func TestJourney(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		clerk := s.As(access.Member)
+		clerk.Do("POST", "/contacts", `{"firstName":"Karla","lastName":"Morgenstern","email":"karla@example.com"}`).Want(201)
+		a := s.assistant(s.Key(clerk.Principal, "contacts:read", "contacts:write", "tasks:read", "tasks:write"))
+		found := a.call("contacts_list", map[string]any{"q": "morgenst", "limit": 5}).ok()["data"].([]any)
+		if len(found) != 1 {
+			t.Fatalf("%v", found)
+		}
+		contact := found[0].(map[string]any)
+		task := a.call("tasks_create", map[string]any{"title": "Rückruf", "dueAt": "2026-12-01T09:00:00Z", "contactId": contact["id"], "idempotencyKey": "einmal"}).ok()
+		again := a.call("tasks_create", map[string]any{"title": "Rückruf", "dueAt": "2026-12-01T09:00:00Z", "contactId": contact["id"], "idempotencyKey": "einmal"}).ok()
+		if task["id"] != again["id"] || task["contactId"] != contact["id"] {
+			t.Errorf("%v %v", task, again)
+		}
+		at := "/contacts/" + contact["id"].(string)
+		clerk.Do("PATCH", at, `{"jobTitle":"Richterin"}`, "If-Match", `"r1"`).Want(200)
+		change := map[string]any{"id": contact["id"], "revision": 1, "mobile": "+49 171 1234567"}
+		problem := a.call("contacts_update", change).refused("PRECONDITION_FAILED", "Lesen Sie ihn neu", "Die jetzige Revision ist 2.")
+		change["revision"] = problem["currentRevision"]
+		if got := a.call("contacts_update", change).ok(); got["mobile"] != "+49 171 1234567" || got["jobTitle"] != "Richterin" {
+			t.Errorf("%v", got)
+		}
+		a.call("contacts_update", map[string]any{"id": contact["id"], "mobile": "1"}).refused("PRECONDITION_REQUIRED", "revision")
+
+		reader := s.assistant(s.Key(clerk.Principal, "contacts:read"))
+		reader.call("contacts_delete", map[string]any{"id": contact["id"], "revision": 3}).refused("FORBIDDEN", "contacts:write")
+		if got := a.call("contacts_delete", map[string]any{"id": contact["id"], "revision": 3}).ok(); got["deleted"] != true || got["id"] != contact["id"] {
+			t.Errorf("%v", got)
+		}
+		a.call("contacts_get", map[string]any{"id": contact["id"]}).refused("NOT_FOUND", "q")
+		a.call("contacts_list", map[string]any{"limit": 51}).refused("VALIDATION_FAILED", "Feld")
+		a.call("contacts_create", map[string]any{"email": "keine", "nickname": "x"}).refused("VALIDATION_FAILED")
+		a.call("contacts_list", map[string]any{"nosuch": "x"}).refused("UNKNOWN_PARAMETER", "nosuch")
+		if a.wire.last.Header.Get("Request-Id") == "" || a.wire.last.Header["RateLimit"] == nil {
+			t.Errorf("%v", a.wire.last.Header)
+		}
+	})
+}
+
+// TestList shows each caller the tools that it may call, and each with what a client needs
+// to ask its person.
+func TestList(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	clerk := s.As(access.Member)
+	names := func(a *assistant) (list []string) {
+		t.Helper()
+		for tool, err := range a.Tools(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, tool.Name)
+			if tool.Title == "" || tool.Description == "" || strings.Contains(tool.Description, "Kosten:") || tool.Annotations == nil || tool.Annotations.DestructiveHint == nil || tool.Annotations.OpenWorldHint == nil || len(tool.Name) > 64 {
+				t.Errorf("%+v", tool)
+			}
+			if reads := strings.HasSuffix(tool.Name, "_list") || strings.HasSuffix(tool.Name, "_get"); reads && !tool.Annotations.ReadOnlyHint {
+				t.Errorf("%s changes something", tool.Name)
+			}
+			if *tool.Annotations.DestructiveHint != (strings.HasSuffix(tool.Name, "_delete") || tool.Name == "webhook_endpoints_rotate_secret") {
+				t.Errorf("%s: destructive is %v", tool.Name, *tool.Annotations.DestructiveHint)
+			}
+		}
+		return list
+	}
+	all := names(s.assistant(s.Key(clerk.Principal, api.Scopes()...)))
+	if len(all) != 39 {
+		t.Errorf("%d tools: %v", len(all), all)
+	}
+	some := names(s.assistant(s.Key(clerk.Principal, "contacts:read")))
+	if got := strings.Join(some, " "); got != "contacts_count contacts_get contacts_list events_get events_list me_get operations_get rate_limit_get" {
+		t.Errorf("a reader of contacts has %s", got)
+	}
+	viewer := s.As(access.Viewer)
+	for _, name := range names(s.assistant(s.Key(viewer.Principal, access.ReadScopes()...))) {
+		if strings.HasSuffix(name, "_create") || strings.HasSuffix(name, "_update") {
+			t.Errorf("a viewer has %s", name)
+		}
+	}
+}
+
+// TestSize prints what the tools cost an assistant to read, and bounds it.
+func TestSize(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	clerk := s.As(access.Member)
+	size := func(scopes ...string) (n int) {
+		t.Helper()
+		for tool, err := range s.assistant(s.Key(clerk.Principal, scopes...)).Tools(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			tool.OutputSchema = nil // no assistant reads it
+			b, err := json.Marshal(tool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(b)
+		}
+		return n
+	}
+	// A token of German and JSON has some 3.5 bytes.
+	all, reading := size(api.Scopes()...), size("contacts:read", "companies:read", "tasks:read", "documents:read")
+	t.Logf("all tools: %d bytes, those that read: %d bytes", all, reading)
+	if all > 45_000 || reading > 12_500 {
+		t.Errorf("all tools: %d bytes, those that read: %d bytes", all, reading)
+	}
+}
+
+// TestRefusals tries requests that are none of an assistant's.
+func TestRefusals(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	key := s.As(access.Member).Key
+	send := func(method, body string, headers ...string) *http.Response {
+		t.Helper()
+		r := httptest.NewRequest(method, apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		for i := 0; i < len(headers); i += 2 {
+			if r.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
+				r.Host = headers[i+1]
+			}
+		}
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		return w.Result()
+	}
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
+	authorization := "Bearer " + key
+	for what, c := range map[string]struct {
+		want int
+		got  *http.Response
+	}{
+		"a list":             {200, send("POST", list, "Authorization", authorization)},
+		"GET":                {405, send("GET", "", "Authorization", authorization)},
+		"DELETE":             {405, send("DELETE", "", "Authorization", authorization)},
+		"no key":             {401, send("POST", list)},
+		"a wrong key":        {401, send("POST", list, "Authorization", "Bearer kart_test_x")},
+		"no key and a tool":  {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get"}}`)},
+		"an unknown tool":    {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, "Authorization", "Bearer x")},
+		"another host":       {403, send("POST", list, "Authorization", authorization, "Host", "evil.example")},
+		"another origin":     {403, send("POST", list, "Authorization", authorization, "Origin", "https://evil.example")},
+		"its own origin":     {200, send("POST", list, "Authorization", authorization, "Origin", apitest.BaseURL)},
+		"a known origin":     {200, send("POST", list, "Authorization", authorization, "Origin", "https://assistant.example")},
+		"several in one":     {400, send("POST", "["+list+"]", "Authorization", authorization)},
+		"too much":           {413, send("POST", strings.Repeat(" ", 1<<20)+list, "Authorization", authorization)},
+		"a tool of no table": {200, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"openapi_get"}}`, "Authorization", authorization)},
+	} {
+		if body, _ := io.ReadAll(c.got.Body); c.got.StatusCode != c.want {
+			t.Errorf("%s: %d %s, want %d", what, c.got.StatusCode, body, c.want)
+		}
+		if challenge := strings.Join(c.got.Header["WWW-Authenticate"], ""); c.want == 401 && !strings.Contains(challenge, `resource_metadata="https://kartei.example/.well-known/oauth-protected-resource/mcp"`) {
+			t.Errorf("%s: the challenge is %q", what, challenge)
+		}
+	}
+	if _, err := s.connect("kart_test_x"); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a client with a wrong key connects: %v", err)
+	}
+}
