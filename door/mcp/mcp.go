@@ -103,7 +103,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	switch origin := r.Header.Get("Origin"); {
-	case !strings.EqualFold(r.Host, d.host), origin != "" && origin != d.BaseURL && !slices.Contains(d.Origins, origin):
+	case !sameHost(r.Host, d.host), origin != "" && origin != d.BaseURL && !slices.Contains(d.Origins, origin):
 		http.Error(w, "This host or origin is not the instance's.", http.StatusForbidden)
 		return
 	case origin != "" && origin != d.BaseURL:
@@ -129,6 +129,21 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Header: map[string][]string{"Accept-Language": r.Header["Accept-Language"], "User-Agent": {r.UserAgent()}},
 	}}
 	d.serve(w, r, x)
+}
+
+// sameHost reports whether a request is for the host of the instance. An instance on this
+// machine has several names.
+func sameHost(asked, own string) bool {
+	if strings.EqualFold(asked, own) {
+		return true
+	}
+	a, b := url.URL{Host: asked}, url.URL{Host: own}
+	return a.Port() == b.Port() && loopback(a.Hostname()) && loopback(b.Hostname())
+}
+
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 // bearer returns the credential of a request.
