@@ -2,6 +2,8 @@ package mcp_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,8 +17,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/api"
 	"kartei/door/mcp"
+	"kartei/kit/clock"
+	"kartei/requestlog"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -311,5 +316,116 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := s.connect("kart_test_x"); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a client with a wrong key connects: %v", err)
+	}
+}
+
+// token returns an access token for a resource, of an application that acts for somebody.
+func (s *site) token(principal, audience string, scopes ...string) string {
+	s.T.Helper()
+	const callback, verifier = "https://app.example/cb", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+	sum := sha256.Sum256([]byte(verifier))
+	c := grant.Client{Kind: grant.Registered, Name: "Assistent", RedirectURIs: []string{callback}, Method: grant.NoSecret}
+	var tokens grant.Tokens
+	if err := s.DB.Write(s.T.Context(), func(tx db.Tx) error {
+		ctx, now := s.T.Context(), clock.Now(s.Clock)
+		if _, err := c.Store(ctx, tx, now); err != nil {
+			return err
+		}
+		o, err := access.OrganizationIn(ctx, tx, s.SandboxID)
+		if err != nil {
+			return err
+		}
+		_, code, _, err := grant.Begin(ctx, tx, now, grant.NewGrant{
+			Client: &c, Organization: o.Number, Principal: principal, Scopes: scopes, Audience: audience, RedirectURI: callback,
+			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
+		})
+		if err == nil {
+			tokens, err = grant.Exchange(ctx, tx, now, &c, code, callback, verifier, "")
+		}
+		return err
+	}); err != nil {
+		s.T.Fatal(err)
+	}
+	return tokens.Access
+}
+
+// TestTokens connects by OAuth. A token is for this door or for the API, and one that lacks
+// a scope hears by HTTP which: a client asks its person for it then. The request log tells
+// of each call by which door it came.
+func TestTokens(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		who := s.As(access.Member).Principal
+		here, there := s.token(who, access.MCP, "contacts:read"), s.token(who, access.V1, "contacts:read")
+		if _, err := s.connect(there); err == nil {
+			t.Error("a token of the API is taken here")
+		}
+		(&apitest.Client{Office: s.Office, Key: here}).Do("GET", "/me", nil).Want(401)
+		a := s.assistant(here)
+		if me := a.call("me_get", nil).ok(); me["authMethod"] != "oauth" || me["principalId"] != who {
+			t.Errorf("%v", me)
+		}
+		a.call("contacts_list", nil).ok()
+		if _, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: "tasks_list"}); err == nil {
+			t.Error("a tool without its scope answers")
+		}
+		challenge := strings.Join(a.wire.last.Header["WWW-Authenticate"], "")
+		if a.wire.last.StatusCode != 403 || !strings.Contains(challenge, `error="insufficient_scope", scope="tasks:read"`) || !strings.Contains(challenge, "oauth-protected-resource/mcp") {
+			t.Errorf("%d %q", a.wire.last.StatusCode, challenge)
+		}
+		found, err := s.Requests(requestlog.QueryInput{Organization: s.SandboxID, Limit: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doors := map[string]int{}
+		for _, l := range found.Data {
+			doors[l.Door+" "+l.Operation]++
+		}
+		if doors["mcp me.get"] != 1 || doors["mcp contacts.list"] != 1 || doors["mcp tools.list"] == 0 || doors["mcp tasks.list"] != 1 {
+			t.Errorf("%v", doors)
+		}
+	})
+}
+
+// TestNewRevision calls as clients of revision 2026-07-28 do, without any session before.
+func TestNewRevision(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	key := s.As(access.Member).Key
+	send := func(method, name, params string) (int, string) {
+		t.Helper()
+		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + meta + params + `}}`
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
+		for header, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name, "Accept-Language": "en",
+		} {
+			if value != "" {
+				r.Header.Set(header, value)
+			}
+		}
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	for _, c := range []struct{ method, name, params, want string }{
+		{"server/discover", "", "", `"instructions":"Kartei keeps contacts`},
+		{"tools/list", "", "", `"ttlMs":60000`},
+		{"tools/list", "", "", `"title":"List contacts"`},
+		{"tools/call", "contacts_count", `,"name":"contacts_count","arguments":{}`, `"structuredContent":{`},
+		{"tools/call", "contacts_get", `,"name":"contacts_get","arguments":{"id":"con_0"}`, "Check the id, or search the record"},
+	} {
+		if status, body := send(c.method, c.name, c.params); status != 200 || !strings.Contains(body, c.want) {
+			t.Errorf("%s %s: %d %.600s", c.method, c.name, status, body)
+		}
+	}
+	if status, body := send("tools/call", "contacts_list", `,"name":"contacts_count","arguments":{}`); status != 400 || !strings.Contains(body, "-32020") {
+		t.Errorf("a header that names another tool: %d %s", status, body)
+	}
+	if status, body := send("tools/call", "nosuch", `,"name":"nosuch","arguments":{}`); status != 400 || !strings.Contains(body, "-32602") {
+		t.Errorf("an unknown tool: %d %s", status, body)
+	}
+	if status, _ := send("ping", "", ""); status != 404 {
+		t.Errorf("a method that is gone: %d", status)
 	}
 }
