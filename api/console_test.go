@@ -107,7 +107,7 @@ var (
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
 			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo",
-		"program":  "tools.list",
+		"program":  "tools.list tools.text",
 		"operator": "organizations.list organizations.create organizations.erase people.unlink jobs.list jobs.retry",
 		"admin operator": "clients.list clients.create clients.rotate clients.set organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
@@ -475,6 +475,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	}
 	all := map[string]any{
 		"tools.list":           api.ToolsInput{},
+		"tools.text":           document.TextInput{ID: letter.ID},
 		"oauth.ask":            apps.asks(),
 		"oauth.answer":         apps.answer,
 		"oauth.token":          func() any { return apps.exchange() },

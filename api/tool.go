@@ -7,6 +7,9 @@ import (
 	"unicode"
 
 	"kartei/app"
+	"kartei/document"
+	"kartei/extract"
+	"kartei/kit/fault"
 )
 
 // noTools are the operations that no assistant gets: the document that the tools are
@@ -50,3 +53,18 @@ type Tools struct {
 func toolsList(_ context.Context, c *app.Call, _ ToolsInput) (Tools, error) {
 	return Tools{c.Actor.Scopes(), c.Version}, nil
 }
+
+// readToolText is document.ReadText for a program, which needs the right to read documents.
+func readToolText(ctx context.Context, c *app.Call, in document.TextInput) (*extract.Text, error) {
+	if !c.Actor.May(textScope) {
+		return nil, fault.New(fault.Forbidden)
+	}
+	return document.ReadText(ctx, c, in)
+}
+
+// toolText returns a part of the text of a document. It leaves as its file would.
+func toolText(ctx context.Context, c *app.Call, in document.TextInput, text *extract.Text) (document.DocumentText, error) {
+	return document.GetText(ctx, c, in, text)
+}
+
+const textScope = "documents:read"

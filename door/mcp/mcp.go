@@ -27,6 +27,10 @@ const Path = "/mcp"
 // maxBody bounds a request, in bytes.
 const maxBody = 1 << 20
 
+// cachedFor is how long a client may keep a list, in milliseconds. A right that is taken
+// away is enforced with the next call anyway.
+const cachedFor = 60_000
+
 // maxServers bounds the servers that are kept: one for each set of scopes, version and
 // language. There are few in practice.
 const maxServers = 64
@@ -272,9 +276,12 @@ func (d *door) server(of api.Tools, in fault.Language) (*sdk.Server, error) {
 		d.tools[string(in)+of.Version] = tools
 	}
 	s := sdk.NewServer(&sdk.Implementation{Name: "kartei", Title: "Kartei", Version: d.Release}, &sdk.ServerOptions{
-		Instructions: instructions.In(in), Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, PageSize: 100, Logger: slog.New(warnings{d.Logger.Handler()}),
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 60_000, "private" },
+		Instructions: instructions.In(in), PageSize: 100, Logger: slog.New(warnings{d.Logger.Handler()}),
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = cachedFor, "private" },
 	})
+	addResources(s, in)
+	addPrompts(s, in)
 	for _, t := range tools {
 		if t.op.Scope == "" || slices.Contains(of.Scopes, t.op.Scope) {
 			s.AddTool(t.shown, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -427,5 +428,94 @@ func TestNewRevision(t *testing.T) {
 	}
 	if status, _ := send("ping", "", ""); status != 404 {
 		t.Errorf("a method that is gone: %d", status)
+	}
+}
+
+// TestResources reads records and the text of a document in parts. What a caller may not
+// see does not exist for it.
+func TestResources(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		clerk := s.As(access.Member)
+		contact := clerk.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		private := s.As(access.Admin).Do("POST", "/contacts", `{"lastName":"Geheim","visibility":"private"}`).Want(201).Text("id")
+		letter := clerk.Document("vertrag.txt", "text/plain", []byte(strings.Repeat("Ein Absatz des Vertrags.\n\n", 1500)))
+		a := s.assistant(s.Key(clerk.Principal, "contacts:read", "documents:read"))
+		read := func(a *assistant, address string) (string, error) {
+			t.Helper()
+			got, err := a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: address})
+			if err != nil {
+				return "", err
+			}
+			return got.Contents[0].Text, nil
+		}
+		if got, err := read(a, "kartei://contacts/"+contact); err != nil || !strings.Contains(got, `"lastName":"Berg"`) {
+			t.Errorf("%s %v", got, err)
+		}
+		first, err := read(a, "kartei://documents/"+letter+"/text")
+		if err != nil || !strings.HasPrefix(first, "Ein Absatz") || !strings.Contains(first, "[Teil 1 von 4;") {
+			t.Errorf("%.80s … %s %v", first, first[max(0, len(first)-200):], err)
+		}
+		if last, err := read(a, "kartei://documents/"+letter+"/text/4"); err != nil || !strings.Contains(last, "[Teil 4 von 4;") {
+			t.Errorf("%.80s %v", last, err)
+		}
+		list, err := a.ListResources(t.Context(), nil)
+		if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != "kartei://documents/"+letter+"/text" || list.Resources[0].Name != "vertrag.txt" {
+			t.Errorf("%+v %v", list, err)
+		}
+		blind := s.assistant(s.Key(clerk.Principal, "contacts:read"))
+		for _, c := range []struct {
+			a  *assistant
+			at string
+		}{
+			{a, "kartei://contacts/" + private}, {a, "kartei://contacts/con_0"}, {a, "kartei://tasks/" + contact}, {a, "kartei://documents/" + letter + "/text/5"}, {a, "kartei://documents/" + letter + "/text/x"},
+			{a, "kartei://documents/" + letter + "/text/0"}, {a, "kartei://nosuch/x"}, {a, "file:///etc/passwd"}, {blind, "kartei://documents/" + letter + "/text"},
+		} {
+			if got, err := read(c.a, c.at); err == nil || !strings.Contains(err.Error(), "not found") {
+				t.Errorf("%s: %.80s %v", c.at, got, err)
+			}
+		}
+		if list, err := blind.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 0 {
+			t.Errorf("%+v %v", list, err)
+		}
+		if templates, err := a.ListResourceTemplates(t.Context(), nil); err != nil || len(templates.ResourceTemplates) != 5 {
+			t.Errorf("%+v %v", templates, err)
+		}
+	})
+}
+
+// TestPrompts gives the requests of an office, with their argument.
+func TestPrompts(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	a := s.assistant(s.As(access.Member).Key)
+	list, err := a.ListPrompts(t.Context(), nil)
+	if err != nil || len(list.Prompts) != 5 {
+		t.Fatalf("%+v %v", list, err)
+	}
+	tools := map[string]bool{}
+	for tool, err := range a.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools[tool.Name] = true
+	}
+	for _, p := range list.Prompts {
+		arguments := map[string]string{}
+		for _, argument := range p.Arguments {
+			arguments[argument.Name] = "Berger & Söhne"
+		}
+		got, err := a.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: p.Name, Arguments: arguments})
+		if err != nil || len(got.Messages) != 1 {
+			t.Fatalf("%+v %v", got, err)
+		}
+		text := got.Messages[0].Content.(*sdk.TextContent).Text
+		if len(arguments) > 0 != strings.Contains(text, "Berger & Söhne") || strings.Contains(text, "{}") || p.Title == "" || p.Description == "" {
+			t.Errorf("%s: %s", p.Name, text)
+		}
+		for _, name := range regexp.MustCompile(`[a-z]+_(?:list|get|create)`).FindAllString(text, -1) {
+			if !tools[name] {
+				t.Errorf("%s names %s, which is no tool", p.Name, name)
+			}
+		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"kartei/kit/fault"
 )
 
-// document is an OpenAPI document, from which the schemas of the tools are made. Package
+// spec is an OpenAPI document, from which the schemas of the tools are made. Package
 // api checks the arguments by the same document.
-type document struct {
+type spec struct {
 	Paths      map[string]map[string]described `json:"paths"`
 	Components map[string]map[string]any       `json:"components"`
 	// english has the English words for the German ones, nil for German.
@@ -30,8 +30,8 @@ type described struct {
 	Responses   map[string]any   `json:"responses"`
 }
 
-func parseDocument(text []byte, in fault.Language) (*document, error) {
-	d := &document{}
+func parseDocument(text []byte, in fault.Language) (*spec, error) {
+	d := &spec{}
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("mcp: the OpenAPI document: %w", err)
 	}
@@ -42,7 +42,7 @@ func parseDocument(text []byte, in fault.Language) (*document, error) {
 }
 
 // say returns a text in the language of the document, its paragraphs one by one.
-func (d *document) say(text string) string {
+func (d *spec) say(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
 		if english, known := d.english[p]; known {
@@ -53,7 +53,7 @@ func (d *document) say(text string) string {
 }
 
 // deref follows references within the document.
-func (d *document) deref(node map[string]any) map[string]any {
+func (d *spec) deref(node map[string]any) map[string]any {
 	for range 10 {
 		name, is := node["$ref"].(string)
 		if !is {
@@ -74,7 +74,7 @@ var kept = []string{"type", "enum", "format", "minimum", "maximum", "default", "
 
 // shorten returns a schema without references and without the rules that are checked
 // anyway. Without null, a member that may be null is one that may be left out.
-func (d *document) shorten(node map[string]any, null bool) map[string]any {
+func (d *spec) shorten(node map[string]any, null bool) map[string]any {
 	described, _ := node["description"].(string)
 	node = d.deref(node)
 	if choice, is := node["anyOf"].([]any); is {
@@ -111,7 +111,7 @@ func (d *document) shorten(node map[string]any, null bool) map[string]any {
 }
 
 // either merges a schema that allows one other schema, or null.
-func (d *document) either(node map[string]any, choice []any, null bool) map[string]any {
+func (d *spec) either(node map[string]any, choice []any, null bool) map[string]any {
 	out := map[string]any{}
 	for _, c := range choice {
 		one := d.deref(c.(map[string]any))
@@ -134,7 +134,7 @@ func (d *document) either(node map[string]any, choice []any, null bool) map[stri
 
 // output returns a shallow schema of an answer: its members and their types. Clients check
 // answers by it, and no assistant reads it. It is nil for an answer without a body.
-func (d *document) output(op *described) map[string]any {
+func (d *spec) output(op *described) map[string]any {
 	for _, status := range []string{"200", "201", "202"} {
 		answer, has := op.Responses[status].(map[string]any)
 		if !has {

@@ -86,7 +86,7 @@ var (
 
 // input returns the schema of the arguments: the parameters of the path and the query and
 // the members of the body side by side. In place of headers there are a revision and a key.
-func (t *tool) input(d *document, said *described) (json.RawMessage, error) {
+func (t *tool) input(d *spec, said *described) (json.RawMessage, error) {
 	members, required := map[string]any{}, []string{}
 	add := func(name string, schema map[string]any) error {
 		if _, twice := members[name]; twice {
