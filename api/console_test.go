@@ -475,7 +475,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 	}
 	all := map[string]any{
 		"tools.list":           api.ToolsInput{},
-		"tools.text":           document.TextInput{ID: letter.ID},
+		"tools.text":           map[string]string{"id": letter.ID},
 		"oauth.ask":            apps.asks(),
 		"oauth.answer":         apps.answer,
 		"oauth.token":          func() any { return apps.exchange() },

@@ -72,16 +72,8 @@ func Handler(o Options) (http.Handler, error) {
 	d.sdk = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return exchangeOf(r.Context()).server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
 		DisableLocalhostProtection: true, // the door compares the host itself, also behind a proxy on this machine
-		Logger:                     slog.New(warnings{o.Logger.Handler()}),
 	})
 	return d, nil
-}
-
-// warnings passes on what is worth a line: the SDK tells of each request.
-type warnings struct{ slog.Handler }
-
-func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
 
 // exchange is one request.
@@ -276,7 +268,7 @@ func (d *door) server(of api.Tools, in fault.Language) (*sdk.Server, error) {
 		d.tools[string(in)+of.Version] = tools
 	}
 	s := sdk.NewServer(&sdk.Implementation{Name: "kartei", Title: "Kartei", Version: d.Release}, &sdk.ServerOptions{
-		Instructions: instructions.In(in), PageSize: 100, Logger: slog.New(warnings{d.Logger.Handler()}),
+		Instructions: instructions.In(in), PageSize: 100,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = cachedFor, "private" },
 	})
