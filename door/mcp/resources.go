@@ -10,7 +10,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kartei/api"
-	"kartei/document"
 	"kartei/kit/fault"
 )
 
@@ -92,8 +91,11 @@ func readText(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourc
 	if len(parts) < 3 || part < 1 {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
-	body, err := x.ask(ctx, "tools.text", api.Arguments{Body: document.TextInput{ID: parts[1], Part: part}})
-	var text document.DocumentText
+	body, err := x.ask(ctx, "tools.text", api.Arguments{Body: map[string]any{"id": parts[1], "part": part}})
+	var text struct {
+		Part, Parts int
+		Text        string
+	}
 	if err == nil {
 		err = json.Unmarshal(body, &text)
 	}
