@@ -100,6 +100,11 @@ func (s *site) assistant(key string) *assistant {
 	return a
 }
 
+// sent returns a header as the door spelled it.
+func sent(answer *http.Response, name string) string {
+	return strings.Join(map[string][]string(answer.Header)[name], "")
+}
+
 // answer is the result of a tool.
 type answer struct {
 	*testing.T
@@ -196,7 +201,7 @@ func TestJourney(t *testing.T) {
 		a.call("contacts_list", map[string]any{"limit": 51}).refused("VALIDATION_FAILED", "Feld")
 		a.call("contacts_create", map[string]any{"email": "keine", "nickname": "x"}).refused("VALIDATION_FAILED")
 		a.call("contacts_list", map[string]any{"nosuch": "x"}).refused("UNKNOWN_PARAMETER", "nosuch")
-		if a.wire.last.Header.Get("Request-Id") == "" || a.wire.last.Header["RateLimit"] == nil {
+		if a.wire.last.Header.Get("Request-Id") == "" || sent(a.wire.last, "RateLimit") == "" {
 			t.Errorf("%v", a.wire.last.Header)
 		}
 	})
@@ -311,7 +316,7 @@ func TestRefusals(t *testing.T) {
 		if body, _ := io.ReadAll(c.got.Body); c.got.StatusCode != c.want {
 			t.Errorf("%s: %d %s, want %d", what, c.got.StatusCode, body, c.want)
 		}
-		if challenge := strings.Join(c.got.Header["WWW-Authenticate"], ""); c.want == 401 && !strings.Contains(challenge, `resource_metadata="https://kartei.example/.well-known/oauth-protected-resource/mcp"`) {
+		if challenge := sent(c.got, "WWW-Authenticate"); c.want == 401 && !strings.Contains(challenge, `resource_metadata="https://kartei.example/.well-known/oauth-protected-resource/mcp"`) {
 			t.Errorf("%s: the challenge is %q", what, challenge)
 		}
 	}
@@ -370,7 +375,7 @@ func TestTokens(t *testing.T) {
 		if _, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: "tasks_list"}); err == nil {
 			t.Error("a tool without its scope answers")
 		}
-		challenge := strings.Join(a.wire.last.Header["WWW-Authenticate"], "")
+		challenge := sent(a.wire.last, "WWW-Authenticate")
 		if a.wire.last.StatusCode != 403 || !strings.Contains(challenge, `error="insufficient_scope", scope="tasks:read"`) || !strings.Contains(challenge, "oauth-protected-resource/mcp") {
 			t.Errorf("%d %q", a.wire.last.StatusCode, challenge)
 		}

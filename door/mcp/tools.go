@@ -102,7 +102,7 @@ func (t *tool) input(d *spec, said *described) (json.RawMessage, error) {
 	for _, p := range said.Parameters {
 		p = d.deref(p)
 		name, place := p["name"].(string), p["in"].(string)
-		schema := map[string]any{}
+		var schema map[string]any
 		switch {
 		case place == "header" && name == "If-Match":
 			name, schema = "revision", map[string]any{"type": "integer", "description": revisionText.In(language)}
