@@ -164,26 +164,30 @@ func (a *API) setFaultHeaders(c *call, f *fault.Fault, set func(name, value stri
 func (a *API) challenge(c *call, f *fault.Fault, set func(name, value string)) {
 	switch {
 	case f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer && c.Credential.Text == "":
-		c.header["WWW-Authenticate"] = a.challenges.missing
+		c.header["WWW-Authenticate"] = a.challenges[c.Door.audience()].missing
 	case f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer:
-		c.header["WWW-Authenticate"] = a.challenges.refused
+		c.header["WWW-Authenticate"] = a.challenges[c.Door.audience()].refused
 	case f.Reason == string(access.NoScope) && c.actor != nil && c.actor.Credential().Kind == access.Token:
-		set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+c.op.Scope+`", `+a.challenges.metadata)
+		set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+c.op.Scope+`", `+a.challenges[c.Door.audience()].metadata)
 	}
 }
 
 // challenges are the values of WWW-Authenticate: for callers without a credential, and
 // for those whose credential was refused. metadata is the parameter that names the
-// metadata of the API.
+// metadata of the resource.
 type challenges struct {
 	missing, refused []string
 	metadata         string
 }
 
-// newChallenges returns the challenges of the instance at an address.
-func newChallenges(base string) challenges {
-	metadata := `resource_metadata="` + base + `/.well-known/oauth-protected-resource/v1"`
-	return challenges{[]string{"Bearer " + metadata}, []string{`Bearer error="invalid_token", ` + metadata}, metadata}
+// newChallenges returns the challenges of the resources of the instance at an address.
+func newChallenges(base string) map[string]challenges {
+	all := map[string]challenges{}
+	for _, resource := range []string{access.V1, access.MCP} {
+		metadata := `resource_metadata="` + base + `/.well-known/oauth-protected-resource/` + resource + `"`
+		all[resource] = challenges{[]string{"Bearer " + metadata}, []string{`Bearer error="invalid_token", ` + metadata}, metadata}
+	}
+	return all
 }
 
 // seconds formats a duration for Retry-After, rounded up.

@@ -116,7 +116,7 @@ type API struct {
 	clock      clock.Clock
 	logger     *slog.Logger
 	docsBase   string
-	challenges challenges
+	challenges map[string]challenges
 	observe    func(Observation)
 	tracer     *trace.Tracer // nil without tracing
 	services   *app.Services

@@ -52,7 +52,7 @@ func authenticate(a *API, ctx context.Context, c *call) (err error) {
 		c.actor = access.Nobody()
 		return nil
 	}
-	c.Credential.Audience = access.V1 // a door for another resource says so
+	c.Credential.Audience = c.Door.audience()
 	c.actor, c.assumed, err = a.access.Resolve(ctx, c.Credential, c.Address, c.again)
 	if cookie := c.Credential.Scheme == access.Cookie || c.Credential.Scheme == access.SandboxCookie; cookie && fault.Is(err, fault.Unauthenticated) && c.console != nil && c.console.Who.Has(byAnyone) {
 		c.actor = access.Nobody() // a browser still has the cookie of a session that has ended

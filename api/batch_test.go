@@ -231,7 +231,7 @@ func nameless(text string) string { return ownIDs.ReplaceAllString(text, "…") 
 // TestWalksInBatch repeats the walks of the table, and other tests of single
 // calls, with the calls as parts of batches.
 func TestWalksInBatch(t *testing.T) {
-	t.Setenv("KARTEI_TEST_DOOR", "batch")
+	apitest.Through(t, "batch")
 	for name, walk := range map[string]func(*testing.T){
 		"scope": TestWalkScope, "preview": TestWalkPreview, "parameters": TestWalkUnknownParameter, "language": TestWalkLanguage,
 		"headers": TestWalkHeaders, "keys": TestWalkIdempotencyKey, "preconditions": TestWalkPreconditions, "order": TestOrder,

@@ -23,7 +23,17 @@ type Door string
 const (
 	// REST is HTTP below /v1.
 	REST Door = "rest"
+	// MCP is the door of assistants: the Model Context Protocol at /mcp.
+	MCP Door = "mcp"
 )
+
+// audience is the resource that access tokens must be for.
+func (d Door) audience() string {
+	if d == MCP {
+		return access.MCP
+	}
+	return access.V1
+}
 
 // Caller identifies the part of this process that calls, and its credential.
 type Caller struct {

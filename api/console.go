@@ -24,7 +24,7 @@ import (
 )
 
 // Console is the second table: operations for people and operators, but not for
-// programs with an API key. A row is called by its id and never by a path, so
+// programs with an API key, which have the one that assistants begin with. A row is called by its id and never by a path, so
 // it has no address below /v1. Everything else is as in Operations: the same
 // path, the same transaction, the same check of rights.
 //
@@ -136,6 +136,9 @@ var Console = []ConsoleRow{
 	// oauth.SetClient asks for a recent sign-in to switch a client on.
 	row("clients.set", administer, byAdmin|byOperator, atPeople, "client.set", ask(oauth.SetClient)),
 
+	row("tools.list", read, byProgram, atTools, "", ask(toolsList)),
+	row("tools.text", read, byProgram, atTools, "", asking(readToolText, toolText)),
+
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
 	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, lookup.ListCaused)),
 	row("requests.versions", read, byAdmin|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListVersions)),
@@ -230,6 +233,8 @@ const (
 	byAdmin
 	// byOperator is the operator of the instance.
 	byOperator
+	// byProgram is each API key and each access token.
+	byProgram
 )
 
 // Has reports whether one of the callers is in the set.
@@ -245,7 +250,7 @@ func (r *ConsoleRow) enrols() bool { return r.Family == "factors" || r.Who.Has(b
 // String names the set, for the guide and for tests.
 func (w Who) String() string {
 	var words []string
-	for i, word := range []string{"anyone", "self", "member", "admin", "operator"} {
+	for i, word := range []string{"anyone", "self", "member", "admin", "operator", "program"} {
 		if w&(1<<i) != 0 {
 			words = append(words, word)
 		}
@@ -258,6 +263,8 @@ func (w Who) allows(a *access.Actor) bool {
 	switch {
 	case w.Has(byAnyone):
 		return true
+	case !a.Credential().Duties.Console:
+		return w.Has(byProgram)
 	case a.Credential().Kind == access.Operator:
 		return w.Has(byOperator)
 	case a.PrincipalID() == "":
@@ -287,6 +294,8 @@ const (
 	unstored
 	// atClients is the door of the endpoints of OAuth 2.1.
 	atClients
+	// atTools is the door of assistants.
+	atTools
 	// atPeople stands for the doors of people.
 	atPeople = atSocket | atWeb
 )
@@ -323,6 +332,9 @@ func row(id string, act Act, who Who, where places, audit string, run handler) C
 	}
 	if where&atClients != 0 {
 		r.Doors = append(r.Doors, OAuth)
+	}
+	if where&atTools != 0 {
+		r.Doors = append(r.Doors, MCP)
 	}
 	return r
 }

@@ -107,6 +107,7 @@ var (
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
 			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo",
+		"program":  "tools.list tools.text",
 		"operator": "organizations.list organizations.create organizations.erase people.unlink jobs.list jobs.retry",
 		"admin operator": "clients.list clients.create clients.rotate clients.set organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
@@ -363,6 +364,9 @@ func TestConsoleActsAreAudited(t *testing.T) {
 			if slices.Contains(r.Doors, api.OAuth) {
 				door = api.OAuth
 			}
+			if slices.Contains(r.Doors, api.MCP) {
+				door, as, kind = api.MCP, api.Bearer(o.Key(owner)), "key"
+			}
 			if f, is := in.(func(api.Door, api.Credential) any); is {
 				in = f(door, as)
 			}
@@ -470,6 +474,8 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		return one(c.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/Geheim", "eventTypes": []string{"contact.created"}}).Want(201).Text("id"))
 	}
 	all := map[string]any{
+		"tools.list":           api.ToolsInput{},
+		"tools.text":           map[string]string{"id": letter.ID},
 		"oauth.ask":            apps.asks(),
 		"oauth.answer":         apps.answer,
 		"oauth.token":          func() any { return apps.exchange() },

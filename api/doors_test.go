@@ -23,7 +23,7 @@ import (
 // The stages that treat the two differently are apitest.Stages, which
 // TestDoorsDiffer checks.
 func TestTwoDoors(t *testing.T) {
-	t.Setenv("KARTEI_TEST_DOOR", "")
+	apitest.Through(t, "")
 	o := office(t)
 	others := map[string]*owner{"a colleague's": {Client: o.As(access.Member)}, "another organization's": {Client: ofAnother(t, o)}}
 	compared := 0
@@ -216,7 +216,7 @@ func told(a *apitest.Answer) string {
 // differently by both, and sees the difference. So apitest.Stages lists no stage that
 // does not, and knows each of these calls.
 func TestDoorsDiffer(t *testing.T) {
-	t.Setenv("KARTEI_TEST_DOOR", "")
+	apitest.Through(t, "")
 	checked := map[string]bool{}
 	// known is a request that a stage knows as its own.
 	known := func(stage string, c *apitest.Client, method, path, body string, headers ...string) *http.Request {

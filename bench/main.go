@@ -12,6 +12,7 @@
 //	go run ./bench --lookup   finding over all families while somebody types, beside the four lists
 //	go run ./bench --pages    pages of the web application against the operations that they make; with --postgres on PostgreSQL
 //	go run ./bench --tokens   what access tokens and the endpoints for applications cost, in pairs
+//	go run ./bench --assistants           what the tool that reads a contact costs, in pairs
 //	go run ./bench --imports 10000        an import, and what others wait meanwhile; so do --hand-over and --erase, with --records 100000
 //
 // The first start fills the data folders. That takes some minutes and is not
@@ -69,6 +70,8 @@ type options struct {
 	wholeList bool
 	// tokens measures only what access tokens cost.
 	tokens bool
+	// assistants measures only what a tool costs.
+	assistants bool
 	// other is the program to compare with the one of this tree.
 	other string
 }
@@ -136,13 +139,14 @@ func flags() options {
 	flag.BoolVar(&o.erase, "erase", false, "measure only the erasure of an organization with --records contacts, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.wholeList, "whole-list", false, "measure only a change of all --records contacts and its undoing, and what others wait meanwhile; with --postgres on PostgreSQL")
 	flag.BoolVar(&o.tokens, "tokens", false, "measure only what access tokens cost, beside keys and the creation of contacts; with --postgres on PostgreSQL; --only takes a read, a refresh, a token, an introspection")
+	flag.BoolVar(&o.assistants, "assistants", false, "measure only what the tool costs that reads a contact, beside the same read over REST; with --postgres on PostgreSQL")
 	flag.StringVar(&o.other, "against", "", "measure only what the main calls cost, beside the same calls to another kartei `program`, in pairs; --only takes get, list, sync, create, patch, batch, delivery")
 	flag.IntVar(&o.webhooks, "webhooks", 0, "measure only deliveries of webhooks, with a backlog of so many; with --postgres on PostgreSQL")
 	flag.Parse()
 	if o.traces {
 		o.records = small
 	}
-	if o.other != "" || o.tokens {
+	if o.other != "" || o.tokens || o.assistants {
 		o.records = againstRecords
 	}
 	if o.quick {
@@ -209,6 +213,8 @@ func run(ctx context.Context, o options) (err error) {
 		return b.onTraces(ctx)
 	case o.tokens:
 		return b.onTokens(ctx)
+	case o.assistants:
+		return b.onAssistants(ctx)
 	case o.other != "":
 		return b.onAgainst(ctx)
 	}

@@ -254,3 +254,16 @@ func TestHosts(t *testing.T) {
 		}
 	}
 }
+
+// TestOrigins takes origins, and nothing more.
+func TestOrigins(t *testing.T) {
+	for text, taken := range map[string]bool{
+		"https://inspector.example.com": true, "http://localhost:6274": true, "https://inspector.example.com/": false, "https://Inspector.example.com": false,
+		"inspector.example.com": false, "*": false, "null": false, "": false, "https://a:b@c.example": false, "https://c.example?x": false,
+	} {
+		var o Origin
+		if err := o.UnmarshalText([]byte(text)); (err == nil) != taken {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -233,6 +233,19 @@ func (h *Host) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// Origin is the origin of web pages: scheme, host and port.
+type Origin string
+
+// UnmarshalText refuses what is more than an origin, or less.
+func (o *Origin) UnmarshalText(b []byte) error {
+	u, err := url.Parse(string(b))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != string(b) || strings.ToLower(string(b)) != string(b) {
+		return fmt.Errorf("%q is not an origin; accepted is one in lower case without a path, such as https://inspector.example.com", b)
+	}
+	*o = Origin(b)
+	return nil
+}
+
 func onThisMachine(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && a.IsLoopback()

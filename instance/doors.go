@@ -8,6 +8,7 @@ import (
 
 	"kartei/api"
 	"kartei/config"
+	"kartei/door/mcp"
 	"kartei/door/oauth"
 	"kartei/door/rest"
 	"kartei/door/web"
@@ -17,8 +18,8 @@ import (
 	"kartei/kit/serve"
 )
 
-// doors returns the handler of all public requests: the REST door below /v1, the
-// endpoints of OAuth, the web application and the public pages elsewhere. It does not
+// doors returns the handler of all public requests: the REST door below /v1, the door for
+// assistants at /mcp, the endpoints of OAuth, the web application and the public pages elsewhere. It does not
 // clean paths, because each door interprets its own.
 func (i *Instance) doors() (http.Handler, error) {
 	environment := string(i.config.Server.Environment)
@@ -36,6 +37,16 @@ func (i *Instance) doors() (http.Handler, error) {
 		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },
 	})
 	application := oauth.Handler(oauth.Options{API: i.API, Address: address, BaseURL: i.BaseURL, Register: i.config.Server.Registration, Documents: i.documents != nil}, pagesOfPeople)
+	origins := make([]string, len(i.config.Server.MCPOrigins))
+	for n, o := range i.config.Server.MCPOrigins {
+		origins[n] = string(o)
+	}
+	assistants, err := mcp.Handler(mcp.Options{
+		API: i.API, Address: address, BaseURL: i.BaseURL, Origins: origins, Release: i.config.Version, Logger: i.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
 	calls := rest.Handler(i.API, address, serve.FromTrusted(i.config.Server.TrustedProxies))
 	var files http.Handler                                // nil if files go to a bucket
 	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has none
@@ -47,6 +58,10 @@ func (i *Instance) doors() (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if files != nil && strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
 			files.ServeHTTP(w, r)
+			return
+		}
+		if r.URL.Path == mcp.Path {
+			assistants.ServeHTTP(w, r)
 			return
 		}
 		if path, ok := strings.CutPrefix(r.URL.Path, rest.Prefix); !ok || path != "" && path[0] != '/' {

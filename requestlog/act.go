@@ -23,7 +23,7 @@ type QueryInput struct {
 	Key string `json:"key,omitempty"`
 	// Status is one status (401) or a class (4xx).
 	Status string `json:"status,omitempty"`
-	// Door is a way in, for example rest.
+	// Door is a way in, for example rest, or programs for rest and mcp.
 	Door string `json:"door,omitempty"`
 	// Operation is the operationId of a row, and Reason why calls were refused. With one
 	// of them, the newest 20,000 calls that the other members select are looked at.

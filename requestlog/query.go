@@ -22,6 +22,9 @@ const (
 // clock is read twice, and may be set in between.
 const skew = time.Minute
 
+// Programs stands for the doors of programs: the API and that of assistants.
+const Programs = "programs"
+
 // Filter selects entries of one organization. Zero members do not restrict.
 type Filter struct {
 	Organization int64
@@ -32,7 +35,7 @@ type Filter struct {
 	// a kid.
 	Key      string
 	Statuses Statuses
-	// Door is the way in.
+	// Door is the way in, or Programs.
 	Door string
 	// Operation and Reason select among the newest calls; see searched.
 	Operation, Reason string

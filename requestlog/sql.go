@@ -185,7 +185,11 @@ func (f *Filter) ranged() *clauses {
 	if f.Statuses != (Statuses{}) {
 		q.and("status between ? and ?", int64(f.Statuses.From), int64(f.Statuses.To))
 	}
-	if f.Door != "" {
+	switch f.Door {
+	case "":
+	case Programs:
+		q.and("(door = ? or door = ?)", "rest", "mcp")
+	default:
 		q.and("door = ?", f.Door)
 	}
 	if f.Before != nil {

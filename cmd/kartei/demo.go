@@ -343,10 +343,14 @@ Try:
 
   curl -H 'Authorization: Bearer %[7]s' -H 'Svc-Preview: true' -H 'Idempotency-Key: %[9]s' -H 'Content-Type: application/json' -d '{"firstName":"Anna","lastName":"Berg"}' '%[3]s/contacts'
 
-The last one creates a contact. A receiver of webhooks runs with the demo: each delivery with a verified
+The last one creates a contact. An assistant such as Claude Code reads with:
+
+  claude mcp add --transport http kartei %[14]s --header 'Authorization: Bearer %[8]s'
+
+A receiver of webhooks runs with the demo: each delivery with a verified
 signature is a line below. The first ones are a test and the documents that are still being made.
 Ctrl-C ends everything.
 
-`, sample.Name, sample.Size, l.BaseURL, l.WebURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6], l.WebURL, l.Login.Email, l.Login.Password, sample.MemberEmail)
+`, sample.Name, sample.Size, l.BaseURL, l.WebURL, i.OperatorURL, data, l.Keys.Full, l.Keys.Read, "first-try-"+rand.Text()[:6], l.WebURL, l.Login.Email, l.Login.Password, sample.MemberEmail, l.MCPURL)
 	return err
 }

@@ -131,7 +131,7 @@ func metadata(o *Options) map[string][]byte {
 		"code_challenge_methods_supported":               []string{"S256"},
 		"scopes_supported":                               api.Scopes(),
 		"authorization_response_iss_parameter_supported": true,
-		"protected_resources":                            []string{issuer + "/v1"},
+		"protected_resources":                            []string{issuer + "/v1", issuer + "/mcp"},
 		"service_documentation":                          issuer + "/guide#applications",
 	}
 	if o.Register {
@@ -140,11 +140,16 @@ func metadata(o *Options) map[string][]byte {
 	if o.Documents {
 		server["client_id_metadata_document_supported"] = true
 	}
-	resource := encode(map[string]any{
-		"resource": issuer + "/v1", "authorization_servers": []string{issuer}, "bearer_methods_supported": []string{"header"},
-		"scopes_supported": api.Scopes(), "resource_name": "Kartei", "resource_documentation": issuer + "/guide#applications",
-	})
-	return map[string][]byte{serverPath: encode(server), resourcePath: resource, resourcePath + "/v1": resource}
+	resource := func(path, name, page string) []byte {
+		return encode(map[string]any{
+			"resource": issuer + path, "authorization_servers": []string{issuer}, "bearer_methods_supported": []string{"header"},
+			"scopes_supported": api.Scopes(), "resource_name": name, "resource_documentation": issuer + page,
+		})
+	}
+	rest := resource("/v1", "Kartei", "/guide#applications")
+	return map[string][]byte{
+		serverPath: encode(server), resourcePath: rest, resourcePath + "/v1": rest, resourcePath + "/mcp": resource("/mcp", "Kartei MCP", "/guide#assistants"),
+	}
 }
 
 func encode(v any) []byte {

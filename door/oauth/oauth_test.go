@@ -429,7 +429,7 @@ func TestGuesses(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for path, member := range map[string]string{
-		"/.well-known/oauth-authorization-server": "issuer", "/.well-known/oauth-protected-resource": "resource", "/.well-known/oauth-protected-resource/v1": "resource",
+		"/.well-known/oauth-authorization-server": "issuer", "/.well-known/oauth-protected-resource": "resource", "/.well-known/oauth-protected-resource/v1": "resource", "/.well-known/oauth-protected-resource/mcp": "resource",
 	} {
 		got := s.send("GET", path, "", "")
 		if got.status != 200 || !strings.HasPrefix(got.text(member), apitest.BaseURL) || got.header.Get("Access-Control-Allow-Origin") != "*" || got.header.Get("Content-Type") != "application/json" {
@@ -453,7 +453,10 @@ func TestMetadata(t *testing.T) {
 			}
 		}
 	}
-	if got := s.send("GET", "/.well-known/oauth-protected-resource/mcp", "", ""); got.status != 404 {
+	if got := s.send("GET", "/.well-known/oauth-protected-resource/mcp", "", ""); got.text("resource") != apitest.BaseURL+"/mcp" {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := s.send("GET", "/.well-known/oauth-protected-resource/x", "", ""); got.status != 404 {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	closed := door.Handler(door.Options{API: s.API, BaseURL: apitest.BaseURL}, http.NotFoundHandler())

@@ -66,6 +66,17 @@ func ByKey(t testing.TB, stage, reason string) {
 	}
 }
 
+// Through sets the door by which the calls of a test come: batch, or nothing for their own.
+// If the calls of all tests come by a session the test is skipped, since it would be the
+// same once more.
+func Through(t *testing.T, door string) {
+	t.Helper()
+	if bySession() {
+		t.Skip("its calls have a door of their own")
+	}
+	t.Setenv("KARTEI_TEST_DOOR", door)
+}
+
 // Door returns the door by which the calls of clients come.
 func Door() string {
 	if bySession() {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"kartei/api"
 	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -159,7 +158,7 @@ func showRequests(v *request) view {
 	}
 	filter := map[string]any{
 		"key": p.filter.Get("key"), "status": p.filter.Get("status"), "operation": p.filter.Get("operation"), "reason": p.filter.Get("reason"),
-		"door": string(api.REST), "limit": requestsShown,
+		"door": "programs", "limit": requestsShown,
 	}
 	if ago, err := time.ParseDuration(p.filter.Get("since")); err == nil {
 		filter["since"] = clock.FromTime(v.words.Now.Add(-ago))

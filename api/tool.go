@@ -1,0 +1,70 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+
+	"kartei/app"
+	"kartei/document"
+	"kartei/extract"
+	"kartei/kit/fault"
+)
+
+// noTools are the operations that no assistant gets: the document that the tools are
+// made from, several calls in one, and the bytes of a file.
+var noTools = []string{"openapi.get", "batch.run", "documents.content"}
+
+// Tool returns the name of the operation as a tool for assistants, for example
+// webhook_endpoints_rotate_secret, or the empty text if it is none.
+func (o *Operation) Tool() string {
+	if slices.Contains(noTools, o.ID) {
+		return ""
+	}
+	var b strings.Builder
+	for _, r := range o.ID {
+		switch {
+		case r == '.':
+			b.WriteByte('_')
+		case unicode.IsUpper(r):
+			b.WriteByte('_')
+			b.WriteRune(unicode.ToLower(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// ToolsInput is the input of tools.list.
+type ToolsInput struct{}
+
+// Tools says which tools a caller has.
+type Tools struct {
+	// Scopes are those of the caller at present, sorted.
+	Scopes []string `json:"scopes"`
+	// Version is the one of the caller.
+	Version string `json:"version"`
+}
+
+// toolsList stands for every question of an assistant that calls no tool: so the same
+// stages decide who may ask, and the request log has it.
+func toolsList(_ context.Context, c *app.Call, _ ToolsInput) (Tools, error) {
+	return Tools{c.Actor.Scopes(), c.Version}, nil
+}
+
+// readToolText is document.ReadText for a program, which needs the right to read documents.
+func readToolText(ctx context.Context, c *app.Call, in document.TextInput) (*extract.Text, error) {
+	if !c.Actor.May(textScope) {
+		return nil, fault.New(fault.Forbidden)
+	}
+	return document.ReadText(ctx, c, in)
+}
+
+// toolText returns a part of the text of a document. It leaves as its file would.
+func toolText(ctx context.Context, c *app.Call, in document.TextInput, text *extract.Text) (document.DocumentText, error) {
+	return document.GetText(ctx, c, in, text)
+}
+
+const textScope = "documents:read"

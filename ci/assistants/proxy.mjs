@@ -1,0 +1,16 @@
+// The conformance suite sends no credential and knows no key: this adds one. It says at what port it listens.
+import http from 'node:http'
+import { address, keys } from './helpers.mjs'
+
+const server = http.createServer((asked, answer) => {
+  const headers = { ...asked.headers, authorization: `Bearer ${keys.full}` }
+  const own = `${server.address().address}:${server.address().port}`
+  if (headers.host === own) headers.host = address.host
+  if (headers.origin === `http://${own}`) headers.origin = address.origin
+  const sent = http.request({ host: address.hostname, port: address.port, path: asked.url, method: asked.method, headers }, (got) => {
+    answer.writeHead(got.statusCode, got.headers)
+    got.pipe(answer)
+  })
+  asked.pipe(sent)
+})
+server.listen(0, '127.0.0.1', () => console.log(server.address().port))

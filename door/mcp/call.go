@@ -1,0 +1,183 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"kartei/api"
+	"kartei/kit/fault"
+)
+
+// member is an argument as it was sent.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// membersOf returns the members of a JSON object in their order, so that errors come in
+// that order too.
+func membersOf(text []byte) (list []member, err error) {
+	if len(bytes.TrimSpace(text)) == 0 || bytes.Equal(bytes.TrimSpace(text), []byte("null")) {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return nil, fmt.Errorf("the arguments are no object")
+	}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: token.(string)}
+		if err := d.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// text returns a value as it stands in a query: a string without its quotes.
+func (m *member) text() string {
+	var s string
+	if json.Unmarshal(m.value, &s) == nil {
+		return s
+	}
+	return string(m.value)
+}
+
+// arguments turns the arguments of a tool into those of its operation, and adds the headers
+// that they stand for.
+func (t *tool) arguments(list []member, header map[string][]string) (args api.Arguments, err error) {
+	args.Query = url.Values{}
+	var body bytes.Buffer
+	for _, m := range list {
+		switch {
+		case m.name == "id" && t.op.Named():
+			args.ID = m.text()
+		case m.name == "revision":
+			if n, err := strconv.ParseInt(m.text(), 10, 64); err != nil || n < 1 {
+				return args, fault.Invalid(fault.Field{Name: "revision", Code: fault.InvalidType})
+			}
+			header["If-Match"] = []string{`"r` + m.text() + `"`}
+		case m.name == "idempotencyKey" && t.op.Idempotent():
+			header["Idempotency-Key"] = []string{m.text()}
+		case m.name == "limit" && t.pages:
+			if n, err := strconv.ParseInt(m.text(), 10, 64); err != nil || n < 1 || n > mostLimit {
+				return args, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fmt.Sprintf("1–%d", mostLimit)})
+			}
+			args.Query.Set("limit", m.text())
+		case slices.Contains(t.query, m.name), t.op.Method == http.MethodGet, t.op.Method == http.MethodDelete:
+			if string(m.value) != "null" { // absent says the same
+				args.Query.Add(m.name, m.text())
+			}
+		default:
+			name, err := json.Marshal(m.name)
+			if err != nil {
+				return args, err
+			}
+			if body.Len() > 0 {
+				body.WriteByte(',')
+			}
+			body.Write(name)
+			body.WriteByte(':')
+			body.Write(m.value)
+		}
+	}
+	if t.pages && !args.Query.Has("limit") {
+		args.Query.Set("limit", strconv.Itoa(usualLimit))
+	}
+	if t.op.Creates() && header["Idempotency-Key"] == nil {
+		header["Idempotency-Key"] = []string{rand.Text()}
+	}
+	if t.op.Creates() || t.op.Method == http.MethodPatch || body.Len() > 0 {
+		args.Body = []byte("{" + body.String() + "}")
+	}
+	return args, nil
+}
+
+// call calls the operation of a tool along the path of every other call, and turns the
+// answer into a result.
+func (t *tool) call(ctx context.Context, x *exchange, arguments []byte) (*sdk.CallToolResult, error) {
+	list, err := membersOf(arguments)
+	if err != nil {
+		return nil, err
+	}
+	by := x.by
+	by.Header = map[string][]string{"Svc-Preview": {"true"}, "Accept-Language": by.Header["Accept-Language"], "User-Agent": by.Header["User-Agent"]}
+	args, err := t.arguments(list, by.Header)
+	if err != nil {
+		return failed(fault.From(err), x.language, nil), nil
+	}
+	response, err := api.Send(ctx, x.api, by, t.op.ID, args)
+	if err != nil {
+		return failed(fault.From(err), x.language, nil), nil
+	}
+	x.response = response
+	if response.Fault != nil {
+		return failed(response.Fault, x.language, response.Body), nil
+	}
+	body := response.Body
+	if len(body) == 0 {
+		body = done(t, args.ID, response)
+	}
+	result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}, StructuredContent: json.RawMessage(body)}
+	if id := response.Header["Request-Id"]; len(id) > 0 {
+		result.Meta = sdk.Meta{"kartei/requestId": id[0]}
+	}
+	return result, nil
+}
+
+// done is the result of a call that is answered without a body.
+func done(t *tool, record string, r *api.Response) []byte {
+	out := map[string]any{"id": record}
+	if t.op.Deletes() {
+		out["deleted"] = true
+	} else {
+		out["changed"] = true
+	}
+	if tag := r.Header["ETag"]; len(tag) > 0 && len(tag[0]) > 3 {
+		if n, err := strconv.ParseInt(tag[0][2:len(tag[0])-1], 10, 64); err == nil {
+			out["revision"] = n
+		}
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		panic("mcp: " + err.Error()) // texts and numbers always encode
+	}
+	return b
+}
+
+// failed is the result of a call that was refused: one sentence about what to do, and the
+// problem as the API has it. There is no structured content: a client would check it by
+// the schema of an answer.
+func failed(f *fault.Fault, in fault.Language, problem []byte) *sdk.CallToolResult {
+	text := string(f.Code) + ": "
+	if detail := f.DetailIn(in); detail != "" {
+		text += detail + " "
+	}
+	if len(f.Fields) > 0 {
+		names := make([]string, len(f.Fields))
+		for i, field := range f.Fields {
+			names[i] = field.Name
+		}
+		text += "(" + strings.Join(names, ", ") + ") "
+	}
+	result := &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text + f.Advice(in)}}}
+	if problem == nil {
+		problem = f.AppendProblem(nil, fault.Problem{Language: in})
+	}
+	result.Content = append(result.Content, &sdk.TextContent{Text: string(problem)})
+	return result
+}

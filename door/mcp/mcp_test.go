@@ -1,0 +1,526 @@
+package mcp_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"kartei/access"
+	"kartei/access/grant"
+	"kartei/api"
+	"kartei/door/mcp"
+	"kartei/kit/clock"
+	"kartei/requestlog"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// site is the door of an office.
+type site struct {
+	*testing.T
+	*apitest.Office
+	handler http.Handler
+}
+
+func newSite(t *testing.T, d db.DB) *site {
+	t.Helper()
+	s := &site{T: t, Office: apitest.New(t, d)}
+	var err error
+	s.handler, err = mcp.Handler(mcp.Options{
+		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, BaseURL: apitest.BaseURL,
+		Origins: []string{"https://assistant.example"}, Release: "1.0.0", Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// transport sends the requests of a client to the door, with a credential.
+type transport struct {
+	*site
+	key  string
+	last *http.Response
+}
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Host = strings.TrimPrefix(apitest.BaseURL, "https://")
+	if t.key != "" {
+		r.Header.Set("Authorization", "Bearer "+t.key)
+	}
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	w := httptest.NewRecorder()
+	t.handler.ServeHTTP(w, r)
+	t.last = w.Result()
+	t.last.Request = r
+	return t.last, nil
+}
+
+// assistant is a client of the SDK, connected with a key.
+type assistant struct {
+	*testing.T
+	*sdk.ClientSession
+	wire *transport
+}
+
+func (s *site) connect(key string) (*assistant, error) {
+	s.T.Helper()
+	wire := &transport{site: s, key: key}
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(s.T.Context(), &sdk.StreamableClientTransport{Endpoint: apitest.BaseURL + "/mcp", HTTPClient: &http.Client{Transport: wire}, DisableStandaloneSSE: true, MaxRetries: -1}, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.T.Cleanup(func() { session.Close() })
+	return &assistant{s.T, session, wire}, nil
+}
+
+func (s *site) assistant(key string) *assistant {
+	s.T.Helper()
+	a, err := s.connect(key)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return a
+}
+
+// sent returns a header as the door spelled it.
+func sent(answer *http.Response, name string) string {
+	return strings.Join(map[string][]string(answer.Header)[name], "")
+}
+
+// answer is the result of a tool.
+type answer struct {
+	*testing.T
+	*sdk.CallToolResult
+	texts []string
+}
+
+func (a *assistant) call(name string, arguments map[string]any) *answer {
+	a.T.Helper()
+	result, err := a.CallTool(a.T.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		a.T.Fatalf("%s: %v", name, err)
+	}
+	out := &answer{T: a.T, CallToolResult: result}
+	for _, c := range result.Content {
+		if text, is := c.(*sdk.TextContent); is {
+			out.texts = append(out.texts, text.Text)
+		}
+	}
+	return out
+}
+
+// ok returns the members of a result, whose text says the same.
+func (a *answer) ok() map[string]any {
+	a.T.Helper()
+	if a.IsError || len(a.texts) != 1 {
+		a.T.Fatalf("%v", a.texts)
+	}
+	var members map[string]any
+	b, err := json.Marshal(a.StructuredContent)
+	if err == nil {
+		err = json.Unmarshal([]byte(a.texts[0]), &members)
+	}
+	again, _ := json.Marshal(members)
+	if err != nil || string(b) != string(again) {
+		a.T.Fatalf("the text and the structure differ: %v\n%s\n%s", err, b, again)
+	}
+	return members
+}
+
+// refused requires an error with a code: a sentence that says what to do, and the problem.
+func (a *answer) refused(code string, words ...string) map[string]any {
+	a.T.Helper()
+	if !a.IsError || a.StructuredContent != nil || len(a.texts) != 2 || !strings.HasPrefix(a.texts[0], code+": ") {
+		a.T.Fatalf("%v %v, want %s", a.IsError, a.texts, code)
+	}
+	for _, word := range words {
+		if !strings.Contains(a.texts[0], word) {
+			a.T.Errorf("%q lacks %q", a.texts[0], word)
+		}
+	}
+	var problem map[string]any
+	if err := json.Unmarshal([]byte(a.texts[1]), &problem); err != nil || problem["code"] != code {
+		a.T.Errorf("%v %s", err, a.texts[1])
+	}
+	return problem
+}
+
+// TestJourney is an assistant at work: it finds a contact by a half-remembered name, makes
+// a task with a date for it, meets a change of somebody else and solves it, and is refused a
+// deletion that its key does not allow.
+func TestJourney(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		clerk := s.As(access.Member)
+		clerk.Do("POST", "/contacts", `{"firstName":"Karla","lastName":"Morgenstern","email":"karla@example.com"}`).Want(201)
+		a := s.assistant(s.Key(clerk.Principal, "contacts:read", "contacts:write", "tasks:read", "tasks:write"))
+		found := a.call("contacts_list", map[string]any{"q": "morgenst", "limit": 5}).ok()["data"].([]any)
+		if len(found) != 1 {
+			t.Fatalf("%v", found)
+		}
+		contact := found[0].(map[string]any)
+		task := a.call("tasks_create", map[string]any{"title": "Rückruf", "dueAt": "2026-12-01T09:00:00Z", "contactId": contact["id"], "idempotencyKey": "einmal"}).ok()
+		again := a.call("tasks_create", map[string]any{"title": "Rückruf", "dueAt": "2026-12-01T09:00:00Z", "contactId": contact["id"], "idempotencyKey": "einmal"}).ok()
+		if task["id"] != again["id"] || task["contactId"] != contact["id"] {
+			t.Errorf("%v %v", task, again)
+		}
+		at := "/contacts/" + contact["id"].(string)
+		clerk.Do("PATCH", at, `{"jobTitle":"Richterin"}`, "If-Match", `"r1"`).Want(200)
+		change := map[string]any{"id": contact["id"], "revision": 1, "mobile": "+49 171 1234567"}
+		problem := a.call("contacts_update", change).refused("PRECONDITION_FAILED", "Lesen Sie ihn neu", "Die jetzige Revision ist 2.")
+		change["revision"] = problem["currentRevision"]
+		if got := a.call("contacts_update", change).ok(); got["mobile"] != "+49 171 1234567" || got["jobTitle"] != "Richterin" {
+			t.Errorf("%v", got)
+		}
+		a.call("contacts_update", map[string]any{"id": contact["id"], "mobile": "1"}).refused("PRECONDITION_REQUIRED", "revision")
+
+		reader := s.assistant(s.Key(clerk.Principal, "contacts:read"))
+		reader.call("contacts_delete", map[string]any{"id": contact["id"], "revision": 3}).refused("FORBIDDEN", "contacts:write")
+		if got := a.call("contacts_delete", map[string]any{"id": contact["id"], "revision": 3}).ok(); got["deleted"] != true || got["id"] != contact["id"] {
+			t.Errorf("%v", got)
+		}
+		a.call("contacts_get", map[string]any{"id": contact["id"]}).refused("NOT_FOUND", "q")
+		a.call("contacts_list", map[string]any{"limit": 51}).refused("VALIDATION_FAILED", "Feld")
+		a.call("contacts_create", map[string]any{"email": "keine", "nickname": "x"}).refused("VALIDATION_FAILED")
+		a.call("contacts_list", map[string]any{"nosuch": "x"}).refused("UNKNOWN_PARAMETER", "nosuch")
+		if a.wire.last.Header.Get("Request-Id") == "" || sent(a.wire.last, "RateLimit") == "" {
+			t.Errorf("%v", a.wire.last.Header)
+		}
+	})
+}
+
+// TestList shows each caller the tools that it may call, and each with what a client needs
+// to ask its person.
+func TestList(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	clerk := s.As(access.Member)
+	names := func(a *assistant) (list []string) {
+		t.Helper()
+		for tool, err := range a.Tools(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, tool.Name)
+			if tool.Title == "" || tool.Description == "" || strings.Contains(tool.Description, "Kosten:") || tool.Annotations == nil || tool.Annotations.DestructiveHint == nil || tool.Annotations.OpenWorldHint == nil || len(tool.Name) > 64 {
+				t.Errorf("%+v", tool)
+			}
+			if reads := strings.HasSuffix(tool.Name, "_list") || strings.HasSuffix(tool.Name, "_get"); reads && !tool.Annotations.ReadOnlyHint {
+				t.Errorf("%s changes something", tool.Name)
+			}
+			if *tool.Annotations.DestructiveHint != (strings.HasSuffix(tool.Name, "_delete") || tool.Name == "webhook_endpoints_rotate_secret") {
+				t.Errorf("%s: destructive is %v", tool.Name, *tool.Annotations.DestructiveHint)
+			}
+		}
+		return list
+	}
+	all := names(s.assistant(s.Key(clerk.Principal, api.Scopes()...)))
+	if len(all) != 39 {
+		t.Errorf("%d tools: %v", len(all), all)
+	}
+	some := names(s.assistant(s.Key(clerk.Principal, "contacts:read")))
+	if got := strings.Join(some, " "); got != "contacts_count contacts_get contacts_list events_get events_list me_get operations_get rate_limit_get" {
+		t.Errorf("a reader of contacts has %s", got)
+	}
+	viewer := s.As(access.Viewer)
+	for _, name := range names(s.assistant(s.Key(viewer.Principal, access.ReadScopes()...))) {
+		if strings.HasSuffix(name, "_create") || strings.HasSuffix(name, "_update") {
+			t.Errorf("a viewer has %s", name)
+		}
+	}
+}
+
+// TestSize prints what the tools cost an assistant to read, and bounds it.
+func TestSize(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	clerk := s.As(access.Member)
+	size := func(scopes ...string) (n int) {
+		t.Helper()
+		for tool, err := range s.assistant(s.Key(clerk.Principal, scopes...)).Tools(t.Context(), nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			tool.OutputSchema = nil // no assistant reads it
+			b, err := json.Marshal(tool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(b)
+		}
+		return n
+	}
+	// A token of German and JSON has some 3.5 bytes.
+	all, reading := size(api.Scopes()...), size("contacts:read", "companies:read", "tasks:read", "documents:read")
+	t.Logf("all tools: %d bytes, those that read: %d bytes", all, reading)
+	if all > 45_000 || reading > 12_500 {
+		t.Errorf("all tools: %d bytes, those that read: %d bytes", all, reading)
+	}
+}
+
+// TestRefusals tries requests that are none of an assistant's.
+func TestRefusals(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	key := s.As(access.Member).Key
+	send := func(method, body string, headers ...string) *http.Response {
+		t.Helper()
+		r := httptest.NewRequest(method, apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		for i := 0; i < len(headers); i += 2 {
+			if r.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
+				r.Host = headers[i+1]
+			}
+		}
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		return w.Result()
+	}
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
+	authorization := "Bearer " + key
+	for what, c := range map[string]struct {
+		want int
+		got  *http.Response
+	}{
+		"a list":             {200, send("POST", list, "Authorization", authorization)},
+		"GET":                {405, send("GET", "", "Authorization", authorization)},
+		"DELETE":             {405, send("DELETE", "", "Authorization", authorization)},
+		"no key":             {401, send("POST", list)},
+		"a wrong key":        {401, send("POST", list, "Authorization", "Bearer kart_test_x")},
+		"no key and a tool":  {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get"}}`)},
+		"an unknown tool":    {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, "Authorization", "Bearer x")},
+		"another host":       {403, send("POST", list, "Authorization", authorization, "Host", "evil.example")},
+		"another origin":     {403, send("POST", list, "Authorization", authorization, "Origin", "https://evil.example")},
+		"its own origin":     {200, send("POST", list, "Authorization", authorization, "Origin", apitest.BaseURL)},
+		"a known origin":     {200, send("POST", list, "Authorization", authorization, "Origin", "https://assistant.example")},
+		"several in one":     {400, send("POST", "["+list+"]", "Authorization", authorization)},
+		"too much":           {413, send("POST", strings.Repeat(" ", 1<<20)+list, "Authorization", authorization)},
+		"a tool of no table": {200, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"openapi_get"}}`, "Authorization", authorization)},
+	} {
+		if body, _ := io.ReadAll(c.got.Body); c.got.StatusCode != c.want {
+			t.Errorf("%s: %d %s, want %d", what, c.got.StatusCode, body, c.want)
+		}
+		if challenge := sent(c.got, "WWW-Authenticate"); c.want == 401 && !strings.Contains(challenge, `resource_metadata="https://kartei.example/.well-known/oauth-protected-resource/mcp"`) {
+			t.Errorf("%s: the challenge is %q", what, challenge)
+		}
+	}
+	if _, err := s.connect("kart_test_x"); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a client with a wrong key connects: %v", err)
+	}
+}
+
+// token returns an access token for a resource, of an application that acts for somebody.
+func (s *site) token(principal, audience string, scopes ...string) string {
+	s.T.Helper()
+	const callback, verifier = "https://app.example/cb", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+	sum := sha256.Sum256([]byte(verifier))
+	c := grant.Client{Kind: grant.Registered, Name: "Assistent", RedirectURIs: []string{callback}, Method: grant.NoSecret}
+	var tokens grant.Tokens
+	if err := s.DB.Write(s.T.Context(), func(tx db.Tx) error {
+		ctx, now := s.T.Context(), clock.Now(s.Clock)
+		if _, err := c.Store(ctx, tx, now); err != nil {
+			return err
+		}
+		o, err := access.OrganizationIn(ctx, tx, s.SandboxID)
+		if err != nil {
+			return err
+		}
+		_, code, _, err := grant.Begin(ctx, tx, now, grant.NewGrant{
+			Client: &c, Organization: o.Number, Principal: principal, Scopes: scopes, Audience: audience, RedirectURI: callback,
+			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
+		})
+		if err == nil {
+			tokens, err = grant.Exchange(ctx, tx, now, &c, code, callback, verifier, "")
+		}
+		return err
+	}); err != nil {
+		s.T.Fatal(err)
+	}
+	return tokens.Access
+}
+
+// TestTokens connects by OAuth. A token is for this door or for the API, and one that lacks
+// a scope hears by HTTP which: a client asks its person for it then. The request log tells
+// of each call by which door it came.
+func TestTokens(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		who := s.As(access.Member).Principal
+		here, there := s.token(who, access.MCP, "contacts:read"), s.token(who, access.V1, "contacts:read")
+		if _, err := s.connect(there); err == nil {
+			t.Error("a token of the API is taken here")
+		}
+		(&apitest.Client{Office: s.Office, Key: here}).Do("GET", "/me", nil).Want(401)
+		a := s.assistant(here)
+		if me := a.call("me_get", nil).ok(); me["authMethod"] != "oauth" || me["principalId"] != who {
+			t.Errorf("%v", me)
+		}
+		a.call("contacts_list", nil).ok()
+		if _, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: "tasks_list"}); err == nil {
+			t.Error("a tool without its scope answers")
+		}
+		challenge := sent(a.wire.last, "WWW-Authenticate")
+		if a.wire.last.StatusCode != 403 || !strings.Contains(challenge, `error="insufficient_scope", scope="tasks:read"`) || !strings.Contains(challenge, "oauth-protected-resource/mcp") {
+			t.Errorf("%d %q", a.wire.last.StatusCode, challenge)
+		}
+		found, err := s.Requests(requestlog.QueryInput{Organization: s.SandboxID, Limit: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doors := map[string]int{}
+		for _, l := range found.Data {
+			doors[l.Door+" "+l.Operation]++
+		}
+		if doors["mcp me.get"] != 1 || doors["mcp contacts.list"] != 1 || doors["mcp tools.list"] == 0 || doors["mcp tasks.list"] != 1 {
+			t.Errorf("%v", doors)
+		}
+	})
+}
+
+// TestNewRevision calls as clients of revision 2026-07-28 do, without any session before.
+func TestNewRevision(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	key := s.As(access.Member).Key
+	send := func(method, name, params string) (int, string) {
+		t.Helper()
+		meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + meta + params + `}}`
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
+		for header, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name, "Accept-Language": "en",
+		} {
+			if value != "" {
+				r.Header.Set(header, value)
+			}
+		}
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	for _, c := range []struct{ method, name, params, want string }{
+		{"server/discover", "", "", `"instructions":"Kartei keeps contacts`},
+		{"tools/list", "", "", `"ttlMs":60000`},
+		{"tools/list", "", "", `"title":"List contacts"`},
+		{"tools/call", "contacts_count", `,"name":"contacts_count","arguments":{}`, `"structuredContent":{`},
+		{"tools/call", "contacts_get", `,"name":"contacts_get","arguments":{"id":"con_0"}`, "Check the id, or search the record"},
+	} {
+		if status, body := send(c.method, c.name, c.params); status != 200 || !strings.Contains(body, c.want) {
+			t.Errorf("%s %s: %d %.600s", c.method, c.name, status, body)
+		}
+	}
+	if status, body := send("tools/call", "contacts_list", `,"name":"contacts_count","arguments":{}`); status != 400 || !strings.Contains(body, "-32020") {
+		t.Errorf("a header that names another tool: %d %s", status, body)
+	}
+	if status, body := send("tools/call", "nosuch", `,"name":"nosuch","arguments":{}`); status != 400 || !strings.Contains(body, "-32602") {
+		t.Errorf("an unknown tool: %d %s", status, body)
+	}
+	if status, _ := send("ping", "", ""); status != 404 {
+		t.Errorf("a method that is gone: %d", status)
+	}
+}
+
+// TestResources reads records and the text of a document in parts. What a caller may not
+// see does not exist for it.
+func TestResources(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		clerk := s.As(access.Member)
+		contact := clerk.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		private := s.As(access.Admin).Do("POST", "/contacts", `{"lastName":"Geheim","visibility":"private"}`).Want(201).Text("id")
+		letter := clerk.Document("vertrag.txt", "text/plain", []byte(strings.Repeat("Ein Absatz des Vertrags.\n\n", 1500)))
+		a := s.assistant(s.Key(clerk.Principal, "contacts:read", "documents:read"))
+		read := func(a *assistant, address string) (string, error) {
+			t.Helper()
+			got, err := a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: address})
+			if err != nil {
+				return "", err
+			}
+			return got.Contents[0].Text, nil
+		}
+		if got, err := read(a, "kartei://contacts/"+contact); err != nil || !strings.Contains(got, `"lastName":"Berg"`) {
+			t.Errorf("%s %v", got, err)
+		}
+		first, err := read(a, "kartei://documents/"+letter+"/text")
+		if err != nil || !strings.HasPrefix(first, "Ein Absatz") || !strings.Contains(first, "[Teil 1 von 4;") {
+			t.Errorf("%.80s … %s %v", first, first[max(0, len(first)-200):], err)
+		}
+		if last, err := read(a, "kartei://documents/"+letter+"/text/4"); err != nil || !strings.Contains(last, "[Teil 4 von 4;") {
+			t.Errorf("%.80s %v", last, err)
+		}
+		list, err := a.ListResources(t.Context(), nil)
+		if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != "kartei://documents/"+letter+"/text" || list.Resources[0].Name != "vertrag.txt" {
+			t.Errorf("%+v %v", list, err)
+		}
+		blind := s.assistant(s.Key(clerk.Principal, "contacts:read"))
+		for _, c := range []struct {
+			a  *assistant
+			at string
+		}{
+			{a, "kartei://contacts/" + private}, {a, "kartei://contacts/con_0"}, {a, "kartei://tasks/" + contact}, {a, "kartei://documents/" + letter + "/text/5"}, {a, "kartei://documents/" + letter + "/text/x"},
+			{a, "kartei://documents/" + letter + "/text/0"}, {a, "kartei://nosuch/x"}, {a, "file:///etc/passwd"}, {blind, "kartei://documents/" + letter + "/text"},
+		} {
+			if got, err := read(c.a, c.at); err == nil || !strings.Contains(err.Error(), "not found") {
+				t.Errorf("%s: %.80s %v", c.at, got, err)
+			}
+		}
+		if list, err := blind.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 0 {
+			t.Errorf("%+v %v", list, err)
+		}
+		if templates, err := a.ListResourceTemplates(t.Context(), nil); err != nil || len(templates.ResourceTemplates) != 5 {
+			t.Errorf("%+v %v", templates, err)
+		}
+	})
+}
+
+// TestPrompts gives the requests of an office, with their argument.
+func TestPrompts(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	a := s.assistant(s.As(access.Member).Key)
+	list, err := a.ListPrompts(t.Context(), nil)
+	if err != nil || len(list.Prompts) != 5 {
+		t.Fatalf("%+v %v", list, err)
+	}
+	tools := map[string]bool{}
+	for tool, err := range a.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools[tool.Name] = true
+	}
+	for _, p := range list.Prompts {
+		arguments := map[string]string{}
+		for _, argument := range p.Arguments {
+			arguments[argument.Name] = "Berger & Söhne"
+		}
+		got, err := a.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: p.Name, Arguments: arguments})
+		if err != nil || len(got.Messages) != 1 {
+			t.Fatalf("%+v %v", got, err)
+		}
+		text := got.Messages[0].Content.(*sdk.TextContent).Text
+		if len(arguments) > 0 != strings.Contains(text, "Berger & Söhne") || strings.Contains(text, "{}") || p.Title == "" || p.Description == "" {
+			t.Errorf("%s: %s", p.Name, text)
+		}
+		for _, name := range regexp.MustCompile(`[a-z]+_(?:list|get|create)`).FindAllString(text, -1) {
+			if !tools[name] {
+				t.Errorf("%s names %s, which is no tool", p.Name, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package fault
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAdvice has a sentence for each code, in both languages, and the numbers of the fault.
+func TestAdvice(t *testing.T) {
+	for _, e := range catalog {
+		if a := advice[e.Code]; a.DE == "" || a.EN == "" {
+			t.Errorf("%s has no advice", e.Code)
+		}
+	}
+	if len(advice) != len(catalog) {
+		t.Errorf("%d codes, %d pieces of advice", len(catalog), len(advice))
+	}
+	f := Fault{Code: RateLimited, RetryAfter: 11500 * time.Millisecond}
+	if got := f.Advice(English); got != "Wait, and then call again. Seconds until then: 12." {
+		t.Error(got)
+	}
+	f = Fault{Code: PreconditionFailed, Extra: map[string]any{"currentRevision": int64(7)}}
+	if got := f.Advice(German); !strings.HasSuffix(got, "Die jetzige Revision ist 7.") {
+		t.Error(got)
+	}
+}
