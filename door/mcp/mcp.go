@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -197,7 +196,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	answer := httptest.NewRecorder()
+	answer := &buffered{header: http.Header{}, code: http.StatusOK}
 	d.sdk.ServeHTTP(answer, r)
 	if x.response != nil {
 		for _, name := range []string{"Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After"} {
@@ -212,12 +211,25 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 			return
 		}
 	}
-	for name, value := range answer.Header() {
+	for name, value := range answer.header {
 		w.Header()[name] = value
 	}
-	w.WriteHeader(answer.Code)
-	_, _ = w.Write(answer.Body.Bytes()) // a client that went away needs no error
+	w.WriteHeader(answer.code)
+	_, _ = w.Write(answer.Bytes()) // a client that went away needs no error
 }
+
+// buffered holds an answer of the protocol until it is known whether it is sent.
+type buffered struct {
+	bytes.Buffer
+	header http.Header
+	code   int
+}
+
+// Header implements http.ResponseWriter.
+func (b *buffered) Header() http.Header { return b.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (b *buffered) WriteHeader(code int) { b.code = code }
 
 // enter asks which tools the caller has. Without an answer it has refused the request.
 func (d *door) enter(w http.ResponseWriter, r *http.Request, x *exchange) (tools api.Tools, ok bool) {
