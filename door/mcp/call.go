@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -108,7 +109,7 @@ func (t *tool) arguments(list []member, header map[string][]string) (args api.Ar
 }
 
 // call calls the operation of a tool along the path of every other call, and turns the
-// answer into a result.
+// answer into a result. It fails only if the arguments are no object.
 func (t *tool) call(ctx context.Context, x *exchange, arguments []byte) (*sdk.CallToolResult, error) {
 	list, err := membersOf(arguments)
 	if err != nil {
@@ -116,27 +117,32 @@ func (t *tool) call(ctx context.Context, x *exchange, arguments []byte) (*sdk.Ca
 	}
 	by := x.by
 	by.Header = map[string][]string{"Svc-Preview": {"true"}, "Accept-Language": by.Header["Accept-Language"], "User-Agent": by.Header["User-Agent"]}
-	args, err := t.arguments(list, by.Header)
-	if err != nil {
-		return failed(fault.From(err), x.language, nil), nil
+	args, wrong := t.arguments(list, by.Header)
+	if wrong != nil { // what is wrong with a call is for those only who may call
+		x.response, err = api.Send(ctx, x.api, x.by, "tools.list", api.Arguments{})
+	} else {
+		x.response, err = api.Send(ctx, x.api, by, t.op.ID, args)
 	}
-	response, err := api.Send(ctx, x.api, by, t.op.ID, args)
-	if err != nil {
-		return failed(fault.From(err), x.language, nil), nil
+	return t.result(x, args.ID, errors.Join(err, wrong)), nil
+}
+
+// result returns the result of a call: the answer of the API, or what was wrong before.
+func (t *tool) result(x *exchange, record string, wrong error) *sdk.CallToolResult {
+	switch {
+	case x.response != nil && x.response.Fault != nil:
+		return failed(x.response.Fault, x.language, x.response.Body)
+	case wrong != nil:
+		return failed(fault.From(wrong), x.language, nil)
 	}
-	x.response = response
-	if response.Fault != nil {
-		return failed(response.Fault, x.language, response.Body), nil
-	}
-	body := response.Body
+	body := x.response.Body
 	if len(body) == 0 {
-		body = done(t, args.ID, response)
+		body = done(t, record, x.response)
 	}
 	result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}, StructuredContent: json.RawMessage(body)}
-	if id := response.Header["Request-Id"]; len(id) > 0 {
+	if id := x.response.Header["Request-Id"]; len(id) > 0 {
 		result.Meta = sdk.Meta{"kartei/requestId": id[0]}
 	}
-	return result, nil
+	return result
 }
 
 // done is the result of a call that is answered without a body.

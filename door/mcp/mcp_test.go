@@ -304,6 +304,7 @@ func TestRefusals(t *testing.T) {
 		"no key":             {401, send("POST", list)},
 		"a wrong key":        {401, send("POST", list, "Authorization", "Bearer kart_test_x")},
 		"no key and a tool":  {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get"}}`)},
+		"a wrong argument":   {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_list","arguments":{"limit":51}}}`, "Authorization", "Bearer x")},
 		"an unknown tool":    {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, "Authorization", "Bearer x")},
 		"another host":       {403, send("POST", list, "Authorization", authorization, "Host", "evil.example")},
 		"another origin":     {403, send("POST", list, "Authorization", authorization, "Origin", "https://evil.example")},

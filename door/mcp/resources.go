@@ -122,10 +122,10 @@ func listDocuments(next sdk.MethodHandler) sdk.MethodHandler {
 		result := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, Cacheable: sdk.Cacheable{TTLMs: cachedFor, CacheScope: "private"}}
 		x := exchangeOf(ctx)
 		body, err := x.ask(ctx, "documents.list", api.Arguments{Query: url.Values{"limit": {strconv.Itoa(listed)}}})
-		if f := (*fault.Fault)(nil); err != nil {
-			if f = fault.From(err); f.Code == fault.Forbidden {
-				return result, nil // whoever may not read documents is offered none
-			}
+		switch {
+		case fault.Is(err, fault.Forbidden):
+			return result, nil // whoever may not read documents is offered none
+		case err != nil:
 			return nil, err
 		}
 		var page struct {
