@@ -99,8 +99,7 @@ type refresher struct {
 	random *rand.Rand
 }
 
-// run refreshes until stop, and uses each new access token at any replica. It returns the
-// number of refreshes.
+// run refreshes until stop. It returns the number of refreshes.
 func (f *refresher) run(stop <-chan struct{}) (n int, err error) {
 	for ; ; n++ {
 		select {
@@ -108,40 +107,48 @@ func (f *refresher) run(stop <-chan struct{}) (n int, err error) {
 			return n, nil
 		default:
 		}
-		var answer struct {
-			Access  string `json:"access_token"`
-			Refresh string `json:"refresh_token"`
-		}
-		if err := f.persist(func(base string) (int, error) {
-			r, err := http.PostForm(base+"/oauth/token", neturl.Values{"grant_type": {"refresh_token"}, "client_id": {f.client}, "refresh_token": {f.held.RefreshToken}})
-			if err != nil {
-				return 0, err
-			}
-			defer r.Body.Close()
-			return r.StatusCode, json.NewDecoder(r.Body).Decode(&answer)
-		}); err != nil {
-			return n, fmt.Errorf("refresh %d: %w", n+1, err)
-		}
-		if answer.Refresh == "" || answer.Refresh == f.held.RefreshToken {
-			return n, errors.New("the refresh token did not change")
-		}
-		f.held = &oauth2.Token{AccessToken: answer.Access, RefreshToken: answer.Refresh}
-		if err := f.persist(func(base string) (int, error) {
-			r, err := http.NewRequest(http.MethodGet, base+"/v1/me", http.NoBody)
-			if err != nil {
-				return 0, err
-			}
-			r.Header.Set("Authorization", "Bearer "+f.held.AccessToken)
-			got, err := http.DefaultClient.Do(r)
-			if err != nil {
-				return 0, err
-			}
-			got.Body.Close()
-			return got.StatusCode, nil
-		}); err != nil {
-			return n, fmt.Errorf("a call after refresh %d: %w", n+1, err)
+		if err := f.refresh(n + 1); err != nil {
+			return n, err
 		}
 	}
+}
+
+// refresh refreshes once, and uses the new access token at any replica.
+func (f *refresher) refresh(n int) error {
+	var answer struct {
+		Access  string `json:"access_token"`
+		Refresh string `json:"refresh_token"`
+	}
+	if err := f.persist(func(base string) (int, error) {
+		r, err := http.PostForm(base+"/oauth/token", neturl.Values{"grant_type": {"refresh_token"}, "client_id": {f.client}, "refresh_token": {f.held.RefreshToken}})
+		if err != nil {
+			return 0, err
+		}
+		defer r.Body.Close()
+		return r.StatusCode, json.NewDecoder(r.Body).Decode(&answer)
+	}); err != nil {
+		return fmt.Errorf("refresh %d: %w", n, err)
+	}
+	if answer.Refresh == "" || answer.Refresh == f.held.RefreshToken {
+		return errors.New("the refresh token did not change")
+	}
+	f.held = &oauth2.Token{AccessToken: answer.Access, RefreshToken: answer.Refresh}
+	if err := f.persist(func(base string) (int, error) {
+		r, err := http.NewRequest(http.MethodGet, base+"/v1/me", http.NoBody)
+		if err != nil {
+			return 0, err
+		}
+		r.Header.Set("Authorization", "Bearer "+f.held.AccessToken)
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return 0, err
+		}
+		got.Body.Close()
+		return got.StatusCode, nil
+	}); err != nil {
+		return fmt.Errorf("a call after refresh %d: %w", n, err)
+	}
+	return nil
 }
 
 // persist repeats a call at any replica until it is answered. An answer is final, but for
@@ -158,5 +165,44 @@ func (f *refresher) persist(call func(base string) (int, error)) error {
 			return fmt.Errorf("no answer: %d %w", status, err)
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestApplicationsWithoutDatabase has the database stop. An application hears that the
+// server is to blame, and for how long to wait: neither that its token is dead, nor that
+// it is none. With the database, the same tokens work again.
+func TestApplicationsWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	own, err := dbtest.NewServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Remove)
+	at, store := freePort(t), []string{"--data-dir", t.TempDir(), "--database-url", own.URL()}
+	served, err := launchCommand(command(append([]string{"serve", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at, "--log-format", "json"}, store...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	served.endsWith(t)
+	office := found(t, store...)
+	boss := person{TB: t, server: served}
+	boss.accept(append([]string{"user", "invite", "--org", office.ID, "--email", "boss@example.com", "--role", "admin"}, store...)...)
+	a := application{t, served}
+	config := a.register(a.discover())
+	f := refresher{at: []string{at}, client: config.ClientID, held: a.connect(&boss, config, "contacts:read"), random: rand.New(rand.NewPCG(1, 1))}
+	own.Stop()
+	answer, err := http.PostForm("http://"+at+"/oauth/token", neturl.Values{"grant_type": {"refresh_token"}, "client_id": {f.client}, "refresh_token": {f.held.RefreshToken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var refused struct{ Error string }
+	if err := json.NewDecoder(answer.Body).Decode(&refused); err != nil || answer.StatusCode != http.StatusServiceUnavailable || refused.Error != "temporarily_unavailable" || answer.Header.Get("Retry-After") == "" {
+		t.Errorf("%d %+v %v %v", answer.StatusCode, refused, answer.Header, err)
+	}
+	client{t, served, f.held.AccessToken}.call("GET", "/me", "", http.StatusServiceUnavailable, "INSTANCE_PENDING")
+	restart(t, own)
+	if err := f.refresh(1); err != nil {
+		t.Error(err)
 	}
 }
