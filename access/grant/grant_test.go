@@ -291,3 +291,26 @@ func TestCleanName(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownClient does the same work for a client that there is not as for one with
+// another secret, so that the time of an answer tells nothing. The work is what is
+// allocated, which does not depend on the machine.
+func TestUnknownClient(t *testing.T) {
+	o := newOffice(t, dbtest.SQLite(t))
+	known := grant.Client{Kind: grant.ByAdmin, Name: "Fax", Method: grant.SecretForm}
+	o.must(o.db.Write(o.ctx, func(tx db.Tx) error {
+		_, err := known.Store(o.ctx, tx, o.now())
+		return err
+	}))
+	shown := access.NewSecret(access.ClientSecretForm).Text
+	work := func(c grant.Client) float64 {
+		return testing.AllocsPerRun(50, func() {
+			if c.Proves(shown) {
+				t.Error("another secret proves it")
+			}
+		})
+	}
+	if unknown, wrong := work(grant.Client{}), work(known); unknown != wrong {
+		t.Errorf("an unknown client takes %v allocations, a wrong secret %v", unknown, wrong)
+	}
+}
