@@ -314,3 +314,30 @@ func TestUnknownClient(t *testing.T) {
 		t.Errorf("an unknown client takes %v allocations, a wrong secret %v", unknown, wrong)
 	}
 }
+
+// TestRevokedStaysDead revokes an access token and then repeats the refresh that issued it,
+// within the grace: the answer is the same, and the token is still dead.
+func TestRevokedStaysDead(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		first := o.connected(read)
+		second, err := o.refresh(first.Refresh)
+		o.must(err)
+		o.works(second.Access, read)
+		o.must(d.Write(o.ctx, func(tx db.Tx) error {
+			_, err := grant.Revoke(o.ctx, tx, o.now(), &o.client, second.Access)
+			return err
+		}))
+		o.dir.Forget()
+		o.fails(second.Access, access.Expired)
+		again, err := o.refresh(first.Refresh)
+		o.must(err)
+		if again.Access != second.Access || again.ExpiresIn != 0 {
+			t.Errorf("%+v", again)
+		}
+		o.fails(second.Access, access.Expired)
+		third, err := o.refresh(second.Refresh)
+		o.must(err)
+		o.works(third.Access, read)
+	})
+}
