@@ -65,6 +65,10 @@ var tables = map[string]struct {
 		values ($1, $2, 'usr_a', 'done', '', '', '{}', 'usr_a', 'session', 'web', 'req_a', 1, 1, $3)`, 90 * 24 * time.Hour, false},
 	"sessions": {`insert into sessions (organization, id, token_hash, account_id, principal_id, created_at, last_seen_at, expires_at, idle, fresh_until, address, agent, method)
 		values ($1, $2 || cast(cast($1 as bigint) as text), $2 || cast(cast($1 as bigint) as text), 'acc_a', 'usr_a', 1, 1, $3, 1, 1, '', '', 'password')`, 0, false},
+	"oauth_tokens": {`insert into oauth_tokens (kid, kind, organization, grant_id, secret_hash, scopes, created_at, expires_at)
+		values ($2 || cast(cast($1 as bigint) as text), 'access', $1, 'gra_a', '', '[]', 1, $3)`, 7 * 24 * time.Hour, false},
+	"oauth_grants": {`insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
+		values ($2 || cast(cast($1 as bigint) as text), 'cli_a', $1, 'usr_a', '[]', 'v1', 1, $3)`, 30 * 24 * time.Hour, false},
 	"jobs": {`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 		values ($1, $2, 'a', '', 'null', 'failed', 1, 1, $3, '', 1, 1)`, 30 * 24 * time.Hour, true},
 }
@@ -126,12 +130,19 @@ func TestRules(t *testing.T) {
 				t.Fatalf("the rule %q has no row in tables of this test", r.Name)
 			}
 		}
+		write(t, d, func(tx db.Tx) error { // the grant of all tokens is of an organization that nobody tidies
+			tx.Queue(`insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, created_at, last_used_at)
+				values ('cli_a', 'registered', 'cli_a', '', '[]', 'none', 1, 1)`)
+			tx.Queue(`insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
+				values ('gra_a', 'cli_a', 3, 'usr_a', '[]', 'v1', 1, 1)`)
+			return nil
+		})
 		const before, after = 2*retention.Piece + 7, 5
 		for name, table := range tables {
 			limit := clock.FromTime(start.Add(-table.age))
 			fill(t, d, name, 1, limit-before, before+after) // the row at the limit stays
 			fill(t, d, name, 2, limit, 3)
-			if name != "sessions" { // each refers to an organization
+			if name != "sessions" && name != "oauth_grants" { // each refers to an organization
 				fill(t, d, name, 0, limit-4, 4)
 			}
 		}
@@ -155,7 +166,7 @@ func TestRules(t *testing.T) {
 			if n := count(t, d, name, 2); n != want {
 				t.Errorf("%s: %d of organization 2 are left", name, n)
 			}
-			if n := count(t, d, name, 0); name != "sessions" && (n == 0) != table.nobody {
+			if n := count(t, d, name, 0); name != "sessions" && name != "oauth_grants" && (n == 0) != table.nobody {
 				t.Errorf("%s: %d of nobody are left", name, n)
 			}
 		}
