@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"kartei/access"
 	"kartei/kit/fault"
@@ -15,6 +16,19 @@ type Credential = access.Presented
 // Bearer returns the credential of a header Authorization: Bearer, which is an API key
 // or an access token. The empty text means that there was none.
 func Bearer(text string) Credential { return Credential{Scheme: access.Bearer, Text: text} }
+
+// Authorization returns the credential of the values of the header Authorization. Another
+// scheme than Bearer, or a second value, is a malformed credential.
+func Authorization(values []string) Credential {
+	if len(values) == 0 {
+		return Bearer("")
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	if len(values) > 1 || !ok || !strings.EqualFold(scheme, "Bearer") {
+		return Bearer("malformed")
+	}
+	return Bearer(strings.TrimSpace(token))
+}
 
 // Cookie returns the credential of a cookie of the web application: the token of a
 // session. With sandbox, the session acts in the sandbox of its organization.

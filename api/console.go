@@ -137,7 +137,7 @@ var Console = []ConsoleRow{
 	row("clients.set", administer, byAdmin|byOperator, atPeople, "client.set", ask(oauth.SetClient)),
 
 	row("tools.list", read, byProgram, atTools, "", ask(toolsList)),
-	row("tools.text", read, byProgram, atTools, "", asking(readToolText, toolText)),
+	row("tools.text", read, byProgram, atTools, "", asking(readToolText, document.GetText)),
 
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
 	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, lookup.ListCaused)),

@@ -56,15 +56,8 @@ func toolsList(_ context.Context, c *app.Call, _ ToolsInput) (Tools, error) {
 
 // readToolText is document.ReadText for a program, which needs the right to read documents.
 func readToolText(ctx context.Context, c *app.Call, in document.TextInput) (*extract.Text, error) {
-	if !c.Actor.May(textScope) {
+	if !c.Actor.May("documents:read") {
 		return nil, fault.New(fault.Forbidden)
 	}
 	return document.ReadText(ctx, c, in)
 }
-
-// toolText returns a part of the text of a document. It leaves as its file would.
-func toolText(ctx context.Context, c *app.Call, in document.TextInput, text *extract.Text) (document.DocumentText, error) {
-	return document.GetText(ctx, c, in, text)
-}
-
-const textScope = "documents:read"

@@ -54,6 +54,9 @@ type door struct {
 	host string
 	sdk  http.Handler
 
+	// names are those of all tools.
+	names map[string]bool
+
 	mu      sync.Mutex
 	servers map[string]*sdk.Server
 	tools   map[string][]*tool
@@ -62,12 +65,17 @@ type door struct {
 // Handler returns the handler of the door. It serves revision 2026-07-28 of the protocol,
 // which has no sessions, and 2025-11-25 in the same way.
 func Handler(o Options) (http.Handler, error) {
-	d := &door{Options: o, servers: map[string]*sdk.Server{}, tools: map[string][]*tool{}}
+	d := &door{Options: o, names: map[string]bool{}, servers: map[string]*sdk.Server{}, tools: map[string][]*tool{}}
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return nil, err
 	}
 	d.host = base.Host
+	for i := range api.Operations {
+		if name := api.Operations[i].Tool(); name != "" {
+			d.names[name] = true
+		}
+	}
 	d.sdk = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return exchangeOf(r.Context()).server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true,
 		DisableLocalhostProtection: true, // the door compares the host itself, also behind a proxy on this machine
@@ -120,7 +128,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x := &exchange{api: d.API, language: fault.Preferred(r.Header["Accept-Language"]), by: api.Caller{
-		Door: api.MCP, Credential: bearer(r.Header["Authorization"]), Address: d.Address(r),
+		Door: api.MCP, Credential: api.Authorization(r.Header["Authorization"]), Address: d.Address(r),
 		Header: map[string][]string{"Accept-Language": r.Header["Accept-Language"], "User-Agent": {r.UserAgent()}},
 	}}
 	d.serve(w, r, x)
@@ -139,18 +147,6 @@ func sameHost(asked, own string) bool {
 func loopback(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.IsLoopback()
-}
-
-// bearer returns the credential of a request.
-func bearer(values []string) api.Credential {
-	if len(values) == 0 {
-		return api.Bearer("")
-	}
-	scheme, token, ok := strings.Cut(values[0], " ")
-	if len(values) > 1 || !ok || !strings.EqualFold(scheme, "Bearer") {
-		return api.Bearer("malformed")
-	}
-	return api.Bearer(strings.TrimSpace(token))
 }
 
 // question is what of a request decides who answers it.
@@ -179,8 +175,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 		return
 	}
 	_ = json.Unmarshal(body, &q) // what is malformed is refused by the protocol
-	known := q.Method == "tools/call" && slices.ContainsFunc(api.Operations, func(op api.Operation) bool { return op.Tool() == q.Params.Name && q.Params.Name != "" })
-	if known {
+	if q.Method == "tools/call" && d.names[q.Params.Name] {
 		x.server, err = d.server(api.Tools{Scopes: api.Scopes()}, x.language)
 	} else {
 		tools, ok := d.enter(w, r, x)

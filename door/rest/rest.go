@@ -51,7 +51,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Header:     r.Header,
 		HasBody:    r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0,
 		Door:       api.REST,
-		Credential: bearer(r.Header["Authorization"]),
+		Credential: api.Authorization(r.Header["Authorization"]),
 		Address:    h.address(r),
 	}
 	if request.HasBody {
@@ -83,20 +83,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		w.Write(response.Body) // a client that went away needs no error
 	}
-}
-
-// bearer returns the token of an Authorization header. If there is more than
-// one header, or another form than 'Bearer token', it returns a text that no
-// key has.
-func bearer(values []string) api.Credential {
-	if len(values) == 0 {
-		return api.Bearer("")
-	}
-	scheme, token, ok := strings.Cut(values[0], " ")
-	if len(values) > 1 || !ok || !strings.EqualFold(scheme, "Bearer") {
-		return api.Bearer("malformed")
-	}
-	return api.Bearer(strings.TrimSpace(token))
 }
 
 // pathBelow returns the escaped path below /v1. Any other path becomes "",

@@ -52,7 +52,7 @@ func showConsent(v *request) view {
 	case a.Redirect != "": // nobody has checked the application, so its address is not opened unasked
 		return v.problem(http.StatusBadRequest, problemPage{
 			Title: v.words.Say("Diese Anwendung kann nicht verbunden werden", "This application cannot be connected"),
-			Text:  v.words.Say("Sie fragt auf eine Weise, die nicht möglich ist. Ihr Hersteller erfährt den Grund, wenn Sie zu ihr zurückgehen.", "It asks in a way that is not possible. Its developer learns the reason if you go back to it."),
+			Text:  v.words.Say("Die Anwendung fragt auf eine Weise, die nicht möglich ist. Wenn Sie zu ihr zurückgehen, erfährt ihr Hersteller den Grund.", "The application asks in a way that is not possible. If you go back to it, its developer learns the reason."),
 			Back:  a.Redirect, BackTo: a.RedirectHost,
 		})
 	}
