@@ -90,36 +90,10 @@ func (b *bench) onAgainst(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.contents, err = bodies(againstBodies); err != nil {
-		return err
-	}
-	if b.load, err = b.helper(ctx, "load"); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(b.data, "run-")
+	places, r, end, err := b.newOffices(ctx, b.other, b.program)
+	defer end()
 	if err != nil {
 		return err
-	}
-	defer os.RemoveAll(dir)
-	defer b.end() // before its folder is removed
-	r := &receiver{ca: filepath.Join(dir, "ca.pem")}
-	if r.helper, err = b.helper(ctx, "receive"); err != nil {
-		return err
-	}
-	if err := r.ask(r.ca, &r.address); err != nil {
-		return err
-	}
-	var places []*place
-	for i, program := range []string{b.other, b.program} {
-		p, remove, err := b.startOffice(ctx, program, filepath.Join(dir, fmt.Sprint(i)), r)
-		defer func() {
-			b.end() // the server ends before its database
-			remove()
-		}()
-		if err != nil {
-			return fmt.Errorf("%s: %w", program, err)
-		}
-		places = append(places, p)
 	}
 	results := make([]comparison, len(calls))
 	for run := range b.runs {
@@ -133,6 +107,45 @@ func (b *bench) onAgainst(ctx context.Context) (err error) {
 		}
 	}
 	return b.write(os.Stdout, b.againstFigures(calls, results))
+}
+
+// newOffices starts each program on an office of its own, and a receiver for their
+// endpoints. end ends all of them and removes their data, also after an error.
+func (b *bench) newOffices(ctx context.Context, programs ...string) (places []*place, r *receiver, end func(), err error) {
+	var undo []func()
+	end = func() {
+		b.end() // the servers end before their databases
+		for _, f := range slices.Backward(undo) {
+			f()
+		}
+	}
+	if b.contents, err = bodies(againstBodies); err != nil {
+		return nil, nil, end, err
+	}
+	if b.load, err = b.helper(ctx, "load"); err != nil {
+		return nil, nil, end, err
+	}
+	dir, err := os.MkdirTemp(b.data, "run-")
+	if err != nil {
+		return nil, nil, end, err
+	}
+	undo = append(undo, func() { os.RemoveAll(dir) })
+	r = &receiver{ca: filepath.Join(dir, "ca.pem")}
+	if r.helper, err = b.helper(ctx, "receive"); err != nil {
+		return nil, nil, end, err
+	}
+	if err := r.ask(r.ca, &r.address); err != nil {
+		return nil, nil, end, err
+	}
+	for i, program := range programs {
+		p, remove, err := b.startOffice(ctx, program, filepath.Join(dir, fmt.Sprint(i)), r)
+		undo = append(undo, remove)
+		if err != nil {
+			return nil, nil, end, fmt.Errorf("%s: %w", program, err)
+		}
+		places = append(places, p)
+	}
+	return places, r, end, nil
 }
 
 // restart restarts the servers. Two processes of the same program may differ by

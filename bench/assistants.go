@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 )
 
 // mostOfGet is the highest cost of a tool that reads a contact, relative to the same read
@@ -16,34 +15,13 @@ const mostOfGet = 3.0
 
 // onAssistants measures what the tool that reads a contact costs, beside the same read over
 // REST, with the same key: processor time and allocations of one server, in pairs.
-func (b *bench) onAssistants(ctx context.Context) (err error) {
-	if b.contents, err = bodies(againstBodies); err != nil {
-		return err
-	}
-	if b.load, err = b.helper(ctx, "load"); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(b.data, "run-")
+func (b *bench) onAssistants(ctx context.Context) error {
+	places, _, end, err := b.newOffices(ctx, b.program)
+	defer end()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	defer b.end()                                    // before its folder is removed
-	r := &receiver{ca: filepath.Join(dir, "ca.pem")} // for the endpoints of such an office
-	if r.helper, err = b.helper(ctx, "receive"); err != nil {
-		return err
-	}
-	if err := r.ask(r.ca, &r.address); err != nil {
-		return err
-	}
-	rest, remove, err := b.startOffice(ctx, b.program, filepath.Join(dir, "office"), r)
-	defer func() {
-		b.end()
-		remove()
-	}()
-	if err != nil {
-		return err
-	}
+	rest := places[0]
 	assistant := *rest // the same server through the other door
 	c := comparison{name: "contacts_get"}
 	measure := func(p *place) (cost, error) {

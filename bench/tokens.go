@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"kartei/access"
@@ -32,34 +31,13 @@ const (
 // onTokens measures what access tokens cost: a call with one beside a call with a key, and
 // what the endpoints for applications do beside the creation of a contact. All calls of a
 // series come one after the other over one connection.
-func (b *bench) onTokens(ctx context.Context) (err error) {
-	if b.contents, err = bodies(againstBodies); err != nil {
-		return err
-	}
-	if b.load, err = b.helper(ctx, "load"); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(b.data, "run-")
+func (b *bench) onTokens(ctx context.Context) error {
+	places, r, end, err := b.newOffices(ctx, b.program)
+	defer end()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	defer b.end()                                    // before its folder is removed
-	r := &receiver{ca: filepath.Join(dir, "ca.pem")} // for the endpoints of such an office
-	if r.helper, err = b.helper(ctx, "receive"); err != nil {
-		return err
-	}
-	if err := r.ask(r.ca, &r.address); err != nil {
-		return err
-	}
-	keyed, remove, err := b.startOffice(ctx, b.program, filepath.Join(dir, "office"), r)
-	defer func() {
-		b.end()
-		remove()
-	}()
-	if err != nil {
-		return err
-	}
+	keyed := places[0]
 	a, err := b.connect(ctx, keyed, r)
 	if err != nil {
 		return err
