@@ -7,6 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
+. ci/packages.sh
 
 # Together they register eight applications; a network may register ten an hour.
 all=(oauth4webapi openid-client authlib-requests mcp-typescript mcp-typescript-1 mcp-python)
@@ -15,25 +16,9 @@ for name in "$@"; do
 done
 [ $# -gt 0 ] || set -- "${all[@]}"
 
-# The libraries are installed into .cache once, at the versions below ci/applications.
 ci/setup.sh npm venv
-hash() { cat "$@" | sha256sum | cut -c1-16; }
-python=$PWD/.cache/applications/python-$(hash ci/applications/requirements.txt)
-node=$PWD/.cache/applications/node-$(hash ci/applications/package-lock.json)
-if ! "$python/bin/python" -c 'import authlib, mcp, requests' 2>/dev/null; then # none, or of a clone that was moved
-	echo "installing Authlib and the MCP SDK for Python"
-	rm -rf "$python"
-	python3 -m venv "$python"
-	"$python/bin/pip" install -q --disable-pip-version-check --no-deps -r ci/applications/requirements.txt
-fi
-if [ ! -e "$node/ready" ]; then
-	echo "installing oauth4webapi, openid-client and the MCP SDKs for TypeScript"
-	rm -rf "$node"
-	mkdir -p "$node"
-	cp ci/applications/package.json ci/applications/package-lock.json "$node/"
-	(cd "$node" && npm ci --silent --no-audit --no-fund --ignore-scripts)
-	touch "$node/ready"
-fi
+install_python applications python -c 'import authlib, mcp, requests'
+install_node applications --ignore-scripts
 
 start_demo --data "$work/data" --listen 127.0.0.1:0 --log-level debug
 

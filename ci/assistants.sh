@@ -6,26 +6,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
+. ci/packages.sh
 
-# The libraries are installed into .cache once, at the versions below ci/assistants.
 ci/setup.sh npm venv
-hash() { cat "$@" | sha256sum | cut -c1-16; }
-python=$PWD/.cache/assistants/python-$(hash ci/assistants/requirements.txt)
-node=$PWD/.cache/assistants/node-$(hash ci/assistants/package-lock.json)
-if ! "$python/bin/python" -c 'import mcp' 2>/dev/null; then # none, or of a clone that was moved
-	echo "installing the MCP SDK for Python"
-	rm -rf "$python"
-	python3 -m venv "$python"
-	"$python/bin/pip" install -q --disable-pip-version-check --no-deps -r ci/assistants/requirements.txt
-fi
-if [ ! -e "$node/ready" ]; then
-	echo "installing the MCP SDKs for TypeScript, the conformance suite and the Node that it needs"
-	rm -rf "$node"
-	mkdir -p "$node"
-	cp ci/assistants/package.json ci/assistants/package-lock.json "$node/"
-	(cd "$node" && npm ci --silent --no-audit --no-fund && node_modules/.bin/node --version >/dev/null)
-	touch "$node/ready"
-fi
+install_python assistants python -c 'import mcp'
+install_node assistants # the suite needs a newer Node, whose package has a script
 export PATH=$node/node_modules/.bin:$PATH
 
 start_demo --data "$work/data" --listen 127.0.0.1:0

@@ -7,6 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
+. ci/packages.sh
 house=$PWD
 
 all=(openapi-generator-python openapi-generator-java openapi-generator-typescript-fetch openapi-generator-go
@@ -19,25 +20,10 @@ done
 # The tools are installed into .cache once, at the versions below ci/clients.
 ci/setup.sh npm venv javac mvn
 tools=$house/.cache/clients
-hash() { cat "$@" | sha256sum | cut -c1-16; }
-python=$tools/python-$(hash ci/clients/requirements.txt)
-node=$tools/node-$(hash ci/clients/package-lock.json)
-java=$tools/java-$(hash ci/clients/openapi-generator-java/pom.xml)
-go=$tools/go-$(hash ci/clients/oapi-codegen/go.sum)
-if ! "$python/bin/openapi-python-client" --version >/dev/null 2>&1; then # none, or of a clone that was moved
-	echo "installing openapi-generator and openapi-python-client"
-	rm -rf "$python"
-	python3 -m venv "$python"
-	"$python/bin/pip" install -q --disable-pip-version-check --no-deps -r ci/clients/requirements.txt
-fi
-if [ ! -e "$node/ready" ]; then
-	echo "installing openapi-ts, openapi-typescript and TypeScript"
-	rm -rf "$node"
-	mkdir -p "$node"
-	cp ci/clients/package.json ci/clients/package-lock.json "$node/"
-	(cd "$node" && npm ci --silent --no-audit --no-fund --ignore-scripts)
-	touch "$node/ready"
-fi
+install_python clients openapi-python-client --version
+install_node clients --ignore-scripts
+java=$tools/java-$(packages_hash ci/clients/openapi-generator-java/pom.xml)
+go=$tools/go-$(packages_hash ci/clients/oapi-codegen/go.sum)
 if [ ! -e "$java/ready" ]; then
 	echo "installing what clients in Java need"
 	mvn -q -B --color never -f ci/clients/openapi-generator-java/pom.xml \
