@@ -65,10 +65,12 @@ func (a *applications) begin() (g grant.Grant, code string) {
 		}
 		sandbox, err := access.OrganizationIn(a.Context(), tx, a.o.SandboxID)
 		if err == nil {
-			g, code, _, err = grant.Begin(a.Context(), tx, clock.Now(a.o.Clock), grant.NewGrant{
+			var begun grant.Begun
+			begun, err = grant.Begin(a.Context(), tx, clock.Now(a.o.Clock), grant.NewGrant{
 				Client: &a.client, Organization: sandbox.Number, Principal: a.principal, Scopes: []string{"contacts:read", "contacts:write"}, Audience: access.V1,
 				RedirectURI: a.client.RedirectURIs[0], Challenge: challenge(),
 			})
+			g, code = begun.Grant, begun.Code
 		}
 		return err
 	})

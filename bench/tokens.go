@@ -172,11 +172,11 @@ func (a *application) admit(ctx context.Context, organization, principal string)
 		if err := access.Changed(ctx, tx); err != nil {
 			return err
 		}
-		_, a.code, _, err = grant.Begin(ctx, tx, now, grant.NewGrant{
+		begun, err := grant.Begin(ctx, tx, now, grant.NewGrant{
 			Client: &public, Organization: o.Number, Principal: principal, Scopes: scopes, Audience: access.V1, RedirectURI: tokenCallback,
 			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
 		})
-		a.public, a.client = public.ClientID, service.ClientID
+		a.code, a.public, a.client = begun.Code, public.ClientID, service.ClientID
 		return err
 	})
 }

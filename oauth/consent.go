@@ -227,26 +227,26 @@ func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err
 	if err != nil {
 		return out, err
 	}
-	g, code, replaced, err := grant.Begin(ctx, c.Tx, c.Now, grant.NewGrant{
+	begun, err := grant.Begin(ctx, c.Tx, c.Now, grant.NewGrant{
 		Client: &client, Organization: o.Number, Principal: c.Actor.PrincipalID(), Scopes: scopes, Audience: a.Audience,
 		RedirectURI: a.RedirectURI, Challenge: a.Challenge,
 	})
 	if err != nil {
 		return out, err
 	}
-	c.Audit.About(o.Number, g.ID)
+	c.Audit.About(o.Number, begun.Grant.ID)
 	c.Audit.Changed("clientId", nil, client.ClientID)
-	c.Audit.Changed("scopes", nil, g.Scopes)
+	c.Audit.Changed("scopes", nil, begun.Grant.Scopes)
 	// Who connects an application once more than is kept loses the oldest connection.
-	for _, old := range replaced {
+	for _, old := range begun.Replaced {
 		if _, err := webhook.DisableOfGrant(ctx, c, old.Organization, old.ID); err != nil {
 			return out, err
 		}
 	}
-	if len(replaced) > 0 {
-		c.Audit.Changed("replaced", nil, replaced[0].ID)
+	if len(begun.Replaced) > 0 {
+		c.Audit.Changed("replaced", nil, begun.Replaced[0].ID)
 	}
-	out.Redirect = back(c, a.RedirectURI, a.State, "code", code)
+	out.Redirect = back(c, a.RedirectURI, a.State, "code", begun.Code)
 	return out, nil
 }
 

@@ -81,8 +81,7 @@ func Token(ctx context.Context, c *app.Call, in TokenInput, by proof) (TokenOutp
 	}
 	var tokens grant.Tokens
 	var err error
-	switch {
-	case in.GrantType == byCode && in.Code == "", in.GrantType == byRefresh && in.RefreshToken == "":
+	if in.GrantType == byCode && in.Code == "" || in.GrantType == byRefresh && in.RefreshToken == "" {
 		return TokenOutput{}, refused(grant.InvalidRequest, "The request has no code, or no refresh_token.")
 	}
 	switch in.GrantType {

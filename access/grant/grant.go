@@ -154,33 +154,42 @@ type NewGrant struct {
 	RedirectURI, Challenge string
 }
 
+// Begun is a new grant.
+type Begun struct {
+	Grant Grant
+	// Code is for the client, which exchanges it for tokens.
+	Code string
+	// Replaced are the older grants that ended for it.
+	Replaced []Grant
+}
+
 // Begin stores a grant, and returns its code. The grant lasts as long as the code,
-// until the client has exchanged it. Beyond MaxGrants the oldest grants end, and replaced
-// has them: access.Changed must come before.
-func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (g Grant, text string, replaced []Grant, err error) {
-	g = Grant{
+// until the client has exchanged it. Beyond MaxGrants the oldest grants end:
+// access.Changed must come before.
+func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Begun, err error) {
+	g := Grant{
 		ID: id.New(id.Grant), Client: n.Client.ID, Organization: n.Organization, Principal: n.Principal, Scopes: sorted(n.Scopes),
 		Audience: n.Audience, CreatedAt: now, ExpiresAt: now.Add(CodeLifetime),
 	}
 	if _, err := tx.Exec(ctx, updateClientUse, g.Client, now); err != nil { // grants of a client are made one after the other
-		return g, "", nil, err
+		return out, err
 	}
 	live, err := db.List(ctx, tx, scanGrant, selectLive, g.Principal, g.Client, now)
 	if err != nil {
-		return g, "", nil, err
+		return out, err
 	}
-	replaced = live[min(len(live), MaxGrants-1):]
+	replaced := live[min(len(live), MaxGrants-1):]
 	for _, old := range replaced {
 		if _, err := End(ctx, tx, now, old.ID); err != nil {
-			return g, "", nil, err
+			return out, err
 		}
 	}
 	if err := g.insert(ctx, tx); err != nil {
-		return g, "", nil, err
+		return out, err
 	}
 	made := access.NewSecret(access.CodeForm)
 	_, err = tx.Exec(ctx, insertToken, made.Kid, code, g.Organization, g.ID, made.Hash, list(g.Scopes), now, now.Add(CodeLifetime), n.RedirectURI, n.Challenge)
-	return g, made.Text, replaced, err
+	return Begun{g, made.Text, replaced}, err
 }
 
 func (g *Grant) insert(ctx context.Context, tx db.Tx) error {

@@ -81,10 +81,11 @@ func (o *office) begin(scopes ...string) (g grant.Grant, code string) {
 		if err = access.Changed(o.ctx, tx); err != nil {
 			return err
 		}
-		g, code, _, err = grant.Begin(o.ctx, tx, o.now(), grant.NewGrant{
+		begun, err := grant.Begin(o.ctx, tx, o.now(), grant.NewGrant{
 			Client: &o.client, Organization: o.org.Number, Principal: o.member.ID, Scopes: scopes, Audience: access.V1,
 			RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
 		})
+		g, code = begun.Grant, begun.Code
 		return err
 	}))
 	o.dir.Forget()

@@ -2,8 +2,6 @@ package mcp_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -21,7 +19,6 @@ import (
 	"kartei/access/grant"
 	"kartei/api"
 	"kartei/door/mcp"
-	"kartei/kit/clock"
 	"kartei/requestlog"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -329,31 +326,8 @@ func TestRefusals(t *testing.T) {
 // token returns an access token for a resource, of an application that acts for somebody.
 func (s *site) token(principal, audience string, scopes ...string) string {
 	s.T.Helper()
-	const callback, verifier = "https://app.example/cb", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-	sum := sha256.Sum256([]byte(verifier))
-	c := grant.Client{Kind: grant.Registered, Name: "Assistent", RedirectURIs: []string{callback}, Method: grant.NoSecret}
-	var tokens grant.Tokens
-	if err := s.DB.Write(s.T.Context(), func(tx db.Tx) error {
-		ctx, now := s.T.Context(), clock.Now(s.Clock)
-		if _, err := c.Store(ctx, tx, now); err != nil {
-			return err
-		}
-		o, err := access.OrganizationIn(ctx, tx, s.SandboxID)
-		if err != nil {
-			return err
-		}
-		_, code, _, err := grant.Begin(ctx, tx, now, grant.NewGrant{
-			Client: &c, Organization: o.Number, Principal: principal, Scopes: scopes, Audience: audience, RedirectURI: callback,
-			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
-		})
-		if err == nil {
-			tokens, err = grant.Exchange(ctx, tx, now, &c, code, callback, verifier, "")
-		}
-		return err
-	}); err != nil {
-		s.T.Fatal(err)
-	}
-	return tokens.Access
+	c := grant.Client{Kind: grant.Registered, Name: "Assistent", RedirectURIs: []string{"https://app.example/cb"}, Method: grant.NoSecret}
+	return s.Connect(&c, principal, audience, scopes...).Access
 }
 
 // TestTokens connects by OAuth. A token is for this door or for the API, and one that lacks

@@ -2,8 +2,6 @@ package office_test
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/base64"
 	"regexp"
 	"strings"
 	"testing"
@@ -87,28 +85,7 @@ func TestCallsOfApplications(t *testing.T) {
 	who, c := o.As(access.Member), newClient(t, o, "Fristenkalender")
 	b := openAt(t, o, "https://kartei.example")
 	b.cookie = o.Session(who.Principal)
-	connect := func() (tokens grant.Tokens) {
-		t.Helper()
-		verifier := strings.Repeat("v", 43)
-		sum := sha256.Sum256([]byte(verifier))
-		if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
-			in, err := access.OrganizationIn(t.Context(), tx, o.SandboxID)
-			if err != nil {
-				return err
-			}
-			_, code, _, err := grant.Begin(t.Context(), tx, clock.Now(o.Clock), grant.NewGrant{
-				Client: &c, Organization: in.Number, Principal: who.Principal, Scopes: []string{"contacts:read"}, Audience: access.V1, RedirectURI: c.RedirectURIs[0],
-				Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
-			})
-			if err == nil {
-				tokens, err = grant.Exchange(t.Context(), tx, clock.Now(o.Clock), &c, code, c.RedirectURIs[0], verifier, "")
-			}
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return tokens
-	}
+	connect := func() grant.Tokens { return o.Connect(&c, who.Principal, access.V1, "contacts:read") }
 	tokens := connect()
 	call := func(status int, method, path string) string {
 		t.Helper()
