@@ -6,10 +6,11 @@ import (
 
 	"kartei/extract"
 	"kartei/test/dbtest"
+	"kartei/test/webtest"
 )
 
 // The test binary is also the child process that reads documents.
 func TestMain(m *testing.M) {
 	extract.Child(os.Args)
-	dbtest.Main(m)
+	dbtest.Main(m, webtest.Stop)
 }

@@ -45,28 +45,68 @@ func (v View) String() string {
 	return s
 }
 
-// Browser is a running Chromium.
+// Browser is a running Chromium, as one test uses it.
 type Browser struct {
 	t   testing.TB
 	ctx context.Context
 }
 
-// Start starts a browser, which ends with the test. If none is installed, the
-// test is skipped, or fails with CI=true.
+// Start returns the browser of the test binary. The first test starts it, and Stop
+// ends it. If none is installed, the test is skipped, or fails with CI=true.
 func Start(t testing.TB) *Browser {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, closeAll := chromedp.NewContext(ctx)
-	t.Cleanup(func() {
+	path := chromium(t)
+	running.Lock()
+	defer running.Unlock()
+	for try := 0; running.ctx == nil; try++ {
+		if err := running.start(path); err != nil && try == 2 {
+			t.Fatalf("the browser does not start: %v", err)
+		}
+	}
+	return &Browser{t: t, ctx: running.ctx}
+}
+
+// Stop ends the browser of the test binary.
+func Stop() {
+	running.Lock()
+	defer running.Unlock()
+	if running.ctx != nil {
+		running.stop()
+	}
+}
+
+// running is the browser that the tests of a package share. Each tab is a new person
+// there, with cookies and a cache of its own.
+var running process
+
+type process struct {
+	sync.Mutex
+	ctx  context.Context
+	stop func()
+}
+
+// start starts the browser. About one of some hundred never answers in its first tab;
+// it is ended then, and the caller tries again.
+func (p *process) start(path string) error {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-component-update", true))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeAll := chromedp.NewContext(allocator)
+	tooLong := time.AfterFunc(patience.Bound, stop) // a deadline of the first call's context would end the browser later
+	err := chromedp.Do(ctx)
+	if !tooLong.Stop() && err == nil {
+		err = context.DeadlineExceeded
+	}
+	p.stop = func() {
 		closeAll()
 		stop()
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("the browser does not start: %v", err)
 	}
-	return &Browser{t: t, ctx: ctx}
+	if err != nil {
+		p.stop()
+		return err
+	}
+	p.ctx = ctx
+	return nil
 }
 
 // chromium returns the browser's path.
@@ -120,9 +160,11 @@ func open(t testing.TB, parent context.Context, v View, o ...chromedp.ContextOpt
 	ctx, closeTab := chromedp.NewContext(parent, o...)
 	t.Cleanup(closeTab)
 	tab := &Tab{t: t, ctx: ctx, View: v, marks: make(chan string, 1)}
-	if err := chromedp.Do(ctx); err != nil { // with this context: otherwise the tab closes at the end of its first call's context
+	tooLong := time.AfterFunc(patience.Bound, closeTab) // a deadline of the first call's context would close the tab later
+	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("open a tab (%s): %v", v, err)
 	}
+	tooLong.Stop()
 	tab.must("open a tab", tab.emulate)
 	tab.Before(noteAnswers)
 	messages := chromedp.Console(ctx)
