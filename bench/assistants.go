@@ -7,14 +7,19 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 )
 
 // mostOfGet is the highest cost of a tool that reads a contact, relative to the same read
 // over REST.
 const mostOfGet = 3.0
 
-// onAssistants measures what the tool that reads a contact costs, beside the same read over
-// REST, with the same key: processor time and allocations of one server, in pairs.
+// mostMemory is the memory that a call of that tool may take, in bytes.
+const mostMemory = 64 << 10
+
+// onAssistants measures what an assistant's calls cost, beside the read of a contact over
+// REST with the same key: processor time and allocations of one server, in pairs, and the
+// memory of a call.
 func (b *bench) onAssistants(ctx context.Context) error {
 	places, _, end, err := b.newOffices(ctx, b.program)
 	defer end()
@@ -23,47 +28,81 @@ func (b *bench) onAssistants(ctx context.Context) error {
 	}
 	rest := places[0]
 	assistant := *rest // the same server through the other door
-	c := comparison{name: "contacts_get"}
-	measure := func(p *place) (cost, error) {
+	var rows []figure
+	for _, call := range []struct {
+		method, params string // {id} stands for the id of a contact
+		goals          bool
+	}{
+		{"tools/call", `{"name":"contacts_get","arguments":{"id":"{id}"}}`, true},
+		{"tools/list", `{}`, false},
+		{"resources/read", `{"uri":"kartei://contacts/{id}"}`, false},
+	} {
+		c := comparison{name: call.method}
 		const calls = 3000
-		return p.cost(func() (int, error) {
-			for n := range calls {
-				id := p.ids[n%len(p.ids)]
-				var err error
-				if p == rest {
-					var contact struct{ ID string }
-					err = p.call("GET", "/contacts/"+id, nil, &contact)
-				} else {
-					err = p.tool(ctx, "contacts_get", `{"id":"`+id+`"}`)
+		measure := func(p *place) (cost, error) {
+			return p.cost(func() (int, error) {
+				for n := range calls {
+					id := p.ids[n%len(p.ids)]
+					var err error
+					if p == rest {
+						var contact struct{ ID string }
+						err = p.call("GET", "/contacts/"+id, nil, &contact)
+					} else {
+						err = p.ask(ctx, call.method, strings.ReplaceAll(call.params, "{id}", id))
+					}
+					if err != nil {
+						return 0, err
+					}
 				}
-				if err != nil {
-					return 0, err
-				}
+				return calls, nil
+			})
+		}
+		for _, p := range []*place{rest, &assistant} { // fills caches
+			if _, err := measure(p); err != nil {
+				return err
 			}
-			return calls, nil
-		})
-	}
-	for _, p := range []*place{rest, &assistant} { // fills caches
-		if _, err := measure(p); err != nil {
+		}
+		for n := range againstPairs * b.runs {
+			if err := c.pair(ctx, n, rest, &assistant, measure); err != nil {
+				return err
+			}
+		}
+		memory, err := rest.memoryOf(func() error { _, err := measure(&assistant); return err })
+		if err != nil {
 			return err
 		}
-	}
-	for n := range againstPairs * b.runs {
-		if err := c.pair(ctx, n, rest, &assistant, measure); err != nil {
-			return err
+		memory /= calls
+		goal, most := "", 0.0
+		if call.goals {
+			goal, most = fmt.Sprintf("≤ %.0f %%", 100*mostOfGet), mostOfGet
 		}
+		rows = append(rows, c.cpu.figure(call.method+": processor time", "GET /contacts/{id}", "µs", goal, most), c.allocations.figure(call.method+": allocations", "GET /contacts/{id}", "", "", 0))
+		row := figure{What: call.method + ": memory of a call", Measured: fmt.Sprintf("%.1f KiB", memory/1024), Value: memory / mostMemory, Reached: true}
+		if call.goals {
+			row.Goal, row.Reached = fmt.Sprintf("≤ %d KiB", mostMemory>>10), memory <= mostMemory
+		}
+		rows = append(rows, row)
 	}
-	goal := fmt.Sprintf("≤ %.0f %%", 100*mostOfGet)
-	return b.write(os.Stdout, []figure{
-		c.cpu.figure("contacts_get: processor time", "GET /contacts/{id}", "µs", goal, mostOfGet),
-		c.allocations.figure("contacts_get: allocations", "GET /contacts/{id}", "", goal, mostOfGet),
-	})
+	return b.write(os.Stdout, rows)
 }
 
-// tool calls a tool, as a client of the older revision does.
-func (p *place) tool(ctx context.Context, name, arguments string) error {
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":` + arguments + `}}`
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.address+"/mcp", bytes.NewReader([]byte(body)))
+// memoryOf returns the bytes that a server allocates during some work.
+func (s *server) memoryOf(work func() error) (float64, error) {
+	before, err := s.metric("go_memstats_alloc_bytes_total")
+	if err == nil {
+		err = work()
+	}
+	if err != nil {
+		return 0, err
+	}
+	after, err := s.metric("go_memstats_alloc_bytes_total")
+	return after - before, err
+}
+
+// ask sends a request of the protocol, as a client of the older revision does.
+func (p *place) ask(ctx context.Context, method, params string) error {
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.address+"/mcp", strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -76,8 +115,8 @@ func (p *place) tool(ctx context.Context, name, arguments string) error {
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err == nil && (answer.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"structuredContent"`))) {
-		err = fmt.Errorf("%s: %s: %.300s", name, answer.Status, text)
+	if err == nil && (answer.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"result"`))) {
+		err = fmt.Errorf("%s: %s: %.300s", method, answer.Status, text)
 	}
 	return err
 }

@@ -135,16 +135,19 @@ func processTime(pid int) (time.Duration, error) {
 
 // allocations asks a server for the number of objects that it has allocated so
 // far.
-func (s *server) allocations() (float64, error) {
+func (s *server) allocations() (float64, error) { return s.metric("go_memstats_mallocs_total") }
+
+// metric asks a server for the value of a metric without labels.
+func (s *server) metric(name string) (float64, error) {
 	response, err := http.Get(s.operator + "/metrics")
 	if err != nil {
 		return 0, err
 	}
 	defer response.Body.Close()
 	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-		if value, is := strings.CutPrefix(lines.Text(), "go_memstats_mallocs_total "); is {
+		if value, is := strings.CutPrefix(lines.Text(), name+" "); is {
 			return strconv.ParseFloat(value, 64)
 		}
 	}
-	return 0, fmt.Errorf("%s/metrics has no go_memstats_mallocs_total", s.operator)
+	return 0, fmt.Errorf("%s/metrics has no %s", s.operator, name)
 }

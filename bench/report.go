@@ -188,6 +188,9 @@ func number(v float64) string {
 }
 
 func (f *figure) verdict() string {
+	if f.Goal == "" {
+		return ""
+	}
 	if f.Reached {
 		return "reached"
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -45,6 +46,12 @@ func membersOf(text []byte) (list []member, err error) {
 			return nil, err
 		}
 		list = append(list, m)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("something follows the arguments")
 	}
 	return list, nil
 }
@@ -109,21 +116,18 @@ func (t *tool) arguments(list []member, header map[string][]string) (args api.Ar
 }
 
 // call calls the operation of a tool along the path of every other call, and turns the
-// answer into a result. It fails only if the arguments are no object.
-func (t *tool) call(ctx context.Context, x *exchange, arguments []byte) (*sdk.CallToolResult, error) {
-	list, err := membersOf(arguments)
-	if err != nil {
-		return nil, err
-	}
+// answer into a result.
+func (t *tool) call(ctx context.Context, x *exchange, list []member) *sdk.CallToolResult {
 	by := x.by
 	by.Header = map[string][]string{"Svc-Preview": {"true"}, "Accept-Language": by.Header["Accept-Language"], "User-Agent": by.Header["User-Agent"]}
 	args, wrong := t.arguments(list, by.Header)
+	var err error
 	if wrong != nil { // what is wrong with a call is for those only who may call
 		x.response, err = api.Send(ctx, x.api, x.by, "tools.list", api.Arguments{})
 	} else {
 		x.response, err = api.Send(ctx, x.api, by, t.op.ID, args)
 	}
-	return t.result(x, args.ID, errors.Join(err, wrong)), nil
+	return t.result(x, args.ID, errors.Join(err, wrong))
 }
 
 // result returns the result of a call: the answer of the API, or what was wrong before.

@@ -59,13 +59,13 @@ type door struct {
 
 	mu      sync.Mutex
 	servers map[string]*sdk.Server
-	tools   map[string][]*tool
+	sets    map[string]*toolset
 }
 
 // Handler returns the handler of the door. It serves revision 2026-07-28 of the protocol,
 // which has no sessions, and 2025-11-25 in the same way.
 func Handler(o Options) (http.Handler, error) {
-	d := &door{Options: o, names: map[string]bool{}, servers: map[string]*sdk.Server{}, tools: map[string][]*tool{}}
+	d := &door{Options: o, names: map[string]bool{}, servers: map[string]*sdk.Server{}, sets: map[string]*toolset{}}
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return nil, err
@@ -169,11 +169,14 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 		http.Error(w, "The request has more than 1 MiB, or did not arrive.", http.StatusRequestEntityTooLarge)
 		return
 	}
-	var q question
 	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
 		http.Error(w, "A request is one JSON object.", http.StatusBadRequest)
 		return
 	}
+	if d.direct(w, r, x, body) {
+		return
+	}
+	var q question
 	_ = json.Unmarshal(body, &q) // what is malformed is refused by the protocol
 	if q.Method == "tools/call" && d.names[q.Params.Name] {
 		x.server, err = d.server(api.Tools{Scopes: api.Scopes()}, x.language)
@@ -193,6 +196,15 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	answer := &buffered{header: http.Header{}, code: http.StatusOK}
 	d.sdk.ServeHTTP(answer, r)
+	answer.header.Del("Cache-Control") // no-store says more than the SDK's
+	for name, value := range answer.header {
+		w.Header()[name] = value
+	}
+	d.reply(w, x, answer.code, answer.Bytes())
+}
+
+// reply sends an answer of the protocol, with the headers that the API gave.
+func (d *door) reply(w http.ResponseWriter, x *exchange, code int, answer []byte) {
 	if x.response != nil {
 		for _, name := range []string{"Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After"} {
 			if value := x.response.Header[name]; len(value) > 0 {
@@ -206,11 +218,8 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 			return
 		}
 	}
-	for name, value := range answer.header {
-		w.Header()[name] = value
-	}
-	w.WriteHeader(answer.code)
-	_, _ = w.Write(answer.Bytes()) // a client that went away needs no error
+	w.WriteHeader(code)
+	_, _ = w.Write(answer) // a client that went away needs no error
 }
 
 // buffered holds an answer of the protocol until it is known whether it is sent.
@@ -257,34 +266,31 @@ func refuse(w http.ResponseWriter, response *api.Response) {
 // server returns the server with the tools of a set of scopes. Making one takes some 30 ms,
 // so each is made once.
 func (d *door) server(of api.Tools, in fault.Language) (*sdk.Server, error) {
-	if of.Version == "" {
-		of.Version = api.Names(api.Versions)[0]
+	set, err := d.toolset(of.Version, in)
+	if err != nil {
+		return nil, err
 	}
-	key := strings.Join(append([]string{string(in), of.Version}, of.Scopes...), " ")
+	key := strings.Join(append([]string{string(in), set.version}, of.Scopes...), " ")
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s := d.servers[key]; s != nil {
 		return s, nil
 	}
-	tools, known := d.tools[string(in)+of.Version]
-	if !known {
-		var err error
-		if tools, err = toolsOf(of.Version, in); err != nil {
-			return nil, err
-		}
-		d.tools[string(in)+of.Version] = tools
-	}
-	s := sdk.NewServer(&sdk.Implementation{Name: "kartei", Title: "Kartei", Version: d.Release}, &sdk.ServerOptions{
+	s := sdk.NewServer(implementation(d.Release), &sdk.ServerOptions{
 		Instructions: instructions.In(in), PageSize: 100,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = cachedFor, "private" },
 	})
 	addResources(s, in)
 	addPrompts(s, in)
-	for _, t := range tools {
+	for _, t := range set.tools {
 		if t.op.Scope == "" || slices.Contains(of.Scopes, t.op.Scope) {
 			s.AddTool(t.shown, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				return t.call(ctx, exchangeOf(ctx), r.Params.Arguments)
+				list, err := membersOf(r.Params.Arguments)
+				if err != nil {
+					return nil, err
+				}
+				return t.call(ctx, exchangeOf(ctx), list), nil
 			})
 		}
 	}
@@ -293,6 +299,42 @@ func (d *door) server(of api.Tools, in fault.Language) (*sdk.Server, error) {
 	}
 	d.servers[key] = s
 	return s, nil
+}
+
+// implementation says which program answers.
+func implementation(release string) *sdk.Implementation {
+	return &sdk.Implementation{Name: "kartei", Title: "Kartei", Version: release}
+}
+
+// toolset are the tools of a version, in a language.
+type toolset struct {
+	version string
+	tools   []*tool
+	byName  map[string]*tool
+}
+
+// toolset returns the tools of a version, of the current one if it is empty. They are made
+// once.
+func (d *door) toolset(version string, in fault.Language) (*toolset, error) {
+	if version == "" {
+		version = api.Names(api.Versions)[0]
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := string(in) + version
+	if set := d.sets[key]; set != nil {
+		return set, nil
+	}
+	tools, err := toolsOf(version, in)
+	if err != nil {
+		return nil, err
+	}
+	set := &toolset{version: version, tools: tools, byName: map[string]*tool{}}
+	for _, t := range tools {
+		set.byName[t.shown.Name] = t
+	}
+	d.sets[key] = set
+	return set, nil
 }
 
 // instructions tell an assistant how to work here.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -408,6 +409,56 @@ func TestNewRevision(t *testing.T) {
 	}
 	if status, _ := send("ping", "", ""); status != 404 {
 		t.Errorf("a method that is gone: %d", status)
+	}
+}
+
+// The door answers the plain call of a tool itself, with the same bytes as the SDK. A member
+// that the protocol does not know makes a call one for the SDK.
+func TestDirect(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	member, viewer := s.As(access.Member), s.As(access.Viewer)
+	contact := member.Do("POST", "/contacts", map[string]any{"lastName": "Ächter & <Söhne>"}).Want(201).Text("id")
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},`
+	send := func(key, revision, name, arguments, extra string) (int, http.Header, string) {
+		t.Helper()
+		about := ""
+		if revision == "2026-07-28" {
+			about = meta
+		}
+		body := `{"jsonrpc":"2.0","id":"q-7",` + extra + `"method":"tools/call","params":{` + about + `"name":"` + name + `","arguments":` + arguments + `}}`
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
+		for header, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"MCP-Protocol-Version": revision, "Mcp-Method": "tools/call", "Mcp-Name": name, "Accept-Language": "en",
+		} {
+			r.Header.Set(header, value)
+		}
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		h := w.Header().Clone()
+		for _, name := range []string{"Request-Id", "RateLimit", "RateLimit-Policy"} {
+			if _, has := map[string][]string(h)[name]; !has {
+				t.Errorf("%s: the answer has no %s", name, name)
+			}
+			delete(h, name)
+		}
+		return w.Code, h, regexp.MustCompile(`req_\w+`).ReplaceAllString(w.Body.String(), "req")
+	}
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		for name, c := range map[string]struct{ key, tool, arguments string }{
+			"an answer":           {member.Key, "contacts_get", `{"id":"` + contact + `"}`},
+			"a problem":           {member.Key, "contacts_get", `{"id":"con_0"}`},
+			"a wrong argument":    {member.Key, "contacts_list", `{"limit":51}`},
+			"an unknown argument": {member.Key, "contacts_update", `{"id":"` + contact + `","revision":1,"shoe":"<b>"}`},
+			"no right":            {viewer.Key, "contacts_delete", `{"id":"` + contact + `","revision":1}`},
+			"a wrong key":         {"kart_test_x", "me_get", `{}`},
+		} {
+			status, header, body := send(c.key, revision, c.tool, c.arguments, "")
+			wantStatus, wantHeader, want := send(c.key, revision, c.tool, c.arguments, `"more":0,`)
+			if status != wantStatus || !reflect.DeepEqual(header, wantHeader) || body != want {
+				t.Errorf("%s (%s): %d %v\n%s\nthe SDK: %d %v\n%s", name, revision, status, header, body, wantStatus, wantHeader, want)
+			}
+		}
 	}
 }
 

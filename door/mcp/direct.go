@@ -1,0 +1,175 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The SDK makes a session, a connection and two goroutines for each request, and reads it
+// three times: that costs several times what the operation does (docs/performance.md). So
+// the door itself answers the call of a tool, if nothing in it needs the protocol. The SDK
+// answers everything else, also whatever is wrong with a call. FuzzPlain compares both.
+
+// oldRevisions are the revisions whose calls have no headers and no members of their own.
+// A call without a header has the oldest one.
+var oldRevisions = []string{"", "2025-03-26", "2025-06-18", "2025-11-25"}
+
+// newRevision is the first revision without sessions.
+const newRevision = "2026-07-28"
+
+// plain is the call of a tool in which nothing needs the protocol.
+type plain struct {
+	id        json.RawMessage
+	name      string
+	arguments json.RawMessage
+	// revised is true in the new revision, whose results say more.
+	revised bool
+}
+
+// plainCall reads the call of a tool. It is not ok if anything in the request is unusual.
+func plainCall(h http.Header, body []byte) (c plain, ok bool) {
+	if !acceptable(h) || !utf8.Valid(body) {
+		return c, false
+	}
+	call, ok := only(body, "jsonrpc", "id", "method", "params")
+	if !ok || string(call["jsonrpc"]) != `"2.0"` || string(call["method"]) != `"tools/call"` || !plainID(call["id"]) {
+		return c, false
+	}
+	params, ok := only(call["params"], "name", "arguments", "_meta")
+	if !ok || json.Unmarshal(params["name"], &c.name) != nil {
+		return c, false
+	}
+	c.id, c.arguments = call["id"], params["arguments"]
+	meta, known := params["_meta"]
+	switch revision := h.Get("MCP-Protocol-Version"); {
+	case slices.Contains(oldRevisions, revision):
+		return c, !known || oldMeta(meta)
+	case revision == newRevision:
+		c.revised = true
+		return c, h.Get("Mcp-Method") == "tools/call" && h.Get("Mcp-Name") == c.name && newMeta(meta)
+	}
+	return c, false
+}
+
+// acceptable reports whether a client takes what the door answers.
+func acceptable(h http.Header) bool {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	accept := strings.Join(h["Accept"], ",")
+	return err == nil && kind == "application/json" && strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream")
+}
+
+// only returns the members of an object. It is not ok if there are others, or one comes twice.
+func only(text []byte, names ...string) (map[string]json.RawMessage, bool) {
+	list, err := membersOf(text)
+	if err != nil || len(list) == 0 {
+		return nil, false
+	}
+	members := make(map[string]json.RawMessage, len(list))
+	for _, m := range list {
+		if _, twice := members[m.name]; twice || !slices.Contains(names, m.name) {
+			return nil, false
+		}
+		members[m.name] = m.value
+	}
+	return members, true
+}
+
+// plainID reports whether an id is a text without escapes, or an integer that every program
+// can hold. Such an id is repeated as it came.
+func plainID(id []byte) bool {
+	if len(id) > 1 && id[0] == '"' {
+		return !bytes.Contains(id, []byte{'\\'})
+	}
+	digits := bytes.TrimPrefix(id, []byte("-"))
+	return len(digits) > 0 && len(digits) < 16 && len(bytes.Trim(digits, "0123456789")) == 0 && string(id) != "-0"
+}
+
+// oldMeta reports whether what a call says about itself asks for nothing. The door sends no
+// progress, so a token for it changes nothing.
+func oldMeta(text []byte) bool {
+	var meta map[string]json.RawMessage
+	if json.Unmarshal(text, &meta) != nil || meta == nil {
+		return false
+	}
+	_, revised := meta[sdk.MetaKeyProtocolVersion]
+	return !revised
+}
+
+// newMeta reports whether a call says about itself what the new revision demands.
+func newMeta(text []byte) bool {
+	var (
+		meta         map[string]json.RawMessage
+		client       sdk.Implementation
+		capabilities *sdk.ClientCapabilities
+	)
+	if json.Unmarshal(text, &meta) != nil || string(meta[sdk.MetaKeyProtocolVersion]) != `"`+newRevision+`"` {
+		return false
+	}
+	if about, says := meta[sdk.MetaKeyClientInfo]; says && (about[0] != '{' || json.Unmarshal(about, &client) != nil) {
+		return false
+	}
+	return json.Unmarshal(meta[sdk.MetaKeyClientCapabilities], &capabilities) == nil && capabilities != nil
+}
+
+// direct answers the call of a tool. It reports false, and has done nothing, if the request
+// is for the SDK.
+func (d *door) direct(w http.ResponseWriter, r *http.Request, x *exchange, body []byte) bool {
+	c, ok := plainCall(r.Header, body)
+	if !ok || !d.names[c.name] {
+		return false
+	}
+	list, err := membersOf(c.arguments)
+	if err != nil {
+		return false
+	}
+	set, err := d.toolset("", x.language)
+	if err != nil || set.byName[c.name] == nil {
+		return false
+	}
+	result := set.byName[c.name].call(r.Context(), x, list)
+	answer, err := c.answer(result, d.Release)
+	if err != nil {
+		d.Logger.Error("the result of a tool cannot be written", slog.Any("error", err))
+		http.Error(w, "Internal error.", http.StatusInternalServerError)
+		return true
+	}
+	w.Header().Set("Content-Type", "application/json")
+	d.reply(w, x, http.StatusOK, answer)
+	return true
+}
+
+// answer returns the answer to a call.
+func (c *plain) answer(result *sdk.CallToolResult, release string) ([]byte, error) {
+	said := struct {
+		Meta       sdk.Meta      `json:"_meta,omitempty"`
+		Content    []sdk.Content `json:"content"`
+		Structured any           `json:"structuredContent,omitempty"`
+		IsError    bool          `json:"isError,omitempty"`
+		Type       string        `json:"resultType,omitempty"`
+	}{result.Meta, result.Content, result.StructuredContent, result.IsError, ""}
+	if c.revised {
+		said.Type = "complete"
+		if said.Meta == nil {
+			said.Meta = sdk.Meta{}
+		}
+		said.Meta[sdk.MetaKeyServerInfo] = implementation(release)
+	}
+	out := bytes.NewBuffer(make([]byte, 0, 4096))
+	out.WriteString(`{"jsonrpc":"2.0","id":`)
+	out.Write(c.id)
+	out.WriteString(`,"result":`)
+	if err := json.NewEncoder(out).Encode(said); err != nil {
+		return nil, err
+	}
+	b := out.Bytes()
+	b[len(b)-1] = '}' // in place of the line end that the encoder adds
+	return b, nil
+}

@@ -1,0 +1,107 @@
+package mcp
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// What the door takes for a plain call is one for the SDK, too: with the same id, the same
+// tool and the same arguments.
+func FuzzPlain(f *testing.F) {
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_get","arguments":{"id":"con_1"}}}`,
+		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"_meta":{"progressToken":7},"name":"me_get"}}`,
+		`{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/call","params":{"name":"contacts_get","Name":"contacts_list","arguments":{"id":1,"id":2}}}`,
+		`{"jsonrpc":"2.0","id":-9007199254740993,"method":"tools/call","params":{"name":"\ud800","arguments":null}} `,
+		`{"jsonrpc":"2.0","id":1.5,"method":"tools/call","params":{"name":"me_get","arguments":[]}}{}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{"listChanged":true}}}}}`,
+	} {
+		f.Add([]byte(body), "")
+		f.Add([]byte(body), newRevision)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, revision string) {
+		h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"me_get"}}
+		h.Set("MCP-Protocol-Version", revision)
+		c, ok := plainCall(h, body)
+		if !ok {
+			return
+		}
+		message, err := jsonrpc.DecodeMessage(body)
+		call, is := message.(*jsonrpc.Request)
+		if err != nil || !is || !call.IsCall() || call.Method != "tools/call" {
+			t.Fatalf("%s is no call: %v", body, err)
+		}
+		var params sdk.CallToolParamsRaw
+		if err := json.Unmarshal(call.Params, &params); err != nil || params.Name != c.name || string(params.Arguments) != string(c.arguments) {
+			t.Errorf("%s: %v: %q with %s, and not %q with %s", body, err, params.Name, params.Arguments, c.name, c.arguments)
+		}
+		var id any
+		if err := json.Unmarshal(c.id, &id); err != nil {
+			t.Fatal(err)
+		}
+		if number, is := id.(float64); is {
+			id = int64(number)
+		}
+		if call.ID.Raw() != id {
+			t.Errorf("%s: the id is %v, and not %v", body, call.ID.Raw(), id)
+		}
+		_, revised := params.Meta[sdk.MetaKeyProtocolVersion]
+		if c.revised != revised || revised && params.Meta[sdk.MetaKeyProtocolVersion] != revision {
+			t.Errorf("%s with the header %q belongs to another revision", body, revision)
+		}
+	})
+}
+
+// Unusual calls are left to the SDK.
+func TestPlainCall(t *testing.T) {
+	const (
+		params  = `{"name":"me_get","arguments":{}}`
+		meta    = `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
+		revised = `{"name":"me_get","arguments":{},"_meta":{` + meta + `,"io.modelcontextprotocol/clientCapabilities":{}}}`
+	)
+	call := func(id, params string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":` + params + `}`
+	}
+	for name, test := range map[string]struct {
+		body   string
+		header map[string]string
+		want   bool
+	}{
+		"of an old revision":         {call("1", params), nil, true},
+		"with a revision":            {call(`"x"`, params), map[string]string{"Mcp-Protocol-Version": "2025-11-25"}, true},
+		"of the new revision":        {call("1", revised), map[string]string{"Mcp-Protocol-Version": newRevision}, true},
+		"with a progress token":      {call("1", `{"name":"me_get","_meta":{"progressToken":1}}`), nil, true},
+		"unknown revision":           {call("1", params), map[string]string{"Mcp-Protocol-Version": "2024-01-01"}, false},
+		"new without meta":           {call("1", params), map[string]string{"Mcp-Protocol-Version": newRevision}, false},
+		"new without capabilities":   {call("1", `{"name":"me_get","_meta":{`+meta+`}}`), map[string]string{"Mcp-Protocol-Version": newRevision}, false},
+		"new with another client":    {call("1", `{"name":"me_get","_meta":{`+meta+`,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":5}}`), map[string]string{"Mcp-Protocol-Version": newRevision}, false},
+		"new without its header":     {call("1", revised), nil, false},
+		"new with another name":      {call("1", revised), map[string]string{"Mcp-Protocol-Version": newRevision, "Mcp-Name": "contacts_get"}, false},
+		"new with another method":    {call("1", revised), map[string]string{"Mcp-Protocol-Version": newRevision, "Mcp-Method": "tools/list"}, false},
+		"another content type":       {call("1", params), map[string]string{"Content-Type": "text/plain"}, false},
+		"does not take streams":      {call("1", params), map[string]string{"Accept": "application/json"}, false},
+		"a notification":             {`{"jsonrpc":"2.0","method":"tools/call","params":` + params + `}`, nil, false},
+		"null as id":                 {call("null", params), nil, false},
+		"a fraction as id":           {call("1.5", params), nil, false},
+		"an id with an escape":       {call(`"\u0061"`, params), nil, false},
+		"an id beyond what is exact": {call("12345678901234567", params), nil, false},
+		"another method":             {`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":` + params + `}`, nil, false},
+		"an unknown member":          {call("1", `{"name":"me_get","requestState":"x"}`), nil, false},
+		"a member twice":             {call("1", `{"name":"me_get","name":"contacts_list"}`), nil, false},
+		"something follows":          {call("1", params) + "{}", nil, false},
+		"not UTF-8":                  {call("1", "{\"name\":\"me_get\xff\"}"), nil, false},
+		"no params":                  {`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, nil, false},
+	} {
+		h := http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"me_get"}}
+		for name, value := range test.header {
+			h.Set(name, value)
+		}
+		if _, got := plainCall(h, []byte(test.body)); got != test.want {
+			t.Errorf("%s: plain is %t", name, got)
+		}
+	}
+}
