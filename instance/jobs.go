@@ -8,6 +8,7 @@ import (
 	"kartei/bulk"
 	"kartei/departure"
 	"kartei/imports"
+	"kartei/oauth"
 	"kartei/task"
 	"kartei/usage"
 	"kartei/webhook"
@@ -28,6 +29,7 @@ func (i *Instance) runner() (*job.Runner, error) {
 		(&imports.Worker{DB: i.DB, Clock: i.clock, Secrets: i.keys.Vault(imports.SecretsPurpose), Services: &app.Services{Families: api.Families}}).Handlers(),
 		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(),
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),
-		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers())
+		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers(),
+		(&oauth.Lapser{DB: i.DB, Clock: i.clock, Notices: i.notices, Logger: i.logger}).Handlers())
 	return job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger, Observe: i.metrics.Jobs(), Tracer: i.tracer}), nil
 }

@@ -12,7 +12,6 @@ import (
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/store/db"
-	"kartei/webhook"
 )
 
 // AskInput is a request to the authorization endpoint (RFC 6749, section 4.1.1), as the
@@ -238,13 +237,15 @@ func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err
 	c.Audit.Changed("clientId", nil, client.ClientID)
 	c.Audit.Changed("scopes", nil, begun.Grant.Scopes)
 	// Who connects an application once more than is kept loses the oldest connection.
-	for _, old := range begun.Replaced {
-		if _, err := webhook.DisableOfGrant(ctx, c, old.Organization, old.ID); err != nil {
+	if len(begun.Replaced) > 0 {
+		if _, err := disableEndpoints(ctx, c, begun.Replaced...); err != nil {
 			return out, err
 		}
-	}
-	if len(begun.Replaced) > 0 {
-		c.Audit.Changed("replaced", nil, begun.Replaced[0].ID)
+		replaced := make([]string, len(begun.Replaced))
+		for i, old := range begun.Replaced {
+			replaced[i] = old.ID
+		}
+		c.Audit.Changed("replaced", nil, replaced)
 	}
 	out.Redirect = back(c, a.RedirectURI, a.State, "code", begun.Code)
 	return out, nil

@@ -344,10 +344,8 @@ func SetClient(ctx context.Context, c *app.Call, in ClientChange) (ClientInfo, e
 		if err != nil {
 			return info, err
 		}
-		for _, g := range grants {
-			if _, err := webhook.DisableOfGrant(ctx, c, g.Organization, g.ID); err != nil {
-				return info, err
-			}
+		if _, err := disableEndpoints(ctx, c, grants...); err != nil {
+			return info, err
 		}
 	}
 	return info, info.client.SetDisabled(ctx, c.Tx, in.Disabled)

@@ -14,7 +14,6 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
-	"kartei/webhook"
 )
 
 // TokenInput is a request to the token endpoint (RFC 6749, sections 4.1.3, 4.4.2 and 6).
@@ -175,7 +174,7 @@ func Revoke(ctx context.Context, c *app.Call, in TokenQuestion, by proof) (app.N
 // ended disables the webhook endpoints that the application of an ended grant made, and
 // tells the audit log why it ended.
 func ended(ctx context.Context, c *app.Call, g *grant.Grant, reason string) error {
-	disabled, err := webhook.DisableOfGrant(ctx, c, g.Organization, g.ID)
+	disabled, err := disableEndpoints(ctx, c, *g)
 	c.Audit.About(g.Organization, g.ID)
 	c.Audit.Changed("reason", nil, reason)
 	c.Audit.Changed("disabledEndpoints", []string{}, disabled)

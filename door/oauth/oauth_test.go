@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,6 +220,48 @@ func TestTokenEndpoint(t *testing.T) {
 			t.Errorf("%s", narrow.body)
 		}
 		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", narrow.text("refresh_token"), "scope", "contacts:read tasks:read"), 400, "invalid_scope")
+	})
+}
+
+// TestLapse lets one of two connections rest for more than 30 days. Its endpoint is
+// disabled then, and that of the other one goes on.
+func TestLapse(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		connect := func(name string) (tokens *reply, endpoint string) {
+			tokens = s.exchange(s.code("webhook_endpoints:write"))
+			hook := (&apitest.Client{Office: s.Office, Key: tokens.text("access_token")}).Do("POST", "/webhook_endpoints", map[string]any{
+				"name": name, "url": "https://crm.example.com/" + name, "eventTypes": []string{"contact.created"},
+			}, "Idempotency-Key", apitest.Fresh(), "Svc-Preview", "true").Want(201)
+			return tokens, hook.Text("id")
+		}
+		_, resting := connect("resting")
+		used, going := connect("used")
+		lapser := &oauth.Lapser{DB: s.DB, Clock: s.Clock, Notices: s.Notices(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		status := func(endpoint string) (status string) {
+			t.Helper()
+			dbtest.Get(t, s.DB, []any{&status}, `select status from webhook_endpoints where id = $1`, endpoint)
+			return status
+		}
+		look := func(want ...string) {
+			t.Helper()
+			if err := lapser.Once(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := []string{status(resting), status(going)}; !slices.Equal(got, want) {
+				t.Errorf("the endpoints are %v, want %v", got, want)
+			}
+		}
+		s.Clock.Advance(20 * 24 * time.Hour)
+		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", used.text("refresh_token")), 200, "")
+		look("active", "active")
+		s.Clock.Advance(11 * 24 * time.Hour)
+		look("disabled", "active")
+		look("disabled", "active")
+		var notices int64
+		if dbtest.Get(t, s.DB, []any{&notices}, `select count(*) from notices where kind = 'webhook_disabled'`); notices != 1 {
+			t.Errorf("%d notices", notices)
+		}
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"kartei/api"
 	"kartei/notify"
 	"kartei/store/db"
 
@@ -58,4 +59,9 @@ func (o *Office) Linked(email string) (token string) {
 		o.Fatalf("no link was mailed to %s", email)
 	}
 	return token
+}
+
+// Notices returns the notices of the office.
+func (o *Office) Notices() *notify.Center {
+	return notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: api.NoticeForms(), Vault: Keys.Vault(notify.MessagePurpose)})
 }

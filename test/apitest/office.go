@@ -32,7 +32,6 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/limit"
-	"kartei/notify"
 	"kartei/requestlog"
 	"kartei/settings"
 	"kartei/store/blob"
@@ -220,7 +219,7 @@ func (o *Office) open() {
 		Applications: app.Applications{Register: true, Documents: o.options.documents},
 		Settings: app.Settings{
 			BaseURL: BaseURL, Mails: true,
-			Notices: notify.New(notify.Options{DB: o.DB, Clock: o.Clock, Forms: api.NoticeForms(), Vault: Keys.Vault(notify.MessagePurpose)}),
+			Notices: o.Notices(),
 		},
 	})
 	if err != nil {

@@ -283,6 +283,8 @@ create index oauth_grants_principal on oauth_grants (principal_id, client_id);
 create index oauth_grants_client on oauth_grants (client_id);
 -- Retention, and the list of an organization.
 create index oauth_grants_expires_at on oauth_grants (organization, expires_at);
+-- The grants whose time is over, whose endpoints are still to be disabled.
+create index oauth_grants_lapsed on oauth_grants (expires_at) where ended_at = 0;
 
 -- Codes, access tokens and refresh tokens. A used refresh token stays as long as its
 -- grant, so that its second use is recognized.
@@ -308,6 +310,8 @@ create table oauth_tokens (
 create index oauth_tokens_grant on oauth_tokens (grant_id);
 -- Retention.
 create index oauth_tokens_expires_at on oauth_tokens (organization, expires_at);
+-- The refresh tokens that waited too long for their use.
+create index oauth_tokens_silent on oauth_tokens (expires_at) where kind = 'refresh' and used_at = 0;
 
 -- Open invitations. An accepted or revoked one has no row.
 create table invitations (

@@ -1,0 +1,87 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"kartei/access"
+	"kartei/access/grant"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/notify"
+	"kartei/store/db"
+	"kartei/webhook"
+	"kartei/work/job"
+)
+
+// disableEndpoints disables the webhook endpoints that applications made under grants that
+// end, and returns which.
+func disableEndpoints(ctx context.Context, c *app.Call, ended ...grant.Grant) (disabled []string, err error) {
+	for _, g := range ended {
+		of, err := webhook.DisableOfGrant(ctx, c, g.Organization, g.ID)
+		if err != nil {
+			return nil, err
+		}
+		disabled = append(disabled, of...)
+	}
+	return disabled, nil
+}
+
+const (
+	// lapseEvery is how long the endpoints of a grant may outlive it.
+	lapseEvery = time.Hour
+	// lapsePiece bounds the grants of one look.
+	lapsePiece = 100
+)
+
+// Lapser ends grants whose time is over: after 30 days without a call, or after a year.
+// Their tokens end by themselves, but their webhook endpoints would go on.
+type Lapser struct {
+	DB      db.DB
+	Clock   clock.Clock
+	Notices *notify.Center
+	Logger  *slog.Logger
+}
+
+// Handlers returns the job that looks for such grants.
+func (l *Lapser) Handlers() []job.Handler {
+	return []job.Handler{{Kind: "grants.lapse", Every: lapseEvery, Run: func(ctx context.Context, _ *job.Job) error { return l.Once(ctx) }}}
+}
+
+// Once ends all grants whose time is over by now, each in a transaction of its own. One
+// that fails does not keep back the others.
+func (l *Lapser) Once(ctx context.Context) error {
+	for {
+		now := clock.Now(l.Clock)
+		var list []grant.Grant
+		err := l.DB.Read(ctx, func(tx db.Tx) (err error) {
+			list, err = grant.Lapsed(ctx, tx, now, lapsePiece)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, g := range list {
+			err = errors.Join(err, l.DB.WriteIn(ctx, g.Organization, func(tx db.Tx) error { return l.end(ctx, tx, now, g) }))
+		}
+		if err != nil || len(list) < lapsePiece {
+			return err
+		}
+	}
+}
+
+func (l *Lapser) end(ctx context.Context, tx db.Tx, now clock.Micros, g grant.Grant) error {
+	// A client that acts for a service account may renew its grant at this moment. The token
+	// that it gets is refused, and it begins a new grant.
+	if err := access.Changed(ctx, tx); err != nil {
+		return err
+	}
+	if ended, err := grant.End(ctx, tx, now, g.ID); err != nil || !ended {
+		return err
+	}
+	c := &app.Call{Tx: tx, Now: now, Door: "job", Services: &app.Services{Logger: l.Logger, Settings: app.Settings{Notices: l.Notices}}}
+	_, err := disableEndpoints(ctx, c, g)
+	return err
+}
