@@ -28,6 +28,8 @@ type asked struct {
 		SandboxID string `json:"sandboxId"`
 		Level     string `json:"level"`
 	} `json:"organization"`
+	// query is what the application asked, and wrong what the person's answer lacked.
+	query, wrong string
 }
 
 // name is what the application calls itself.
@@ -39,7 +41,13 @@ func (a *asked) name(v *request) string {
 // browser goes back to the application with an error, unless it is not known where that
 // is.
 func showConsent(v *request) view {
-	a, err := ask[asked](v, "oauth.ask", arguments{body: askedBy(v.URL.Query())})
+	return v.consent(v.URL.Query(), "")
+}
+
+// consent asks a person. wrong says what an answer before lacked.
+func (v *request) consent(q url.Values, wrong string) view {
+	a, err := ask[asked](v, "oauth.ask", arguments{body: askedBy(q)})
+	a.query, a.wrong = q.Encode(), wrong
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidRequest):
 		return v.problem(http.StatusBadRequest, problemPage{
@@ -56,7 +64,11 @@ func showConsent(v *request) view {
 			Back:  a.Redirect, BackTo: a.RedirectHost,
 		})
 	}
-	return v.consent(a)
+	status := http.StatusOK
+	if wrong != "" {
+		status = http.StatusUnprocessableEntity
+	}
+	return view{status: status, body: cardPage(v.look(), v.words.Say("Anwendung verbinden", "Connect an application"), consentView(v, a))}
 }
 
 // askedBy returns the input of oauth.ask of a query.
@@ -73,10 +85,6 @@ func askedBy(q url.Values) map[string]any {
 	return body
 }
 
-func (v *request) consent(a asked) view {
-	return view{status: http.StatusOK, body: cardPage(v.look(), v.words.Say("Anwendung verbinden", "Connect an application"), consentView(v, a))}
-}
-
 // answerConsent lets the application act, or not, and sends the browser back to it. A page
 // that goes on by itself does that: the policy of the pages lets no form end elsewhere.
 func answerConsent(v *request) view {
@@ -86,6 +94,12 @@ func answerConsent(v *request) view {
 	switch {
 	case a.is(fault.NotFound):
 		return v.problem(a.Status, problemPage{Title: v.words.Say("Nicht verbunden", "Not connected"), Text: a.Fault.DetailIn(v.words.Language)})
+	case a.is(fault.ValidationFailed):
+		query, err := url.ParseQuery(v.form.Get("asked"))
+		if err != nil {
+			return v.failed(a.Fault)
+		}
+		return v.consent(query, a.Fault.Fields[0].Message(v.words.Language))
 	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}

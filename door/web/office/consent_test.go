@@ -125,7 +125,11 @@ func TestConsent(t *testing.T) {
 		none := b.get(asking(&c)).fields(consentPath)
 		delete(none, "scopes")
 		none.Set("decision", "allow")
-		b.do("POST", consentPath, none).want(422)
+		again := b.do("POST", consentPath, none).want(422, "mindestens ein Recht", "Zulassen").fields(consentPath)
+		again.Set("decision", "deny")
+		if q := b.do("POST", consentPath, again).want(200).went(); q.Get("error") != "access_denied" {
+			t.Errorf("%v", q)
+		}
 		// A right to write needs a recent sign-in, a right to read does not.
 		o.Clock.Advance(access.SignInFresh + time.Second)
 		late := b.get(asking(&c)).fields(consentPath)

@@ -188,7 +188,7 @@ func init() {
 		{"POST", "/settings/interfaces/requests/{id}/resend", "webhooks.resend", private, resend},
 
 		{"GET", consentPath, "oauth.ask", private, showConsent},
-		{"POST", consentPath, "oauth.answer", private, answerConsent},
+		{"POST", consentPath, "oauth.answer oauth.ask", private, answerConsent},
 		{"GET", applicationsPath, "grants.list clients.list names.resolve", private, showApplications},
 		{"POST", applicationsPath + "/{id}/end", "grants.end", private, endGrant},
 		{"GET", applicationsPath + "/new", "clients.create serviceAccounts.list", private, showNewClient},
