@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"net"
 	"net/mail"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"kartei/kit/loopback"
 	"kartei/store/blob"
 )
 
@@ -213,7 +213,7 @@ func (i *Issuer) UnmarshalText(b []byte) error {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(string(b), "#") {
 		return fmt.Errorf("%q is not the address of an OpenID provider; accepted is one without user, ? and #, such as https://login.example.com", b)
 	}
-	if u.Scheme != "https" && (u.Scheme != "http" || !onThisMachine(u.Hostname())) {
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopback.Host(u.Hostname())) {
 		return fmt.Errorf("%q is not https; http is accepted only for localhost, 127.0.0.1 and [::1]", b)
 	}
 	*i = Issuer(b)
@@ -244,11 +244,6 @@ func (o *Origin) UnmarshalText(b []byte) error {
 	}
 	*o = Origin(b)
 	return nil
-}
-
-func onThisMachine(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 // Secret is a value that nobody may see.

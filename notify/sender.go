@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/wneessen/go-mail"
+
+	"kartei/kit/loopback"
 )
 
 // Sender sends emails. After Send returned nil, the email is in safe hands.
@@ -77,7 +78,7 @@ func NewSMTP(address string) (*SMTP, error) {
 		s.options = append(s.options, mail.WithSSL())
 	case u.Query().Get("tls") == "off":
 		policy = mail.NoTLS
-	case isHere(u.Hostname()):
+	case loopback.Host(u.Hostname()):
 		policy = mail.TLSOpportunistic
 	}
 	if u.Port() != "" {
@@ -99,11 +100,6 @@ func NewSMTP(address string) (*SMTP, error) {
 		return nil, fmt.Errorf("notify: %w", err)
 	}
 	return s, nil
-}
-
-func isHere(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Send sends an email on a connection of its own, since emails are few.

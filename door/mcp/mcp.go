@@ -18,6 +18,7 @@ import (
 
 	"kartei/api"
 	"kartei/kit/fault"
+	"kartei/kit/loopback"
 )
 
 // Path is the address of the door.
@@ -141,12 +142,7 @@ func sameHost(asked, own string) bool {
 		return true
 	}
 	a, b := url.URL{Host: asked}, url.URL{Host: own}
-	return a.Port() == b.Port() && loopback(a.Hostname()) && loopback(b.Hostname())
-}
-
-func loopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
+	return a.Port() == b.Port() && loopback.Host(a.Hostname()) && loopback.Host(b.Hostname())
 }
 
 // question is what of a request decides who answers it.

@@ -3,13 +3,14 @@ package db
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"os"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"kartei/kit/loopback"
 )
 
 // noClearText is the authentication method that is refused without TLS, because
@@ -74,7 +75,7 @@ func (a *postgresAddress) ways() []*pgconn.FallbackConfig {
 // service file with a stricter sslmode remains in effect.
 func (a *postgresAddress) goesAway() bool {
 	for _, way := range a.ways() {
-		if way.TLSConfig == nil && !isSocket(way.Host) && !isHere(way.Host) {
+		if way.TLSConfig == nil && !isSocket(way.Host) && !loopback.Host(way.Host) {
 			return true
 		}
 	}
@@ -122,16 +123,6 @@ func (a *postgresAddress) hasRoots() bool {
 
 // isSocket reports whether a host is the folder of a UNIX socket.
 func isSocket(host string) bool { return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") }
-
-// isHere reports whether a host is this machine by its name alone. Other names
-// depend on the resolver, which an attacker may control.
-func isHere(host string) bool {
-	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.IsLoopback()
-}
 
 // explainTLS adds to a connection failure the hint that the URL leaves TLS
 // open.

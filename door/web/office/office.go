@@ -12,6 +12,7 @@ import (
 
 	"kartei/api"
 	"kartei/kit/clock"
+	"kartei/kit/loopback"
 )
 
 // Options are what the pages need.
@@ -99,14 +100,8 @@ func (h *handler) unprotected(r *http.Request) bool {
 	case h.secure:
 		return h.besideProxy(r)
 	}
-	host := r.Host
-	if name, _, found := strings.Cut(host, ":"); found && !strings.HasPrefix(host, "[") {
-		host = name
-	} else if end := strings.IndexByte(host, ']'); end > 0 {
-		host = host[1:end]
-	}
-	address, err := netip.ParseAddr(host)
-	return host != "localhost" && (err != nil || !address.IsLoopback())
+	asked := url.URL{Host: r.Host}
+	return !loopback.Host(asked.Hostname())
 }
 
 // besideProxy reports whether a browser reached the instance not through the proxy that
