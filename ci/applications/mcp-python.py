@@ -10,8 +10,10 @@ from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
-from helpers import account, browser, callback, check, equal, is_me, issuer, parameters, proposed, refused, resource, service_id, service_secret, works
-
+from helpers import (
+    ME, account, browser, callback, check, content, equal, is_me, issuer, parameters, proposed, refused, request, resource, service_id,
+    service_secret, works,
+)
 
 logging.getLogger("mcp").setLevel(logging.CRITICAL)  # the errors below are expected
 
@@ -60,9 +62,10 @@ def provider(memory, person):
 
 async def me(auth):
     async with httpx2.AsyncClient(auth=auth, timeout=30) as http:
-        answer = await http.get(resource + "/me")
-    equal("GET /me", answer.status_code, 200)
-    return answer.json()
+        method, address, headers, body = request(ME)
+        answer = await http.request(method, address, headers=headers, content=body)
+    equal("a call about oneself", answer.status_code, 200)
+    return content(answer.json())
 
 
 async def fails(what, kind, auth):
