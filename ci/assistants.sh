@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 . ci/packages.sh
 . ci/oauth.sh
 
-# Those with oauth or mcp in their names, and the Inspector, register seven assistants; a
+# Those with oauth or mcp in their names, and the Inspector, register eight assistants; a
 # network may register ten an hour.
 all=(typescript typescript-1 python tokens inspector oauth-typescript oauth-typescript-1 oauth-python mcp-typescript mcp-typescript-1 mcp-python
 	conformance-2026-07-28 conformance-2025-11-25)

@@ -5,7 +5,7 @@ import { done } from './journey.mjs'
 import { Provider } from './provider.mjs'
 
 // consent runs the story twice: with an assistant that registers, and with one that has a document. An SDK
-// has its Client and its Transport. finish gives a transport what came back from the browser, and askForMore
+// has its Client, with options, and its Transport. finish gives a transport what came back from the browser, and askForMore
 // makes the SDK ask the person for scopes after a call that was refused.
 export async function consent(sdk) {
   for (const document of [undefined, process.env.KARTEI_DOCUMENT]) {
@@ -28,7 +28,7 @@ class Assistant {
 
   // renew makes another connection, as after the end of the program.
   renew() {
-    this.client = new this.sdk.Client({ name: 'assistant', version: '1' })
+    this.client = new this.sdk.Client({ name: 'assistant', version: '1' }, this.sdk.options)
     this.transport = new this.sdk.Transport(new URL(resource), { authProvider: this.provider, fetch: (...asked) => this.fetch(...asked) })
   }
 
