@@ -77,8 +77,17 @@ func (a *API) finish(c *call, err error) *Response {
 // problem returns the problem document.
 func (a *API) problem(c *call, f *fault.Fault) []byte {
 	return f.AppendProblem(make([]byte, 0, 512), fault.Problem{
-		TypeBase: a.docsBase, Instance: "/v1" + c.Path[:min(len(c.Path), maxInstance)], RequestID: c.id, Language: c.language,
+		TypeBase: a.docsBase, Instance: c.instance(), RequestID: c.id, Language: c.language,
 	})
+}
+
+// instance returns the path of the request, as a problem names it. The door of assistants
+// has one path for all operations.
+func (c *call) instance() string {
+	if c.Door == MCP {
+		return "/mcp"
+	}
+	return "/v1" + c.Path[:min(len(c.Path), maxInstance)]
 }
 
 // setHeaders sets the headers that the contract requires on every answer.

@@ -54,6 +54,9 @@ func toolsList(_ context.Context, c *app.Call, _ ToolsInput) (Tools, error) {
 	return Tools{c.Actor.Scopes(), c.Version}, nil
 }
 
+// HasText reports whether documents of a media type have a text, which tools.text reads.
+func HasText(contentType string) bool { return extract.Reads(contentType) }
+
 // readToolText is document.ReadText for a program, which needs the right to read documents.
 func readToolText(ctx context.Context, c *app.Call, in document.TextInput) (*extract.Text, error) {
 	if !c.Actor.May("documents:read") {

@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
 . ci/packages.sh
+. ci/oauth.sh
 
 # Together they register eight applications; a network may register ten an hour.
 all=(oauth4webapi openid-client authlib-requests mcp-typescript mcp-typescript-1 mcp-python)
@@ -22,23 +23,7 @@ install_node applications --ignore-scripts
 
 start_demo --data "$work/data" --listen 127.0.0.1:0 --log-level debug
 
-# A client of a service account, as an operator makes it.
-member() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
-organization=$(value 'd["organizationId"]')
-KARTEI_ACCOUNT=$(bin/kartei service-account create --data-dir "$work/data" --org "$organization" --name Faxgateway --json | member id)
-KARTEI_SCOPES="contacts:read contacts:write documents:read"
-client=$(bin/kartei client create --data-dir "$work/data" --org "$organization" --name Faxgateway --service-account "$KARTEI_ACCOUNT" \
-	--scopes "${KARTEI_SCOPES// /,}" --json)
-KARTEI_CLIENT_ID=$(member id <<<"$client")
-KARTEI_CLIENT_SECRET=$(member secret <<<"$client")
-
-# The person signs in once, and keeps the cookie.
-KARTEI_COOKIES=$work/cookies
-KARTEI_EMAIL=$(value 'd["login"]["email"]')
-KARTEI_PASSWORD=$(value 'd["login"]["password"]')
-KARTEI_RESOURCE=$(value 'd["baseUrl"]')
-export "${!KARTEI_@}"
-python3 ci/applications/browser.py sign-in "$(value 'd["webUrl"]')"
+prepare_oauth "$work/data" "$(value 'd["baseUrl"]')"
 
 mkdir "$work/programs"
 cp ci/applications/*.py ci/applications/*.mjs "$work/programs/"
@@ -64,9 +49,5 @@ for name in "$@"; do
 	fi
 done
 no_errors || failed+=("the instance")
-# Secrets are stored as hashes and never logged.
-if grep -rlaE 'kart_(atok|rtok|code|csec)_' "$work/log" "$work/data"; then
-	echo "the files above have secrets of applications"
-	failed+=("what the instance keeps")
-fi
+no_secrets "$work/data" || failed+=("what the instance keeps")
 [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }

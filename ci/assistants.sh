@@ -1,53 +1,76 @@
 #!/usr/bin/env bash
 # Connects assistants to the running demo: the official conformance suite for both
-# revisions of the Model Context Protocol, and its SDKs for TypeScript and Python as
-# programs that have nothing but the address and a key (ci/assistants). It also counts
-# what an assistant has to read. The SDK for Go does the same in door/mcp.
+# revisions of the Model Context Protocol, its SDKs for TypeScript and Python and the
+# command line of its Inspector, as programs that have nothing but the address and a key,
+# or nothing but the address (ci/assistants). It also counts what an assistant has to read.
+# With arguments the step runs only the programs named. The SDK for Go does the same in
+# door/mcp and test/e2e.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/demo.sh
 . ci/packages.sh
+. ci/oauth.sh
 
-ci/setup.sh npm venv
+# Those with oauth or mcp in their names, and the Inspector, register eight assistants; a
+# network may register ten an hour.
+all=(typescript typescript-1 python tokens inspector oauth-typescript oauth-typescript-1 oauth-python mcp-typescript mcp-typescript-1 mcp-python
+	conformance-2026-07-28 conformance-2025-11-25)
+for name in "$@"; do
+	[[ " ${all[*]} " == *" $name "* ]] || { echo "no program $name; there are: ${all[*]}"; exit 2; }
+done
+[ $# -gt 0 ] || set -- "${all[@]}"
+
+ci/setup.sh npm venv openssl
 install_python assistants python -c 'import mcp'
-install_node assistants # the suite needs a newer Node, whose package has a script
+install_node assistants # the suite and the Inspector need a newer Node, whose package has a script
 export PATH=$node/node_modules/.bin:$PATH
 
-start_demo --data "$work/data" --listen 127.0.0.1:0
-KARTEI_DEMO=$(cat "$work/line")
-export KARTEI_DEMO
 mkdir "$work/programs"
-cp ci/assistants/* "$work/programs/"
+cp ci/assistants/* ci/applications/*.py ci/applications/*.mjs "$work/programs/"
 ln -s "$node/node_modules" "$work/programs/"
-cd "$work/programs"
+
+# An assistant without a registration has a document, at an address that leads to this machine.
+host=assistant.example
+KARTEI_DOCUMENT=https://$host/oauth/client.json
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$host" -addext "subjectAltName=DNS:$host" \
+	-keyout "$work/key.pem" -out "$work/certificate.pem" 2>"$work/openssl.log" || { cat "$work/openssl.log"; exit 1; }
+python3 "$work/programs/document.py" "$KARTEI_DOCUMENT" "$work/certificate.pem" "$work/key.pem" >"$work/document" 2>"$work/document.log" &
+pids+=($!)
+await "$work/document" $!
+
+start_demo --data "$work/data" --listen 127.0.0.1:0 --log-level debug \
+	--webhook-allow-nets 127.0.0.1/32 --webhook-ca "$work/certificate.pem" --webhook-dial "$host=127.0.0.1:$(cat "$work/document")"
+KARTEI_DEMO=$(cat "$work/line")
+prepare_oauth "$work/data" "$(value 'd["mcpUrl"]')"
 
 # The suite sends no credential, so a proxy adds one.
-node proxy.mjs >"$work/proxy" 2>"$work/proxy.log" &
-proxy=$!
-await "$work/proxy" $proxy
-pids+=($proxy)
-conform() { # conform REVISION
-	conformance server --url "http://127.0.0.1:$(cat "$work/proxy")/mcp" --requirements "$1" --expected-failures "conformance-$1.yml" -o "$work/results"
+node "$work/programs/proxy.mjs" >"$work/proxy" 2>"$work/proxy.log" &
+pids+=($!)
+await "$work/proxy" $!
+
+try() { # try NAME
+	cd "$work/programs"
+	case $1 in
+	conformance-*)
+		conformance server --url "http://127.0.0.1:$(cat "$work/proxy")/mcp" --requirements "${1#conformance-}" --expected-failures "$1.yml" -o "$work/results"
+		;;
+	python | *-python | inspector) "$python/bin/python" "$1.py" ;;
+	*) node "$1.mjs" ;;
+	esac
 }
 
 failed=()
-try() { # try NAME COMMAND...
-	local name=$1 begun=$SECONDS
-	shift
-	if "$@" >"$work/$name.log" 2>&1; then
+for name in "$@"; do
+	begun=$SECONDS
+	if (try "$name") >"$work/$name.log" 2>&1; then
 		echo "ok $name ($((SECONDS - begun)) s)"
 	else
 		echo "FAIL $name ($((SECONDS - begun)) s); the end of its log:"
 		tail -n 60 "$work/$name.log" | sed 's/^/    /'
 		failed+=("$name")
 	fi
-}
-try typescript node typescript.mjs
-try typescript-1 node typescript-1.mjs
-try python "$python/bin/python" python.py
-try tokens node tokens.mjs
-sed 's/^/    /' "$work/tokens.log"
-try conformance-2026-07-28 conform 2026-07-28
-try conformance-2025-11-25 conform 2025-11-25
+	[ "$name" != tokens ] || sed 's/^/    /' "$work/tokens.log"
+done
 no_errors || failed+=("the instance")
+no_secrets "$work/data" || failed+=("what the instance keeps")
 [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }

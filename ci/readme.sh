@@ -50,6 +50,11 @@ for pin in $(sed '/^## Generating a client/,/^## /d' docs/guide.md | grep -ohE '
 	grep -qF "${pin/@/ }" go.mod || { echo "docs/guide.md names $pin, which is not what go.mod has"; exit 1; }
 done
 
+# So has the Inspector.
+for pin in $(grep -ohE '@modelcontextprotocol/inspector@[0-9.]+' docs/guide.md | sort -u); do
+	grep -qF "\"${pin%@*}\":\"${pin##*@}\"" ci/assistants/package.json || { echo "docs/guide.md names $pin, which is not what ci/assistants has"; exit 1; }
+done
+
 # headings FILE: the headings of a document as links name them.
 headings() {
 	sed -n 's/^##* *//p' "$1" | tr '[:upper:]' '[:lower:]' | tr -d '.,:;!?()`/' | tr ' ' '-'

@@ -162,11 +162,16 @@ const (
 	timePerMiB = 5 * time.Second
 )
 
+// Reads reports whether files of a type have a text.
+func Reads(contentType string) bool {
+	k := find(contentType)
+	return k != nil && k.text != nil
+}
+
 // Allowance returns the processor time that a file of a type and size may use,
 // in whole seconds. It is zero if files of the type have no text.
 func (x *Extractor) Allowance(contentType string, size int64) time.Duration {
-	k := find(contentType)
-	if k == nil || k.text == nil {
+	if !Reads(contentType) {
 		return 0
 	}
 	const far = 1 << 30 // larger than any limit, and no product overflows
@@ -188,10 +193,10 @@ func (x *Extractor) Extract(ctx context.Context, organization int64, r io.Reader
 // process, and means nothing about the file. A Read of r that does not return
 // cannot be interrupted.
 func (x *Extractor) Within(ctx context.Context, most time.Duration, organization int64, r io.Reader, contentType string) (Text, time.Duration, error) {
-	k := find(contentType)
-	if k == nil || k.text == nil {
+	if !Reads(contentType) {
 		return Text{Reason: Unsupported}, 0, nil
 	}
+	k := find(contentType)
 	t, err := x.withCache(ctx, x.reading(k.name, "", most)) // before it takes a slot, so files of other types do not wait
 	if err != nil {
 		return Text{}, 0, err

@@ -105,10 +105,10 @@ func (v *Viewer) Page(ctx context.Context, f File, s Sheet) (*Page, error) {
 // Text returns the text of a file, with a form feed between pages.
 func (v *Viewer) Text(ctx context.Context, f File) (*Text, error) {
 	return look(v, ctx, f, f.Name, func(ctx context.Context) (*Text, error) {
-		k := find(f.ContentType)
-		if k == nil || k.text == nil {
+		if !Reads(f.ContentType) {
 			return &Text{Reason: Unsupported}, nil
 		}
+		k := find(f.ContentType)
 		t := v.reader.reading(k.name, "", v.reader.Allowance(k.name, f.Size))
 		var text Text
 		err := v.with(ctx, f, t, func(t task, file io.Reader) (err error) {

@@ -175,13 +175,15 @@ func (d *Documents) get(ctx context.Context, at string) ([]byte, http.Header, er
 }
 
 // parseDocument returns the client that a document describes. Of its addresses those stay
-// to which people may be sent.
+// to which people may be sent. An application that prefers to prove itself by a key, like
+// ChatGPT, is let in if it also works without one.
 func parseDocument(clientID string, body []byte) (c Client, err error) {
 	var document struct {
 		ClientID     string   `json:"client_id"`
 		Name         string   `json:"client_name"`
 		RedirectURIs []string `json:"redirect_uris"`
 		Method       string   `json:"token_endpoint_auth_method"`
+		Methods      []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if json.Unmarshal(body, &document) != nil {
 		return c, unfit("Die Beschreibung der Anwendung ist fehlerhaft.", "The description of the application is malformed.")
@@ -190,7 +192,7 @@ func parseDocument(clientID string, body []byte) (c Client, err error) {
 	switch {
 	case document.ClientID != clientID:
 		return c, unfit("Die Beschreibung gehört zu einer anderen Anwendung.", "The description is that of another application.")
-	case document.Method != "" && document.Method != NoSecret:
+	case document.Method != "" && document.Method != NoSecret && !slices.Contains(document.Methods, NoSecret):
 		return c, unfit("Die Anwendung will sich auf eine Weise ausweisen, die hier nicht möglich ist.", "The application wants to prove itself in a way that is not possible here.")
 	case Impersonates(document.Name):
 		return c, unfit("Die Anwendung gibt sich als Kartei aus.", "The application calls itself Kartei.")

@@ -136,6 +136,7 @@ func TestDocument(t *testing.T) {
 		"another path":    {another, says("", strings.Replace(described(""), "client.json", "client.json/", 1))},
 		"no name":         {another, says("", `{"redirect_uris":["https://app.example/cb"]}`)},
 		"a secret":        {"prove itself", says("", described(`,"token_endpoint_auth_method":"client_secret_basic"`))},
+		"a key":           {"prove itself", says("", described(`,"token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":["private_key_jwt"]`))},
 		"other addresses": {noAddress, says("", `{"client_id":"`+documentID+`","redirect_uris":["vscode://x","javascript:alert(1)"]}`)},
 		"no addresses":    {noAddress, says("", `{"client_id":"`+documentID+`"}`)},
 	} {
@@ -150,6 +151,18 @@ func TestDocument(t *testing.T) {
 	p.answer = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	if _, _, err := d.Read(t.Context(), documentID); err == nil || !strings.Contains(err.Error(), "Timeout") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestDocumentChoice reads a document whose application prefers to prove itself by a key,
+// as ChatGPT does, and which also works without.
+func TestDocumentChoice(t *testing.T) {
+	p := newPublisher(t)
+	p.answer = says("", described(`,"token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":["private_key_jwt","none"]`))
+	d := grant.NewDocuments(egress.New(p.options()), nil, "https://kartei.example")
+	t.Cleanup(d.Close)
+	if c, _, err := d.Read(t.Context(), documentID); err != nil || c.Method != grant.NoSecret {
+		t.Errorf("%+v %v", c, err)
 	}
 }
 

@@ -1,7 +1,7 @@
-// What the programs in JavaScript share: the browser, the calls of the API, and how to fail.
+// What the programs in JavaScript share: the browser, the calls of the API or of the door for assistants, and how to fail.
 import { execFileSync } from 'node:child_process'
 
-// The address of the API is all that a program knows.
+// The address of the API, or of the door for assistants, is all that a program knows.
 export const resource = process.env.KARTEI_RESOURCE
 export const issuer = new URL(resource).origin
 
@@ -47,13 +47,29 @@ export function browser(decision, address, ...scopes) {
   return new URL(execFileSync('python3', [program, decision, String(address), ...scopes], { encoding: 'utf8' }).trim())
 }
 
-export async function get(path, token) {
-  return fetch(resource + path, token ? { headers: { Authorization: `Bearer ${token}` } } : {})
+// A call has a path of the API, and a tool for assistants.
+const me = ['/me', { name: 'me_get' }]
+const contacts = ['/contacts?limit=1', { name: 'contacts_list', arguments: { limit: 1 } }]
+
+function send([path, tool], token) {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {}
+  if (!resource.endsWith('/mcp')) return fetch(resource + path, { headers })
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: tool })
+  Object.assign(headers, { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' })
+  return fetch(resource, { method: 'POST', headers, body })
+}
+
+// answered returns what a call is answered with.
+async function answered(call, token) {
+  const answer = await send(call, token)
+  equal(call[0], answer.status, 200)
+  const body = await answer.json()
+  return body.result?.structuredContent ?? body
 }
 
 // challenged calls without a token, and returns the answer: its challenge names the metadata.
 export async function challenged() {
-  const answer = await get('/me')
+  const answer = await send(me)
   equal('a call without a token', answer.status, 401)
   return answer
 }
@@ -66,24 +82,25 @@ export async function metadataAddress() {
   return address
 }
 
-// works calls the API with a token, and returns what the API says of it.
-export async function works(token, client, scopes) {
-  const answer = await get('/me', token)
-  equal('GET /me', answer.status, 200)
-  const me = await answer.json()
-  equal('authMethod', me.authMethod, 'oauth')
-  equal('grant.clientId', me.grant.clientId, client)
-  equal('scopes', [...me.scopes].sort().join(' '), scopes)
-  const list = await get('/contacts?limit=1', token)
-  equal('GET /contacts', list.status, 200)
-  equal('the number of contacts', (await list.json()).data.length, 1)
-  return me
+// isMe expects that an answer about oneself is about an application.
+export function isMe(self, client, scopes) {
+  equal('authMethod', self.authMethod, 'oauth')
+  equal('grant.clientId', self.grant.clientId, client)
+  equal('scopes', [...self.scopes].sort().join(' '), scopes)
 }
 
-// refused expects that the API refuses a token, and says why.
+// works makes calls with a token, and returns what is said of it.
+export async function works(token, client, scopes) {
+  const self = await answered(me, token)
+  isMe(self, client, scopes)
+  equal('the number of contacts', (await answered(contacts, token)).data.length, 1)
+  return self
+}
+
+// refused expects that a token is refused, with the reason.
 export async function refused(token) {
-  const answer = await get('/me', token)
-  equal('GET /me with a dead token', answer.status, 401)
+  const answer = await send(me, token)
+  equal('a call with a dead token', answer.status, 401)
   check('the challenge says invalid_token', answer.headers.get('WWW-Authenticate').includes('error="invalid_token"'))
 }
 

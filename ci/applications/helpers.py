@@ -1,4 +1,4 @@
-"""What the programs in Python share: the browser, the calls of the API, and how to fail."""
+"""What the programs in Python share: the browser, the calls of the API or of the door for assistants, and how to fail."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-# The address of the API is all that a program knows.
+# The address of the API, or of the door for assistants, is all that a program knows.
 resource = os.environ["KARTEI_RESOURCE"]
 issuer = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(resource))
 
@@ -52,18 +52,39 @@ def parameters(address):
     return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(address).query))
 
 
-def get(path, token=None):
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+# A call has a path of the API, and a tool for assistants.
+ME = "/me", {"name": "me_get"}
+CONTACTS = "/contacts?limit=1", {"name": "contacts_list", "arguments": {"limit": 1}}
+
+
+def request(call):
+    """Returns the method, the address, the headers and the body of a call."""
+    path, tool = call
+    if not resource.endswith("/mcp"):
+        return "GET", resource + path, {}, None
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}).encode()
+    return "POST", resource, {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}, body
+
+
+def content(answer):
+    """Returns what the answer to a call is about."""
+    return answer["result"]["structuredContent"] if "result" in answer else answer
+
+
+def send(call, token=None):
+    method, address, headers, body = request(call)
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
     try:
-        with urllib.request.urlopen(urllib.request.Request(resource + path, headers=headers), timeout=30) as answer:
-            return answer.status, answer.headers, json.load(answer)
+        with urllib.request.urlopen(urllib.request.Request(address, body, headers, method=method), timeout=30) as answer:
+            return answer.status, answer.headers, content(json.load(answer))
     except urllib.error.HTTPError as e:
         return e.code, e.headers, json.load(e)
 
 
 def metadata_address():
     """Calls without a token: the challenge names the metadata."""
-    status, headers, _ = get("/me")
+    status, headers, _ = send(ME)
     equal("a call without a token", status, 401)
     found = re.match('Bearer .*resource_metadata="([^"]+)"', headers["WWW-Authenticate"])
     check(f"a challenge with resource_metadata, got {headers['WWW-Authenticate']}", found)
@@ -77,18 +98,18 @@ def is_me(me, client, scopes):
 
 
 def works(token, client, scopes):
-    """Calls the API with a token, and returns what the API says of it."""
-    status, _, me = get("/me", token)
-    equal("GET /me", status, 200)
+    """Makes calls with a token, and returns what is said of it."""
+    status, _, me = send(ME, token)
+    equal("a call about oneself", status, 200)
     is_me(me, client, scopes)
-    status, _, page = get("/contacts?limit=1", token)
-    equal("GET /contacts", status, 200)
+    status, _, page = send(CONTACTS, token)
+    equal("a list of contacts", status, 200)
     equal("the number of contacts", len(page["data"]), 1)
     return me
 
 
 def refused(token):
-    """Expects that the API refuses a token, and says why."""
-    status, headers, _ = get("/me", token)
-    equal("GET /me with a dead token", status, 401)
+    """Expects that a token is refused, with the reason."""
+    status, headers, _ = send(ME, token)
+    equal("a call with a dead token", status, 401)
     check("the challenge says invalid_token", 'error="invalid_token"' in headers["WWW-Authenticate"])

@@ -6,63 +6,21 @@ import logging
 import time
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
+from mcp.client.auth import OAuthFlowError, OAuthTokenError
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
-from helpers import account, browser, callback, check, equal, is_me, issuer, parameters, proposed, refused, resource, service_id, service_secret, works
-
+from helpers import ME, account, check, content, equal, is_me, issuer, proposed, refused, request, resource, service_id, service_secret, works
+from provider import Memory, Person, provider
 
 logging.getLogger("mcp").setLevel(logging.CRITICAL)  # the errors below are expected
 
 
-class Memory:
-    """What the program keeps."""
-
-    def __init__(self, client=None):
-        self.client, self.tokens = client, None
-
-    async def get_tokens(self):
-        return self.tokens
-
-    async def set_tokens(self, tokens):
-        self.tokens = tokens
-
-    async def get_client_info(self):
-        return self.client
-
-    async def set_client_info(self, client):
-        self.client = client
-
-
-class Person:
-    """Answers at the consent page. change changes what comes back."""
-
-    def __init__(self, decision="allow", **change):
-        self.decision, self.change, self.back = decision, change, None
-
-    async def open(self, address):
-        asked = parameters(address)
-        equal("resource", asked["resource"], resource)
-        equal("code_challenge_method", asked["code_challenge_method"], "S256")
-        back = browser(self.decision, address)
-        equal("where the browser ends", back.split("?")[0], callback)
-        self.back = {**parameters(back), **self.change}
-
-    async def answer(self):
-        return AuthorizationCodeResult(code=self.back.get("code", ""), state=self.back["state"], iss=self.back["iss"])
-
-
-def provider(memory, person):
-    about = OAuthClientMetadata(client_name="Fristenkalender", redirect_uris=[callback])
-    return OAuthClientProvider(resource, about, memory, person.open, person.answer)
-
-
 async def me(auth):
     async with httpx2.AsyncClient(auth=auth, timeout=30) as http:
-        answer = await http.get(resource + "/me")
-    equal("GET /me", answer.status_code, 200)
-    return answer.json()
+        method, address, headers, body = request(ME)
+        answer = await http.request(method, address, headers=headers, content=body)
+    equal("a call about oneself", answer.status_code, 200)
+    return content(answer.json())
 
 
 async def fails(what, kind, auth):

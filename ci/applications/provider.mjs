@@ -5,7 +5,9 @@ export class Provider {
   redirectUrl = callback
   kept = {}
 
-  constructor(method) {
+  // An assistant with a document about it needs no registration.
+  constructor(method, document) {
+    this.clientMetadataUrl = document
     this.clientMetadata = {
       client_name: 'Fristenkalender',
       redirect_uris: [callback],

@@ -1,6 +1,6 @@
 // The conformance suite sends no credential and knows no key: this adds one. It says at what port it listens.
 import http from 'node:http'
-import { address, keys } from './helpers.mjs'
+import { address, keys } from './journey.mjs'
 
 const server = http.createServer((asked, answer) => {
   const headers = { ...asked.headers, authorization: `Bearer ${keys.full}` }

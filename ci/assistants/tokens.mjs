@@ -1,6 +1,7 @@
 // What an assistant reads, in tokens of o200k.
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
-import { address, check, keys } from './helpers.mjs'
+import { check } from './helpers.mjs'
+import { address, keys } from './journey.mjs'
 
 async function ask(key, method, params = {}) {
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }

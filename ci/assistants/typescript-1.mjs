@@ -1,7 +1,8 @@
 // The MCP SDK for TypeScript, version 1.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { address, equal, journey, keys, request } from './helpers.mjs'
+import { equal } from './helpers.mjs'
+import { address, journey, keys, request } from './journey.mjs'
 
 async function connect(key) {
   const client = new Client({ name: 'assistant', version: '1' })

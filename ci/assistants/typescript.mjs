@@ -1,6 +1,7 @@
 // The MCP SDK for TypeScript, version 2, with both revisions of the protocol.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { address, check, equal, journey, keys, request } from './helpers.mjs'
+import { check, equal } from './helpers.mjs'
+import { address, journey, keys, request } from './journey.mjs'
 
 async function connect(key, options) {
   const client = new Client({ name: 'assistant', version: '1' }, options)

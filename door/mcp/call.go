@@ -143,6 +143,9 @@ func (t *tool) result(x *exchange, record string, wrong error) *sdk.CallToolResu
 		body = done(t, record, x.response)
 	}
 	result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}, StructuredContent: json.RawMessage(body)}
+	if t.op.ID == "documents.get" {
+		result.Content = append(result.Content, textOf(body)...)
+	}
 	if id := x.response.Header["Request-Id"]; len(id) > 0 {
 		result.Meta = sdk.Meta{"kartei/requestId": id[0]}
 	}

@@ -1,9 +1,12 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"image"
+	"image/png"
 	"io"
 	"log/slog"
 	"net/http"
@@ -161,6 +164,16 @@ func (a *answer) refused(code string, words ...string) map[string]any {
 	return problem
 }
 
+// link returns the address of a resource that follows the text of a result.
+func (a *answer) link() string {
+	for _, c := range a.Content[1:] {
+		if link, is := c.(*sdk.ResourceLink); is {
+			return link.URI
+		}
+	}
+	return ""
+}
+
 // TestJourney is an assistant at work: it finds a contact by a half-remembered name, makes
 // a task with a date for it, meets a change of somebody else and solves it, and is refused a
 // deletion that its key does not allow.
@@ -312,8 +325,16 @@ func TestRefusals(t *testing.T) {
 		"too much":           {413, send("POST", strings.Repeat(" ", 1<<20)+list, "Authorization", authorization)},
 		"a tool of no table": {200, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"openapi_get"}}`, "Authorization", authorization)},
 	} {
-		if body, _ := io.ReadAll(c.got.Body); c.got.StatusCode != c.want {
+		body, _ := io.ReadAll(c.got.Body)
+		if c.got.StatusCode != c.want {
 			t.Errorf("%s: %d %s, want %d", what, c.got.StatusCode, body, c.want)
+		}
+		var problem struct{ Instance string }
+		if err := json.Unmarshal(body, &problem); err != nil && c.want == 401 {
+			t.Errorf("%s: %v", what, err)
+		}
+		if problem.Instance != "/mcp" && c.want == 401 {
+			t.Errorf("%s: the problem is one of %q", what, problem.Instance)
 		}
 		if challenge := sent(c.got, "WWW-Authenticate"); c.want == 401 && !strings.Contains(challenge, `resource_metadata="https://kartei.example/.well-known/oauth-protected-resource/mcp"`) {
 			t.Errorf("%s: the challenge is %q", what, challenge)
@@ -494,6 +515,13 @@ func TestResources(t *testing.T) {
 		if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != "kartei://documents/"+letter+"/text" || list.Resources[0].Name != "vertrag.txt" {
 			t.Errorf("%+v %v", list, err)
 		}
+		scan := clerk.Document("scan.png", "image/png", picture(t))
+		for document, want := range map[string]string{letter: "kartei://documents/" + letter + "/text", scan: ""} {
+			found := a.call("documents_get", map[string]any{"id": document})
+			if found.ok(); found.link() != want {
+				t.Errorf("%s links to %q, want %q", document, found.link(), want)
+			}
+		}
 		blind := s.assistant(s.Key(clerk.Principal, "contacts:read"))
 		for _, c := range []struct {
 			a  *assistant
@@ -513,6 +541,16 @@ func TestResources(t *testing.T) {
 			t.Errorf("%+v %v", templates, err)
 		}
 	})
+}
+
+// picture returns an image, which has no text.
+func picture(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // TestPrompts gives the requests of an office, with their argument.

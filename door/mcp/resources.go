@@ -43,6 +43,18 @@ func addResources(s *sdk.Server, in fault.Language) {
 	s.AddReceivingMiddleware(listDocuments)
 }
 
+// textAddress returns the address of the text of a document.
+func textAddress(id string) string { return scheme + "documents/" + id + "/text" }
+
+// textOf returns a link from a document to its text, if documents of its type have one.
+func textOf(document []byte) []sdk.Content {
+	var d struct{ ID, Name, ContentType string }
+	if err := json.Unmarshal(document, &d); err != nil || !api.HasText(d.ContentType) {
+		return nil
+	}
+	return []sdk.Content{&sdk.ResourceLink{URI: textAddress(d.ID), Name: d.Name, MIMEType: "text/plain"}}
+}
+
 // segments returns the parts of an address of a resource.
 func segments(address string) []string {
 	u, err := url.Parse(address)
@@ -105,8 +117,8 @@ func readText(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourc
 	shown := text.Text
 	if text.Parts > 1 {
 		more := fault.Text{
-			DE: "\n\n[Teil " + strconv.Itoa(text.Part) + " von " + strconv.Itoa(text.Parts) + "; die anderen stehen unter " + scheme + "documents/" + parts[1] + "/text/{part}]",
-			EN: "\n\n[Part " + strconv.Itoa(text.Part) + " of " + strconv.Itoa(text.Parts) + "; the others are at " + scheme + "documents/" + parts[1] + "/text/{part}]",
+			DE: "\n\n[Teil " + strconv.Itoa(text.Part) + " von " + strconv.Itoa(text.Parts) + "; die anderen stehen unter " + textAddress(parts[1]) + "/{part}]",
+			EN: "\n\n[Part " + strconv.Itoa(text.Part) + " of " + strconv.Itoa(text.Parts) + "; the others are at " + textAddress(parts[1]) + "/{part}]",
 		}
 		shown += more.In(x.language)
 	}
@@ -135,7 +147,7 @@ func listDocuments(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, err
 		}
 		for _, d := range page.Data {
-			result.Resources = append(result.Resources, &sdk.Resource{Name: d.Name, URI: scheme + "documents/" + d.ID + "/text", MIMEType: "text/plain"})
+			result.Resources = append(result.Resources, &sdk.Resource{Name: d.Name, URI: textAddress(d.ID), MIMEType: "text/plain"})
 		}
 		return result, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	neturl "net/url"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -34,11 +35,7 @@ func TestApplicationsSurviveKills(t *testing.T) {
 		var mu sync.Mutex
 		begin := func(i int) {
 			t.Helper()
-			settings := store
-			if i > 0 {
-				settings = append([]string{"--data-dir", filepath.Join(dir, fmt.Sprint(i)), "--master-key-file", filepath.Join(dir, "master.key"), "--blob-url", "file:" + filepath.Join(dir, "files")}, more...)
-			}
-			s, err := launchCommand(command(append([]string{"serve", "--listen", at[i], "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at[0], "--guesses", "1000000", "--log-format", "json"}, settings...)...))
+			s, err := launchCommand(command(slices.Concat([]string{"serve", "--listen", at[i], "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at[0], "--guesses", "1000000", "--log-format", "json"}, store, ofReplica(dir, i))...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,6 +86,15 @@ func TestApplicationsSurviveKills(t *testing.T) {
 		t.Parallel()
 		each(t, 2, "--database-url", dbtest.PostgresURL(t))
 	})
+}
+
+// ofReplica returns the flags of a replica after those of the first one: it has a data
+// folder of its own, and the master key and the files of all.
+func ofReplica(dir string, i int) []string {
+	if i == 0 {
+		return nil
+	}
+	return []string{"--data-dir", filepath.Join(dir, fmt.Sprint(i)), "--master-key-file", filepath.Join(dir, "master.key"), "--blob-url", "file:" + filepath.Join(dir, "files")}
 }
 
 // refresher is an honest application.

@@ -1,22 +1,16 @@
-// What the programs in JavaScript share: the address and the keys of the demo, and how to fail.
+// What the programs in JavaScript share: the address and the keys of the demo, and an assistant at work.
+import { check, equal } from './helpers.mjs'
+
 const demo = JSON.parse(process.env.KARTEI_DEMO)
 
 export const address = new URL(demo.mcpUrl)
 export const keys = demo.keys
 
-export function equal(what, got, wanted) {
-  if (got !== wanted) throw new Error(`${what}: expected ${JSON.stringify(wanted)}, got ${JSON.stringify(got)}`)
-}
-
-export function check(what, holds) {
-  if (!holds) throw new Error(`expected: ${what}`)
-}
-
 // request is what a transport sends beside the message.
 export const request = (key) => ({ requestInit: { headers: { Authorization: `Bearer ${key}`, 'Accept-Language': 'en' } } })
 
-// refused expects the error of a tool: a sentence that begins with the code, and the problem.
-export function refused(result, code) {
+// failed expects the error of a tool: a sentence that begins with the code, and the problem.
+export function failed(result, code) {
   check(`an error, got ${JSON.stringify(result.structuredContent)}`, result.isError)
   check(`${code}, got ${result.content[0].text}`, result.content[0].text.startsWith(`${code}: `))
   const problem = JSON.parse(result.content[1].text)
@@ -42,9 +36,9 @@ export async function journey(call, read) {
   const task = done(await call('tasks_create', { title: 'Call back', dueAt: due, contactId: contact.id }))
   equal('the contact of the task', task.contactId, contact.id)
   const changed = done(await call('contacts_update', { id: contact.id, revision: contact.revision, jobTitle: `Judge ${Date.now()}` }))
-  const problem = refused(await call('contacts_update', { id: contact.id, revision: contact.revision, note: 'Late' }), 'PRECONDITION_FAILED')
+  const problem = failed(await call('contacts_update', { id: contact.id, revision: contact.revision, note: 'Late' }), 'PRECONDITION_FAILED')
   equal('currentRevision', problem.currentRevision, changed.revision)
   equal('the note', done(await call('contacts_update', { id: contact.id, revision: problem.currentRevision, note: 'Late' })).note, 'Late')
-  refused(await read('tasks_delete', { id: task.id, revision: task.revision }), 'FORBIDDEN')
+  failed(await read('tasks_delete', { id: task.id, revision: task.revision }), 'FORBIDDEN')
   equal('deleted', done(await call('tasks_delete', { id: task.id, revision: task.revision })).deleted, true)
 }
