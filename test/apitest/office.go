@@ -101,7 +101,8 @@ type options struct {
 	maxCalls int
 
 	transfers, transfersEach int
-	batched, bySession       bool
+	batched                  bool
+	way                      *Way // nil for none
 	stored                   func(blob.Store) blob.Store
 	texts                    extract.Options
 	documents                *grant.Documents
@@ -148,7 +149,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	if n, err := strconv.Atoi(os.Getenv("KARTEI_TEST_REPLICAS")); err == nil {
 		o.replicas = n
 	}
-	o.batched, o.bySession = os.Getenv("KARTEI_TEST_DOOR") == "batch", bySession()
+	o.batched, o.way = os.Getenv("KARTEI_TEST_DOOR") == "batch", chosen()
 	several := o.replicas > 1
 	for _, f := range with {
 		f(&o)
@@ -447,8 +448,8 @@ func (c *Client) Send(r *http.Request) *Answer {
 			return answer
 		}
 	}
-	if c.options.bySession {
-		if answer := c.throughSession(r); answer != nil {
+	if w := c.options.way; w != nil {
+		if answer := w.through(c, r); answer != nil {
 			return answer
 		}
 	}
