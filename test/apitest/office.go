@@ -26,6 +26,7 @@ import (
 	"kartei/account"
 	"kartei/api"
 	"kartei/app"
+	"kartei/door/mcp"
 	"kartei/door/rest"
 	"kartei/extract"
 	"kartei/imports"
@@ -228,10 +229,29 @@ func (o *Office) open() {
 		o.Fatal(err)
 	}
 	o.API = a
-	o.Handler = o.withUploads(rest.Handler(a, func(r *http.Request) netip.Addr {
-		return netip.MustParseAddrPort(r.RemoteAddr).Addr()
-	}, nil))
+	o.Handler = o.doors()
 	o.work()
+}
+
+// doors returns the doors for programs.
+func (o *Office) doors() http.Handler {
+	o.Helper()
+	address := func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }
+	calls, uploads := rest.Handler(o.API, address, nil), rest.UploadHandler(o.Uploads())
+	tools, err := mcp.Handler(mcp.Options{API: o.API, Address: address, BaseURL: BaseURL, Logger: slog.New(slog.NewTextHandler(o.Logged, nil))})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, rest.UploadPrefix):
+			uploads.ServeHTTP(w, r)
+		case r.URL.Path == mcp.Path:
+			tools.ServeHTTP(w, r)
+		default:
+			calls.ServeHTTP(w, r)
+		}
+	})
 }
 
 // SignInBy gives the office an OpenID provider, nil for none.
