@@ -123,7 +123,7 @@ type keyCall struct {
 
 	revision string // what stands for If-Match
 	cut      bool   // whether the page is larger than any of a tool
-	shown    string // the stage that only the answer shows
+	stage    string // the one that only the answer shows
 }
 
 func (c *Client) newCall(r *http.Request) *keyCall {
@@ -168,7 +168,7 @@ func (w *Way) through(c *Client, r *http.Request) *Answer {
 	k.Request = again(r)
 	got := w.send(c, k)
 	if got == nil {
-		w.note(k.shown)
+		w.note(k.stage)
 		return nil
 	}
 	w.note("")
@@ -190,6 +190,7 @@ func again(r *http.Request) *http.Request {
 	return next
 }
 
+// same reports whether two answers are equal.
 func (w *Way) same(a, b *Answer) bool {
 	return a.Status == b.Status && a.Header.Get("ETag") == b.Header.Get("ETag") && a.Header.Get("Content-Type") == b.Header.Get("Content-Type") &&
 		bytes.Equal(w.differing.ReplaceAll(a.Body, nil), w.differing.ReplaceAll(b.Body, nil))

@@ -37,10 +37,10 @@ var ByTool = &Way{
 		{"organization", "only HTTP has Svc-Organization", func(k *keyCall) bool { return k.Header["Svc-Organization"] != nil }},
 		{"version", "only HTTP has Svc-Version, and headers about versions: an assistant gets the version of its key", (*keyCall).ofAnotherVersion},
 		{"channel", "a tool implies Svc-Preview", (*keyCall).previews},
-		{"idempotency", "a creation without a key gets one, and no other tool has idempotencyKey", (*keyCall).keyedByDoor},
-		{"precondition", "revision is one number: * and lists of tags have no argument", (*keyCall).tagged},
-		{"arguments", "arguments are one object of unique names, of query and body alike, whose text is Unicode", (*keyCall).notFlat},
-		{"page size", "a page of a tool has at most 50 records", (*keyCall).large},
+		{"idempotency", "a creation without a key gets one; where HTTP ignores Idempotency-Key, idempotencyKey is unknown", (*keyCall).keyedByDoor},
+		{"precondition", "revision is one number: lists, weak tags and what is malformed have no argument, and * has none if the record cannot be read before; where HTTP ignores If-Match, revision is unknown", (*keyCall).tagged},
+		{"arguments", "query and body are one object: its names are unique, its text is Unicode, and it is there even if it is empty", (*keyCall).notFlat},
+		{"page size", "a page of a tool has at most 50 records; a larger one is compared if no more follow", (*keyCall).large},
 		{"request log", "a read is in it once for each way; the door stands in it and in the history", nil},
 	},
 }
@@ -318,6 +318,7 @@ func membersOf(body []byte) (list []argument, object bool) {
 	return list, true
 }
 
+// text returns a text as JSON.
 func text(s string) jsontext.Value {
 	b, err := jsontext.AppendQuote(nil, s)
 	if err != nil {
@@ -326,6 +327,7 @@ func text(s string) jsontext.Value {
 	return b
 }
 
+// isText reports whether JSON can hold a text.
 func isText(s string) bool {
 	_, err := jsontext.AppendQuote(nil, s)
 	return err == nil
@@ -369,12 +371,13 @@ func (c *Client) byTool(k *keyCall) *Answer {
 		a = c.callTool(k)
 	}
 	if k.cut && a.Status == http.StatusOK && a.JSON()["hasMore"] == true {
-		k.shown = "page size"
+		k.stage = "page size"
 		return nil
 	}
 	return a
 }
 
+// callTool calls the tool of a request, and returns the answer as REST has it.
 func (c *Client) callTool(k *keyCall) *Answer {
 	c.Helper()
 	op, _ := k.row()
