@@ -20,7 +20,7 @@ import (
 // their own, of colleagues, of another organization, and unknown ones. The answers
 // are the same. A read is of one record, a change of two that are alike.
 //
-// The stages that treat the two differently are apitest.Stages, which
+// The stages that treat the two differently are apitest.BySession.Stages, which
 // TestDoorsDiffer checks.
 func TestTwoDoors(t *testing.T) {
 	apitest.Through(t, "")
@@ -45,7 +45,7 @@ func TestTwoDoors(t *testing.T) {
 		mine.narrowed = true
 		for op := range rows() {
 			if op.ID == "me.get" || op.ID == "rateLimit.get" || op.ID == "batch.run" {
-				continue // apitest.Stages: answer, batch
+				continue // apitest.BySession.Stages: answer, batch
 			}
 			d := &doors{T: t, who: who, Client: mine.Client, op: op}
 			if !op.Named() {
@@ -213,7 +213,7 @@ func told(a *apitest.Answer) string {
 }
 
 // TestDoorsDiffer calls each stage that treats a key and a session of one person
-// differently by both, and sees the difference. So apitest.Stages lists no stage that
+// differently by both, and sees the difference. So apitest.BySession.Stages lists no stage that
 // does not, and knows each of these calls.
 func TestDoorsDiffer(t *testing.T) {
 	apitest.Through(t, "")
@@ -228,7 +228,7 @@ func TestDoorsDiffer(t *testing.T) {
 			}
 			return c.Request(method, path, body, headers...)
 		}
-		if got := c.StageOf(request()); got != stage {
+		if got := apitest.BySession.StageOf(c, request()); got != stage {
 			t.Errorf("%s %s differs by the stage %q, want %q", method, path, got, stage)
 		}
 		return request()
@@ -240,7 +240,7 @@ func TestDoorsDiffer(t *testing.T) {
 	}
 	o := office(t)
 	c := o.As(access.Member)
-	if got := c.StageOf(c.Request("GET", "/contacts", nil)); got != "" {
+	if got := apitest.BySession.StageOf(c, c.Request("GET", "/contacts", nil)); got != "" {
 		t.Errorf("a call that is the same by both doors differs by the stage %q", got)
 	}
 	differ("door", c, "GET", "/documents/"+c.Document("Brief.txt", "text/plain", []byte("Guten Tag"))+"/content", "", 206, 200, "Range", "bytes=0-4")
@@ -301,7 +301,7 @@ func TestDoorsDiffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	differ("gate", d, "POST", "/contacts", `{"lastName":"Berg"}`, 403, 201)
-	for _, s := range apitest.Stages {
+	for _, s := range apitest.BySession.Stages {
 		if s.Reason == "" || !checked[s.Name] {
 			t.Errorf("nothing shows how the stage %s differs", s.Name)
 		}

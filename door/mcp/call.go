@@ -65,16 +65,25 @@ func (m *member) text() string {
 	return string(m.value)
 }
 
+// beside reports whether an argument stands beside the body: in the path or the query, or
+// for a header.
+func (t *tool) beside(name string) bool {
+	return !t.op.HasBody() || slices.Contains(t.query, name) ||
+		name == "id" && t.op.Named() || name == "revision" && t.op.Preconditional() || name == "idempotencyKey" && t.op.Idempotent()
+}
+
 // arguments turns the arguments of a tool into those of its operation, and adds the headers
 // that they stand for.
 func (t *tool) arguments(list []member, header map[string][]string) (args api.Arguments, err error) {
 	args.Query = url.Values{}
 	var body bytes.Buffer
 	for _, m := range list {
+		beside := t.beside(m.name)
 		switch {
+		case beside && string(m.value) == "null": // absent says the same
 		case m.name == "id" && t.op.Named():
 			args.ID = m.text()
-		case m.name == "revision":
+		case m.name == "revision" && t.op.Preconditional():
 			if n, err := strconv.ParseInt(m.text(), 10, 64); err != nil || n < 1 {
 				return args, fault.Invalid(fault.Field{Name: "revision", Code: fault.InvalidType})
 			}
@@ -82,14 +91,12 @@ func (t *tool) arguments(list []member, header map[string][]string) (args api.Ar
 		case m.name == "idempotencyKey" && t.op.Idempotent():
 			header["Idempotency-Key"] = []string{m.text()}
 		case m.name == "limit" && t.pages:
-			if n, err := strconv.ParseInt(m.text(), 10, 64); err != nil || n < 1 || n > mostLimit {
-				return args, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fmt.Sprintf("1–%d", mostLimit)})
+			if n, err := strconv.ParseInt(m.text(), 10, 64); err == nil && n > mostLimit { // the path refuses what is no size at all
+				return args, fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostLimit}})
 			}
 			args.Query.Set("limit", m.text())
-		case slices.Contains(t.query, m.name), t.op.Method == http.MethodGet, t.op.Method == http.MethodDelete:
-			if string(m.value) != "null" { // absent says the same
-				args.Query.Add(m.name, m.text())
-			}
+		case beside:
+			args.Query.Add(m.name, m.text())
 		default:
 			name, err := json.Marshal(m.name)
 			if err != nil {
@@ -132,24 +139,49 @@ func (t *tool) call(ctx context.Context, x *exchange, list []member) *sdk.CallTo
 
 // result returns the result of a call: the answer of the API, or what was wrong before.
 func (t *tool) result(x *exchange, record string, wrong error) *sdk.CallToolResult {
+	var result *sdk.CallToolResult
 	switch {
 	case x.response != nil && x.response.Fault != nil:
-		return failed(x.response.Fault, x.language, x.response.Body)
+		result = failed(x.response.Fault, x.language, x.response.Body)
 	case wrong != nil:
-		return failed(fault.From(wrong), x.language, nil)
+		f := fault.From(wrong)
+		result = failed(f, x.language, f.AppendProblem(nil, fault.Problem{
+			TypeBase: x.base, Instance: Path, RequestID: requestOf(x.response), Language: x.language,
+		}))
+	default:
+		body := x.response.Body
+		if len(body) == 0 {
+			body = done(t, record, x.response)
+		}
+		result = &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}, StructuredContent: json.RawMessage(body)}
+		if t.op.ID == "documents.get" {
+			result.Content = append(result.Content, textOf(body)...)
+		}
 	}
-	body := x.response.Body
-	if len(body) == 0 {
-		body = done(t, record, x.response)
-	}
-	result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}, StructuredContent: json.RawMessage(body)}
-	if t.op.ID == "documents.get" {
-		result.Content = append(result.Content, textOf(body)...)
-	}
-	if id := x.response.Header["Request-Id"]; len(id) > 0 {
-		result.Meta = sdk.Meta{"kartei/requestId": id[0]}
-	}
+	result.Meta = metaOf(x.response)
 	return result
+}
+
+// metaOf returns what a result says about its call: the name of the request, and whether
+// the answer is that of an earlier call with the same key.
+func metaOf(r *api.Response) sdk.Meta {
+	name := requestOf(r)
+	if name == "" {
+		return nil
+	}
+	meta := sdk.Meta{"kartei/requestId": name}
+	if r.Header["Idempotent-Replayed"] != nil {
+		meta["kartei/replayed"] = true
+	}
+	return meta
+}
+
+// requestOf returns the name of the request of an answer, which may be missing.
+func requestOf(r *api.Response) string {
+	if r == nil || len(r.Header["Request-Id"]) == 0 {
+		return ""
+	}
+	return r.Header["Request-Id"][0]
 }
 
 // done is the result of a call that is answered without a body.
@@ -183,14 +215,20 @@ func failed(f *fault.Fault, in fault.Language, problem []byte) *sdk.CallToolResu
 	if len(f.Fields) > 0 {
 		names := make([]string, len(f.Fields))
 		for i, field := range f.Fields {
-			names[i] = field.Name
+			names[i] = argumentOf(field.Name)
 		}
 		text += "(" + strings.Join(names, ", ") + ") "
 	}
-	result := &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text + f.Advice(in)}}}
-	if problem == nil {
-		problem = f.AppendProblem(nil, fault.Problem{Language: in})
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text + f.Advice(in)}, &sdk.TextContent{Text: string(problem)}}}
+}
+
+// argumentOf returns the argument that stands for a header, and any other field as it is.
+func argumentOf(field string) string {
+	switch field {
+	case "If-Match":
+		return "revision"
+	case "Idempotency-Key":
+		return "idempotencyKey"
 	}
-	result.Content = append(result.Content, &sdk.TextContent{Text: string(problem)})
-	return result
+	return field
 }

@@ -87,6 +87,7 @@ func Handler(o Options) (http.Handler, error) {
 // exchange is one request.
 type exchange struct {
 	api      *api.API
+	base     string // the address of the instance
 	by       api.Caller
 	language fault.Language
 	server   *sdk.Server
@@ -128,7 +129,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This address takes POST.", http.StatusMethodNotAllowed)
 		return
 	}
-	x := &exchange{api: d.API, language: fault.Preferred(r.Header["Accept-Language"]), by: api.Caller{
+	x := &exchange{api: d.API, base: d.BaseURL, language: fault.Preferred(r.Header["Accept-Language"]), by: api.Caller{
 		Door: api.MCP, Credential: api.Authorization(r.Header["Authorization"]), Address: d.Address(r),
 		Header: map[string][]string{"Accept-Language": r.Header["Accept-Language"], "User-Agent": {r.UserAgent()}},
 	}}

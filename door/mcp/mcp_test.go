@@ -209,13 +209,63 @@ func TestJourney(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		a.call("contacts_get", map[string]any{"id": contact["id"]}).refused("NOT_FOUND", "q")
-		a.call("contacts_list", map[string]any{"limit": 51}).refused("VALIDATION_FAILED", "Feld")
+		a.call("contacts_list", map[string]any{"limit": 51}).refused("INVALID_REQUEST", "limit")
 		a.call("contacts_create", map[string]any{"email": "keine", "nickname": "x"}).refused("VALIDATION_FAILED")
 		a.call("contacts_list", map[string]any{"nosuch": "x"}).refused("UNKNOWN_PARAMETER", "nosuch")
 		if a.wire.last.Header.Get("Request-Id") == "" || sent(a.wire.last, "RateLimit") == "" {
 			t.Errorf("%v", a.wire.last.Header)
 		}
 	})
+}
+
+// TestArguments checks what arguments stand for, and that a call is refused as by HTTP.
+func TestArguments(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	clerk := s.As(access.Member)
+	a := s.assistant(clerk.Key)
+	task := a.call("tasks_create", map[string]any{"title": "Anrufen", "idempotencyKey": nil}).ok()
+	if other := a.call("tasks_create", map[string]any{"title": "Mahnen", "idempotencyKey": nil}); other.ok()["id"] == task["id"] || other.Meta["kartei/replayed"] != nil {
+		t.Errorf("a key that is null is one: %v", other.Meta)
+	}
+	for _, replayed := range []any{nil, true} {
+		got := a.call("tasks_create", map[string]any{"title": "Fragen", "idempotencyKey": "frage"})
+		if got.ok(); got.Meta["kartei/replayed"] != replayed || got.Meta["kartei/requestId"] != a.wire.last.Header.Get("Request-Id") {
+			t.Errorf("%v, want replayed %v", got.Meta, replayed)
+		}
+	}
+	if n := len(a.call("tasks_list", map[string]any{"limit": nil, "q": nil}).ok()["data"].([]any)); n != 3 {
+		t.Errorf("%d tasks", n)
+	}
+	unknown := map[string]any{"id": "tsk_0", "nosuch": 1}
+	for _, c := range []struct {
+		tool           string
+		arguments      map[string]any
+		method, target string
+	}{
+		{"contacts_list", map[string]any{"limit": 0}, "GET", "/contacts?limit=0"},
+		{"contacts_list", map[string]any{"limit": "viele"}, "GET", "/contacts?limit=viele"},
+		{"contacts_list", map[string]any{"limit": 101}, "GET", "/contacts?limit=101"},
+		{"contacts_list", map[string]any{"revision": 1}, "GET", "/contacts?revision=1"},
+		{"contacts_get", map[string]any{"id": "con_0", "idempotencyKey": "x"}, "GET", "/contacts/con_0?idempotencyKey=x"},
+		{"tasks_complete", unknown, "POST", "/tasks/tsk_0/complete?nosuch=1"},
+		{"tasks_delete", unknown, "DELETE", "/tasks/tsk_0?nosuch=1"},
+	} {
+		answer := clerk.Do(c.method, c.target, nil)
+		code := answer.Text("code")
+		got := a.call(c.tool, c.arguments)
+		problem := got.refused(code)
+		if id := a.wire.last.Header.Get("Request-Id"); problem["requestId"] != id || got.Meta["kartei/requestId"] != id || problem["instance"] != mcp.Path {
+			t.Errorf("%s %v: %v %v, want %s", c.tool, c.arguments, problem, got.Meta, id)
+		}
+		for _, name := range []string{"type", "title", "status", "detail"} {
+			if want := answer.JSON()[name]; problem[name] != want {
+				t.Errorf("%s %v: %s is %v, want %v", c.tool, c.arguments, name, problem[name], want)
+			}
+		}
+	}
+	a.call("tasks_create", map[string]any{"title": "x", "idempotencyKey": ""}).refused("INVALID_REQUEST", "(idempotencyKey)")
+	a.call("tasks_update", map[string]any{"id": task["id"], "title": "x", "revision": nil}).refused("PRECONDITION_REQUIRED", "revision")
+	a.call("tasks_update", map[string]any{"id": "tsk_0", "title": "x", "revision": "neu"}).refused("VALIDATION_FAILED", "(revision)")
 }
 
 // TestList shows each caller the tools that it may call, and each with what a client needs

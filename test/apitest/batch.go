@@ -23,7 +23,7 @@ import (
 // those of the part and of the batch. So any test may run this way.
 
 // Alone skips a test that counts or measures single calls if calls travel in
-// batches, or twice: with a key and by a session.
+// batches, or twice: by REST and some other way.
 func Alone(t testing.TB) {
 	if os.Getenv("KARTEI_TEST_DOOR") != "" {
 		t.Skip("what a batch or a second call does besides is not what this test is about")

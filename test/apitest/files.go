@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +14,6 @@ import (
 	"kartei/bulk"
 	"kartei/departure"
 	"kartei/document"
-	"kartei/door/rest"
 	"kartei/extract"
 	"kartei/imports"
 	"kartei/kit/clock"
@@ -164,18 +161,6 @@ func (o *Office) Uploads() *api.Uploads { return &api.Uploads{API: o.API, Receiv
 
 func (o *Office) receiver() *upload.Receiver {
 	return &upload.Receiver{DB: o.DB, Clock: o.Clock, Store: o.blobs(), Access: o.Directory, Addresses: o.Store}
-}
-
-// withUploads adds the address for uploads to the handler.
-func (o *Office) withUploads(calls http.Handler) http.Handler {
-	uploads := rest.UploadHandler(o.Uploads())
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
-			uploads.ServeHTTP(w, r)
-			return
-		}
-		calls.ServeHTTP(w, r)
-	})
 }
 
 // Put sends a file to the address of an upload session.

@@ -26,6 +26,7 @@ import (
 	"kartei/account"
 	"kartei/api"
 	"kartei/app"
+	"kartei/door/mcp"
 	"kartei/door/rest"
 	"kartei/extract"
 	"kartei/imports"
@@ -100,7 +101,8 @@ type options struct {
 	maxCalls int
 
 	transfers, transfersEach int
-	batched, bySession       bool
+	batched                  bool
+	way                      *Way // nil for none
 	stored                   func(blob.Store) blob.Store
 	texts                    extract.Options
 	documents                *grant.Documents
@@ -147,7 +149,7 @@ func New(t testing.TB, d db.DB, with ...Option) *Office {
 	if n, err := strconv.Atoi(os.Getenv("KARTEI_TEST_REPLICAS")); err == nil {
 		o.replicas = n
 	}
-	o.batched, o.bySession = os.Getenv("KARTEI_TEST_DOOR") == "batch", bySession()
+	o.batched, o.way = os.Getenv("KARTEI_TEST_DOOR") == "batch", chosen()
 	several := o.replicas > 1
 	for _, f := range with {
 		f(&o)
@@ -226,10 +228,29 @@ func (o *Office) open() {
 		o.Fatal(err)
 	}
 	o.API = a
-	o.Handler = o.withUploads(rest.Handler(a, func(r *http.Request) netip.Addr {
-		return netip.MustParseAddrPort(r.RemoteAddr).Addr()
-	}, nil))
+	o.Handler = o.doors()
 	o.work()
+}
+
+// doors returns the doors for programs.
+func (o *Office) doors() http.Handler {
+	o.Helper()
+	address := func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }
+	calls, uploads := rest.Handler(o.API, address, nil), rest.UploadHandler(o.Uploads())
+	tools, err := mcp.Handler(mcp.Options{API: o.API, Address: address, BaseURL: BaseURL, Logger: slog.New(slog.NewTextHandler(o.Logged, nil))})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, rest.UploadPrefix):
+			uploads.ServeHTTP(w, r)
+		case r.URL.Path == mcp.Path:
+			tools.ServeHTTP(w, r)
+		default:
+			calls.ServeHTTP(w, r)
+		}
+	})
 }
 
 // SignInBy gives the office an OpenID provider, nil for none.
@@ -446,8 +467,8 @@ func (c *Client) Send(r *http.Request) *Answer {
 			return answer
 		}
 	}
-	if c.options.bySession {
-		if answer := c.throughSession(r); answer != nil {
+	if w := c.options.way; w != nil {
+		if answer := w.through(c, r); answer != nil {
 			return answer
 		}
 	}

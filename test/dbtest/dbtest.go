@@ -36,7 +36,7 @@ func Each(t *testing.T, f func(t *testing.T, d db.DB)) {
 	if os.Getenv("KARTEI_TEST_REPLICAS") == "" {
 		t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
 	}
-	if os.Getenv("KARTEI_TEST_DOOR") == "session" { // another way in, and the same statements
+	if door := os.Getenv("KARTEI_TEST_DOOR"); door == "session" || door == "mcp" { // another way in, and the same statements
 		return
 	}
 	t.Run("postgres", func(t *testing.T) { f(t, Postgres(t)) })
