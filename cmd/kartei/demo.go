@@ -177,7 +177,13 @@ func (c *demoCmd) choose(g *Globals) {
 	if g.settings.source("log-level") == "default" {
 		c.LogLevel = "warn"
 	}
+	if g.settings.source("mcp-origins") == "default" {
+		c.MCPOrigins = inspectors
+	}
 }
+
+// inspectors are the addresses of the MCP Inspector's page on this machine.
+var inspectors = []config.Origin{"http://localhost:6274", "http://127.0.0.1:6274"}
 
 // office makes the sample office. If there is one already, it returns that
 // office's keys and endpoint.
