@@ -54,6 +54,9 @@ type Arguments struct {
 	// Body becomes the JSON body: []byte as it is, other values encoded. Nil sends
 	// none.
 	Body any
+	// Malformed is what is wrong with what a client sent, if the door found that (see
+	// Request).
+	Malformed error
 }
 
 // Scopes returns the names of all scopes, sorted.
@@ -94,7 +97,7 @@ func Send(ctx context.Context, a *API, by Caller, operation string, args Argumen
 
 // request returns the request of a call.
 func (args *Arguments) request(operation string, by Caller) (*Request, error) {
-	r := &Request{Header: map[string][]string{}, Door: by.Door, Credential: by.Credential, Address: by.Address}
+	r := &Request{Header: map[string][]string{}, Door: by.Door, Credential: by.Credential, Address: by.Address, Malformed: args.Malformed}
 	encode := stdjson.Marshal
 	if InConsole(operation) {
 		r.Operation = operation

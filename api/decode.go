@@ -38,6 +38,9 @@ type checked interface {
 // decode checks the query, the headers and the body against the version's
 // frozen document.
 func decode(a *API, _ context.Context, c *call) error {
+	if c.Malformed != nil {
+		return c.Malformed
+	}
 	if c.console != nil {
 		c.input = c.newInput()
 		if err := c.decodeKey(); err != nil {

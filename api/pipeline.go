@@ -68,6 +68,9 @@ type Request struct {
 	// Refusal, if set, is a fault that the door found. The call is answered
 	// with it at once.
 	Refusal error
+	// Malformed, if set, is a fault that the door found in what the client sent. The call
+	// is answered with it where it would be decoded: only who may call learns of it.
+	Malformed error
 	// of is the batch that contains the call, or nil.
 	of *call
 }

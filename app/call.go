@@ -99,6 +99,8 @@ type Applications struct {
 	Register bool
 	// Documents reads what applications say about themselves. Nil switches that off.
 	Documents *grant.Documents
+	// Assistants lets applications connect to the door for assistants.
+	Assistants bool
 }
 
 // Settings is what administrative operations need.

@@ -36,7 +36,7 @@ func (i *Instance) doors() (http.Handler, error) {
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
 		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },
 	})
-	application := oauth.Handler(oauth.Options{API: i.API, Address: address, BaseURL: i.BaseURL, Register: i.config.Server.Registration, Documents: i.documents != nil}, pagesOfPeople)
+	application := oauth.Handler(oauth.Options{API: i.API, Address: address, BaseURL: i.BaseURL, Register: i.config.Server.Registration, Documents: i.documents != nil, Assistants: i.config.Server.MCP}, pagesOfPeople)
 	origins := make([]string, len(i.config.Server.MCPOrigins))
 	for n, o := range i.config.Server.MCPOrigins {
 		origins[n] = string(o)
@@ -61,6 +61,10 @@ func (i *Instance) doors() (http.Handler, error) {
 			return
 		}
 		if r.URL.Path == mcp.Path {
+			if !i.config.Server.MCP {
+				http.Error(w, "This instance lets no assistants in.", http.StatusNotFound)
+				return
+			}
 			assistants.ServeHTTP(w, r)
 			return
 		}

@@ -292,7 +292,7 @@ func (i *Instance) newAPI(o api.Options) (*api.API, error) {
 	}
 	o.DocsBase = i.BaseURL
 	o.Imports = i.keys.Vault(imports.SecretsPurpose)
-	o.Applications = app.Applications{Register: i.config.Server.Registration, Documents: i.documents}
+	o.Applications = app.Applications{Register: i.config.Server.Registration, Documents: i.documents, Assistants: i.config.Server.MCP}
 	o.SignIn = signin.NewDesk(i.DB, i.keys.Vault(signin.SecretsPurpose), i.BaseURL)
 	o.SignIn.Provider = i.provider
 	o.MaxTransfers, o.MaxTransfersEach = i.config.Server.MaxTransfers, i.config.Server.MaxTransfersEach

@@ -21,7 +21,7 @@ func ResourceOf(base, audience string) string { return base + "/" + audience }
 
 // audienceOf returns the resource that addresses name. None means the API. Host and scheme
 // are compared without case, and a slash at the end means nothing. More than one address,
-// or another one, is refused.
+// another one, or that of assistants where they are switched off, is refused.
 func audienceOf(c *app.Call, addresses []string) (string, bool) {
 	switch len(addresses) {
 	case 0:
@@ -37,7 +37,7 @@ func audienceOf(c *app.Call, addresses []string) (string, bool) {
 	name := strings.ToLower(asked.Scheme+"://"+asked.Host) + strings.TrimSuffix(asked.EscapedPath(), "/")
 	for _, audience := range []string{access.V1, access.MCP} {
 		if name == ResourceOf(c.Services.Settings.BaseURL, audience) {
-			return audience, true
+			return audience, audience == access.V1 || c.Services.Applications.Assistants
 		}
 	}
 	return "", false

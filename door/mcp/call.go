@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -74,8 +73,13 @@ func (t *tool) beside(name string) bool {
 
 // arguments turns the arguments of a tool into those of its operation, and adds the headers
 // that they stand for.
-func (t *tool) arguments(list []member, header map[string][]string) (args api.Arguments, err error) {
+func (t *tool) arguments(list []member, header map[string][]string) (args api.Arguments) {
 	args.Query = url.Values{}
+	wrong := func(f *fault.Fault) {
+		if args.Malformed == nil {
+			args.Malformed = f
+		}
+	}
 	var body bytes.Buffer
 	for _, m := range list {
 		beside := t.beside(m.name)
@@ -85,23 +89,20 @@ func (t *tool) arguments(list []member, header map[string][]string) (args api.Ar
 			args.ID = m.text()
 		case m.name == "revision" && t.op.Preconditional():
 			if n, err := strconv.ParseInt(m.text(), 10, 64); err != nil || n < 1 {
-				return args, fault.Invalid(fault.Field{Name: "revision", Code: fault.InvalidType})
+				wrong(fault.Invalid(fault.Field{Name: "revision", Code: fault.InvalidType, Text: &revisionExpected}))
 			}
 			header["If-Match"] = []string{`"r` + m.text() + `"`}
 		case m.name == "idempotencyKey" && t.op.Idempotent():
 			header["Idempotency-Key"] = []string{m.text()}
 		case m.name == "limit" && t.pages:
 			if n, err := strconv.ParseInt(m.text(), 10, 64); err == nil && n > mostLimit { // the path refuses what is no size at all
-				return args, fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostLimit}})
+				wrong(fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostLimit}}))
 			}
 			args.Query.Set("limit", m.text())
 		case beside:
 			args.Query.Add(m.name, m.text())
 		default:
-			name, err := json.Marshal(m.name)
-			if err != nil {
-				return args, err
-			}
+			name, _ := json.Marshal(m.name) // a text always encodes
 			if body.Len() > 0 {
 				body.WriteByte(',')
 			}
@@ -109,6 +110,10 @@ func (t *tool) arguments(list []member, header map[string][]string) (args api.Ar
 			body.WriteByte(':')
 			body.Write(m.value)
 		}
+	}
+	if t.op.Named() && args.ID == "" {
+		wrong(fault.Invalid(fault.Field{Name: "id", Code: fault.Required}))
+		args.ID = "-" // the operation is found by a path with an id
 	}
 	if t.pages && !args.Query.Has("limit") {
 		args.Query.Set("limit", strconv.Itoa(usualLimit))
@@ -119,7 +124,12 @@ func (t *tool) arguments(list []member, header map[string][]string) (args api.Ar
 	if t.op.Creates() || t.op.Method == http.MethodPatch || body.Len() > 0 {
 		args.Body = []byte("{" + body.String() + "}")
 	}
-	return args, nil
+	return args
+}
+
+var revisionExpected = fault.Text{
+	DE: "Erwartet wird die Zahl, die im Datensatz als revision steht, zum Beispiel 3.",
+	EN: "It takes the number that the record has as revision, for example 3.",
 }
 
 // call calls the operation of a tool along the path of every other call, and turns the
@@ -127,40 +137,43 @@ func (t *tool) arguments(list []member, header map[string][]string) (args api.Ar
 func (t *tool) call(ctx context.Context, x *exchange, list []member) *sdk.CallToolResult {
 	by := x.by
 	by.Header = map[string][]string{"Svc-Preview": {"true"}, "Accept-Language": by.Header["Accept-Language"], "User-Agent": by.Header["User-Agent"]}
-	args, wrong := t.arguments(list, by.Header)
-	var err error
-	if wrong != nil { // what is wrong with a call is for those only who may call
-		x.response, err = api.Send(ctx, x.api, x.by, "tools.list", api.Arguments{})
-	} else {
-		x.response, err = api.Send(ctx, x.api, by, t.op.ID, args)
+	if t.op == nil {
+		return x.readText(ctx, by, list)
 	}
-	return t.result(x, args.ID, errors.Join(err, wrong))
+	args := t.arguments(list, by.Header)
+	return x.send(ctx, by, t.op.ID, args, func(body []byte) []sdk.Content {
+		switch {
+		case len(body) == 0:
+			return said(done(t, args.ID, x.response))
+		case t.op.ID == "documents.get":
+			return append(said(body), textOf(body)...)
+		}
+		return said(body)
+	})
 }
 
-// result returns the result of a call: the answer of the API, or what was wrong before.
-func (t *tool) result(x *exchange, record string, wrong error) *sdk.CallToolResult {
+// send calls an operation. show returns what the result of a successful call says of its
+// answer: first a text in JSON, which is the structured content too.
+func (x *exchange) send(ctx context.Context, by api.Caller, operation string, args api.Arguments, show func(body []byte) []sdk.Content) *sdk.CallToolResult {
+	var err error
+	x.response, err = api.Send(ctx, x.api, by, operation, args)
 	var result *sdk.CallToolResult
 	switch {
-	case x.response != nil && x.response.Fault != nil:
+	case err != nil: // the arguments are too large
+		f := fault.From(err)
+		result = failed(f, x.language, f.AppendProblem(nil, fault.Problem{TypeBase: x.base, Instance: Path, Language: x.language}))
+	case x.response.Fault != nil:
 		result = failed(x.response.Fault, x.language, x.response.Body)
-	case wrong != nil:
-		f := fault.From(wrong)
-		result = failed(f, x.language, f.AppendProblem(nil, fault.Problem{
-			TypeBase: x.base, Instance: Path, RequestID: requestOf(x.response), Language: x.language,
-		}))
 	default:
-		body := x.response.Body
-		if len(body) == 0 {
-			body = done(t, record, x.response)
-		}
-		result = &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}, StructuredContent: json.RawMessage(body)}
-		if t.op.ID == "documents.get" {
-			result.Content = append(result.Content, textOf(body)...)
-		}
+		result = &sdk.CallToolResult{Content: show(x.response.Body)}
+		result.StructuredContent = json.RawMessage(result.Content[0].(*sdk.TextContent).Text)
 	}
 	result.Meta = metaOf(x.response)
 	return result
 }
+
+// said returns a text as content.
+func said(text []byte) []sdk.Content { return []sdk.Content{&sdk.TextContent{Text: string(text)}} }
 
 // metaOf returns what a result says about its call: the name of the request, and whether
 // the answer is that of an earlier call with the same key.
@@ -204,22 +217,21 @@ func done(t *tool, record string, r *api.Response) []byte {
 	return b
 }
 
-// failed is the result of a call that was refused: one sentence about what to do, and the
+// failed is the result of a call that was refused: what is wrong and what to do, and the
 // problem as the API has it. There is no structured content: a client would check it by
 // the schema of an answer.
 func failed(f *fault.Fault, in fault.Language, problem []byte) *sdk.CallToolResult {
 	text := string(f.Code) + ": "
-	if detail := f.DetailIn(in); detail != "" {
-		text += detail + " "
-	}
-	if len(f.Fields) > 0 {
-		names := make([]string, len(f.Fields))
-		for i, field := range f.Fields {
-			names[i] = argumentOf(field.Name)
+	switch {
+	case len(f.Fields) > 0: // each says more than the detail, which only announces them
+		for _, field := range f.Fields {
+			text += argumentOf(field.Name) + ": " + field.Message(in) + " "
 		}
-		text += "(" + strings.Join(names, ", ") + ") "
+	case f.Code == fault.PreconditionFailed || f.Code == fault.PreconditionRequired: // the detail is about headers
+	case f.DetailIn(in) != "":
+		text += f.DetailIn(in) + " "
 	}
-	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text + f.Advice(in)}, &sdk.TextContent{Text: string(problem)}}}
+	return &sdk.CallToolResult{IsError: true, Content: append(said([]byte(text+f.Advice(in))), said(problem)...)}
 }
 
 // argumentOf returns the argument that stands for a header, and any other field as it is.

@@ -53,8 +53,10 @@ func newSite(t *testing.T, d db.DB) *site {
 // transport sends the requests of a client to the door, with a credential.
 type transport struct {
 	*site
-	key  string
-	last *http.Response
+	key string
+	// language is the one that the client asks for, German if it is empty.
+	language string
+	last     *http.Response
 }
 
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -62,6 +64,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Host = strings.TrimPrefix(apitest.BaseURL, "https://")
 	if t.key != "" {
 		r.Header.Set("Authorization", "Bearer "+t.key)
+	}
+	if t.language != "" {
+		r.Header.Set("Accept-Language", t.language)
 	}
 	if r.Body == nil {
 		r.Body = http.NoBody
@@ -263,9 +268,20 @@ func TestArguments(t *testing.T) {
 			}
 		}
 	}
-	a.call("tasks_create", map[string]any{"title": "x", "idempotencyKey": ""}).refused("INVALID_REQUEST", "(idempotencyKey)")
+	a.call("tasks_get", map[string]any{}).refused("VALIDATION_FAILED", "id: ")
+	a.call("contacts_list", map[string]any{"name": "Müller"}).refused("UNKNOWN_PARAMETER", "name: ", "updatedSince")
+	a.call("tasks_update", map[string]any{"id": task["id"], "title": "x", "revision": 7}).refused("PRECONDITION_FAILED", "Revision ist 1")
+	if sentence := a.call("tasks_delete", map[string]any{"id": task["id"]}).texts[0]; strings.Contains(sentence, "If-Match") || !strings.Contains(sentence, "revision") {
+		t.Errorf("%s", sentence)
+	}
+	a.call("contacts_list", map[string]any{"limit": 51})
+	found, err := s.Requests(requestlog.QueryInput{Organization: s.SandboxID, Limit: 1})
+	if err != nil || found.Data[0].Operation != "contacts.list" || found.Data[0].Code != "INVALID_REQUEST" {
+		t.Errorf("a call that the door refuses is logged as %+v %v", found.Data, err)
+	}
+	a.call("tasks_create", map[string]any{"title": "x", "idempotencyKey": ""}).refused("INVALID_REQUEST", "idempotencyKey: ")
 	a.call("tasks_update", map[string]any{"id": task["id"], "title": "x", "revision": nil}).refused("PRECONDITION_REQUIRED", "revision")
-	a.call("tasks_update", map[string]any{"id": "tsk_0", "title": "x", "revision": "neu"}).refused("VALIDATION_FAILED", "(revision)")
+	a.call("tasks_update", map[string]any{"id": "tsk_0", "title": "x", "revision": "neu"}).refused("VALIDATION_FAILED", "revision: ")
 }
 
 // TestList shows each caller the tools that it may call, and each with what a client needs
@@ -293,7 +309,7 @@ func TestList(t *testing.T) {
 		return list
 	}
 	all := names(s.assistant(s.Key(clerk.Principal, api.Scopes()...)))
-	if len(all) != 39 {
+	if len(all) != 40 {
 		t.Errorf("%d tools: %v", len(all), all)
 	}
 	some := names(s.assistant(s.Key(clerk.Principal, "contacts:read")))
@@ -304,6 +320,30 @@ func TestList(t *testing.T) {
 	for _, name := range names(s.assistant(s.Key(viewer.Principal, access.ReadScopes()...))) {
 		if strings.HasSuffix(name, "_create") || strings.HasSuffix(name, "_update") {
 			t.Errorf("a viewer has %s", name)
+		}
+	}
+}
+
+// TestWords looks for words of HTTP in what assistants read, which have no headers, paths
+// and statuses.
+func TestWords(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	http := regexp.MustCompile(`If-Match|Body|without a body|Idempotency-Key|\b(20[0-9]|40[0-9]|41[0-9]|42[0-9])\b|Retry-After|Merge Patch|GET /|POST /|ETag|Svc-|\bcontent returns|liefert content`)
+	for _, language := range []string{"de", "en"} {
+		a := s.assistant(s.Key(s.As(access.Member).Principal, api.Scopes()...))
+		a.wire.language = language
+		list, err := a.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list.Tools {
+			text, err := json.Marshal(tool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := http.FindString(string(text)); found != "" {
+				t.Errorf("%s (%s) says %s: %s", tool.Name, language, found, text)
+			}
 		}
 	}
 }
@@ -466,7 +506,7 @@ func TestNewRevision(t *testing.T) {
 		{"tools/list", "", "", `"ttlMs":60000`},
 		{"tools/list", "", "", `"title":"List contacts"`},
 		{"tools/call", "contacts_count", `,"name":"contacts_count","arguments":{}`, `"structuredContent":{`},
-		{"tools/call", "contacts_get", `,"name":"contacts_get","arguments":{"id":"con_0"}`, "Check the id, or search the record"},
+		{"tools/call", "contacts_get", `,"name":"contacts_get","arguments":{"id":"con_0"}`, "Check the id, or look for the record"},
 	} {
 		if status, body := send(c.method, c.name, c.params); status != 200 || !strings.Contains(body, c.want) {
 			t.Errorf("%s %s: %d %.600s", c.method, c.name, status, body)
@@ -572,7 +612,27 @@ func TestResources(t *testing.T) {
 				t.Errorf("%s links to %q, want %q", document, found.link(), want)
 			}
 		}
+		if got, err := read(a, "kartei://documents/"+scan+"/text"); err != nil || !strings.Contains(got, "kein Text") {
+			t.Errorf("the text of a picture: %q %v", got, err)
+		}
+		if list, err := a.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 1 {
+			t.Errorf("a picture is offered as a text: %+v %v", list, err)
+		}
+		// The tool reads the same, for assistants that read no resources.
+		part := a.call("documents_text", map[string]any{"id": letter, "part": 2}).ok()
+		if text, _ := part["text"].(string); part["id"] != letter || part["part"] != 2.0 || part["parts"] != 4.0 || !strings.HasPrefix(text, "Ein Absatz") || len(part) != 4 {
+			t.Errorf("%.300v", part)
+		}
+		if part := a.call("documents_text", map[string]any{"id": scan, "part": nil}).ok(); part["text"] != "" {
+			t.Errorf("%v", part)
+		}
+		a.call("documents_text", map[string]any{"id": letter, "part": 5}).refused("VALIDATION_FAILED", "part: ", "4")
+		a.call("documents_text", map[string]any{"id": letter, "part": "x"}).refused("INVALID_REQUEST", "part: ")
+		a.call("documents_text", map[string]any{}).refused("VALIDATION_FAILED", "id: ")
+		a.call("documents_text", map[string]any{"id": letter, "page": 2}).refused("UNKNOWN_PARAMETER", "page: ", "part")
+		a.call("documents_text", map[string]any{"id": "doc_0"}).refused("NOT_FOUND")
 		blind := s.assistant(s.Key(clerk.Principal, "contacts:read"))
+		blind.call("documents_text", map[string]any{"id": letter}).refused("FORBIDDEN")
 		for _, c := range []struct {
 			a  *assistant
 			at string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kartei/kit/fault"
@@ -25,7 +26,7 @@ var prompts = []prompt{
 		about: fault.Text{DE: "Was heute fällig und was überfällig ist, nach Kontakten", EN: "What is due today and what is overdue, by contact"},
 		text: fault.Text{
 			DE: "Stelle meinen Tag zusammen. Sieh mit me_get nach, wer ich bin. Lies mit tasks_list alle offenen Aufgaben, die mir gehören (assigneeId), und ordne sie: zuerst überfällige, dann heute fällige, dann die der nächsten sieben Tage. Fasse zusammen, was zum selben Kontakt gehört; Namen liefert contacts_get. Ändere nichts.",
-			EN: "Put my day together. See with me_get who I am. Read with tasks_list all open tasks that are mine (assigneeId), and sort them: overdue ones first, then those due today, then those of the next seven days. Group what belongs to the same contact; contacts_get has the names. Change nothing.",
+			EN: "Put my day together. Use me_get to find out who I am. Read with tasks_list all open tasks that are mine (assigneeId), and sort them: overdue ones first, then those due today, then those of the next seven days. Group what belongs to the same contact; contacts_get has the names. Change nothing.",
 		},
 	},
 	{
@@ -64,6 +65,9 @@ var prompts = []prompt{
 	},
 }
 
+// invalid is the error of the protocol for wrong parameters.
+func invalid(why string) error { return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: why} }
+
 // addPrompts adds the prompts in a language.
 func addPrompts(s *sdk.Server, in fault.Language) {
 	for _, p := range prompts {
@@ -72,7 +76,11 @@ func addPrompts(s *sdk.Server, in fault.Language) {
 			shown.Arguments = []*sdk.PromptArgument{{Name: p.argument, Description: p.asks.In(in), Required: true}}
 		}
 		s.AddPrompt(shown, func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-			text := strings.Replace(p.text.In(in), "{}", r.Params.Arguments[p.argument], 1)
+			value := r.Params.Arguments[p.argument]
+			if p.argument != "" && strings.TrimSpace(value) == "" {
+				return nil, invalid(fault.Text{DE: "Es fehlt das Argument " + p.argument + ".", EN: "The argument " + p.argument + " is missing."}.In(in))
+			}
+			text := strings.Replace(p.text.In(in), "{}", value, 1)
 			return &sdk.GetPromptResult{Description: p.about.In(in), Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
 		})
 	}

@@ -115,6 +115,9 @@ func readText(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourc
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
 	shown := text.Text
+	if strings.TrimSpace(shown) == "" { // also because a client refuses contents without a text
+		shown = noText.In(x.language)
+	}
 	if text.Parts > 1 {
 		more := fault.Text{
 			DE: "\n\n[Teil " + strconv.Itoa(text.Part) + " von " + strconv.Itoa(text.Parts) + "; die anderen stehen unter " + textAddress(parts[1]) + "/{part}]",
@@ -124,6 +127,8 @@ func readText(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourc
 	}
 	return contents(r.Params.URI, "text/plain", shown), nil
 }
+
+var noText = fault.Text{DE: "[Hier steht kein Text, der sich lesen lässt.]", EN: "[There is no text here that can be read.]"}
 
 // listDocuments offers the documents that changed last. A list of all would be endless.
 func listDocuments(next sdk.MethodHandler) sdk.MethodHandler {
@@ -141,12 +146,15 @@ func listDocuments(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, err
 		}
 		var page struct {
-			Data []struct{ ID, Name string }
+			Data []struct{ ID, Name, ContentType string }
 		}
 		if err := json.Unmarshal(body, &page); err != nil {
 			return nil, err
 		}
 		for _, d := range page.Data {
+			if !api.HasText(d.ContentType) {
+				continue
+			}
 			result.Resources = append(result.Resources, &sdk.Resource{Name: d.Name, URI: textAddress(d.ID), MIMEType: "text/plain"})
 		}
 		return result, nil

@@ -18,6 +18,8 @@ type spec struct {
 	Components map[string]map[string]any       `json:"components"`
 	// english has the English words for the German ones, nil for German.
 	english map[string]string
+	// spoken turns the words of HTTP into those of an assistant.
+	spoken *strings.Replacer
 }
 
 // described is what the document says about an operation.
@@ -31,7 +33,7 @@ type described struct {
 }
 
 func parseDocument(text []byte, in fault.Language) (*spec, error) {
-	d := &spec{}
+	d := &spec{spoken: replacer(in)}
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("mcp: the OpenAPI document: %w", err)
 	}
@@ -41,7 +43,8 @@ func parseDocument(text []byte, in fault.Language) (*spec, error) {
 	return d, nil
 }
 
-// say returns a text in the language of the document, its paragraphs one by one.
+// say returns a text in the language of the document, its paragraphs one by one, in the
+// words of an assistant.
 func (d *spec) say(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
@@ -49,7 +52,7 @@ func (d *spec) say(text string) string {
 			paragraphs[i] = english
 		}
 	}
-	return strings.Join(paragraphs, "\n\n")
+	return d.spoken.Replace(strings.Join(paragraphs, "\n\n"))
 }
 
 // deref follows references within the document.

@@ -22,7 +22,9 @@ const (
 
 // tool is an operation as assistants call it.
 type tool struct {
+	// op is nil for the tool that reads the text of a document.
 	op    *api.Operation
+	scope string
 	shown *sdk.Tool
 	// query are the names of the query parameters. What is neither one of them nor the id
 	// belongs to the body.
@@ -49,7 +51,7 @@ func toolsOf(version string, in fault.Language) ([]*tool, error) {
 		if name == "" || !known {
 			continue
 		}
-		t := &tool{op: op}
+		t := &tool{op: op, scope: op.Scope}
 		input, err := t.input(d, &said)
 		if err != nil {
 			return nil, fmt.Errorf("mcp: %s: %w", op.ID, err)
@@ -63,7 +65,7 @@ func toolsOf(version string, in fault.Language) ([]*tool, error) {
 		}
 		list = append(list, t)
 	}
-	return list, nil
+	return append(list, newTextTool(in)), nil
 }
 
 // told is what a description says at this door only.

@@ -41,6 +41,8 @@ type Options struct {
 	// Register says that applications may register themselves, Documents that they may
 	// name a document about them.
 	Register, Documents bool
+	// Assistants says that the door for assistants is open.
+	Assistants bool
 }
 
 type door struct {
@@ -116,6 +118,10 @@ func (d *door) show(w http.ResponseWriter, r *http.Request, document []byte) {
 // 2). The bare one of a resource is that of the API.
 func metadata(o *Options) map[string][]byte {
 	issuer := o.BaseURL
+	resources := []string{issuer + "/v1"}
+	if o.Assistants {
+		resources = append(resources, issuer+"/mcp")
+	}
 	server := map[string]any{
 		"issuer":                                         issuer,
 		"authorization_endpoint":                         issuer + authorizePath,
@@ -131,7 +137,7 @@ func metadata(o *Options) map[string][]byte {
 		"code_challenge_methods_supported":               []string{"S256"},
 		"scopes_supported":                               api.Scopes(),
 		"authorization_response_iss_parameter_supported": true,
-		"protected_resources":                            []string{issuer + "/v1", issuer + "/mcp"},
+		"protected_resources":                            resources,
 		"service_documentation":                          issuer + "/guide#applications",
 	}
 	if o.Register {
@@ -147,9 +153,11 @@ func metadata(o *Options) map[string][]byte {
 		})
 	}
 	rest := resource("/v1", "Kartei", "/guide#applications")
-	return map[string][]byte{
-		serverPath: encode(server), resourcePath: rest, resourcePath + "/v1": rest, resourcePath + "/mcp": resource("/mcp", "Kartei MCP", "/guide#assistants"),
+	documents := map[string][]byte{serverPath: encode(server), resourcePath: rest, resourcePath + "/v1": rest}
+	if o.Assistants {
+		documents[resourcePath+"/mcp"] = resource("/mcp", "Kartei MCP", "/guide#assistants")
 	}
+	return documents
 }
 
 func encode(v any) []byte {

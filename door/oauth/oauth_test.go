@@ -49,7 +49,7 @@ func newSite(t *testing.T, d db.DB) *site {
 	t.Helper()
 	s := &site{T: t, Office: apitest.New(t, d), address: "192.0.2.1", client: grant.Client{Kind: grant.Registered, Name: "App", RedirectURIs: []string{callback}, Method: grant.NoSecret}}
 	s.handler = door.Handler(door.Options{
-		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr(s.address) }, BaseURL: apitest.BaseURL, Register: true,
+		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr(s.address) }, BaseURL: apitest.BaseURL, Register: true, Assistants: true,
 	}, http.NotFoundHandler())
 	s.write(func(tx db.Tx) error {
 		_, err := s.client.Store(t.Context(), tx, clock.Now(s.Clock))
@@ -510,5 +510,10 @@ func TestMetadata(t *testing.T) {
 	closed.ServeHTTP(w, httptest.NewRequest("POST", "/oauth/register", http.NoBody))
 	if body, _ := io.ReadAll(w.Body); w.Code != 404 {
 		t.Errorf("registration is switched off: %d %s", w.Code, body)
+	}
+	w = httptest.NewRecorder()
+	closed.ServeHTTP(w, httptest.NewRequest("GET", "/.well-known/oauth-protected-resource/mcp", http.NoBody))
+	if w.Code != 404 {
+		t.Errorf("assistants are switched off: %d %s", w.Code, w.Body)
 	}
 }

@@ -218,7 +218,7 @@ func (o *Office) open() {
 		Webhooks:     app.Webhooks{Secrets: Keys.Vault(webhook.SecretsPurpose)},
 		Imports:      Keys.Vault(imports.SecretsPurpose),
 		SignIn:       o.desk,
-		Applications: app.Applications{Register: true, Documents: o.options.documents},
+		Applications: app.Applications{Register: true, Documents: o.options.documents, Assistants: true},
 		Settings: app.Settings{
 			BaseURL: BaseURL, Mails: true,
 			Notices: o.Notices(),
