@@ -43,7 +43,7 @@ def with_key(era):
         return run(environment, method, "--header", header, "Accept-Language: en", "--protocol-era", era, *arguments, status=status)
 
     tools = ask("tools/list")["tools"]
-    equal("the number of tools", len(tools), 39)
+    equal("the number of tools", len(tools), 40)
     found = ask("tools/call", "--tool-name", "contacts_list", "--tool-arg", "q=müller", "limit=2")
     equal("the number of contacts", len(found["structuredContent"]["data"]), 2)
     about = json.dumps({"lastName": "Berg", "email": "no"})

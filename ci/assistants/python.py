@@ -17,7 +17,7 @@ async def main():
         async with streamable_http_client(demo["mcpUrl"], http_client=http) as streams, ClientSession(*streams[:2]) as session:
             await session.initialize()
             tools = (await session.list_tools()).tools
-            assert len(tools) == 39, tools
+            assert len(tools) == 40, tools
             found = await session.call_tool("contacts_list", {"q": "müller", "limit": 2})
             assert not found.is_error and len(found.structured_content["data"]) == 2, found
             wrong = await session.call_tool("contacts_create", {"email": "no", "nickname": "x"})

@@ -12,7 +12,7 @@ async function connect(key) {
 
 const full = await connect(keys.full)
 const reader = await connect(keys.read)
-equal('the tools of a full key', (await full.listTools()).tools.length, 39) // it checks results by their schemas from now on
+equal('the tools of a full key', (await full.listTools()).tools.length, 40) // it checks results by their schemas from now on
 const tool = (client) => (name, args) => client.callTool({ name, arguments: args })
 await journey(tool(full), tool(reader))
 await full.close()

@@ -12,9 +12,9 @@ async function connect(key, options) {
 for (const options of [{}, { versionNegotiation: { mode: 'auto' } }]) {
   const full = await connect(keys.full, options)
   const reader = await connect(keys.read, options)
-  equal('the tools of a full key', (await full.listTools()).tools.length, 39)
+  equal('the tools of a full key', (await full.listTools()).tools.length, 40)
   const reading = (await reader.listTools()).tools
-  check('a reader has fewer tools, which all read', reading.length < 39 && reading.every((t) => t.annotations.readOnlyHint))
+  check('a reader has fewer tools, which all read', reading.length < 40 && reading.every((t) => t.annotations.readOnlyHint))
   const tool = (client) => (name, args) => client.callTool({ name, arguments: args })
   await journey(tool(full), tool(reader))
   const { resources } = await full.listResources()

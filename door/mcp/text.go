@@ -40,6 +40,8 @@ type documentText struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
+var textArguments = fault.Text{DE: "Dieser Name ist hier nicht bekannt. Bekannte Namen: id, part.", EN: "This name is not known here. Known names: id, part."}
+
 // readText calls the tool that reads the text of a document.
 func (x *exchange) readText(ctx context.Context, by api.Caller, list []member) *sdk.CallToolResult {
 	var args api.Arguments
@@ -51,7 +53,7 @@ func (x *exchange) readText(ctx context.Context, by api.Caller, list []member) *
 		case m.name == "part" && string(m.value) != "null":
 			asked["part"] = m.value
 		case m.name != "part":
-			args.Malformed = &fault.Fault{Code: fault.UnknownParameter, Fields: []fault.Field{{Name: m.name, Code: fault.UnknownField, Limit: []string{"id", "part"}}}}
+			args.Malformed = &fault.Fault{Code: fault.UnknownParameter, Fields: []fault.Field{{Name: m.name, Code: fault.UnknownField, Text: &textArguments}}}
 		}
 	}
 	if asked["id"] == nil {
