@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"kartei/access"
@@ -177,8 +178,17 @@ func (a *API) challenge(c *call, f *fault.Fault, set func(name, value string)) {
 	case f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer:
 		c.header["WWW-Authenticate"] = a.challenges[c.Door.audience()].refused
 	case f.Reason == string(access.NoScope) && c.actor != nil && c.actor.Credential().Kind == access.Token:
-		set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+c.op.Scope+`", `+a.challenges[c.Door.audience()].metadata)
+		set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+c.needed()+`", `+a.challenges[c.Door.audience()].metadata)
 	}
+}
+
+// needed returns the scopes that a token must have for a call. A client of assistants asks
+// for these and for no others then, so it hears of those too that it has.
+func (c *call) needed() string {
+	if c.Door != MCP {
+		return c.op.Scope
+	}
+	return strings.Join(slices.Sorted(slices.Values(append([]string{c.op.Scope}, c.actor.Scopes()...))), " ")
 }
 
 // challenges are the values of WWW-Authenticate: for callers without a credential, and

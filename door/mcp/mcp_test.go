@@ -463,7 +463,7 @@ func TestTokens(t *testing.T) {
 			t.Error("a tool without its scope answers")
 		}
 		challenge := sent(a.wire.last, "WWW-Authenticate")
-		if a.wire.last.StatusCode != 403 || !strings.Contains(challenge, `error="insufficient_scope", scope="tasks:read"`) || !strings.Contains(challenge, "oauth-protected-resource/mcp") {
+		if a.wire.last.StatusCode != 403 || !strings.Contains(challenge, `error="insufficient_scope", scope="contacts:read tasks:read"`) || !strings.Contains(challenge, "oauth-protected-resource/mcp") {
 			t.Errorf("%d %q", a.wire.last.StatusCode, challenge)
 		}
 		found, err := s.Requests(requestlog.QueryInput{Organization: s.SandboxID, Limit: 50})
