@@ -95,6 +95,18 @@ func Send(ctx context.Context, a *API, by Caller, operation string, args Argumen
 	return a.Do(ctx, r, nil), nil
 }
 
+// pathOf returns the path of the operation for a record. An id that is a fixed word of
+// another path, such as count, is escaped, so that it stays an id.
+func (o *Operation) pathOf(record string) string {
+	path := strings.Replace(o.Path, "{id}", url.PathEscape(record), 1)
+	for i := range Operations {
+		if other := &Operations[i]; other.Path == path && other != o && record != "" {
+			return strings.Replace(o.Path, "{id}", fmt.Sprintf("%%%02X", record[0])+url.PathEscape(record[1:]), 1)
+		}
+	}
+	return path
+}
+
 // request returns the request of a call.
 func (args *Arguments) request(operation string, by Caller) (*Request, error) {
 	r := &Request{Header: map[string][]string{}, Door: by.Door, Credential: by.Credential, Address: by.Address, Malformed: args.Malformed}
@@ -102,7 +114,7 @@ func (args *Arguments) request(operation string, by Caller) (*Request, error) {
 	if InConsole(operation) {
 		r.Operation = operation
 	} else if op := operationByID(operation); op != nil {
-		r.Method, r.Path, r.Query = op.Method, strings.Replace(op.Path, "{id}", url.PathEscape(args.ID), 1), args.Query.Encode()
+		r.Method, r.Path, r.Query = op.Method, op.pathOf(args.ID), args.Query.Encode()
 		encode = func(v any) ([]byte, error) { return json.Marshal(v) }
 	} else {
 		return nil, fmt.Errorf("api: there is no operation %q", operation)

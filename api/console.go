@@ -136,8 +136,8 @@ var Console = []ConsoleRow{
 	// oauth.SetClient asks for a recent sign-in to switch a client on.
 	row("clients.set", administer, byAdmin|byOperator, atPeople, "client.set", ask(oauth.SetClient)),
 
-	row("tools.list", read, byProgram, atTools, "", ask(toolsList)),
-	row("tools.text", read, byProgram, atTools, "", asking(readToolText, document.GetText)),
+	row("tools.list", read, byProgram, atTools, "", ask(toolsList)).costs(1),
+	row("tools.text", read, byProgram, atTools, "", asking(readToolText, toolText)).costs(1),
 
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
 	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, lookup.ListCaused)),
@@ -336,6 +336,12 @@ func row(id string, act Act, who Who, where places, audit string, run handler) C
 	if where&atTools != 0 {
 		r.Doors = append(r.Doors, MCP)
 	}
+	return r
+}
+
+// costs sets the points that a call of the row costs. Most cost none.
+func (r ConsoleRow) costs(points int64) ConsoleRow {
+	r.Cost = points
 	return r
 }
 

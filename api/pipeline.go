@@ -124,8 +124,27 @@ func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *R
 func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*Response, *call) {
 	ctx, c := a.begin(ctx, r, header)
 	defer a.inFlight.Add(-1)
-	err := a.walk(ctx, c)
+	err := a.walk(ctx, c, path[:])
 	return a.finish(c, err), c
+}
+
+// admission are the stages that ask only who calls.
+const admission = 4
+
+// Admit runs the stages that ask only who calls, for a door that has to read what a client
+// sent before it knows the operation. It returns nil if they refuse nothing; the call itself
+// passes them again. A refusal is answered and logged as one of the operation that r names.
+func (a *API) Admit(ctx context.Context, by Caller, operation string) *Response {
+	r, err := (&Arguments{}).request(operation, by)
+	if err != nil {
+		panic(err) // a mistake of the door
+	}
+	ctx, c := a.begin(ctx, r, nil)
+	defer a.inFlight.Add(-1)
+	if err := a.walk(ctx, c, path[:admission]); err != nil {
+		return a.finish(c, err)
+	}
+	return nil
 }
 
 // begin starts the call of a request and counts it as running.
@@ -147,9 +166,9 @@ func (a *API) newCall(r *Request, header map[string][]string) *call {
 	}
 }
 
-// walk runs a call along the path, and a second time if the assumption about
+// walk runs a call along the path, or along its beginning, and a second time if the assumption about
 // its caller was stale. A panic becomes an error.
-func (a *API) walk(ctx context.Context, c *call) (err error) {
+func (a *API) walk(ctx context.Context, c *call, stages []stage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
@@ -158,13 +177,13 @@ func (a *API) walk(ctx context.Context, c *call) (err error) {
 	if c.Refusal != nil {
 		return c.Refusal
 	}
-	err = a.pass(ctx, c)
+	err = a.pass(ctx, c, stages)
 	if stale := a.confirm(ctx, c, nil); stale != nil { // the refusal may rest on an unconfirmed assumption
 		err = stale
 	}
 	if errors.Is(err, db.ErrStale) {
 		a.restart(c)
-		err = a.pass(ctx, c)
+		err = a.pass(ctx, c, stages)
 	}
 	if err != nil {
 		return explain(err)
@@ -173,11 +192,11 @@ func (a *API) walk(ctx context.Context, c *call) (err error) {
 }
 
 // pass runs the stages once.
-func (a *API) pass(ctx context.Context, c *call) error {
+func (a *API) pass(ctx context.Context, c *call, stages []stage) error {
 	if c.span != nil {
-		return a.passTraced(ctx, c)
+		return a.passTraced(ctx, c, stages)
 	}
-	for _, stage := range path {
+	for _, stage := range stages {
 		if err := stage(a, ctx, c); err != nil {
 			return err
 		}

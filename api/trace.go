@@ -31,12 +31,12 @@ func (a *API) trace(ctx context.Context, c *call) context.Context {
 }
 
 // passTraced is pass with a span for each group of stages.
-func (a *API) passTraced(ctx context.Context, c *call) (err error) {
+func (a *API) passTraced(ctx context.Context, c *call, stages []stage) (err error) {
 	group := ""
 	var span *trace.Span
 	within := ctx
 	defer func() { span.End() }()
-	for n, stage := range path {
+	for n, stage := range stages {
 		if groups[n] != group {
 			span.End()
 			group = groups[n]

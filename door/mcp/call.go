@@ -25,6 +25,12 @@ type member struct {
 	value json.RawMessage
 }
 
+// mostMembers bounds the members of an object: no tool has a tenth of that.
+const mostMembers = 1000
+
+// mostQuery bounds the query that arguments make, in bytes. A URL over HTTP has a bound too.
+const mostQuery = 32 << 10
+
 // membersOf returns the members of a JSON object in their order, so that errors come in
 // that order too.
 func membersOf(text []byte) (list []member, err error) {
@@ -39,6 +45,9 @@ func membersOf(text []byte) (list []member, err error) {
 		token, err := d.Token()
 		if err != nil {
 			return nil, err
+		}
+		if len(list) == mostMembers {
+			return nil, fmt.Errorf("the object has more than %d members", mostMembers)
 		}
 		m := member{name: token.(string)}
 		if err := d.Decode(&m.value); err != nil {
@@ -110,6 +119,10 @@ func (t *tool) arguments(list []member, header map[string][]string) (args api.Ar
 			body.WriteByte(':')
 			body.Write(m.value)
 		}
+	}
+	if len(args.Query.Encode()) > mostQuery || len(args.ID) > mostQuery {
+		wrong(fault.New(fault.PayloadTooLarge))
+		args.Query, args.ID = url.Values{}, ""
 	}
 	if t.op.Named() && args.ID == "" {
 		wrong(fault.Invalid(fault.Field{Name: "id", Code: fault.Required}))

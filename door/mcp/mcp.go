@@ -91,6 +91,8 @@ type exchange struct {
 	by       api.Caller
 	language fault.Language
 	server   *sdk.Server
+	// scopes are those of the caller.
+	scopes []string
 	// response is the answer of the API to the call of a tool.
 	response *api.Response
 }
@@ -146,19 +148,29 @@ func sameHost(asked, own string) bool {
 	return a.Port() == b.Port() && loopback.Host(a.Hostname()) && loopback.Host(b.Hostname())
 }
 
-// question is what of a request decides who answers it.
-type question struct {
-	Method string `json:"method"`
-	Params struct {
-		Name string `json:"name"`
-	} `json:"params"`
+// calls reports whether a request calls a tool that there is. As for the SDK, the case of
+// names counts.
+func (d *door) calls(body []byte) bool {
+	var request, params map[string]json.RawMessage
+	var method, name string
+	return json.Unmarshal(body, &request) == nil && json.Unmarshal(request["method"], &method) == nil && method == "tools/call" &&
+		json.Unmarshal(request["params"], &params) == nil && json.Unmarshal(params["name"], &name) == nil && d.names[name]
 }
 
-// serve answers a request. Only the call of a known tool goes to its operation at once;
+// serve answers a request. Only the plain call of a tool goes to its operation at once;
 // everything else asks first which tools the caller has.
 func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 	if x.by.Credential.Text == "" { // before the body is read
 		d.enter(w, r, x)
+		return
+	}
+	// A stranger costs no more than this, whatever the request is.
+	if x.response = d.API.Admit(r.Context(), x.by, "tools.list"); x.response != nil {
+		refuse(w, x.response)
+		return
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
+		http.Error(w, "A request is sent uncompressed.", http.StatusUnsupportedMediaType)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -173,18 +185,15 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 	if d.direct(w, r, x, body) {
 		return
 	}
-	var q question
-	_ = json.Unmarshal(body, &q) // what is malformed is refused by the protocol
-	if q.Method == "tools/call" && d.names[q.Params.Name] {
-		x.server, err = d.server(api.Tools{Scopes: api.Scopes()}, x.language)
-	} else {
-		tools, ok := d.enter(w, r, x)
-		if !ok {
-			return
-		}
-		x.server, err = d.server(tools, x.language)
+	tools, ok := d.enter(w, r, x)
+	if !ok {
+		return
 	}
-	if err != nil {
+	x.scopes = tools.Scopes
+	if d.calls(body) { // the operation itself says which right is missing
+		tools.Scopes = api.Scopes()
+	}
+	if x.server, err = d.server(tools, x.language); err != nil {
 		d.Logger.Error("the tools cannot be made", slog.Any("error", err))
 		http.Error(w, "The tools cannot be made.", http.StatusInternalServerError)
 		return
@@ -280,6 +289,7 @@ func (d *door) server(of api.Tools, in fault.Language) (*sdk.Server, error) {
 	})
 	addResources(s, in)
 	addPrompts(s, in)
+	s.AddReceivingMiddleware(d.guard)
 	for _, t := range set.tools {
 		if t.scope == "" || slices.Contains(of.Scopes, t.scope) {
 			s.AddTool(t.shown, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -435,6 +435,81 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// unread is a body that nobody may read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body of a stranger is read")
+	return 0, io.EOF
+}
+
+// TestStrangers calls with a credential that is not valid. Nothing is read, whatever the
+// request says, and it is logged.
+func TestStrangers(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	for name, key := range map[string]string{"wrong": "kart_test_x", "of the API": s.token(s.As(access.Member).Principal, access.V1, "contacts:read")} {
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", unread{t}).WithContext(t.Context())
+		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		w := httptest.NewRecorder()
+		if s.handler.ServeHTTP(w, r); w.Code != 401 || !strings.Contains(w.Body.String(), "UNAUTHENTICATED") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// TestHostileCalls sends requests that the door and the SDK could read in two ways, or that
+// cost much. A caller gets what its rights allow, and no more.
+func TestHostileCalls(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	clerk := s.As(access.Member)
+	clerk.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201)
+	key := s.Key(clerk.Principal, "contacts:read")
+	send := func(body string, headers ...string) (int, string) {
+		t.Helper()
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
+		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		if w.Header().Get("Content-Type") == "application/json" && !json.Valid(w.Body.Bytes()) {
+			t.Errorf("%.200s: no JSON: %q", body, w.Body)
+		}
+		return w.Code, w.Body.String()
+	}
+	many := `{"a":1` + strings.Repeat(`,"":1`, 2000) + `}`
+	long := strings.Repeat("x", 40<<10)
+	for name, c := range map[string]struct{ body, want, never string }{
+		"another case of method":   {`{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call","params":{"name":"me_get"}}`, "contacts_get", "tasks_list"},
+		"another case of params":   {`{"jsonrpc":"2.0","id":1,"method":"tools/list","Method":"tools/call","Params":{"name":"me_get"}}`, "contacts_get", "tasks_list"},
+		"many arguments":           {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_list","arguments":` + many + `}}`, "-32602", "data"},
+		"many members":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call"` + strings.Repeat(`,"x":1`, 2000) + `,"params":{"name":"contacts_count","arguments":{}}}`, "count", "error"},
+		"a long argument":          {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_list","arguments":{"q":"` + long + `"}}}`, "PAYLOAD_TOO_LARGE", `"data"`},
+		"a long id":                {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_get","arguments":{"id":"` + long + `"}}}`, "PAYLOAD_TOO_LARGE", "Berg"},
+		"the name of an operation": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"contacts_get","arguments":{"id":"count"}}}`, "NOT_FOUND", "capped"},
+		"that name in a resource":  {`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kartei://contacts/count"}}`, "not found", "capped"},
+		"a control character":      {`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"kartei://contacts/\u0007\u007f"}}`, "-32602", "result"},
+		"a resource of another":    {`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`, "not found", "result"},
+	} {
+		if status, body := send(c.body); status != 200 || !strings.Contains(body, c.want) || strings.Contains(body, c.never) {
+			t.Errorf("%s: %d %.400s", name, status, body)
+		}
+	}
+	if status, body := send(`{}`, "Content-Encoding", "gzip"); status != 415 {
+		t.Errorf("%d %s", status, body)
+	}
+	// A token without the right to read documents is offered none, and not asked for more.
+	token := s.assistant(s.token(clerk.Principal, access.MCP, "contacts:read"))
+	if list, err := token.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 0 {
+		t.Errorf("%+v %v", list, err)
+	}
+}
+
 // token returns an access token for a resource, of an application that acts for somebody.
 func (s *site) token(principal, audience string, scopes ...string) string {
 	s.T.Helper()

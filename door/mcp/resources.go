@@ -3,10 +3,15 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/url"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kartei/api"
@@ -78,6 +83,17 @@ func (x *exchange) ask(ctx context.Context, operation string, args api.Arguments
 	return response.Body, nil
 }
 
+// told is the error of the protocol for a resource. What a caller may not see does not exist
+// for it; anything else is told.
+func (x *exchange) told(err error, address string) error {
+	f := fault.From(err)
+	switch f.Code {
+	case fault.NotFound, fault.Forbidden, fault.ValidationFailed:
+		return sdk.ResourceNotFoundError(address)
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: string(f.Code) + ": " + f.Advice(x.language)}
+}
+
 func contents(address, kind, text string) *sdk.ReadResourceResult {
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: address, MIMEType: kind, Text: text}}}
 }
@@ -87,9 +103,10 @@ func readRecord(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResou
 	if len(parts) != 2 {
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
-	body, err := exchangeOf(ctx).ask(ctx, parts[0]+".get", api.Arguments{ID: parts[1]})
+	x := exchangeOf(ctx)
+	body, err := x.ask(ctx, parts[0]+".get", api.Arguments{ID: parts[1]})
 	if err != nil {
-		return nil, sdk.ResourceNotFoundError(r.Params.URI)
+		return nil, x.told(err, r.Params.URI)
 	}
 	return contents(r.Params.URI, "application/json", string(body)), nil
 }
@@ -108,11 +125,11 @@ func readText(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourc
 		Part, Parts int
 		Text        string
 	}
-	if err == nil {
-		err = json.Unmarshal(body, &text)
-	}
 	if err != nil {
-		return nil, sdk.ResourceNotFoundError(r.Params.URI)
+		return nil, x.told(err, r.Params.URI)
+	}
+	if err := json.Unmarshal(body, &text); err != nil {
+		return nil, err
 	}
 	shown := text.Text
 	if strings.TrimSpace(shown) == "" { // also because a client refuses contents without a text
@@ -130,6 +147,23 @@ func readText(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourc
 
 var noText = fault.Text{DE: "[Hier steht kein Text, der sich lesen lässt.]", EN: "[There is no text here that can be read.]"}
 
+// guard refuses addresses that the SDK cannot repeat, and turns a panic into an error: a
+// request that the SDK handles has no other net.
+func (d *door) guard(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				d.Logger.Error("an assistant's request failed", slog.String("method", method), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "Internal error."}
+			}
+		}()
+		if read, is := r.(*sdk.ReadResourceRequest); is && strings.ContainsFunc(read.Params.URI, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			return nil, invalid("The uri has characters that no address has.")
+		}
+		return next(ctx, method, r)
+	}
+}
+
 // listDocuments offers the documents that changed last. A list of all would be endless.
 func listDocuments(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
@@ -138,12 +172,12 @@ func listDocuments(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		result := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, Cacheable: sdk.Cacheable{TTLMs: cachedFor, CacheScope: "private"}}
 		x := exchangeOf(ctx)
-		body, err := x.ask(ctx, "documents.list", api.Arguments{Query: url.Values{"limit": {strconv.Itoa(listed)}}})
-		switch {
-		case fault.Is(err, fault.Forbidden):
+		if !slices.Contains(x.scopes, "documents:read") {
 			return result, nil // whoever may not read documents is offered none
-		case err != nil:
-			return nil, err
+		}
+		body, err := x.ask(ctx, "documents.list", api.Arguments{Query: url.Values{"limit": {strconv.Itoa(listed)}}})
+		if err != nil {
+			return nil, x.told(err, "")
 		}
 		var page struct {
 			Data []struct{ ID, Name, ContentType string }
