@@ -117,9 +117,8 @@ func TestToolsDiffer(t *testing.T) {
 
 	anonymous := func() *http.Request { return c.Request("GET", at, nil, "Authorization", "") }
 	known("authenticate", c, anonymous())
-	if a, b := c.Send(anonymous()).Want(401), c.ByTool(anonymous()).Want(401); a.Text("instance") != "/v1"+at || b.Text("instance") != "/v1" {
-		t.Errorf("the problems are about %s and %s", a.Text("instance"), b.Text("instance"))
-	}
+	c.Send(anonymous()).Want(401)
+	c.ByTool(anonymous()).Want(401)
 
 	metered := office(t, apitest.Metered()).As(access.Member)
 	differ("page size", metered, "GET", "/contacts?limit=51", "", 200, 400)
