@@ -121,6 +121,9 @@ func (r *ConsoleRow) authorize(a *access.Actor, now clock.Micros) error {
 	if !r.Who.allows(a) {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &notAdministered}
 	}
+	if r.Scope != "" && !a.May(r.Scope) {
+		return access.Lacking(r.Scope)
+	}
 	if r.Fresh {
 		return a.Recent(now)
 	}

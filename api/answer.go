@@ -177,13 +177,13 @@ func (a *API) challenge(c *call, f *fault.Fault, set func(name, value string)) {
 		c.header["WWW-Authenticate"] = a.challenges[c.Door.audience()].missing
 	case f.Code == fault.Unauthenticated && c.Credential.Scheme == access.Bearer:
 		c.header["WWW-Authenticate"] = a.challenges[c.Door.audience()].refused
-	case f.Reason == string(access.NoScope) && c.actor != nil && c.actor.Credential().Kind == access.Token:
+	case f.Reason == string(access.NoScope) && c.op.Scope != "" && c.actor != nil && c.actor.Credential().Kind == access.Token:
 		set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+c.needed()+`", `+a.challenges[c.Door.audience()].metadata)
 	}
 }
 
-// needed returns the scopes that a token must have for a call. A client of assistants asks
-// for these and for no others then, so it hears of those too that it has.
+// needed returns the scopes that a token must have for a call. An assistant's client then
+// asks for exactly these, so the ones that it already has are among them.
 func (c *call) needed() string {
 	if c.Door != MCP {
 		return c.op.Scope

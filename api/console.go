@@ -137,7 +137,7 @@ var Console = []ConsoleRow{
 	row("clients.set", administer, byAdmin|byOperator, atPeople, "client.set", ask(oauth.SetClient)),
 
 	row("tools.list", read, byProgram, atTools, "", ask(toolsList)).costs(1),
-	row("tools.text", read, byProgram, atTools, "", asking(readToolText, toolText)).costs(1),
+	row("tools.text", read, byProgram, atTools, "", asking(document.ReadText, document.GetText)).costs(1).needs("documents:read"),
 
 	row("requests.list", read, bySelf|byOperator, atPeople, "", asking(settings.FlushRequests, settings.ListRequests)),
 	row("requests.caused", read, bySelf, atWeb, "", asking(settings.FlushRequests, lookup.ListCaused)),
@@ -342,6 +342,12 @@ func row(id string, act Act, who Who, where places, audit string, run handler) C
 // costs sets the points that a call of the row costs. Most cost none.
 func (r ConsoleRow) costs(points int64) ConsoleRow {
 	r.Cost = points
+	return r
+}
+
+// needs sets the scope that a program must have for the row.
+func (r ConsoleRow) needs(scope string) ConsoleRow {
+	r.Scope = scope
 	return r
 }
 

@@ -68,8 +68,8 @@ type Request struct {
 	// Refusal, if set, is a fault that the door found. The call is answered
 	// with it at once.
 	Refusal error
-	// Malformed, if set, is a fault that the door found in what the client sent. The call
-	// is answered with it where it would be decoded: only who may call learns of it.
+	// Malformed, if set, is a fault that the door found in what the client sent. The stage
+	// decode answers with it, so only a caller that may call learns of it.
 	Malformed error
 	// of is the batch that contains the call, or nil.
 	of *call
@@ -122,24 +122,25 @@ func (a *API) Do(ctx context.Context, r *Request, header map[string][]string) *R
 
 // do is Do, and also returns the call.
 func (a *API) do(ctx context.Context, r *Request, header map[string][]string) (*Response, *call) {
-	ctx, c := a.begin(ctx, r, header)
+	c := a.begin(r, header)
 	defer a.inFlight.Add(-1)
-	err := a.walk(ctx, c, path[:])
+	err := a.walk(a.trace(ctx, c), c, path[:])
 	return a.finish(c, err), c
 }
 
-// admission are the stages that ask only who calls.
+// admission is the length of the beginning of the path that asks only who calls: up to gate.
 const admission = 4
 
 // Admit runs the stages that ask only who calls, for a door that has to read what a client
 // sent before it knows the operation. It returns nil if they refuse nothing; the call itself
-// passes them again. A refusal is answered and logged as one of the operation that r names.
+// passes them again, and has the only trace. A refusal is answered and logged as one of that
+// operation.
 func (a *API) Admit(ctx context.Context, by Caller, operation string) *Response {
 	r, err := (&Arguments{}).request(operation, by)
 	if err != nil {
 		panic(err) // a mistake of the door
 	}
-	ctx, c := a.begin(ctx, r, nil)
+	c := a.begin(r, nil)
 	defer a.inFlight.Add(-1)
 	if err := a.walk(ctx, c, path[:admission]); err != nil {
 		return a.finish(c, err)
@@ -148,11 +149,11 @@ func (a *API) Admit(ctx context.Context, by Caller, operation string) *Response 
 }
 
 // begin starts the call of a request and counts it as running.
-func (a *API) begin(ctx context.Context, r *Request, header map[string][]string) (context.Context, *call) {
+func (a *API) begin(r *Request, header map[string][]string) *call {
 	c := a.newCall(r, header)
 	a.lastCall.Store(c.begun.UnixMicro())
 	a.inFlight.Add(1)
-	return a.trace(ctx, c), c
+	return c
 }
 
 func (a *API) newCall(r *Request, header map[string][]string) *call {
@@ -178,8 +179,12 @@ func (a *API) walk(ctx context.Context, c *call, stages []stage) (err error) {
 		return c.Refusal
 	}
 	err = a.pass(ctx, c, stages)
-	if stale := a.confirm(ctx, c, nil); stale != nil { // the refusal may rest on an unconfirmed assumption
-		err = stale
+	// A refusal may rest on an unconfirmed assumption. An admission that refuses nothing
+	// leaves the question to the call that follows.
+	if err != nil || len(stages) == len(path) {
+		if stale := a.confirm(ctx, c, nil); stale != nil {
+			err = stale
+		}
 	}
 	if errors.Is(err, db.ErrStale) {
 		a.restart(c)

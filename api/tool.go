@@ -7,9 +7,7 @@ import (
 	"unicode"
 
 	"kartei/app"
-	"kartei/document"
 	"kartei/extract"
-	"kartei/kit/fault"
 )
 
 // noTools are the operations that no assistant gets: the document that the tools are
@@ -56,22 +54,3 @@ func toolsList(_ context.Context, c *app.Call, _ ToolsInput) (Tools, error) {
 
 // HasText reports whether documents of a media type have a text, which tools.text reads.
 func HasText(contentType string) bool { return extract.Reads(contentType) }
-
-// ToolText is a part of the text of a document. It counts as a record that a program read.
-type ToolText struct{ document.DocumentText }
-
-// Records implements app.Counted.
-func (ToolText) Records() int { return 1 }
-
-func toolText(ctx context.Context, c *app.Call, in document.TextInput, text *extract.Text) (ToolText, error) {
-	t, err := document.GetText(ctx, c, in, text)
-	return ToolText{t}, err
-}
-
-// readToolText is document.ReadText for a program, which needs the right to read documents.
-func readToolText(ctx context.Context, c *app.Call, in document.TextInput) (*extract.Text, error) {
-	if !c.Actor.May("documents:read") {
-		return nil, fault.New(fault.Forbidden)
-	}
-	return document.ReadText(ctx, c, in)
-}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/api"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -119,6 +120,9 @@ func TestToolsDiffer(t *testing.T) {
 	known("authenticate", c, anonymous())
 	c.Send(anonymous()).Want(401)
 	c.ByTool(anonymous()).Want(401)
+	client := grant.Client{Kind: grant.Registered, Name: "CRM", RedirectURIs: []string{"https://crm.example/cb"}, Method: grant.NoSecret}
+	token := &apitest.Client{Office: o, Key: o.Connect(&client, c.Principal, access.V1, "contacts:read").Access}
+	differ("authenticate", token, "GET", at, "", 200, 401)
 
 	metered := office(t, apitest.Metered()).As(access.Member)
 	differ("page size", metered, "GET", "/contacts?limit=51", "", 200, 400)

@@ -236,7 +236,7 @@ func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err
 	c.Audit.About(o.Number, begun.Grant.ID)
 	c.Audit.Changed("clientId", nil, client.ClientID)
 	c.Audit.Changed("scopes", nil, begun.Grant.Scopes)
-	// Who connects an application once more than is kept loses the oldest connection.
+	// A person who connects an application too often loses the oldest connection.
 	if len(begun.Replaced) > 0 {
 		if _, err := disableEndpoints(ctx, c, begun.Replaced...); err != nil {
 			return out, err

@@ -36,7 +36,7 @@ const (
 	lapsePiece = 100
 )
 
-// Lapser ends grants whose time is over: after 30 days without a call, or after a year.
+// Lapser ends grants whose time is over: after 30 days without a request for a token, or after a year.
 // Their tokens end by themselves, but their webhook endpoints would go on.
 type Lapser struct {
 	DB      db.DB
@@ -53,21 +53,22 @@ func (l *Lapser) Handlers() []job.Handler {
 // Once ends all grants whose time is over by now, each in a transaction of its own. One
 // that fails does not keep back the others.
 func (l *Lapser) Once(ctx context.Context) error {
+	now, after := clock.Now(l.Clock), ""
+	var errs []error
 	for {
-		now := clock.Now(l.Clock)
 		var list []grant.Grant
-		err := l.DB.Read(ctx, func(tx db.Tx) (err error) {
-			list, err = grant.Lapsed(ctx, tx, now, lapsePiece)
+		if err := l.DB.Read(ctx, func(tx db.Tx) (err error) {
+			list, err = grant.Lapsed(ctx, tx, now, after, lapsePiece)
 			return err
-		})
-		if err != nil {
-			return err
+		}); err != nil {
+			return errors.Join(append(errs, err)...)
 		}
 		for _, g := range list {
-			err = errors.Join(err, l.DB.WriteIn(ctx, g.Organization, func(tx db.Tx) error { return l.end(ctx, tx, now, g) }))
+			errs = append(errs, l.DB.WriteIn(ctx, g.Organization, func(tx db.Tx) error { return l.end(ctx, tx, now, g) }))
+			after = g.ID
 		}
-		if err != nil || len(list) < lapsePiece {
-			return err
+		if len(list) < lapsePiece || ctx.Err() != nil {
+			return errors.Join(errs...)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func ResourceOf(base, audience string) string { return base + "/" + audience }
 
 // audienceOf returns the resource that addresses name. None means the API. Host and scheme
 // are compared without case, and a slash at the end means nothing. More than one address,
-// another one, or that of assistants where they are switched off, is refused.
+// another one, or that of assistants if they are switched off, is refused.
 func audienceOf(c *app.Call, addresses []string) (string, bool) {
 	switch len(addresses) {
 	case 0:

@@ -71,7 +71,7 @@ class Assistant {
     const create = () => this.call('tasks_create', { title: 'Call back' })
     const error = await fails('a call beyond the scopes', create)
     const challenge = this.refusal.headers.get('WWW-Authenticate')
-    check(`403, got ${this.refusal.status} ${challenge}`, this.refusal.status === 403 && challenge.includes('error="insufficient_scope", scope="tasks:write"'))
+    check(`403, got ${this.refusal.status} ${challenge}`, this.refusal.status === 403 && challenge.includes('error="insufficient_scope", scope="contacts:read tasks:write"'))
     await this.sdk.askForMore(this, error, 'contacts:read tasks:write')
     equal('what the person is asked for', this.kept.address.searchParams.get('scope'), 'contacts:read tasks:write')
     await this.goesOn()

@@ -53,7 +53,7 @@ class Assistant:
             equal("the number of scopes that the person is asked for", len(person.asked["scope"].split()), 10)
             equal("the answers", [a.status_code for a in self.refusals], [401, 403])
             challenge = self.refusals[1].headers["WWW-Authenticate"]
-            check(f"a challenge for the scope, got {challenge}", 'error="insufficient_scope", scope="tasks:write"' in challenge)
+            check(f"a challenge for the scope, got {challenge}", 'error="insufficient_scope", scope="contacts:read tasks:write"' in challenge)
             await self.is_me(session, "contacts:read tasks:write")
 
             # An hour later it refreshes before the call.

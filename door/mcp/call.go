@@ -97,10 +97,11 @@ func (t *tool) arguments(list []member, header map[string][]string) (args api.Ar
 		case m.name == "id" && t.op.Named():
 			args.ID = m.text()
 		case m.name == "revision" && t.op.Preconditional():
-			if n, err := strconv.ParseInt(m.text(), 10, 64); err != nil || n < 1 {
+			n, err := strconv.ParseInt(m.text(), 10, 64)
+			if err != nil || n < 1 {
 				wrong(fault.Invalid(fault.Field{Name: "revision", Code: fault.InvalidType, Text: &revisionExpected}))
 			}
-			header["If-Match"] = []string{`"r` + m.text() + `"`}
+			header["If-Match"] = []string{`"r` + strconv.FormatInt(n, 10) + `"`}
 		case m.name == "idempotencyKey" && t.op.Idempotent():
 			header["Idempotency-Key"] = []string{m.text()}
 		case m.name == "limit" && t.pages:

@@ -62,8 +62,12 @@ func plainCall(h http.Header, body []byte) (c plain, ok bool) {
 // acceptable reports whether a client takes what the door answers.
 func acceptable(h http.Header) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	accept := strings.Join(h["Accept"], ",")
-	return err == nil && kind == "application/json" && strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream")
+	var taken []string
+	for kind := range strings.SplitSeq(strings.Join(h["Accept"], ","), ",") {
+		kind, _, _ = strings.Cut(kind, ";")
+		taken = append(taken, strings.TrimSpace(kind))
+	}
+	return err == nil && kind == "application/json" && slices.Contains(taken, "application/json") && slices.Contains(taken, "text/event-stream")
 }
 
 // only returns the members of an object. It is not ok if there are others, or one comes twice.
@@ -92,8 +96,8 @@ func plainID(id []byte) bool {
 	return len(digits) > 0 && len(digits) < 16 && len(bytes.Trim(digits, "0123456789")) == 0 && string(id) != "-0"
 }
 
-// oldMeta reports whether what a call says about itself asks for nothing. The door sends no
-// progress, so a token for it changes nothing.
+// oldMeta reports whether _meta is that of an old revision. A progress token is ignored: the
+// door sends no progress.
 func oldMeta(text []byte) bool {
 	var meta map[string]json.RawMessage
 	if json.Unmarshal(text, &meta) != nil || meta == nil {
@@ -103,7 +107,7 @@ func oldMeta(text []byte) bool {
 	return !revised
 }
 
-// newMeta reports whether a call says about itself what the new revision demands.
+// newMeta reports whether _meta has what the new revision demands.
 func newMeta(text []byte) bool {
 	var (
 		meta         map[string]json.RawMessage
@@ -130,6 +134,7 @@ func (d *door) direct(w http.ResponseWriter, r *http.Request, x *exchange, body 
 	if err != nil {
 		return false
 	}
+	// The version of the caller is not known yet. A tool takes the same arguments in each.
 	set, err := d.toolset("", x.language)
 	if err != nil || set.byName[c.name] == nil {
 		return false

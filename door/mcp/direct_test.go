@@ -3,10 +3,15 @@ package mcp
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"kartei/api"
+	"kartei/api/openapi"
+	"kartei/kit/fault"
 )
 
 // What the door takes for a plain call is one for the SDK, too: with the same id, the same
@@ -56,6 +61,33 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
+// Each text of HTTP that is said in other words stands in the document.
+func TestSpoken(t *testing.T) {
+	for _, in := range []fault.Language{fault.German, fault.English} {
+		said := map[string]bool{}
+		for _, version := range api.Names(api.Versions) {
+			document, _ := openapi.Document(version)
+			d, err := parseDocument(document, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.spoken = strings.NewReplacer()
+			for _, p := range spoken {
+				old := p[0].In(in)
+				said[old] = said[old] || strings.Contains(string(document), old)
+				for _, english := range d.english {
+					said[old] = said[old] || strings.Contains(english, old)
+				}
+			}
+		}
+		for old, is := range said {
+			if !is {
+				t.Errorf("no document says %q", old)
+			}
+		}
+	}
+}
+
 // Unusual calls are left to the SDK.
 func TestPlainCall(t *testing.T) {
 	const (
@@ -83,6 +115,7 @@ func TestPlainCall(t *testing.T) {
 		"new with another name":      {call("1", revised), map[string]string{"Mcp-Protocol-Version": newRevision, "Mcp-Name": "contacts_get"}, false},
 		"new with another method":    {call("1", revised), map[string]string{"Mcp-Protocol-Version": newRevision, "Mcp-Method": "tools/list"}, false},
 		"another content type":       {call("1", params), map[string]string{"Content-Type": "text/plain"}, false},
+		"takes another JSON":         {call("1", params), map[string]string{"Accept": "application/jsonl, text/event-stream"}, false},
 		"does not take streams":      {call("1", params), map[string]string{"Accept": "application/json"}, false},
 		"a notification":             {`{"jsonrpc":"2.0","method":"tools/call","params":` + params + `}`, nil, false},
 		"null as id":                 {call("null", params), nil, false},

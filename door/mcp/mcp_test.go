@@ -299,8 +299,9 @@ func TestList(t *testing.T) {
 			if tool.Title == "" || tool.Description == "" || strings.Contains(tool.Description, "Kosten:") || tool.Annotations == nil || tool.Annotations.DestructiveHint == nil || tool.Annotations.OpenWorldHint == nil || len(tool.Name) > 64 {
 				t.Errorf("%+v", tool)
 			}
-			if reads := strings.HasSuffix(tool.Name, "_list") || strings.HasSuffix(tool.Name, "_get"); reads && !tool.Annotations.ReadOnlyHint {
-				t.Errorf("%s changes something", tool.Name)
+			writes := regexp.MustCompile(`_(create|update|delete|complete|test|rotate_secret)$`).MatchString(tool.Name)
+			if tool.Annotations.ReadOnlyHint == writes {
+				t.Errorf("%s only reads: %t", tool.Name, tool.Annotations.ReadOnlyHint)
 			}
 			if *tool.Annotations.DestructiveHint != (strings.HasSuffix(tool.Name, "_delete") || tool.Name == "webhook_endpoints_rotate_secret") {
 				t.Errorf("%s: destructive is %v", tool.Name, *tool.Annotations.DestructiveHint)
@@ -444,7 +445,7 @@ func (u unread) Read([]byte) (int, error) {
 }
 
 // TestStrangers calls with a credential that is not valid. Nothing is read, whatever the
-// request says, and it is logged.
+// request says.
 func TestStrangers(t *testing.T) {
 	s := newSite(t, dbtest.SQLite(t))
 	for name, key := range map[string]string{"wrong": "kart_test_x", "of the API": s.token(s.As(access.Member).Principal, access.V1, "contacts:read")} {
@@ -538,6 +539,10 @@ func TestTokens(t *testing.T) {
 			t.Error("a tool without its scope answers")
 		}
 		challenge := sent(a.wire.last, "WWW-Authenticate")
+		b := s.assistant(here) // the former client is done after such an answer
+		if _, err := b.CallTool(t.Context(), &sdk.CallToolParams{Name: "documents_text", Arguments: map[string]any{"id": "doc_0"}}); err == nil || !strings.Contains(sent(b.wire.last, "WWW-Authenticate"), `scope="contacts:read documents:read"`) {
+			t.Errorf("a text without its scope: %v %q", err, sent(b.wire.last, "WWW-Authenticate"))
+		}
 		if a.wire.last.StatusCode != 403 || !strings.Contains(challenge, `error="insufficient_scope", scope="contacts:read tasks:read"`) || !strings.Contains(challenge, "oauth-protected-resource/mcp") {
 			t.Errorf("%d %q", a.wire.last.StatusCode, challenge)
 		}
@@ -630,6 +635,26 @@ func TestDirect(t *testing.T) {
 		}
 		return w.Code, h, regexp.MustCompile(`req_\w+`).ReplaceAllString(w.Body.String(), "req")
 	}
+	lists := func() (n int) {
+		t.Helper()
+		found, err := s.Requests(requestlog.QueryInput{Organization: s.SandboxID, Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range found.Data {
+			if l.Operation == "tools.list" {
+				n++
+			}
+		}
+		return n
+	}
+	send(member.Key, "2025-11-25", "me_get", `{}`, "")
+	if n := lists(); n != 0 {
+		t.Errorf("a plain call asks for the tools %d times", n)
+	}
+	if send(member.Key, "2025-11-25", "me_get", `{}`, `"more":0,`); lists() != 1 {
+		t.Errorf("a call by the SDK asks for the tools %d times", lists())
+	}
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		for name, c := range map[string]struct{ key, tool, arguments string }{
 			"an answer":           {member.Key, "contacts_get", `{"id":"` + contact + `"}`},
@@ -687,7 +712,7 @@ func TestResources(t *testing.T) {
 				t.Errorf("%s links to %q, want %q", document, found.link(), want)
 			}
 		}
-		if got, err := read(a, "kartei://documents/"+scan+"/text"); err != nil || !strings.Contains(got, "kein Text") {
+		if got, err := read(a, "kartei://documents/"+scan+"/text"); err != nil || !strings.Contains(got, "Kein lesbarer Text") {
 			t.Errorf("the text of a picture: %q %v", got, err)
 		}
 		if list, err := a.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 1 {
@@ -703,11 +728,14 @@ func TestResources(t *testing.T) {
 		}
 		a.call("documents_text", map[string]any{"id": letter, "part": 5}).refused("VALIDATION_FAILED", "part: ", "4")
 		a.call("documents_text", map[string]any{"id": letter, "part": "x"}).refused("INVALID_REQUEST", "part: ")
-		a.call("documents_text", map[string]any{}).refused("VALIDATION_FAILED", "id: ")
+		a.call("documents_text", map[string]any{"id": letter, "part": 0}).refused("VALIDATION_FAILED", "part: ")
+		for _, id := range []any{nil, ""} {
+			a.call("documents_text", map[string]any{"id": id}).refused("VALIDATION_FAILED", "id: ")
+		}
 		a.call("documents_text", map[string]any{"id": letter, "page": 2}).refused("UNKNOWN_PARAMETER", "page: ", "part")
 		a.call("documents_text", map[string]any{"id": "doc_0"}).refused("NOT_FOUND")
 		blind := s.assistant(s.Key(clerk.Principal, "contacts:read"))
-		blind.call("documents_text", map[string]any{"id": letter}).refused("FORBIDDEN")
+		blind.call("documents_text", map[string]any{"id": letter}).refused("FORBIDDEN", "documents:read")
 		for _, c := range []struct {
 			a  *assistant
 			at string

@@ -75,14 +75,14 @@ var told = map[string]fault.Text{
 		EN: "\n\nThe file itself then goes by PUT to the address that the answer names; there is no tool for that.",
 	},
 	"documents.create": {
-		DE: "\n\nDie Antwort ist ein Vorgang. Fragen Sie mit operations_get nach ihm, eine Sekunde später noch einmal.",
+		DE: "\n\nDie Antwort ist ein Vorgang. Fragen Sie seinen Stand mit operations_get ab, nach einer Sekunde erneut.",
 		EN: "\n\nThe answer is an operation. Ask for it with operations_get, and again a second later.",
 	},
 }
 
 var (
 	revisionText = fault.Text{DE: "Die Revision des Datensatzes, die Sie gelesen haben", EN: "The revision of the record that you have read"}
-	keyText      = fault.Text{DE: "Senden Sie denselben Schlüssel, wenn Sie einen Aufruf wiederholen, dessen Antwort nicht kam", EN: "Send the same key when you repeat a call whose answer you did not get"}
+	keyText      = fault.Text{DE: "Senden Sie denselben Schlüssel, wenn Sie einen Aufruf wiederholen, dessen Antwort ausgeblieben ist", EN: "Send the same key when you repeat a call whose answer you did not get"}
 	limitText    = fault.Text{DE: "Größe der Seite", EN: "Size of the page"}
 )
 

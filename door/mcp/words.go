@@ -7,7 +7,8 @@ import (
 )
 
 // spoken has what the OpenAPI document says in the words of HTTP, and how it is said to
-// an assistant, which has no headers, paths and statuses. Each line is German, then English.
+// an assistant, which has no headers, paths and statuses. Nothing in place of a text leaves
+// it out.
 var spoken = [][2]fault.Text{
 	{{DE: " (JSON Merge Patch, RFC 7396)", EN: " (JSON Merge Patch, RFC 7396)"}, {}},
 	{{DE: " Verlangt If-Match.", EN: " Requires If-Match."}, {}},

@@ -8,10 +8,10 @@ import (
 // advice says for each code what to do next, to an assistant that has called a tool. It
 // has no browser, no header and no operator, only its tools and its person.
 var advice = map[Code]Text{
-	InvalidRequest:             {"Berichtigen Sie das und rufen Sie noch einmal auf.", "Correct that, and call again."},
-	ValidationFailed:           {"Berichtigen Sie das und rufen Sie noch einmal auf.", "Correct that, and call again."},
+	InvalidRequest:             {"Korrigieren Sie die Angaben, und rufen Sie das Werkzeug erneut auf.", "Correct the arguments, and call the tool again."},
+	ValidationFailed:           {"Korrigieren Sie die Angaben, und rufen Sie das Werkzeug erneut auf.", "Correct the arguments, and call the tool again."},
 	Unauthenticated:            {"Die Verbindung ist nicht mehr gültig. Die Person muss sie erneuern.", "The connection is not valid any more. The person has to renew it."},
-	Forbidden:                  {"Dieses Recht hat die Verbindung nicht. Sagen Sie der Person, welches fehlt.", "The connection does not have this right. Tell the person which one is missing."},
+	Forbidden:                  {"Der Verbindung fehlt dieses Recht. Sagen Sie der Person, welches fehlt.", "The connection does not have this right. Tell the person which one is missing."},
 	OrganizationMismatch:       {"Rufen Sie ohne Organisation auf: Die Verbindung gilt für genau eine.", "Call without an organization: the connection is for exactly one."},
 	APIModuleDisabled:          {"Die Organisation hat die API ausgeschaltet. Das kann nur ihre Administration ändern.", "The organization has switched the API off. Only its admins can change that."},
 	RiskFamilyBlocked:          {"Diesen Bereich gibt es hier nicht. Die Person muss die Webanwendung benutzen.", "This area does not exist here. The person has to use the web application."},
@@ -23,7 +23,7 @@ var advice = map[Code]Text{
 	PreconditionFailed:         {"Der Datensatz hat eine andere Revision als die genannte. Lesen Sie ihn neu, und entscheiden Sie, ob die Änderung noch passt.", "The record has another revision than the one that was named. Read it again, and decide whether the change still fits."},
 	PreconditionRequired:       {"Nennen Sie mit revision die Revision des Datensatzes, die Sie gelesen haben.", "Name the revision of the record that you have read, as revision."},
 	CursorMismatch:             {"Beginnen Sie die Liste neu, ohne cursor.", "Begin the list again, without cursor."},
-	UnknownParameter:           {"Nehmen Sie eines, das es gibt: Ohne das Argument wäre das Ergebnis ein anderes.", "Use one that exists: without the argument the result would be another one."},
+	UnknownParameter:           {"Verwenden Sie ein bekanntes Argument. Lassen Sie es nicht einfach weg: Das Ergebnis wäre ein anderes.", "Use an argument that is known. Do not just leave it out: the result would be another one."},
 	UploadIncomplete:           {"Die Datei muss erst an die Adresse des Uploads gesendet werden.", "The file has to be sent to the address of the upload first."},
 	UploadChecksumMismatch:     {"Beginnen Sie einen neuen Upload und senden Sie die Datei noch einmal.", "Begin a new upload, and send the file again."},
 	UploadRejected:             {"Diese Datei wird nicht angenommen. Sagen Sie der Person den Grund.", "This file is not accepted. Tell the person the reason."},
@@ -37,7 +37,7 @@ var advice = map[Code]Text{
 	APIPaused:                  {"Der Betrieb ist unterbrochen. Versuchen Sie es später noch einmal.", "The service is paused. Try again later."},
 	Upstream:                   {"Ein anderer Dienst antwortet nicht. Versuchen Sie es später noch einmal.", "Another service does not answer. Try again later."},
 	InstancePending:            {"Der Dienst ist gerade nicht bereit. Warten Sie, und rufen Sie dann noch einmal auf.", "The service is not ready at the moment. Wait, and then call again."},
-	Internal:                   {"Das ist ein Fehler von Kartei. Nennen Sie der Person die requestId.", "This is an error of Kartei. Tell the person the requestId."},
+	Internal:                   {"Das ist ein Fehler in Kartei. Nennen Sie der Person die requestId.", "This is an error of Kartei. Tell the person the requestId."},
 	MethodNotAllowed:           {"Dieses Werkzeug gibt es nicht.", "This tool does not exist."},
 	NotAcceptable:              {"Dieses Werkzeug antwortet nur mit JSON.", "This tool answers with JSON only."},
 	PayloadTooLarge:            {"Der Aufruf ist zu groß. Kürzen Sie ihn.", "The call is too large. Shorten it."},
@@ -45,8 +45,7 @@ var advice = map[Code]Text{
 	RangeNotSatisfiable:        {"Diesen Teil hat die Datei nicht.", "The file does not have this part."},
 }
 
-// Advice returns one sentence about what an assistant does next, with the numbers that the
-// fault has.
+// Advice returns what an assistant does next, with the numbers that the fault has.
 func (f *Fault) Advice(in Language) string {
 	text := advice[f.Code].In(in)
 	if revision, known := f.Extra["currentRevision"]; known {
@@ -54,7 +53,7 @@ func (f *Fault) Advice(in Language) string {
 	}
 	if wait := f.Wait(); wait > 0 {
 		seconds := int64((wait + time.Second - 1) / time.Second)
-		text += " " + Text{fmt.Sprintf("Sekunden bis dahin: %d.", seconds), fmt.Sprintf("Seconds until then: %d.", seconds)}.In(in)
+		text += " " + Text{fmt.Sprintf("Das ist in %d Sekunden möglich.", seconds), fmt.Sprintf("That is possible in %d seconds.", seconds)}.In(in)
 	}
 	return text
 }

@@ -159,7 +159,7 @@ func (w *Way) through(c *Client, r *http.Request) *Answer {
 		return w.send(c, k)
 	}
 	if its, known := cursors.Load(r.URL.Query().Get("cursor")); known && its == "" {
-		w.note("version")
+		w.note("") // its cursor is of this way
 		got := w.send(c, k)
 		w.pair(nil, got)
 		return got

@@ -72,6 +72,7 @@ func Stop() {
 	defer running.Unlock()
 	if running.ctx != nil {
 		running.stop()
+		running.ctx = nil
 	}
 }
 
@@ -85,8 +86,8 @@ type process struct {
 	stop func()
 }
 
-// start starts the browser. About one of some hundred never answers in its first tab;
-// it is ended then, and the caller tries again.
+// start starts the browser. About one start in some hundred never answers; start ends
+// that browser, and the caller tries again.
 func (p *process) start(path string) error {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-component-update", true))
