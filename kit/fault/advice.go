@@ -53,7 +53,7 @@ func (f *Fault) Advice(in Language) string {
 	}
 	if wait := f.Wait(); wait > 0 {
 		seconds := int64((wait + time.Second - 1) / time.Second)
-		text += " " + Text{fmt.Sprintf("Das ist in %d Sekunden möglich.", seconds), fmt.Sprintf("That is possible in %d seconds.", seconds)}.In(in)
+		text += " " + Text{fmt.Sprintf("Das ist in %d s möglich.", seconds), fmt.Sprintf("That is possible in %d s.", seconds)}.In(in)
 	}
 	return text
 }

@@ -17,7 +17,7 @@ func TestAdvice(t *testing.T) {
 		t.Errorf("%d codes, %d pieces of advice", len(catalog), len(advice))
 	}
 	f := Fault{Code: RateLimited, RetryAfter: 11500 * time.Millisecond}
-	if got := f.Advice(English); got != "Wait, and then call again. Seconds until then: 12." {
+	if got := f.Advice(English); got != "Wait, and then call again. That is possible in 12 s." {
 		t.Error(got)
 	}
 	f = Fault{Code: PreconditionFailed, Extra: map[string]any{"currentRevision": int64(7)}}
