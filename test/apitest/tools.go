@@ -395,6 +395,7 @@ func (c *Client) callTool(k *keyCall) *Answer {
 	if a.Header.Get("Content-Type") == "application/problem+json" { // a challenge is an answer of HTTP
 		challenge := strings.Replace(a.Header.Get("Www-Authenticate"), "oauth-protected-resource/mcp", "oauth-protected-resource/v1", 1)
 		a.Header.Set("Www-Authenticate", challenge)
+		a.Header.Set("Cache-Control", "private, no-cache") // the door lets nobody store anything
 	} else {
 		a.unwrap(op)
 		a.derive(k, op)
