@@ -29,61 +29,71 @@ func (b *bench) onAssistants(ctx context.Context) error {
 	rest := places[0]
 	assistant := *rest // the same server through the other door
 	var rows []figure
-	for _, call := range []struct {
-		method, params string // {id} stands for the id of a contact
-		goals          bool
-	}{
+	for _, q := range []question{
 		{"tools/call", `{"name":"contacts_get","arguments":{"id":"{id}"}}`, true},
 		{"tools/list", `{}`, false},
 		{"resources/read", `{"uri":"kartei://contacts/{id}"}`, false},
 	} {
-		c := comparison{name: call.method}
-		const calls = 3000
-		measure := func(p *place) (cost, error) {
-			return p.cost(func() (int, error) {
-				for n := range calls {
-					id := p.ids[n%len(p.ids)]
-					var err error
-					if p == rest {
-						var contact struct{ ID string }
-						err = p.call("GET", "/contacts/"+id, nil, &contact)
-					} else {
-						err = p.ask(ctx, call.method, strings.ReplaceAll(call.params, "{id}", id))
-					}
-					if err != nil {
-						return 0, err
-					}
-				}
-				return calls, nil
-			})
-		}
-		for _, p := range []*place{rest, &assistant} { // fills caches
-			if _, err := measure(p); err != nil {
-				return err
-			}
-		}
-		for n := range againstPairs * b.runs {
-			if err := c.pair(ctx, n, rest, &assistant, measure); err != nil {
-				return err
-			}
-		}
-		memory, err := rest.memoryOf(func() error { _, err := measure(&assistant); return err })
+		some, err := b.costOf(ctx, q, rest, &assistant)
 		if err != nil {
 			return err
 		}
-		memory /= calls
-		goal, most := "", 0.0
-		if call.goals {
-			goal, most = fmt.Sprintf("≤ %.0f %%", 100*mostOfGet), mostOfGet
-		}
-		rows = append(rows, c.cpu.figure(call.method+": processor time", "GET /contacts/{id}", "µs", goal, most), c.allocations.figure(call.method+": allocations", "GET /contacts/{id}", "", "", 0))
-		row := figure{What: call.method + ": memory of a call", Measured: fmt.Sprintf("%.1f KiB", memory/1024), Value: memory / mostMemory, Reached: true}
-		if call.goals {
-			row.Goal, row.Reached = fmt.Sprintf("≤ %d KiB", mostMemory>>10), memory <= mostMemory
-		}
-		rows = append(rows, row)
+		rows = append(rows, some...)
 	}
 	return b.write(os.Stdout, rows)
+}
+
+// question is what an assistant asks again and again.
+type question struct {
+	method, params string // {id} stands for the id of a contact
+	goals          bool
+}
+
+// costOf returns the rows of a question: its processor time, allocations and memory.
+func (b *bench) costOf(ctx context.Context, q question, rest, assistant *place) ([]figure, error) {
+	const calls = 3000
+	measure := func(p *place) (cost, error) {
+		return p.cost(func() (int, error) {
+			for n := range calls {
+				id := p.ids[n%len(p.ids)]
+				var err error
+				if p == rest {
+					var contact struct{ ID string }
+					err = p.call("GET", "/contacts/"+id, nil, &contact)
+				} else {
+					err = p.ask(ctx, q.method, strings.ReplaceAll(q.params, "{id}", id))
+				}
+				if err != nil {
+					return 0, err
+				}
+			}
+			return calls, nil
+		})
+	}
+	for _, p := range []*place{rest, assistant} { // fills caches
+		if _, err := measure(p); err != nil {
+			return nil, err
+		}
+	}
+	c := comparison{name: q.method}
+	for n := range againstPairs * b.runs {
+		if err := c.pair(ctx, n, rest, assistant, measure); err != nil {
+			return nil, err
+		}
+	}
+	memory, err := rest.memoryOf(func() error { _, err := measure(assistant); return err })
+	if err != nil {
+		return nil, err
+	}
+	memory /= calls
+	row := figure{What: q.method + ": memory of a call", Measured: fmt.Sprintf("%.1f KiB", memory/1024), Value: memory / mostMemory, Reached: true}
+	goal, most := "", 0.0
+	if q.goals {
+		goal, most = fmt.Sprintf("≤ %.0f %%", 100*mostOfGet), mostOfGet
+		row.Goal, row.Reached = fmt.Sprintf("≤ %d KiB", mostMemory>>10), memory <= mostMemory
+	}
+	const base = "GET /contacts/{id}"
+	return []figure{c.cpu.figure(q.method+": processor time", base, "µs", goal, most), c.allocations.figure(q.method+": allocations", base, "", "", 0), row}, nil
 }
 
 // memoryOf returns the bytes that a server allocates during some work.

@@ -30,6 +30,6 @@ func (i *Instance) runner() (*job.Runner, error) {
 		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(),
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),
 		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers(),
-		(&oauth.Lapser{DB: i.DB, Clock: i.clock, Notices: i.notices, Logger: i.logger}).Handlers())
+		(&oauth.Expirer{DB: i.DB, Clock: i.clock, Notices: i.notices, Logger: i.logger}).Handlers())
 	return job.NewRunner(i.DB, i.clock, handlers, job.Options{Logger: i.logger, Observe: i.metrics.Jobs(), Tracer: i.tracer}), nil
 }

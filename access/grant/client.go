@@ -204,7 +204,8 @@ func withoutPort(text string, u *url.URL) string {
 }
 
 // onThisMachine reports whether an address is one of a program on the computer of the
-// person.
+// person. It is stricter than loopback.Host: addresses are compared as text, so each host has
+// one spelling.
 func onThisMachine(u *url.URL) bool {
 	if u.Scheme != "http" {
 		return false

@@ -112,7 +112,7 @@ const (
 	updateExpiry = `update oauth_grants set expires_at = $2, scopes = $3 where id = $1 and ended_at = 0`
 	// The grants that nobody has ended, but whose time is over, or whose refresh token
 	// waited too long. A grant has at most one that is unused.
-	selectLapsed = grantColumns + ` where ended_at = 0 and expires_at <= $1 and id > $3 union ` +
+	selectExpired = grantColumns + ` where ended_at = 0 and expires_at <= $1 and id > $3 union ` +
 		grantColumns + ` where ended_at = 0 and id in (select grant_id from oauth_tokens where kind = 'refresh' and used_at = 0 and expires_at <= $1) and id > $3 order by id limit $2`
 	// Access tokens need no change: they are refused with their grant.
 	endGrant      = `update oauth_grants set ended_at = $2, expires_at = case when expires_at < $2 then expires_at else $2 end where id = $1 and ended_at = 0`
@@ -389,11 +389,11 @@ func End(ctx context.Context, tx db.Tx, now clock.Micros, name string) (bool, er
 	return n > 0, err
 }
 
-// Lapsed returns at most limit grants that nobody has ended, but whose time is over: after
+// Expired returns at most limit grants that nobody has ended, but whose time is over: after
 // Lifetime, or after SilentFor without a request for a token. Their tokens are refused
 // already. They are sorted by their ids, and follow the id after, which is empty for the first.
-func Lapsed(ctx context.Context, tx db.Tx, now clock.Micros, after string, limit int) ([]Grant, error) {
-	return db.List(ctx, tx, scanGrant, selectLapsed, now, limit, after)
+func Expired(ctx context.Context, tx db.Tx, now clock.Micros, after string, limit int) ([]Grant, error) {
+	return db.List(ctx, tx, scanGrant, selectExpired, now, limit, after)
 }
 
 // OfClient returns the live grants of a client.

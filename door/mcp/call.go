@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,11 +26,11 @@ type member struct {
 	value json.RawMessage
 }
 
-// mostMembers bounds the members of an object: no tool has a tenth of that.
-const mostMembers = 1000
+// maxMembers bounds the members of an object: no tool has a tenth of that.
+const maxMembers = 1000
 
-// mostQuery bounds the query that arguments make, in bytes. A URL over HTTP has a bound too.
-const mostQuery = 32 << 10
+// maxQuery bounds the query that arguments make, in bytes. A URL over HTTP has a bound too.
+const maxQuery = 32 << 10
 
 // membersOf returns the members of a JSON object in their order, so that errors come in
 // that order too.
@@ -46,8 +47,8 @@ func membersOf(text []byte) (list []member, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(list) == mostMembers {
-			return nil, fmt.Errorf("the object has more than %d members", mostMembers)
+		if len(list) == maxMembers {
+			return nil, fmt.Errorf("the object has more than %d members", maxMembers)
 		}
 		m := member{name: token.(string)}
 		if err := d.Decode(&m.value); err != nil {
@@ -73,72 +74,91 @@ func (m *member) text() string {
 	return string(m.value)
 }
 
-// beside reports whether an argument stands beside the body: in the path or the query, or
-// for a header.
-func (t *tool) beside(name string) bool {
+// outsideBody reports whether an argument stands in the path or the query, or for a header.
+func (t *tool) outsideBody(name string) bool {
 	return !t.op.HasBody() || slices.Contains(t.query, name) ||
 		name == "id" && t.op.Named() || name == "revision" && t.op.Preconditional() || name == "idempotencyKey" && t.op.Idempotent()
 }
 
 // arguments turns the arguments of a tool into those of its operation, and adds the headers
 // that they stand for.
-func (t *tool) arguments(list []member, header map[string][]string) (args api.Arguments) {
-	args.Query = url.Values{}
-	wrong := func(f *fault.Fault) {
-		if args.Malformed == nil {
-			args.Malformed = f
+func (t *tool) arguments(list []member, header map[string][]string) api.Arguments {
+	c := &conversion{tool: t, header: header}
+	c.args.Query = url.Values{}
+	for i := range list {
+		c.place(&list[i])
+	}
+	c.complete()
+	return c.args
+}
+
+// conversion turns the arguments of a tool into those of its operation.
+type conversion struct {
+	*tool
+	header map[string][]string
+	args   api.Arguments
+	body   bytes.Buffer // the members of the body, without braces
+}
+
+// refuse notes what is wrong with the arguments. The first fault counts.
+func (c *conversion) refuse(f *fault.Fault) {
+	if c.args.Malformed == nil {
+		c.args.Malformed = f
+	}
+}
+
+// place puts an argument where it belongs: into the path, a header, the query or the body.
+func (c *conversion) place(m *member) {
+	outside := c.outsideBody(m.name)
+	switch {
+	case outside && string(m.value) == "null": // absent says the same
+	case m.name == "id" && c.op.Named():
+		c.args.ID = m.text()
+	case m.name == "revision" && c.op.Preconditional():
+		n, err := strconv.ParseInt(m.text(), 10, 64)
+		if err != nil || n < 1 {
+			c.refuse(fault.Invalid(fault.Field{Name: "revision", Code: fault.InvalidType, Text: &revisionExpected}))
 		}
-	}
-	var body bytes.Buffer
-	for _, m := range list {
-		beside := t.beside(m.name)
-		switch {
-		case beside && string(m.value) == "null": // absent says the same
-		case m.name == "id" && t.op.Named():
-			args.ID = m.text()
-		case m.name == "revision" && t.op.Preconditional():
-			n, err := strconv.ParseInt(m.text(), 10, 64)
-			if err != nil || n < 1 {
-				wrong(fault.Invalid(fault.Field{Name: "revision", Code: fault.InvalidType, Text: &revisionExpected}))
-			}
-			header["If-Match"] = []string{`"r` + strconv.FormatInt(n, 10) + `"`}
-		case m.name == "idempotencyKey" && t.op.Idempotent():
-			header["Idempotency-Key"] = []string{m.text()}
-		case m.name == "limit" && t.pages:
-			if n, err := strconv.ParseInt(m.text(), 10, 64); err == nil && n > mostLimit { // the path refuses what is no size at all
-				wrong(fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostLimit}}))
-			}
-			args.Query.Set("limit", m.text())
-		case beside:
-			args.Query.Add(m.name, m.text())
-		default:
-			name, _ := json.Marshal(m.name) // a text always encodes
-			if body.Len() > 0 {
-				body.WriteByte(',')
-			}
-			body.Write(name)
-			body.WriteByte(':')
-			body.Write(m.value)
+		c.header["If-Match"] = []string{`"r` + strconv.FormatInt(n, 10) + `"`}
+	case m.name == "idempotencyKey" && c.op.Idempotent():
+		c.header["Idempotency-Key"] = []string{m.text()}
+	case m.name == "limit" && c.pages:
+		if n, err := strconv.ParseInt(m.text(), 10, 64); err == nil && n > maxLimit { // the path refuses what is no size at all
+			c.refuse(fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxLimit}}))
 		}
+		c.args.Query.Set("limit", m.text())
+	case outside:
+		c.args.Query.Add(m.name, m.text())
+	default:
+		name, _ := json.Marshal(m.name) // a text always encodes
+		if c.body.Len() > 0 {
+			c.body.WriteByte(',')
+		}
+		c.body.Write(name)
+		c.body.WriteByte(':')
+		c.body.Write(m.value)
 	}
-	if len(args.Query.Encode()) > mostQuery || len(args.ID) > mostQuery {
-		wrong(fault.New(fault.PayloadTooLarge))
-		args.Query, args.ID = url.Values{}, ""
+}
+
+// complete bounds the arguments, and adds those that a client may leave out.
+func (c *conversion) complete() {
+	if len(c.args.Query.Encode()) > maxQuery || len(c.args.ID) > maxQuery {
+		c.refuse(fault.New(fault.PayloadTooLarge))
+		c.args.Query, c.args.ID = url.Values{}, ""
 	}
-	if t.op.Named() && args.ID == "" {
-		wrong(fault.Invalid(fault.Field{Name: "id", Code: fault.Required}))
-		args.ID = "-" // the operation is found by a path with an id
+	if c.op.Named() && c.args.ID == "" {
+		c.refuse(fault.Invalid(fault.Field{Name: "id", Code: fault.Required}))
+		c.args.ID = "-" // the operation is found by a path with an id
 	}
-	if t.pages && !args.Query.Has("limit") {
-		args.Query.Set("limit", strconv.Itoa(usualLimit))
+	if c.pages && !c.args.Query.Has("limit") {
+		c.args.Query.Set("limit", strconv.Itoa(defaultLimit))
 	}
-	if t.op.Creates() && header["Idempotency-Key"] == nil {
-		header["Idempotency-Key"] = []string{rand.Text()}
+	if c.op.Creates() && c.header["Idempotency-Key"] == nil {
+		c.header["Idempotency-Key"] = []string{rand.Text()}
 	}
-	if t.op.Creates() || t.op.Method == http.MethodPatch || body.Len() > 0 {
-		args.Body = []byte("{" + body.String() + "}")
+	if c.op.Creates() || c.op.Method == http.MethodPatch || c.body.Len() > 0 {
+		c.args.Body = []byte("{" + c.body.String() + "}")
 	}
-	return args
 }
 
 var revisionExpected = fault.Text{
@@ -149,45 +169,57 @@ var revisionExpected = fault.Text{
 // call calls the operation of a tool along the path of every other call, and turns the
 // answer into a result.
 func (t *tool) call(ctx context.Context, x *exchange, list []member) *sdk.CallToolResult {
-	by := x.by
-	by.Header = map[string][]string{"Svc-Preview": {"true"}, "Accept-Language": by.Header["Accept-Language"], "User-Agent": by.Header["User-Agent"]}
 	if t.op == nil {
-		return x.readText(ctx, by, list)
+		return x.callTextTool(ctx, list)
 	}
+	by := x.by
+	by.Header = maps.Clone(x.by.Header)
 	args := t.arguments(list, by.Header)
 	return x.send(ctx, by, t.op.ID, args, func(body []byte) []sdk.Content {
 		switch {
 		case len(body) == 0:
-			return said(done(t, args.ID, x.response))
+			return textContent(done(t, args.ID, x.response))
 		case t.op.ID == "documents.get":
-			return append(said(body), textOf(body)...)
+			return append(textContent(body), textOf(body)...)
 		}
-		return said(body)
+		return textContent(body)
 	})
 }
 
 // send calls an operation. show returns what the result of a successful call says of its
 // answer: first a text in JSON, which is the structured content too.
 func (x *exchange) send(ctx context.Context, by api.Caller, operation string, args api.Arguments, show func(body []byte) []sdk.Content) *sdk.CallToolResult {
-	var err error
-	x.response, err = api.Send(ctx, x.api, by, operation, args)
+	body, err := x.ask(ctx, by, operation, args)
 	var result *sdk.CallToolResult
-	switch {
-	case err != nil: // the arguments are too large
-		f := fault.From(err)
-		result = failed(f, x.language, f.AppendProblem(nil, fault.Problem{TypeBase: x.base, Instance: Path, Language: x.language}))
-	case x.response.Fault != nil:
-		result = failed(x.response.Fault, x.language, x.response.Body)
-	default:
-		result = &sdk.CallToolResult{Content: show(x.response.Body)}
+	switch f := fault.From(err); {
+	case err == nil:
+		result = &sdk.CallToolResult{Content: show(body)}
 		result.StructuredContent = json.RawMessage(result.Content[0].(*sdk.TextContent).Text)
+	case x.response != nil:
+		result = failed(f, x.language, x.response.Body)
+	default: // the arguments are too large for a call
+		result = failed(f, x.language, f.AppendProblem(nil, fault.Problem{TypeBase: x.base, Instance: Path, Language: x.language}))
 	}
 	result.Meta = metaOf(x.response)
 	return result
 }
 
-// said returns a text as content.
-func said(text []byte) []sdk.Content { return []sdk.Content{&sdk.TextContent{Text: string(text)}} }
+// ask calls an operation and returns the body of its answer. The error is the fault of a call
+// that was refused. Without a response, the call was not even made.
+func (x *exchange) ask(ctx context.Context, by api.Caller, operation string, args api.Arguments) (body []byte, err error) {
+	if x.response, err = api.Send(ctx, x.api, by, operation, args); err != nil {
+		return nil, err
+	}
+	if x.response.Fault != nil {
+		return nil, x.response.Fault
+	}
+	return x.response.Body, nil
+}
+
+// textContent returns a text as content.
+func textContent(text []byte) []sdk.Content {
+	return []sdk.Content{&sdk.TextContent{Text: string(text)}}
+}
 
 // metaOf returns what a result says about its call: the name of the request, and whether
 // the answer is that of an earlier call with the same key.
@@ -245,7 +277,7 @@ func failed(f *fault.Fault, in fault.Language, problem []byte) *sdk.CallToolResu
 	case f.DetailIn(in) != "":
 		text += f.DetailIn(in) + " "
 	}
-	return &sdk.CallToolResult{IsError: true, Content: append(said([]byte(text+f.Advice(in))), said(problem)...)}
+	return &sdk.CallToolResult{IsError: true, Content: append(textContent([]byte(text+f.Advice(in))), textContent(problem)...)}
 }
 
 // argumentOf returns the argument that stands for a header, and any other field as it is.

@@ -39,11 +39,11 @@ func plainCall(h http.Header, body []byte) (c plain, ok bool) {
 	if !acceptable(h) || !utf8.Valid(body) {
 		return c, false
 	}
-	call, ok := only(body, "jsonrpc", "id", "method", "params")
+	call, ok := uniqueMembers(body, "jsonrpc", "id", "method", "params")
 	if !ok || string(call["jsonrpc"]) != `"2.0"` || string(call["method"]) != `"tools/call"` || !plainID(call["id"]) {
 		return c, false
 	}
-	params, ok := only(call["params"], "name", "arguments", "_meta")
+	params, ok := uniqueMembers(call["params"], "name", "arguments", "_meta")
 	if !ok || json.Unmarshal(params["name"], &c.name) != nil {
 		return c, false
 	}
@@ -70,8 +70,8 @@ func acceptable(h http.Header) bool {
 	return err == nil && kind == "application/json" && slices.Contains(taken, "application/json") && slices.Contains(taken, "text/event-stream")
 }
 
-// only returns the members of an object. It is not ok if there are others, or one comes twice.
-func only(text []byte, names ...string) (map[string]json.RawMessage, bool) {
+// uniqueMembers returns the members of an object. It is not ok if there are others, or one comes twice.
+func uniqueMembers(text []byte, names ...string) (map[string]json.RawMessage, bool) {
 	list, err := membersOf(text)
 	if err != nil || len(list) == 0 {
 		return nil, false
@@ -153,7 +153,7 @@ func (d *door) direct(w http.ResponseWriter, r *http.Request, x *exchange, body 
 
 // answer returns the answer to a call.
 func (c *plain) answer(result *sdk.CallToolResult, release string) ([]byte, error) {
-	said := struct {
+	shown := struct {
 		Meta       sdk.Meta      `json:"_meta,omitempty"`
 		Content    []sdk.Content `json:"content"`
 		Structured any           `json:"structuredContent,omitempty"`
@@ -161,17 +161,17 @@ func (c *plain) answer(result *sdk.CallToolResult, release string) ([]byte, erro
 		Type       string        `json:"resultType,omitempty"`
 	}{result.Meta, result.Content, result.StructuredContent, result.IsError, ""}
 	if c.revised {
-		said.Type = "complete"
-		if said.Meta == nil {
-			said.Meta = sdk.Meta{}
+		shown.Type = "complete"
+		if shown.Meta == nil {
+			shown.Meta = sdk.Meta{}
 		}
-		said.Meta[sdk.MetaKeyServerInfo] = implementation(release)
+		shown.Meta[sdk.MetaKeyServerInfo] = implementation(release)
 	}
 	out := bytes.NewBuffer(make([]byte, 0, 4096))
 	out.WriteString(`{"jsonrpc":"2.0","id":`)
 	out.Write(c.id)
 	out.WriteString(`,"result":`)
-	if err := json.NewEncoder(out).Encode(said); err != nil {
+	if err := json.NewEncoder(out).Encode(shown); err != nil {
 		return nil, err
 	}
 	b := out.Bytes()

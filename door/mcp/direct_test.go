@@ -62,7 +62,7 @@ func FuzzPlain(f *testing.F) {
 }
 
 // Each text of HTTP that is said in other words stands in the document.
-func TestSpoken(t *testing.T) {
+func TestHTTPWords(t *testing.T) {
 	for _, in := range []fault.Language{fault.German, fault.English} {
 		said := map[string]bool{}
 		for _, version := range api.Names(api.Versions) {
@@ -71,8 +71,8 @@ func TestSpoken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.spoken = strings.NewReplacer()
-			for _, p := range spoken {
+			d.words = strings.NewReplacer()
+			for _, p := range httpWords {
 				old := p[0].In(in)
 				said[old] = said[old] || strings.Contains(string(document), old)
 				for _, english := range d.english {

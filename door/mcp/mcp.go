@@ -136,7 +136,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	x := &exchange{api: d.API, base: d.BaseURL, language: fault.Preferred(r.Header["Accept-Language"]), by: api.Caller{
 		Door: api.MCP, Credential: api.Authorization(r.Header["Authorization"]), Address: d.Address(r),
-		Header: map[string][]string{"Accept-Language": r.Header["Accept-Language"], "User-Agent": {r.UserAgent()}},
+		// A client of the protocol cannot ask for the preview channel, so the door does.
+		Header: map[string][]string{"Svc-Preview": {"true"}, "Accept-Language": r.Header["Accept-Language"], "User-Agent": {r.UserAgent()}},
 	}}
 	d.serve(w, r, x)
 }
@@ -151,9 +152,9 @@ func sameHost(asked, own string) bool {
 	return a.Port() == b.Port() && loopback.Host(a.Hostname()) && loopback.Host(b.Hostname())
 }
 
-// calls reports whether a request calls an existing tool. Names are compared with case, as
+// callsKnownTool reports whether a request calls an existing tool. Names are compared with case, as
 // the SDK does.
-func (d *door) calls(body []byte) bool {
+func (d *door) callsKnownTool(body []byte) bool {
 	var request, params map[string]json.RawMessage
 	var method, name string
 	return json.Unmarshal(body, &request) == nil && json.Unmarshal(request["method"], &method) == nil && method == "tools/call" &&
@@ -163,43 +164,49 @@ func (d *door) calls(body []byte) bool {
 // serve answers a request. Only the plain call of a tool goes to its operation at once;
 // everything else asks first which tools the caller has.
 func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
-	if x.by.Credential.Text == "" { // before the body is read
-		d.enter(w, r, x)
-		return
-	}
 	// A stranger costs no more than this, whatever the request is.
 	if x.response = d.API.Admit(r.Context(), x.by, "tools.list"); x.response != nil {
 		refuse(w, x.response)
 		return
 	}
+	body, ok := readBody(w, r)
+	if !ok || d.direct(w, r, x, body) {
+		return
+	}
+	if tools, ok := d.listTools(w, r, x); ok {
+		d.bySDK(w, r, x, tools, body)
+	}
+}
+
+// readBody reads a request. Without one it has refused it.
+func readBody(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	if slices.ContainsFunc(r.Header["Content-Encoding"], func(coding string) bool { return !strings.EqualFold(coding, "identity") }) {
 		http.Error(w, "A request is sent uncompressed.", http.StatusUnsupportedMediaType)
-		return
+		return nil, false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		http.Error(w, "The request has more than 1 MiB.", http.StatusRequestEntityTooLarge)
-		return
+		return nil, false
 	}
 	if err != nil {
 		http.Error(w, "The request did not arrive as a whole.", http.StatusBadRequest)
-		return
+		return nil, false
 	}
-	if trimmed := bytes.TrimSpace(body); len(trimmed) > 0 && trimmed[0] == '[' {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 		http.Error(w, "A request is one JSON object.", http.StatusBadRequest)
-		return
+		return nil, false
 	}
-	if d.direct(w, r, x, body) {
-		return
-	}
-	tools, ok := d.enter(w, r, x)
-	if !ok {
-		return
-	}
+	return body, true
+}
+
+// bySDK has the SDK answer a request of a caller that has some tools.
+func (d *door) bySDK(w http.ResponseWriter, r *http.Request, x *exchange, tools api.Tools, body []byte) {
 	x.scopes = tools.Scopes
-	if d.calls(body) { // the operation itself says which right is missing
+	if d.callsKnownTool(body) { // the operation itself says which right is missing
 		tools.Scopes = api.Scopes()
 	}
+	var err error
 	if x.server, err = d.server(tools, x.language); err != nil {
 		d.Logger.Error("the tools cannot be made", slog.Any("error", err))
 		http.Error(w, "The tools cannot be made.", http.StatusInternalServerError)
@@ -248,8 +255,8 @@ func (b *buffered) Header() http.Header { return b.header }
 // WriteHeader implements http.ResponseWriter.
 func (b *buffered) WriteHeader(code int) { b.code = code }
 
-// enter asks which tools the caller has. Without an answer it has refused the request.
-func (d *door) enter(w http.ResponseWriter, r *http.Request, x *exchange) (tools api.Tools, ok bool) {
+// listTools asks which tools the caller has. Without an answer it has refused the request.
+func (d *door) listTools(w http.ResponseWriter, r *http.Request, x *exchange) (tools api.Tools, ok bool) {
 	response, err := api.Send(r.Context(), d.API, x.by, "tools.list", api.Arguments{})
 	if err == nil && response.Fault == nil {
 		err = json.Unmarshal(response.Body, &tools)

@@ -691,6 +691,14 @@ func TestResources(t *testing.T) {
 			}
 			return got.Contents[0].Text, nil
 		}
+		task := clerk.Do("POST", "/tasks", `{"title":"Anrufen"}`).Want(201).Text("id")
+		company := clerk.Do("POST", "/companies", `{"name":"Bau"}`).Want(201).Text("id")
+		all := s.assistant(clerk.Key)
+		for _, address := range []string{"kartei://tasks/" + task, "kartei://companies/" + company} {
+			if got, err := read(all, address); err != nil || !strings.Contains(got, address[len(address)-26:]) {
+				t.Errorf("%s: %s %v", address, got, err)
+			}
+		}
 		if got, err := read(a, "kartei://contacts/"+contact); err != nil || !strings.Contains(got, `"lastName":"Berg"`) {
 			t.Errorf("%s %v", got, err)
 		}

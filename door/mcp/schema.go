@@ -16,10 +16,11 @@ import (
 type spec struct {
 	Paths      map[string]map[string]described `json:"paths"`
 	Components map[string]map[string]any       `json:"components"`
+	language   fault.Language
 	// english has the English words for the German ones, nil for German.
 	english map[string]string
-	// spoken turns the words of HTTP into those of an assistant.
-	spoken *strings.Replacer
+	// words turns the words of HTTP into those of an assistant.
+	words *strings.Replacer
 }
 
 // described is what the document says about an operation.
@@ -33,7 +34,7 @@ type described struct {
 }
 
 func parseDocument(text []byte, in fault.Language) (*spec, error) {
-	d := &spec{spoken: replacer(in)}
+	d := &spec{language: in, words: forAssistants(in)}
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("mcp: the OpenAPI document: %w", err)
 	}
@@ -52,7 +53,7 @@ func (d *spec) say(text string) string {
 			paragraphs[i] = english
 		}
 	}
-	return d.spoken.Replace(strings.Join(paragraphs, "\n\n"))
+	return d.words.Replace(strings.Join(paragraphs, "\n\n"))
 }
 
 // deref follows references within the document.

@@ -44,8 +44,8 @@ type documentText struct {
 
 var textArguments = fault.Text{DE: "Dieser Name ist hier nicht bekannt. Bekannte Namen: id, part.", EN: "This name is not known here. Known names: id, part."}
 
-// readText calls the tool that reads the text of a document.
-func (x *exchange) readText(ctx context.Context, by api.Caller, list []member) *sdk.CallToolResult {
+// callTextTool calls the tool that reads the text of a document.
+func (x *exchange) callTextTool(ctx context.Context, list []member) *sdk.CallToolResult {
 	var args api.Arguments
 	asked := map[string]any{"part": 1}
 	for _, m := range list {
@@ -59,14 +59,14 @@ func (x *exchange) readText(ctx context.Context, by api.Caller, list []member) *
 			args.Malformed = &fault.Fault{Code: fault.UnknownParameter, Fields: []fault.Field{{Name: m.name, Code: fault.UnknownField, Text: &textArguments}}}
 		}
 	}
-	if id, _ := asked["id"].(string); args.Malformed == nil && (id == "" || id == "null") {
+	if id, _ := asked["id"].(string); args.Malformed == nil && id == "" {
 		args.Malformed = fault.Invalid(fault.Field{Name: "id", Code: fault.Required})
 	}
 	if part, is := asked["part"].(json.RawMessage); is && string(part) == "0" {
 		asked["part"] = -1 // the row takes 0 as the first part
 	}
 	args.Body = asked
-	return x.send(ctx, by, "tools.text", args, func(body []byte) []sdk.Content {
+	return x.send(ctx, x.by, "tools.text", args, func(body []byte) []sdk.Content {
 		var text documentText
 		if err := json.Unmarshal(body, &text); err != nil {
 			panic("mcp: " + err.Error()) // the row has these members
@@ -76,6 +76,6 @@ func (x *exchange) readText(ctx context.Context, by api.Caller, list []member) *
 		if err != nil {
 			panic("mcp: " + err.Error()) // texts and numbers always encode
 		}
-		return said(shown)
+		return textContent(shown)
 	})
 }

@@ -16,8 +16,8 @@ import (
 
 // The size of a page at this door. A page of a hundred is more than an assistant reads.
 const (
-	usualLimit = 10
-	mostLimit  = 50
+	defaultLimit = 10
+	maxLimit     = 50
 )
 
 // tool is an operation as assistants call it.
@@ -58,7 +58,7 @@ func toolsOf(version string, in fault.Language) ([]*tool, error) {
 		}
 		about, _, _ := strings.Cut(said.Description, "\n\nKosten: ")
 		t.shown = &sdk.Tool{
-			Name: name, Title: d.say(said.Summary), Description: d.say(about) + told[op.ID].In(in), InputSchema: input, Annotations: annotations(op),
+			Name: name, Title: d.say(said.Summary), Description: d.say(about) + toolNotes[op.ID].In(in), InputSchema: input, Annotations: annotations(op),
 		}
 		if output := d.output(&said); output != nil {
 			t.shown.OutputSchema = output
@@ -68,8 +68,8 @@ func toolsOf(version string, in fault.Language) ([]*tool, error) {
 	return append(list, newTextTool(in)), nil
 }
 
-// told is what a description says at this door only.
-var told = map[string]fault.Text{
+// toolNotes is what a description says at this door only.
+var toolNotes = map[string]fault.Text{
 	"uploads.create": {
 		DE: "\n\nDie Datei selbst geht danach mit PUT an die Adresse, die die Antwort nennt; ein Werkzeug dafür gibt es nicht.",
 		EN: "\n\nThe file itself then goes by PUT to the address that the answer names; there is no tool for that.",
@@ -86,76 +86,85 @@ var (
 	limitText    = fault.Text{DE: "Größe der Seite", EN: "Size of the page"}
 )
 
+// inputSchema collects the schema of the arguments of a tool.
+type inputSchema struct {
+	members  map[string]any
+	required []string
+}
+
+func (s *inputSchema) add(name string, schema map[string]any, required bool) error {
+	if _, twice := s.members[name]; twice {
+		return fmt.Errorf("%s is in two places", name)
+	}
+	s.members[name] = schema
+	if required {
+		s.required = append(s.required, name)
+	}
+	return nil
+}
+
 // input returns the schema of the arguments: the parameters of the path and the query and
 // the members of the body side by side. In place of headers there are a revision and a key.
+// It notes which arguments belong to the query, and whether the tool is a list.
 func (t *tool) input(d *spec, said *described) (json.RawMessage, error) {
-	members, required := map[string]any{}, []string{}
-	add := func(name string, schema map[string]any) error {
-		if _, twice := members[name]; twice {
-			return fmt.Errorf("%s is in two places", name)
-		}
-		members[name] = schema
-		return nil
-	}
-	language := fault.German
-	if d.english != nil {
-		language = fault.English
-	}
+	in := &inputSchema{members: map[string]any{}}
 	for _, p := range said.Parameters {
-		p = d.deref(p)
-		name, place := p["name"].(string), p["in"].(string)
-		var schema map[string]any
-		switch {
-		case place == "header" && name == "If-Match":
-			name, schema = "revision", map[string]any{"type": "integer", "description": revisionText.In(language)}
-			if t.op.Conditional() {
-				required = append(required, name)
-			}
-		case place == "header" && name == "Idempotency-Key":
-			name, schema = "idempotencyKey", map[string]any{"type": "string", "description": keyText.In(language)}
-		case place == "header":
-			continue
-		default:
-			schema = d.shorten(p["schema"].(map[string]any), true)
-			if about, is := p["description"].(string); is {
-				schema["description"] = d.say(about)
-			}
-		}
-		switch {
-		case place == "path":
-			required = append(required, name)
-		case place == "query":
-			t.query = append(t.query, name)
-			if t.pages = t.pages || name == "limit"; name == "limit" {
-				schema = map[string]any{"type": "integer", "minimum": 1, "maximum": mostLimit, "default": usualLimit, "description": limitText.In(language)}
-			}
-		}
-		if err := add(name, schema); err != nil {
+		if err := t.addParameter(d, d.deref(p), in); err != nil {
 			return nil, err
 		}
 	}
 	if said.RequestBody != nil {
-		content, _ := d.deref(said.RequestBody)["content"].(map[string]any)
-		media, _ := content["application/json"].(map[string]any)
-		schema, _ := media["schema"].(map[string]any)
-		body := d.shorten(schema, !t.op.Creates())
-		properties, _ := body["properties"].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			if err := add(name, properties[name].(map[string]any)); err != nil {
-				return nil, err
-			}
-		}
-		if names, has := body["required"].([]any); has {
-			for _, name := range names {
-				required = append(required, name.(string))
-			}
+		if err := t.addBody(d, d.deref(said.RequestBody), in); err != nil {
+			return nil, err
 		}
 	}
-	schema := map[string]any{"type": "object", "properties": members}
-	if len(required) > 0 {
-		schema["required"] = required
+	schema := map[string]any{"type": "object", "properties": in.members}
+	if len(in.required) > 0 {
+		schema["required"] = in.required
 	}
 	return json.Marshal(schema)
+}
+
+// addParameter adds a parameter of the path or the query, or what stands for a header.
+func (t *tool) addParameter(d *spec, p map[string]any, in *inputSchema) error {
+	name, place := p["name"].(string), p["in"].(string)
+	if place == "header" {
+		switch name {
+		case "If-Match":
+			return in.add("revision", map[string]any{"type": "integer", "description": revisionText.In(d.language)}, t.op.Conditional())
+		case "Idempotency-Key":
+			return in.add("idempotencyKey", map[string]any{"type": "string", "description": keyText.In(d.language)}, false)
+		}
+		return nil // a client of the protocol cannot send the others
+	}
+	schema := d.shorten(p["schema"].(map[string]any), true)
+	if about, is := p["description"].(string); is {
+		schema["description"] = d.say(about)
+	}
+	if place == "query" {
+		t.query = append(t.query, name)
+	}
+	if place == "query" && name == "limit" {
+		t.pages = true
+		schema = map[string]any{"type": "integer", "minimum": 1, "maximum": maxLimit, "default": defaultLimit, "description": limitText.In(d.language)}
+	}
+	return in.add(name, schema, place == "path")
+}
+
+// addBody adds the members of a body.
+func (t *tool) addBody(d *spec, body map[string]any, in *inputSchema) error {
+	content, _ := body["content"].(map[string]any)
+	media, _ := content["application/json"].(map[string]any)
+	schema, _ := media["schema"].(map[string]any)
+	short := d.shorten(schema, !t.op.Creates())
+	members, _ := short["properties"].(map[string]any)
+	required, _ := short["required"].([]any)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if err := in.add(name, members[name].(map[string]any), slices.Contains(required, any(name))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // annotations say what an assistant asks its person about before it calls.

@@ -6,10 +6,10 @@ import (
 	"kartei/kit/fault"
 )
 
-// spoken has what the OpenAPI document says in the words of HTTP, and how it is said to
+// httpWords has what the OpenAPI document says in the words of HTTP, and how it is said to
 // an assistant, which has no headers, paths and statuses. Nothing in place of a text leaves
 // it out.
-var spoken = [][2]fault.Text{
+var httpWords = [][2]fault.Text{
 	{{DE: " (JSON Merge Patch, RFC 7396)", EN: " (JSON Merge Patch, RFC 7396)"}, {}},
 	{{DE: " Verlangt If-Match.", EN: " Requires If-Match."}, {}},
 	{
@@ -36,10 +36,10 @@ var spoken = [][2]fault.Text{
 	{{DE: "sonst 422 WEBHOOK_URL_INVALID", EN: "else 422 WEBHOOK_URL_INVALID"}, {DE: "sonst WEBHOOK_URL_INVALID", EN: "else WEBHOOK_URL_INVALID"}},
 }
 
-// replacer returns what turns the words of HTTP into those of an assistant.
-func replacer(in fault.Language) *strings.Replacer {
+// forAssistants returns what turns the words of HTTP into those of an assistant.
+func forAssistants(in fault.Language) *strings.Replacer {
 	var pairs []string
-	for _, p := range spoken {
+	for _, p := range httpWords {
 		pairs = append(pairs, p[0].In(in), p[1].In(in))
 	}
 	return strings.NewReplacer(pairs...)

@@ -223,9 +223,9 @@ func TestTokenEndpoint(t *testing.T) {
 	})
 }
 
-// TestLapse lets one of two connections rest for more than 30 days. Its endpoint is
+// TestExpiredGrant lets one of two connections rest for more than 30 days. Its endpoint is
 // disabled then, and that of the other one goes on.
-func TestLapse(t *testing.T) {
+func TestExpiredGrant(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		s := newSite(t, d)
 		connect := func(name string) (tokens *reply, endpoint string) {
@@ -237,7 +237,7 @@ func TestLapse(t *testing.T) {
 		}
 		_, resting := connect("resting")
 		used, going := connect("used")
-		lapser := &oauth.Lapser{DB: s.DB, Clock: s.Clock, Notices: s.Notices(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		expirer := &oauth.Expirer{DB: s.DB, Clock: s.Clock, Notices: s.Notices(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 		status := func(endpoint string) (status string) {
 			t.Helper()
 			dbtest.Get(t, s.DB, []any{&status}, `select status from webhook_endpoints where id = $1`, endpoint)
@@ -245,7 +245,7 @@ func TestLapse(t *testing.T) {
 		}
 		look := func(want ...string) {
 			t.Helper()
-			if err := lapser.Once(t.Context()); err != nil {
+			if err := expirer.Once(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if got := []string{status(resting), status(going)}; !slices.Equal(got, want) {

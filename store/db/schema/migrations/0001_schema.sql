@@ -284,7 +284,7 @@ create index oauth_grants_client on oauth_grants (client_id);
 -- Retention, and the list of an organization.
 create index oauth_grants_expires_at on oauth_grants (organization, expires_at);
 -- The grants whose time is over, whose endpoints are still to be disabled.
-create index oauth_grants_lapsed on oauth_grants (expires_at) where ended_at = 0;
+create index oauth_grants_unended on oauth_grants (expires_at) where ended_at = 0;
 
 -- Codes, access tokens and refresh tokens. A used refresh token stays as long as its
 -- grant, so that its second use is recognized.

@@ -30,15 +30,15 @@ func disableEndpoints(ctx context.Context, c *app.Call, ended ...grant.Grant) (d
 }
 
 const (
-	// lapseEvery is how long the endpoints of a grant may outlive it.
-	lapseEvery = time.Hour
-	// lapsePiece bounds the grants of one look.
-	lapsePiece = 100
+	// expiryInterval is how long the endpoints of a grant may outlive it.
+	expiryInterval = time.Hour
+	// expiryBatch bounds the grants of one query.
+	expiryBatch = 100
 )
 
-// Lapser ends grants whose time is over: after 30 days without a request for a token, or after a year.
+// Expirer ends grants whose time is over: after 30 days without a request for a token, or after a year.
 // Their tokens end by themselves, but their webhook endpoints would go on.
-type Lapser struct {
+type Expirer struct {
 	DB      db.DB
 	Clock   clock.Clock
 	Notices *notify.Center
@@ -46,34 +46,34 @@ type Lapser struct {
 }
 
 // Handlers returns the job that looks for such grants.
-func (l *Lapser) Handlers() []job.Handler {
-	return []job.Handler{{Kind: "grants.lapse", Every: lapseEvery, Run: func(ctx context.Context, _ *job.Job) error { return l.Once(ctx) }}}
+func (e *Expirer) Handlers() []job.Handler {
+	return []job.Handler{{Kind: "grants.expire", Every: expiryInterval, Run: func(ctx context.Context, _ *job.Job) error { return e.Once(ctx) }}}
 }
 
 // Once ends all grants whose time is over by now, each in a transaction of its own. One
 // that fails does not keep back the others.
-func (l *Lapser) Once(ctx context.Context) error {
-	now, after := clock.Now(l.Clock), ""
+func (e *Expirer) Once(ctx context.Context) error {
+	now, after := clock.Now(e.Clock), ""
 	var errs []error
 	for {
 		var list []grant.Grant
-		if err := l.DB.Read(ctx, func(tx db.Tx) (err error) {
-			list, err = grant.Lapsed(ctx, tx, now, after, lapsePiece)
+		if err := e.DB.Read(ctx, func(tx db.Tx) (err error) {
+			list, err = grant.Expired(ctx, tx, now, after, expiryBatch)
 			return err
 		}); err != nil {
 			return errors.Join(append(errs, err)...)
 		}
 		for _, g := range list {
-			errs = append(errs, l.DB.WriteIn(ctx, g.Organization, func(tx db.Tx) error { return l.end(ctx, tx, now, g) }))
+			errs = append(errs, e.DB.WriteIn(ctx, g.Organization, func(tx db.Tx) error { return e.end(ctx, tx, now, g) }))
 			after = g.ID
 		}
-		if len(list) < lapsePiece || ctx.Err() != nil {
+		if len(list) < expiryBatch || ctx.Err() != nil {
 			return errors.Join(errs...)
 		}
 	}
 }
 
-func (l *Lapser) end(ctx context.Context, tx db.Tx, now clock.Micros, g grant.Grant) error {
+func (e *Expirer) end(ctx context.Context, tx db.Tx, now clock.Micros, g grant.Grant) error {
 	// A client that acts for a service account may renew its grant at this moment. The token
 	// that it gets is refused, and it begins a new grant.
 	if err := access.Changed(ctx, tx); err != nil {
@@ -82,7 +82,7 @@ func (l *Lapser) end(ctx context.Context, tx db.Tx, now clock.Micros, g grant.Gr
 	if ended, err := grant.End(ctx, tx, now, g.ID); err != nil || !ended {
 		return err
 	}
-	c := &app.Call{Tx: tx, Now: now, Door: "job", Services: &app.Services{Logger: l.Logger, Settings: app.Settings{Notices: l.Notices}}}
+	c := &app.Call{Tx: tx, Now: now, Door: "job", Services: &app.Services{Logger: e.Logger, Settings: app.Settings{Notices: e.Notices}}}
 	_, err := disableEndpoints(ctx, c, g)
 	return err
 }
