@@ -81,7 +81,7 @@ class Assistant {
 
   async refreshes() {
     const before = this.kept.tokens
-    this.kept.tokens = { ...before, access_token: `${before.access_token.slice(0, -1)}x` } // as if its hour were over
+    this.kept.tokens = { ...before, access_token: `${before.access_token}x` } // as if its hour were over
     done(await this.call('me_get'))
     different(before, this.kept.tokens)
     check('nobody is asked at a refresh', !this.kept.address)
