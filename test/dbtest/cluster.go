@@ -49,7 +49,7 @@ var disposable = []string{
 	// No data needs to survive a crash of the machine.
 	"fsync=off", "synchronous_commit=off", "full_page_writes=off",
 	// These turn off background work of the server.
-	"autovacuum=off", "checkpoint_timeout=1h", "max_wal_size=2GB",
+	"autovacuum=off", "checkpoint_timeout=1h", "max_wal_size=512MB",
 }
 
 const folder = "kartei-postgres-"
@@ -118,8 +118,8 @@ func newCluster(dir string, settings []string) (*cluster, error) {
 	return c, initialize(bin, dir, account)
 }
 
-// parent returns the folder for clusters. The path of a socket is limited to
-// 107 bytes, which some temporary folders exceed.
+// parent returns the folder for clusters whose data belongs on a disk. The path of
+// a socket is limited to 107 bytes, which some temporary folders exceed.
 func parent() string {
 	if dir := os.TempDir(); len(dir) <= 60 {
 		return dir
@@ -211,7 +211,11 @@ func takeLease(dir string) (*os.File, error) {
 // their servers died with them. A folder without a lease is still being made,
 // so it is left alone for an hour.
 func sweep() {
-	found, _ := filepath.Glob(filepath.Join(parent(), folder+"*"))
+	var found []string
+	for _, dir := range []string{parent(), fastParent()} {
+		below, _ := filepath.Glob(filepath.Join(dir, folder+"*"))
+		found = append(found, below...)
+	}
 	for _, dir := range found {
 		file, err := os.OpenFile(filepath.Join(dir, "lease"), os.O_RDWR, 0)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"time"
@@ -189,6 +190,9 @@ var sqliteTemplate = sync.OnceValues(func() (_ []byte, err error) {
 // see extract.Child.
 func Main(m *testing.M, after ...func()) {
 	extract.Child(os.Args)
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // as a serving process does: see instance.TuneCollector
+	}
 	code := m.Run()
 	stopPostgres()
 	for _, f := range after {

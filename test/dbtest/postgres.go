@@ -106,7 +106,7 @@ func newServer() (_ *server, err error) {
 func newNode(address string, settings []string) (_ *server, err error) {
 	s := &server{}
 	if address == "" {
-		if s.cluster, err = startCluster(parent(), settings); err != nil {
+		if s.cluster, err = startCluster(fastParent(), settings); err != nil {
 			return nil, err
 		}
 		address = s.cluster.url
