@@ -29,25 +29,25 @@ func (i *Instance) doors() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	address := serve.ClientAddress(i.config.Server.TrustedProxies)
+	address, trace := serve.ClientAddress(i.config.Server.TrustedProxies), serve.Trace(i.config.Server.TrustedProxies)
 	uploads := i.uploads()
 	pagesOfPeople := office.Handler(office.Options{
-		API: i.API, Uploads: uploads, Address: address, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger,
+		API: i.API, Uploads: uploads, Address: address, Trace: trace, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger,
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
 		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },
 	})
-	application := oauth.Handler(oauth.Options{API: i.API, Address: address, BaseURL: i.BaseURL, Register: i.config.Server.Registration, Documents: i.documents != nil, Assistants: i.config.Server.MCP}, pagesOfPeople)
+	application := oauth.Handler(oauth.Options{API: i.API, Address: address, Trace: trace, BaseURL: i.BaseURL, Register: i.config.Server.Registration, Documents: i.documents != nil, Assistants: i.config.Server.MCP}, pagesOfPeople)
 	origins := make([]string, len(i.config.Server.MCPOrigins))
 	for n, o := range i.config.Server.MCPOrigins {
 		origins[n] = string(o)
 	}
 	assistants, err := mcp.Handler(mcp.Options{
-		API: i.API, Address: address, BaseURL: i.BaseURL, Origins: origins, Release: i.config.Version, Logger: i.logger,
+		API: i.API, Address: address, Trace: trace, BaseURL: i.BaseURL, Origins: origins, Release: i.config.Version, Logger: i.logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	calls := rest.Handler(i.API, address, serve.FromTrusted(i.config.Server.TrustedProxies))
+	calls := rest.Handler(i.API, address, trace)
 	var files http.Handler                                // nil if files go to a bucket
 	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has none
 		files = rest.UploadHandler(uploads)

@@ -41,6 +41,8 @@ type Options struct {
 	API *api.API
 	// Address returns the address that a request comes from.
 	Address func(*http.Request) netip.Addr
+	// Trace returns the traceparent header of a request if it is believed, and "" otherwise.
+	Trace func(*http.Request) string
 	// BaseURL is the address of the instance. Requests for other hosts are refused, so that
 	// no page of somebody else reaches an instance by a name of its own.
 	BaseURL string
@@ -135,7 +137,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	x := &exchange{api: d.API, base: d.BaseURL, language: fault.Preferred(r.Header["Accept-Language"]), by: api.Caller{
-		Door: api.MCP, Credential: api.Authorization(r.Header["Authorization"]), Address: d.Address(r),
+		Door: api.MCP, Credential: api.Authorization(r.Header["Authorization"]), Address: d.Address(r), Trace: d.Trace(r),
 		// A client of the protocol cannot ask for the preview channel, so the door does.
 		Header: map[string][]string{"Svc-Preview": {"true"}, "Accept-Language": r.Header["Accept-Language"], "User-Agent": {r.UserAgent()}},
 	}}

@@ -23,6 +23,7 @@ import (
 	"kartei/access/grant"
 	"kartei/api"
 	"kartei/door/mcp"
+	"kartei/kit/serve"
 	"kartei/requestlog"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -41,7 +42,7 @@ func newSite(t *testing.T, d db.DB) *site {
 	s := &site{T: t, Office: apitest.New(t, d)}
 	var err error
 	s.handler, err = mcp.Handler(mcp.Options{
-		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, BaseURL: apitest.BaseURL,
+		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, Trace: serve.Trace(nil), BaseURL: apitest.BaseURL,
 		Origins: []string{"https://assistant.example"}, Release: "1.0.0", Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	if err != nil {

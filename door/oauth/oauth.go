@@ -36,6 +36,8 @@ type Options struct {
 	API *api.API
 	// Address returns the address that a request comes from.
 	Address func(*http.Request) netip.Addr
+	// Trace returns the traceparent header of a request if it is believed, and "" otherwise.
+	Trace func(*http.Request) string
 	// BaseURL is the address of the instance, which is the issuer.
 	BaseURL string
 	// Register says that applications may register themselves, Documents that they may
@@ -296,7 +298,7 @@ func clientOf(r *http.Request, form url.Values) (c clientAuth, why string) {
 
 // answer calls an operation, and translates its answer.
 func (d *door) answer(w http.ResponseWriter, r *http.Request, client clientAuth, status int, operation string, input any) {
-	by := api.Caller{Door: api.OAuth, Address: d.Address(r), Header: map[string][]string{"User-Agent": {r.UserAgent()}}}
+	by := api.Caller{Door: api.OAuth, Address: d.Address(r), Trace: d.Trace(r), Header: map[string][]string{"User-Agent": {r.UserAgent()}}}
 	response, err := api.Send(r.Context(), d.API, by, operation, api.Arguments{Body: input})
 	if err != nil {
 		response = &api.Response{Status: http.StatusInternalServerError, Fault: fault.From(err)}

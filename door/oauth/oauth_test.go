@@ -21,6 +21,7 @@ import (
 	"kartei/access/signin"
 	door "kartei/door/oauth"
 	"kartei/kit/clock"
+	"kartei/kit/serve"
 	"kartei/oauth"
 	"kartei/settings"
 	"kartei/store/db"
@@ -49,7 +50,7 @@ func newSite(t *testing.T, d db.DB) *site {
 	t.Helper()
 	s := &site{T: t, Office: apitest.New(t, d), address: "192.0.2.1", client: grant.Client{Kind: grant.Registered, Name: "App", RedirectURIs: []string{callback}, Method: grant.NoSecret}}
 	s.handler = door.Handler(door.Options{
-		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr(s.address) }, BaseURL: apitest.BaseURL, Register: true, Assistants: true,
+		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr(s.address) }, Trace: serve.Trace(nil), BaseURL: apitest.BaseURL, Register: true, Assistants: true,
 	}, http.NotFoundHandler())
 	s.write(func(tx db.Tx) error {
 		_, err := s.client.Store(t.Context(), tx, clock.Now(s.Clock))

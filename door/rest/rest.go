@@ -31,16 +31,15 @@ type ClientAddress func(*http.Request) netip.Addr
 
 // Handler serves everything below /v1.
 //
-// The traceparent header of a request is passed on if trusts returns true for
-// the request. A nil trusts trusts none.
-func Handler(a *api.API, address ClientAddress, trusts func(*http.Request) bool) http.Handler {
-	return &handler{a, address, trusts}
+// trace returns the traceparent header of a request if it is believed, and "" otherwise.
+func Handler(a *api.API, address ClientAddress, trace func(*http.Request) string) http.Handler {
+	return &handler{a, address, trace}
 }
 
 type handler struct {
 	api     *api.API
 	address ClientAddress
-	trusts  func(*http.Request) bool
+	trace   func(*http.Request) string
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -53,6 +52,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Door:       api.REST,
 		Credential: api.Authorization(r.Header["Authorization"]),
 		Address:    h.address(r),
+		Trace:      h.trace(r),
 	}
 	if request.HasBody {
 		body := bodies.Get().(*bytes.Buffer)
@@ -61,9 +61,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			bodies.Put(body)
 		}()
 		request.Body = func() ([]byte, error) { return read(w, r, body) }
-	}
-	if parent := r.Header["Traceparent"]; len(parent) == 1 && h.trusts != nil && h.trusts(r) {
-		request.Trace = parent[0]
 	}
 	if r.Method == http.MethodHead {
 		request.Method = http.MethodGet

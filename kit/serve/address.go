@@ -43,12 +43,19 @@ func ClientAddress(trusted []netip.Prefix) func(*http.Request) netip.Addr {
 	}
 }
 
-// FromTrusted returns a function that reports whether the connection of a
-// request comes from a trusted network.
-func FromTrusted(trusted []netip.Prefix) func(*http.Request) bool {
-	return func(r *http.Request) bool {
+// Trace returns a function that returns the traceparent header (W3C Trace Context) of a
+// request whose connection comes from a trusted network, and "" for all others.
+func Trace(trusted []netip.Prefix) func(*http.Request) string {
+	return func(r *http.Request) string {
+		parent := r.Header["Traceparent"]
+		if len(parent) != 1 {
+			return ""
+		}
 		peer := hostAddress(r.RemoteAddr)
-		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(peer) })
+		if !slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(peer) }) {
+			return ""
+		}
+		return parent[0]
 	}
 }
 

@@ -43,6 +43,7 @@ import (
 	"kartei/webhook"
 
 	"github.com/go-json-experiment/json"
+	"kartei/kit/serve"
 )
 
 // Begin is the initial time of every test office's clock: the day after the
@@ -236,8 +237,8 @@ func (o *Office) open() {
 func (o *Office) doors() http.Handler {
 	o.Helper()
 	address := func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }
-	calls, uploads := rest.Handler(o.API, address, nil), rest.UploadHandler(o.Uploads())
-	tools, err := mcp.Handler(mcp.Options{API: o.API, Address: address, BaseURL: BaseURL, Logger: slog.New(slog.NewTextHandler(o.Logged, nil))})
+	calls, uploads := rest.Handler(o.API, address, serve.Trace(nil)), rest.UploadHandler(o.Uploads())
+	tools, err := mcp.Handler(mcp.Options{API: o.API, Address: address, Trace: serve.Trace(nil), BaseURL: BaseURL, Logger: slog.New(slog.NewTextHandler(o.Logged, nil))})
 	if err != nil {
 		o.Fatal(err)
 	}

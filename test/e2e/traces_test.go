@@ -278,16 +278,22 @@ func (o *tracedOffice) traceOfBatch() {
 	}
 }
 
-// traceOfProxy starts a server behind a trusted proxy, which chooses the trace,
-// and whether there is one. In the end all spans have been sent.
+// traceOfProxy starts a server behind a trusted proxy, which chooses the trace of a
+// call and of a tool, and whether there is one. In the end all spans have been sent.
 func (o *tracedOffice) traceOfProxy(t *testing.T) {
 	t.Helper()
 	c := o.collected
 	s := traced(t, c, nil, append(o.flags, "--trusted-proxies", "127.0.0.0/8")...)
 	o.client.server = s
-	ours := o.client.call("GET", "/me", "", 200, "", "Traceparent", foreign)
-	if span := c.call(ours); hex.EncodeToString(span.TraceId)+"-"+hex.EncodeToString(span.ParentSpanId) != foreign[3:52] {
-		t.Errorf("the proxy's trace is not gone on with: %v", span)
+	tool, err := newHTTPClient(o.client.key).call(s.URL, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get","arguments":{}}}`,
+		"Traceparent", foreign, "MCP-Protocol-Version", "2025-11-25", "Accept", "application/json, text/event-stream")
+	if err != nil || tool.Status != 200 {
+		t.Fatalf("a tool: %v %v", tool, err)
+	}
+	for _, ours := range []*answer{o.client.call("GET", "/me", "", 200, "", "Traceparent", foreign), tool} {
+		if span := c.call(ours); hex.EncodeToString(span.TraceId)+"-"+hex.EncodeToString(span.ParentSpanId) != foreign[3:52] {
+			t.Errorf("the proxy's trace is not gone on with: %v", span)
+		}
 	}
 	unsampled := o.client.call("GET", "/me", "", 200, "", "Traceparent", strings.TrimSuffix(foreign, "01")+"00")
 	s.stop(t) // which sends the pending spans

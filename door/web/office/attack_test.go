@@ -19,6 +19,7 @@ import (
 	"kartei/access/signin"
 	"kartei/door/web/office"
 	"kartei/kit/clock"
+	"kartei/kit/serve"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -166,7 +167,7 @@ var policies = regexp.MustCompile(`^default-src 'none'; script-src 'nonce-([A-Za
 func TestViolations(t *testing.T) {
 	counted := map[string]int{}
 	h := office.Handler(office.Options{
-		Address: func(*http.Request) netip.Addr { return netip.Addr{} }, BaseURL: "https://kartei.example", Clock: clock.System, FormKey: make([]byte, 32),
+		Address: func(*http.Request) netip.Addr { return netip.Addr{} }, Trace: serve.Trace(nil), BaseURL: "https://kartei.example", Clock: clock.System, FormKey: make([]byte, 32),
 		Public: http.NotFoundHandler(), Violation: func(directive string) { counted[directive]++ },
 	})
 	for body, want := range map[string]int{

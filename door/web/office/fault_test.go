@@ -21,6 +21,7 @@ import (
 	"kartei/test/patience"
 
 	"go.uber.org/goleak"
+	"kartei/kit/serve"
 )
 
 // script is how htmx asks.
@@ -285,7 +286,7 @@ func TestReadOnly(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
 	session, reads := o.Session(o.As(access.Member).Principal), false
 	b := &browser{t, office.Handler(office.Options{
-		API: o.API, Uploads: o.Uploads(), Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, BaseURL: "https://kartei.example",
+		API: o.API, Uploads: o.Uploads(), Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, Trace: serve.Trace(nil), BaseURL: "https://kartei.example",
 		Clock: o.Clock, FormKey: make([]byte, 32), Public: http.NotFoundHandler(), Asset: web.Asset, Logger: slog.New(slog.DiscardHandler),
 		ReadOnly: func() bool { return reads },
 	}), session}

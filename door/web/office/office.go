@@ -22,6 +22,8 @@ type Options struct {
 	Uploads *api.Uploads
 	// Address returns the address that a request comes from.
 	Address func(*http.Request) netip.Addr
+	// Trace returns the traceparent header of a request if it is believed, and "" otherwise.
+	Trace func(*http.Request) string
 	// BaseURL is the public address of the instance, without a slash at the end.
 	BaseURL string
 	Clock   clock.Clock

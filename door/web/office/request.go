@@ -357,7 +357,7 @@ func (v *request) do(row string, args arguments) answer {
 
 // caller returns who calls, in the sandbox or in the environment of the page.
 func (v *request) caller(sandbox bool) api.Caller {
-	return api.Caller{Door: api.Web, Credential: api.Cookie(v.token, sandbox || v.sandbox), Address: v.office.Address(v.Request), Header: map[string][]string{
+	return api.Caller{Door: api.Web, Credential: api.Cookie(v.token, sandbox || v.sandbox), Address: v.office.Address(v.Request), Trace: v.office.Trace(v.Request), Header: map[string][]string{
 		"Accept-Language": {string(v.words.Language)},
 		"User-Agent":      {v.UserAgent()},
 	}}
