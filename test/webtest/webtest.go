@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/target"
@@ -186,6 +187,15 @@ func (tab *Tab) Opens(selector string) *Tab {
 		tab.t.Fatalf("%s opens no window (%s)", selector, tab.View)
 	}
 	return nil
+}
+
+// EmptyCache makes the browser forget the files that it keeps of pages it has shown.
+func (tab *Tab) EmptyCache() {
+	tab.t.Helper()
+	tab.must("empty the cache", func(ctx context.Context) error {
+		_, err := chromedp.Call(ctx, network.ClearBrowserCache, cdp.Empty{})
+		return err
+	})
 }
 
 // emulate makes the tab look as its view says.
