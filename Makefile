@@ -15,10 +15,10 @@ demo: build
 
 # Runs every test, on SQLite and on PostgreSQL. ARGS go to `go test`. Half of the
 # packages wait more than they compute, so twice as many run at the same time as
-# there are processors. The longest comes first, so that none runs alone at the end.
+# there are processors. The longest come first, so that none runs alone at the end.
 test:
 	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
-	@$(GO) test -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/e2e ./api ./...
+	@$(GO) test -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
 
 build:
 	@[ -e bin/kartei ] || echo 'Building bin/kartei; the first time takes a few minutes.' >&2
