@@ -407,10 +407,19 @@ func TestSignInTakesAsLong(t *testing.T) {
 			v.ask("signin.password", account.PasswordInput{Email: fmt.Sprintf(email, n%30), Password: "falsch falsch falsch"}, nil, 401)
 		}
 	}
-	took := apitest.Measure(30, []apitest.Attempt{{Name: "known", Do: attempt("p%d@neu.example")}, {Name: "unknown", Do: attempt("q%d@neu.example")}})
-	known, unknown := apitest.Median(took["known"]), apitest.Median(took["unknown"])
-	if a := apitest.Advantage(took["known"], took["unknown"]); (a < 0.2 || a > 0.8) && max(known, unknown)-min(known, unknown) > known/5 {
-		t.Errorf("advantage %.2f: known %s, unknown %s", a, known, unknown)
+	// The machine is shared, so a disturbed round is repeated. A real difference shows in
+	// every round.
+	for round := 1; ; round++ {
+		took := apitest.Measure(30, []apitest.Attempt{{Name: "known", Do: attempt("p%d@neu.example")}, {Name: "unknown", Do: attempt("q%d@neu.example")}})
+		known, unknown := apitest.Median(took["known"]), apitest.Median(took["unknown"])
+		a := apitest.Advantage(took["known"], took["unknown"])
+		if a >= 0.2 && a <= 0.8 || max(known, unknown)-min(known, unknown) <= known/5 {
+			return
+		}
+		if round == 5 {
+			t.Fatalf("advantage %.2f: known %s, unknown %s", a, known, unknown)
+		}
+		o.Clock.Advance(24 * time.Hour) // no address is throttled for its earlier attempts
 	}
 }
 
