@@ -106,7 +106,7 @@ const shifted = "layout shift: "
 
 // Faults returns what is wrong with the page, whatever the page is about: layout
 // shifts, headings, ids, what scrolls sideways, what axe-core finds, and what the
-// console says. It unfolds what is folded.
+// console says. It unfolds what is folded. axe is the source of axe-core, or empty.
 func (tab *Tab) Faults(axe string) (list []string) {
 	tab.t.Helper()
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -123,7 +123,7 @@ func (tab *Tab) Faults(axe string) (list []string) {
 	if page.Sideways > 0 || len(page.Wide) > 0 {
 		add("%d px are beside the window, and these scroll sideways: %v", page.Sideways, page.Wide)
 	}
-	if !tab.View.NoScript {
+	if axe != "" && !tab.View.NoScript {
 		Eval[any](tab, axe+"; null")
 		list = append(list, Eval[[]string](tab, checkAxe)...)
 	}

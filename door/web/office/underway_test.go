@@ -67,55 +67,54 @@ func (g *gate) Open(ctx context.Context, name string) (blob.Reader, error) {
 }
 
 // TestManyReadOneDocument lets more people ask for pages than an office may have drawn
-// at a time. Those too many are told when to come again, in place of a page as well.
+// at a time. Those too many are told when to come again, in place of a page as well. The
+// database has no part in it, so one engine is enough for its 64 drawings.
 func TestManyReadOneDocument(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		g := newGate()
-		o := apitest.New(t, d, pdfs, apitest.Stored(g.of))
-		b := open(t, o, access.Member)
-		path := "/sandbox/documents/" + o.As(access.Member).Document("Gutachten.pdf", "application/pdf", testFile(t, "pages.pdf"))
-		g.shut()
-		defer g.lift()
-		const people, each, most = 10, 8, 64
-		answers := make(chan *page)
-		for p := range people {
-			reader := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
-			for i := range each {
-				go func() { answers <- reader.get(path + "/pictures/" + strconv.Itoa(p*each+i+1)) }()
-			}
+	g := newGate()
+	o := apitest.New(t, dbtest.SQLite(t), pdfs, apitest.Stored(g.of))
+	b := open(t, o, access.Member)
+	path := "/sandbox/documents/" + o.As(access.Member).Document("Gutachten.pdf", "application/pdf", testFile(t, "pages.pdf"))
+	g.shut()
+	defer g.lift()
+	const people, each, most = 10, 8, 64
+	answers := make(chan *page)
+	for p := range people {
+		reader := &browser{t, b.handler, o.Session(o.As(access.Member).Principal)}
+		for i := range each {
+			go func() { answers <- reader.get(path + "/pictures/" + strconv.Itoa(p*each+i+1)) }()
 		}
-		for range people*each - most {
-			busy := <-answers
-			if busy.Status != 429 || busy.Header.Get("Retry-After") != "2" {
-				t.Errorf("%s: %d %v, want 429", busy.Path, busy.Status, busy.Header)
-			}
+	}
+	for range people*each - most {
+		busy := <-answers
+		if busy.Status != 429 || busy.Header.Get("Retry-After") != "2" {
+			t.Errorf("%s: %d %v, want 429", busy.Path, busy.Status, busy.Header)
 		}
-		waiting := b.get(path).want(200, "Die Seite wird vorbereitet", `data-again="2"`)
-		if waiting.Header.Get("Refresh") != "3" {
-			t.Errorf("a page that waits comes again after %q", waiting.Header.Get("Refresh"))
+	}
+	waiting := b.get(path).want(200, "Die Seite wird vorbereitet", `data-again="2"`)
+	if waiting.Header.Get("Refresh") != "3" {
+		t.Errorf("a page that waits comes again after %q", waiting.Header.Get("Refresh"))
+	}
+	b.get(path+"/sheets/2").want(200, "Die Seite wird vorbereitet", `data-page="2"`)
+	g.lift()
+	for range most {
+		if a := <-answers; a.Status != 200 && a.Status != 422 && a.Status != 429 { // behind the last page, or tired of waiting
+			t.Errorf("%s: %d", a.Path, a.Status)
 		}
-		b.get(path+"/sheets/2").want(200, "Die Seite wird vorbereitet", `data-page="2"`)
-		g.lift()
-		for range most {
-			if a := <-answers; a.Status != 200 && a.Status != 422 && a.Status != 429 { // behind the last page, or tired of waiting
-				t.Errorf("%s: %d", a.Path, a.Status)
-			}
+	}
+	// Drawings whose readers gave up go on, and the page may wait behind them.
+	for watch := patience.New(); ; {
+		shown := b.get(path).want(200)
+		if !strings.Contains(shown.Body, `data-again="2"`) || watch.IsStuck() {
+			shown.want(200, `id="page-1"`)
+			break
 		}
-		// Drawings whose readers gave up go on, and the page may wait behind them.
-		for watch := patience.New(); ; {
-			shown := b.get(path).want(200)
-			if !strings.Contains(shown.Body, `data-again="2"`) || watch.IsStuck() {
-				shown.want(200, `id="page-1"`)
-				break
-			}
+	}
+	for watch := patience.New(); ; {
+		if picture := b.get(path + "/pictures/4"); picture.Status != 429 || watch.IsStuck() {
+			picture.want(200)
+			break
 		}
-		for watch := patience.New(); ; {
-			if picture := b.get(path + "/pictures/4"); picture.Status != 429 || watch.IsStuck() {
-				picture.want(200)
-				break
-			}
-		}
-	})
+	}
 }
 
 // TestFilesUnderway shows above the list of documents what becomes of the person's own
