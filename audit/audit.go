@@ -90,6 +90,21 @@ func (a *Act) Hidden(member string, changed bool) {
 	}
 }
 
+// Hide removes the values of a member from the changes of a line, as they are stored.
+func Hide(changes, member string) (string, error) {
+	var list []Change
+	if err := json.Unmarshal([]byte(changes), &list); err != nil {
+		return "", fmt.Errorf("audit: changes: %w", err)
+	}
+	for i := range list {
+		if list[i].Member == member {
+			list[i] = Change{Member: member}
+		}
+	}
+	hidden, err := json.Marshal(list)
+	return string(hidden), err
+}
+
 // Line is a line of the log. It identifies people by their ids only.
 type Line struct {
 	ID   string       `json:"id"`

@@ -469,6 +469,10 @@ func TestErase(t *testing.T) {
 		name := "Xaver Unikat"
 		must[access.PrincipalInfo](t, o, "people.set", settings.PrincipalChange{ID: l.Principal, Name: &name})
 		must[settings.KeyInfo](t, o, "keys.update", settings.KeyChange{ID: keyOf(t, o, l.Principal), Name: &name})
+		home := []string{"203.0.113.0/24", "192.0.2.0/24"}
+		must[settings.KeyInfo](t, o, "keys.update", settings.KeyChange{ID: keyOf(t, o, l.Principal), Networks: &home})
+		dbtest.Run(t, o.DB, `insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
+			select number, 'adt_refused', 1, '', 'anonymous', '', 'web', '203.0.113.9', 'signin.password', 'signin.refused', $2, '[]', 'req_1' from organizations where id = $1`, o.ID, l.Principal)
 		leaveTraces(t, o, l.Principal)
 		leaving := tablesOfPeople(t, o)
 		for _, table := range leaving {
@@ -517,6 +521,12 @@ func TestErase(t *testing.T) {
 		o.Rest()
 		if n := count(t, o, `select count(*) from audit_lines where principal = $1 and address <> ''`, l.Principal); n > 0 {
 			t.Errorf("%d lines of the audit log have an address", n)
+		}
+		if n := count(t, o, `select count(*) from audit_lines where address like '203.0.113.%' or changes like '%203.0.113.%'`); n > 0 {
+			t.Errorf("%d lines of the audit log tell where the person was", n)
+		}
+		if n := count(t, o, `select count(*) from audit_lines where target = $1 and changes like '%"networks"%'`, keyOf(t, o, l.Principal)); n == 0 {
+			t.Error("no line says that the networks of the key were changed")
 		}
 		if n := count(t, o, `select count(*) from audit_lines where principal = $1`, l.Principal); n != 1 {
 			t.Errorf("%d lines of the audit log", n)

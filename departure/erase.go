@@ -8,6 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/audit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -181,15 +182,20 @@ const (
 	clearLines = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4)
 		and (at, request_id) <= ($5, $6) and principal_id in ($7, '')`
 	clearRest = `update request_log set address = '' where organization = $1 and kid_short = $2 and (at, request_id) > ($3, $4) and principal_id in ($5, '')`
+	// The lines of the person's acts, and those of refused sign-ins, which have no caller.
 	clearActs = `update audit_lines set address = '' where organization = $1 and id in (
-		select id from audit_lines where organization = $1 and principal = $2 and address <> '' limit $3)`
+		select id from audit_lines where organization = $1 and (principal = $2 or principal = '' and target = $2) and address <> '' limit $3)`
+	// The lines that tell the networks of the person's keys.
+	selectNetworks = `select id, changes from audit_lines where organization = $1 and id > $2 and changes like '%"networks"%'
+		and target in (select id from api_keys where principal_id = $3) order by id limit $4`
+	clearNetworks = `update audit_lines set changes = $3 where organization = $1 and id = $2`
 )
 
 // erasePiece is how many lines one transaction changes.
 const erasePiece = 500
 
-// erase removes the addresses of an erased person from the logs. The lines keep
-// the person's id.
+// erase removes the addresses of an erased person from the logs, and the networks of the
+// person's keys. The lines keep the person's id.
 func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 	var of named
 	if err := j.Decode(&of); err != nil {
@@ -204,6 +210,9 @@ func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 			return err
 		}
 	}
+	if err := w.clearNetworks(ctx, j, of.ID); err != nil {
+		return err
+	}
 	var shorts []string
 	err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
 		shorts, err = db.Values[string](ctx, tx, selectShorts, of.ID)
@@ -215,6 +224,36 @@ func (w *Worker) erase(ctx context.Context, j *job.Job) error {
 		}
 	}
 	return err
+}
+
+// clearNetworks hides the networks of a person's keys in the lines of the audit log.
+func (w *Worker) clearNetworks(ctx context.Context, j *job.Job, person string) error {
+	type line struct{ id, changes string }
+	last := ""
+	for n := erasePiece; n == erasePiece; {
+		err := j.Update(ctx, func(tx db.Tx) error {
+			list, err := db.List(ctx, tx, func(row db.Row) (l line, err error) {
+				return l, row.Scan(&l.id, &l.changes)
+			}, selectNetworks, j.Organization, last, person, erasePiece)
+			if err != nil {
+				return err
+			}
+			n = len(list)
+			for _, l := range list {
+				last = l.id
+				hidden, err := audit.Hide(l.changes, "networks")
+				if err != nil {
+					return err
+				}
+				tx.Queue(clearNetworks, j.Organization, l.id, hidden)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clear removes the addresses from the lines of one key.
