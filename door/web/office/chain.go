@@ -36,10 +36,12 @@ type caused struct {
 
 // delivered is an event at an endpoint.
 type delivered struct {
-	EndpointID string       `json:"endpointId"`
-	Name       string       `json:"name"`
-	DueAt      clock.Micros `json:"dueAt"`
-	Attempts   []struct {
+	EndpointID string `json:"endpointId"`
+	Name       string `json:"name"`
+	// Status is that of the endpoint.
+	Status   string       `json:"status"`
+	DueAt    clock.Micros `json:"dueAt"`
+	Attempts []struct {
 		Attempt        int          `json:"attempt"`
 		Status         string       `json:"status"`
 		ResponseStatus int          `json:"responseStatus"`

@@ -229,6 +229,10 @@ func TestRequestChain(t *testing.T) {
 		got := page.send(call+"/resend", "endpoint", endpoint, "event", event, "sandbox", "true").want(303)
 		b.get(got.Location).want(200, "Das Ereignis wird noch einmal gesendet.")
 
+		dbtest.Run(t, d, `update webhook_endpoints set status = 'disabled' where id = $1`, endpoint)
+		if disabled := b.get(call).want(200, "Der Endpunkt ist abgeschaltet."); strings.Contains(disabled.Body, "Erneut senden") {
+			t.Error("a disabled endpoint gets nothing, and the page offers to send")
+		}
 		other.get(call).want(404)
 		list := b.get(requestsPath+"?operation=contacts.update&since=1h").want(200, changed.Header.Get("Request-Id"))
 		if strings.Contains(list.Body, "webhookEndpoints.create</a>") {
