@@ -61,7 +61,7 @@ func TestEachActHasTwoDoors(t *testing.T) {
 		"invitations.accept":   "has no command: the person accepts with the link",
 		"bell.read":            "writes no line",
 		"exports.contact":      "is tried by TestContact of package exports",
-		"exports.person":       "is tried by TestPerson of package exports",
+		"exports.person":       "is tried by TestPrincipal of package exports",
 		"exports.organization": "is tried by TestOrganization of package exports",
 		"grants.end":           "is tried by TestApplications",
 		"imports.create":       "is tried by TestTwoDoors of package imports",

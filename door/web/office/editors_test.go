@@ -12,6 +12,8 @@ import (
 	"kartei/test/dbtest"
 
 	"pgregory.net/rapid"
+
+	"kartei/test/seed"
 )
 
 // TestEditorsLoseNothing has two people edit a contact through the pages, in any
@@ -23,7 +25,7 @@ func TestEditorsLoseNothing(t *testing.T) {
 	ida := open(t, o, access.Member)
 	jan := &browser{t, ida.handler, o.Session(o.As(access.Member).Principal)}
 	happened := map[string]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		o.Clock.Advance(time.Minute) // as many changes as people make
 		path := ida.get("/contacts/new").send("/contacts/new", "lastName", "Streit").want(303).Location
 		e := editors{T: t, path: path, people: []*browser{ida, jan}, stored: map[string]string{}, happened: happened}

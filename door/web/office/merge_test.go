@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"kartei/test/seed"
 )
 
 // TestMergeLosesNothing has two people edit a record from the same page. It
@@ -12,7 +14,7 @@ import (
 func TestMergeLosesNothing(t *testing.T) {
 	names := []string{"lastName", "mobile", "address.city", "tags"}
 	text := rapid.SampledFrom([]string{"", "a", "b", "c"})
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		draw := func(label string) values {
 			v := values{}
 			for _, name := range names {
