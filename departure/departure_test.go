@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/api"
 	"kartei/app"
 	"kartei/audit"
@@ -177,8 +178,12 @@ func TestHoldings(t *testing.T) {
 		l := newLeaver(o, o.As(access.Admin))
 		l.Do("POST", "/webhook_endpoints", map[string]any{"name": "Mirror", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
 		o.Session(l.Principal)
+		application := grant.Client{Kind: grant.Registered, Name: "Mirror", RedirectURIs: []string{"https://app.example.com/back"}, Method: grant.NoSecret}
+		for _, audience := range []string{access.V1, access.MCP} {
+			o.Connect(&application, l.Principal, audience, "contacts:read")
+		}
 		h := must[departure.Holdings](t, o, "people.holdings", departure.HoldingsInput{ID: l.Principal})
-		if h.Keys != 1 || h.Sessions != 1 || h.OpenTasks != 3 || h.PrivateRecords["contacts"] != 1 || h.PrivateRecords["tasks"] != 1 || h.PrivateRecords["companies"] != 0 {
+		if h.Keys != 1 || h.Sessions != 1 || h.Applications != 1 || h.OpenTasks != 3 || h.PrivateRecords["contacts"] != 1 || h.PrivateRecords["tasks"] != 1 || h.PrivateRecords["companies"] != 0 {
 			t.Errorf("%+v", h)
 		}
 		few := must[departure.Holdings](t, o, "people.holdings", departure.HoldingsInput{ID: l.Principal, EndpointsOnly: true})

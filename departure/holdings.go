@@ -15,9 +15,10 @@ import (
 // counts them.
 type Holdings struct {
 	// Keys counts the API keys that work or are paused, Sessions the browsers that are
-	// signed in.
-	Keys     int64 `json:"keys"`
-	Sessions int64 `json:"sessions"`
+	// signed in, Applications those that the person let in.
+	Keys         int64 `json:"keys"`
+	Sessions     int64 `json:"sessions"`
+	Applications int64 `json:"applications"`
 	// OpenTasks counts the tasks that are assigned and not completed, at most 10,000 in
 	// each organization.
 	OpenTasks int64 `json:"openTasks"`
@@ -41,9 +42,10 @@ type HeldEndpoint struct {
 }
 
 const (
-	countKeys      = `select count(*) from api_keys where principal_id = $1 and revoked_at = 0 and expires_at > $2`
-	countSessions  = `select count(*) from sessions where principal_id = $1 and ended_at = 0 and expires_at > $2 and last_seen_at + idle > $2`
-	countOpenTasks = `select count(*) from (select 1 from tasks
+	countKeys         = `select count(*) from api_keys where principal_id = $1 and revoked_at = 0 and expires_at > $2`
+	countSessions     = `select count(*) from sessions where principal_id = $1 and ended_at = 0 and expires_at > $2 and last_seen_at + idle > $2`
+	countApplications = `select count(distinct client_id) from oauth_grants where principal_id = $1 and ended_at = 0 and expires_at > $2`
+	countOpenTasks    = `select count(*) from (select 1 from tasks
 		where organization = $1 and assignee_id = $2 and status = 'open' and deleted = false limit $3) as t`
 )
 
@@ -73,7 +75,7 @@ func Holds(ctx context.Context, c *app.Call, in HoldingsInput) (h Holdings, err 
 	if in.EndpointsOnly {
 		return h, nil
 	}
-	for statement, n := range map[string]*int64{countKeys: &h.Keys, countSessions: &h.Sessions} {
+	for statement, n := range map[string]*int64{countKeys: &h.Keys, countSessions: &h.Sessions, countApplications: &h.Applications} {
 		if err := c.Tx.QueryRow(ctx, statement, p.ID, c.Now).Scan(n); err != nil {
 			return h, err
 		}

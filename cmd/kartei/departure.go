@@ -26,7 +26,7 @@ func (c *userHoldingsCmd) Run(ctx context.Context, g *Globals) error {
 		return g.print(h)
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	rows := [][]string{{"keys", number(h.Keys)}, {"sessions", number(h.Sessions)}, {"open tasks", number(h.OpenTasks)}}
+	rows := [][]string{{"keys", number(h.Keys)}, {"sessions", number(h.Sessions)}, {"applications", number(h.Applications)}, {"open tasks", number(h.OpenTasks)}}
 	for _, family := range slices.Sorted(maps.Keys(h.PrivateRecords)) {
 		rows = append(rows, []string{"private " + family, number(h.PrivateRecords[family])})
 	}

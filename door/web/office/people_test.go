@@ -122,7 +122,7 @@ func TestLeaveOnPages(t *testing.T) {
 		path := peoplePath + "/" + leaver.Principal
 		leaver.Do("POST", "/contacts", map[string]any{"lastName": "Geheim", "visibility": "private"}).Want(201)
 		leaver.Do("POST", "/webhook_endpoints", map[string]any{"name": "Spiegel", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
-		form := b.get(path+"/leave").want(200, "API-Schlüssel", `value="`+heir.Principal+`"`, `name="private"`, "Spiegel", "Ein privater Eintrag")
+		form := b.get(path+"/leave").want(200, "API-Schlüssel", `value="`+heir.Principal+`"`, `name="private"`, "Spiegel", "Ein privater Eintrag", "Nirgends angemeldet")
 		if strings.Contains(form.Body, `<option value="`+leaver.Principal) {
 			t.Error("who leaves can take over")
 		}

@@ -137,6 +137,8 @@ func (p *principalPage) stored() values {
 
 // holdings are what people.holdings returns: what a principal has in both environments.
 type holdings struct {
+	Sessions       int64            `json:"sessions"`
+	Applications   int64            `json:"applications"`
 	OpenTasks      int64            `json:"openTasks"`
 	PrivateRecords map[string]int64 `json:"privateRecords"`
 	Endpoints      []endpointState  `json:"endpoints"`
@@ -300,6 +302,18 @@ func (p *leavePage) countRecords(v *request) error {
 		p.counts = append(p.counts, v.words.Plural(int(p.OpenTasks), "eine offene Aufgabe", "%d offene Aufgaben", "one open task", "%d open tasks"))
 	}
 	return nil
+}
+
+// access says where the principal is signed in, and which applications act for them.
+func (p *leavePage) access(v *request) string {
+	var sessions, applications string
+	if p.Sessions > 0 {
+		sessions = v.words.Plural(int(p.Sessions), "in einem Browser angemeldet", "in %d Browsern angemeldet", "signed in with one browser", "signed in with %d browsers")
+	}
+	if p.Applications > 0 {
+		applications = v.words.Plural(int(p.Applications), "eine verbundene Anwendung", "%d verbundene Anwendungen", "one connected application", "%d connected applications")
+	}
+	return first(joined(" · ", sessions, applications), v.words.Say("Nirgends angemeldet, keine verbundene Anwendung.", "Signed in nowhere, no connected application."))
 }
 
 // private says how many private records there are.

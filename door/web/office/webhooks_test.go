@@ -60,7 +60,7 @@ func TestWebhooksOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		b := open(t, o, access.Member)
-		b.get(webhooksPath).want(200, "Noch kein Endpunkt", "Inhalte stehen nicht darin")
+		b.get(webhooksPath).want(200, "Noch kein Endpunkt", "Inhalte stehen nicht darin", "Ein Empfänger zum Kopieren", "standardwebhooks")
 		form := b.get(webhooksPath+"/new?env=live&name=CRM&types=contact.*,task.completed&url=https://10.0.0.1/").want(200, `value="CRM"`, `value="live" checked`)
 		refused := form.send(webhooksPath+"/new").want(422, "Rechnername", `value="https://10.0.0.1/"`, `aria-invalid="true"`)
 		made := refused.send(webhooksPath+"/new", "url", "https://crm.example.com/hook").want(200, "nur jetzt", "standardwebhooks", "Node.js", "Testen")
