@@ -2,6 +2,7 @@ package journey
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,6 +42,39 @@ func TestFirstCall(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The form of a key sums up what it would make, and follows each choice.
+func TestKeyIsSummedUp(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t))
+	for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
+		tab := o.SignedIn(o.Jonas(), v)
+		tab.Open(o.BaseURL + "/settings/interfaces/keys/new?name=Spiegel")
+		says := func(text string) {
+			t.Helper()
+			tab.Until(`document.querySelector("#key-result").textContent.includes(` + strconv.Quote(text) + `)`)
+		}
+		says("kart_test_…")
+		says("Spiegel")
+		says("von überall")
+		tab.Click(`[name="may"][value="write"]`)
+		says("lesen und schreiben: Kontakte")
+		says("noch keine Adresse")
+		tab.Fill(`[name="networks"]`, "203.0.113.7")
+		tab.Press(webtest.Tabulator)
+		says("203.0.113.7")
+		tab.Click(`[name="environment"][value="live"]`)
+		says("kart_live_…")
+		if address := webtest.Eval[string](tab, `location.search`); address != "?name=Spiegel" {
+			t.Errorf("the address became %s", address)
+		}
+		for _, asked := range webtest.Eval[[]string](tab, `performance.getEntriesByType("resource").map((e) => e.name)`) {
+			if strings.Contains(asked, "form-token") {
+				t.Errorf("an address has the token of the form: %s", asked)
+			}
+		}
+		clean(t, tab)
+	}
 }
 
 // A developer watches the request log: new calls appear by themselves.

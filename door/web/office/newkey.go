@@ -70,9 +70,12 @@ const defaultKeyDays = "30"
 func showNewKey(v *request) view {
 	q := v.URL.Query()
 	f := keyForm{typed: values{
-		"environment": q.Get("env"), "name": q.Get("name"), "networks": strings.Join(split(strings.Join(q["networks"], ",")), ", "),
+		"environment": first(q.Get("env"), q.Get("environment")), "name": q.Get("name"), "networks": strings.Join(split(strings.Join(append(q["networks"], q["here"]...), ",")), ", "),
 		"days": q.Get("days"), "version": q.Get("version"), "may": q.Get("may"),
 	}, owner: q.Get("owner"), linked: true}
+	for _, name := range f.rightNames() {
+		f.typed[name] = q.Get(name)
+	}
 	if scopes := split(strings.Join(q["scopes"], ",")); len(scopes) > 0 {
 		f.typed["may"] = keyOwn
 		for _, scope := range scopes {
@@ -168,6 +171,28 @@ func (f *keyForm) scopes() []string {
 		}
 	}
 	return scopes
+}
+
+// said says what the key may do.
+func (f *keyForm) said(v *request) string {
+	return first(scopesText(v, f.scopes()), v.words.Say("noch nichts", "nothing yet"))
+}
+
+// from says from where the key works.
+func (f *keyForm) from(v *request) string {
+	writes := slices.ContainsFunc(f.scopes(), func(scope string) bool { return strings.HasSuffix(scope, ":write") })
+	switch {
+	case f.typed["networks"] != "":
+		return f.typed["networks"]
+	case writes:
+		return v.words.Say("noch keine Adresse: Ein Schlüssel, der schreibt, braucht eine", "no address yet: a key that writes needs one")
+	}
+	return v.words.Say("von überall", "from everywhere")
+}
+
+// until says when the key ends.
+func (f *keyForm) until(v *request) string {
+	return v.words.Day(v.words.Now.Add(lifetime(f.typed["days"])))
 }
 
 // contradicts reports whether single rights were chosen, but not that they count.
