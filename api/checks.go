@@ -48,7 +48,7 @@ func (c *call) gate(a *access.Actor) error {
 	if c.console != nil && c.console.Always && c.duties.Person {
 		return nil
 	}
-	if c.console == nil || !c.console.enrols() {
+	if c.console == nil || !c.console.Setup {
 		if err := a.SecondFactor(c.now); err != nil {
 			return err
 		}

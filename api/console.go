@@ -55,18 +55,18 @@ var Console = []ConsoleRow{
 	row("signins.list", read, byMember, atWeb|always, "", ask(account.ListSignIns)),
 	row("sessions.end", administer, byMember, atWeb|always, "session.end", ask(account.EndSessions)),
 
-	row("factors.get", read, byMember, atWeb|always, "", ask(account.GetFactors)),
-	row("factors.password", administer, byMember, atWeb|always|fresh, "account.password", asking(account.HashPassword, account.SetPassword)),
-	row("factors.totpBegin", administer, byMember, atWeb|fresh, "account.totp", ask(account.BeginTOTP)),
-	row("factors.totpConfirm", administer, byMember, atWeb|fresh, "account.totp", asking(account.LimitCodes, account.ConfirmTOTP)),
-	row("factors.totpRemove", administer, byMember, atWeb|fresh, "account.totp", ask(account.RemoveTOTP)),
-	row("factors.recoveryCodes", administer, byMember, atWeb|fresh, "account.recoveryCodes", ask(account.RenewRecoveryCodes)),
-	row("factors.passkeyOptions", administer, byMember, atWeb|fresh, "account.passkey", ask(account.BeginPasskey)),
-	row("factors.passkeyAdd", administer, byMember, atWeb|fresh, "account.passkey", ask(account.AddPasskey)),
-	row("factors.passkeyRemove", administer, byMember, atWeb|fresh, "account.passkey", ask(account.RemovePasskey)),
-	row("factors.ssoBegin", administer, byMember, atWeb|fresh, "account.sso", asking(account.AskProvider[app.None], account.BeginSSOLink)),
-	row("factors.ssoLink", administer, byMember, atWeb|fresh, "account.sso", asking(account.ProveLink, account.LinkSSO)),
-	row("factors.ssoUnlink", administer, byMember, atWeb|fresh, "account.sso", ask(account.UnlinkSSO)),
+	row("factors.get", read, byMember, atWeb|always|setup, "", ask(account.GetFactors)),
+	row("factors.password", administer, byMember, atWeb|always|fresh|setup, "account.password", asking(account.HashPassword, account.SetPassword)),
+	row("factors.totpBegin", administer, byMember, atWeb|fresh|setup, "account.totp", ask(account.BeginTOTP)),
+	row("factors.totpConfirm", administer, byMember, atWeb|fresh|setup, "account.totp", asking(account.LimitCodes, account.ConfirmTOTP)),
+	row("factors.totpRemove", administer, byMember, atWeb|fresh|setup, "account.totp", ask(account.RemoveTOTP)),
+	row("factors.recoveryCodes", administer, byMember, atWeb|fresh|setup, "account.recoveryCodes", ask(account.RenewRecoveryCodes)),
+	row("factors.passkeyOptions", administer, byMember, atWeb|fresh|setup, "account.passkey", ask(account.BeginPasskey)),
+	row("factors.passkeyAdd", administer, byMember, atWeb|fresh|setup, "account.passkey", ask(account.AddPasskey)),
+	row("factors.passkeyRemove", administer, byMember, atWeb|fresh|setup, "account.passkey", ask(account.RemovePasskey)),
+	row("factors.ssoBegin", administer, byMember, atWeb|fresh|setup, "account.sso", asking(account.AskProvider[app.None], account.BeginSSOLink)),
+	row("factors.ssoLink", administer, byMember, atWeb|fresh|setup, "account.sso", asking(account.ProveLink, account.LinkSSO)),
+	row("factors.ssoUnlink", administer, byMember, atWeb|fresh|setup, "account.sso", ask(account.UnlinkSSO)),
 	row("account.changeEmail", administer, byMember, atWeb|fresh, "account.changeEmail", ask(account.ChangeEmail)),
 	row("account.confirmEmail", administer, byAnyone, atWeb, "account.confirmEmail", asking(account.CheckLink, account.ConfirmEmail)),
 	row("profile.get", read, byMember, atWeb|always, "", ask(account.GetProfile)),
@@ -212,6 +212,9 @@ type ConsoleRow struct {
 	Unstored bool
 	// Always opens the row to people whose organization is closed or being deleted.
 	Always bool
+	// Setup opens the row to people who lack a second factor that their organization
+	// requires. Always does, too.
+	Setup bool
 	// Audit is the word of the act in the audit log, empty if the log omits the
 	// operation.
 	Audit string
@@ -242,10 +245,6 @@ func (w Who) Has(other Who) bool { return w&other != 0 }
 
 // AdminsOnly reports whether a person of an organization has to be an admin to call.
 func (w Who) AdminsOnly() bool { return !w.Has(byAnyone | bySelf | byMember) }
-
-// enrols reports whether the row belongs to setting up a second factor, and so is open
-// to people who lack one. Rows with Always are, too.
-func (r *ConsoleRow) enrols() bool { return r.Family == "factors" || r.Who.Has(byAnyone) }
 
 // String names the set, for the guide and for tests.
 func (w Who) String() string {
@@ -290,6 +289,9 @@ const (
 	// always opens a row to people whose organization is not open: to leave it, to
 	// choose another one, and to take access away.
 	always
+	// setup opens a row to people who lack a second factor that their organization
+	// requires: it belongs to setting one up.
+	setup
 	// unstored is for rows that issue the token of a session.
 	unstored
 	// atClients is the door of the endpoints of OAuth 2.1.
@@ -321,7 +323,7 @@ const (
 // row returns a row.
 func row(id string, act Act, who Who, where places, audit string, run handler) ConsoleRow {
 	family, _, _ := strings.Cut(id, ".")
-	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Always: where&always != 0, Unstored: where&unstored != 0, Audit: audit}
+	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Always: where&always != 0, Setup: where&setup != 0 || who.Has(byAnyone), Unstored: where&unstored != 0, Audit: audit}
 	r.prepare()
 	r.Run.facts.discloses = run.counted
 	if where&atSocket != 0 {
