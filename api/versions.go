@@ -29,9 +29,9 @@ type Version struct {
 	Orders map[string][]string
 }
 
-// Standing returns the announcements about the version in words, for the page
+// Announcement returns the announcements about the version in words, for the page
 // to which the header Link refers. It is empty if there are none.
-func (v Version) Standing() fault.Text {
+func (v Version) Announcement() fault.Text {
 	var s fault.Text
 	say := func(de, en string) {
 		s.DE, s.EN = strings.TrimSpace(s.DE+" "+de), strings.TrimSpace(s.EN+" "+en)

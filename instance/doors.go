@@ -24,7 +24,7 @@ import (
 func (i *Instance) doors() (http.Handler, error) {
 	environment := string(i.config.Server.Environment)
 	pages, err := web.Handler(web.Options{
-		BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Standing: standing(api.VersionsIn(environment)), Styleguide: environment == "rc",
+		BaseURL: i.BaseURL, Versions: versions(&i.config.Server), Announcements: announcements(api.VersionsIn(environment)), Styleguide: environment == "rc",
 	})
 	if err != nil {
 		return nil, err
@@ -77,11 +77,11 @@ func (i *Instance) doors() (http.Handler, error) {
 	}), nil
 }
 
-// standing returns the announcements about versions, for their pages.
-func standing(versions []api.Version) map[string]fault.Text {
+// announcements returns the announcements about versions, for their pages.
+func announcements(versions []api.Version) map[string]fault.Text {
 	words := map[string]fault.Text{}
 	for _, v := range versions {
-		if s := v.Standing(); s != (fault.Text{}) {
+		if s := v.Announcement(); s != (fault.Text{}) {
 			words[v.Name] = s
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"kartei/store/blob"
 )
 
-// The errors of the store of files become faults here and nowhere else.
+// These functions turn the errors of the store of files into faults for a caller. What a job
+// does about such an error stands in the job.
 
 // Away returns the fault for a store that does not answer a call of the API.
 func Away(err error) error {

@@ -38,7 +38,7 @@ func TestTextIsNeverMarkup(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := page{
-		Options:  Options{BaseURL: "https://kartei.example/" + hostile, Versions: []string{"1", hostile}, Standing: map[string]fault.Text{hostile: {DE: hostile, EN: hostile}}},
+		Options:  Options{BaseURL: "https://kartei.example/" + hostile, Versions: []string{"1", hostile}, Announcements: map[string]fault.Text{hostile: {DE: hostile, EN: hostile}}},
 		Language: fault.German, Path: "/" + hostile, Title: hostile, Version: hostile, assets: assets, Group: g,
 		Doc: &reference.Document{
 			Title: hostile, Summary: hostile, Server: hostile, Text: hostile, Sections: []reference.Section{{ID: hostile, Heading: hostile, Text: hostile}},

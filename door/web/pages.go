@@ -68,9 +68,9 @@ func (p page) Link(path string) string {
 	return withLanguage(path, p.Language)
 }
 
-// Stands returns the announcement about the version of the page, if there is
+// Announcement returns the announcement about the version of the page, if there is
 // one.
-func (p page) Stands() string { return p.In(p.Standing[p.Version]) }
+func (p page) Announcement() string { return p.In(p.Announcements[p.Version]) }
 
 // Other returns the other language.
 func (p page) Other() fault.Language {

@@ -28,9 +28,9 @@ type Options struct {
 	BaseURL string
 	// Versions are the API versions served, the current one first.
 	Versions []string
-	// Standing announces facts about a version: not released yet, deprecated,
+	// Announcements say of a version what an integrator has to know: not released yet, deprecated,
 	// or the date of its end. Most versions have no entry.
-	Standing map[string]fault.Text
+	Announcements map[string]fault.Text
 	// Styleguide serves /styleguide, for those who build pages.
 	Styleguide bool
 }
