@@ -95,9 +95,9 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 	}
 }
 
-// consoleCallers are the rows by who may call them, and freshRows those that ask for a
-// recent sign-in, as they were decided. The table says the same, and the tests of
-// callers follow the table: so a change of a right is made in both.
+// consoleCallers lists the rows for each set of callers, and freshRows those that ask for a
+// recent sign-in. They repeat the table on purpose: other tests follow the table, so
+// without them a right that is changed by mistake would go unnoticed.
 var (
 	consoleCallers = map[string]string{
 		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept signin.choose signin.forgot signin.reset " +

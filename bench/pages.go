@@ -611,8 +611,8 @@ func (s spans) rate() float64 {
 	return float64(len(s)*pageClients) / max(sum.Seconds(), 1e-9)
 }
 
-// at returns the time that a share of the answers stays below, in milliseconds. The
-// spans are sorted.
+// at returns a quantile of the times in milliseconds, for example the median for 0.5. The
+// spans must be sorted.
 func (s spans) at(share float64) float64 {
 	return float64(s[int(share*float64(len(s)-1))].Microseconds()) / 1000
 }

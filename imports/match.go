@@ -53,8 +53,8 @@ func (i *identity) fits(first, last, external string) bool {
 	return !other(i.first, first) && !other(i.last, last) && !other(i.external, external)
 }
 
-// keys returns what the same contact has in common with this one: its external id
-// alone is enough.
+// keys returns the keys under which an identity is found. The same contact has at least
+// one of them in common.
 func (i *identity) keys() (list []string) {
 	if i.external != "" {
 		list = append(list, "x"+i.external)

@@ -88,8 +88,9 @@ func (out *Found) byID(ctx context.Context, c *app.Call, name string) error {
 	return nil
 }
 
-// things find what is no record, by the prefix of its id. Each asks the function that
-// decides about the thing's page who may see it. The zero Thing is none.
+// things holds a function for each kind of thing that is no record, by the prefix of its
+// ids. The function finds the thing if the caller may open its page, and returns the zero
+// Thing otherwise.
 var things map[string]func(context.Context, *app.Call, string) (Thing, error)
 
 func init() {

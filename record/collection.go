@@ -423,8 +423,8 @@ func (k *Collection[T, F, P]) replace(ctx context.Context, c *app.Call, r *row, 
 		db.Statement{Query: k.sql.changed, Args: []any{c.Actor.Org(), r.id, tick}})
 }
 
-// check returns a fault of all violations: those in wrong, and those that take
-// the record before or the database. The actor must be allowed to change the
+// check returns one fault with all violations: those in wrong, and those that can only be
+// found with the former record or the database. The actor must be allowed to change the
 // owner and the visibility. The owner must be a principal of the organization.
 // The external id must be free, and references must name visible records.
 // before is nil for a new record; unchanged members are not checked again. If

@@ -21,9 +21,9 @@ type Matched struct {
 type Matching interface {
 	// Window returns the end of a window of ids: see Holding.
 	Window(ctx context.Context, tx db.Tx, organization int64, after string, n int) (end string, err error)
-	// MatchIn returns the records of a list in a window of ids, behind one id and up to
-	// another one. Those that were created after a tick are left out. filters is a
-	// pointer to the family's struct of filters. It asks for no right to read the
+	// MatchIn returns the records of a list whose ids are greater than after and at most
+	// end. Records that were created after the tick until are left out. filters is a
+	// pointer to the family's struct of filters. The caller needs no right to read the
 	// family.
 	MatchIn(ctx context.Context, c *app.Call, filters any, after, end string, until clock.Micros) ([]Matched, error)
 	// MatchHits returns the next records that a search finds, and nil behind the last

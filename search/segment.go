@@ -246,7 +246,7 @@ type beginning struct {
 	at          int32
 }
 
-// longWord is the length from which a beginning does not hold the whole word.
+// longWord is the length of a word, in bytes, from which a beginning holds only a part of it.
 const longWord = 15
 
 func (p *postingKey) beginning(at int) beginning {

@@ -179,7 +179,8 @@ func TestRemindAnew(t *testing.T) {
 		}
 		begun := []string{ida.person + " " + moved + " ", jan.person + " " + given + " ", ida.person + " " + back + " "}
 		count(at(o, d, first), begun...)
-		// The same date again, also after it was done and opened, is told of once.
+		// A date gives one notice, also if the task is completed and reopened, or set to the
+		// same date again.
 		ida.ask("tasks.update", moved, map[string]any{"title": "Anders", "dueAt": "2026-11-03T10:00:00.000000Z"})
 		ida.ask("tasks.complete", back, nil)
 		ida.ask("tasks.update", back, map[string]any{"status": "open"})

@@ -17,8 +17,8 @@ import (
 const ExpireKind = "uploads.expire"
 
 const (
-	// clearAfter is the time after the end of a session until late bytes are
-	// looked for. It is the time that 168 MiB take at the slowest accepted
+	// clearAfter is the pause between the end of a session and the search for bytes that
+	// arrived after it. It is the time that 168 MiB take at the slowest accepted
 	// rate, see package rest.
 	clearAfter = 3 * clock.Hour
 	// expireEvery is the shortest time between two runs of the job.

@@ -143,7 +143,8 @@ func TestHourBorder(t *testing.T) {
 	})
 }
 
-// What the database does not take for twelve hours is lost, and counted as that.
+// TestTooLateIsLost expects that counts which cannot be stored for twelve hours are dropped,
+// and that the dropped calls are counted.
 func TestTooLateIsLost(t *testing.T) {
 	c := usage.NewCounter()
 	c.Count(call("key_a", noon, 200))

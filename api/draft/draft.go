@@ -396,9 +396,9 @@ func answerName(op *api.Operation) string {
 // exampleSuffix completes a prefix to an example id.
 const exampleSuffix = "01jb2z5k3xf0q8r9s7t6v5w4y3"
 
-// faults returns the codes that an operation can answer with, by status. A
-// status without codes is one that the contract declares for such operations
-// although none of its causes can arise.
+// faults returns the codes that an operation can answer with, by status. The
+// contract declares some statuses for all operations of a sort. Where none of a status's
+// causes can arise, it has no codes.
 func (d *drafter) faults(op *api.Operation, preview bool) map[int][]fault.Code {
 	byStatus := map[int][]fault.Code{}
 	add := func(codes ...fault.Code) {

@@ -91,7 +91,7 @@ func Separator(begin string) rune {
 	return best
 }
 
-// sampled is how many rows tell the separator.
+// sampled is the number of rows from which the separator is guessed.
 const sampled = 10
 
 // fit rates a separator.

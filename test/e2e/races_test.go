@@ -55,8 +55,8 @@ var races = []race{
 	}, []string{"204, 404 NOT_FOUND"}, 0},
 }
 
-// racers are two clients, each with its replica, and the number of contacts that
-// they must have made.
+// racers are two clients, each with its replica. made is the number of contacts that both
+// together must have made.
 type racers struct {
 	*cluster
 	clients []*httpClient
