@@ -450,11 +450,14 @@ func exportAudit(v *request) view {
 					return err
 				}
 			}
-			if err := table.Flush(); err != nil {
-				return err
+			n += len(lines)
+			if more && n >= auditExported {
+				if err := table.Row(say("Die Datei endet hier. Ältere Zeilen erhalten Sie mit einem anderen Filter.", "The file ends here. Use another filter to get older lines.")); err != nil {
+					return err
+				}
 			}
-			if n += len(lines); !more || n >= auditExported {
-				return nil
+			if err := table.Flush(); err != nil || !more || n >= auditExported {
+				return err
 			}
 			var err error
 			if lines, more, err = read(); err != nil {

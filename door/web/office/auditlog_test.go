@@ -46,3 +46,19 @@ func TestAuditLog(t *testing.T) {
 		}
 	})
 }
+
+// TestLongAuditLog exports more lines than a file has. The file says so at its end.
+func TestLongAuditLog(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	admin := open(t, o, access.Admin)
+	dbtest.Run(t, o.DB, `with recursive n(i) as (select 1 union all select i + 1 from n where i < 50001)
+		insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
+		select o.number, 'adt_' || i, 1, '', 'operator', '', 'admin', '', 'people.set', 'person.set', 'usr_x', '[]', 'req_' || i from n, organizations o where o.id = $1`, o.ID)
+	lines := strings.Split(strings.TrimSpace(admin.get(auditPath+"/export?target=usr_x").want(200).Body), "\n")
+	if last := lines[len(lines)-1]; len(lines) != 50_002 || !strings.HasPrefix(last, "Die Datei endet hier.") {
+		t.Errorf("%d lines, the last one is %q", len(lines), last)
+	}
+	if file := admin.get(auditPath + "/export?target=" + o.ID).want(200); strings.Contains(file.Body, "endet hier") {
+		t.Error("a whole file says that it ends early")
+	}
+}

@@ -1235,7 +1235,7 @@ func noRequestView(v *request) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Empty("webhook", v.words.Say("Nicht gefunden", "Not found"), v.words.Say("Es gibt keinen Aufruf mit dieser Kennung, oder er gehört zu einem Schlüssel von jemand anderem. Aufrufe bleiben 30 Tage; ein neuer erscheint nach einer Sekunde.", "There is no call with this id, or it belongs to a key of somebody else. Calls stay for 30 days; a new one appears after a second.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Empty("webhook", v.words.Say("Nicht gefunden", "Not found"), v.words.Say("Keiner Ihrer Schlüssel hat einen Aufruf mit dieser Kennung. Wurde er mit 401 abgelehnt, hat Kartei seinen Schlüssel vielleicht nicht erkannt: Er fehlte, war unvollständig oder gehört zu einer anderen Instanz. Aufrufe bleiben 30 Tage; ein neuer erscheint nach einer Sekunde.", "None of your keys has a call with this id. If it was refused with 401, Kartei may not have recognized its key: it was missing, incomplete or belongs to another instance. Calls stay for 30 days; a new one appears after a second.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
