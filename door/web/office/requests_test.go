@@ -52,17 +52,17 @@ func TestCures(t *testing.T) {
 			harm, mend   func()
 			cure, member string
 		}{
-			{"Schlüssel ist pausiert", 401, func() { b.get(key).send(key + "/pause").want(303) }, func() { b.get(key).send(key + "/resume").want(303) }, `href="` + key + `">Zum Fortsetzen`, ""},
+			{"Schlüssel ist pausiert", 401, func() { b.get(key).send(key + "/pause").want(303) }, func() { b.get(key).send(key + "/resume").want(303) }, `href="` + key + `"><span>Zum Fortsetzen`, ""},
 			{"API der Organisation ist ausgeschaltet", 401, func() { set(settings.OrganizationChange{Level: new(access.Off)}) }, func() { set(settings.OrganizationChange{Level: new(access.On)}) },
-				`href="` + sandbox + `">Zum Schalter`, "Das kann die Administration ändern."},
+				`href="` + sandbox + `"><span>Zum Schalter`, "Das kann die Administration ändern."},
 			{"Modul ist für die Organisation ausgeschaltet", 403, func() { set(settings.OrganizationChange{Module: new("off")}) }, func() { set(settings.OrganizationChange{Module: new("on")}) },
-				`href="` + sandbox + `">Zum Schalter`, "Das kann die Administration ändern."},
-			{"ist gesperrt", 401, func() { disable(true) }, func() { disable(false) }, `href="` + key + `">Zum Schlüssel, der die Person nennt`, "Das kann die Administration ändern."},
+				`href="` + sandbox + `"><span>Zum Schalter`, "Das kann die Administration ändern."},
+			{"ist gesperrt", 401, func() { disable(true) }, func() { disable(false) }, `href="` + key + `"><span>Zum Schlüssel, der die Person nennt`, "Das kann die Administration ändern."},
 			{"Schlüssel ist abgelaufen", 401, func() {
 				o.Clock.Advance(31 * 24 * time.Hour)
 				admin.cookie, b.cookie = o.Session(o.User(access.Admin)), o.Session(owner.Principal)
 			},
-				func() { b.get(key).send(key, "days", "30").want(303) }, `href="` + key + `#change">Länger gelten lassen`, ""},
+				func() { b.get(key).send(key, "days", "30").want(303) }, `href="` + key + `#change"><span>Länger gelten lassen`, ""},
 		} {
 			c.harm()
 			refused := requestsPath + "/" + program.Do("GET", "/contacts", nil).Want(c.status).Header.Get("Request-Id")
