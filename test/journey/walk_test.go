@@ -11,6 +11,8 @@ import (
 	"kartei/door/web/office"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
+
+	"golang.org/x/net/html"
 )
 
 // reader is a person in front of a window. Two readers see each state of a page, and
@@ -220,7 +222,11 @@ func (o *Office) walkWithoutScript(t *testing.T, pages []sheet) {
 func scripted(body string) (list []string) {
 	for n := range webtest.Elements(body) {
 		if class := strings.Fields(webtest.Attribute(n, "class")); webtest.Has(n, "hidden") || slices.Contains(class, "scripted") || slices.Contains(class, "drop-hint") || slices.Contains(class, "or") {
-			list = append(list, strings.Fields(webtest.Text(n))...)
+			for part := range n.Descendants() { // the words of two elements may stand side by side without a space
+				if part.Type == html.TextNode {
+					list = append(list, strings.Fields(part.Data)...)
+				}
+			}
 		}
 	}
 	return list
