@@ -1249,7 +1249,7 @@ func noRequestView(v *request) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Empty("webhook", v.words.Say("Nicht gefunden", "Not found"), v.words.Say("Keiner Ihrer Schlüssel hat einen Aufruf mit dieser Kennung. Wurde er mit 401 abgelehnt, hat Kartei seinen Schlüssel vielleicht nicht erkannt: Er fehlte, war unvollständig oder gehört zu einer anderen Instanz. Aufrufe bleiben 30 Tage; ein neuer erscheint nach einer Sekunde.", "None of your keys has a call with this id. If it was refused with 401, Kartei may not have recognized its key: it was missing, incomplete or belongs to another instance. Calls stay for 30 days; a new one appears after a second.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Empty("webhook", v.words.Say("Nicht gefunden", "Not found"), v.words.Say("Keiner der Aufrufe, die Sie sehen, hat diese Kennung. Wurde Ihr Aufruf mit 401 abgelehnt, hat Kartei den Schlüssel vielleicht nicht erkannt: Er fehlte, war unvollständig oder gehört zu einer anderen Instanz. Aufrufe bleiben 30 Tage; ein neuer erscheint nach einer Sekunde.", "None of the calls that you see has this id. If yours was refused with 401, Kartei may not have recognized its key: it was missing, incomplete or belongs to another instance. Calls stay for 30 days; a new one appears after a second.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
