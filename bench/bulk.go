@@ -21,7 +21,7 @@ func (b *bench) tagAll(ctx context.Context, _ *office, _ clerk, v *visitor) ([]f
 	w := &wholeList{visitor: v}
 	var took, undone time.Duration
 	busy, err := v.work(ctx, func(ctx context.Context) (err error) {
-		took, err = w.step(ctx, "/contacts", "/bulk/contacts/tag")
+		took, err = w.step(ctx, "/sandbox/contacts", "/sandbox/bulk/contacts/tag")
 		return err
 	})
 	if err != nil {

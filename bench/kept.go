@@ -28,6 +28,9 @@ func startKept(root string) (*kept, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := os.MkdirAll(root, 0o711); err != nil {
+		return nil, err
+	}
 	if err := os.Chmod(root, 0o711); err != nil { // the user of PostgreSQL must pass through
 		return nil, err
 	}

@@ -41,7 +41,7 @@ const (
 	window = 5_000
 	// noted is the number of records that one transaction notes.
 	noted = 500
-	// piece is the number of records that one transaction changes. It holds the
+	// piece is the highest number of records that one transaction changes. It holds the
 	// organization's change clock (on SQLite the writer) for some milliseconds:
 	// docs/decisions/0034.
 	piece = 50
@@ -358,6 +358,7 @@ const selectLines = `select record_id, state, revision, before from bulk_lines w
 // each does a step with the lines, some in each transaction, which also stores how far
 // the step came.
 func (x *work) each(ctx context.Context, end State, word string, step func(ctx context.Context, b *batch, list []*line) error) error {
+	portion := job.Portion{Most: piece}
 	for {
 		begun := clock.Now(x.Clock)
 		var list []*line
@@ -365,7 +366,7 @@ func (x *work) each(ctx context.Context, end State, word string, step func(ctx c
 			list, err = db.List(ctx, tx, func(from db.Row) (*line, error) {
 				l := new(line)
 				return l, from.Scan(&l.record, &l.state, &l.revision, &l.before)
-			}, selectLines, x.organization, x.id, x.After, piece)
+			}, selectLines, x.organization, x.id, x.After, portion.Next())
 			return err
 		})
 		if err != nil {
@@ -375,7 +376,9 @@ func (x *work) each(ctx context.Context, end State, word string, step func(ctx c
 			return x.finish(ctx, end, word, begun)
 		}
 		b := &batch{work: x}
+		var written clock.Micros
 		err = x.job.Update(ctx, func(tx db.Tx) (err error) {
+			written = clock.Now(x.Clock) // it may have waited for others
 			if b.Call, err = x.call(ctx, tx); err != nil {
 				return err
 			}
@@ -391,6 +394,7 @@ func (x *work) each(ctx context.Context, end State, word string, step func(ctx c
 			return err
 		}
 		x.progress = b.progress
+		portion.Took(len(list), clock.Now(x.Clock).Sub(written))
 		if err := x.pace.Rest(ctx, begun); err != nil {
 			return err
 		}

@@ -4,7 +4,7 @@ import "time"
 
 // Portion chooses how many records one transaction of a long job changes. It holds the
 // organization's change clock, and on SQLite the only writer, so others wait for it. A
-// transaction then takes about ten milliseconds, on a slow machine too.
+// transaction then takes about four milliseconds, on a slow machine too.
 type Portion struct {
 	// Most is the highest number.
 	Most int
@@ -12,8 +12,9 @@ type Portion struct {
 }
 
 const (
-	// portionGoal is how long a transaction should hold up others.
-	portionGoal = 10 * time.Millisecond
+	// portionGoal is how long a transaction should hold up others. A change of somebody
+	// else takes some four milliseconds on SQLite and should take at most twice as long.
+	portionGoal = 4 * time.Millisecond
 	// portionLeast is the lowest number: each transaction has a price of its own.
 	portionLeast = 5
 )
