@@ -376,9 +376,7 @@ func (x *work) each(ctx context.Context, end State, word string, step func(ctx c
 			return x.finish(ctx, end, word, begun)
 		}
 		b := &batch{work: x}
-		var written clock.Micros
-		err = x.job.Update(ctx, func(tx db.Tx) (err error) {
-			written = clock.Now(x.Clock) // it may have waited for others
+		err = portion.Update(ctx, x.job, len(list), func(tx db.Tx) (err error) {
 			if b.Call, err = x.call(ctx, tx); err != nil {
 				return err
 			}
@@ -394,7 +392,6 @@ func (x *work) each(ctx context.Context, end State, word string, step func(ctx c
 			return err
 		}
 		x.progress = b.progress
-		portion.Took(len(list), clock.Now(x.Clock).Sub(written))
 		if err := x.pace.Rest(ctx, begun); err != nil {
 			return err
 		}

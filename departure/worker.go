@@ -172,7 +172,7 @@ func (h *walk) nextPass() (done bool) {
 func (h *walk) change(ctx context.Context, f family, ids []string) error {
 	var begun clock.Micros
 	var next progress
-	err := h.job.Update(ctx, func(tx db.Tx) error {
+	err := h.portion.Update(ctx, h.job, len(ids), func(tx db.Tx) error {
 		begun = clock.Now(h.Clock) // it may have waited for others
 		next = h.clone()
 		actor, err := access.CaretakerOf(ctx, tx, h.job.Organization)
@@ -194,7 +194,6 @@ func (h *walk) change(ctx context.Context, f family, ids []string) error {
 		return err
 	}
 	h.progress, h.quiet = next, 0
-	h.portion.Took(len(ids), clock.Now(h.Clock).Sub(begun))
 	return h.pace.Pause(ctx, begun)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"kartei/app"
 	"kartei/company"
@@ -51,23 +50,19 @@ func (x *work) undoAll(ctx context.Context) error {
 			x.After = 0
 			return x.finish(ctx, Undone, func(tx db.Tx) error { return x.note(tx, UndoneWord, begun) })
 		}
-		took, err := x.undoSome(ctx, list)
-		if err != nil {
+		if err := x.undoSome(ctx, &portion, list); err != nil {
 			return err
 		}
-		portion.Took(len(list), took)
 		if err := x.pace.Rest(ctx, begun); err != nil {
 			return err
 		}
 	}
 }
 
-// undoSome takes back some entries in one transaction. It returns how long that took.
-func (x *work) undoSome(ctx context.Context, list []*line) (took time.Duration, err error) {
+// undoSome takes back some entries in one transaction.
+func (x *work) undoSome(ctx context.Context, portion *job.Portion, list []*line) error {
 	var b *batch
-	var begun clock.Micros
-	err = x.job.Update(ctx, func(tx db.Tx) error {
-		begun = clock.Now(x.Clock) // it may have waited for others
+	err := portion.Update(ctx, x.job, len(list), func(tx db.Tx) error {
 		c, err := x.call(ctx, tx)
 		if err != nil {
 			return err
@@ -94,7 +89,7 @@ func (x *work) undoSome(ctx context.Context, list []*line) (took time.Duration, 
 	if err == nil {
 		x.progress = b.progress
 	}
-	return clock.Now(x.Clock).Sub(begun), err
+	return err
 }
 
 // readUsed reads which contacts tasks and documents refer to.

@@ -1,6 +1,12 @@
 package job
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"kartei/kit/clock"
+	"kartei/store/db"
+)
 
 // Portion chooses how many records one transaction of a long job changes. It holds the
 // organization's change clock, and on SQLite the only writer, so others wait for it. A
@@ -27,8 +33,22 @@ func (p *Portion) Next() int {
 	return p.next
 }
 
-// Took tells how long a transaction with so many records took.
-func (p *Portion) Took(records int, d time.Duration) {
+// Update is Update of the job for so many records, and chooses the next number by the
+// time that it took. The time in which the transaction waited for others does not count.
+func (p *Portion) Update(ctx context.Context, j *Job, records int, f func(tx db.Tx) error) error {
+	var begun clock.Micros
+	err := j.Update(ctx, func(tx db.Tx) error {
+		begun = clock.Now(j.clock)
+		return f(tx)
+	})
+	if err == nil {
+		p.took(records, clock.Now(j.clock).Sub(begun))
+	}
+	return err
+}
+
+// took tells how long a transaction with so many records took.
+func (p *Portion) took(records int, d time.Duration) {
 	fits := 2 * records
 	if d > 0 {
 		fits = min(fits, int(int64(records)*int64(portionGoal)/int64(d)))

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// TestPortion lets transactions come near the goal, from both
-// sides and within the bounds.
+// TestPortion lets transactions come near the goal, from both sides and within the bounds.
 func TestPortion(t *testing.T) {
 	for _, c := range []struct {
 		each time.Duration
@@ -14,14 +13,14 @@ func TestPortion(t *testing.T) {
 	}{{500 * time.Microsecond, 8}, {100 * time.Microsecond, 40}, {0, 50}, {time.Second, 5}, {600 * time.Microsecond, 6}} {
 		p := Portion{Most: 50}
 		for range 10 {
-			p.Took(p.Next(), time.Duration(p.Next())*c.each)
+			p.took(p.Next(), time.Duration(p.Next())*c.each)
 		}
 		if got := p.Next(); got != c.want {
 			t.Errorf("with %v a record: %d records, want %d", c.each, got, c.want)
 		}
 	}
 	p := Portion{Most: 50}
-	p.Took(p.Next(), 0)
+	p.took(p.Next(), 0)
 	if got := p.Next(); got != 20 {
 		t.Errorf("after a quick transaction of 10: %d records, want 20", got)
 	}
