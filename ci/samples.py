@@ -72,7 +72,7 @@ def new_operation():
 
 
 def finished(operation):
-    for _ in range(600):
+    for _ in range(3000):  # the first PDF waits for its reader to be compiled, at low priority
         answer = call("GET", "/operations/" + operation).json()
         if answer["status"] == "succeeded":
             return answer["result"]["id"]
