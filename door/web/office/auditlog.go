@@ -66,7 +66,7 @@ const (
 )
 
 // auditFilters are the parameters of the address that narrow the log.
-var auditFilters = []string{"who", "word", "target", "since"}
+var auditFilters = append([]string{"who", "word", "target"}, periodFilters...)
 
 // auditGroups are the choices of the filter by kind of act: the first part of the word.
 var auditGroups = []option{
@@ -97,18 +97,14 @@ var auditPeriods = []option{
 func (p *auditPage) readAuditFilter(v *request) map[string]any {
 	q := v.URL.Query()
 	q.Set("word", offered(auditGroups, q.Get("word")))
-	q.Set("since", offered(auditPeriods, q.Get("since")))
+	since, until := v.periodIn(q, auditPeriods)
 	p.filter = url.Values{}
 	for _, name := range auditFilters {
 		if value := strings.TrimSpace(q.Get(name)); value != "" {
 			p.filter.Set(name, value)
 		}
 	}
-	in := map[string]any{"who": p.filter.Get("who"), "word": p.filter.Get("word"), "target": p.filter.Get("target")}
-	if ago, err := time.ParseDuration(p.filter.Get("since")); err == nil {
-		in["since"] = clock.FromTime(v.words.Now.Add(-ago))
-	}
-	return in
+	return map[string]any{"who": p.filter.Get("who"), "word": p.filter.Get("word"), "target": p.filter.Get("target"), "since": since, "until": until}
 }
 
 // showAudit serves the audit log.

@@ -83,7 +83,7 @@ func auditView(v *request, p auditPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = oneOf("since", v.words.Say("Zeitraum", "Period"), p.filter.Get("since"), optionList(v, auditPeriods)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = periodFilter(v, p.filter, auditPeriods).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

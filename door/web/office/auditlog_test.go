@@ -35,7 +35,10 @@ func TestAuditLog(t *testing.T) {
 		}
 		admin.get(auditPath+"?who=operator&word=key").want(200, "Keine Zeile")
 		admin.get(auditPath+"?who=usr_01m7xt6sane2a9hpasvbmaayqz").want(200, "Keine Zeile")
-		admin.get(auditPath+"?word=nonsense&since=nonsense&before=nonsense").want(200, key)
+		admin.get(auditPath+"?word=nonsense&since=nonsense&before=nonsense&from=nonsense&to=nonsense").want(200, key)
+		today := o.Clock.Now().Format(time.DateOnly)
+		admin.get(auditPath+"?word=key&from="+today+"&to="+today).want(200, key, `value="days" selected`, `name="to" value="`+today+`"`)
+		admin.get(auditPath+"?word=key&to=2020-12-31").want(200, "Keine Zeile")
 
 		file := admin.get(auditPath + "/export?target=" + key).want(200)
 		if lines := strings.Split(strings.TrimSpace(file.Body), "\n"); len(lines) != 3 || !strings.Contains(lines[0], "Was;") || !strings.Contains(lines[1], "geändert") {

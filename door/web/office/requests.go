@@ -4,10 +4,10 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"kartei/door/web/look"
 	"kartei/kit/clock"
@@ -91,17 +91,40 @@ type requestsPage struct {
 const requestsShown = 50
 
 // requestFilters are the parameters of the address that narrow the list.
-var requestFilters = []string{"key", "status", "operation", "reason", "since"}
+var requestFilters = append([]string{"key", "status", "operation", "reason"}, periodFilters...)
 
-// statuses are the choices of the filter by result.
+// statuses are the choices of the filter by result: all of a class, and those that the
+// API answers with.
 var statuses = []option{
 	{"", text("alle Ergebnisse", "all results")},
 	{"2xx", text("erfolgreich (2xx)", "successful (2xx)")},
 	{"4xx", text("abgelehnt (4xx)", "refused (4xx)")},
+	{"400", text("Anfrage ungültig (400)", "invalid request (400)")},
 	{"401", text("Zugang abgelehnt (401)", "access refused (401)")},
 	{"403", text("Recht fehlt (403)", "right missing (403)")},
+	{"404", text("nicht gefunden (404)", "not found (404)")},
+	{"409", text("Konflikt (409)", "conflict (409)")},
+	{"412", text("inzwischen geändert (412)", "changed meanwhile (412)")},
+	{"413", text("zu groß (413)", "too large (413)")},
+	{"415", text("Format unbekannt (415)", "unknown format (415)")},
+	{"422", text("Feld ungültig (422)", "invalid field (422)")},
+	{"428", text("Bedingung fehlt (428)", "condition missing (428)")},
 	{"429", text("zu viele (429)", "too many (429)")},
 	{"5xx", text("Fehler des Servers (5xx)", "faults of the server (5xx)")},
+	{"503", text("nicht verfügbar (503)", "not available (503)")},
+}
+
+// isStatus says what the filter takes: a status, or a class of them.
+var isStatus = regexp.MustCompile(`^[1-5](xx|\d\d)$`)
+
+// statusOptions are the choices of the filter by result. An address may ask for a status
+// that is not among them.
+func statusOptions(v *request, chosen string) []look.Option {
+	list := optionList(v, statuses)
+	if chosen != "" && offered(statuses, chosen) == "" {
+		list = append(list, look.Option{Value: chosen, Text: chosen})
+	}
+	return list
 }
 
 // periods are the choices of the filter by time.
@@ -146,8 +169,10 @@ func showRequests(v *request) view {
 		return view{to: requestsPath + "/" + url.PathEscape(id)}
 	}
 	p := requestsPage{filter: url.Values{}, follows: v.follows()}
-	q.Set("status", offered(statuses, q.Get("status")))
-	q.Set("since", offered(periods, q.Get("since")))
+	if !isStatus.MatchString(q.Get("status")) {
+		q.Del("status")
+	}
+	since, until := v.periodIn(q, periods)
 	if _, known := reasons[q.Get("reason")]; !known {
 		q.Del("reason")
 	}
@@ -158,13 +183,10 @@ func showRequests(v *request) view {
 	}
 	filter := map[string]any{
 		"key": p.filter.Get("key"), "status": p.filter.Get("status"), "operation": p.filter.Get("operation"), "reason": p.filter.Get("reason"),
-		"door": "programs", "limit": requestsShown,
+		"door": "programs", "limit": requestsShown, "since": since, "until": until,
 	}
-	if ago, err := time.ParseDuration(p.filter.Get("since")); err == nil {
-		filter["since"] = clock.FromTime(v.words.Now.Add(-ago))
-	}
-	if until, err := clock.Parse(q.Get("until")); err == nil {
-		filter["until"] = until
+	if before, err := clock.Parse(q.Get("until")); err == nil && (until == 0 || before < until) {
+		filter["until"] = before
 		p.pages.Newer = look.Own(p.at("until", ""))
 	}
 	err := together(

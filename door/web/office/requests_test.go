@@ -238,6 +238,11 @@ func TestRequestChain(t *testing.T) {
 		if strings.Contains(list.Body, "webhookEndpoints.create</a>") {
 			t.Error("the filter by operation lets others through")
 		}
+		today := o.Clock.Now().Format(time.DateOnly)
+		b.get(requestsPath+"?status=200&from="+today+"&to="+today).want(200, changed.Header.Get("Request-Id"), `value="200" selected`, `value="days" selected`)
+		for _, none := range []string{"?status=404", "?to=2020-12-31", "?from=2099-01-01"} {
+			b.get(requestsPath+none).want(200, "Kein Aufruf")
+		}
 		if followed := b.get(requestsPath+"?follow=1").want(200, "Nicht mehr mitlaufen", `data-live="requests"`); !strings.Contains(followed.Body, "data-underway") {
 			t.Error("the page does not follow")
 		}
