@@ -160,6 +160,7 @@ var Console = []ConsoleRow{
 	row("webhooks.resend", administer, bySelf|byOperator, atPeople, "webhook.resend", ask(webhook.Resend)),
 	row("events.feed", read, byMember, atWeb, "", ask(event.Read)),
 	row("events.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.DeliveriesOf)),
+	row("events.outcomes", read, bySelf, atWeb, "", ask(webhook.OutcomesOf)),
 
 	row("lookup.find", read, byMember, atWeb, "", asking(lookup.Prepare, lookup.Find)),
 	row("lookup.similar", read, byMember, atWeb, "", ask(lookup.FindSimilar)),

@@ -114,7 +114,7 @@ var (
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list exports.organization",
 		"member operator": "names.resolve names.find exports.contact exports.parts imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
-		"self": "keys.terms requests.caused webhooks.create webhooks.change webhooks.rotate webhooks.delete",
+		"self": "keys.terms requests.caused events.outcomes webhooks.create webhooks.change webhooks.rotate webhooks.delete",
 		"self operator": "grants.list grants.end keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
@@ -558,6 +558,7 @@ func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owne
 		"bell.read":              person,
 		"events.feed":            event.FeedInput{},
 		"events.deliveries":      map[string]string{"organizationId": o.SandboxID, "id": test.EventID},
+		"events.outcomes":        map[string]any{"ids": []string{test.EventID}},
 		"webhooks.list":          map[string]string{"organizationId": o.SandboxID},
 		"webhooks.get":           hook,
 		"webhooks.deliveries":    hook,

@@ -2,13 +2,17 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"kartei/access"
 	"kartei/api"
 	"kartei/settings"
+	"kartei/store/db"
 	"kartei/test/apitest"
+	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/webhook"
 )
@@ -48,6 +52,50 @@ func TestDeliveriesOfAnEvent(t *testing.T) {
 				if d.PrincipalID != c.want[i] || d.Name != "CRM" || d.DueAt == 0 || len(d.Attempts) != 0 {
 					t.Errorf("%s asks about %s: %+v", c.who, c.event, d)
 				}
+			}
+		}
+	})
+}
+
+// TestOutcomesOfEvents counts the endpoints of events by how far these came: those of the
+// caller alone, and each once however often it was tried.
+func TestOutcomesOfEvents(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		ida, other := o.As(access.Member), o.User(access.Member)
+		endpoints := map[string]string{}
+		for _, name := range []string{"good", "bad", "late"} {
+			endpoints[name] = ida.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+		}
+		try := func(endpoint, event, status string, number int) {
+			dbtest.Run(t, d, `insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
+				select organization, $3, id, $2, 'contact.created', $5, $4, 0, 0, '', 1, 0 from webhook_endpoints where id = $1`, endpoints[endpoint], event, fmt.Sprintf("dlv_%s%s%d", endpoint, event, number), status, number)
+		}
+		try("good", "evt_1", "failed", 1)
+		try("good", "evt_1", "succeeded", 2)
+		try("bad", "evt_1", "succeeded", 1)
+		try("bad", "evt_1", "failed", 2)
+		try("late", "evt_1", "failed", 1)
+		dbtest.Run(t, d, `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
+			select organization, id, 'evt_1', 1, 'contact.created', 'contact', 'con_1', 1, 1, 1, 1, '' from webhook_endpoints where id = $1`, endpoints["late"])
+		try("good", "evt_2", "succeeded", 1)
+		try("good", "evt_other", "succeeded", 1)
+		for who, want := range map[string]string{
+			ida.Principal: `{"data":[{"eventId":"evt_1","succeeded":1,"failed":1,"due":1},{"eventId":"evt_2","succeeded":1,"failed":0,"due":0}]}`, other: `{"data":[]}`,
+		} {
+			answer := ask(t, o, api.Web, api.Cookie(o.Session(who), true), "events.outcomes", webhook.OutcomesInput{Organization: o.SandboxID, IDs: []string{"evt_1", "evt_2", "evt_3"}})
+			var got webhook.Outcomes
+			if err := json.Unmarshal(answer.Body, &got); err != nil {
+				t.Fatal(err)
+			}
+			slices.SortFunc(got.Data, func(a, b webhook.Outcome) int { return strings.Compare(a.EventID, b.EventID) })
+			if sorted, _ := json.Marshal(got); string(sorted) != want {
+				t.Errorf("%s gets %s, want %s", who, sorted, want)
+			}
+		}
+		for _, ids := range [][]string{nil, make([]string, webhook.MostOutcomes+1)} {
+			if got := ask(t, o, api.Web, api.Cookie(o.Session(other), true), "events.outcomes", webhook.OutcomesInput{IDs: ids}); got.Status != 400 {
+				t.Errorf("%d ids: %d %s", len(ids), got.Status, got.Body)
 			}
 		}
 	})

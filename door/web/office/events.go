@@ -74,13 +74,48 @@ type eventsPage struct {
 	events []eventInfo
 	// titles are the names of the records that the person sees, and names those of people.
 	titles, names map[string]string
-	sandbox       bool
-	object        string
-	since, until  string
-	pages         look.Pages
+	// went says how far events came at the person's endpoints, by their ids.
+	went         map[string]outcome
+	sandbox      bool
+	object       string
+	since, until string
+	pages        look.Pages
 }
 
 const eventsShown = 50
+
+// outcome counts the endpoints of an event by how far it came.
+type outcome struct {
+	EventID   string `json:"eventId"`
+	Succeeded int    `json:"succeeded"`
+	Failed    int    `json:"failed"`
+	Due       int    `json:"due"`
+}
+
+// several says the number of endpoints, if there is more than one.
+func several(v *request, n int) string {
+	if n == 1 {
+		return ""
+	}
+	return " (" + v.words.Number(n) + ")"
+}
+
+// outcomes reads how far the events came.
+func (p *eventsPage) outcomes(v *request) error {
+	p.went = map[string]outcome{}
+	if len(p.events) == 0 {
+		return nil
+	}
+	ids := make([]string, len(p.events))
+	for i := range p.events {
+		ids[i] = p.events[i].ID
+	}
+	found, err := ask[listOf[outcome]](v, "events.outcomes", arguments{body: map[string]any{"ids": ids}, sandbox: p.sandbox})
+	for _, o := range found.Data {
+		p.went[o.EventID] = o
+	}
+	return err
+}
 
 // showEvents serves the feed.
 func showEvents(v *request) view {
@@ -112,7 +147,10 @@ func showEvents(v *request) view {
 	if found.Next != 0 {
 		p.pages.Older = look.Own(p.at(found.Next))
 	}
-	if err := v.nameEvents(p.events, p.sandbox, p.titles, p.names); err != nil {
+	if err := together(
+		func() error { return v.nameEvents(p.events, p.sandbox, p.titles, p.names) },
+		func() error { return p.outcomes(v) },
+	); err != nil {
 		return v.failed(err)
 	}
 	return v.settings(eventsPath, eventsTitle(v), eventsView(v, p))

@@ -41,11 +41,18 @@ func TestEventsOnPages(t *testing.T) {
 		b.get(one).want(200, "contact.updated", "Vorname", "Petra Morgenstern", "An keinen Ihrer Endpunkte")
 		attempted(t, o, path, id, "failed", 503, "HTTP_STATUS")
 		shown := b.get(one).want(200, "CRM", "503 · 87 ms", "Der Empfänger ist gescheitert")
+		if list := b.get(eventsPath).want(200, "gescheitert"); strings.Contains(list.Body, "zugestellt") {
+			t.Error("the list says that a failed event was delivered")
+		}
 		setHook(t, o, path, `cursor = (select max(tick) from events)`)
 		sent := shown.send(path + "/resend").want(303).Location
+		b.get(eventsPath).want(200, "steht aus")
 		b.get(sent).want(200, "Ein Ereignis wird nachgesendet", "Der nächste Versuch ist fällig")
 		if !strings.HasPrefix(sent, one) {
 			t.Errorf("sending again leads to %s", sent)
+		}
+		if got := other.get(eventsPath).want(200, "Kontakt geändert"); strings.Contains(got.Body, "steht aus") {
+			t.Error("the list shows an admin deliveries at the endpoint of a member")
 		}
 		if got := other.get(one).want(200, "contact.updated"); strings.Contains(got.text(), "CRM") {
 			t.Error("an admin sees the delivery at the endpoint of a member")

@@ -235,7 +235,7 @@ func init() {
 		{"GET", "/settings/data/{id}/report", "contacts.create imports.get imports.lines", private, showReport},
 		{"GET", "/settings/data/{id}/refused", "contacts.create imports.get imports.lines", private, showRefused},
 
-		{"GET", "/settings/interfaces/events", "events.feed lookup.titles names.resolve", private, showEvents},
+		{"GET", "/settings/interfaces/events", "events.feed events.outcomes lookup.titles names.resolve", private, showEvents},
 		{"GET", "/settings/interfaces/events/{id}", "events.feed events.deliveries lookup.titles names.resolve", private, showEvent},
 		{"GET", "/settings/interfaces/webhooks", "webhooks.list names.resolve", private, showWebhooks},
 		{"GET", "/settings/interfaces/webhooks/new", "webhooks.list", private, showNewWebhook},
