@@ -45,10 +45,10 @@ func (k *keyInfo) begins() string { return "kart_" + k.Environment + "_" + k.Kid
 // ended reports whether the key works no more, and never will without a new secret.
 func (k *keyInfo) ended() bool { return k.Status == "expired" || k.Status == "revoked" }
 
-// versionEnds returns when the version of the key ends, and whether an end is announced. A
-// version that is gone has ended.
-func (k *keyInfo) versionEnds() (time.Time, bool) {
-	i := slices.IndexFunc(api.Versions, func(known api.Version) bool { return known.Name == k.VersionPin })
+// versionEnds returns when a version ends, and whether an end is announced. A version that
+// is gone has ended.
+func versionEnds(version string) (time.Time, bool) {
+	i := slices.IndexFunc(api.Versions, func(known api.Version) bool { return known.Name == version })
 	if i < 0 {
 		return time.Time{}, true
 	}
@@ -121,6 +121,16 @@ type keyPage struct {
 	calls []loggedCall
 	typed values
 	wrong map[string]string
+}
+
+// otherVersions are the versions that the latest calls asked for in place of the key's own.
+func (p *keyPage) otherVersions() (names []string) {
+	for _, c := range p.calls {
+		if c.Version != "" && c.Version != p.key.VersionPin && !slices.Contains(names, c.Version) {
+			names = append(names, c.Version)
+		}
+	}
+	return names
 }
 
 // callsShown is the number of latest calls on the page of a key.

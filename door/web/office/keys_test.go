@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -190,4 +191,20 @@ func TestKeyOfServiceAccount(t *testing.T) {
 			t.Errorf("a member creates the key of a service account: %d", got.Status)
 		}
 	})
+}
+
+// TestVersionByHeader shows a version that calls ask for beside that of the key, and when
+// it ends.
+func TestVersionByHeader(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Versions(api.VersionsIn("rc")...))
+	b := open(t, o, access.Member)
+	made := b.get(keysPath + "/new").send(keysPath + "/new").want(200)
+	program := &apitest.Client{Office: o, Key: secrets.FindString(made.Body)}
+	page := keyPath.FindString(made.Body)
+	program.Do("GET", "/me", nil).Want(200)
+	if shown := b.get(page).want(200); strings.Contains(shown.Body, "auch mit Svc-Version") {
+		t.Error("the page tells of a version that no call asked for")
+	}
+	program.Do("GET", "/me", nil, "Svc-Version", "2027-02-01").Want(200)
+	b.get(page).want(200, "Zuletzt auch mit Svc-Version: 2027-02-01")
 }

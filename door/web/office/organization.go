@@ -123,12 +123,12 @@ func (p *organizationPage) fields(v *request) (list []look.Field) {
 			look.Option{Value: "declared", Text: say("Geklärt", "Declared"), Hint: say(
 				"Das Büro hat geklärt, ob für es ein Berufsgeheimnis gilt und welche Daten Programme lesen dürfen.",
 				"The office has declared whether professional secrecy applies to it, and which data programs may read.")},
-			look.Option{Value: "undeclared", Text: say("Noch nicht geklärt", "Not declared yet"), Hint: say("Bis dahin wird jeder Aufruf abgelehnt.", "Until then every call is refused.")}),
+			look.Option{Value: "undeclared", Text: say("Noch nicht geklärt", "Not declared yet"), Hint: p.concerned(v, p.is.Keys, "Bis dahin wird jeder Aufruf abgelehnt", "Until then every call is refused")}),
 		field("module", say("Schnittstelle", "Interface"), "",
 			look.Option{Value: "on", Text: say("Eingeschaltet", "On"), Hint: say("Änderungen werden zu Ereignissen, und Webhooks bekommen sie.", "Changes become events, and webhooks get them.")},
-			look.Option{Value: "off", Text: say("Ausgeschaltet", "Off"), Hint: say(
-				"Jeder Aufruf wird abgelehnt. Was sich inzwischen ändert, wird kein Ereignis, auch nachträglich nicht.",
-				"Every call is refused. What changes meanwhile becomes no event, not even later.")}),
+			look.Option{Value: "off", Text: say("Ausgeschaltet", "Off"), Hint: joined(" ",
+				p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused"),
+				say("Was sich inzwischen ändert, wird kein Ereignis, auch nachträglich nicht.", "What changes meanwhile becomes no event, not even later."))}),
 		field("level", say("Was Programme dürfen", "What programs may do"), "",
 			look.Option{Value: "on", Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.is.Keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
 			look.Option{Value: "read", Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.is.WritingKeys, "Was schreibt, wird abgelehnt", "Writes are refused")},

@@ -26,7 +26,8 @@ func TestOrganizationOnPages(t *testing.T) {
 		admin.get(keysPath+"/new").send(keysPath+"/new", "environment", "live").want(200)
 		admin.get(keysPath + "/new").send(keysPath + "/new").want(200)
 
-		page := admin.get(path).want(200, "Nur lesen", "Was schreibt, wird abgelehnt: betrifft einen Schlüssel.", "Jeder Aufruf wird abgelehnt: betrifft 2 Schlüssel.")
+		page := admin.get(path).want(200, "Nur lesen", "Was schreibt, wird abgelehnt: betrifft einen Schlüssel.", "Jeder Aufruf wird abgelehnt: betrifft 2 Schlüssel.",
+			"Bis dahin wird jeder Aufruf abgelehnt: betrifft 2 Schlüssel.", "Jeder Aufruf wird abgelehnt: betrifft 2 Schlüssel. Was sich")
 		page.send(path, "name", "").want(422, `aria-invalid="true"`)
 		page.send(path, "level", "everything").want(422)
 		saved := page.send(path, "name", "Kanzlei Neu", "level", "read").want(303)
