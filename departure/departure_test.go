@@ -26,6 +26,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
+	"kartei/webhook"
 )
 
 var ctx = context.Background()
@@ -196,6 +197,15 @@ func TestHoldings(t *testing.T) {
 		}
 		if len(h.Endpoints) != 1 || h.Endpoints[0].Name != "Mirror" || h.Endpoints[0].OrganizationID != o.SandboxID {
 			t.Errorf("endpoints: %+v", h.Endpoints)
+		}
+		if e := h.Endpoints[0]; e.Missed != nil {
+			t.Errorf("an endpoint that gets everything missed %+v", e.Missed)
+		}
+		dbtest.Run(t, o.DB, `update webhook_endpoints set status = 'disabled', disabled_reason = 'failing', missed_since = cursor where id = $1`, h.Endpoints[0].ID)
+		l.Do("POST", "/contacts", map[string]any{"lastName": "Haas"}).Want(201)
+		h = must[departure.Holdings](t, o, "people.holdings", departure.HoldingsInput{ID: l.Principal, EndpointsOnly: true})
+		if e := h.Endpoints[0]; e.Missed == nil || *e.Missed != (webhook.Tally{Events: 1}) {
+			t.Errorf("a disabled endpoint missed %+v", e.Missed)
 		}
 	})
 }

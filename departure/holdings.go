@@ -39,6 +39,8 @@ type HeldEndpoint struct {
 	// time before the first event that was never tried, null if there is none.
 	Waiting     int64        `json:"waiting"`
 	MissedSince clock.Micros `json:"missedSince"`
+	// Missed counts the events that never arrived. It is null if nothing is missed.
+	Missed *webhook.Tally `json:"missed"`
 }
 
 const (
@@ -117,7 +119,13 @@ func (h *Holdings) addEndpoints(ctx context.Context, c *app.Call, t tenant, prin
 		if err != nil {
 			return err
 		}
-		h.Endpoints = append(h.Endpoints, HeldEndpoint{Endpoint{t.id, e.ID, e.Name, e.Status}, e.URL, e.EventTypes, e.Waiting, e.MissedSince})
+		held := HeldEndpoint{Endpoint{t.id, e.ID, e.Name, e.Status}, e.URL, e.EventTypes, e.Waiting, e.MissedSince, nil}
+		if e.Status == webhook.Disabled || e.MissedSince != 0 {
+			if held.Missed, err = endpoints[i].Missed(ctx, c); err != nil {
+				return err
+			}
+		}
+		h.Endpoints = append(h.Endpoints, held)
 	}
 	return nil
 }

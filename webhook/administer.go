@@ -285,12 +285,13 @@ func Inform(ctx context.Context, c *app.Call, r *Row, full bool) (info Info, err
 	if info.Recent, err = r.recent(ctx, c.Tx, c.Now); err != nil || r.Status != Disabled {
 		return info, err
 	}
-	info.Missed, err = r.missed(ctx, c)
+	info.Missed, err = r.Missed(ctx, c)
 	return info, err
 }
 
-// missed counts the events that never arrived at a disabled endpoint.
-func (r *Row) missed(ctx context.Context, c *app.Call) (*Tally, error) {
+// Missed counts the events that never arrived, as of an enabled endpoint. It is nil while
+// the principal's rights are at rest.
+func (r *Row) Missed(ctx context.Context, c *app.Call) (*Tally, error) {
 	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
 	if err != nil || rests {
 		return nil, err

@@ -38,6 +38,29 @@ type endpointState struct {
 	// MissedSince is a time before the first event that was never tried, zero if there
 	// is none.
 	MissedSince clock.Micros `json:"missedSince"`
+	// Missed counts the events that never arrived.
+	Missed tally `json:"missed"`
+}
+
+// state says in words what waits for the endpoint, or what it missed.
+func (e *endpointState) state(v *request) string {
+	missed := ""
+	if e.Missed != (tally{}) {
+		missed = v.words.Say("verpasst: ", "missed: ") + e.Missed.text(v)
+	}
+	since := ""
+	if e.MissedSince != 0 {
+		since = v.words.Say("verpasst Ereignisse seit ", "misses events since ") + v.words.Time(e.MissedSince.Time())
+	}
+	switch {
+	case e.Status == "disabled":
+		return joined(" · ", v.words.Say("abgeschaltet", "disabled"), missed)
+	case since != "":
+		return joined(" · ", since, missed)
+	case e.Waiting > 0:
+		return v.words.Plural(int(e.Waiting), "ein Ereignis wartet", "%d Ereignisse warten", "one event waits", "%d events wait")
+	}
+	return v.words.Say("nichts wartet", "nothing waits")
 }
 
 // handoverInfo is a hand-over as people.handOverStatus returns it.
