@@ -3,6 +3,7 @@ package apitest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"slices"
@@ -118,7 +119,7 @@ func Texts(x extract.Options) Option { return func(o *options) { o.texts = x } }
 // work runs the office's jobs until the test ends.
 func (o *Office) work() {
 	o.Helper()
-	logger := slog.New(slog.NewTextHandler(o.Logged, nil))
+	logger := slog.New(slog.NewTextHandler(o.Logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w := &Workshop{
 		DB: o.DB,
 		Maker: &document.Maker{
@@ -221,9 +222,26 @@ func (o *Office) Rest() {
 		select {
 		case <-ended:
 		case <-watch.Stuck(ends):
-			o.Fatalf("%d jobs do not end\n%s", open, o.Logged)
+			o.Fatalf("%d jobs do not end: %s\n%s", open, o.openJobs(), o.Logged)
 		}
 	}
+}
+
+// openJobs describes the jobs that Rest waits for.
+func (o *Office) openJobs() string {
+	var list []string
+	err := o.DB.Read(context.Background(), func(tx db.Tx) (err error) {
+		list, err = db.List(context.Background(), tx, func(row db.Row) (string, error) {
+			var kind, state, text string
+			var organization, claim, attempt, due, turn int64
+			err := row.Scan(&organization, &kind, &state, &claim, &attempt, &due, &turn, &text)
+			now := int64(clock.Now(o.Clock))
+			return fmt.Sprintf("%s of %d %s, claim %d, attempt %d, due in %d µs, turn in %d µs, %q", kind, organization, state, claim, attempt, due-now, turn-now, text), err
+		}, `select j.organization, j.kind, j.state, j.claim, j.attempt, j.due_at, t.due_at, j.error from jobs as j join job_turns as t on t.organization = j.organization
+			where j.state = 'running' or j.state = 'waiting' and j.due_at <= $1`, clock.Now(o.Clock))
+		return err
+	})
+	return fmt.Sprint(list, err)
 }
 
 // Ended returns a channel that is closed when the next job ends. To wait for

@@ -145,8 +145,8 @@ func (r *Runner) Run(ctx context.Context) {
 		}
 		if err != nil {
 			next = clock.Now(r.clock).Add(afterFailure)
-			if ctx.Err() == nil && !errors.Is(err, db.ErrUnavailable) { // db.Writes reports it
-				r.log.Error("jobs cannot be read", "error", err)
+			if ctx.Err() == nil {
+				r.log.Log(ctx, levelOf(err, slog.LevelError), "jobs cannot be read", "error", err)
 			}
 		}
 		select {
@@ -482,17 +482,22 @@ func (r *Runner) settle(ctx context.Context, h *Handler, j *Job, err error, stop
 		}
 		log.Error("the job could not be given up", "error", failure)
 	default:
-		level := slog.LevelWarn
-		if errors.Is(err, db.ErrUnavailable) { // db.Writes reports it
-			level = slog.LevelDebug
-		}
-		log.Log(ctx, level, "job to be tried again", "error", err)
+		log.Log(ctx, levelOf(err, slog.LevelWarn), "job to be tried again", "error", err)
 	}
 	var f func(db.Tx) error
 	if h.PutBack != nil {
 		f = func(tx db.Tx) error { return h.PutBack(ctx, tx, j) }
 	}
 	return Again, r.put(ctx, j, "waiting", j.Attempt, r.pause(h, j.Attempt), reason(err), f)
+}
+
+// levelOf returns the level of an error: that of details if the database is away, which
+// db.Writes reports.
+func levelOf(err error, level slog.Level) slog.Level {
+	if errors.Is(err, db.ErrUnavailable) {
+		return slog.LevelDebug
+	}
+	return level
 }
 
 // pause returns the pause before the next attempt.
