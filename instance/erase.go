@@ -20,10 +20,10 @@ const (
 	// eraseEvery is the interval between two searches for organizations whose
 	// date has come.
 	eraseEvery = 10 * time.Minute
-	// erasePiece is the maximum of rows or files in one step. Fewer would be slower
-	// on PostgreSQL, where each step passes the rows erased before. erasePause is the
-	// time between two steps that leaves the writer to others, as in package
-	// retention.
+	// erasePiece is the maximum of rows or files in one step. On SQLite a step has
+	// fewer rows if it would hold the writer for too long. PostgreSQL needs large
+	// steps, since each passes the rows erased before. erasePause is the time between
+	// two steps that leaves the writer to others, as in package retention.
 	erasePiece = 500
 	erasePause = 50 * time.Millisecond
 	// eraseTurn is how long one call of the act erases. The command repeats the
@@ -169,16 +169,31 @@ func (e *eraser) erase(ctx context.Context, o access.Erasable, more func(EraseOu
 // allRows erases the rows of an organization in steps.
 func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutput) bool) (done bool, err error) {
 	for _, t := range organizationRows {
-		for n := int64(erasePiece); n == erasePiece; {
-			if n, err = e.rows(ctx, number, t.table, t.key); err != nil {
-				return false, err
-			}
-			if n > 0 && !more(EraseOutput{Rows: n}) {
-				return false, nil
-			}
+		if done, err = e.allOf(ctx, number, t.table, t.key, more); !done {
+			return false, err
 		}
 	}
 	return true, nil
+}
+
+// allOf erases the rows of a table in steps.
+func (e *eraser) allOf(ctx context.Context, number int64, table, key string, more func(EraseOutput) bool) (done bool, err error) {
+	portion := job.Portion{Most: erasePiece}
+	for {
+		most := erasePiece
+		if e.db.Dialect().OneWriter {
+			most = portion.Next()
+		}
+		n, err := e.rows(ctx, &portion, most, number, table, key)
+		switch {
+		case err != nil:
+			return false, err
+		case n > 0 && !more(EraseOutput{Rows: n}):
+			return false, nil
+		case n < int64(most):
+			return true, nil
+		}
+	}
 }
 
 // allFiles erases the files of an organization in steps.
@@ -196,15 +211,15 @@ func (e *eraser) allFiles(ctx context.Context, number int64, more func(EraseOutp
 	return true, nil
 }
 
-// rows erases up to erasePiece rows of a table.
-func (e *eraser) rows(ctx context.Context, number int64, table, key string) (n int64, err error) {
+// rows erases up to most rows of a table.
+func (e *eraser) rows(ctx context.Context, portion *job.Portion, most int, number int64, table, key string) (n int64, err error) {
 	statement := "delete from " + table + " where organization = $1"
 	args := []any{number}
 	if key != "" {
 		statement += " and (" + key + ") in (select " + key + " from " + table + " where organization = $1 limit $2)"
-		args = append(args, erasePiece)
+		args = append(args, most)
 	}
-	err = e.db.Write(ctx, func(tx db.Tx) (err error) {
+	err = portion.Write(ctx, e.db, e.clock, most, func(tx db.Tx) (err error) {
 		n, err = tx.Exec(ctx, statement, args...)
 		return err
 	})

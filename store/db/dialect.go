@@ -34,6 +34,8 @@ type Dialect struct {
 	// Share ends a query whose rows must not change until the transaction ends.
 	// It is empty on SQLite, which has only one writer at a time.
 	Share string
+	// OneWriter says that a transaction that writes holds up all others that write.
+	OneWriter bool
 }
 
 // Texts encodes texts as one parameter or column, for TextList and In: [] if
@@ -57,6 +59,8 @@ var sqliteDialect = &Dialect{
 	Rows:     "json_each(%s)",
 	Arm:      func(query, _, _ string) string { return query },
 	Along:    func(index string) string { return " indexed by " + index },
+
+	OneWriter: true,
 }
 
 var postgresDialect = &Dialect{
