@@ -56,96 +56,126 @@ func withBadge(t *testing.T, c *apitest.Client, op *api.Operation, path string, 
 	return answer
 }
 
+// kindTest is a kind of credential with one duty.
+type kindTest struct {
+	name   string
+	duties access.Duties
+	// refused reports whether a row is refused with status and code.
+	refused func(*api.Operation) bool
+	status  int
+	code    fault.Code
+}
+
+var kindTests = []kindTest{
+	{name: "no duty"},
+	{"gate", access.Duties{Gate: true}, func(*api.Operation) bool { return true }, 401, fault.Unauthenticated},
+	{name: "version", duties: access.Duties{Version: true}},
+	{"preview", access.Duties{Version: true, Preview: true}, func(op *api.Operation) bool { return op.Channel.Preview(apitest.Current()) }, 404, fault.OperationNotInVersion},
+	{"idempotency key", access.Duties{IdempotencyKey: true}, (*api.Operation).Creates, 400, fault.InvalidRequest},
+	{"precondition", access.Duties{Precondition: true}, (*api.Operation).Conditional, 428, fault.PreconditionRequired},
+	{"limits", access.Duties{Limits: true}, func(op *api.Operation) bool { return op.Cost > 0 }, 429, fault.RateLimited},
+	{name: "request log", duties: access.Duties{RequestLog: true}},
+	{name: "person", duties: access.Duties{Person: true, RequestLog: true}},
+}
+
 // TestNewCredentialKind adds a kind of credential without a change of the path. It
 // calls every row with it, once for each possible duty: only the rule of that
-// duty applies.
+// duty applies. TestConsoleCallers does so with the rows of the console.
 func TestNewCredentialKind(t *testing.T) {
-	always := func(*api.Operation) bool { return true }
-	for _, test := range []struct {
-		name   string
-		duties access.Duties
-		// refused reports whether a row is refused with status and code.
-		refused func(*api.Operation) bool
-		status  int
-		code    fault.Code
-		// level is the level of the organization.
-		level access.Level
-	}{
-		{name: "no duty", level: access.Off},
-		{"gate", access.Duties{Gate: true}, always, 401, fault.Unauthenticated, access.Off},
-		{"preview", access.Duties{Version: true, Preview: true}, func(op *api.Operation) bool { return op.Channel.Preview(apitest.Current()) }, 404, fault.OperationNotInVersion, access.Off},
-		{"idempotency key", access.Duties{IdempotencyKey: true}, (*api.Operation).Creates, 400, fault.InvalidRequest, access.Off},
-		{"precondition", access.Duties{Precondition: true}, (*api.Operation).Conditional, 428, fault.PreconditionRequired, access.Off},
-		{"limits", access.Duties{Limits: true}, func(op *api.Operation) bool { return op.Cost > 0 }, 429, fault.RateLimited, access.Off},
-		{"request log", access.Duties{RequestLog: true}, nil, 0, "", access.Off},
-	} {
+	for _, test := range kindTests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			var metered []apitest.Option
-			if test.duties.Limits {
-				metered = append(metered, apitest.Metered(limit.Override{Name: "key", Quota: 1, Capacity: 1}))
-			}
-			o := office(t, metered...)
-			c := o.As(access.Member)
-			paths := map[string]string{}
-			for op := range rows() {
-				paths[op.ID] = somePath(op)
-				if maker := creator(op.Family); op.Conditional() && maker != nil && !test.duties.Limits {
-					paths[op.ID] = strings.Replace(op.Path, "{id}", makeRecord(t, c, maker, "organization"), 1)
-				}
-			}
-			if err := o.Log.Flush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			before, err := o.Requests(requestlog.QueryInput{Organization: o.SandboxID, Limit: 1000})
-			if err != nil {
-				t.Fatal(err)
-			}
-			actor, err := o.Directory.Authenticate(t.Context(), c.Key, access.V1, netip.MustParseAddr("192.0.2.1"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			duties := test.duties
-			issueBadges(t, o, actor.Org(), &duties)
-			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &test.level}); err != nil {
-				t.Fatal(err)
-			}
+			o, c, paths := test.office(t)
+			before := loggedCalls(t, o, "")
 			withBadge(t, c, &api.Operations[0], "/me", nil) // uses the only point, if points are charged
-			called := 1
+			want := 0
+			if test.logs(&api.Operations[0], 200) {
+				want++
+			}
 			for op := range rows() {
 				answer := withBadge(t, c, op, paths[op.ID], example(t, op))
-				called++
-				code := fault.Code("")
-				if answer.Fault != nil {
-					code = answer.Fault.Code
-				}
-				switch refused := test.refused != nil && test.refused(op); {
-				case refused && (answer.Status != test.status || code != test.code):
-					t.Errorf("%s: %d %s, want %d %s", op.ID, answer.Status, code, test.status, test.code)
-				case !refused && answer.Status >= 400 && code != fault.NotFound && code != fault.ValidationFailed:
-					t.Errorf("%s: %d %s %s", op.ID, answer.Status, code, answer.Body)
+				test.judge(t, op, answer)
+				if test.logs(op, answer.Status) {
+					want++
 				}
 			}
-			if err := o.Log.Flush(t.Context()); err != nil {
-				t.Fatal(err)
+			if mine := loggedCalls(t, o, "bdg_"+c.Principal); mine != want {
+				t.Errorf("%d calls of the badge are in the request log, want %d", mine, want)
 			}
-			logged, err := o.Requests(requestlog.QueryInput{Organization: o.SandboxID, Limit: 1000})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := len(before.Data)
-			if duties.RequestLog {
-				want += called
-			}
-			mine, err := o.Requests(requestlog.QueryInput{Organization: o.SandboxID, Key: "bdg_" + c.Principal, Limit: 1000})
-			if err != nil || len(mine.Data) != want-len(before.Data) {
-				t.Errorf("%d calls of the badge are in the request log, want %d: %v", len(mine.Data), want-len(before.Data), err)
-			}
-			if len(logged.Data) != want {
-				t.Errorf("%d of %d calls are in the request log, want %d", len(logged.Data), called, want)
+			if all := loggedCalls(t, o, ""); all != before+want {
+				t.Errorf("%d calls are in the request log, want %d", all, before+want)
 			}
 		})
 	}
+}
+
+// office makes an office that accepts badges and is closed to programs, and a path for
+// each row: of a record that is there, if the duty asks about its state.
+func (k *kindTest) office(t *testing.T) (*apitest.Office, *apitest.Client, map[string]string) {
+	t.Helper()
+	var metered []apitest.Option
+	if k.duties.Limits {
+		metered = append(metered, apitest.Metered(limit.Override{Name: "key", Quota: 1, Capacity: 1}))
+	}
+	o := office(t, metered...)
+	c := o.As(access.Member)
+	paths := map[string]string{}
+	for op := range rows() {
+		paths[op.ID] = somePath(op)
+		if maker := creator(op.Family); op.Conditional() && maker != nil && !k.duties.Limits {
+			paths[op.ID] = strings.Replace(op.Path, "{id}", makeRecord(t, c, maker, "organization"), 1)
+		}
+	}
+	actor, err := o.Directory.Authenticate(t.Context(), c.Key, access.V1, netip.MustParseAddr("192.0.2.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	issueBadges(t, o, actor.Org(), &k.duties)
+	off := access.Off
+	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &off}); err != nil {
+		t.Fatal(err)
+	}
+	return o, c, paths
+}
+
+// judge reports an answer that another duty gives.
+func (k *kindTest) judge(t *testing.T, op *api.Operation, answer *api.Response) {
+	t.Helper()
+	code := fault.Code("")
+	if answer.Fault != nil {
+		code = answer.Fault.Code
+	}
+	switch refused := k.refused != nil && k.refused(op); {
+	case refused && (answer.Status != k.status || code != k.code):
+		t.Errorf("%s: %d %s, want %d %s", op.ID, answer.Status, code, k.status, k.code)
+	case !refused && answer.Status >= 400 && code != fault.NotFound && code != fault.ValidationFailed:
+		t.Errorf("%s: %d %s %s", op.ID, answer.Status, code, answer.Body)
+	}
+	served := "internal"
+	if k.duties.Version {
+		served = apitest.Current()
+	}
+	if got := strings.Join(answer.Header["Svc-Version"], ","); answer.Status < 400 && got != served {
+		t.Errorf("%s is served in the version %q, want %q", op.ID, got, served)
+	}
+}
+
+// logs reports whether the request log has a call: of a person only changes and refusals.
+func (k *kindTest) logs(op *api.Operation, status int) bool {
+	return k.duties.RequestLog && (!k.duties.Person || status >= 400 || op.Changes())
+}
+
+// loggedCalls counts the calls of a credential in the request log, or all.
+func loggedCalls(t *testing.T, o *apitest.Office, credential string) int {
+	t.Helper()
+	if err := o.Log.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	found, err := o.Requests(requestlog.QueryInput{Organization: o.SandboxID, Key: credential, Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found.Data)
 }
 
 // TestCredentialScheme presents a scheme that no kind of credential has.
