@@ -354,6 +354,7 @@ func (r *Runner) work(ctx context.Context, j *Job) {
 		if err := r.back(settled, j, unknown, "this release cannot run jobs of this kind; they wait for a release that can"); err != nil {
 			log.Error("the job could not be given back", "error", err)
 		}
+		r.opts.Observe(j.Kind, Waits, r.clock.Now().Sub(began))
 		return
 	}
 	var err error
