@@ -154,7 +154,7 @@ func TestDeclaredParameters(t *testing.T) {
 		for op := range rows() {
 			for _, p := range v.Parameters[op.Family] {
 				if list := op.Method == "GET" && !op.Named(); list && !op.Run.Takes(p) {
-					t.Errorf("%s of %s does not take %s (see CONTRIBUTING.md, 'A family of records')", op.ID, v.Name, p)
+					t.Errorf("%s of %s does not take %s: it needs a member of Filters in the package of its family", op.ID, v.Name, p)
 				}
 			}
 		}

@@ -117,7 +117,9 @@ type Address struct {
 	ID           string
 }
 
-// Row is an endpoint as stored in the database.
+// Row is an endpoint as stored in the database. A member that its owner sets is in Fields,
+// one that is shown in Endpoint. A change of its deliveries first changes the row, with the
+// revision or status that it relies on as a condition, since earlier reads may be stale.
 type Row struct {
 	Endpoint
 	Organization int64

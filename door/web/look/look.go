@@ -1,4 +1,9 @@
 // Package look owns how pages look: the frame around them, and the parts that all of them are made of.
+//
+// A part is a template with plain values. Its style is in static/app.css, with the colours
+// of tokens.css, and its behaviour in script/: without the script it still works.
+// styleguide.templ shows it in all states. KARTEI_SCREENSHOTS=/tmp/parts go test ./door/web
+// -run TestParts draws those, for a person who looks at each.
 package look
 
 import (
