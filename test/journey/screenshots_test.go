@@ -38,6 +38,7 @@ func (o *Office) shown() map[string]string {
 		"13-keys":      "/settings/interfaces/keys",
 		"14-new-key":   "/settings/interfaces/keys/new",
 		"15-requests":  "/settings/interfaces/requests",
+		"15-days":      "/settings/interfaces/requests?from=2026-11-01&to=2099-01-01&status=200",
 		"16-settings":  "/settings",
 		"17-usage":     "/settings/interfaces/usage?days=90",
 		"17-events":    "/settings/interfaces/events",
