@@ -22,17 +22,43 @@ import (
 func TestFirstHour(t *testing.T) {
 	t.Parallel()
 	demo := startDemo(t)
-	var line struct {
-		BaseURL, WebURL, OrganizationID, SandboxID string
-		Keys                                       struct{ Full, Read string }
-		Login                                      struct{ Email, Password string }
+	line := introduction(t, demo)
+	signIn(t, demo.URL, line.Login.Email, line.Login.Password)
+	answersInBothFamilies(t, demo, line.Keys.Full)
+
+	full, reader := client{t, demo, line.Keys.Full}, client{t, demo, line.Keys.Read}
+	knowsItsSandbox(t, full, line.SandboxID)
+	hasSampleData(t, reader)
+	path, seen := lifeOfContact(t, full, reader)
+	deletionIsSeen(t, full, path, seen)
+	lifeIsInFeed(t, full, path)
+	for _, page := range []string{"/docs", "/problems", "/problems/PRECONDITION_FAILED"} {
+		get(t, demo.URL+page, 200)
 	}
+	demo.stop(t)
+	leftNothing(t, demo.temp)
+}
+
+// introduced is the first line of the demo.
+type introduced struct {
+	BaseURL, WebURL, OrganizationID, SandboxID string
+	Keys                                       struct{ Full, Read string }
+	Login                                      struct{ Email, Password string }
+}
+
+func introduction(t *testing.T, demo *server) (line introduced) {
+	t.Helper()
 	decode(t, demo.First, &line)
 	if line.BaseURL != demo.URL+"/v1" || line.Login.Email == "" || line.Login.Password == "" {
 		t.Fatalf("the demo's line is %s", demo.First)
 	}
-	signIn(t, demo.URL, line.Login.Email, line.Login.Password)
-	// The address is a name, for passkeys, and both of its families answer.
+	return line
+}
+
+// answersInBothFamilies fails the test unless the address is a name, as passkeys
+// need it, and IPv4 and IPv6 answer.
+func answersInBothFamilies(t *testing.T, demo *server, key string) {
+	t.Helper()
 	port, named := strings.CutPrefix(demo.URL, "http://localhost:")
 	if !named {
 		t.Errorf("the demo's address is %s", demo.URL)
@@ -44,11 +70,12 @@ func TestFirstHour(t *testing.T) {
 		}
 		free.Close()
 		at := &server{URL: "http://" + host + ":" + port}
-		client{t, at, line.Keys.Full}.call("GET", "/me", "", 200, "")
+		client{t, at, key}.call("GET", "/me", "", 200, "")
 	}
-	full, reader := client{t, demo, line.Keys.Full}, client{t, demo, line.Keys.Read}
+}
 
-	// Who am I?
+func knowsItsSandbox(t *testing.T, full client, sandbox string) {
+	t.Helper()
 	me := full.call("GET", "/me", "", 200, "")
 	var who struct {
 		Organization struct{ ID string }
@@ -56,11 +83,13 @@ func TestFirstHour(t *testing.T) {
 		APIVersion   string
 	}
 	decode(t, string(me.Body), &who)
-	if who.Organization.ID != line.SandboxID || len(who.Scopes) == 0 || who.APIVersion != "2026-11-01" {
+	if who.Organization.ID != sandbox || len(who.Scopes) == 0 || who.APIVersion != "2026-11-01" {
 		t.Errorf("/me says %s", me.Body)
 	}
+}
 
-	// The demo's office has realistic data.
+func hasSampleData(t *testing.T, reader client) {
+	t.Helper()
 	if n := len(pageOf(t, reader.call("GET", "/contacts?limit=100", "", 200, "")).Data); n != 100 {
 		t.Errorf("the sample office has %d contacts on its first page", n)
 	}
@@ -68,8 +97,12 @@ func TestFirstHour(t *testing.T) {
 	if len(hits.Data) == 0 || !strings.Contains(hits.Data[0].LastName, "Müller") {
 		t.Errorf("q=mueller finds %+v", hits.Data)
 	}
+}
 
-	// The life of a contact. A call without an answer is sent again.
+// lifeOfContact creates, changes and deletes a contact. A call without an answer is
+// sent again. It returns the contact's path and its last updatedAt.
+func lifeOfContact(t *testing.T, full, reader client) (path, seen string) {
+	t.Helper()
 	anna := `{"firstName":"Anna","lastName":"Berg"}`
 	full.call("POST", "/contacts", anna, 404, "OPERATION_NOT_IN_VERSION", "Svc-Preview", "", "Idempotency-Key", "first")
 	full.call("POST", "/contacts", anna, 400, "INVALID_REQUEST")
@@ -78,22 +111,30 @@ func TestFirstHour(t *testing.T) {
 	if again.Header.Get("Idempotent-Replayed") != "true" || !bytes.Equal(again.Body, made.Body) {
 		t.Errorf("sent again: %v %s", again.Header, again.Body)
 	}
-	path := strings.TrimPrefix(made.Header.Get("Location"), "/v1")
+	path = strings.TrimPrefix(made.Header.Get("Location"), "/v1")
 	full.call("PATCH", path, `{"jobTitle":"Notarin"}`, 428, "PRECONDITION_REQUIRED")
 	full.call("PATCH", path, `{"jobTitle":"Notarin"}`, 200, "", "If-Match", made.Header.Get("ETag"))
 	full.call("PATCH", path, `{"jobTitle":"Richterin"}`, 412, "PRECONDITION_FAILED", "If-Match", made.Header.Get("ETag"))
 	reader.call("PATCH", path, `{"jobTitle":"Richterin"}`, 403, "FORBIDDEN", "If-Match", "*")
-	seen := pageOf(t, full.call("GET", "/contacts?limit=1", "", 200, "")).Data[0].UpdatedAt
+	seen = pageOf(t, full.call("GET", "/contacts?limit=1", "", 200, "")).Data[0].UpdatedAt
 	full.call("DELETE", path, "", 204, "", "If-Match", `"r2"`)
 	full.call("GET", path, "", 404, "NOT_FOUND")
+	return path, seen
+}
 
-	// A mirror asks for changes, and the feed reports the same ones.
-	changes := pageOf(t, full.call("GET", "/contacts?includeDeleted=true&updatedSince="+seen, "", 200, ""))
+// deletionIsSeen asks for changes as a mirror does, and sees the deletion only.
+func deletionIsSeen(t *testing.T, full client, path, since string) {
+	t.Helper()
+	changes := pageOf(t, full.call("GET", "/contacts?includeDeleted=true&updatedSince="+since, "", 200, ""))
 	if len(changes.Data) != 1 || !changes.Data[0].Deleted || "/contacts/"+changes.Data[0].ID != path {
-		t.Errorf("changes since %s: %+v", seen, changes.Data)
+		t.Errorf("changes since %s: %+v", since, changes.Data)
 	}
-	// (Between them are events of the office's documents, which are still being
-	// created.)
+}
+
+// lifeIsInFeed picks the contact's events from those of the office's documents,
+// which are still being created.
+func lifeIsInFeed(t *testing.T, full client, path string) {
+	t.Helper()
 	var events page[feedEntry]
 	decode(t, string(full.call("GET", "/events?limit=100", "", 200, "").Body), &events)
 	events.Data = slices.DeleteFunc(events.Data, func(e feedEntry) bool { return "/contacts/"+e.Data.ID != path })
@@ -105,15 +146,12 @@ func TestFirstHour(t *testing.T) {
 			t.Errorf("event %d is %+v, want %s", i, events.Data[i], want)
 		}
 	}
+}
 
-	// The pages of the documentation.
-	for _, page := range []string{"/docs", "/problems", "/problems/PRECONDITION_FAILED"} {
-		get(t, demo.URL+page, 200)
-	}
-
-	// A demo without --data leaves nothing behind.
-	demo.stop(t)
-	if left, _ := filepath.Glob(filepath.Join(demo.temp, "*")); len(left) > 0 {
+// leftNothing fails the test if a demo has left files in its temporary folder.
+func leftNothing(t *testing.T, temp string) {
+	t.Helper()
+	if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
 		t.Errorf("the demo left %v", left)
 	}
 }
@@ -220,8 +258,6 @@ func TestFirstDelivery(t *testing.T) {
 		if err := demo.cmd.Wait(); err != nil {
 			t.Errorf("the demo ended with %v: %s", err, demo.errs.String())
 		}
-		if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
-			t.Errorf("the demo left %v", left)
-		}
+		leftNothing(t, temp)
 	}
 }
