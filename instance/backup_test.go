@@ -2,7 +2,6 @@ package instance
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,95 +19,141 @@ import (
 // The next call with the same folder copies only new files. An instance
 // restored from them has all of them.
 func TestBackupWithFiles(t *testing.T) {
-	ctx := context.Background()
 	dir, target := t.TempDir(), t.TempDir()
-	files := filepath.Join(target, "of [2026]") // a name that looks like a pattern
 	i := begin(t, configOf(dir))
-	put := func(name, text string) {
-		t.Helper()
-		if _, err := i.Blobs.Put(ctx, name, strings.NewReader(text), blob.Expected{Size: int64(len(text))}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	back := func(file string) (out BackupOutput) {
-		t.Helper()
-		err := i.door().Call(ctx, "backup", BackupInput{File: filepath.Join(target, file), Files: files}, &out)
-		if err != nil || out.Bytes == 0 || out.Copied == nil {
-			t.Fatalf("%+v, %v", out, err)
-		}
-		return out
-	}
-	put("files/1/doc_a", "Sehr geehrte Frau Morgenstern")
-	put("uploads/1/upl_a", "Mietvertrag")
-	if c := back("first.db").Copied; c.Copied != 2 || c.Bytes != 29+11 || c.Same != 0 {
+	putFile(t, i, "files/1/doc_a", "Sehr geehrte Frau Morgenstern")
+	putFile(t, i, "uploads/1/upl_a", "Mietvertrag")
+	if c := backUp(t, i, target, "first.db"); c.Copied != 2 || c.Bytes != 29+11 || c.Same != 0 {
 		t.Errorf("the first time: %+v", c)
 	}
-	if b, err := os.ReadFile(filepath.Join(files, "files", "1", "doc_a.sealed")); err != nil || bytes.Contains(b, []byte("Morgenstern")) {
-		t.Errorf("the copy is not encrypted: %v", err)
-	}
-	var until string
-	if err := i.DB.Read(ctx, func(tx db.Tx) (err error) {
-		until, err = access.Setting(ctx, tx, "files-held-until")
-		return err
-	}); err != nil || until <= strconv.FormatInt(int64(clock.Now(clock.System).Add(holdTime/2)), 10) {
-		t.Errorf("files were not held: %q, %v", until, err)
-	}
-	put("files/1/doc_b", "Vollmacht")
-	put("files/1/doc_c", "Klageschrift")
-	damaged := filepath.Join(dir, "files", "files", "1", "doc_c.sealed")
-	b, err := os.ReadFile(damaged)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b[len(b)-1] ^= 1
-	if err := os.WriteFile(damaged, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if c := back("second.db").Copied; c.Copied != 2 || c.Same != 1 || c.Unreadable != 1 || len(c.Errors) != 1 {
+	copyIsEncrypted(t, target)
+	filesAreHeld(t, i)
+
+	putFile(t, i, "files/1/doc_b", "Vollmacht")
+	putFile(t, i, "files/1/doc_c", "Klageschrift")
+	damage(t, filepath.Join(dir, "files", "files", "1", "doc_c.sealed"))
+	if c := backUp(t, i, target, "second.db"); c.Copied != 2 || c.Same != 1 || c.Unreadable != 1 || len(c.Errors) != 1 {
 		t.Errorf("the second time: %+v", c) // staged files may have changed, so they are copied again
 	}
 	end(t, i)
 
 	// Under a new master key, the whole copy is encrypted with that key before
 	// the old one is removed.
-	withNew := configOf(dir)
-	old, other := filepath.Join(dir, "master.key"), filepath.Join(dir, "new.key")
-	withNew.Server.MasterKeyFile, withNew.Server.PreviousMasterKeyFiles = config.File(other), []config.File{config.File(old)}
-	if err := os.WriteFile(other, bytes.Repeat([]byte{7}, 32), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	i = begin(t, withNew)
+	i = begin(t, withNewKey(t, dir))
 	var rotated RotateOutput
-	if err := i.door().Call(ctx, "blobs.rotate", Nothing{}, &rotated); err != nil || rotated.Changed == 0 {
+	if err := i.door().Call(t.Context(), "blobs.rotate", Nothing{}, &rotated); err != nil || rotated.Changed == 0 {
 		t.Errorf("%+v, %v", rotated, err)
 	}
-	if c := back("third.db").Copied; c.Same != 2 || c.Unreadable != 1 {
+	if c := backUp(t, i, target, "third.db"); c.Same != 2 || c.Unreadable != 1 {
 		t.Errorf("the third time: %+v", c)
 	}
 	end(t, i)
-	if err := os.Rename(other, old); err != nil {
-		t.Fatal(err)
-	}
+	useNewKey(t, dir)
 
-	restored := configOf(t.TempDir())
-	key, err := os.ReadFile(filepath.Join(dir, "master.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := RestoreFiles(ctx, &restored.Store, &restored.Server, files); err != errNoKey {
-		t.Errorf("without a master key: %v", err)
-	}
-	if err := os.WriteFile(filepath.Join(string(restored.Store.DataDir), "master.key"), key, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	end(t, begin(t, restored)) // without documents, the instance would take these files for another database's
-	if c, err := RestoreFiles(ctx, &restored.Store, &restored.Server, files); err != nil || c.Copied != 3 {
-		t.Errorf("restored: %+v, %v", c, err)
-	}
-	again := begin(t, restored)
+	again := begin(t, restoredFrom(t, target, filepath.Join(dir, "master.key")))
 	for name, size := range map[string]int64{"files/1/doc_a": 29, "files/1/doc_b": 9, "uploads/1/upl_a": 11} {
-		if info, err := blob.Read(ctx, again.Blobs, name); err != nil || info.Size != size {
+		if info, err := blob.Read(t.Context(), again.Blobs, name); err != nil || info.Size != size {
 			t.Errorf("%s: %+v, %v", name, info, err)
 		}
 	}
+}
+
+// copiedFiles returns the folder of the copied files. Its name looks like a pattern.
+func copiedFiles(target string) string { return filepath.Join(target, "of [2026]") }
+
+// putFile puts a file into the store of an instance.
+func putFile(t *testing.T, i *Instance, name, text string) blob.Info {
+	t.Helper()
+	info, err := i.Blobs.Put(t.Context(), name, strings.NewReader(text), blob.Expected{Size: int64(len(text))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+// backUp copies the database to a file, and the files to the folder of all backups.
+func backUp(t *testing.T, i *Instance, target, file string) *blob.Copied {
+	t.Helper()
+	var out BackupOutput
+	err := i.door().Call(t.Context(), "backup", BackupInput{File: filepath.Join(target, file), Files: copiedFiles(target)}, &out)
+	if err != nil || out.Bytes == 0 || out.Copied == nil {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	return out.Copied
+}
+
+func copyIsEncrypted(t *testing.T, target string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(copiedFiles(target), "files", "1", "doc_a.sealed"))
+	if err != nil || bytes.Contains(b, []byte("Morgenstern")) {
+		t.Errorf("the copy is not encrypted: %v", err)
+	}
+}
+
+// filesAreHeld fails the test unless a backup has put off the erasure of files.
+func filesAreHeld(t *testing.T, i *Instance) {
+	t.Helper()
+	var until string
+	if err := i.DB.Read(t.Context(), func(tx db.Tx) (err error) {
+		until, err = access.Setting(t.Context(), tx, "files-held-until")
+		return err
+	}); err != nil || until <= strconv.FormatInt(int64(clock.Now(clock.System).Add(holdTime/2)), 10) {
+		t.Errorf("files were not held: %q, %v", until, err)
+	}
+}
+
+// damage changes the last byte of a file.
+func damage(t *testing.T, name string) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)-1] ^= 1
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withNewKey returns the config of an instance with a new master key beside the old
+// one.
+func withNewKey(t *testing.T, dir string) Config {
+	t.Helper()
+	c := configOf(dir)
+	old, other := filepath.Join(dir, "master.key"), filepath.Join(dir, "new.key")
+	c.Server.MasterKeyFile, c.Server.PreviousMasterKeyFiles = config.File(other), []config.File{config.File(old)}
+	if err := os.WriteFile(other, bytes.Repeat([]byte{7}, 32), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// useNewKey puts the new master key into the old one's place.
+func useNewKey(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Rename(filepath.Join(dir, "new.key"), filepath.Join(dir, "master.key")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restoredFrom restores the three readable files into an instance of its own, which
+// needs the master key first.
+func restoredFrom(t *testing.T, target, keyFile string) Config {
+	t.Helper()
+	c := configOf(t.TempDir())
+	key, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := RestoreFiles(t.Context(), &c.Store, &c.Server, copiedFiles(target)); err != errNoKey {
+		t.Errorf("without a master key: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(string(c.Store.DataDir), "master.key"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	end(t, begin(t, c)) // without documents, the instance would take these files for another database's
+	if copied, err := RestoreFiles(t.Context(), &c.Store, &c.Server, copiedFiles(target)); err != nil || copied.Copied != 3 {
+		t.Errorf("restored: %+v, %v", copied, err)
+	}
+	return c
 }

@@ -22,89 +22,102 @@ import (
 // in the making and files due for erasure are no findings.
 func TestCheckBlobs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		ctx := context.Background()
 		o := apitest.New(t, d)
 		c := o.As(access.Member)
-		check := func(want ...blob.Finding) {
-			t.Helper()
-			out, err := checkBlobs(d, o.Store, clock.NewFake(time.Now().Add(2*time.Hour)))(ctx, CheckInput{Age: 3600})
-			if err != nil || out.Found != len(want) || out.Left != len(want) || len(out.Findings) != len(want) {
-				t.Fatalf("%+v, %v; want %+v", out, err, want)
-			}
-			for i := range want {
-				if out.Findings[i] != want[i] {
-					t.Errorf("%+v, want %+v", out.Findings[i], want[i])
-				}
-			}
-		}
 		first := c.Document("a.txt", "text/plain", []byte("eins"))
 		second := c.Document("b.txt", "text/plain", []byte("zwei"))
 		c.Upload("c.txt", "text/plain", []byte("drei"))
-		check()
+		wantFindings(t, o)
 		c.Do("DELETE", "/documents/"+first, nil, "If-Match", "*").Want(204)
-		check()
+		wantFindings(t, o)
 
-		var names []string
-		for info, err := range o.Store.List(ctx, "files/") {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasSuffix(info.Name, second) {
-				names = append(names, info.Name)
-			}
-		}
-		if len(names) != 1 {
-			t.Fatal(names)
-		}
-		mine := names[0]
+		mine := fileOf(t, o, second)
 		folder := strings.TrimSuffix(mine, second)
-		put := func(name string) {
-			t.Helper()
-			if _, err := o.Store.Put(ctx, name, strings.NewReader("vier"), blob.Expected{Size: 4}); err != nil {
-				t.Fatal(err)
-			}
-		}
 		other := folder + "doc_01jb2z5k3xf0q8r9s7t6v5w4y3"
-		put(other)
 		lost := "uploads/" + strings.Split(folder, "/")[1] + "/upl_01jb2z5k3xf0q8r9s7t6v5w4y3"
-		put(lost)
-		check(blob.Finding{State: blob.Orphan, Name: lost}, blob.Finding{State: blob.Orphan, Name: other})
+		fourBytes(t, o, other)
+		fourBytes(t, o, lost)
+		wantFindings(t, o, blob.Finding{State: blob.Orphan, Name: lost}, blob.Finding{State: blob.Orphan, Name: other})
 
-		// While an operation creates a document from a file, the file has no
-		// row.
-		begun := func(finished int64) {
-			t.Helper()
-			err := d.Write(ctx, func(tx db.Tx) error {
-				_, err := tx.Exec(ctx, `insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)
-					select organization, $1, principal, type, 'running', 0, $2, '', '', '', request, created_at, started_at, 0 from operations where id <> $1
-					limit 1 on conflict (organization, id) do nothing`, "opr_test", `{"document":"doc_01jb2z5k3xf0q8r9s7t6v5w4y3"}`)
-				if err != nil {
-					return err
-				}
-				_, err = tx.Exec(ctx, `update operations set finished_at = $2 where id = $1`, "opr_test", finished)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		begun(0)
-		check(blob.Finding{State: blob.Orphan, Name: lost})
-		begun(1)
-		check(blob.Finding{State: blob.Orphan, Name: lost}, blob.Finding{State: blob.Orphan, Name: other})
+		operationMakes(t, d, "doc_01jb2z5k3xf0q8r9s7t6v5w4y3", 0)
+		wantFindings(t, o, blob.Finding{State: blob.Orphan, Name: lost})
+		operationMakes(t, d, "doc_01jb2z5k3xf0q8r9s7t6v5w4y3", 1)
+		wantFindings(t, o, blob.Finding{State: blob.Orphan, Name: lost}, blob.Finding{State: blob.Orphan, Name: other})
 
-		put(mine) // with the same size
-		for _, name := range []string{lost, other} {
-			if err := o.Store.Delete(ctx, name); err != nil {
-				t.Fatal(err)
-			}
+		fourBytes(t, o, mine) // with the same size
+		removeFiles(t, o, lost, other)
+		wantFindings(t, o, blob.Finding{State: blob.Damaged, Name: mine, Reason: "another SHA-256"})
+		removeFiles(t, o, mine)
+		wantFindings(t, o, blob.Finding{State: blob.Missing, Name: mine})
+	})
+}
+
+// wantFindings checks all files that are older than an hour, as all of them are in
+// two hours.
+func wantFindings(t *testing.T, o *apitest.Office, want ...blob.Finding) {
+	t.Helper()
+	out, err := checkBlobs(o.DB, o.Store, clock.NewFake(time.Now().Add(2*time.Hour)))(t.Context(), CheckInput{Age: 3600})
+	if err != nil || out.Found != len(want) || out.Left != len(want) || len(out.Findings) != len(want) {
+		t.Fatalf("%+v, %v; want %+v", out, err, want)
+	}
+	for i := range want {
+		if out.Findings[i] != want[i] {
+			t.Errorf("%+v, want %+v", out.Findings[i], want[i])
 		}
-		check(blob.Finding{State: blob.Damaged, Name: mine, Reason: "another SHA-256"})
-		if err := o.Store.Delete(ctx, mine); err != nil {
+	}
+}
+
+// fileOf returns the name of a document's file.
+func fileOf(t *testing.T, o *apitest.Office, document string) string {
+	t.Helper()
+	var names []string
+	for info, err := range o.Store.List(t.Context(), "files/") {
+		if err != nil {
 			t.Fatal(err)
 		}
-		check(blob.Finding{State: blob.Missing, Name: mine})
+		if strings.HasSuffix(info.Name, document) {
+			names = append(names, info.Name)
+		}
+	}
+	if len(names) != 1 {
+		t.Fatal(names)
+	}
+	return names[0]
+}
+
+func fourBytes(t *testing.T, o *apitest.Office, name string) {
+	t.Helper()
+	if _, err := o.Store.Put(t.Context(), name, strings.NewReader("vier"), blob.Expected{Size: 4}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func removeFiles(t *testing.T, o *apitest.Office, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := o.Store.Delete(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// operationMakes writes an operation that creates a document, which has no row before
+// the operation is finished.
+func operationMakes(t *testing.T, d db.DB, document string, finished int64) {
+	t.Helper()
+	err := d.Write(t.Context(), func(tx db.Tx) error {
+		_, err := tx.Exec(t.Context(), `insert into operations (organization, id, principal, type, status, progress, input, result_object, result_id, error, request, created_at, started_at, finished_at)
+			select organization, $1, principal, type, 'running', 0, $2, '', '', '', request, created_at, started_at, 0 from operations where id <> $1
+			limit 1 on conflict (organization, id) do nothing`, "opr_test", `{"document":"`+document+`"}`)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(t.Context(), `update operations set finished_at = $2 where id = $1`, "opr_test", finished)
+		return err
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Removed files do not count as left, even beyond the limit of listed findings.
