@@ -217,93 +217,129 @@ func told(a *apitest.Answer) string {
 // does not, and knows each of these calls.
 func TestDoorsDiffer(t *testing.T) {
 	apitest.Through(t, "")
-	checked := map[string]bool{}
-	// known is a request that a stage knows as its own.
-	known := func(stage string, c *apitest.Client, method, path, body string, headers ...string) *http.Request {
-		t.Helper()
-		checked[stage] = true
-		request := func() *http.Request {
-			if body == "" {
-				return c.Request(method, path, nil, headers...)
-			}
-			return c.Request(method, path, body, headers...)
-		}
-		if got := apitest.BySession.StageOf(c, request()); got != stage {
-			t.Errorf("%s %s differs by the stage %q, want %q", method, path, got, stage)
-		}
-		return request()
-	}
-	differ := func(stage string, c *apitest.Client, method, path, body string, byKey, bySession int, headers ...string) {
-		t.Helper()
-		c.Send(known(stage, c, method, path, body, headers...)).Want(byKey)
-		c.BySession(known(stage, c, method, path, body, headers...)).Want(bySession)
-	}
 	o := office(t)
+	s := &stages{T: t, checked: map[string]bool{}}
 	c := o.As(access.Member)
 	if got := apitest.BySession.StageOf(c, c.Request("GET", "/contacts", nil)); got != "" {
 		t.Errorf("a call that is the same by both doors differs by the stage %q", got)
 	}
-	differ("door", c, "GET", "/documents/"+c.Document("Brief.txt", "text/plain", []byte("Guten Tag"))+"/content", "", 206, 200, "Range", "bytes=0-4")
-	differ("version", c, "GET", "/contacts?tag=Mandant", "", 400, 200)
-	differ("version", c, "GET", "/contacts?sort=name", "", 400, 200)
-	differ("version", c, "GET", "/contacts", "", 400, 200, "Svc-Version", "1999-01-01")
-	differ("channel", c, "POST", "/contacts", `{"lastName":"Berg"}`, 404, 201, "Svc-Preview", "")
-	differ("idempotency", c, "POST", "/contacts", `{"lastName":"Berg"}`, 400, 201, "Idempotency-Key", "")
-	differ("authorize", o.As(access.Member, "contacts:read"), "GET", "/tasks", "", 403, 200)
+	s.differ("door", c, "GET", "/documents/"+c.Document("Brief.txt", "text/plain", []byte("Guten Tag"))+"/content", "", 206, 200, "Range", "bytes=0-4")
+	s.differ("version", c, "GET", "/contacts?tag=Mandant", "", 400, 200)
+	s.differ("version", c, "GET", "/contacts?sort=name", "", 400, 200)
+	s.differ("version", c, "GET", "/contacts", "", 400, 200, "Svc-Version", "1999-01-01")
+	s.differ("channel", c, "POST", "/contacts", `{"lastName":"Berg"}`, 404, 201, "Svc-Preview", "")
+	s.differ("idempotency", c, "POST", "/contacts", `{"lastName":"Berg"}`, 400, 201, "Idempotency-Key", "")
+	s.differ("authorize", o.As(access.Member, "contacts:read"), "GET", "/tasks", "", 403, 200)
+	s.differ("limits", withoutPoints(t), "GET", "/contacts?q=berg", "", 429, 200)
+	s.differ("gate", atLevelRead(t), "POST", "/contacts", `{"lastName":"Berg"}`, 403, 201)
+	s.partsOfBatchDiffer(c)
+	s.answersDiffer(c)
+	s.requestLogDiffers(c)
+	s.authenticationDiffers(c)
+	for _, stage := range apitest.BySession.Stages {
+		if stage.Reason == "" || !s.checked[stage.Name] {
+			t.Errorf("nothing shows how the stage %s differs", stage.Name)
+		}
+	}
+}
 
-	// The parts of a batch are calls too.
+// stages notes which stages a test has seen to differ.
+type stages struct {
+	*testing.T
+	checked map[string]bool
+}
+
+// known returns a request that a stage knows as its own.
+func (s *stages) known(stage string, c *apitest.Client, method, path, body string, headers ...string) *http.Request {
+	s.Helper()
+	s.checked[stage] = true
+	request := func() *http.Request {
+		if body == "" {
+			return c.Request(method, path, nil, headers...)
+		}
+		return c.Request(method, path, body, headers...)
+	}
+	if got := apitest.BySession.StageOf(c, request()); got != stage {
+		s.Errorf("%s %s differs by the stage %q, want %q", method, path, got, stage)
+	}
+	return request()
+}
+
+// differ fails the test unless a key and a session get these answers.
+func (s *stages) differ(stage string, c *apitest.Client, method, path, body string, byKey, bySession int, headers ...string) {
+	s.Helper()
+	c.Send(s.known(stage, c, method, path, body, headers...)).Want(byKey)
+	c.BySession(s.known(stage, c, method, path, body, headers...)).Want(bySession)
+}
+
+func (s *stages) partsOfBatchDiffer(c *apitest.Client) {
+	s.Helper()
 	parts := `{"calls":[{"method":"GET","path":"/contacts?tag=Mandant"}]}`
 	for by, a := range map[string]*apitest.Answer{
-		`"status":400`: c.Send(known("batch", c, "POST", "/batch", parts)),
-		`"status":200`: c.BySession(known("batch", c, "POST", "/batch", parts)),
+		`"status":400`: c.Send(s.known("batch", c, "POST", "/batch", parts)),
+		`"status":200`: c.BySession(s.known("batch", c, "POST", "/batch", parts)),
 	} {
 		if a.Want(200); !strings.Contains(string(a.Body), by) {
-			t.Errorf("a part of a batch has not %s: %s", by, a.Body)
+			s.Errorf("a part of a batch has not %s: %s", by, a.Body)
 		}
 	}
+}
 
-	key, session := c.Send(known("answer", c, "GET", "/me", "")).Text("authMethod"), c.BySession(known("answer", c, "GET", "/me", "")).Text("authMethod")
+func (s *stages) answersDiffer(c *apitest.Client) {
+	s.Helper()
+	key, session := c.Send(s.known("answer", c, "GET", "/me", "")).Text("authMethod"), c.BySession(s.known("answer", c, "GET", "/me", "")).Text("authMethod")
 	if key != "apiKey" || session != "session" {
-		t.Errorf("/me says %s and %s", key, session)
+		s.Errorf("/me says %s and %s", key, session)
 	}
+}
 
-	checked["request log"] = true
-	read := func(a *apitest.Answer) (logged bool) {
-		t.Helper()
-		if err := o.Log.Flush(t.Context()); err != nil {
-			t.Fatal(err)
+func (s *stages) requestLogDiffers(c *apitest.Client) {
+	s.Helper()
+	s.checked["request log"] = true
+	logged := func(a *apitest.Answer) bool {
+		s.Helper()
+		if err := c.Log.Flush(s.Context()); err != nil {
+			s.Fatal(err)
 		}
 		var n int
-		dbtest.Get(t, o.DB, []any{&n}, `select count(*) from request_log where request_id = $1`, a.Want(200).Header.Get("Request-Id"))
+		dbtest.Get(s.T, c.DB, []any{&n}, `select count(*) from request_log where request_id = $1`, a.Want(200).Header.Get("Request-Id"))
 		return n > 0
 	}
-	if !read(c.Do("GET", "/contacts", nil)) || read(c.BySession(c.Request("GET", "/contacts", nil))) {
-		t.Error("the log has a read by a session, or none by a key")
+	if !logged(c.Do("GET", "/contacts", nil)) || logged(c.BySession(c.Request("GET", "/contacts", nil))) {
+		s.Error("the log has a read by a session, or none by a key")
 	}
+}
 
-	token := o.Session(c.Principal)
+// authenticationDiffers changes the client's key: it is refused, and a session of the
+// same person goes on.
+func (s *stages) authenticationDiffers(c *apitest.Client) {
+	s.Helper()
+	token := c.Session(c.Principal)
 	c.Key += "x"
-	c.Send(known("authenticate", c, "GET", "/contacts", "")).Want(401)
-	o.InSession(token, "/contacts").Want(200)
+	c.Send(s.known("authenticate", c, "GET", "/contacts", "")).Want(401)
+	c.InSession(token, "/contacts").Want(200)
+}
 
-	metered := office(t, apitest.Metered()).As(access.Member)
-	for range 200 { // until the key has no points left
-		if metered.Do("GET", "/contacts?q=berg", nil).Status == 429 {
+// withoutPoints returns a client whose key has no points left.
+func withoutPoints(t *testing.T) *apitest.Client {
+	t.Helper()
+	c := office(t, apitest.Metered()).As(access.Member)
+	for range 200 {
+		if c.Do("GET", "/contacts?q=berg", nil).Status == 429 {
 			break
 		}
 	}
-	differ("limits", metered, "GET", "/contacts?q=berg", "", 429, 200)
+	return c
+}
 
-	gated := office(t)
-	d := gated.As(access.Member)
+// atLevelRead returns a client of an organization whose programs may only read.
+func atLevelRead(t *testing.T) *apitest.Client {
+	t.Helper()
+	o := office(t)
 	level := access.Read
-	if _, err := gated.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: gated.SandboxID, Level: &level}); err != nil {
+	c := o.As(access.Member)
+	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &level}); err != nil {
 		t.Fatal(err)
 	}
-	differ("gate", d, "POST", "/contacts", `{"lastName":"Berg"}`, 403, 201)
-	for _, s := range apitest.BySession.Stages {
-		if s.Reason == "" || !checked[s.Name] {
-			t.Errorf("nothing shows how the stage %s differs", s.Name)
-		}
-	}
+	return c
 }

@@ -23,96 +23,147 @@ import (
 // every row and every file for its words. The call that created it does not run
 // again, and its stored answer is gone.
 func TestErasedIsNowhere(t *testing.T) {
-	const word = "Geheimwort"
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		now := clock.NewFake(apitest.Begin)
 		d := dbtest.Open(t, url, db.Options{Clock: now})
 		o := apitest.New(t, d, apitest.Replicas(1))
-		c, reader := o.As(access.Member), o.As(access.Viewer)
-		text := func(members string) string { return strings.ReplaceAll(members, "?", word) }
-		bodies := map[string]string{
-			"/contacts":          text(`{"lastName":"?","note":"?","tags":["?"],"email":"?@example.com","externalId":"?"}`),
-			"/companies":         text(`{"name":"?","note":"?","tags":["?"],"email":"?@example.com","externalId":"?"}`),
-			"/tasks":             text(`{"title":"?","description":"?","tags":["?"],"externalId":"?"}`),
-			"/webhook_endpoints": text(`{"name":"?","url":"https://example.com/?","eventTypes":["contact.created"]}`),
-		}
-		upload := c.Upload(word+".txt", "text/plain", []byte(word+" "+strings.Repeat("nur Text ", 400)))
-		bodies["/documents"] = fmt.Sprintf(text(`{"uploadId":%q,"tags":["?"],"externalId":"?"}`), upload)
+		s := &secrets{T: t, Client: o.As(access.Member)}
+		s.create()
+		s.areStored()
+		s.areReplayed()
 
-		type repeat struct{ path, body, key string }
-		var repeats []repeat
-		post := func(path, body, key string) *apitest.Answer {
-			repeats = append(repeats, repeat{path, body, key})
-			a := c.Do("POST", path, body, "Idempotency-Key", key)
-			if a.Status >= 300 {
-				t.Fatalf("POST %s: %d %s", path, a.Status, a.Body)
-			}
-			return a
-		}
-		records := map[string]string{}
-		for path, body := range bodies {
-			made := post(path, body, "make "+path)
-			if path == "/documents" {
-				records[path] = c.Await(made).JSON()["result"].(map[string]any)["id"].(string)
-				continue
-			}
-			records[path] = made.Text("id")
-		}
-		post("/tasks/"+records["/tasks"]+"/complete", "", "complete")
-		post("/webhook_endpoints/"+records["/webhook_endpoints"]+"/rotate_secret", "", "rotate")
-		c.Do("PATCH", "/contacts/"+records["/contacts"], `{"note":"Geheimwort, `+strings.Repeat("viele Worte ", 800)+`"}`, "If-Match", "*").Want(200)
-
-		there := holding(t, d, word)
-		for _, table := range []string{"contacts", "companies", "tasks", "documents", "webhook_endpoints", "document_words"} {
-			if !slices.Contains(there, table) {
-				t.Errorf("%s holds no %s before it is deleted: this test cannot fail", table, word)
-			}
-		}
-		if slices.Contains(there, "idempotency") {
-			t.Error("a stored answer is not sealed")
-		}
-		for _, r := range repeats {
-			if a := c.Do("POST", r.path, r.body, "Idempotency-Key", r.key); a.Header.Get("Idempotent-Replayed") != "true" || a.Status >= 300 {
-				t.Errorf("a repeated POST %s: %d %s", r.path, a.Status, a.Body)
-			}
-		}
-
-		for path, name := range records {
-			c.Do("DELETE", path+"/"+name, nil, "If-Match", "*").Want(204)
-		}
+		s.delete()
 		o.Rest()
-		if left := holding(t, d, word); len(left) > 0 {
-			t.Errorf("%s is in the rows of %v", word, left)
+		if left := holding(t, d, secretWord); len(left) > 0 {
+			t.Errorf("%s is in the rows of %v", secretWord, left)
 		}
-		hidden := hiddenSince(t, o)
-		for _, r := range repeats {
-			a := c.Do("POST", r.path, r.body, "Idempotency-Key", r.key).Want(404, "NOT_FOUND")
-			if a.Header.Get("Idempotent-Replayed") != "true" {
-				t.Errorf("POST %s of a deleted record is no replay", r.path)
-			}
-			words, _, _ := strings.Cut(a.Text("detail"), " Kennungen") // the form of ids in the path
-			if a.Text("title") != hidden.Text("title") || !strings.HasPrefix(hidden.Text("detail"), words) {
-				t.Errorf("POST %s: %s; of a hidden record: %s", r.path, a.Body, hidden.Body)
-			}
-			if r.body != "" {
-				c.Do("POST", r.path, strings.ReplaceAll(r.body, word, "Anderes"), "Idempotency-Key", r.key).Want(422, "IDEMPOTENCY_PAYLOAD_MISMATCH")
-			}
+		s.areAnsweredAsHidden(hiddenSince(t, o))
+		s.areNotMadeAgain(o.As(access.Viewer))
+		if n := filesHolding(t, o.Folder, secretWord); len(n) > 0 {
+			t.Errorf("files hold %s: %v", secretWord, n)
 		}
-		for path := range records {
-			if data := reader.Do("GET", path, nil).Want(200).Data(); path != "/webhook_endpoints" && len(data) != 0 {
-				t.Errorf("%s: a repeated call made a record: %v", path, data)
-			}
-		}
-		if n := filesHolding(t, o.Folder, word); len(n) > 0 {
-			t.Errorf("files hold %s: %v", word, n)
-		}
-		if left := slices.DeleteFunc(o.Stored(), func(name string) bool { return !strings.Contains(name, records["/documents"]) }); len(left) > 0 {
+		if left := slices.DeleteFunc(o.Stored(), func(name string) bool { return !strings.Contains(name, s.records["/documents"]) }); len(left) > 0 {
 			t.Errorf("the document's bytes are kept: %v", left)
 		}
 		if path, is := strings.CutPrefix(url, "sqlite:"); is {
-			wantLogEmptied(t, now, path, word)
+			wantLogEmptied(t, now, path, secretWord)
 		}
 	})
+}
+
+const secretWord = "Geheimwort"
+
+// secretBodies are the bodies of records with the word in the place of each
+// question mark. A document also has an upload.
+var secretBodies = map[string]string{
+	"/contacts":          `{"lastName":"?","note":"?","tags":["?"],"email":"?@example.com","externalId":"?"}`,
+	"/companies":         `{"name":"?","note":"?","tags":["?"],"email":"?@example.com","externalId":"?"}`,
+	"/tasks":             `{"title":"?","description":"?","tags":["?"],"externalId":"?"}`,
+	"/webhook_endpoints": `{"name":"?","url":"https://example.com/?","eventTypes":["contact.created"]}`,
+	"/documents":         `{"uploadId":%q,"tags":["?"],"externalId":"?"}`,
+}
+
+// secrets are records that hold the word, and the calls that made them.
+type secrets struct {
+	*testing.T
+	*apitest.Client
+	calls   []secretCall
+	records map[string]string // ids, by the path of the family
+}
+
+type secretCall struct{ path, body, key string }
+
+// create makes a record of each family, and changes some.
+func (s *secrets) create() {
+	s.T.Helper()
+	upload := s.Upload(secretWord+".txt", "text/plain", []byte(secretWord+" "+strings.Repeat("nur Text ", 400)))
+	s.records = map[string]string{}
+	for path, body := range secretBodies {
+		body = strings.ReplaceAll(body, "?", secretWord)
+		if path != "/documents" {
+			s.records[path] = s.post(path, body, "make "+path).Text("id")
+			continue
+		}
+		made := s.Await(s.post(path, fmt.Sprintf(body, upload), "make "+path))
+		s.records[path] = made.JSON()["result"].(map[string]any)["id"].(string)
+	}
+	s.post("/tasks/"+s.records["/tasks"]+"/complete", "", "complete")
+	s.post("/webhook_endpoints/"+s.records["/webhook_endpoints"]+"/rotate_secret", "", "rotate")
+	s.Do("PATCH", "/contacts/"+s.records["/contacts"], `{"note":"Geheimwort, `+strings.Repeat("viele Worte ", 800)+`"}`, "If-Match", "*").Want(200)
+}
+
+func (s *secrets) post(path, body, key string) *apitest.Answer {
+	s.T.Helper()
+	call := secretCall{path, body, key}
+	s.calls = append(s.calls, call)
+	a := s.repeat(call)
+	if a.Status >= 300 {
+		s.T.Fatalf("POST %s: %d %s", path, a.Status, a.Body)
+	}
+	return a
+}
+
+func (s *secrets) repeat(call secretCall) *apitest.Answer {
+	return s.Do("POST", call.path, call.body, "Idempotency-Key", call.key)
+}
+
+// areStored fails the test unless the search finds the word where it must be.
+func (s *secrets) areStored() {
+	s.T.Helper()
+	there := holding(s.T, s.DB, secretWord)
+	for _, table := range []string{"contacts", "companies", "tasks", "documents", "webhook_endpoints", "document_words"} {
+		if !slices.Contains(there, table) {
+			s.T.Errorf("%s holds no %s before it is deleted: this test cannot fail", table, secretWord)
+		}
+	}
+	if slices.Contains(there, "idempotency") {
+		s.T.Error("a stored answer is not sealed")
+	}
+}
+
+func (s *secrets) areReplayed() {
+	s.T.Helper()
+	for _, call := range s.calls {
+		if a := s.repeat(call); a.Header.Get("Idempotent-Replayed") != "true" || a.Status >= 300 {
+			s.T.Errorf("a repeated POST %s: %d %s", call.path, a.Status, a.Body)
+		}
+	}
+}
+
+func (s *secrets) delete() {
+	s.T.Helper()
+	for path, name := range s.records {
+		s.Do("DELETE", path+"/"+name, nil, "If-Match", "*").Want(204)
+	}
+}
+
+// areAnsweredAsHidden repeats all calls: the answers are like that about a hidden
+// record, and the keys are still bound to their bodies.
+func (s *secrets) areAnsweredAsHidden(hidden *apitest.Answer) {
+	s.T.Helper()
+	for _, call := range s.calls {
+		a := s.repeat(call).Want(404, "NOT_FOUND")
+		if a.Header.Get("Idempotent-Replayed") != "true" {
+			s.T.Errorf("POST %s of a deleted record is no replay", call.path)
+		}
+		words, _, _ := strings.Cut(a.Text("detail"), " Kennungen") // the form of ids in the path
+		if a.Text("title") != hidden.Text("title") || !strings.HasPrefix(hidden.Text("detail"), words) {
+			s.T.Errorf("POST %s: %s; of a hidden record: %s", call.path, a.Body, hidden.Body)
+		}
+		if call.body != "" {
+			call.body = strings.ReplaceAll(call.body, secretWord, "Anderes")
+			s.repeat(call).Want(422, "IDEMPOTENCY_PAYLOAD_MISMATCH")
+		}
+	}
+}
+
+func (s *secrets) areNotMadeAgain(reader *apitest.Client) {
+	s.T.Helper()
+	for path := range s.records {
+		if data := reader.Do("GET", path, nil).Want(200).Data(); path != "/webhook_endpoints" && len(data) != 0 {
+			s.T.Errorf("%s: a repeated call made a record: %v", path, data)
+		}
+	}
 }
 
 // hiddenSince returns the answer to a repeated call about a record that was

@@ -258,81 +258,90 @@ func TestTombstoneOfVisibilityLoss(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		owner, heir, other := o.As(access.Member), o.As(access.Member), o.As(access.Member)
 		admin, viewer := o.As(access.Admin), o.As(access.Viewer)
-		away, _ := o.Organization("Kanzlei Abendroth")
-		stranger := o.User(access.Member, away)
+		stranger := ofAnother(t, o)
 		for f, op := range families() {
-			record := makeRecord(t, owner, op, "organization")
-			at := op.Path + "/" + record
-			change := func(c *apitest.Client, body map[string]any) string {
-				t.Helper()
-				return c.Do("PATCH", at, body, "If-Match", "*").Want(200).Text("updatedAt")
-			}
-			// checkSync checks the answer of sync about the record: nothing,
-			// its updatedAt, or the deletedAt of a tombstone.
-			checkSync := func(step string, c *apitest.Client, name, want string) {
-				t.Helper()
-				got := ""
-				for _, r := range c.Do("GET", op.Path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100", nil).Want(200).Data() {
-					if r["id"] != record {
-						continue
-					}
-					if got != "" {
-						t.Errorf("%s, %s: %s is sent twice", f.Object, step, name)
-					}
-					if r["deleted"] == true {
-						got = fmt.Sprint("gone ", r["deletedAt"])
-						if len(r) != 4 || r["object"] != f.Object {
-							t.Errorf("%s: a marker holds %v", f.Object, r)
-						}
-					} else {
-						got = fmt.Sprint("there ", r["updatedAt"])
-					}
-				}
-				if got != want {
-					t.Errorf("%s, %s: %s gets %q, want %q", f.Object, step, name, got, want)
-				}
-			}
-
-			hidden := change(owner, map[string]any{"visibility": "private"})
+			s := &synced{T: t, family: f, path: op.Path, record: makeRecord(t, owner, op, "organization")}
+			hidden := s.change(owner, map[string]any{"visibility": "private"})
 			late := o.As(access.Member) // joined after it was hidden
-			for name, c := range map[string]*apitest.Client{"colleague": other, "heir": heir, "viewer": viewer} {
-				checkSync("hidden", c, name, "gone "+hidden)
-			}
-			checkSync("hidden", owner, "owner", "there "+hidden)
-			checkSync("hidden", admin, "admin", "there "+hidden)
-			checkSync("hidden", late, "newcomer", "")
-			checkSync("hidden", &apitest.Client{Office: o, Key: o.Key(stranger)}, "stranger", "")
+			s.get("hidden", "gone "+hidden, clients{"colleague": other, "heir": heir, "viewer": viewer})
+			s.get("hidden", "there "+hidden, clients{"owner": owner, "admin": admin})
+			s.get("hidden", "", clients{"newcomer": late, "stranger": stranger})
 
-			given := change(owner, map[string]any{"tags": []string{"neu"}, "ownerId": heir.Principal})
-			checkSync("given away", owner, "former owner", "gone "+given)
-			checkSync("given away", heir, "heir", "there "+given)
-			checkSync("given away", other, "colleague", "gone "+hidden)
-			checkSync("given away", admin, "admin", "there "+given)
+			given := s.change(owner, map[string]any{"tags": []string{"neu"}, "ownerId": heir.Principal})
+			s.get("given away", "gone "+given, clients{"former owner": owner})
+			s.get("given away", "there "+given, clients{"heir": heir, "admin": admin})
+			s.get("given away", "gone "+hidden, clients{"colleague": other})
 
-			back := change(admin, map[string]any{"ownerId": owner.Principal})
-			checkSync("given back", owner, "owner", "there "+back)
-			checkSync("given back", heir, "heir", "gone "+back)
+			back := s.change(admin, map[string]any{"ownerId": owner.Principal})
+			s.get("given back", "there "+back, clients{"owner": owner})
+			s.get("given back", "gone "+back, clients{"heir": heir})
 
-			shared := change(owner, map[string]any{"visibility": "organization"})
-			for name, c := range map[string]*apitest.Client{"owner": owner, "colleague": other, "heir": heir, "viewer": viewer, "admin": admin, "newcomer": late} {
-				checkSync("shared again", c, name, "there "+shared)
-			}
+			shared := s.change(owner, map[string]any{"visibility": "organization"})
+			s.get("shared again", "there "+shared, clients{"owner": owner, "colleague": other, "heir": heir, "viewer": viewer, "admin": admin, "newcomer": late})
 
 			// If the record is hidden and transferred at once, the former owner
 			// can no longer see it either.
-			hidden = change(owner, map[string]any{"visibility": "private", "ownerId": heir.Principal})
-			checkSync("hidden and given away", owner, "former owner", "gone "+hidden)
-			checkSync("hidden and given away", heir, "heir", "there "+hidden)
+			hidden = s.change(owner, map[string]any{"visibility": "private", "ownerId": heir.Principal})
+			s.get("hidden and given away", "gone "+hidden, clients{"former owner": owner})
+			s.get("hidden and given away", "there "+hidden, clients{"heir": heir})
 
-			heir.Do("DELETE", at, nil, "If-Match", "*").Want(204)
-			checkSync("deleted", owner, "former owner", "gone "+hidden)
-			checkSync("deleted", other, "colleague", "gone "+hidden)
-			for _, r := range admin.Do("GET", op.Path+"?includeDeleted=true&updatedSince="+hidden, nil).Want(200).Data() {
-				checkSync("deleted", heir, "heir", fmt.Sprint("gone ", r["deletedAt"]))
-				checkSync("deleted", admin, "admin", fmt.Sprint("gone ", r["deletedAt"]))
+			heir.Do("DELETE", s.path+"/"+s.record, nil, "If-Match", "*").Want(204)
+			s.get("deleted", "gone "+hidden, clients{"former owner": owner, "colleague": other})
+			marked := admin.Do("GET", s.path+"?includeDeleted=true&updatedSince="+hidden, nil).Want(200).Data()
+			if len(marked) != 1 {
+				t.Fatalf("%s: %d records have changed since", f.Object, len(marked))
 			}
+			s.get("deleted", fmt.Sprint("gone ", marked[0]["deletedAt"]), clients{"heir": heir, "admin": admin})
 		}
 	})
+}
+
+// synced is a record that clients sync.
+type synced struct {
+	*testing.T
+	family       app.Family
+	path, record string
+}
+
+type clients map[string]*apitest.Client
+
+// change changes the record, and returns its new updatedAt.
+func (s *synced) change(c *apitest.Client, body map[string]any) string {
+	s.Helper()
+	return c.Do("PATCH", s.path+"/"+s.record, body, "If-Match", "*").Want(200).Text("updatedAt")
+}
+
+// get fails the test unless sync tells each client the same of the record: nothing,
+// its updatedAt, or the deletedAt of a tombstone.
+func (s *synced) get(step, want string, by clients) {
+	s.Helper()
+	for name, c := range by {
+		if got := s.told(step, name, c); got != want {
+			s.Errorf("%s, %s: %s gets %q, want %q", s.family.Object, step, name, got, want)
+		}
+	}
+}
+
+// told returns what sync tells a client of the record.
+func (s *synced) told(step, name string, c *apitest.Client) (got string) {
+	s.Helper()
+	for _, r := range c.Do("GET", s.path+"?includeDeleted=true&updatedSince=2026-11-01T00:00:00Z&limit=100", nil).Want(200).Data() {
+		if r["id"] != s.record {
+			continue
+		}
+		if got != "" {
+			s.Errorf("%s, %s: %s is sent twice", s.family.Object, step, name)
+		}
+		if r["deleted"] == true {
+			got = fmt.Sprint("gone ", r["deletedAt"])
+			if len(r) != 4 || r["object"] != s.family.Object {
+				s.Errorf("%s: a marker holds %v", s.family.Object, r)
+			}
+		} else {
+			got = fmt.Sprint("there ", r["updatedAt"])
+		}
+	}
+	return got
 }
 
 // TestWhoMayShare checks that only the owner and admins may change the owner

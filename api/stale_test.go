@@ -107,93 +107,115 @@ func TestCachedSessionIsConfirmed(t *testing.T) {
 		}
 		boss := o.Session(o.User(access.Admin))
 		bystander := o.Session(o.User(access.Member))
-		asked := func(as string, row string, in any) {
-			t.Helper()
-			if got := ask(t, elsewhere, api.Web, api.Cookie(as, false), row, in); got.Fault != nil {
-				t.Fatalf("%s: %d %s", row, got.Status, got.Body)
-			}
-		}
-		status := func(o *apitest.Office, token string, sandbox bool, way string) int {
-			as := api.Cookie(token, sandbox)
-			switch way {
-			case "read":
-				return get(t, o, as, "/contacts").Status
-			case "create":
-				body := []byte(`{"lastName":"Berg"}`)
-				return o.API.Do(t.Context(), &api.Request{Method: "POST", Path: "/contacts", Door: api.Web, Credential: as,
-					Header: map[string][]string{"Idempotency-Key": {apitest.Fresh()}, "Content-Type": {"application/json"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil }}, nil).Status
-			case "refused early":
-				return o.API.Do(t.Context(), &api.Request{Method: "GET", Path: "/contacts", Query: "limit=many", Door: api.Web, Credential: as}, nil).Status
-			}
-			return ask(t, o, api.Web, as, way, struct{}{}).Status
-		}
-		ways := map[string]int{"read": 200, "create": 201, "refused early": 400, "session.get": 200, "sessions.list": 200}
-		disabled, role := true, access.Viewer
-		for act, do := range map[string]func(person, token, other string){
-			"signed out":       func(_, token, _ string) { asked(token, "signin.out", struct{}{}) },
-			"ended by another": func(_, _, other string) { asked(other, "sessions.end", account.Ending{Others: true}) },
-			"moved":            func(person, token, _ string) { asked(token, "session.switch", account.Switched{Principal: person}) },
-			"disabled": func(person, _, _ string) {
-				asked(boss, "people.set", settings.PrincipalChange{ID: person, Disabled: &disabled})
-			},
-			"another role": func(person, _, _ string) {
-				asked(boss, "people.set", settings.PrincipalChange{ID: person, Role: &role})
-			},
-			"the factors' reset": func(person, _, _ string) {
-				if got := ask(t, elsewhere, api.Admin, api.Local(), "people.resetFactors", access.ByID{ID: person}); got.Fault != nil {
-					t.Fatalf("%d %s", got.Status, got.Body)
-				}
-			},
-			"a new token": func(_, token, _ string) {
-				var s account.Session
-				got := ask(t, elsewhere, api.Web, api.Cookie(token, false), "session.get", struct{}{})
-				if err := json.Unmarshal(got.Body, &s); err != nil {
-					t.Fatal(err)
-				}
-				defer elsewhere.Directory.Forget()
-				if err := elsewhere.DB.Write(t.Context(), func(tx db.Tx) error {
-					_, err := access.RenewSession(t.Context(), tx, s.ID, 0)
-					return err
-				}); err != nil {
-					t.Fatal(err)
-				}
-			},
-		} {
-			for way, works := range ways {
+		for act, do := range sessionActs {
+			for _, way := range sessionWays {
 				for _, sandbox := range []bool{false, true} {
 					person := o.User(access.Member)
-					token, other := o.Session(person), o.Session(person)
+					a := sessionAct{t, elsewhere, boss, person, o.Session(person), o.Session(person)}
 					for range 2 { // from the database, then from the cache
-						if got := status(o, token, sandbox, way); got != works {
-							t.Fatalf("%s, before: %d", way, got)
+						if got := way.call(t, o, api.Cookie(a.token, sandbox)); got != way.works {
+							t.Fatalf("%s, before: %d", way.name, got)
 						}
 					}
-					do(person, token, other)
-					if got := status(o, token, sandbox, way); got != 401 {
-						t.Errorf("%s, %s, sandbox %t: %d, want 401", act, way, sandbox, got)
+					do(a)
+					if got := way.call(t, o, api.Cookie(a.token, sandbox)); got != 401 {
+						t.Errorf("%s, %s, sandbox %t: %d, want 401", act, way.name, sandbox, got)
 					}
-					if got := status(o, bystander, sandbox, way); got != works {
-						t.Errorf("%s, %s, sandbox %t: a session that it does not concern gets %d", act, way, sandbox, got)
+					if got := way.call(t, o, api.Cookie(bystander, sandbox)); got != way.works {
+						t.Errorf("%s, %s, sandbox %t: a session that it does not concern gets %d", act, way.name, sandbox, got)
 					}
 				}
 			}
 		}
 		// A right that is taken away without an end of the session.
-		asked(boss, "people.set", settings.PrincipalChange{ID: person(t, o, bystander), Rights: access.Rights{"contacts": access.ReadRight}})
-		if got := status(o, bystander, false, "create"); got != 403 {
+		sessionAct{T: t, elsewhere: elsewhere}.ask(boss, "people.set", settings.PrincipalChange{ID: person(t, o, bystander), Rights: access.Rights{"contacts": access.ReadRight}})
+		if got := createsContact(t, o, api.Cookie(bystander, false)); got != 403 {
 			t.Errorf("a right that was taken away: %d", got)
 		}
 	})
 }
 
+// sessionAct is an act on another replica. It ends a session of a person, who has
+// another one.
+type sessionAct struct {
+	*testing.T
+	elsewhere                  *apitest.Office
+	boss, person, token, other string
+}
+
+var sessionActs = map[string]func(a sessionAct){
+	"signed out":       func(a sessionAct) { a.ask(a.token, "signin.out", struct{}{}) },
+	"ended by another": func(a sessionAct) { a.ask(a.other, "sessions.end", account.Ending{Others: true}) },
+	"moved":            func(a sessionAct) { a.ask(a.token, "session.switch", account.Switched{Principal: a.person}) },
+	"disabled": func(a sessionAct) {
+		a.ask(a.boss, "people.set", settings.PrincipalChange{ID: a.person, Disabled: new(true)})
+	},
+	"another role": func(a sessionAct) {
+		a.ask(a.boss, "people.set", settings.PrincipalChange{ID: a.person, Role: new(access.Viewer)})
+	},
+	"the factors' reset": func(a sessionAct) {
+		if got := ask(a.T, a.elsewhere, api.Admin, api.Local(), "people.resetFactors", access.ByID{ID: a.person}); got.Fault != nil {
+			a.Fatalf("%d %s", got.Status, got.Body)
+		}
+	},
+	"a new token": func(a sessionAct) {
+		defer a.elsewhere.Directory.Forget()
+		s := heldSession(a.T, a.elsewhere, a.token)
+		if err := a.elsewhere.DB.Write(a.Context(), func(tx db.Tx) error {
+			_, err := access.RenewSession(a.Context(), tx, s.ID, 0)
+			return err
+		}); err != nil {
+			a.Fatal(err)
+		}
+	},
+}
+
+// ask calls a row of the console by a session.
+func (a sessionAct) ask(as, row string, in any) {
+	a.Helper()
+	if got := ask(a.T, a.elsewhere, api.Web, api.Cookie(as, false), row, in); got.Fault != nil {
+		a.Fatalf("%s: %d %s", row, got.Status, got.Body)
+	}
+}
+
+// sessionWays are calls by a session, with their status while it is valid.
+var sessionWays = []struct {
+	name  string
+	works int
+	call  func(t *testing.T, o *apitest.Office, as api.Credential) (status int)
+}{
+	{"read", 200, func(t *testing.T, o *apitest.Office, as api.Credential) int { return get(t, o, as, "/contacts").Status }},
+	{"create", 201, createsContact},
+	{"refused early", 400, func(t *testing.T, o *apitest.Office, as api.Credential) int {
+		return o.API.Do(t.Context(), &api.Request{Method: "GET", Path: "/contacts", Query: "limit=many", Door: api.Web, Credential: as}, nil).Status
+	}},
+	{"session.get", 200, func(t *testing.T, o *apitest.Office, as api.Credential) int {
+		return ask(t, o, api.Web, as, "session.get", struct{}{}).Status
+	}},
+	{"sessions.list", 200, func(t *testing.T, o *apitest.Office, as api.Credential) int {
+		return ask(t, o, api.Web, as, "sessions.list", struct{}{}).Status
+	}},
+}
+
+func createsContact(t *testing.T, o *apitest.Office, as api.Credential) (status int) {
+	t.Helper()
+	body := []byte(`{"lastName":"Berg"}`)
+	return o.API.Do(t.Context(), &api.Request{Method: "POST", Path: "/contacts", Door: api.Web, Credential: as,
+		Header: map[string][]string{"Idempotency-Key": {apitest.Fresh()}, "Content-Type": {"application/json"}}, HasBody: true, Body: func() ([]byte, error) { return body, nil }}, nil).Status
+}
+
 // person returns the person of a session.
 func person(t *testing.T, o *apitest.Office, token string) string {
 	t.Helper()
-	var s account.Session
+	return heldSession(t, o, token).Principal.ID
+}
+
+func heldSession(t *testing.T, o *apitest.Office, token string) (s account.Session) {
+	t.Helper()
 	if err := json.Unmarshal(ask(t, o, api.Web, api.Cookie(token, false), "session.get", struct{}{}).Body, &s); err != nil {
 		t.Fatal(err)
 	}
-	return s.Principal.ID
+	return s
 }
 
 // TestLostRightStoresNothing checks that a key that lost its right on another
