@@ -100,90 +100,128 @@ func TestNames(t *testing.T) {
 	})
 }
 
+// lies are files of another type than declared, and what English problems say of
+// them.
+var lies = []struct{ name, declared, content, said string }{
+	{"Rechnung.pdf", "application/pdf", "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00", "portable-executable"},
+	{"Brief.txt", "text/plain", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00", "looks like application/x-executable"},
+	{"Bild.png", "image/png", "<html><script>alert(1)</script></html>", "looks like text/html"},
+	{"Bild.png", "image/png", smallPDF, "looks like application/pdf"},
+	{"Brief.txt", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>", "looks like text/html. Files of that type are not accepted here."},
+	{"Text.pdf", "application/pdf", "Ein Text\n", "looks like text/plain. Begin a new upload with the type that fits."},
+	{"Archiv.pdf", "application/pdf", smallPDF + "PK\x05\x06" + strings.Repeat("\x00", 18), "several things at once"},
+	{"Null.pdf", "application/pdf", strings.Repeat("\x00", 5000), "not of the type application/pdf. Begin"},
+}
+
+const smallPDF = "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
+
 // If a file has another type than declared, its operation ends with the reason
 // for its principal. Nothing of the file stays, and no other principal learns
 // of it.
 func TestRejected(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
-		c, colleague, admin := o.As(access.Member), o.As(access.Member), o.As(access.Admin)
+		c := o.As(access.Member)
 		_, sandbox := o.Organization("Kanzlei Abendroth")
 		user := o.User(access.Admin, sandbox)
-		stranger := &apitest.Client{Office: o, Principal: user, Key: o.Key(user)}
-		pdf := "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
-		for _, lie := range []struct{ name, declared, content, said string }{
-			{"Rechnung.pdf", "application/pdf", "MZ\x90\x00\x03\x00\x00\x00\x04\x00\x00\x00\xff\xff\x00\x00", "portable-executable"},
-			{"Brief.txt", "text/plain", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x3e\x00", "looks like application/x-executable"},
-			{"Bild.png", "image/png", "<html><script>alert(1)</script></html>", "looks like text/html"},
-			{"Bild.png", "image/png", pdf, "looks like application/pdf"},
-			{"Brief.txt", "text/plain", "<!DOCTYPE html><html><script>alert(1)</script></html>", "looks like text/html. Files of that type are not accepted here."},
-			{"Text.pdf", "application/pdf", "Ein Text\n", "looks like text/plain. Begin a new upload with the type that fits."},
-			{"Archiv.pdf", "application/pdf", pdf + "PK\x05\x06" + strings.Repeat("\x00", 18), "several things at once"},
-			{"Null.pdf", "application/pdf", strings.Repeat("\x00", 5000), "not of the type application/pdf. Begin"},
-		} {
+		others := map[string]*apitest.Client{
+			"a colleague": o.As(access.Member), "an admin": o.As(access.Admin), "another organization": {Office: o, Principal: user, Key: o.Key(user)},
+		}
+		for _, lie := range lies {
+			file := lie.name + " as " + lie.declared
 			upload := c.Upload(lie.name, lie.declared, []byte(lie.content))
 			accepted := c.Do("POST", "/documents", map[string]any{"uploadId": upload, "externalId": "lie"}).Want(202)
-			ended := c.Await(accepted)
-			want(t, ended, map[string]any{"status": "failed", "result": nil, "progress": 100.0})
+			want(t, c.Await(accepted), map[string]any{"status": "failed", "result": nil, "progress": 100.0})
+			saysWhy(t, c, file, accepted, lie.said)
 			at := "/operations/" + accepted.Text("id")
-			german := ended.JSON()["error"].(map[string]any)
-			english := c.Do("GET", at, nil, "Accept-Language", "en").Want(200).JSON()["error"].(map[string]any)
-			for _, problem := range []map[string]any{german, english} {
-				if problem["code"] != "UPLOAD_REJECTED" || problem["status"] != 422.0 || problem["instance"] != "/v1"+at || problem["requestId"] != accepted.Header.Get("Request-Id") {
-					t.Errorf("%s as %s: %v", lie.name, lie.declared, problem)
-				}
-			}
-			if !strings.Contains(german["detail"].(string), "Datei") || !strings.Contains(english["detail"].(string), "file") || german["title"] == english["title"] {
-				t.Errorf("%s as %s: %v and %v", lie.name, lie.declared, german, english)
-			}
-			if got := english["detail"].(string); !strings.Contains(got, lie.said) {
-				t.Errorf("%s as %s: %q", lie.name, lie.declared, got)
-			}
-			for who, other := range map[string]*apitest.Client{"a colleague": colleague, "an admin": admin, "another organization": stranger} {
-				if got := other.Do("GET", at, nil).Want(404, "NOT_FOUND").Text("detail"); got != c.Do("GET", "/operations/opr_00000000000000000000000000", nil).Want(404).Text("detail") {
-					t.Errorf("%s as %s: %s is told %s", lie.name, lie.declared, who, got)
-				}
-			}
+			isUnknownTo(t, others, c, file, at)
 			o.Rest()
 			if left := o.Stored(); len(left) > 0 {
-				t.Errorf("%s as %s: %q is left", lie.name, lie.declared, left)
+				t.Errorf("%s: %q is left", file, left)
 			}
 			usedUp := c.Do("POST", "/documents", map[string]any{"uploadId": upload}).Want(422, "VALIDATION_FAILED")
 			if !bytes.Contains(usedUp.Body, []byte("GET /v1"+at)) {
-				t.Errorf("%s as %s: %s does not lead to its operation", lie.name, lie.declared, usedUp.Body)
+				t.Errorf("%s: %s does not lead to its operation", file, usedUp.Body)
 			}
-		}
-		events := c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data()
-		if len(events) != 8 || slices.ContainsFunc(events, func(e map[string]any) bool { return e["type"] != "operation.completed" }) {
-			t.Errorf("events %v", events)
 		}
 		if n := len(c.Do("GET", "/documents", nil).Want(200).Data()); n != 0 {
 			t.Errorf("%d documents", n)
 		}
-		for _, e := range events {
-			c.Do("GET", "/events/"+e["id"].(string), nil).Want(200)
-			for _, other := range []*apitest.Client{colleague, admin, stranger} {
-				other.Do("GET", "/events/"+e["id"].(string), nil).Want(404, "NOT_FOUND")
-			}
-		}
-		for _, other := range []*apitest.Client{colleague, admin, stranger} {
-			if got := types(other); len(got) != 0 {
-				t.Errorf("others see %q", got)
-			}
-		}
-		for _, declared := range []string{"application/x-msdownload", "text/html", "image/svg+xml", "application/octet-stream"} {
-			got := c.Do("POST", "/uploads", map[string]any{"fileName": "a", "contentType": declared, "size": 1}).Want(422, "VALIDATION_FAILED")
-			if !slices.Equal(got.Fields(), []string{"contentType NOT_IN_ENUM"}) || !bytes.Contains(got.Body, []byte("Erlaubt sind nur: application/pdf, ")) {
-				t.Errorf("%s: %s", declared, got.Body)
-			}
-		}
-		// For a used session the next call reports that at once, on both
-		// engines.
-		c.Document("a.txt", "text/plain", []byte("a\n"), map[string]any{"externalId": "d-1"})
-		again := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("b.txt", "text/plain", []byte("b\n")), "externalId": "d-1"})
-		if got := again.Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{"externalId DUPLICATE"}) {
-			t.Errorf("%q", got)
-		}
+		endsAreEventsOf(t, c, others, len(lies))
+		refusesTypes(t, c, "application/x-msdownload", "text/html", "image/svg+xml", "application/octet-stream")
+		refusesTakenID(t, c)
 	})
+}
+
+// saysWhy fails the test unless a failed operation has the problem of a refused
+// upload, in both languages.
+func saysWhy(t *testing.T, c *apitest.Client, file string, accepted *apitest.Answer, said string) {
+	t.Helper()
+	at := "/operations/" + accepted.Text("id")
+	german := c.Do("GET", at, nil).Want(200).JSON()["error"].(map[string]any)
+	english := c.Do("GET", at, nil, "Accept-Language", "en").Want(200).JSON()["error"].(map[string]any)
+	for _, problem := range []map[string]any{german, english} {
+		if problem["code"] != "UPLOAD_REJECTED" || problem["status"] != 422.0 || problem["instance"] != "/v1"+at || problem["requestId"] != accepted.Header.Get("Request-Id") {
+			t.Errorf("%s: %v", file, problem)
+		}
+	}
+	if !strings.Contains(german["detail"].(string), "Datei") || !strings.Contains(english["detail"].(string), "file") || german["title"] == english["title"] {
+		t.Errorf("%s: %v and %v", file, german, english)
+	}
+	if got := english["detail"].(string); !strings.Contains(got, said) {
+		t.Errorf("%s: %q", file, got)
+	}
+}
+
+// isUnknownTo fails the test if others learn that an operation exists.
+func isUnknownTo(t *testing.T, others map[string]*apitest.Client, c *apitest.Client, file, at string) {
+	t.Helper()
+	for who, other := range others {
+		if got := other.Do("GET", at, nil).Want(404, "NOT_FOUND").Text("detail"); got != c.Do("GET", "/operations/opr_00000000000000000000000000", nil).Want(404).Text("detail") {
+			t.Errorf("%s: %s is told %s", file, who, got)
+		}
+	}
+}
+
+// endsAreEventsOf fails the test unless a client sees the ends of n operations as
+// events, and others see no events at all.
+func endsAreEventsOf(t *testing.T, c *apitest.Client, others map[string]*apitest.Client, n int) {
+	t.Helper()
+	events := c.Do("GET", "/events?limit=100&sort=createdAt", nil).Want(200).Data()
+	if len(events) != n || slices.ContainsFunc(events, func(e map[string]any) bool { return e["type"] != "operation.completed" }) {
+		t.Errorf("events %v", events)
+	}
+	for _, e := range events {
+		c.Do("GET", "/events/"+e["id"].(string), nil).Want(200)
+		for _, other := range others {
+			other.Do("GET", "/events/"+e["id"].(string), nil).Want(404, "NOT_FOUND")
+		}
+	}
+	for who, other := range others {
+		if got := types(other); len(got) != 0 {
+			t.Errorf("%s sees %q", who, got)
+		}
+	}
+}
+
+func refusesTypes(t *testing.T, c *apitest.Client, types ...string) {
+	t.Helper()
+	for _, declared := range types {
+		got := c.Do("POST", "/uploads", map[string]any{"fileName": "a", "contentType": declared, "size": 1}).Want(422, "VALIDATION_FAILED")
+		if !slices.Equal(got.Fields(), []string{"contentType NOT_IN_ENUM"}) || !bytes.Contains(got.Body, []byte("Erlaubt sind nur: application/pdf, ")) {
+			t.Errorf("%s: %s", declared, got.Body)
+		}
+	}
+}
+
+// refusesTakenID makes two documents with one external id. The second call reports
+// that at once, on both engines.
+func refusesTakenID(t *testing.T, c *apitest.Client) {
+	t.Helper()
+	c.Document("a.txt", "text/plain", []byte("a\n"), map[string]any{"externalId": "d-1"})
+	again := c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("b.txt", "text/plain", []byte("b\n")), "externalId": "d-1"})
+	if got := again.Want(422, "VALIDATION_FAILED").Fields(); !slices.Equal(got, []string{"externalId DUPLICATE"}) {
+		t.Errorf("%q", got)
+	}
 }
 
 // Only the owner and admins read the file of a private document. Others get the

@@ -42,92 +42,111 @@ func (s held) Keep(ctx context.Context, from, to string) error {
 // that became impossible ends with a reason.
 func TestChangesDuringOperation(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
-		came, free := make(chan struct{}), make(chan struct{})
-		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) { w.Maker.Store = held{w.Maker.Store, came, free} }))
+		h := held{came: make(chan struct{}), free: make(chan struct{})}
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+			h.Store = w.Maker.Store
+			w.Maker.Store = h
+		}))
 		admin := o.As(access.Admin)
-		begin := func(c *apitest.Client, members map[string]any) *apitest.Answer {
-			t.Helper()
-			members["uploadId"] = c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
-			a := c.Do("POST", "/documents", members).Want(202)
-			<-came
-			return a
-		}
-		made := func(ended *apitest.Answer) string {
-			t.Helper()
-			want(t, ended, map[string]any{"status": "succeeded", "error": nil})
-			return ended.JSON()["result"].(map[string]any)["id"].(string)
-		}
-
 		c := o.As(access.Member)
-		contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
-		accepted := begin(c, map[string]any{"contactId": contact})
-		want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200), map[string]any{"status": "running", "progress": 10.0, "finishedAt": nil})
-		c.Do("DELETE", "/contacts/"+contact, nil, "If-Match", "*").Want(204)
-		free <- struct{}{}
-		want(t, c.Do("GET", "/documents/"+made(c.Await(accepted)), nil).Want(200), map[string]any{"contactId": nil})
+		contactIsDeletedMeanwhile(t, h, c)
+		idIsTakenMeanwhile(t, h, c)
+		personIsDisabledMeanwhile(t, h, c)
 
-		// Of two operations with the same external id, the first one to finish
-		// has it.
-		first, second := begin(c, map[string]any{"externalId": "d-1"}), begin(c, map[string]any{"externalId": "d-1"})
-		free <- struct{}{}
-		free <- struct{}{}
-		ends := []*apitest.Answer{c.Await(first), c.Await(second)}
-		slices.SortFunc(ends, func(a, b *apitest.Answer) int { return strings.Compare(b.Text("status"), a.Text("status")) })
-		made(ends[0])
-		problem, _ := ends[1].JSON()["error"].(map[string]any)
-		fields, _ := problem["errors"].([]any)
-		if problem["code"] != "VALIDATION_FAILED" || len(fields) != 1 || fields[0].(map[string]any)["field"] != "externalId" || fields[0].(map[string]any)["code"] != "DUPLICATE" {
-			t.Errorf("%s", ends[1].Body)
-		}
-
-		// The principal of the operation has lost all rights.
-		accepted = begin(c, map[string]any{"visibility": "private"})
-		disable := func(is bool) {
-			t.Helper()
-			if _, err := o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &is}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		disable(true)
-		free <- struct{}{}
-		o.Rest()
-		c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(401)
-		disable(false)
-		want(t, c.Do("GET", "/documents/"+made(c.Await(accepted)), nil).Want(200), map[string]any{"ownerId": c.Principal, "visibility": "private"})
-
-		// While the module is off and the organization is closed, the work is
-		// done all the same. No events are written while the module is off.
+		// No events are written while the module is off.
 		c = o.As(access.Member)
 		before := len(types(admin))
-		set := func(organization string, change settings.OrganizationChange) {
-			t.Helper()
-			change.ID = organization
-			if _, err := o.Operator.SetOrganization(t.Context(), change); err != nil {
-				t.Fatal(err)
-			}
-		}
-		accepted = begin(c, map[string]any{})
-		off, on := "off", "on"
-		set(o.SandboxID, settings.OrganizationChange{Module: &off})
-		free <- struct{}{}
-		o.Rest()
-		set(o.SandboxID, settings.OrganizationChange{Module: &on})
-		made(c.Await(accepted))
+		switchedMeanwhile(t, h, c, o.SandboxID, settings.OrganizationChange{Module: new("off")}, settings.OrganizationChange{Module: new("on")})
 		if n := len(types(admin)); n != before || slices.Contains(types(c), "operation.completed") {
 			t.Errorf("%d events, %d before the module was off", n, before)
 		}
-		accepted = begin(c, map[string]any{})
-		closed, open := access.State("closed"), access.State("open")
-		set(o.ID, settings.OrganizationChange{State: &closed})
-		free <- struct{}{}
-		o.Rest()
-		set(o.ID, settings.OrganizationChange{State: &open})
-		made(c.Await(accepted))
+		switchedMeanwhile(t, h, c, o.ID, settings.OrganizationChange{State: new(access.Closed)}, settings.OrganizationChange{State: new(access.Open)})
 		o.Rest()
 		if n := len(o.Stored()); n != 5 {
 			t.Errorf("%d files of 5 documents", n)
 		}
 	})
+}
+
+// accept uploads a file and calls for a document, whose making waits at its first
+// step.
+func (s held) accept(t *testing.T, c *apitest.Client, members map[string]any) *apitest.Answer {
+	t.Helper()
+	members["uploadId"] = c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
+	a := c.Do("POST", "/documents", members).Want(202)
+	<-s.came
+	return a
+}
+
+// made returns the id of the document that an operation has made.
+func made(t *testing.T, ended *apitest.Answer) string {
+	t.Helper()
+	want(t, ended, map[string]any{"status": "succeeded", "error": nil})
+	return ended.JSON()["result"].(map[string]any)["id"].(string)
+}
+
+func contactIsDeletedMeanwhile(t *testing.T, h held, c *apitest.Client) {
+	t.Helper()
+	contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+	accepted := h.accept(t, c, map[string]any{"contactId": contact})
+	want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200), map[string]any{"status": "running", "progress": 10.0, "finishedAt": nil})
+	c.Do("DELETE", "/contacts/"+contact, nil, "If-Match", "*").Want(204)
+	h.free <- struct{}{}
+	want(t, c.Do("GET", "/documents/"+made(t, c.Await(accepted)), nil).Want(200), map[string]any{"contactId": nil})
+}
+
+// idIsTakenMeanwhile begins two operations with the same external id. The first one
+// to finish has it.
+func idIsTakenMeanwhile(t *testing.T, h held, c *apitest.Client) {
+	t.Helper()
+	first, second := h.accept(t, c, map[string]any{"externalId": "d-1"}), h.accept(t, c, map[string]any{"externalId": "d-1"})
+	h.free <- struct{}{}
+	h.free <- struct{}{}
+	ends := []*apitest.Answer{c.Await(first), c.Await(second)}
+	slices.SortFunc(ends, func(a, b *apitest.Answer) int { return strings.Compare(b.Text("status"), a.Text("status")) })
+	made(t, ends[0])
+	problem, _ := ends[1].JSON()["error"].(map[string]any)
+	fields, _ := problem["errors"].([]any)
+	if problem["code"] != "VALIDATION_FAILED" || len(fields) != 1 || fields[0].(map[string]any)["field"] != "externalId" || fields[0].(map[string]any)["code"] != "DUPLICATE" {
+		t.Errorf("%s", ends[1].Body)
+	}
+}
+
+// personIsDisabledMeanwhile takes all rights from the principal of an operation.
+func personIsDisabledMeanwhile(t *testing.T, h held, c *apitest.Client) {
+	t.Helper()
+	disable := func(is bool) {
+		t.Helper()
+		if _, err := c.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &is}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accepted := h.accept(t, c, map[string]any{"visibility": "private"})
+	disable(true)
+	h.free <- struct{}{}
+	c.Rest()
+	c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(401)
+	disable(false)
+	want(t, c.Do("GET", "/documents/"+made(t, c.Await(accepted)), nil).Want(200), map[string]any{"ownerId": c.Principal, "visibility": "private"})
+}
+
+// switchedMeanwhile switches an organization off while an operation runs to its end,
+// and on again.
+func switchedMeanwhile(t *testing.T, h held, c *apitest.Client, organization string, off, on settings.OrganizationChange) {
+	t.Helper()
+	set := func(change settings.OrganizationChange) {
+		t.Helper()
+		change.ID = organization
+		if _, err := c.Operator.SetOrganization(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accepted := h.accept(t, c, map[string]any{})
+	set(off)
+	h.free <- struct{}{}
+	c.Rest()
+	set(on)
+	made(t, c.Await(accepted))
 }
 
 // Malware ends the operation. While a file cannot be scanned, the operation
