@@ -51,90 +51,113 @@ func (w waiting) Delete(ctx context.Context, name string) error {
 func TestSessionsEndTogether(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := waiting{came: make(chan struct{}, 1), free: make(chan struct{}), stuck: new(atomic.Bool)}
-		outcomes := make(chan string, 100)
-		o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store {
-			w.Store = s
-			return w
-		}), apitest.Working(func(w *apitest.Workshop) {
-			tell := w.Options.Observe
-			w.Options.Observe = func(kind, outcome string, took time.Duration) {
-				tell(kind, outcome, took)
-				if kind == upload.ExpireKind {
-					outcomes <- outcome
-				}
-			}
-		}))
-		await := func(want string) {
-			t.Helper()
-			for watch, others := patience.New(), 0; ; others++ {
-				select {
-				case got := <-outcomes:
-					if got == want {
-						return
-					}
-				case <-watch.Stuck(others):
-					t.Fatalf("no %s, after %d other outcomes\n%s", want, others, o.Logged)
-				}
-			}
-		}
-		c := o.As(access.Member)
-		count := func(what, query string, want int64) {
-			t.Helper()
-			var n int64
-			err := d.Read(t.Context(), func(tx db.Tx) error { return tx.QueryRow(t.Context(), query).Scan(&n) })
-			if err != nil || n != want {
-				t.Errorf("%d %s, want %d, %v", n, what, want, err)
-			}
-		}
-		jobs, rows := `select count(*) from jobs where kind = '`+upload.ExpireKind+`'`, `select count(*) from uploads`
-		there := func(session *apitest.Answer, want bool) {
-			t.Helper()
-			granted, err := o.Store.Verify(target(session)[len("/uploads/"):], apitest.Begin)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err = o.Store.Stat(t.Context(), granted.Name); (err == nil) != want || err != nil && !errors.Is(err, blob.ErrNotExist) {
-				t.Errorf("bytes are there: %t, want %t, %v", err == nil, want, err)
-			}
-		}
-		file := []byte("Guten Tag\n")
-		start := func() *apitest.Answer {
-			s := open(c, len(file))
-			c.Put(s, file).Want(204)
-			return s
-		}
-		to := func(after time.Duration) {
-			o.Clock.Advance(apitest.Begin.Add(after).Sub(o.Clock.Now()))
-		}
-		first, used := start(), start()
-		to(10 * time.Minute)
-		second := start()
-		count("jobs", jobs, 1)
+		s := expiring(t, d, w)
+		first, used := s.start(), s.start()
+		s.to(10 * time.Minute)
+		second := s.start()
+		s.holds("after the start", 3, 1)
 
-		to(24*time.Hour - time.Minute)
-		accepted := c.Do("POST", "/documents", map[string]any{"uploadId": used.Text("id")}).Want(202)
+		s.to(24*time.Hour - time.Minute)
+		accepted := s.Do("POST", "/documents", map[string]any{"uploadId": used.Text("id")}).Want(202)
 		<-w.came
 		w.stuck.Store(true)
-		to(24*time.Hour + time.Second)
-		await("again")
+		s.to(24*time.Hour + time.Second)
+		s.await("again")
 		w.stuck.Store(false)
-		to(24*time.Hour + 5*time.Minute)
-		await("later")
-		there(first, false)
-		there(used, true)
-		there(second, true)
+		s.to(24*time.Hour + 5*time.Minute)
+		s.await("later")
+		s.hasBytes(first, false)
+		s.hasBytes(used, true)
+		s.hasBytes(second, true)
 		close(w.free)
-		if a := c.Await(accepted); a.Text("status") != "succeeded" {
+		if a := s.Await(accepted); a.Text("status") != "succeeded" {
 			t.Errorf("%s", a.Body)
 		}
-		to(24*time.Hour + 12*time.Minute)
-		o.Rest()
-		there(second, false)
-		count("sessions", rows, 3)
-		count("jobs", jobs, 1)
-		to(27*time.Hour + 13*time.Minute)
-		o.Rest()
-		count("sessions", rows, 0)
-		count("jobs", jobs, 0)
+		s.to(24*time.Hour + 12*time.Minute)
+		s.Rest()
+		s.hasBytes(second, false)
+		s.holds("after the end", 3, 1)
+		s.to(27*time.Hour + 13*time.Minute)
+		s.Rest()
+		s.holds("three hours later", 0, 0)
 	})
+}
+
+// sessions is a client with sessions that expire.
+type sessions struct {
+	*testing.T
+	*apitest.Client
+	outcomes <-chan string // of the job that ends them
+}
+
+// expiring opens an office with a store that waits.
+func expiring(t *testing.T, d db.DB, store waiting) *sessions {
+	t.Helper()
+	outcomes := make(chan string, 100)
+	o := apitest.New(t, d, apitest.Replicas(1), apitest.Stored(func(s blob.Store) blob.Store {
+		store.Store = s
+		return store
+	}), apitest.Working(func(w *apitest.Workshop) {
+		tell := w.Options.Observe
+		w.Options.Observe = func(kind, outcome string, took time.Duration) {
+			tell(kind, outcome, took)
+			if kind == upload.ExpireKind {
+				outcomes <- outcome
+			}
+		}
+	}))
+	return &sessions{t, o.As(access.Member), outcomes}
+}
+
+// start opens a session and uploads its file.
+func (s *sessions) start() *apitest.Answer {
+	s.T.Helper()
+	file := []byte("Guten Tag\n")
+	session := open(s.Client, len(file))
+	s.Put(session, file).Want(204)
+	return session
+}
+
+// to moves the clock to a time after the beginning.
+func (s *sessions) to(after time.Duration) {
+	s.Clock.Advance(apitest.Begin.Add(after).Sub(s.Clock.Now()))
+}
+
+// await waits until a run of the job has an outcome.
+func (s *sessions) await(want string) {
+	s.T.Helper()
+	for watch, others := patience.New(), 0; ; others++ {
+		select {
+		case got := <-s.outcomes:
+			if got == want {
+				return
+			}
+		case <-watch.Stuck(others):
+			s.T.Fatalf("no %s, after %d other outcomes\n%s", want, others, s.Logged)
+		}
+	}
+}
+
+// holds fails the test unless the database has so many sessions, and jobs that end
+// them.
+func (s *sessions) holds(when string, rows, jobs int64) {
+	s.T.Helper()
+	var haveRows, haveJobs int64
+	dbtest.Get(s.T, s.DB, []any{&haveRows}, `select count(*) from uploads`)
+	dbtest.Get(s.T, s.DB, []any{&haveJobs}, `select count(*) from jobs where kind = $1`, upload.ExpireKind)
+	if haveRows != rows || haveJobs != jobs {
+		s.T.Errorf("%s: %d sessions and %d jobs, want %d and %d", when, haveRows, haveJobs, rows, jobs)
+	}
+}
+
+// hasBytes fails the test unless the store has a session's file, or has none.
+func (s *sessions) hasBytes(session *apitest.Answer, want bool) {
+	s.T.Helper()
+	granted, err := s.Store.Verify(target(session)[len("/uploads/"):], apitest.Begin)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	if _, err = s.Store.Stat(s.T.Context(), granted.Name); (err == nil) != want || err != nil && !errors.Is(err, blob.ErrNotExist) {
+		s.T.Errorf("bytes are there: %t, want %t, %v", err == nil, want, err)
+	}
 }

@@ -16,6 +16,49 @@ import (
 	"kartei/test/dbtest"
 )
 
+// withdrawals take a right from a client with a key, or give it back.
+var withdrawals = map[string]func(c *apitest.Client, key access.ByID, away bool) error{
+	"principal disabled": func(c *apitest.Client, _ access.ByID, away bool) error {
+		return second(c.Operator.SetUser(c.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &away}))
+	},
+	"role without writing": func(c *apitest.Client, _ access.ByID, away bool) error {
+		role := either(away, access.Viewer, access.Member)
+		return second(c.Operator.SetUser(c.Context(), settings.PrincipalChange{ID: c.Principal, Role: &role}))
+	},
+	"organization closed": func(c *apitest.Client, _ access.ByID, away bool) error {
+		state := either(away, access.Closed, access.Open)
+		return second(c.Operator.SetOrganization(c.Context(), settings.OrganizationChange{ID: c.ID, State: &state}))
+	},
+	"module off": func(c *apitest.Client, _ access.ByID, away bool) error {
+		module := either(away, "off", "on")
+		return second(c.Operator.SetOrganization(c.Context(), settings.OrganizationChange{ID: c.SandboxID, Module: &module}))
+	},
+	"level read": func(c *apitest.Client, _ access.ByID, away bool) error {
+		level := either(away, access.Read, access.On)
+		return second(c.Operator.SetOrganization(c.Context(), settings.OrganizationChange{ID: c.SandboxID, Level: &level}))
+	},
+	"key paused": func(c *apitest.Client, key access.ByID, away bool) error {
+		if away {
+			return second(c.Operator.PauseKey(c.Context(), key))
+		}
+		return second(c.Operator.ResumeKey(c.Context(), key))
+	},
+	"key revoked": func(c *apitest.Client, key access.ByID, away bool) error {
+		if away {
+			return second(c.Operator.RevokeKey(c.Context(), key))
+		}
+		return nil
+	},
+	"key expired": func(c *apitest.Client, _ access.ByID, away bool) error {
+		if away {
+			c.Clock.Advance(2 * time.Hour)
+		}
+		return nil
+	},
+}
+
+func second[T any](_ T, err error) error { return err }
+
 // The address of a session accepts a file only while the key that opened it may
 // upload. Otherwise nothing is written. A change of rights takes effect with
 // the next PUT.
@@ -23,51 +66,7 @@ func TestWithdrawn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		file := []byte("Guten Tag\n")
-		ok := func(_ any, err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		// Each row takes a right from a client with a key, or gives it back.
-		for name, change := range map[string]func(c *apitest.Client, key access.ByID, away bool){
-			"principal disabled": func(c *apitest.Client, _ access.ByID, away bool) {
-				ok(o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &away}))
-			},
-			"role without writing": func(c *apitest.Client, _ access.ByID, away bool) {
-				role := either(away, access.Viewer, access.Member)
-				ok(o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Role: &role}))
-			},
-			"organization closed": func(_ *apitest.Client, _ access.ByID, away bool) {
-				state := either(away, access.Closed, access.Open)
-				ok(o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &state}))
-			},
-			"module off": func(_ *apitest.Client, _ access.ByID, away bool) {
-				module := either(away, "off", "on")
-				ok(o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Module: &module}))
-			},
-			"level read": func(_ *apitest.Client, _ access.ByID, away bool) {
-				level := either(away, access.Read, access.On)
-				ok(o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.SandboxID, Level: &level}))
-			},
-			"key paused": func(_ *apitest.Client, key access.ByID, away bool) {
-				if away {
-					ok(o.Operator.PauseKey(t.Context(), key))
-				} else {
-					ok(o.Operator.ResumeKey(t.Context(), key))
-				}
-			},
-			"key revoked": func(_ *apitest.Client, key access.ByID, away bool) {
-				if away {
-					ok(o.Operator.RevokeKey(t.Context(), key))
-				}
-			},
-			"key expired": func(_ *apitest.Client, _ access.ByID, away bool) {
-				if away {
-					o.Clock.Advance(2 * time.Hour)
-				}
-			},
-		} {
+		for name, change := range withdrawals {
 			t.Run(name, func(t *testing.T) {
 				switch {
 				case strings.HasPrefix(name, "key"):
@@ -75,23 +74,19 @@ func TestWithdrawn(t *testing.T) {
 				case name == "module off", name == "level read":
 					apitest.BySession.Except(t, "gate", "this switch is for programs")
 				}
-				user := o.User(access.Member)
-				key, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
-					Organization: o.SandboxID, Principal: user, Environment: "test", Scopes: apitest.AllScopes,
-					Networks: []string{"192.0.2.0/24", "127.0.0.0/8"}, ExpiresIn: time.Hour,
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				c := &apitest.Client{Office: o, Principal: user, Key: key.Key}
+				c, key := withOwnKey(t, o)
 				session := c.Do("POST", "/uploads", map[string]any{"fileName": "a.txt", "contentType": "text/plain", "size": len(file)}).Want(201)
 				before := len(o.Stored())
-				change(c, access.ByID{ID: key.ID}, true)
+				if err := change(c, key, true); err != nil {
+					t.Fatal(err)
+				}
 				c.Put(session, file).Want(404, "NOT_FOUND")
 				if n := len(o.Stored()); n != before {
 					t.Errorf("%d files, %d before", n, before)
 				}
-				change(c, access.ByID{ID: key.ID}, false)
+				if err := change(c, key, false); err != nil {
+					t.Fatal(err)
+				}
 				ended := apitest.Door() == "web" && (name == "principal disabled" || name == "role without writing")
 				if name == "key revoked" || name == "key expired" || ended { // for good: the session has ended
 					c.Put(session, file).Want(404, "NOT_FOUND")
@@ -101,6 +96,20 @@ func TestWithdrawn(t *testing.T) {
 			})
 		}
 	})
+}
+
+// withOwnKey returns a client with a key of an hour.
+func withOwnKey(t *testing.T, o *apitest.Office) (*apitest.Client, access.ByID) {
+	t.Helper()
+	user := o.User(access.Member)
+	key, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
+		Organization: o.SandboxID, Principal: user, Environment: "test", Scopes: apitest.AllScopes,
+		Networks: []string{"192.0.2.0/24", "127.0.0.0/8"}, ExpiresIn: time.Hour,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &apitest.Client{Office: o, Principal: user, Key: key.Key}, access.ByID{ID: key.ID}
 }
 
 // TestCredentialOpensUpload: a credential of any kind opens a session, whose address takes
