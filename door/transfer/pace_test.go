@@ -55,18 +55,23 @@ func rest(t *testing.T, d time.Duration) {
 	}
 }
 
+// fileSize is the size of the file that paced clients transfer.
+const fileSize = 4 << 20
+
+// paced is a client that transfers a file piece by piece.
+type paced struct {
+	name   string
+	piece  int // bytes in each piece
+	pause  time.Duration
+	within time.Duration // limit of the transfer's time
+	whole  bool
+}
+
 // A slow connection finishes its file of 4 MiB, however long it takes. A client
 // that stops, or sends just enough to avoid that, does not.
 func TestPace(t *testing.T) {
-	const size = 4 << 20
-	for _, test := range []struct {
-		name   string
-		piece  int // bytes in each piece
-		pause  time.Duration
-		within time.Duration // limit of the transfer's time
-		whole  bool
-	}{
-		{"as fast as it goes", size, 0, time.Second, true},
+	for _, c := range []paced{
+		{"as fast as it goes", fileSize, 0, time.Second, true},
 		{"a slow line", 20 << 10, time.Second, 5 * time.Minute, true},
 		{"with pauses", 400 << 10, 20 * time.Second, 5 * time.Minute, true},
 		{"stops", 1 << 20, time.Hour, 31 * time.Second, false},
@@ -74,77 +79,84 @@ func TestPace(t *testing.T) {
 		{"half as fast as it must be", 8 << 10, time.Second, 61 * time.Second, false},
 		{"fast, then too slow", 1 << 10, time.Second, 35 * time.Second, false},
 	} {
-		t.Run("up/"+test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				moved := new(counted)
-				begun := time.Now()
-				ended := make(chan error, 1)
-				conn := dial(t, func(w http.ResponseWriter, r *http.Request) {
-					control := http.NewResponseController(w)
-					control.SetWriteDeadline(time.Time{})
-					body := &pacedReader{r.Body, &pace{deadline: control.SetReadDeadline, transfer: moved}}
-					_, err := io.Copy(io.Discard, body)
-					if body.failed != (err != nil) {
-						t.Errorf("failed %t: %v", body.failed, err)
-					}
-					control.SetWriteDeadline(time.Now().Add(patience))
-					w.WriteHeader(http.StatusNoContent)
-					ended <- err
-				})
-				go func() {
-					fmt.Fprintf(conn, "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", size)
-					for left := size; left > 0; left -= test.piece {
-						if _, err := conn.Write(make([]byte, min(left, test.piece))); err != nil {
-							return
-						}
-						rest(t, test.pause)
-					}
-				}()
-				answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-				if err != nil || answer.StatusCode != http.StatusNoContent {
-					t.Fatalf("%v, %v", answer, err)
-				}
-				if err := <-ended; (err == nil) != test.whole || int(*moved) > size || test.whole && *moved != size {
-					t.Errorf("%d bytes, %v", *moved, err)
-				}
-				if took := time.Since(begun); took > test.within {
-					t.Errorf("it took %s", took)
-				}
-			})
-		})
-		t.Run("down/"+test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				moved := new(counted)
-				begun := time.Now()
-				ended := make(chan error, 1)
-				conn := dial(t, func(w http.ResponseWriter, r *http.Request) {
-					control := http.NewResponseController(w)
-					answer := &pacedWriter{w, &pace{deadline: control.SetWriteDeadline, transfer: moved}}
-					_, err := io.Copy(answer, struct{ io.Reader }{bytes.NewReader(make([]byte, size))})
-					if answer.failed != (err != nil) {
-						t.Errorf("failed %t: %v", answer.failed, err)
-					}
-					control.SetWriteDeadline(time.Now().Add(patience))
-					ended <- err
-				})
-				go func() {
-					fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-					for {
-						if _, err := io.CopyN(io.Discard, conn, int64(test.piece)); err != nil {
-							return
-						}
-						rest(t, test.pause)
-					}
-				}()
-				err := <-ended
-				if (err == nil) != test.whole || test.whole && *moved != size {
-					t.Errorf("%d bytes, %v", *moved, err)
-				}
-				if took := time.Since(begun); took > test.within {
-					t.Errorf("it took %s", took)
-				}
-			})
-		})
+		t.Run("up/"+c.name, func(t *testing.T) { synctest.Test(t, c.uploads) })
+		t.Run("down/"+c.name, func(t *testing.T) { synctest.Test(t, c.downloads) })
+	}
+}
+
+// uploads sends the file. The answer comes also if the server gives up.
+func (c paced) uploads(t *testing.T) {
+	moved := new(counted)
+	begun := time.Now()
+	ended := make(chan error, 1)
+	conn := dial(t, func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		control.SetWriteDeadline(time.Time{})
+		body := &pacedReader{r.Body, &pace{deadline: control.SetReadDeadline, transfer: moved}}
+		_, err := io.Copy(io.Discard, body)
+		if body.failed != (err != nil) {
+			t.Errorf("failed %t: %v", body.failed, err)
+		}
+		control.SetWriteDeadline(time.Now().Add(patience))
+		w.WriteHeader(http.StatusNoContent)
+		ended <- err
+	})
+	go func() {
+		fmt.Fprintf(conn, "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", fileSize)
+		for left := fileSize; left > 0; left -= c.piece {
+			if _, err := conn.Write(make([]byte, min(left, c.piece))); err != nil {
+				return
+			}
+			rest(t, c.pause)
+		}
+	}()
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || answer.StatusCode != http.StatusNoContent {
+		t.Fatalf("%v, %v", answer, err)
+	}
+	err = <-ended
+	c.check(t, err, *moved, time.Since(begun))
+	if *moved > fileSize {
+		t.Errorf("%d bytes of %d", *moved, fileSize)
+	}
+}
+
+// downloads reads the file.
+func (c paced) downloads(t *testing.T) {
+	moved := new(counted)
+	begun := time.Now()
+	ended := make(chan error, 1)
+	conn := dial(t, func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		answer := &pacedWriter{w, &pace{deadline: control.SetWriteDeadline, transfer: moved}}
+		_, err := io.Copy(answer, struct{ io.Reader }{bytes.NewReader(make([]byte, fileSize))})
+		if answer.failed != (err != nil) {
+			t.Errorf("failed %t: %v", answer.failed, err)
+		}
+		control.SetWriteDeadline(time.Now().Add(patience))
+		ended <- err
+	})
+	go func() {
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		for {
+			if _, err := io.CopyN(io.Discard, conn, int64(c.piece)); err != nil {
+				return
+			}
+			rest(t, c.pause)
+		}
+	}()
+	err := <-ended
+	c.check(t, err, *moved, time.Since(begun))
+}
+
+// check fails the test unless a transfer ended as the client's must.
+func (c paced) check(t *testing.T, err error, moved counted, took time.Duration) {
+	t.Helper()
+	if (err == nil) != c.whole || c.whole && moved != fileSize {
+		t.Errorf("%d bytes, %v", moved, err)
+	}
+	if took > c.within {
+		t.Errorf("it took %s", took)
 	}
 }
 
