@@ -12,87 +12,109 @@ import (
 	"kartei/webhook"
 )
 
+// silence is a time in which an attempt was due, but not made.
+type silence struct {
+	name     string
+	from, to time.Duration // since the first failure
+	before   []string      // notices before that
+	after    []string      // notices after the due attempt failed
+	state    string
+}
+
 // Time alone changes no status while an attempt is due. That happens if a
 // process was down, or a gate closed, for longer than the endpoint had left.
 // The next attempt then decides.
 func TestDueAttemptComesBeforeStatus(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		from, to time.Duration // in between, an attempt was due but not made
-		before   []string      // notices before that
-		after    []string      // notices after the due attempt failed
-		state    string
-	}{
+	for _, s := range []silence{
 		{"failing", 21 * time.Hour, 25 * time.Hour, nil, []string{"owner failing"}, "failing"},
 		{"disabled", 69 * time.Hour, 73 * time.Hour, []string{"owner failing"}, []string{"owner failing", "owner disabled no_success"}, "disabled no_success"},
 	} {
 		for _, gate := range []bool{false, true} {
 			for _, succeeds := range []bool{true, false} {
-				name := c.name + map[bool]string{false: ", down", true: ", gate closed"}[gate] + map[bool]string{false: ", fails", true: ", succeeds"}[succeeds]
+				name := s.name + map[bool]string{false: ", down", true: ", gate closed"}[gate] + map[bool]string{false: ", fails", true: ", succeeds"}[succeeds]
 				t.Run(name, func(t *testing.T) {
-					dbtest.Each(t, func(t *testing.T, d db.DB) {
-						o := open(t, d)
-						name := o.Endpoint()
-						status := 500
-						o.answer = func(Message) Outcome {
-							if status == 200 {
-								return Outcome{Status: 200}
-							}
-							return Outcome{Status: status, Code: webhook.HTTPStatus}
-						}
-						disp, stop := o.dispatcher()
-						ids := o.Events(2)
-						o.idle(disp)
-						left := c.from
-						for _, gap := range gaps {
-							gap = min(gap, left)
-							left -= gap
-							o.Clock.Advance(gap)
-							o.idle(disp)
-						}
-						if told := o.Told(); !slices.Equal(told, c.before) {
-							t.Fatalf("before, told %v", told)
-						}
-						if gate {
-							o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
-						} else {
-							stop()
-						}
-						o.received()
-						o.Clock.Advance(c.to - c.from)
-						if gate {
-							o.idle(disp)
-						}
-						if succeeds { // the receiver answers from here on
-							status = 200
-							// The principal may no longer see one of the two:
-							// it ends without an attempt.
-							o.Exec(`delete from contacts where organization = $1 and id = (select record_id from events where organization = $1 and id = $2)`, o.Organization, ids[0])
-						}
-						if gate {
-							o.Set(settings.OrganizationChange{Module: endpointtest.As("on")})
-							o.Clock.Advance(10 * time.Second)
-						} else {
-							disp, _ = o.dispatcher()
-						}
-						o.idle(disp)
-						state, told := c.state, c.after
-						if succeeds {
-							state, told = "active", c.before
-						}
-						if got := o.received(); len(got) == 0 || succeeds && !slices.Equal(got, ids[1:]) {
-							t.Errorf("received %v", got)
-						}
-						if got := o.State(name); got != state {
-							t.Errorf("%s, not %s", got, state)
-						}
-						if got := o.Told(); !slices.Equal(got, told) {
-							t.Errorf("told %v, not %v", got, told)
-						}
-					})
+					dbtest.Each(t, func(t *testing.T, d db.DB) { s.check(t, open(t, d), gate, succeeds) })
 				})
 			}
 		}
+	}
+}
+
+func (s silence) check(t *testing.T, o *office, gate, succeeds bool) {
+	t.Helper()
+	name := o.Endpoint()
+	status := 500
+	o.answer = func(Message) Outcome {
+		if status == 200 {
+			return Outcome{Status: 200}
+		}
+		return Outcome{Status: status, Code: webhook.HTTPStatus}
+	}
+	disp, stop := o.dispatcher()
+	ids := o.Events(2)
+	o.idle(disp)
+	o.triesFor(disp, s.from)
+	if told := o.Told(); !slices.Equal(told, s.before) {
+		t.Fatalf("before, told %v", told)
+	}
+	silent := o.down
+	if gate {
+		silent = o.gateClosed
+	}
+	resume := silent(disp, stop, s.to-s.from)
+	state, told := s.state, s.after
+	if succeeds { // the receiver answers from here on
+		status, state, told = 200, "active", s.before
+		// The principal may no longer see one of the two: it ends without an attempt.
+		o.Exec(`delete from contacts where organization = $1 and id = (select record_id from events where organization = $1 and id = $2)`, o.Organization, ids[0])
+	}
+	o.idle(resume())
+	if got := o.received(); len(got) == 0 || succeeds && !slices.Equal(got, ids[1:]) {
+		t.Errorf("received %v", got)
+	}
+	if got := o.State(name); got != state {
+		t.Errorf("%s, not %s", got, state)
+	}
+	if got := o.Told(); !slices.Equal(got, told) {
+		t.Errorf("told %v, not %v", got, told)
+	}
+}
+
+// triesFor makes all attempts of a time.
+func (o *office) triesFor(disp *Dispatcher, left time.Duration) {
+	o.Helper()
+	for _, gap := range gaps {
+		gap = min(gap, left)
+		left -= gap
+		o.Clock.Advance(gap)
+		o.idle(disp)
+	}
+}
+
+// down stops the dispatcher for a time. resume starts another one.
+func (o *office) down(_ *Dispatcher, stop func(), long time.Duration) (resume func() *Dispatcher) {
+	o.Helper()
+	stop()
+	o.received()
+	o.Clock.Advance(long)
+	return func() *Dispatcher {
+		disp, _ := o.dispatcher()
+		return disp
+	}
+}
+
+// gateClosed closes the gate for a time, in which the dispatcher runs. resume opens
+// the gate.
+func (o *office) gateClosed(disp *Dispatcher, _ func(), long time.Duration) (resume func() *Dispatcher) {
+	o.Helper()
+	o.Set(settings.OrganizationChange{Module: endpointtest.As("off")})
+	o.received()
+	o.Clock.Advance(long)
+	o.idle(disp)
+	return func() *Dispatcher {
+		o.Set(settings.OrganizationChange{Module: endpointtest.As("on")})
+		o.Clock.Advance(10 * time.Second)
+		return disp
 	}
 }
 
