@@ -46,58 +46,11 @@ func (r *rows) Pending(_ context.Context, name string) (bool, error) {
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	l := newLocal(t, dir, LocalOptions{})
-	b := content(100_000)
-	data := &rows{pending: []string{"files/1/doc_pending"}}
-	want := func(name string) { data.wanted = append(data.wanted, Wanted{name, int64(len(b)), sum(b)}) }
-	for _, name := range []string{"good", "cut", "changed", "other", "hash", "foreign"} {
-		put(t, l, "files/1/doc_"+name, b)
-		want("files/1/doc_" + name)
-	}
-	want("files/1/doc_missing")
-	data.wanted = append(data.wanted, Wanted{"files/1/doc_deleted", -1, ""}) // deleted between the page and the check
-	other := bytes.Clone(b)
-	other[7]++
-	put(t, l, "files/1/doc_other", b[1:])
-	put(t, l, "files/1/doc_hash", other)
-	put(t, newLocal(t, dir, LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}}), "files/1/doc_foreign", b)
-	put(t, l, "files/1/doc_pending", b)
-	put(t, l, "files/1/doc_orphan", b)
-	put(t, l, "uploads/1/upl_orphan", b)
-	for name, change := range map[string]func([]byte) []byte{
-		"cut":     func(b []byte) []byte { return b[:segmentSize] },
-		"changed": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
-	} {
-		path := filepath.Join(dir, "files/1/doc_"+name+sealedSuffix)
-		file, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, change(file), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	data := storeEveryFault(t, dir, l)
 
-	run := func(c Check) (Checked, []string) {
-		t.Helper()
-		c.Store, c.Rows = l, data
-		found := []string{}
-		c.Found = func(f Finding) {
-			line := string(f.State) + " " + strings.TrimPrefix(f.Name, "files/1/doc_")
-			if f.Removed {
-				line += " removed"
-			}
-			found = append(found, line)
-		}
-		done, err := c.Run(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		slices.Sort(found)
-		return done, found
-	}
 	later := time.Now().Add(time.Minute)
 	wrong := []string{"damaged changed", "damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing"}
-	done, found := run(Check{Before: later})
+	done, found := findings(t, Check{Store: l, Rows: data, Before: later})
 	if diff := cmp.Diff(append(slices.Clone(wrong), "orphan orphan", "orphan uploads/1/upl_orphan"), found); diff != "" {
 		t.Error(diff)
 	}
@@ -110,18 +63,74 @@ func TestCheck(t *testing.T) {
 	}
 	// A quick check does not find a changed byte in the middle, and spares
 	// young files, which may yet get a row.
-	done, found = run(Check{Quick: true, Before: time.Now().Add(-time.Hour)})
+	done, found = findings(t, Check{Store: l, Rows: data, Quick: true, Before: time.Now().Add(-time.Hour)})
 	if diff := cmp.Diff([]string{"damaged cut", "damaged hash", "damaged other", "locked foreign", "missing missing"}, found); diff != "" || done.Bytes != 0 {
 		t.Errorf("%+v %s", done, diff)
 	}
-	_, found = run(Check{Before: later, Remove: true})
+	_, found = findings(t, Check{Store: l, Rows: data, Before: later, Remove: true})
 	if diff := cmp.Diff(append(slices.Clone(wrong), "orphan orphan removed", "orphan uploads/1/upl_orphan removed"), found); diff != "" {
 		t.Error(diff)
 	}
-	_, found = run(Check{Before: later})
+	_, found = findings(t, Check{Store: l, Rows: data, Before: later})
 	if diff := cmp.Diff(wrong, found); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// storeEveryFault stores a file for each finding, and some in order. The names say
+// what is the matter with them.
+func storeEveryFault(t *testing.T, dir string, l Store) *rows {
+	t.Helper()
+	b := content(100_000)
+	data := &rows{pending: []string{"files/1/doc_pending"}}
+	for _, name := range []string{"good", "cut", "changed", "other", "hash", "foreign", "missing"} {
+		data.wanted = append(data.wanted, Wanted{"files/1/doc_" + name, int64(len(b)), sum(b)})
+	}
+	data.wanted = append(data.wanted, Wanted{"files/1/doc_deleted", -1, ""}) // deleted between the page and the check
+	other := bytes.Clone(b)
+	other[7]++
+	for name, stored := range map[string][]byte{
+		"files/1/doc_good": b, "files/1/doc_cut": b, "files/1/doc_changed": b, "files/1/doc_other": b[1:], "files/1/doc_hash": other,
+		"files/1/doc_pending": b, "files/1/doc_orphan": b, "uploads/1/upl_orphan": b,
+	} {
+		put(t, l, name, stored)
+	}
+	put(t, newLocal(t, dir, LocalOptions{Keys: masterkey.Ring{Current: masterkey.New()}}), "files/1/doc_foreign", b)
+	changeSealed(t, dir, "cut", func(b []byte) []byte { return b[:segmentSize] })
+	changeSealed(t, dir, "changed", func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
+	return data
+}
+
+// changeSealed changes the encrypted bytes of a document.
+func changeSealed(t *testing.T, dir, name string, change func([]byte) []byte) {
+	t.Helper()
+	path := filepath.Join(dir, "files/1/doc_"+name+sealedSuffix)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, change(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// findings runs a check, and returns its findings as short lines in order.
+func findings(t *testing.T, c Check) (Checked, []string) {
+	t.Helper()
+	found := []string{}
+	c.Found = func(f Finding) {
+		line := string(f.State) + " " + strings.TrimPrefix(f.Name, "files/1/doc_")
+		if f.Removed {
+			line += " removed"
+		}
+		found = append(found, line)
+	}
+	done, err := c.Run(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(found)
+	return done, found
 }
 
 // If the bucket is unreachable, a check ends without findings.
