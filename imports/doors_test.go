@@ -37,73 +37,14 @@ func TestAPIOff(t *testing.T) {
 func TestTwoDoors(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
-		byPage := func(row string, in map[string]any) *api.Response { return d.send(row, in) }
-		byCommand := func(row string, in map[string]any) *api.Response {
+		page := tell(t, o, func(row string, in map[string]any) *api.Response { return d.send(row, in) })
+		command := tell(t, o, func(row string, in map[string]any) *api.Response {
 			in["organizationId"] = o.SandboxID
 			if row == "imports.create" {
 				in["principalId"] = d.Principal
 			}
-			body, err := json.Marshal(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return o.API.Do(t.Context(), &api.Request{
-				Operation: row, Door: api.Admin, Credential: api.Local(), Address: netip.MustParseAddr("192.0.2.7"),
-				HasBody: true, Body: func() ([]byte, error) { return body, nil },
-			}, nil)
-		}
-		type seen struct{ row, line string }
-		story := func(call func(string, map[string]any) *api.Response) (all map[string]seen) {
-			all = map[string]seen{}
-			var x imports.Import
-			do := func(row string, in map[string]any) {
-				t.Helper()
-				before := linesOf(t, o)
-				if x.ID != "" {
-					in["id"] = x.ID
-				}
-				got := call(row, in)
-				if got.Fault != nil {
-					t.Fatalf("%s: %d %s", row, got.Status, got.Body)
-				}
-				if row == "imports.create" {
-					if err := json.Unmarshal(got.Body, &x); err != nil {
-						t.Fatal(err)
-					}
-				}
-				o.Recover()
-				if after := call("imports.get", map[string]any{"id": x.ID}); after.Fault == nil {
-					var now imports.Import
-					if err := json.Unmarshal(after.Body, &now); err != nil {
-						t.Fatal(err)
-					}
-					now.ID = ""
-					now.CreatedAt, now.KeptUntil = 0, 0
-					s := seen{row: fmt.Sprintf("%+v", now)}
-					after := linesOf(t, o)
-					for _, l := range after[:len(after)-len(before)] {
-						if l.Target != x.ID {
-							t.Errorf("%s: a line about %s", row, l.Target)
-						}
-						s.line += fmt.Sprintln(l.Operation, l.Word, l.OrganizationID, l.Changes)
-					}
-					all[row] = s
-				}
-			}
-			file := "Nachname;Mobil\nBerg;1\nHaas;2\n"
-			do("imports.create", map[string]any{"fileName": "a.csv", "size": len(file)})
-			do("imports.append", map[string]any{"number": 0, "content": []byte(file)})
-			do("imports.complete", map[string]any{"pieces": 1})
-			do("imports.map", map[string]any{"targets": []string{"lastName", "mobile"}, "duplicates": "skip", "tags": []string{"Umzug"}})
-			do("imports.run", map[string]any{})
-			do("imports.undo", map[string]any{})
-			do("imports.lines", map[string]any{})
-			do("imports.list", map[string]any{})
-			do("imports.discard", map[string]any{})
-			return all
-		}
-		// list and lines take no id of a wrong kind; each story names its own import.
-		page, command := story(withoutID(byPage)), story(withoutID(byCommand))
+			return operate(t, o, row, in)
+		})
 		if len(page) < 8 {
 			t.Errorf("only %d acts", len(page))
 		}
@@ -115,14 +56,98 @@ func TestTwoDoors(t *testing.T) {
 	})
 }
 
-// withoutID leaves out the id of a row that takes none.
-func withoutID(call func(string, map[string]any) *api.Response) func(string, map[string]any) *api.Response {
-	return func(row string, in map[string]any) *api.Response {
-		if row == "imports.list" || row == "imports.create" {
-			delete(in, "id")
-		}
-		return call(row, in)
+// operate calls a row by the command line.
+func operate(t *testing.T, o *apitest.Office, row string, in any) *api.Response {
+	t.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return o.API.Do(t.Context(), &api.Request{
+		Operation: row, Door: api.Admin, Credential: api.Local(), Address: netip.MustParseAddr("192.0.2.7"),
+		HasBody: true, Body: func() ([]byte, error) { return body, nil },
+	}, nil)
+}
+
+// story is an import that is told by one door.
+type story struct {
+	*testing.T
+	office *apitest.Office
+	call   func(row string, in map[string]any) *api.Response
+	id     string
+	seen   map[string]seen // by row
+}
+
+// seen is what an act leaves: the import's state, and the lines of the audit log.
+type seen struct{ state, lines string }
+
+// tell does all acts with an import of its own.
+func tell(t *testing.T, o *apitest.Office, call func(row string, in map[string]any) *api.Response) map[string]seen {
+	t.Helper()
+	s := &story{T: t, office: o, call: call, seen: map[string]seen{}}
+	file := "Nachname;Mobil\nBerg;1\nHaas;2\n"
+	for _, act := range []struct {
+		row string
+		in  map[string]any
+	}{
+		{"imports.create", map[string]any{"fileName": "a.csv", "size": len(file)}},
+		{"imports.append", map[string]any{"number": 0, "content": []byte(file)}},
+		{"imports.complete", map[string]any{"pieces": 1}},
+		{"imports.map", map[string]any{"targets": []string{"lastName", "mobile"}, "duplicates": "skip", "tags": []string{"Umzug"}}},
+		{"imports.run", map[string]any{}},
+		{"imports.undo", map[string]any{}},
+		{"imports.lines", map[string]any{}},
+		{"imports.list", map[string]any{}},
+		{"imports.discard", map[string]any{}},
+	} {
+		s.do(act.row, act.in)
+	}
+	return s.seen
+}
+
+// do calls a row, and notes what it leaves.
+func (s *story) do(row string, in map[string]any) {
+	s.Helper()
+	before := len(linesOf(s.T, s.office))
+	if s.id != "" && row != "imports.list" {
+		in["id"] = s.id
+	}
+	got := s.call(row, in)
+	if got.Fault != nil {
+		s.Fatalf("%s: %d %s", row, got.Status, got.Body)
+	}
+	if row == "imports.create" {
+		s.id = s.decode(got).ID
+	}
+	s.office.Recover()
+	after := s.call("imports.get", map[string]any{"id": s.id})
+	if after.Fault != nil {
+		return // discarded
+	}
+	now := s.decode(after)
+	now.ID, now.CreatedAt, now.KeptUntil = "", 0, 0 // they differ between two imports
+	s.seen[row] = seen{fmt.Sprintf("%+v", now), s.linesSince(row, before)}
+}
+
+func (s *story) decode(a *api.Response) (x imports.Import) {
+	s.Helper()
+	if err := json.Unmarshal(a.Body, &x); err != nil {
+		s.Fatal(err)
+	}
+	return x
+}
+
+// linesSince returns the new lines of the audit log, which are about this import.
+func (s *story) linesSince(row string, before int) (lines string) {
+	s.Helper()
+	all := linesOf(s.T, s.office)
+	for _, l := range all[:len(all)-before] {
+		if l.Target != s.id {
+			s.Errorf("%s: a line about %s", row, l.Target)
+		}
+		lines += fmt.Sprintln(l.Operation, l.Word, l.OrganizationID, l.Changes)
+	}
+	return lines
 }
 
 // linesOf returns the lines of the audit log about imports, the newest first.
@@ -141,19 +166,12 @@ func TestOperator(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		viewer, member := o.User(access.Viewer), o.User(access.Member)
 		foreign, _ := o.Organization("Andere")
-		send := func(row string, in any) *api.Response {
-			body, err := json.Marshal(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return o.API.Do(t.Context(), &api.Request{Operation: row, Door: api.Admin, Credential: api.Local(), HasBody: true, Body: func() ([]byte, error) { return body, nil }}, nil)
-		}
 		for in, want := range map[imports.CreateInput]int{
 			{Organization: o.SandboxID, Principal: viewer}: 403, {Organization: o.SandboxID, Principal: "usr_x"}: 422, {Organization: o.SandboxID}: 422,
 			{Principal: member}: 422, {Organization: foreign, Principal: member}: 422, {Organization: o.SandboxID, Principal: member}: 200,
 		} {
 			in.FileName, in.Size = "a.csv", 10
-			got := send("imports.create", in)
+			got := operate(t, o, "imports.create", in)
 			if got.Status != want {
 				t.Errorf("%+v: %d %s", in, got.Status, got.Body)
 			}
@@ -164,7 +182,7 @@ func TestOperator(t *testing.T) {
 			if err := json.Unmarshal(got.Body, &x); err != nil || x.PrincipalID != member {
 				t.Errorf("%s", got.Body)
 			}
-			if got := send("imports.get", imports.Named{Organization: foreign, ID: x.ID}); got.Status != 404 {
+			if got := operate(t, o, "imports.get", imports.Named{Organization: foreign, ID: x.ID}); got.Status != 404 {
 				t.Errorf("in another organization: %d", got.Status)
 			}
 		}
