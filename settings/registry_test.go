@@ -251,6 +251,68 @@ func TestPrincipalExists(t *testing.T) {
 	})
 }
 
+// keyOwners are ids of organizations and principals that keys may name.
+type keyOwners struct{ sandbox, closed, clerk, viewer, gone string }
+
+// keyRules change a valid key. want is nil if the key is accepted.
+var keyRules = []struct {
+	name   string
+	change func(keyOwners, *settings.NewKey)
+	want   []string
+}{
+	{"live", func(_ keyOwners, k *settings.NewKey) {}, nil},
+	{"test by the live organization", func(_ keyOwners, k *settings.NewKey) { k.Environment = access.Test }, nil},
+	{"test by the sandbox", func(o keyOwners, k *settings.NewKey) { k.Environment, k.Organization = access.Test, o.sandbox }, nil},
+	{"live in the sandbox", func(o keyOwners, k *settings.NewKey) { k.Organization = o.sandbox }, []string{"environment FORBIDDEN_COMBINATION"}},
+	{"live where the API is off", func(o keyOwners, k *settings.NewKey) { k.Organization, k.Principal = o.closed, o.clerk }, []string{"environment FORBIDDEN_COMBINATION"}},
+	{"test where the API is off", func(o keyOwners, k *settings.NewKey) {
+		k.Organization, k.Principal, k.Environment = o.closed, o.clerk, access.Test
+	}, nil},
+	{"no environment", func(_ keyOwners, k *settings.NewKey) { k.Environment = "" }, []string{"environment REQUIRED"}},
+	{"other environment", func(_ keyOwners, k *settings.NewKey) { k.Environment = "prod" }, []string{"environment NOT_IN_ENUM"}},
+	{"no organization", func(_ keyOwners, k *settings.NewKey) { k.Organization = "" }, []string{"organizationId REQUIRED"}},
+	{"unknown organization", func(_ keyOwners, k *settings.NewKey) { k.Organization = id.New(id.Organization) }, []string{"organizationId NOT_FOUND"}},
+	{"no principal", func(_ keyOwners, k *settings.NewKey) { k.Principal = "" }, []string{"principalId REQUIRED"}},
+	{"unknown principal", func(_ keyOwners, k *settings.NewKey) { k.Principal = id.New(id.User) }, []string{"principalId NOT_FOUND"}},
+	{"principal of others", func(o keyOwners, k *settings.NewKey) { k.Principal = o.clerk }, []string{"principalId NOT_FOUND"}},
+	{"disabled principal", func(o keyOwners, k *settings.NewKey) { k.Principal = o.gone }, []string{"principalId FORBIDDEN_COMBINATION"}},
+	{"no scopes", func(_ keyOwners, k *settings.NewKey) { k.Scopes = nil }, []string{"scopes REQUIRED"}},
+	{"unknown scopes", func(_ keyOwners, k *settings.NewKey) {
+		k.Scopes = []string{"contacts:read", "contacts:admin", "", "invoices:read", "contacts"}
+	},
+		[]string{"scopes[1] NOT_IN_ENUM", "scopes[2] NOT_IN_ENUM", "scopes[3] NOT_IN_ENUM", "scopes[4] NOT_IN_ENUM"}},
+	{"beyond the rights", func(o keyOwners, k *settings.NewKey) {
+		k.Principal, k.Scopes = o.viewer, []string{"contacts:read", "contacts:write", "tasks:read"}
+	},
+		[]string{"scopes[1] FORBIDDEN_COMBINATION", "scopes[2] FORBIDDEN_COMBINATION"}},
+	{"writes without a network", func(_ keyOwners, k *settings.NewKey) { k.Networks = nil }, []string{"networks REQUIRED"}},
+	{"reads without a network", func(_ keyOwners, k *settings.NewKey) { k.Networks, k.Scopes = nil, access.ReadScopes() }, nil},
+	{"networks of all forms", func(_ keyOwners, k *settings.NewKey) {
+		k.Networks = []string{"192.0.2.7", " 192.0.2.9/24 ", "2001:db8::1", "2001:db8::/48", "::ffff:10.1.2.3", "::ffff:10.0.0.0/104", "10.0.0.0/8"}
+	}, nil},
+	{"networks that are none", func(_ keyOwners, k *settings.NewKey) {
+		k.Networks = []string{"", "localhost", "192.0.2.7/33", "192.0.2", "fe80::1%eth0", "::ffff:0:0/90", "192.0.2.7:80", "*"}
+	}, []string{
+		"networks[0] INVALID_FORMAT", "networks[1] INVALID_FORMAT", "networks[2] INVALID_FORMAT", "networks[3] INVALID_FORMAT",
+		"networks[4] INVALID_FORMAT", "networks[5] INVALID_FORMAT", "networks[6] INVALID_FORMAT", "networks[7] INVALID_FORMAT"}},
+	{"networks that bind nothing", func(_ keyOwners, k *settings.NewKey) {
+		k.Networks = []string{"0.0.0.0/0", "0.0.0.0/7", "::/0", "2000::/15", "2001::/16"}
+	},
+		[]string{"networks[0] OUT_OF_RANGE", "networks[1] OUT_OF_RANGE", "networks[2] OUT_OF_RANGE", "networks[3] OUT_OF_RANGE"}},
+	{"too many networks", func(_ keyOwners, k *settings.NewKey) { k.Networks = slices.Repeat([]string{"192.0.2.1"}, 51) }, []string{"networks TOO_LONG"}},
+	{"shortest life", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = time.Second }, nil},
+	{"longest life", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = settings.MaxLifetime }, nil},
+	{"too short", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = time.Second - 1 }, []string{"expiresIn OUT_OF_RANGE"}},
+	{"negative", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = -time.Hour }, []string{"expiresIn OUT_OF_RANGE"}},
+	{"too long", func(_ keyOwners, k *settings.NewKey) { k.ExpiresIn = settings.MaxLifetime + 1 }, []string{"expiresIn OUT_OF_RANGE"}},
+	{"known version", func(_ keyOwners, k *settings.NewKey) { k.VersionPin = "2026-11-01" }, nil},
+	{"unknown version", func(_ keyOwners, k *settings.NewKey) { k.VersionPin = "2026-11-02" }, []string{"versionPin NOT_IN_ENUM"}},
+	{"name", func(_ keyOwners, k *settings.NewKey) { k.Name = strings.Repeat("ä", 200) }, nil},
+	{"name too long", func(_ keyOwners, k *settings.NewKey) { k.Name = strings.Repeat("ä", 201) }, []string{"name TOO_LONG"}},
+	{"everything at once", func(_ keyOwners, k *settings.NewKey) { *k = settings.NewKey{VersionPin: "1999-01-01", ExpiresIn: -1} },
+		[]string{"organizationId REQUIRED", "principalId REQUIRED", "environment REQUIRED", "scopes REQUIRED", "expiresIn OUT_OF_RANGE", "versionPin NOT_IN_ENUM"}},
+}
+
 // All rules for keys, alone and combined.
 func TestKeyRules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -260,75 +322,19 @@ func TestKeyRules(t *testing.T) {
 		viewer := must(o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Blick", Email: "blick@example.org", Role: access.Viewer, Rights: access.Rights{"tasks": access.NoRight}}))
 		gone := must(o.operator.CreateServiceAccount(ctx, settings.NewPrincipal{Organization: o.org.ID, Name: "Ruhend"}))
 		must(o.operator.SetServiceAccount(ctx, settings.PrincipalChange{ID: gone.ID, Disabled: ptr(true)}))
-
-		for _, c := range []struct {
-			name   string
-			change func(*settings.NewKey)
-			want   []string // nil if the key is accepted
-		}{
-			{"live", func(k *settings.NewKey) {}, nil},
-			{"test by the live organization", func(k *settings.NewKey) { k.Environment = access.Test }, nil},
-			{"test by the sandbox", func(k *settings.NewKey) { k.Environment, k.Organization = access.Test, o.org.SandboxID }, nil},
-			{"live in the sandbox", func(k *settings.NewKey) { k.Organization = o.org.SandboxID }, []string{"environment FORBIDDEN_COMBINATION"}},
-			{"live where the API is off", func(k *settings.NewKey) { k.Organization, k.Principal = closed.ID, clerk.ID }, []string{"environment FORBIDDEN_COMBINATION"}},
-			{"test where the API is off", func(k *settings.NewKey) {
-				k.Organization, k.Principal, k.Environment = closed.ID, clerk.ID, access.Test
-			}, nil},
-			{"no environment", func(k *settings.NewKey) { k.Environment = "" }, []string{"environment REQUIRED"}},
-			{"other environment", func(k *settings.NewKey) { k.Environment = "prod" }, []string{"environment NOT_IN_ENUM"}},
-			{"no organization", func(k *settings.NewKey) { k.Organization = "" }, []string{"organizationId REQUIRED"}},
-			{"unknown organization", func(k *settings.NewKey) { k.Organization = id.New(id.Organization) }, []string{"organizationId NOT_FOUND"}},
-			{"no principal", func(k *settings.NewKey) { k.Principal = "" }, []string{"principalId REQUIRED"}},
-			{"unknown principal", func(k *settings.NewKey) { k.Principal = id.New(id.User) }, []string{"principalId NOT_FOUND"}},
-			{"principal of others", func(k *settings.NewKey) { k.Principal = clerk.ID }, []string{"principalId NOT_FOUND"}},
-			{"disabled principal", func(k *settings.NewKey) { k.Principal = gone.ID }, []string{"principalId FORBIDDEN_COMBINATION"}},
-			{"no scopes", func(k *settings.NewKey) { k.Scopes = nil }, []string{"scopes REQUIRED"}},
-			{"unknown scopes", func(k *settings.NewKey) {
-				k.Scopes = []string{"contacts:read", "contacts:admin", "", "invoices:read", "contacts"}
-			},
-				[]string{"scopes[1] NOT_IN_ENUM", "scopes[2] NOT_IN_ENUM", "scopes[3] NOT_IN_ENUM", "scopes[4] NOT_IN_ENUM"}},
-			{"beyond the rights", func(k *settings.NewKey) {
-				k.Principal, k.Scopes = viewer.ID, []string{"contacts:read", "contacts:write", "tasks:read"}
-			},
-				[]string{"scopes[1] FORBIDDEN_COMBINATION", "scopes[2] FORBIDDEN_COMBINATION"}},
-			{"writes without a network", func(k *settings.NewKey) { k.Networks = nil }, []string{"networks REQUIRED"}},
-			{"reads without a network", func(k *settings.NewKey) { k.Networks, k.Scopes = nil, access.ReadScopes() }, nil},
-			{"networks of all forms", func(k *settings.NewKey) {
-				k.Networks = []string{"192.0.2.7", " 192.0.2.9/24 ", "2001:db8::1", "2001:db8::/48", "::ffff:10.1.2.3", "::ffff:10.0.0.0/104", "10.0.0.0/8"}
-			}, nil},
-			{"networks that are none", func(k *settings.NewKey) {
-				k.Networks = []string{"", "localhost", "192.0.2.7/33", "192.0.2", "fe80::1%eth0", "::ffff:0:0/90", "192.0.2.7:80", "*"}
-			}, []string{
-				"networks[0] INVALID_FORMAT", "networks[1] INVALID_FORMAT", "networks[2] INVALID_FORMAT", "networks[3] INVALID_FORMAT",
-				"networks[4] INVALID_FORMAT", "networks[5] INVALID_FORMAT", "networks[6] INVALID_FORMAT", "networks[7] INVALID_FORMAT"}},
-			{"networks that bind nothing", func(k *settings.NewKey) {
-				k.Networks = []string{"0.0.0.0/0", "0.0.0.0/7", "::/0", "2000::/15", "2001::/16"}
-			},
-				[]string{"networks[0] OUT_OF_RANGE", "networks[1] OUT_OF_RANGE", "networks[2] OUT_OF_RANGE", "networks[3] OUT_OF_RANGE"}},
-			{"too many networks", func(k *settings.NewKey) { k.Networks = slices.Repeat([]string{"192.0.2.1"}, 51) }, []string{"networks TOO_LONG"}},
-			{"shortest life", func(k *settings.NewKey) { k.ExpiresIn = time.Second }, nil},
-			{"longest life", func(k *settings.NewKey) { k.ExpiresIn = settings.MaxLifetime }, nil},
-			{"too short", func(k *settings.NewKey) { k.ExpiresIn = time.Second - 1 }, []string{"expiresIn OUT_OF_RANGE"}},
-			{"negative", func(k *settings.NewKey) { k.ExpiresIn = -time.Hour }, []string{"expiresIn OUT_OF_RANGE"}},
-			{"too long", func(k *settings.NewKey) { k.ExpiresIn = settings.MaxLifetime + 1 }, []string{"expiresIn OUT_OF_RANGE"}},
-			{"known version", func(k *settings.NewKey) { k.VersionPin = "2026-11-01" }, nil},
-			{"unknown version", func(k *settings.NewKey) { k.VersionPin = "2026-11-02" }, []string{"versionPin NOT_IN_ENUM"}},
-			{"name", func(k *settings.NewKey) { k.Name = strings.Repeat("ä", 200) }, nil},
-			{"name too long", func(k *settings.NewKey) { k.Name = strings.Repeat("ä", 201) }, []string{"name TOO_LONG"}},
-			{"everything at once", func(k *settings.NewKey) { *k = settings.NewKey{VersionPin: "1999-01-01", ExpiresIn: -1} },
-				[]string{"organizationId REQUIRED", "principalId REQUIRED", "environment REQUIRED", "scopes REQUIRED", "expiresIn OUT_OF_RANGE", "versionPin NOT_IN_ENUM"}},
-		} {
+		owners := keyOwners{o.org.SandboxID, closed.ID, clerk.ID, viewer.ID, gone.ID}
+		for _, rule := range keyRules {
 			in := o.newKey()
-			c.change(&in)
+			rule.change(owners, &in)
 			made, err := o.operator.CreateKey(ctx, in)
-			if c.want == nil {
+			if rule.want == nil {
 				if err != nil {
-					t.Errorf("%s: %v", c.name, err)
+					t.Errorf("%s: %v", rule.name, err)
 				}
 				continue
 			}
-			if diff := cmp.Diff(c.want, wrong(t, err)); diff != "" || made != (settings.CreatedKey{}) {
-				t.Errorf("%s: %s", c.name, diff)
+			if diff := cmp.Diff(rule.want, wrong(t, err)); diff != "" || made != (settings.CreatedKey{}) {
+				t.Errorf("%s: %s", rule.name, diff)
 			}
 		}
 	})
@@ -344,80 +350,87 @@ func TestKeysAreShownWithoutTheirSecret(t *testing.T) {
 		in.Environment = access.Test
 		test := must(o.operator.CreateKey(ctx, in))
 
-		got := must(o.operator.GetKey(ctx, access.ByID{ID: made.ID}))
-		want := settings.KeyInfo{
+		o.showsKey(settings.KeyInfo{
 			ID: made.ID, KidShort: made.KidShort, Name: "Abgleich", OrganizationID: o.org.ID, PrincipalID: o.admin.ID,
 			Environment: access.Live, Scopes: []string{"contacts:read", "contacts:write"},
 			Networks:   []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("192.0.2.0/24")},
 			VersionPin: "2026-11-01", Status: settings.KeyActive, CreatedAt: clock.FromTime(start), ExpiresAt: clock.FromTime(start.Add(48 * time.Hour)),
-		}
-		if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool {
-			return p.Last().String() == ".organization" || p.Last().String() == ".paused" || p.Last().String() == ".live"
-		}, cmp.Ignore()), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
-			t.Error(diff)
-		}
-		keysOf := func(org string) (list []string) {
-			for _, k := range must(o.operator.ListKeys(ctx, settings.FindKeys{Page: access.Page{Organization: org}})).Data {
-				list = append(list, k.ID)
-			}
-			return list
-		}
-		if diff := cmp.Diff([]string{made.ID, test.ID}, keysOf(o.org.ID)); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff([]string{test.ID}, keysOf(o.org.SandboxID)); diff != "" {
-			t.Error(diff)
-		}
-		status := func() settings.KeyStatus { return must(o.operator.GetKey(ctx, access.ByID{ID: made.ID})).Status }
-		if k := must(o.operator.PauseKey(ctx, access.ByID{ID: made.ID})); k.Status != settings.KeyPaused || status() != settings.KeyPaused {
-			t.Errorf("paused: %s, %s", k.Status, status())
-		}
-		o.clock.Advance(48 * time.Hour)
-		if status() != settings.KeyExpired {
-			t.Errorf("expired: %s", status())
-		}
-		_, err := o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID})
-		if diff := cmp.Diff([]string{"expiresIn REQUIRED"}, wrong(t, err)); diff != "" {
-			t.Error(diff)
-		}
-		_, err = o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID, ExpiresIn: settings.MaxLifetime + 1})
-		if diff := cmp.Diff([]string{"expiresIn OUT_OF_RANGE"}, wrong(t, err)); diff != "" {
-			t.Error(diff)
-		}
-		next := must(o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID, ExpiresIn: time.Hour}))
-		if next.ID != made.ID || next.Key == made.Key || next.ExpiresAt != clock.FromTime(start.Add(49*time.Hour)) || status() != settings.KeyPaused {
-			t.Errorf("rotated: %+v, %s", next, status())
-		}
-		o.refused(next.Key, loopback, access.Paused)
-		if k := must(o.operator.RevokeKey(ctx, access.ByID{ID: made.ID})); k.Status != settings.KeyRevoked || k.RevokedAt != clock.FromTime(start.Add(48*time.Hour)) {
-			t.Errorf("revoked: %+v", k)
-		}
-		for _, unknown := range []string{"", "key_x", id.New(id.Key), o.org.ID} {
-			in := access.ByID{ID: unknown}
-			for _, err := range []error{
-				second(o.operator.GetKey(ctx, in)), second(o.operator.PauseKey(ctx, in)), second(o.operator.ResumeKey(ctx, in)),
-				second(o.operator.RevokeKey(ctx, in)), second(o.operator.RotateKey(ctx, settings.Rotation{ID: unknown})),
-			} {
-				if !fault.Is(err, fault.NotFound) {
-					t.Errorf("key %q: %v", unknown, err)
-				}
-			}
-		}
-		// The database holds no secret from which a key could be restored.
-		err = d.Read(ctx, func(tx db.Tx) error {
-			var hash string
-			if err := tx.QueryRow(ctx, `select secret_hash from api_keys where id = $1`, test.ID).Scan(&hash); err != nil {
-				return err
-			}
-			if len(hash) != 64 || strings.Contains(test.Key, hash) {
-				t.Errorf("stored: %q", hash)
-			}
-			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
+		o.listsKeys(o.org.ID, made.ID, test.ID)
+		o.listsKeys(o.org.SandboxID, test.ID)
+		o.endsKey(made)
+		o.knowsNoKey("", "key_x", id.New(id.Key), o.org.ID)
+
+		// The database holds no secret from which a key could be restored.
+		var hash string
+		dbtest.Get(t, d, []any{&hash}, `select secret_hash from api_keys where id = $1`, test.ID)
+		if len(hash) != 64 || strings.Contains(test.Key, hash) {
+			t.Errorf("stored: %q", hash)
 		}
 	})
+}
+
+func (o *office) showsKey(want settings.KeyInfo) {
+	o.Helper()
+	got := must(o.operator.GetKey(ctx, access.ByID{ID: want.ID}))
+	if diff := cmp.Diff(want, got, cmp.FilterPath(func(p cmp.Path) bool {
+		return p.Last().String() == ".organization" || p.Last().String() == ".paused" || p.Last().String() == ".live"
+	}, cmp.Ignore()), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+		o.Error(diff)
+	}
+}
+
+func (o *office) listsKeys(organization string, want ...string) {
+	o.Helper()
+	var list []string
+	for _, k := range must(o.operator.ListKeys(ctx, settings.FindKeys{Page: access.Page{Organization: organization}})).Data {
+		list = append(list, k.ID)
+	}
+	if diff := cmp.Diff(want, list); diff != "" {
+		o.Error(diff)
+	}
+}
+
+// endsKey pauses a key of two days, outlives it, rotates and revokes it.
+func (o *office) endsKey(made settings.CreatedKey) {
+	o.Helper()
+	status := func() settings.KeyStatus { return must(o.operator.GetKey(ctx, access.ByID{ID: made.ID})).Status }
+	if k := must(o.operator.PauseKey(ctx, access.ByID{ID: made.ID})); k.Status != settings.KeyPaused || status() != settings.KeyPaused {
+		o.Errorf("paused: %s, %s", k.Status, status())
+	}
+	o.clock.Advance(48 * time.Hour)
+	if status() != settings.KeyExpired {
+		o.Errorf("expired: %s", status())
+	}
+	for life, want := range map[time.Duration]string{0: "expiresIn REQUIRED", settings.MaxLifetime + 1: "expiresIn OUT_OF_RANGE"} {
+		_, err := o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID, ExpiresIn: life})
+		if diff := cmp.Diff([]string{want}, wrong(o.T, err)); diff != "" {
+			o.Error(diff)
+		}
+	}
+	next := must(o.operator.RotateKey(ctx, settings.Rotation{ID: made.ID, ExpiresIn: time.Hour}))
+	if next.ID != made.ID || next.Key == made.Key || next.ExpiresAt != clock.FromTime(start.Add(49*time.Hour)) || status() != settings.KeyPaused {
+		o.Errorf("rotated: %+v, %s", next, status())
+	}
+	o.refused(next.Key, loopback, access.Paused)
+	if k := must(o.operator.RevokeKey(ctx, access.ByID{ID: made.ID})); k.Status != settings.KeyRevoked || k.RevokedAt != clock.FromTime(start.Add(48*time.Hour)) {
+		o.Errorf("revoked: %+v", k)
+	}
+}
+
+func (o *office) knowsNoKey(ids ...string) {
+	o.Helper()
+	for _, unknown := range ids {
+		in := access.ByID{ID: unknown}
+		for _, err := range []error{
+			second(o.operator.GetKey(ctx, in)), second(o.operator.PauseKey(ctx, in)), second(o.operator.ResumeKey(ctx, in)),
+			second(o.operator.RevokeKey(ctx, in)), second(o.operator.RotateKey(ctx, settings.Rotation{ID: unknown})),
+		} {
+			if !fault.Is(err, fault.NotFound) {
+				o.Errorf("key %q: %v", unknown, err)
+			}
+		}
+	}
 }
 
 func TestSettings(t *testing.T) {
