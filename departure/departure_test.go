@@ -476,18 +476,9 @@ func TestErase(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		admin, successor := o.As(access.Admin), o.As(access.Member)
 		l := newLeaver(o, admin)
-		info := must[access.List[access.PrincipalInfo]](t, o, "people.list", access.Page{Organization: o.ID})
-		n := slices.IndexFunc(info.Data, func(p access.PrincipalInfo) bool { return p.ID == l.Principal })
-		email := info.Data[n].Email
+		email := emailOf(t, o, l.Principal)
 		l.Do("POST", "/webhook_endpoints", map[string]any{"name": "Mirror", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
-
-		name := "Xaver Unikat"
-		must[access.PrincipalInfo](t, o, "people.set", settings.PrincipalChange{ID: l.Principal, Name: &name})
-		must[settings.KeyInfo](t, o, "keys.update", settings.KeyChange{ID: keyOf(t, o, l.Principal), Name: &name})
-		home := []string{"203.0.113.0/24", "192.0.2.0/24"}
-		must[settings.KeyInfo](t, o, "keys.update", settings.KeyChange{ID: keyOf(t, o, l.Principal), Networks: &home})
-		dbtest.Run(t, o.DB, `insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
-			select number, 'adt_refused', 1, '', 'anonymous', '', 'web', '203.0.113.9', 'signin.password', 'signin.refused', $2, '[]', 'req_1' from organizations where id = $1`, o.ID, l.Principal)
+		l.becomeUnique(t)
 		leaveTraces(t, o, l.Principal)
 		leaving := tablesOfPeople(t, o)
 		for _, table := range leaving {
@@ -495,69 +486,112 @@ func TestErase(t *testing.T) {
 				t.Errorf("%s has a column principal: add a row to leaveTraces in departure/departure_test.go, or say in staying why it outlives an erased person", table)
 			}
 		}
-		erase := func() *fault.Fault {
-			_, err := call[access.PrincipalInfo](t, o, "people.erase", access.ByID{ID: l.Principal})
-			return err
-		}
-		if err := erase(); err == nil || err.Code != fault.Forbidden || !strings.Contains(err.Detail.EN, "contacts 1, contacts (private) 1, companies 1, tasks 1, tasks (private) 1, tasks (assigned) 3, documents 1") {
+
+		if err := l.erase(t); err == nil || err.Code != fault.Forbidden || !strings.Contains(err.Detail.EN, "contacts 1, contacts (private) 1, companies 1, tasks 1, tasks (private) 1, tasks (assigned) 3, documents 1") {
 			t.Fatalf("with records: %+v", err)
 		}
 		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal})
-		if err := erase(); err == nil || !strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1 ") && !strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1.") {
+		if err := l.erase(t); err == nil || !strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1 ") && !strings.Contains(err.Detail.EN, ": contacts (private) 1, tasks (private) 1, tasks (assigned) 1.") {
 			t.Fatalf("with private records: %+v", err)
 		}
 		handOver(t, o, departure.HandOverInput{ID: l.Principal, To: successor.Principal, Private: true})
-		if err := erase(); err != nil {
+		if err := l.erase(t); err != nil {
 			t.Fatalf("%v %+v", err, err.Detail)
 		}
-		l.Do("GET", "/me", nil).Want(401)
-		names := must[settings.Names](t, o, "names.resolve", settings.NamesInput{Organization: o.ID, IDs: []string{l.Principal}})
-		if len(names.Data) != 1 || names.Data[0].Name != "Gelöschte Person" && names.Data[0].Name != "Erased person" || !names.Data[0].Erased {
-			t.Errorf("%+v", names)
-		}
-		if got := must[settings.KeyInfo](t, o, "keys.get", access.ByID{ID: keyOf(t, o, l.Principal)}); got.Status != settings.KeyRevoked || got.Name != "" {
-			t.Errorf("%+v", got)
-		}
+		l.hasNoName(t)
 		if found := mentions(t, o, "xaver", strings.ToLower(email)); len(found) > 0 {
 			t.Errorf("the person is still in %v", found)
 		}
 		// The address may be used again. The erased person cannot be restored.
 		must[access.PrincipalInfo](t, o, "people.create", settings.NewPrincipal{Organization: o.ID, Name: "Ida", Email: email})
-		no := false
-		for row, in := range map[string]any{
-			"people.set": settings.PrincipalChange{ID: l.Principal, Disabled: &no}, "people.erase": access.ByID{ID: l.Principal},
-		} {
-			if _, err := call[any](t, o, row, in); !fault.Is(err, fault.Forbidden) {
-				t.Errorf("%s of an erased person: %v", row, err)
-			}
-		}
-		admin.Do("PATCH", "/contacts/"+l.contact, `{"ownerId":"`+l.Principal+`"}`, "If-Match", "*").Want(422)
+		l.staysErased(t, admin)
+
 		o.Clock.Advance(2 * time.Minute)
 		o.Rest()
-		if n := count(t, o, `select count(*) from audit_lines where principal = $1 and address <> ''`, l.Principal); n > 0 {
-			t.Errorf("%d lines of the audit log have an address", n)
-		}
-		if n := count(t, o, `select count(*) from audit_lines where address like '203.0.113.%' or changes like '%203.0.113.%'`); n > 0 {
-			t.Errorf("%d lines of the audit log tell where the person was", n)
-		}
-		if n := count(t, o, `select count(*) from audit_lines where target = $1 and changes like '%"networks"%'`, keyOf(t, o, l.Principal)); n == 0 {
-			t.Error("no line says that the networks of the key were changed")
-		}
-		if n := count(t, o, `select count(*) from audit_lines where principal = $1`, l.Principal); n != 1 {
-			t.Errorf("%d lines of the audit log", n)
-		}
+		l.leavesLinesWithoutAddress(t)
 		for _, table := range leaving {
 			if n := count(t, o, `select count(*) from `+table+` where principal = $1`, l.Principal); n > 0 {
 				t.Errorf("%d rows of %s are left of an erased person: delete them in ErasePerson (settings/erase.go)", n, table)
 			}
 		}
-		if n := count(t, o, `select count(*) from request_log where principal_id = $1 and address <> ''`, l.Principal); n > 0 {
-			t.Errorf("%d lines of the request log have an address", n)
-		}
-		if n := count(t, o, `select count(*) from request_log where principal_id = $1`, l.Principal); n == 0 {
-			t.Error("the lines of the request log are gone")
-		}
 	})
+}
+
+func emailOf(t *testing.T, o *apitest.Office, person string) string {
+	t.Helper()
+	people := must[access.List[access.PrincipalInfo]](t, o, "people.list", access.Page{Organization: o.ID}).Data
+	return people[slices.IndexFunc(people, func(p access.PrincipalInfo) bool { return p.ID == person })].Email
+}
+
+// becomeUnique gives the person and the key a name that nobody else has, networks, and
+// an address in the audit log.
+func (l *leaver) becomeUnique(t *testing.T) {
+	t.Helper()
+	name := "Xaver Unikat"
+	must[access.PrincipalInfo](t, l.Office, "people.set", settings.PrincipalChange{ID: l.Principal, Name: &name})
+	must[settings.KeyInfo](t, l.Office, "keys.update", settings.KeyChange{ID: keyOf(t, l.Office, l.Principal), Name: &name})
+	home := []string{"203.0.113.0/24", "192.0.2.0/24"}
+	must[settings.KeyInfo](t, l.Office, "keys.update", settings.KeyChange{ID: keyOf(t, l.Office, l.Principal), Networks: &home})
+	dbtest.Run(t, l.DB, `insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
+		select number, 'adt_refused', 1, '', 'anonymous', '', 'web', '203.0.113.9', 'signin.password', 'signin.refused', $2, '[]', 'req_1' from organizations where id = $1`, l.ID, l.Principal)
+}
+
+func (l *leaver) erase(t *testing.T) *fault.Fault {
+	t.Helper()
+	_, err := call[access.PrincipalInfo](t, l.Office, "people.erase", access.ByID{ID: l.Principal})
+	return err
+}
+
+// hasNoName fails the test unless the person is refused, and called an erased one.
+func (l *leaver) hasNoName(t *testing.T) {
+	t.Helper()
+	l.Do("GET", "/me", nil).Want(401)
+	names := must[settings.Names](t, l.Office, "names.resolve", settings.NamesInput{Organization: l.ID, IDs: []string{l.Principal}})
+	if len(names.Data) != 1 || names.Data[0].Name != "Gelöschte Person" && names.Data[0].Name != "Erased person" || !names.Data[0].Erased {
+		t.Errorf("%+v", names)
+	}
+	if got := must[settings.KeyInfo](t, l.Office, "keys.get", access.ByID{ID: keyOf(t, l.Office, l.Principal)}); got.Status != settings.KeyRevoked || got.Name != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// staysErased fails the test if the person can be enabled, erased again, or own a
+// record.
+func (l *leaver) staysErased(t *testing.T, admin *apitest.Client) {
+	t.Helper()
+	no := false
+	for row, in := range map[string]any{
+		"people.set": settings.PrincipalChange{ID: l.Principal, Disabled: &no}, "people.erase": access.ByID{ID: l.Principal},
+	} {
+		if _, err := call[any](t, l.Office, row, in); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("%s of an erased person: %v", row, err)
+		}
+	}
+	admin.Do("PATCH", "/contacts/"+l.contact, `{"ownerId":"`+l.Principal+`"}`, "If-Match", "*").Want(422)
+}
+
+// leavesLinesWithoutAddress counts the lines of both logs: those of the person stay,
+// and tell no address.
+func (l *leaver) leavesLinesWithoutAddress(t *testing.T) {
+	t.Helper()
+	if n := count(t, l.Office, `select count(*) from audit_lines where principal = $1 and address <> ''`, l.Principal); n > 0 {
+		t.Errorf("%d lines of the audit log have an address", n)
+	}
+	if n := count(t, l.Office, `select count(*) from audit_lines where address like '203.0.113.%' or changes like '%203.0.113.%'`); n > 0 {
+		t.Errorf("%d lines of the audit log tell where the person was", n)
+	}
+	if n := count(t, l.Office, `select count(*) from audit_lines where target = $1 and changes like '%"networks"%'`, keyOf(t, l.Office, l.Principal)); n == 0 {
+		t.Error("no line says that the networks of the key were changed")
+	}
+	if n := count(t, l.Office, `select count(*) from audit_lines where principal = $1`, l.Principal); n != 1 {
+		t.Errorf("%d lines of the audit log", n)
+	}
+	if n := count(t, l.Office, `select count(*) from request_log where principal_id = $1 and address <> ''`, l.Principal); n > 0 {
+		t.Errorf("%d lines of the request log have an address", n)
+	}
+	if n := count(t, l.Office, `select count(*) from request_log where principal_id = $1`, l.Principal); n == 0 {
+		t.Error("the lines of the request log are gone")
+	}
 }
 
 // staying says why rows with the id of a principal stay when the person is erased.
