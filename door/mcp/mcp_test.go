@@ -683,79 +683,37 @@ func TestResources(t *testing.T) {
 		contact := clerk.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
 		private := s.As(access.Admin).Do("POST", "/contacts", `{"lastName":"Geheim","visibility":"private"}`).Want(201).Text("id")
 		letter := clerk.Document("vertrag.txt", "text/plain", []byte(strings.Repeat("Ein Absatz des Vertrags.\n\n", 1500)))
+		text := "kartei://documents/" + letter + "/text"
 		a := s.assistant(s.Key(clerk.Principal, "contacts:read", "documents:read"))
-		read := func(a *assistant, address string) (string, error) {
-			t.Helper()
-			got, err := a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: address})
-			if err != nil {
-				return "", err
-			}
-			return got.Contents[0].Text, nil
+		blind := s.assistant(s.Key(clerk.Principal, "contacts:read"))
+
+		s.readsTasksAndCompanies(clerk)
+		a.reads("kartei://contacts/"+contact, `"lastName":"Berg"`)
+		if first := a.reads(text, "[Teil 1 von 4;"); !strings.HasPrefix(first, "Ein Absatz") {
+			t.Errorf("the first part begins with %.80s", first)
 		}
-		task := clerk.Do("POST", "/tasks", `{"title":"Anrufen"}`).Want(201).Text("id")
-		company := clerk.Do("POST", "/companies", `{"name":"Bau"}`).Want(201).Text("id")
-		all := s.assistant(clerk.Key)
-		for _, address := range []string{"kartei://tasks/" + task, "kartei://companies/" + company} {
-			if got, err := read(all, address); err != nil || !strings.Contains(got, address[len(address)-26:]) {
-				t.Errorf("%s: %s %v", address, got, err)
-			}
-		}
-		if got, err := read(a, "kartei://contacts/"+contact); err != nil || !strings.Contains(got, `"lastName":"Berg"`) {
-			t.Errorf("%s %v", got, err)
-		}
-		first, err := read(a, "kartei://documents/"+letter+"/text")
-		if err != nil || !strings.HasPrefix(first, "Ein Absatz") || !strings.Contains(first, "[Teil 1 von 4;") {
-			t.Errorf("%.80s … %s %v", first, first[max(0, len(first)-200):], err)
-		}
-		if last, err := read(a, "kartei://documents/"+letter+"/text/4"); err != nil || !strings.Contains(last, "[Teil 4 von 4;") {
-			t.Errorf("%.80s %v", last, err)
-		}
+		a.reads(text+"/4", "[Teil 4 von 4;")
 		list, err := a.ListResources(t.Context(), nil)
-		if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != "kartei://documents/"+letter+"/text" || list.Resources[0].Name != "vertrag.txt" {
+		if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != text || list.Resources[0].Name != "vertrag.txt" {
 			t.Errorf("%+v %v", list, err)
 		}
 		scan := clerk.Document("scan.png", "image/png", picture(t))
-		for document, want := range map[string]string{letter: "kartei://documents/" + letter + "/text", scan: ""} {
-			found := a.call("documents_get", map[string]any{"id": document})
-			if found.ok(); found.link() != want {
-				t.Errorf("%s links to %q, want %q", document, found.link(), want)
-			}
-		}
-		if got, err := read(a, "kartei://documents/"+scan+"/text"); err != nil || !strings.Contains(got, "Kein lesbarer Text") {
-			t.Errorf("the text of a picture: %q %v", got, err)
-		}
+		a.links(letter, text)
+		a.links(scan, "")
+		a.reads("kartei://documents/"+scan+"/text", "Kein lesbarer Text")
 		if list, err := a.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 1 {
 			t.Errorf("a picture is offered as a text: %+v %v", list, err)
 		}
-		// The tool reads the same, for assistants that read no resources.
-		part := a.call("documents_text", map[string]any{"id": letter, "part": 2}).ok()
-		if text, _ := part["text"].(string); part["id"] != letter || part["part"] != 2.0 || part["parts"] != 4.0 || !strings.HasPrefix(text, "Ein Absatz") || len(part) != 4 {
-			t.Errorf("%.300v", part)
-		}
-		if part := a.call("documents_text", map[string]any{"id": scan, "part": nil}).ok(); part["text"] != "" {
-			t.Errorf("%v", part)
-		}
-		a.call("documents_text", map[string]any{"id": letter, "part": 5}).refused("VALIDATION_FAILED", "part: ", "4")
-		a.call("documents_text", map[string]any{"id": letter, "part": "x"}).refused("INVALID_REQUEST", "part: ")
-		a.call("documents_text", map[string]any{"id": letter, "part": 0}).refused("VALIDATION_FAILED", "part: ")
-		for _, id := range []any{nil, ""} {
-			a.call("documents_text", map[string]any{"id": id}).refused("VALIDATION_FAILED", "id: ")
-		}
-		a.call("documents_text", map[string]any{"id": letter, "page": 2}).refused("UNKNOWN_PARAMETER", "page: ", "part")
-		a.call("documents_text", map[string]any{"id": "doc_0"}).refused("NOT_FOUND")
-		blind := s.assistant(s.Key(clerk.Principal, "contacts:read"))
+		a.readsTextByTool(letter, scan)
+		a.refusesTextByTool(letter)
 		blind.call("documents_text", map[string]any{"id": letter}).refused("FORBIDDEN", "documents:read")
-		for _, c := range []struct {
-			a  *assistant
-			at string
-		}{
-			{a, "kartei://contacts/" + private}, {a, "kartei://contacts/con_0"}, {a, "kartei://tasks/" + contact}, {a, "kartei://documents/" + letter + "/text/5"}, {a, "kartei://documents/" + letter + "/text/x"},
-			{a, "kartei://documents/" + letter + "/text/0"}, {a, "kartei://nosuch/x"}, {a, "file:///etc/passwd"}, {blind, "kartei://documents/" + letter + "/text"},
+
+		for _, address := range []string{
+			"kartei://contacts/" + private, "kartei://contacts/con_0", "kartei://tasks/" + contact, text + "/5", text + "/x", text + "/0", "kartei://nosuch/x", "file:///etc/passwd",
 		} {
-			if got, err := read(c.a, c.at); err == nil || !strings.Contains(err.Error(), "not found") {
-				t.Errorf("%s: %.80s %v", c.at, got, err)
-			}
+			a.findsNothing(address)
 		}
+		blind.findsNothing(text)
 		if list, err := blind.ListResources(t.Context(), nil); err != nil || len(list.Resources) != 0 {
 			t.Errorf("%+v %v", list, err)
 		}
@@ -763,6 +721,82 @@ func TestResources(t *testing.T) {
 			t.Errorf("%+v %v", templates, err)
 		}
 	})
+}
+
+func (s *site) readsTasksAndCompanies(clerk *apitest.Client) {
+	s.T.Helper()
+	task := clerk.Do("POST", "/tasks", `{"title":"Anrufen"}`).Want(201).Text("id")
+	company := clerk.Do("POST", "/companies", `{"name":"Bau"}`).Want(201).Text("id")
+	a := s.assistant(clerk.Key)
+	a.reads("kartei://tasks/"+task, task[len(task)-26:])
+	a.reads("kartei://companies/"+company, company[len(company)-26:])
+}
+
+func (a *assistant) read(address string) (string, error) {
+	a.T.Helper()
+	got, err := a.ReadResource(a.T.Context(), &sdk.ReadResourceParams{URI: address})
+	if err != nil {
+		return "", err
+	}
+	return got.Contents[0].Text, nil
+}
+
+// reads returns a resource, and fails the test unless it has the word.
+func (a *assistant) reads(address, word string) string {
+	a.T.Helper()
+	got, err := a.read(address)
+	if err != nil || !strings.Contains(got, word) {
+		a.T.Errorf("%s: no %q in %.80s … %s %v", address, word, got, got[max(0, len(got)-200):], err)
+	}
+	return got
+}
+
+func (a *assistant) findsNothing(address string) {
+	a.T.Helper()
+	if got, err := a.read(address); err == nil || !strings.Contains(err.Error(), "not found") {
+		a.T.Errorf("%s: %.80s %v", address, got, err)
+	}
+}
+
+// links fails the test unless the answer about a document links to its text, or to
+// nothing.
+func (a *assistant) links(document, want string) {
+	a.T.Helper()
+	found := a.call("documents_get", map[string]any{"id": document})
+	if found.ok(); found.link() != want {
+		a.T.Errorf("%s links to %q, want %q", document, found.link(), want)
+	}
+}
+
+// readsTextByTool reads the same text, as assistants do that read no resources.
+func (a *assistant) readsTextByTool(letter, scan string) {
+	a.T.Helper()
+	part := a.call("documents_text", map[string]any{"id": letter, "part": 2}).ok()
+	if text, _ := part["text"].(string); part["id"] != letter || part["part"] != 2.0 || part["parts"] != 4.0 || !strings.HasPrefix(text, "Ein Absatz") || len(part) != 4 {
+		a.T.Errorf("%.300v", part)
+	}
+	if part := a.call("documents_text", map[string]any{"id": scan, "part": nil}).ok(); part["text"] != "" {
+		a.T.Errorf("%v", part)
+	}
+}
+
+func (a *assistant) refusesTextByTool(letter string) {
+	a.T.Helper()
+	for _, wrong := range []struct {
+		arguments map[string]any
+		code      string
+		words     []string
+	}{
+		{map[string]any{"id": letter, "part": 5}, "VALIDATION_FAILED", []string{"part: ", "4"}},
+		{map[string]any{"id": letter, "part": "x"}, "INVALID_REQUEST", []string{"part: "}},
+		{map[string]any{"id": letter, "part": 0}, "VALIDATION_FAILED", []string{"part: "}},
+		{map[string]any{"id": nil}, "VALIDATION_FAILED", []string{"id: "}},
+		{map[string]any{"id": ""}, "VALIDATION_FAILED", []string{"id: "}},
+		{map[string]any{"id": letter, "page": 2}, "UNKNOWN_PARAMETER", []string{"page: ", "part"}},
+		{map[string]any{"id": "doc_0"}, "NOT_FOUND", nil},
+	} {
+		a.call("documents_text", wrong.arguments).refused(wrong.code, wrong.words...)
+	}
 }
 
 // picture returns an image, which has no text.
