@@ -196,90 +196,125 @@ func asked(tab *webtest.Tab, n int, text string) {
 // what stands in it, or says that there are none.
 func TestFieldOnABadLine(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))
-	id := o.caller()
+	l := &badLine{T: t, o: o, contact: o.caller()}
 	o.newContact(map[string]any{"lastName": "Zander"})
-	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
-	begin := func() {
-		t.Helper()
-		tab.Open(o.BaseURL + "/contacts")
-		webtest.Eval[any](tab, hold)
-		tab.Press("/")
-		asked(tab, 1, "")
-	}
-	gate := func(what string) { webtest.Eval[any](tab, "gates."+what+", null") }
-	count := func() int { return webtest.Eval[int](tab, "gates.length") }
-
-	// The answer to the first letters comes after that to all of them.
-	begin()
-	tab.Type("za")
-	asked(tab, 2, "za")
-	early := count() - 1
-	gate("at(0).pass()")
-	tab.Control("a")
-	tab.Type("zwirner")
-	asked(tab, early+2, "zwirner")
-	gate("at(-1).pass()")
-	tab.Until(activeOption + `?.includes("Zwirner")`)
-	gate(fmt.Sprintf("at(%d).pass()", early))
-	tab.Until(`performance.getEntriesByType("resource").filter((e) => e.name.includes("q=za")).length > 0`)
-	webtest.Eval[any](tab, `new Promise((done) => requestAnimationFrame(() => setTimeout(done)))`)
-	if line := webtest.Eval[string](tab, activeOption); !strings.Contains(line, "Zwirner") {
-		t.Errorf("the late answer is shown: %q", line)
-	}
-
-	// Enter does not take the hit of fewer letters.
-	begin()
-	tab.Type("z")
-	asked(tab, 2, "z")
-	gate("at(-1).pass()")
-	tab.Until(activeOption)
-	tab.Type("wirner" + webtest.Enter)
-	asked(tab, 3, "zwirner")
-	if tab.Path() != "/contacts" {
-		t.Fatalf("Enter opened %s before the answer", tab.Path())
-	}
-	gate("at(-1).pass()")
-	const coming = `"coming" in document.documentElement.dataset`
-	tab.Until(`gates.at(-1).address.endsWith("/contacts/` + id + `") && ` + coming)
-	gate("at(-1).pass()")
-	tab.At("/contacts/" + id)
-	tab.Until("!(" + coming + ")")
-
-	// If the record does not come in the place of the page, the browser loads it.
-	begin()
-	tab.Type("zwirner")
-	asked(tab, 2, "zwirner")
-	gate("at(-1).pass()")
-	tab.Until(activeOption + `?.includes("Zwirner")`)
-	tab.Press(webtest.Enter)
-	tab.Until(`gates.at(-1).address.endsWith("/contacts/` + id + `")`)
-	gate("at(-1).die()")
-	tab.At("/contacts/" + id)
-	tab.Says("Xaver Zwirner")
-	tab.Console() // htmx names the dead line
-
-	// A dead line and a refusal say so, and keep what was typed. The next letter asks again.
+	l.tab = o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	l.lateAnswerIsNotShown()
+	l.enterWaitsForTheAnswer()
+	l.deadLineLoadsTheRecord()
+	// A dead line and a refusal say so, and keep what was typed.
 	for _, end := range []string{"die()", "answer(503)", "answer(429)"} {
-		begin()
-		tab.Type("zwirne")
-		asked(tab, 2, "zwirne")
-		gate("at(-1)." + end)
-		tab.Until(optionsShown + ` && document.getElementById("find-list").innerText.includes("antwortet gerade nicht")`)
-		tab.Type("r")
-		asked(tab, 3, "zwirner")
-		gate("at(-1).pass()")
-		tab.Until(activeOption + `?.includes("Zwirner")`)
+		l.nextLetterAsksAgain(end)
 	}
-	tab.Console() // a refusal is a line of the browser
-
-	// Escape closes one level, and then leaves the field.
-	tab.Press(webtest.Escape)
-	tab.Until(`document.getElementById("find-list").hidden && document.activeElement.id === "find" && document.activeElement.value === "zwirner"`)
-	tab.Press(webtest.Escape)
-	tab.Until(`document.activeElement.id !== "find"`)
-	if said := tab.Console(); len(said) > 0 {
+	l.tab.Console() // a refusal is a line of the browser
+	l.escapeClosesOneLevel()
+	if said := l.tab.Console(); len(said) > 0 {
 		t.Errorf("the console says %v", said)
 	}
+}
+
+// badLine is a tab whose questions wait at gates.
+type badLine struct {
+	*testing.T
+	o       *Office
+	tab     *webtest.Tab
+	contact string // Xaver Zwirner
+}
+
+// begin opens the field, which asks its first question.
+func (l *badLine) begin() {
+	l.Helper()
+	l.tab.Open(l.o.BaseURL + "/contacts")
+	webtest.Eval[any](l.tab, hold)
+	l.tab.Press("/")
+	asked(l.tab, 1, "")
+}
+
+// gate does something with a gate, as in at(-1).pass().
+func (l *badLine) gate(what string) {
+	l.Helper()
+	webtest.Eval[any](l.tab, "gates."+what+", null")
+}
+
+// lateAnswerIsNotShown gets the answer to the first letters after that to all of them.
+func (l *badLine) lateAnswerIsNotShown() {
+	l.Helper()
+	l.begin()
+	l.tab.Type("za")
+	asked(l.tab, 2, "za")
+	early := webtest.Eval[int](l.tab, "gates.length") - 1
+	l.gate("at(0).pass()")
+	l.tab.Control("a")
+	l.tab.Type("zwirner")
+	asked(l.tab, early+2, "zwirner")
+	l.gate("at(-1).pass()")
+	l.tab.Until(activeOption + `?.includes("Zwirner")`)
+	l.gate(fmt.Sprintf("at(%d).pass()", early))
+	l.tab.Until(`performance.getEntriesByType("resource").filter((e) => e.name.includes("q=za")).length > 0`)
+	webtest.Eval[any](l.tab, `new Promise((done) => requestAnimationFrame(() => setTimeout(done)))`)
+	if line := webtest.Eval[string](l.tab, activeOption); !strings.Contains(line, "Zwirner") {
+		l.Errorf("the late answer is shown: %q", line)
+	}
+}
+
+// enterWaitsForTheAnswer presses Enter, which does not take the hit of fewer letters.
+func (l *badLine) enterWaitsForTheAnswer() {
+	l.Helper()
+	l.begin()
+	l.tab.Type("z")
+	asked(l.tab, 2, "z")
+	l.gate("at(-1).pass()")
+	l.tab.Until(activeOption)
+	l.tab.Type("wirner" + webtest.Enter)
+	asked(l.tab, 3, "zwirner")
+	if l.tab.Path() != "/contacts" {
+		l.Fatalf("Enter opened %s before the answer", l.tab.Path())
+	}
+	l.gate("at(-1).pass()")
+	const coming = `"coming" in document.documentElement.dataset`
+	l.tab.Until(`gates.at(-1).address.endsWith("/contacts/` + l.contact + `") && ` + coming)
+	l.gate("at(-1).pass()")
+	l.tab.At("/contacts/" + l.contact)
+	l.tab.Until("!(" + coming + ")")
+}
+
+// deadLineLoadsTheRecord opens a record that does not come in the place of the page: the
+// browser loads it.
+func (l *badLine) deadLineLoadsTheRecord() {
+	l.Helper()
+	l.begin()
+	l.tab.Type("zwirner")
+	asked(l.tab, 2, "zwirner")
+	l.gate("at(-1).pass()")
+	l.tab.Until(activeOption + `?.includes("Zwirner")`)
+	l.tab.Press(webtest.Enter)
+	l.tab.Until(`gates.at(-1).address.endsWith("/contacts/` + l.contact + `")`)
+	l.gate("at(-1).die()")
+	l.tab.At("/contacts/" + l.contact)
+	l.tab.Says("Xaver Zwirner")
+	l.tab.Console() // htmx names the dead line
+}
+
+func (l *badLine) nextLetterAsksAgain(end string) {
+	l.Helper()
+	l.begin()
+	l.tab.Type("zwirne")
+	asked(l.tab, 2, "zwirne")
+	l.gate("at(-1)." + end)
+	l.tab.Until(optionsShown + ` && document.getElementById("find-list").innerText.includes("antwortet gerade nicht")`)
+	l.tab.Type("r")
+	asked(l.tab, 3, "zwirner")
+	l.gate("at(-1).pass()")
+	l.tab.Until(activeOption + `?.includes("Zwirner")`)
+}
+
+// escapeClosesOneLevel presses Escape twice: for the list, and for the field.
+func (l *badLine) escapeClosesOneLevel() {
+	l.Helper()
+	l.tab.Press(webtest.Escape)
+	l.tab.Until(`document.getElementById("find-list").hidden && document.activeElement.id === "find" && document.activeElement.value === "zwirner"`)
+	l.tab.Press(webtest.Escape)
+	l.tab.Until(`document.activeElement.id !== "find"`)
 }
 
 // The list of hits as a screen reader and the arrows meet it.
@@ -372,88 +407,127 @@ func TestChords(t *testing.T) {
 // The keys of a record, the palette, and the sheet of help. In a field, and switched
 // off, keys are letters.
 func TestKeys(t *testing.T) {
-	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t))
-	id := o.caller()
-	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
-	record := func() {
-		t.Helper()
-		tab.Open(o.BaseURL + "/contacts/" + id)
-		webtest.Eval[any](tab, `navigator.clipboard.writeText = async (text) => { window.copied = text; }, null`)
+	k := &keyboard{T: t, o: o, axe: webtest.Axe(t, "../.."), contact: o.caller()}
+	k.tab = o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	k.record()
+	k.elementsNameTheirKeys()
+	k.copiesAddressAndOpensMenu()
+	k.editsAndTypesLetters()
+	k.record()
+	k.palette()
+	k.record()
+	k.help()
+	k.switchedOff()
+	if said := k.tab.Console(); len(said) > 0 {
+		t.Errorf("the console says %v", said)
 	}
-	record()
+}
+
+// keyboard is a tab that is used by keys alone.
+type keyboard struct {
+	*testing.T
+	o       *Office
+	tab     *webtest.Tab
+	axe     string
+	contact string
+}
+
+// record opens the contact.
+func (k *keyboard) record() {
+	k.Helper()
+	k.tab.Open(k.o.BaseURL + "/contacts/" + k.contact)
+	webtest.Eval[any](k.tab, `navigator.clipboard.writeText = async (text) => { window.copied = text; }, null`)
+}
+
+func (k *keyboard) elementsNameTheirKeys() {
+	k.Helper()
 	for _, c := range allCommands(fault.German) {
 		if c.ID != "edit" && c.ID != "more" && c.ID != "find" {
 			continue
 		}
-		if got := webtest.Eval[[]string](tab, fmt.Sprintf(`[...document.querySelectorAll('[aria-keyshortcuts=%q]')].map((e) => e.outerHTML)`, c.Keys)); len(got) != 1 {
-			t.Errorf("%s: %d elements say %q", c.ID, len(got), c.Keys)
+		if got := webtest.Eval[[]string](k.tab, fmt.Sprintf(`[...document.querySelectorAll('[aria-keyshortcuts=%q]')].map((e) => e.outerHTML)`, c.Keys)); len(got) != 1 {
+			k.Errorf("%s: %d elements say %q", c.ID, len(got), c.Keys)
 		}
 	}
-	tab.Press("y")
-	tab.Until(`window.copied === location.href`)
-	tab.Says("Kopiert")
-	tab.Press(".")
-	tab.Until(`document.querySelector(".pane .menu:popover-open")?.contains(document.activeElement)`)
-	tab.Press("e") // the menu is open: no key acts on the page below it
-	tab.Press(webtest.Escape)
-	tab.Until(`!document.querySelector(".menu:popover-open")`)
-	tab.At("/contacts/" + id)
-	tab.Press("e")
-	tab.At("/contacts/" + id + "/edit")
-	tab.Click(`[name="lastName"]`)
-	tab.Type("g k")
-	if tab.Path() != "/contacts/"+id+"/edit" || !strings.Contains(webtest.Eval[string](tab, `document.querySelector('[name="lastName"]').value`), "g k") {
-		t.Errorf("keys in a field did not type: %s", tab.Path())
-	}
-	tab.Control(webtest.Enter)
-	tab.At("/contacts/" + id)
-	tab.Says("g k")
+}
 
-	// The palette: a page, a record by its id, an act on this record.
-	record()
-	tab.Control("k")
-	tab.Until(`document.getElementById("palette").open && document.activeElement.id === "command"`)
-	for _, found := range tab.Faults(axe) {
-		t.Errorf("palette: %s", found)
-	}
-	tab.Type("wechseln firm" + webtest.Enter)
-	tab.At("/companies")
-	tab.Control("k")
-	tab.Type(id)
-	tab.Until(`document.getElementById("command-hits").innerText.includes("Zwirner")`)
-	tab.Press(webtest.Enter)
-	tab.At("/contacts/" + id)
-	tab.Control("k")
-	tab.Type("bearb" + webtest.Enter)
-	tab.At("/contacts/" + id + "/edit")
-	tab.Control("k")
-	tab.Type("f")
-	tab.Press(webtest.Escape)
-	tab.Press("?") // the field of the closed dialog is none
-	tab.Until(`!document.getElementById("palette").open && document.getElementById("help").open`)
+func (k *keyboard) copiesAddressAndOpensMenu() {
+	k.Helper()
+	k.tab.Press("y")
+	k.tab.Until(`window.copied === location.href`)
+	k.tab.Says("Kopiert")
+	k.tab.Press(".")
+	k.tab.Until(`document.querySelector(".pane .menu:popover-open")?.contains(document.activeElement)`)
+	k.tab.Press("e") // the menu is open: no key acts on the page below it
+	k.tab.Press(webtest.Escape)
+	k.tab.Until(`!document.querySelector(".menu:popover-open")`)
+	k.tab.At("/contacts/" + k.contact)
+}
 
-	// Help, and the switch.
-	record()
-	tab.Press("?")
-	tab.Until(`document.getElementById("help").open && document.getElementById("help").innerText.includes("Einzelne Tasten sind an")`)
-	for _, found := range tab.Faults(axe) {
-		t.Errorf("help: %s", found)
+// editsAndTypesLetters opens the form. The keys g and k are letters in its field.
+func (k *keyboard) editsAndTypesLetters() {
+	k.Helper()
+	k.tab.Press("e")
+	k.tab.At("/contacts/" + k.contact + "/edit")
+	k.tab.Click(`[name="lastName"]`)
+	k.tab.Type("g k")
+	if k.tab.Path() != "/contacts/"+k.contact+"/edit" || !strings.Contains(webtest.Eval[string](k.tab, `document.querySelector('[name="lastName"]').value`), "g k") {
+		k.Errorf("keys in a field did not type: %s", k.tab.Path())
 	}
-	tab.Press(webtest.Escape)
-	tab.Until(`!document.getElementById("help").open`)
-	tab.Press("?")
-	tab.Click("#help .key-switch button")
-	tab.Until(`!("keys" in document.documentElement.dataset) && document.readyState === "complete"`)
-	tab.At("/contacts/" + id)
-	tab.Press("e")
-	tab.Press("/")
-	if tab.Focused() != "" || tab.Path() != "/contacts/"+id || webtest.Eval[int](tab, `document.querySelectorAll('[aria-keyshortcuts="e"]').length`) != 0 {
-		t.Errorf("switched off, keys still act: %s %s", tab.Path(), tab.Focused())
+	k.tab.Control(webtest.Enter)
+	k.tab.At("/contacts/" + k.contact)
+	k.tab.Says("g k")
+}
+
+// palette reaches a page, a record by its id, and an act on this record.
+func (k *keyboard) palette() {
+	k.Helper()
+	k.tab.Control("k")
+	k.tab.Until(`document.getElementById("palette").open && document.activeElement.id === "command"`)
+	for _, found := range k.tab.Faults(k.axe) {
+		k.Errorf("palette: %s", found)
 	}
-	tab.Control("k")
-	tab.Until(`document.getElementById("palette").open`)
-	if said := tab.Console(); len(said) > 0 {
-		t.Errorf("the console says %v", said)
+	k.tab.Type("wechseln firm" + webtest.Enter)
+	k.tab.At("/companies")
+	k.tab.Control("k")
+	k.tab.Type(k.contact)
+	k.tab.Until(`document.getElementById("command-hits").innerText.includes("Zwirner")`)
+	k.tab.Press(webtest.Enter)
+	k.tab.At("/contacts/" + k.contact)
+	k.tab.Control("k")
+	k.tab.Type("bearb" + webtest.Enter)
+	k.tab.At("/contacts/" + k.contact + "/edit")
+	k.tab.Control("k")
+	k.tab.Type("f")
+	k.tab.Press(webtest.Escape)
+	k.tab.Press("?") // the field of the closed dialog is none
+	k.tab.Until(`!document.getElementById("palette").open && document.getElementById("help").open`)
+}
+
+func (k *keyboard) help() {
+	k.Helper()
+	k.tab.Press("?")
+	k.tab.Until(`document.getElementById("help").open && document.getElementById("help").innerText.includes("Einzelne Tasten sind an")`)
+	for _, found := range k.tab.Faults(k.axe) {
+		k.Errorf("help: %s", found)
 	}
+	k.tab.Press(webtest.Escape)
+	k.tab.Until(`!document.getElementById("help").open`)
+}
+
+// switchedOff switches the keys off by the sheet of help. The palette still opens.
+func (k *keyboard) switchedOff() {
+	k.Helper()
+	k.tab.Press("?")
+	k.tab.Click("#help .key-switch button")
+	k.tab.Until(`!("keys" in document.documentElement.dataset) && document.readyState === "complete"`)
+	k.tab.At("/contacts/" + k.contact)
+	k.tab.Press("e")
+	k.tab.Press("/")
+	if k.tab.Focused() != "" || k.tab.Path() != "/contacts/"+k.contact || webtest.Eval[int](k.tab, `document.querySelectorAll('[aria-keyshortcuts="e"]').length`) != 0 {
+		k.Errorf("switched off, keys still act: %s %s", k.tab.Path(), k.tab.Focused())
+	}
+	k.tab.Control("k")
+	k.tab.Until(`document.getElementById("palette").open`)
 }

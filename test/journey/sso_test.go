@@ -50,79 +50,31 @@ const (
 func TestSSO(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		o, p := withProvider(t, url)
-		for _, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, NoScript: true, Language: "de"}} {
-			email := map[bool]string{false: "nora@firma.example", true: "otto@firma.example"}[v.NoScript]
-			p.Add(email, true)
-			tab := o.Browser.Tab(v)
-			link := o.invited(email)
-			tab.Open(link)
-			if v.NoScript {
-				tab.Fill(`[name="token"]`, link)
-			}
-			tab.Click(acceptBySSO)
-			atProvider(tab, email)
-			tab.At("/")
-			tab.Open(o.BaseURL + security)
-			tab.Says("Sie haben keines: Sie melden sich mit Single Sign-on an.")
-			tab.Says(email)
-
-			if v.NoScript {
+		for _, person := range []struct {
+			email string
+			view  webtest.View
+		}{
+			{"nora@firma.example", webtest.View{Width: 1280, Language: "de"}},
+			{"otto@firma.example", webtest.View{Width: 320, NoScript: true, Language: "de"}},
+		} {
+			p.Add(person.email, true)
+			tab := o.Browser.Tab(person.view)
+			o.acceptsBySSO(tab, person.view, person.email)
+			if person.view.NoScript {
 				tab.Open(o.BaseURL + "/settings")
 			}
 			signOut(tab)
-			tab.Open(o.BaseURL + "/signin?next=/settings/profile")
-			tab.Click(ssoButton)
-			atProvider(tab, email)
-			tab.At("/settings/profile")
-			tab.Says("Ida Anbieter")
-
-			// The sign-in grows old. A form that was typed waits, and the provider asks again.
-			o.Clock.Advance(11 * time.Minute)
-			tab.Open(o.BaseURL + security + "/password")
-			tab.Fill(`main [name="password"]`, secretWords)
-			tab.Fill(`[name="repeat"]`, secretWords)
-			tab.Press(webtest.Enter)
-			tab.Until(`document.querySelector('form[action="/confirm/sso"][target="_blank"] button')`)
-			if dialog := webtest.Eval[bool](tab, `!!document.querySelector("dialog[open]")`); dialog == v.NoScript {
-				t.Errorf("%s: a dialog: %t", v, dialog)
-			}
-			const goOn = `form[action="/signin/sso/done"] button`
-			tab.Click(goOn)
-			tab.Says("noch nicht angemeldet")
-			second := tab.Opens(`form[action="/confirm/sso"] button`)
-			atProvider(second, email)
-			second.Says("Schließen Sie dieses Fenster")
-			tab.Click(goOn)
-			if v.NoScript { // passwords stand in no page that waits, so they are typed again
-				tab.Until(`document.querySelector('[name="repeat"]') && document.readyState === "complete"`)
-				tab.Fill(`main [name="password"]`, secretWords)
-				tab.Fill(`[name="repeat"]`, secretWords)
-				tab.Press(webtest.Enter)
-			}
-			tab.Says("Kennwort geändert.")
+			o.signsInBySSO(tab, person.email)
+			o.Clock.Advance(11 * time.Minute) // the sign-in grows old
+			o.changesPasswordBySSO(t, tab, person.view, person.email)
 			clean(t, tab)
 		}
 
-		// An account that exists: it is linked by the person, under another address.
 		p.Add("helene@firma.example", false)
 		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
-		tab.Open(o.BaseURL + security)
-		tab.Click(linkButton)
-		atProvider(tab, "helene@firma.example")
-		tab.Says("Mit Single Sign-on verbunden.")
-		signOut(tab)
-		tab.Click(ssoButton)
-		atProvider(tab, "helene@firma.example")
-		tab.At("/")
-		tab.Open(o.BaseURL + security)
-		tab.Says("zuletzt verwendet")
-
-		// An old sign-in, and no form that waits: the same window goes there and back.
+		o.linksAccount(tab, "helene@firma.example")
 		o.Clock.Advance(11 * time.Minute)
-		tab.Open(o.BaseURL + "/confirm?next=/settings/profile")
-		tab.Click(`form[action="/confirm/sso"] button`)
-		atProvider(tab, "helene@firma.example")
-		tab.At("/settings/profile")
+		o.confirmsInOneWindow(tab, "helene@firma.example")
 
 		// Nobody knows this one.
 		p.Add("fremd@firma.example", true)
@@ -135,4 +87,86 @@ func TestSSO(t *testing.T) {
 			t.Errorf("the log tells %s", log)
 		}
 	})
+}
+
+// acceptsBySSO accepts an invitation. The new account has no password.
+func (o *Office) acceptsBySSO(tab *webtest.Tab, v webtest.View, email string) {
+	o.Helper()
+	link := o.invited(email)
+	tab.Open(link)
+	if v.NoScript {
+		tab.Fill(`[name="token"]`, link)
+	}
+	tab.Click(acceptBySSO)
+	atProvider(tab, email)
+	tab.At("/")
+	tab.Open(o.BaseURL + security)
+	tab.Says("Sie haben keines: Sie melden sich mit Single Sign-on an.")
+	tab.Says(email)
+}
+
+// signsInBySSO signs in on the way to a page.
+func (o *Office) signsInBySSO(tab *webtest.Tab, email string) {
+	o.Helper()
+	tab.Open(o.BaseURL + "/signin?next=/settings/profile")
+	tab.Click(ssoButton)
+	atProvider(tab, email)
+	tab.At("/settings/profile")
+	tab.Says("Ida Anbieter")
+}
+
+// changesPasswordBySSO sends a form with an old sign-in. The form waits, and the
+// provider asks again in another window.
+func (o *Office) changesPasswordBySSO(t *testing.T, tab *webtest.Tab, v webtest.View, email string) {
+	t.Helper()
+	tab.Open(o.BaseURL + security + "/password")
+	typePassword(tab)
+	tab.Until(`document.querySelector('form[action="/confirm/sso"][target="_blank"] button')`)
+	if dialog := webtest.Eval[bool](tab, `!!document.querySelector("dialog[open]")`); dialog == v.NoScript {
+		t.Errorf("%s: a dialog: %t", v, dialog)
+	}
+	const goOn = `form[action="/signin/sso/done"] button`
+	tab.Click(goOn)
+	tab.Says("noch nicht angemeldet")
+	second := tab.Opens(`form[action="/confirm/sso"] button`)
+	atProvider(second, email)
+	second.Says("Schließen Sie dieses Fenster")
+	tab.Click(goOn)
+	if v.NoScript { // passwords stand in no page that waits, so they are typed again
+		tab.Until(`document.querySelector('[name="repeat"]') && document.readyState === "complete"`)
+		typePassword(tab)
+	}
+	tab.Says("Kennwort geändert.")
+}
+
+func typePassword(tab *webtest.Tab) {
+	tab.Fill(`main [name="password"]`, secretWords)
+	tab.Fill(`[name="repeat"]`, secretWords)
+	tab.Press(webtest.Enter)
+}
+
+// linksAccount links an account that exists, under another address, and signs in by
+// the provider.
+func (o *Office) linksAccount(tab *webtest.Tab, email string) {
+	o.Helper()
+	tab.Open(o.BaseURL + security)
+	tab.Click(linkButton)
+	atProvider(tab, email)
+	tab.Says("Mit Single Sign-on verbunden.")
+	signOut(tab)
+	tab.Click(ssoButton)
+	atProvider(tab, email)
+	tab.At("/")
+	tab.Open(o.BaseURL + security)
+	tab.Says("zuletzt verwendet")
+}
+
+// confirmsInOneWindow confirms an old sign-in where no form waits: the same window
+// goes there and back.
+func (o *Office) confirmsInOneWindow(tab *webtest.Tab, email string) {
+	o.Helper()
+	tab.Open(o.BaseURL + "/confirm?next=/settings/profile")
+	tab.Click(`form[action="/confirm/sso"] button`)
+	atProvider(tab, email)
+	tab.At("/settings/profile")
 }
