@@ -53,7 +53,7 @@ retract:
 # (docs/operating/web.md), and the members
 # that the recorded answers have gained (api/testdata).
 docs:
-	@$(GO) test ./config -run 'SettingsPage$$' -write
+	@$(GO) test ./instance/config -run 'SettingsPage$$' -write
 	@$(GO) test . -run 'ReadmeTree$$' -write
 	@$(GO) test ./record -run 'TestStatements$$' -write
 	@$(GO) test ./door/web/office -run 'TestTableOfPages$$' -write
@@ -61,7 +61,7 @@ docs:
 
 # Writes the Go of the templates below door/web (*_templ.go), which is committed.
 pages:
-	@$(GO) tool -modfile=tools/go.mod templ generate -log-level warn -path door/web
+	@$(GO) tool -modfile=ci/tools/go.mod templ generate -log-level warn -path door/web
 
 # Draws the main pages in both themes and two widths into the folder screenshots, or
 # into DIR, for a person who looks at them.

@@ -38,9 +38,9 @@ var floors = [][]string{
 	// that are repeated.
 	{"store/db/move", "limit", "work/job", "store/replay"},
 	// How long rows are kept; the counts of calls by hour.
-	{"work/retention", "usage"},
+	{"work/retention", "requestlog/usage"},
 	// The caller, the OpenID provider, the index of words, the log of calls, the settings.
-	{"access", "access/sso", "search", "requestlog", "config"},
+	{"access", "access/sso", "search", "requestlog", "instance/config"},
 	// Whom Kartei tells, and what it remembers of who did what.
 	{"notify", "audit"},
 	// What proves a person, and what lets an application act for one.
@@ -59,12 +59,12 @@ var floors = [][]string{
 	{"contact", "company", "task", "document", "batch", "webhook"},
 	// How somebody leaves: all of their records, then the person. How people find
 	// what is in all families.
-	{"departure", "lookup"},
+	{"work/departure", "lookup"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
-	{"account", "oauth", "imports", "bulk"},
+	{"access/account", "access/oauth", "work/imports", "work/bulk"},
 	// What leaves as one file: everything about a person, everything of an organization.
-	{"exports"},
+	{"work/exports"},
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "webhook/dispatch"},
 	// What drafts the next frozen document, and what a door shows.

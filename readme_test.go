@@ -18,17 +18,16 @@ var write = flag.Bool("write", false, "write the tree into README.md (make docs)
 // README.md. The others stand between them, in the order of their names.
 var (
 	first = []string{"api", "contact", "company", "task", "document", "upload", "operation", "event", "batch", "webhook", "search", "notify", "limit", "record", "app", "access"}
-	last  = []string{"door", "store", "work", "extract", "requestlog", "instance", "config", "remote", "sample", "cmd", "kit", "test", "bench", "docs", "examples", "tools", "ci"}
+	last  = []string{"door", "store", "work", "extract", "requestlog", "instance", "remote", "sample", "cmd", "kit", "test", "bench", "docs", "examples", "ci"}
 )
 
 // groups are the lines of folders that hold no package themselves.
 var groups = map[string]string{
 	"door":  "the ways in: they translate, and decide nothing",
 	"store": "what is kept",
-	"work":  "what runs beside the calls",
+	"work":  "what runs beside the calls, and work on many records",
 	"kit":   "what every package may use; it knows nothing of the product",
 	"test":  "helpers of tests, and the tests of the whole binary",
-	"tools": "the generator of templates, at the version that the program uses",
 	"ci":    "the checks of every change; .ci/run runs them all",
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"kartei/access"
 	"kartei/access/grant"
+	"kartei/access/oauth"
 	"kartei/api"
 	"kartei/kit/clock"
-	"kartei/oauth"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/operator"

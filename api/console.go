@@ -6,21 +6,21 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/account"
+	"kartei/access/account"
+	"kartei/access/oauth"
 	"kartei/app"
-	"kartei/bulk"
-	"kartei/departure"
 	"kartei/document"
 	"kartei/event"
-	"kartei/exports"
-	"kartei/imports"
 	"kartei/kit/fault"
 	"kartei/lookup"
-	"kartei/oauth"
 	"kartei/record"
 	"kartei/settings"
 	"kartei/upload"
 	"kartei/webhook"
+	"kartei/work/bulk"
+	"kartei/work/departure"
+	"kartei/work/exports"
+	"kartei/work/imports"
 )
 
 // Console is the second table: operations for people and operators, but not for

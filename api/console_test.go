@@ -13,20 +13,16 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/account"
+	"kartei/access/account"
+	"kartei/access/oauth"
 	"kartei/api"
 	"kartei/app"
 	"kartei/audit"
-	"kartei/bulk"
-	"kartei/departure"
 	"kartei/event"
-	"kartei/exports"
-	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/lookup"
-	"kartei/oauth"
 	records "kartei/record"
 	"kartei/requestlog"
 	"kartei/settings"
@@ -35,6 +31,10 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/test/ssotest"
+	"kartei/work/bulk"
+	"kartei/work/departure"
+	"kartei/work/exports"
+	"kartei/work/imports"
 )
 
 // session and token are schemes for tests. Their text is the id of an

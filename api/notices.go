@@ -3,8 +3,8 @@ package api
 import (
 	"maps"
 
+	"kartei/access/oauth"
 	"kartei/notify"
-	"kartei/oauth"
 	"kartei/task"
 	"kartei/webhook"
 )

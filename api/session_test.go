@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/account"
+	"kartei/access/account"
 	"kartei/api"
 	"kartei/record"
 	"kartei/settings"

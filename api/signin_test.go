@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/account"
 	"kartei/access/signin"
-	"kartei/account"
 	"kartei/api"
 	"kartei/audit"
 	"kartei/kit/clock"

@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/account"
 	"kartei/access/sso"
-	"kartei/account"
 	"kartei/api"
-	"kartei/departure"
 	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"
@@ -22,6 +21,7 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/test/ssotest"
+	"kartei/work/departure"
 )
 
 // invite invites an address to the office, and returns the token.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/account"
+	"kartei/access/account"
 	"kartei/api"
 	"kartei/kit/id"
 	"kartei/settings"

@@ -11,11 +11,11 @@ import (
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/id"
+	"kartei/requestlog/usage"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/usage"
 )
 
 // usageOf asks for the usage that a caller sees.

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"time"
 
-	"kartei/departure"
+	"kartei/work/departure"
 )
 
 // onHandOver measures how fast records change their owner when somebody leaves, and what

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/account"
+	"kartei/access/account"
 	"kartei/api"
 	"kartei/app"
 	"kartei/company"

@@ -21,8 +21,8 @@ import (
 	"sync"
 	"time"
 
+	"kartei/access/account"
 	"kartei/access/signin"
-	"kartei/account"
 	"kartei/api"
 	web "kartei/door/web/office"
 	"kartei/kit/clock"

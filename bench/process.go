@@ -19,8 +19,8 @@ import (
 	"syscall"
 	"time"
 
-	"kartei/config"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/limit"
 )
 

@@ -29,8 +29,8 @@ fi
 ci/frozen.sh
 go mod verify >/dev/null
 go mod tidy -diff
-[ "$(go list -m -f '{{.Version}}' github.com/a-h/templ)" = "$(go list -m -modfile=tools/go.mod -f '{{.Version}}' github.com/a-h/templ)" ] || {
-	echo "tools/go.mod has another version of templ than go.mod"
+[ "$(go list -m -f '{{.Version}}' github.com/a-h/templ)" = "$(go list -m -modfile=ci/tools/go.mod -f '{{.Version}}' github.com/a-h/templ)" ] || {
+	echo "ci/tools/go.mod has another version of templ than go.mod"
 	exit 1
 }
 make -s pages 2>/dev/null

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/config"
 	"kartei/door/admin/socket"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/test/dbtest"
 	"kartei/test/patience"

@@ -7,7 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/audit"
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"

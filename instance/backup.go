@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"kartei/audit"
-	"kartei/config"
 	"kartei/document"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"

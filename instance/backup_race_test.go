@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/config"
 	"kartei/document"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/blob"

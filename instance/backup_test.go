@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/store/blob"
 	"kartei/store/db"

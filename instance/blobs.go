@@ -9,16 +9,16 @@ import (
 
 	"kartei/access/signin"
 	"kartei/app"
-	"kartei/config"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
-	"kartei/imports"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/replay"
 	"kartei/webhook"
+	"kartei/work/imports"
 )
 
 const (

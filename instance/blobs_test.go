@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"kartei/access/signin"
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"

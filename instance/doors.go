@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/config"
 	"kartei/door/mcp"
 	"kartei/door/oauth"
 	"kartei/door/rest"
 	"kartei/door/web"
 	"kartei/door/web/office"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/serve"

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"kartei/config"
+	"kartei/instance/config"
 )
 
 // warnExposed logs each part of the instance that is more open than it should

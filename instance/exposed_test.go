@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/kit/masterkey"
 )
 

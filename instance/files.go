@@ -7,9 +7,9 @@ import (
 
 	"kartei/api"
 	"kartei/app"
-	"kartei/config"
 	"kartei/document"
 	"kartei/extract"
+	"kartei/instance/config"
 	"kartei/store/blob"
 	"kartei/upload"
 )

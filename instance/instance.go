@@ -25,10 +25,9 @@ import (
 	"kartei/access/sso"
 	"kartei/api"
 	"kartei/app"
-	"kartei/config"
 	"kartei/document"
 	"kartei/extract"
-	"kartei/imports"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
 	"kartei/kit/masterkey"
@@ -47,6 +46,7 @@ import (
 	"kartei/upload"
 	"kartei/webhook"
 	"kartei/webhook/dispatch"
+	"kartei/work/imports"
 	"kartei/work/job"
 )
 

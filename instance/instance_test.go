@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/config"
 	"kartei/door/admin/socket"
+	"kartei/instance/config"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/store/db/move"

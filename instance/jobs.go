@@ -3,15 +3,15 @@ package instance
 import (
 	"slices"
 
+	"kartei/access/oauth"
 	"kartei/api"
 	"kartei/app"
-	"kartei/bulk"
-	"kartei/departure"
-	"kartei/imports"
-	"kartei/oauth"
+	"kartei/requestlog/usage"
 	"kartei/task"
-	"kartei/usage"
 	"kartei/webhook"
+	"kartei/work/bulk"
+	"kartei/work/departure"
+	"kartei/work/imports"
 	"kartei/work/job"
 	"kartei/work/retention"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/limit"
 	"kartei/notify"
 	"kartei/settings"

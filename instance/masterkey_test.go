@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/db"

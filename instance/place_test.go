@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/config"
 	"kartei/document"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/store/blob"
 	"kartei/store/db"

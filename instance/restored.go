@@ -7,7 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/audit"
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/account"
+	"kartei/access/account"
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/fault"

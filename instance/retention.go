@@ -7,8 +7,8 @@ import (
 	"kartei/event"
 	"kartei/notify"
 	"kartei/requestlog"
+	"kartei/requestlog/usage"
 	"kartei/store/replay"
-	"kartei/usage"
 	"kartei/webhook"
 	"kartei/work/retention"
 )

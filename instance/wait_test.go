@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/test/dbtest"
 )

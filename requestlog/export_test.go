@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
+	"kartei/requestlog/usage"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-	"kartei/usage"
 )
 
 // Plan returns SQLite's plan for the query of f.

@@ -11,8 +11,8 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/id"
+	"kartei/requestlog/usage"
 	"kartei/store/db"
-	"kartei/usage"
 )
 
 // columns of request_log, in the order of Entry.

@@ -9,10 +9,10 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/requestlog"
+	"kartei/requestlog/usage"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
-	"kartei/usage"
 )
 
 // counted returns the counts of an organization.

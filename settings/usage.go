@@ -11,8 +11,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/limit"
+	"kartei/requestlog/usage"
 	"kartei/store/db"
-	"kartei/usage"
 )
 
 const (

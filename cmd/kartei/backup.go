@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"kartei/audit"
-	"kartei/config"
 	"kartei/door/admin"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/store/blob"
 	"kartei/store/db/move"
 )

@@ -6,9 +6,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"kartei/config"
 	"kartei/door/admin"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/store/blob"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/kit/trace"
 )
 

@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
-	"kartei/config"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/kit/progress"
 	"kartei/store/db"
 	"kartei/store/db/move"

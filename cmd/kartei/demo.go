@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/config"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/sample"
 	"kartei/store/blob"

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"kartei/access"
-	"kartei/departure"
+	"kartei/work/departure"
 )
 
 type userHoldingsCmd struct {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"kartei/door/admin/socket"
-	"kartei/exports"
 	"kartei/kit/archive"
 	"kartei/kit/fault"
+	"kartei/work/exports"
 )
 
 // exportFlags are the flags of commands that write an export.

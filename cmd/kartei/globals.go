@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"kartei/config"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/kit/trace"
 	"kartei/store/db"
 )

@@ -18,8 +18,8 @@ import (
 	"kartei/access"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
-	"kartei/imports"
 	"kartei/kit/sheet"
+	"kartei/work/imports"
 )
 
 type importCmd struct {

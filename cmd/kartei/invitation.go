@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/account"
+	"kartei/access/account"
 	"kartei/app"
 	"kartei/settings"
 )

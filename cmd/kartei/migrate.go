@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"kartei/config"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/store/db"
 	"kartei/store/db/schema"
 )

@@ -25,8 +25,8 @@ import (
 	"sync"
 	"time"
 
-	"kartei/config"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
 	"kartei/remote"

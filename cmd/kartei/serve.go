@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/config"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/kit/telemetry"
 )
 

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"kartei/config"
+	"kartei/instance/config"
 
 	"github.com/alecthomas/kong"
 )

@@ -18,11 +18,11 @@ import (
 
 	"kartei/access"
 	"kartei/access/grant"
+	"kartei/access/oauth"
 	"kartei/access/signin"
 	door "kartei/door/oauth"
 	"kartei/kit/clock"
 	"kartei/kit/serve"
-	"kartei/oauth"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"

@@ -12,11 +12,8 @@ import (
 
 	"kartei/api"
 	"kartei/app"
-	"kartei/bulk"
-	"kartei/departure"
 	"kartei/document"
 	"kartei/extract"
-	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
@@ -24,6 +21,9 @@ import (
 	"kartei/test/patience"
 	"kartei/upload"
 	"kartei/webhook"
+	"kartei/work/bulk"
+	"kartei/work/departure"
+	"kartei/work/imports"
 	"kartei/work/job"
 )
 

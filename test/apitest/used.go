@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"kartei/requestlog/usage"
 	"kartei/store/db"
-	"kartei/usage"
 )
 
 // Used stores the counts of calls, each as if it were written in its hour.

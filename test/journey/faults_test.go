@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/limit"
 	"kartei/test/dbtest"
 	"kartei/test/patience"

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/config"
 	"kartei/instance"
+	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/sample"
 	"kartei/settings"

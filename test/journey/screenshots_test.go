@@ -11,10 +11,10 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/id"
+	"kartei/requestlog/usage"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
-	"kartei/usage"
 )
 
 // shown are the pages that a person looks at before a release, by the names of

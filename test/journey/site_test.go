@@ -10,15 +10,15 @@ import (
 
 	"kartei/access"
 	"kartei/access/grant"
-	"kartei/bulk"
 	"kartei/door/web/office"
-	"kartei/imports"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/settings"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/webtest"
+	"kartei/work/bulk"
+	"kartei/work/imports"
 )
 
 // visitor is a person with a browser that has no script and no window: it reads

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/account"
-	"kartei/config"
+	"kartei/access/account"
+	"kartei/instance/config"
 	"kartei/test/dbtest"
 	"kartei/test/ssotest"
 	"kartei/test/webtest"

@@ -16,7 +16,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"kartei/config"
+	"kartei/instance/config"
 	"kartei/kit/egress"
 	"kartei/kit/id"
 	"kartei/test/dbtest"

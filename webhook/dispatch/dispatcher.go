@@ -17,8 +17,8 @@ import (
 	"kartei/kit/masterkey"
 	"kartei/kit/trace"
 	"kartei/notify"
+	"kartei/requestlog/usage"
 	"kartei/store/db"
-	"kartei/usage"
 	"kartei/webhook"
 )
 

@@ -9,10 +9,10 @@ import (
 	"kartei/event"
 	"kartei/kit/clock"
 	"kartei/kit/id"
+	"kartei/requestlog/usage"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/usage"
 	"kartei/webhook"
 )
 

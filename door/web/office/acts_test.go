@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"kartei/api"
-	bulkacts "kartei/bulk"
-	"kartei/departure"
-	"kartei/imports"
+	bulkacts "kartei/work/bulk"
+	"kartei/work/departure"
+	"kartei/work/imports"
 )
 
 // The audit log has words for each act that a row writes into it.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/account"
+	"kartei/access/account"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

@@ -8,11 +8,11 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/id"
+	"kartei/requestlog/usage"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/usage"
 )
 
 const usagePath = "/settings/interfaces/usage"

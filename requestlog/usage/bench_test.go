@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"kartei/kit/id"
-	"kartei/usage"
+	"kartei/requestlog/usage"
 )
 
 // BenchmarkCount counts a call of one of fifty keys.

@@ -16,7 +16,6 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/audit"
-	"kartei/exports"
 	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/blob"
@@ -24,6 +23,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
+	"kartei/work/exports"
 )
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {

@@ -14,11 +14,11 @@ import (
 var write = flag.Bool("write", false, "write the tables of settings into docs/operating/settings.md (make docs)")
 
 // operating is the folder of the pages for operators.
-const operating = "../docs/operating"
+const operating = "../../docs/operating"
 
 // tables is the first line of the generated part of settings.md, which extends
 // to its end.
-const tables = "<!-- The tables are written from config/config.go: make docs -->\n"
+const tables = "<!-- The tables are written from instance/config/config.go: make docs -->\n"
 
 // TestSettingsPage compares docs/operating/settings.md with the settings. Each
 // setting must name a page with more about it.

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"kartei/kit/clock"
+	"kartei/requestlog/usage"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/seed"
-	"kartei/usage"
 )
 
 var (
