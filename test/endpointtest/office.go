@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -368,9 +369,14 @@ func (o *Office) Desk() (d *Desk, wait func(n int)) {
 	o.Helper()
 	d = o.StillDesk()
 	ended := make(chan string, 100)
-	r := job.NewRunner(o.DB, o.Clock, d.Resender().Handlers(), job.Options{
-		Logger:  slog.New(slog.NewTextHandler(o.Output(), nil)),
-		Observe: func(_, outcome string, _ time.Duration) { ended <- outcome },
+	handlers := d.Resender().Handlers()
+	r := job.NewRunner(o.DB, o.Clock, handlers, job.Options{
+		Logger: slog.New(slog.NewTextHandler(o.Output(), nil)),
+		Observe: func(kind, outcome string, _ time.Duration) {
+			if slices.ContainsFunc(handlers, func(h job.Handler) bool { return h.Kind == kind }) { // and no email
+				ended <- outcome
+			}
+		},
 	})
 	running, cancel := context.WithCancel(ctx)
 	var workers sync.WaitGroup
