@@ -293,6 +293,13 @@ func TestFindThings(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me, other, admin := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin)
 		request := me.Do("GET", "/contacts", nil).Want(200).Header.Get("Request-Id")
+		elsewhere, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
+			Organization: o.ID, Principal: me.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}, Networks: []string{"198.51.100.7"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := (&apitest.Client{Office: o, Key: elsewhere.Key}).Do("GET", "/contacts", nil).Want(401).Header.Get("Request-Id")
 		contact := me.make("contacts", map[string]any{"lastName": "Berg"})
 		endpoint := me.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
 		event := me.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]["id"].(string)
@@ -303,7 +310,9 @@ func TestFindThings(t *testing.T) {
 		}
 		var operation, key string
 		if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
-			tx.Queue(`update request_log set at = $1 where request_id = $2`, id.Time(request).UnixMicro(), request)
+			for _, name := range []string{request, refused} {
+				tx.Queue(`update request_log set at = $1 where request_id = $2`, id.Time(name).UnixMicro(), name)
+			}
 			tx.Queue(`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
 				select organization, 'dlv_01jb2z5k3xf0q8r9s7t6v5w4y3', id, 'evt_1', 'contact.created', 1, 'failed', 500, 3, '', 1, 0 from webhook_endpoints`)
 			if err := tx.QueryRow(t.Context(), `select id from operations`).Scan(&operation); err != nil {
@@ -319,6 +328,7 @@ func TestFindThings(t *testing.T) {
 		}{
 			{request, "request", "contacts.list 200", true, false, true},
 			{"GET /v1/contacts 200 " + strings.ToUpper(request) + ", 3 ms", "request", "contacts.list 200", true, false, true},
+			{refused, "request", "contacts.list 401", true, false, true},
 			{event, "event", "contact.created", true, true, true},
 			{operation, "operation", "documents.create succeeded", true, false, false},
 			{endpoint, "webhookEndpoint", "Buchhaltung", true, false, false},
