@@ -93,6 +93,13 @@ func (r *receiver) set(secret string, gone bool) {
 	r.secret, r.gone = secret, gone
 }
 
+// forget forgets the events that were verified so far.
+func (r *receiver) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = nil
+}
+
 // await waits until the receiver has verified an event.
 func (r *receiver) await(o *Office, event string) {
 	o.Helper()

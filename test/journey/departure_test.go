@@ -1,0 +1,124 @@
+package journey
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/sample"
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// press presses a button or follows a link: with a click, or with Enter. A keyboard comes
+// there with the tabulator.
+func press(t testing.TB, tab *webtest.Tab, keyboard bool, selector string) {
+	t.Helper()
+	if !keyboard {
+		tab.Click(selector)
+		return
+	}
+	tabTo(t, tab, selector)
+	tab.Press(webtest.Enter)
+}
+
+// pick chooses from a list: a click opens it, and a second one chooses. The browser draws
+// the open list outside of the page. A keyboard types the beginning of the choice.
+func pick(t testing.TB, tab *webtest.Tab, keyboard bool, name, text string) {
+	t.Helper()
+	list := fmt.Sprintf(`main [name=%q]`, name)
+	if keyboard {
+		tabTo(t, tab, list)
+		word, _, _ := strings.Cut(text, " ") // a space would open the list
+		tab.Type(word)
+	} else {
+		tab.Effort.Clicks += 2
+		webtest.Eval[any](tab, fmt.Sprintf(`(() => {
+			const list = document.querySelector(%q);
+			list.selectedIndex = [...list.options].findIndex((o) => o.text.startsWith(%q));
+			list.dispatchEvent(new Event("change", {bubbles: true}));
+			return null;
+		})()`, list, text))
+	}
+	tab.Until(fmt.Sprintf(`document.querySelector(%q).selectedOptions[0]?.text.startsWith(%q)`, list, text))
+}
+
+// leaver is somebody who leaves the office, with one of each thing that people have.
+type leaver struct {
+	*visitor
+	key                    string
+	shared, private, tasks []string
+}
+
+// newLeaver makes a person who is signed in, and who has a key, an endpoint, two open
+// tasks, and a shared and a private contact.
+func (o *Office) newLeaver(name string) *leaver {
+	o.Helper()
+	l := &leaver{visitor: o.visitor(o.NewPerson(name, access.Member))}
+	l.key = o.keyOf(l.principal, sample.Loopback, "contacts:read").Key
+	l.ownEndpoint()
+	add := func(path string, body map[string]any) []string {
+		var record struct{ ID string }
+		o.Call("POST", path, body, &record)
+		return []string{record.ID}
+	}
+	l.shared = add("/contacts", map[string]any{"lastName": "Bleibt", "ownerId": l.principal})
+	l.private = add("/contacts", map[string]any{"lastName": "Geheim", "ownerId": l.principal, "visibility": "private"})
+	for _, title := range []string{"Klage", "Rückruf"} {
+		l.tasks = append(l.tasks, add("/tasks", map[string]any{"title": title, "assigneeId": l.principal})...)
+	}
+	return l
+}
+
+// A2: a colleague leaves. Their page leads to what they have, and one act takes their
+// access and hands over records and tasks. The private record stays unless a box is ticked.
+func TestColleagueLeaves(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(5))
+		var heir string
+		dbtest.Get(t, o.DB, []any{&heir}, `select name from principals where id = $1`, o.Jonas())
+		for i, h := range hands {
+			l := o.newLeaver(fmt.Sprintf("Lena Geht %d", i))
+			page := "/settings/people/" + l.principal
+			tab := o.SignedIn(o.Helene(), h.View)
+			tab.Open(o.BaseURL + page)
+			press(t, tab, h.keyboard, `main a[href$="/leave"]`)
+			tab.At(page + "/leave")
+			for _, has := range []string{"Spiegel", "CRM", "in einem Browser angemeldet", "2 Kontakte · 2 offene Aufgaben", "Ein privater Eintrag."} {
+				tab.Says(has)
+			}
+			pick(t, tab, h.keyboard, "to", heir)
+			press(t, tab, h.keyboard, `main form[action$="/leave"] button`) // Control and Enter send no such form
+			tab.At(page)
+			tab.Says("gesperrt")
+			tab.Says("An " + heir)
+			cost(t, tab, "letting a colleague go", map[bool]int{false: 4, true: 2}[h.keyboard])
+			o.awaitCount(t, `select case when min(finished_at) > 0 then 1 else 0 end from handovers where from_principal = $1`, l.principal)
+			l.gone(t)
+		}
+	})
+}
+
+// gone reports what somebody who left can still reach, and what others did not get.
+func (l *leaver) gone(t *testing.T) {
+	t.Helper()
+	if got := l.get("/contacts").Status; got != 303 {
+		t.Errorf("the session of before still opens the list: %d", got)
+	}
+	if got := call(t, l.BaseURL+"/v1/contacts", l.key); got != 401 {
+		t.Errorf("the key of before is answered with %d", got)
+	}
+	has := func(path, member, want string) {
+		t.Helper()
+		record := map[string]any{}
+		if l.Call("GET", path, nil, &record); record[member] != want {
+			t.Errorf("%s of %s is %v, want %s", member, path, record[member], want)
+		}
+	}
+	has("/contacts/"+l.shared[0], "ownerId", l.Jonas())
+	has("/contacts/"+l.private[0], "ownerId", l.principal)
+	for _, id := range l.tasks {
+		has("/tasks/"+id, "assigneeId", l.Jonas())
+	}
+}

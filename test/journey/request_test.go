@@ -1,0 +1,145 @@
+package journey
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/kit/id"
+	"kartei/sample"
+	"kartei/settings"
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// paste puts a text at the caret, as Control and V do: one key.
+func paste(tab *webtest.Tab, text string) {
+	before := tab.Effort
+	tab.Type(text)
+	before.Keys++
+	tab.Effort = before
+}
+
+// keyOf makes a key of a person for the live data.
+func (o *Office) keyOf(principal string, networks []string, scopes ...string) settings.CreatedKey {
+	o.Helper()
+	made, err := o.Operator().CreateKey(o.Context(), settings.NewKey{
+		Organization: o.OrganizationID, Principal: principal, Environment: access.Live, Name: "Spiegel", Scopes: scopes, Networks: networks,
+	})
+	if err != nil {
+		o.Fatal(err)
+	}
+	return made
+}
+
+// program calls the API as a program does, and waits until the log has the call. It
+// returns the id of the call and the answer.
+func (o *Office) program(t *testing.T, key, method, path, body string, status int, headers ...string) (request, answer string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, o.BaseURL+"/v1"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}, "Svc-Preview": {"true"}}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	a, err := visiting.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	said, err := io.ReadAll(a.Body)
+	if err != nil || a.StatusCode != status {
+		t.Fatalf("%s %s: %d %v %s", method, path, a.StatusCode, err, said)
+	}
+	request = a.Header.Get("Request-Id")
+	o.awaitCount(t, `select count(*) from request_log where request_id = $1`, request)
+	// The clock of the office is not that of the ids, whose time bounds the search.
+	dbtest.Run(t, o.DB, `update request_log set at = $1 where request_id = $2`, id.Time(request).UnixMicro(), request)
+	return request, string(said)
+}
+
+// openRequest pastes the id of a call into the field of the search, and opens what it names.
+func openRequest(tab *webtest.Tab, request string) {
+	if tab.View.Touch {
+		tab.Click("#find")
+	} else {
+		tab.Press("/")
+	}
+	paste(tab, request)
+	tab.Until(optionsShown + ` && ` + activeOption + `?.includes("Aufruf der Schnittstelle")`)
+	tab.Press(webtest.Enter)
+	tab.At("/settings/interfaces/requests/" + request)
+}
+
+// D2: a call is refused with 401, and its developer asks why. The id of the call leads to
+// the reason and its cure. The cure asks once more: it opens the key to an address.
+func TestWhyRefused(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		o := Open(t, url, Contacts(5))
+		for _, h := range hands {
+			key := o.keyOf(o.Jonas(), []string{"198.51.100.7"}, "contacts:read")
+			refused, said := o.program(t, key.Key, "GET", "/contacts", "", 401)
+			if strings.Contains(said, "127.0.0.1") || strings.Contains(strings.ToLower(said), "network") {
+				t.Errorf("the caller learns the reason: %s", said)
+			}
+			tab := o.SignedIn(o.Jonas(), h.View)
+			tab.Open(o.BaseURL + "/contacts")
+			openRequest(tab, refused)
+			tab.Says("Die Adresse gehört zu keinem Netz des Schlüssels.")
+			tab.Says("Dem Aufrufer wurde nur 401 gesagt.")
+			tab.Says("Diese Adresse erlauben")
+			cost(t, tab, "the reason of a refusal", 3)
+
+			press(t, tab, h.keyboard, `main a.button[href*="?allow="]`)
+			tab.At("/settings/interfaces/keys/" + key.ID)
+			if got := webtest.Eval[string](tab, `document.querySelector('main [name="networks"]').value`); got != "198.51.100.7/32, 127.0.0.1" {
+				t.Errorf("%s: the form has the networks %q", h.View, got)
+			}
+			press(t, tab, h.keyboard, `main form[action="/settings/interfaces/keys/`+key.ID+`"] button`)
+			tab.Says("127.0.0.1/32, 198.51.100.7/32") // among the facts
+			cost(t, tab, "the cure", 2)
+			o.program(t, key.Key, "GET", "/contacts", "", 200)
+		}
+	})
+}
+
+// D3: a developer asks whether a webhook went out. The id of the call leads to the page
+// that has request, change, event and deliveries, and sends once more.
+func TestDidTheWebhookGoOut(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, database string) {
+		r, reached := newReceiver(t)
+		o := Open(t, database, Contacts(5), reached)
+		key := o.keyOf(o.Jonas(), sample.Loopback, access.AllScopes()...).Key
+		_, made := o.program(t, key, "POST", "/webhook_endpoints", `{"name": "CRM", "url": "https://`+receiverHost+`/hook", "eventTypes": ["contact.updated"]}`, 201, "Idempotency-Key", access.NewToken())
+		var endpoint struct{ ID, Secret string }
+		if err := json.Unmarshal([]byte(made), &endpoint); err != nil {
+			t.Fatal(err)
+		}
+		r.set(endpoint.Secret, false)
+		for _, h := range hands {
+			contact := o.newContact(map[string]any{"lastName": "Zwirner"})
+			changed, _ := o.program(t, key, "PATCH", "/contacts/"+contact, `{"jobTitle": "Richterin"}`, 200, "If-Match", "*")
+			r.await(o, "contact.updated "+contact)
+			o.awaitCount(t, `select count(*) from webhook_attempts where endpoint = $1 and status = 'succeeded' and event_id in (select id from events where record_id = $2)`, endpoint.ID, contact)
+			tab := o.SignedIn(o.Jonas(), h.View)
+			tab.Open(o.BaseURL + "/contacts")
+			openRequest(tab, changed)
+			for _, part := range []string{"contacts.update", "Zwirner", "geändert: Funktion", "Stand r2", "contact.updated", "CRM", "204 in "} {
+				tab.Says(part)
+			}
+			cost(t, tab, "from a call to its deliveries", 3)
+
+			r.forget()
+			press(t, tab, h.keyboard, `main form[action$="/resend"] button`)
+			tab.Says("Das Ereignis wird noch einmal gesendet.")
+			tab.At("/settings/interfaces/requests/" + changed)
+			cost(t, tab, "sending once more", 1)
+			r.await(o, "contact.updated "+contact)
+		}
+	})
+}
