@@ -3,6 +3,7 @@ package office_test
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -245,6 +246,53 @@ func TestRequestChain(t *testing.T) {
 		}
 		if followed := b.get(requestsPath+"?follow=1").want(200, "Nicht mehr mitlaufen", `data-live="requests"`); !strings.Contains(followed.Body, "data-underway") {
 			t.Error("the page does not follow")
+		}
+	})
+}
+
+// TestRequestsByReason narrows the request log by the reason of a refusal. The pages before
+// keep it, other filters go together with it, and what is no reason narrows nothing.
+func TestRequestsByReason(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		made := b.get(keysPath + "/new").send(keysPath + "/new").want(200)
+		key := keyPath.FindString(made.Body)
+		program := &apitest.Client{Office: o, Key: secrets.FindString(made.Body)}
+		call := func(status int, method string) string {
+			t.Helper()
+			return program.Do(method, "/contacts", nil).Want(status).Header.Get("Request-Id")
+		}
+		calls := map[string]string{"": call(200, "GET"), "scope": call(403, "POST")}
+		b.get(key).send(key + "/pause").want(303)
+		calls["paused"] = call(401, "GET")
+		b.get(key).send(key + "/resume").want(303)
+		b.get(key).send(key, "networks", "198.51.100.7").want(303)
+		for range 60 { // more than a page
+			o.Clock.Advance(1000)
+			calls["address"] = call(401, "GET")
+		}
+		shows := func(query string, want ...string) *page {
+			t.Helper()
+			list := b.get(requestsPath + "?" + query).want(200)
+			for reason, id := range calls {
+				if has := strings.Contains(list.main(), requestsPath+"/"+id); has != slices.Contains(want, reason) {
+					t.Errorf("%s shows the call of %q: %t", query, reason, has)
+				}
+			}
+			return list
+		}
+		shows("reason=scope", "scope").want(200, `<option value="scope" selected>Der Schlüssel darf das nicht.`, "403")
+		shows("reason=paused", "paused").want(200, "Der Schlüssel ist pausiert.", "Zum Fortsetzen")
+		shows("reason=paused&status=401&operation=contacts.list&since=1h&key="+strings.TrimPrefix(key, keysPath+"/"), "paused")
+		shows("reason=paused&status=403").want(200, "Kein Aufruf")
+		shows("reason=nonsense&status=403", "scope").without(`value="nonsense"`)
+		older := shows("reason=address", "address").link("next")
+		if !strings.Contains(older, "reason=address") {
+			t.Fatalf("the page before is %s", older)
+		}
+		if rest := strings.Count(b.get(older).want(200).main(), "gehört zu keinem Netz"); rest != 11 { // the choice of the filter says it too
+			t.Errorf("the page before has %d lines", rest)
 		}
 	})
 }

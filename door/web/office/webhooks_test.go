@@ -1,8 +1,10 @@
 package office_test
 
 import (
+	"cmp"
 	"context"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -208,4 +210,53 @@ func TestWebhookForm(t *testing.T) {
 	form.send(webhooksPath+"/new", "environment", "staging").want(422, "Wählen Sie eine Umgebung")
 	form.send(webhooksPath+"/new", "name", "A", "url", "http://a.example.com").want(422, "https-Adresse")
 	b.get(webhooksPath+"/new").send(webhooksPath+"/new", "name", "A", "url", "https://a.example.com").want(422, `href="#f-eventTypes"`)
+}
+
+// hours are the bars of a strip: the height of each, and whether it has the mark of a failure.
+var hours = regexp.MustCompile(`<rect class="(failed)?" x="(\d+)" y="\d+" width="4" height="(\d+)"></rect>\s*(<path d="M(\d+) )?`)
+
+// TestStripOf24Hours makes attempts in three hours of a day. Their bars stand at their hours,
+// those with failures are marked, and the words say the same. A day is over an hour later.
+func TestStripOf24Hours(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		owner := o.User(access.Member)
+		b := openAt(t, o, "https://kartei.example")
+		b.cookie = o.Session(owner)
+		path := hook(b, "env=test&name=CRM&types=*&url=https://crm.example.com/hook")
+		attempts := func(after time.Duration, succeeded, failed int) {
+			t.Helper()
+			o.Clock.Advance(after)
+			for range succeeded {
+				attempted(t, o, path, "evt_01m7zy33qhee2tp82pq92dhq4k", "succeeded", 204, "")
+			}
+			for range failed {
+				attempted(t, o, path, "evt_01m7zy33qhee2tp82pq92dhq4k", "failed", 503, "HTTP_STATUS")
+			}
+		}
+		attempts(0, 3, 0)
+		attempts(5*time.Hour+59*time.Minute, 1, 2)
+		attempts(18*time.Hour, 1, 0)
+		b.cookie = o.Session(owner)
+		// The height is the logarithm of the attempts, and 1 where there is none.
+		shows := func(words string, want map[int]string) {
+			t.Helper()
+			for _, at := range []string{webhooksPath, path} {
+				page := b.get(at).want(200, `aria-label="`+words+`"`, "p95 87 ms")
+				bars := hours.FindAllStringSubmatch(page.main(), -1)
+				if len(bars) != 24 {
+					t.Fatalf("%s: %d hours: %s", at, len(bars), page.main())
+				}
+				for hour, bar := range bars {
+					got := strings.TrimSpace(bar[3] + " " + bar[1])
+					if bar[2] != strconv.Itoa(hour*6) || got != cmp.Or(want[hour], "1") || (bar[1] != "") != (bar[5] == bar[2]) {
+						t.Errorf("%s: hour %d is %q, want %q", at, hour, bar[0], cmp.Or(want[hour], "1"))
+					}
+				}
+			}
+		}
+		shows("24 Stunden: 5 zugestellt, 2 gescheitert; gescheitert in den Stunden ab 15:00", map[int]string{0: "10", 5: "10 failed", 23: "5"})
+		o.Clock.Advance(2 * time.Hour)
+		shows("24 Stunden: 2 zugestellt, 2 gescheitert; gescheitert in den Stunden ab 15:00", map[int]string{3: "10 failed", 21: "5"})
+	})
 }
