@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"kartei/access"
@@ -27,10 +28,11 @@ const (
 	countWebAuthn        = `select count(*) from passkeys where account_id = $1`
 	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
 
-	// selectPersons finds those persons of an account that can sign in.
-	selectPersons = `select p.id, p.name, p.role, p.language, o.id, o.name, o.number,
+	// selectPersons finds the persons of an account. Of an organization that is being
+	// deleted, only admins read, and so sign in.
+	selectPersons = `select p.id, p.name, p.role, p.language, o.id, o.name, o.number, o.state = 'deleting' and p.role <> 'admin',
 			o.passwords_off and (o.password_admin <> p.id or p.role <> 'admin') from principals p join organizations o on o.number = p.organization
-		where p.account_id = $1 and p.disabled = false and p.erased_at = 0 and o.state <> 'deleting' and o.erased_at = 0
+		where p.account_id = $1 and p.disabled = false and p.erased_at = 0 and o.erased_at = 0
 		order by o.name, p.id`
 )
 
@@ -148,17 +150,26 @@ type Person struct {
 	OrganizationName string `json:"organizationName"`
 
 	home int64
+	// out says that the person cannot sign in any more.
+	out bool
 	// noPassword says that no password signs in as the person.
 	noPassword bool
 }
 
 func scanPerson(row db.Row) (p Person, err error) {
-	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Language, &p.OrganizationID, &p.OrganizationName, &p.home, &p.noPassword)
+	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Language, &p.OrganizationID, &p.OrganizationName, &p.home, &p.out, &p.noPassword)
 	return p, err
 }
 
-func personsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) {
+// allPersonsOf returns the persons of an account, also those that cannot sign in any more.
+func allPersonsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) {
 	return db.List(ctx, tx, scanPerson, selectPersons, account)
+}
+
+// personsOf returns those persons of an account that can sign in.
+func personsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) {
+	all, err := allPersonsOf(ctx, tx, account)
+	return slices.DeleteFunc(all, func(p Person) bool { return p.out }), err
 }
 
 // mail enqueues an email to an address, if the instance sends any. The mails of

@@ -108,10 +108,14 @@ func GetSession(ctx context.Context, c *app.Call, _ app.None) (s Session, err er
 	if s.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID); err != nil {
 		return s, err
 	}
-	s.Persons, err = personsOf(ctx, c.Tx, mine.account.id)
-	for _, p := range s.Persons {
+	all, err := allPersonsOf(ctx, c.Tx, mine.account.id)
+	s.Persons = []Person{}
+	for _, p := range all {
 		if p.ID == c.Actor.PrincipalID() {
 			s.Principal = p
+		}
+		if !p.out {
+			s.Persons = append(s.Persons, p)
 		}
 	}
 	return s, err

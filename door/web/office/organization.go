@@ -26,7 +26,6 @@ type organizationInfo struct {
 	State     string       `json:"state"`
 	Country   string       `json:"country"`
 	CreatedAt clock.Micros `json:"createdAt"`
-	EraseAt   clock.Micros `json:"eraseAt"`
 	// SecrecyAt is when secrecy was declared, SecrecyBy who did: empty for the operator.
 	SecrecyAt clock.Micros `json:"secrecyAt"`
 	SecrecyBy string       `json:"secrecyBy"`

@@ -1,6 +1,7 @@
 package office_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -80,5 +81,48 @@ func TestSecondFactorOfOrganization(t *testing.T) {
 		b.get("/contacts").want(200).without("verlangt")
 		b.get(security).send(security + "/totp/remove").want(303)
 		b.get("/contacts").want(303)
+	})
+}
+
+// TestErasureIsAnnounced gives the organization a date of its erasure: every page tells it to
+// whoever reads and to those who do not any more. Only admins still sign in.
+func TestErasureIsAnnounced(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		admin, member := invited(t, o, "ida@kanzlei.example"), invited(t, o, "jan@kanzlei.example")
+		dbtest.Run(t, d, `update principals set role = 'admin' where email = $1`, "ida@kanzlei.example")
+		o.Directory.Forget()
+		set := func(state access.State) {
+			t.Helper()
+			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &state}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		signIn := func(email string) *page {
+			t.Helper()
+			b := &browser{t: t, handler: admin.handler}
+			return b.get("/signin").send("/signin", "email", email, "password", password)
+		}
+		const banner, date = "Diese Organisation wird gelöscht, am ", "02.12.2026." // 30 days later
+		pages := []string{"/", "/contacts", "/sandbox/", "/settings/profile", "/settings/data", "/settings/organization", "/settings/organization?of=sandbox"}
+		set(access.Deleting)
+		for _, path := range pages {
+			got := admin.get(path).want(200, banner+date, "Bis dahin lesen Sie alles und können es exportieren.")
+			if strings.Count(got.Body, banner) != 1 {
+				t.Errorf("%s says it %d times", path, strings.Count(got.Body, banner))
+			}
+			if got := member.get(path); !strings.Contains(got.Body, banner+date) || !strings.Contains(got.Body, "Nur die Administration liest noch") {
+				t.Errorf("%s does not tell a member: %d %s", path, got.Status, got.main())
+			}
+		}
+		signIn("ida@kanzlei.example").want(303).get("/").want(200, banner+date)
+		signIn("jan@kanzlei.example").want(403)
+		for _, state := range []access.State{access.Closed, access.Open} {
+			set(state)
+			for _, path := range pages {
+				admin.get(path).want(200).without(banner)
+			}
+			signIn("jan@kanzlei.example").want(303).get("/").want(200).without(banner)
+		}
 	})
 }

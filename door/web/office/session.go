@@ -24,6 +24,8 @@ type session struct {
 		SandboxOf string `json:"sandboxOf"`
 		// Country is where the office is.
 		Country string `json:"country"`
+		// EraseAt is when the organization is erased, zero if it stays.
+		EraseAt clock.Micros `json:"eraseAt"`
 	} `json:"organization"`
 	// Scopes are what the person may do at present, sorted.
 	Scopes      []string `json:"scopes"`

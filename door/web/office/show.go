@@ -45,12 +45,25 @@ func (v *request) frame(title, here string) look.Frame {
 	if v.session.SecondFactorFrom != 0 {
 		f.Banner = factorBanner(v)
 	}
+	if v.session.Organization.EraseAt != 0 {
+		f.Banner = erasureBanner(v)
+	}
 	if v.office.ReadOnly != nil && v.office.ReadOnly() {
 		f.Banner = look.Banner(look.Warn, v.words.Say("Zurzeit wird nichts gespeichert", "Nothing can be stored at present"), v.words.Say(
 			"Lesen und Suchen gehen weiter. Wer Kartei betreibt, sieht den Grund im Protokoll.",
 			"Reading and searching go on. The log tells the operator why."))
 	}
 	return f
+}
+
+// erasureBanner tells the people of an organization when it is erased.
+func erasureBanner(v *request) component {
+	text := v.words.Say("Nur die Administration liest noch und kann alles exportieren.", "Only admins still read, and can export everything.")
+	if v.session.Administers {
+		text = v.words.Say("Bis dahin lesen Sie alles und können es exportieren.", "Until then you read everything and can export it.")
+	}
+	return look.Banner(look.Bad, v.words.Say("Diese Organisation wird gelöscht, am ", "This organization is being deleted, on ")+v.words.Day(v.session.Organization.EraseAt.Time())+".",
+		joined(" ", text, v.words.Say("Der Betreiber kann die Löschung noch abbrechen.", "The operator can still cancel the deletion.")))
 }
 
 // ok answers with a page of the application.
