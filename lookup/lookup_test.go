@@ -287,19 +287,26 @@ func TestFindRefuses(t *testing.T) {
 	})
 }
 
+// refused makes a call with a key of the person that is bound to another network, and returns
+// its id.
+func (d desk) refused() string {
+	d.o.Helper()
+	made, err := d.o.Operator.CreateKey(d.o.Context(), settings.NewKey{
+		Organization: d.o.ID, Principal: d.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}, Networks: []string{"198.51.100.7"},
+	})
+	if err != nil {
+		d.o.Fatal(err)
+	}
+	return (&apitest.Client{Office: d.o, Key: made.Key}).Do("GET", "/contacts", nil).Want(401).Header.Get("Request-Id")
+}
+
 // TestFindThings finds what is no record by its id, as far as the caller may see it.
 func TestFindThings(t *testing.T) {
 	apitest.BySession.Except(t, "request log", "it finds a read")
 	each(t, func(t *testing.T, o *apitest.Office) {
 		me, other, admin := sit(o, access.Member), sit(o, access.Member), sit(o, access.Admin)
 		request := me.Do("GET", "/contacts", nil).Want(200).Header.Get("Request-Id")
-		elsewhere, err := o.Operator.CreateKey(t.Context(), settings.NewKey{
-			Organization: o.ID, Principal: me.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}, Networks: []string{"198.51.100.7"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		refused := (&apitest.Client{Office: o, Key: elsewhere.Key}).Do("GET", "/contacts", nil).Want(401).Header.Get("Request-Id")
+		refused := me.refused()
 		contact := me.make("contacts", map[string]any{"lastName": "Berg"})
 		endpoint := me.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
 		event := me.Do("GET", "/events?limit=1", nil).Want(200).Data()[0]["id"].(string)
