@@ -13,12 +13,16 @@ export CGO_ENABLED = 0
 demo: build
 	@exec bin/kartei demo $(ARGS)
 
-# Runs every test, on SQLite and on PostgreSQL. ARGS go to `go test`. Half of the
-# packages wait more than they compute, so twice as many run at the same time as
-# there are processors. The longest come first, so that none runs alone at the end.
+# Runs the tests, on SQLite and on PostgreSQL, stories with a browser on SQLite and
+# without the walks through all pages: SHORT= runs those too, as the gate does.
+# ARGS go to `go test`. Half of the packages wait more than they compute, so twice as many
+# run at the same time as there are processors. The longest come first, so that none runs
+# alone at the end.
+SHORT = -short
 test:
 	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
-	@$(GO) test -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
+	@$(GO) test $(SHORT) -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
+	$(if $(SHORT),@echo 'Left out: walks through all pages, and stories with a browser on PostgreSQL. make test SHORT= runs them.')
 
 build:
 	@[ -e bin/kartei ] || echo 'Building bin/kartei; the first time takes a few minutes.' >&2

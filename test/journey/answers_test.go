@@ -19,6 +19,7 @@ const menuBeside = `(() => {
 // the walk looks at the others: what is refused, what must be decided, what is asked
 // before an erasure, what several entries were refused, sheets of labels, and a refused sign-in.
 func TestWalkAnswers(t *testing.T) {
+	whole(t)
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
 	for _, r := range o.readers(false, o.Helene(), o.NewPerson("Bea Brown", access.Admin)) {

@@ -84,7 +84,7 @@ func TestHeaders(t *testing.T) {
 // TestForeignPages opens every page that is about something with the session of
 // another organization, and in the other environment. Nothing is there.
 func TestForeignPages(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20), Documents())
 		helene, foreign := o.visitor(o.Helene()), o.visitor(o.newOffice("Kanzlei Fremd"))
 		found, seen := helene.explore(), 0
@@ -229,7 +229,7 @@ func (v *visitor) targets() (list []aimed) {
 // Nothing of the office changes. To another organization a record is like one that
 // is not there.
 func TestForgedForms(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20), Documents())
 		helene, jonas, foreign := o.visitor(o.Helene()), o.visitor(o.Jonas()), o.visitor(o.newOffice("Kanzlei Fremd"))
 		viewer, blind := o.visitor(o.NewPerson("Vera Viewer", access.Viewer)), o.visitor(o.NewPerson("Carla Blind", access.Member, none()))
@@ -282,7 +282,7 @@ func TestForgedForms(t *testing.T) {
 
 // TestReplayedForms sends every form twice. The second one changes nothing.
 func TestReplayedForms(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20), Documents())
 		effective := 0
 		for _, a := range o.visitor(o.Helene()).targets() {

@@ -43,7 +43,7 @@ func (v *visitor) writingKey() string {
 // A3: an admin answers who gave a key the right to write, and when. The page of the key
 // has the link. In the log itself, a kind of act is chosen, or the id is pasted.
 func TestWhoLetTheKeyWrite(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
 		var who string
 		dbtest.Get(t, o.DB, []any{&who}, `select name from principals where id = $1`, o.Jonas())

@@ -74,7 +74,7 @@ func (o *Office) newLeaver(name string) *leaver {
 // A2: a colleague leaves. Their page leads to what they have, and one act takes their
 // access and hands over records and tasks. The private record stays unless a box is ticked.
 func TestColleagueLeaves(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(5))
 		var heir string
 		dbtest.Get(t, o.DB, []any{&heir}, `select name from principals where id = $1`, o.Jonas())

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )
 
@@ -53,7 +52,7 @@ func tabTo(t testing.TB, tab *webtest.Tab, selector string) {
 // J3: a number is corrected on the record: a click on the pencil, the number, Enter.
 // The note takes it back. With the keyboard alone the form does it.
 func TestCorrectANumber(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
 		for _, h := range hands {
 			id := o.newContact(map[string]any{"lastName": "Zahlendreher", "mobile": "0170 12"})
@@ -98,7 +97,7 @@ func TestCorrectANumber(t *testing.T) {
 // typed. A person who is there already is shown meanwhile. Another key saves and opens
 // the next form, with the same company.
 func TestAddAPerson(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
 		o.caller()
 		for _, h := range hands {
@@ -147,7 +146,7 @@ func TestAddAPerson(t *testing.T) {
 
 // J5: a document is found by words of its text, and opens at the first hit.
 func TestReadADocument(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
 		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
 		tab.Open(o.BaseURL + "/documents/new")
@@ -184,7 +183,7 @@ func TestReadADocument(t *testing.T) {
 // J6: the tasks of today: two keys lead there, one to the first, one completes it, and
 // one takes that back.
 func TestTasksOfToday(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
 		var late struct{ ID string }
 		for title, due := range map[string]string{"Später": "2026-12-24T10:00:00Z", "Überfällig": "2026-11-20T10:00:00Z", "Heute": "2026-11-23T15:00:00Z"} {
@@ -245,7 +244,7 @@ func (o *Office) status(id string) string {
 // J7: a scan that falls onto the page of a contact is filed with it. Nothing else has
 // to be done, and its name can be changed meanwhile.
 func TestFileAScan(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
 		contact := o.First("contacts")
 		for i, h := range hands {

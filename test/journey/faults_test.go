@@ -138,7 +138,7 @@ func (o *Office) found(word string) []person {
 // A session ends while somebody edits in place, fills in a form, and completes a task.
 // The sign-in stands over the page, and then the same is sent, once.
 func TestSessionEndsMeanwhile(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
 		o.passwords()
 		o.Speaks(o.Jonas(), "de")
@@ -204,7 +204,7 @@ func TestSessionEndsMeanwhile(t *testing.T) {
 // The line dies after the office has stored a form, and before the answer arrives.
 // The page says that the outcome is unknown, sends the same again, and one record exists.
 func TestLineDies(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
 		o.Speaks(o.Jonas(), "de")
 		l := o.line()
@@ -290,7 +290,7 @@ func TestCountdownOfSignIn(t *testing.T) {
 // Two tabs of a browser have one stream. What others change appears in both, and goes
 // on when the tab with the stream is left.
 func TestTwoTabsOneStream(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
 		l := o.line()
 		id := o.newContact(map[string]any{"lastName": "Aalbers"})
@@ -336,7 +336,7 @@ func await(t testing.TB, holds func() bool) {
 // While a form or a field is open, a change of somebody else replaces nothing. A line
 // says who changed what, and both changes are kept.
 func TestTypingStays(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
 		o.Speaks(o.Jonas(), "de")
 		for _, open := range []string{"/edit", "?edit=mobile"} {

@@ -42,7 +42,7 @@ func submit(tab *webtest.Tab) { tab.Click(submitButton) }
 
 // eachWay tells a story on both engines, and in each way.
 func eachWay(t *testing.T, story func(t *testing.T, o *Office, v webtest.View)) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
 		for _, v := range ways {
 			t.Log(v)
@@ -218,7 +218,7 @@ func TestTags(t *testing.T) {
 // Chosen entries get a tag, and another owner, with the keyboard alone: a menu begins in
 // its field, and Enter presses the button of that menu.
 func TestBulkByKeyboard(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(3))
 		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
 		tab.Open(o.BaseURL + "/contacts")

@@ -12,7 +12,7 @@ import (
 // A person goes back and forward through a list, a record and what was changed there.
 // Each page is as it is now, and everything on it works.
 func TestBackAndForward(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
 		id := o.newContact(map[string]any{"lastName": "Aalbers", "mobile": "0176 1111111"})
 		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
@@ -82,7 +82,7 @@ func TestTwoStepsBack(t *testing.T) {
 
 // A list and chosen entries of it leave as the file that was asked for.
 func TestExportFromAPage(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(20))
 		w := &wire{breaks: map[string][]string{}, seen: map[string]int{}}
 		at := o.through(w)

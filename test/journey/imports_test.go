@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )
 
@@ -43,7 +42,7 @@ func officeTable(t *testing.T, entries int) string {
 // An office of 2,000 contacts moves in from a table with errors in it, looks, and moves
 // out again.
 func TestOfficeMovesIn(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
 		axe := webtest.Axe(t, "../..")
 		for i, v := range ways {

@@ -13,7 +13,7 @@ import (
 // D1: a developer makes a key, copies it, and sees its first call arrive. The form is
 // filled in by the link of a guide.
 func TestFirstCall(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
 		for _, v := range ways {
 			tab := o.SignedIn(o.Jonas(), v)

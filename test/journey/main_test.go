@@ -14,3 +14,21 @@ func TestMain(m *testing.M) {
 	extract.Child(os.Args)
 	dbtest.Main(m, webtest.Stop)
 }
+
+// each runs a story on both engines. A short run (go test -short) takes SQLite alone.
+func each(t *testing.T, f func(t *testing.T, url string)) {
+	t.Helper()
+	if testing.Short() {
+		t.Run("sqlite", func(t *testing.T) { f(t, dbtest.SQLiteURL(t)) })
+		return
+	}
+	dbtest.EachURL(t, f)
+}
+
+// whole skips a walk through all pages in a short run.
+func whole(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a walk through all pages: go test ./test/journey")
+	}
+}

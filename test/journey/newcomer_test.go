@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )
 
@@ -27,7 +26,7 @@ const newcomerTime = 90 * time.Second
 // the pages. Without an address typed, and without a manual, a test event arrives and is
 // verified. The time of the person is counted by the model, not measured.
 func TestFromInvitationToWebhook(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		r, reached := newReceiver(t)
 		o := Open(t, database, Contacts(5), reached)
 		for i, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 320, Touch: true, Language: "en"}} {

@@ -47,6 +47,7 @@ var noPath = strings.NewReplacer("/", "", `\`, "")
 // payloads are in every field of a record of each family, in the name of the person
 // and in that of the office.
 func TestStoredPayloads(t *testing.T) {
+	whole(t)
 	o := Open(t, dbtest.SQLiteURL(t), Documents())
 	tab := o.SignedIn(o.Helene(), webtest.View{Width: 1280})
 	pages := o.sheets(t, o.visitor(o.Helene()))

@@ -79,7 +79,7 @@ func openRequest(tab *webtest.Tab, request string) {
 // D2: a call is refused with 401, and its developer asks why. The id of the call leads to
 // the reason and its cure. The cure asks once more: it opens the key to an address.
 func TestWhyRefused(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(5))
 		for _, h := range hands {
 			key := o.keyOf(o.Jonas(), []string{"198.51.100.7"}, "contacts:read")
@@ -111,7 +111,7 @@ func TestWhyRefused(t *testing.T) {
 // D3: a developer asks whether a webhook went out. The id of the call leads to the page
 // that has request, change, event and deliveries, and sends once more.
 func TestDidTheWebhookGoOut(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		r, reached := newReceiver(t)
 		o := Open(t, database, Contacts(5), reached)
 		key := o.keyOf(o.Jonas(), sample.Loopback, access.AllScopes()...).Key

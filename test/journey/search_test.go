@@ -34,7 +34,7 @@ const (
 // J1: the telephone is at the ear. Four letters or digits and Enter lead to the record
 // with number, company and open tasks.
 func TestFindAPerson(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
 		id := o.caller()
 		record := func(tab *webtest.Tab) {
@@ -94,7 +94,7 @@ func TestFindAPerson(t *testing.T) {
 
 // J2: the telephone system opens the page of the caller.
 func TestCallComesIn(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
 		id := o.caller()
 		for _, v := range ways {
@@ -123,7 +123,7 @@ func TestCallComesIn(t *testing.T) {
 // record that has gone meanwhile, and any record while a form waits on the page, because
 // the browser asks before.
 func TestFoundInPlace(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
 		id := o.caller()
 		gone := o.newContact(map[string]any{"lastName": "Zobel"})

@@ -9,7 +9,6 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/settings"
-	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )
 
@@ -44,7 +43,7 @@ const security = "/settings/security"
 // passkey signs in, by its button, and confirms what needs a recent sign-in, in a
 // dialog over the page.
 func TestPasskey(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
 		tab := o.Browser.Tab(webtest.View{Width: 1280, Language: "de"})
 		tab.Passkeys()
@@ -105,7 +104,7 @@ func byPasskey(tab *webtest.Tab) {
 // typed before is kept, with and without a script, and also if the page was opened
 // before the sign-in grew old.
 func TestConfirm(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
 		for i, v := range []webtest.View{{Width: 1280, Language: "de"}, {Width: 1280, NoScript: true, Language: "de"}, {Width: 320, Touch: true, Language: "de"}} {
 			tab := o.Browser.Tab(v)

@@ -8,7 +8,6 @@ import (
 
 	"kartei/access/account"
 	"kartei/instance/config"
-	"kartei/test/dbtest"
 	"kartei/test/ssotest"
 	"kartei/test/webtest"
 )
@@ -48,7 +47,7 @@ const (
 // Somebody accepts an invitation by single sign-on, signs out and in by it, with and
 // without a script. Somebody else links the account that they have.
 func TestSSO(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o, p := withProvider(t, url)
 		for _, person := range []struct {
 			email string

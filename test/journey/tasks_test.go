@@ -11,7 +11,7 @@ import (
 // TestTaskLine makes a task in one line, completes it by a key, and takes that back:
 // by a key, and on the tab of what is done.
 func TestTaskLine(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, url string) {
+	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(0))
 		tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
 		tab.Open(o.BaseURL + "/tasks")

@@ -110,6 +110,7 @@ func (o *Office) sheets(t testing.TB, v *visitor) (list []sheet) {
 // are nobody's, as people without the right, without scripts, and with an empty
 // cache. A page that is added is walked too.
 func TestWalk(t *testing.T) {
+	whole(t)
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Documents())
 	pages := o.sheets(t, o.visitor(o.Helene()))

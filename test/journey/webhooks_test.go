@@ -123,7 +123,7 @@ func (r *receiver) await(o *Office, event string) {
 // D2: a developer makes an endpoint and sees its test arrive. The receiver breaks, the
 // endpoint is disabled, and one click enables it and sends what it missed.
 func TestWebhooks(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		r, reached := newReceiver(t)
 		o := Open(t, database, Contacts(5), reached)
 		for _, v := range ways {

@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )
 
 // Somebody makes all contacts of a list private, with a script and without, looks at what
 // became of them, and takes it back.
 func TestWholeList(t *testing.T) {
-	dbtest.EachURL(t, func(t *testing.T, database string) {
+	each(t, func(t *testing.T, database string) {
 		o := Open(t, database, Contacts(160))
 		axe := webtest.Axe(t, "../..")
 		for i, v := range ways {
