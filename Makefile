@@ -22,7 +22,7 @@ SHORT = -short
 test:
 	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
 	@$(GO) test $(SHORT) -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
-	$(if $(SHORT),@echo 'Left out: walks through all pages, and stories with a browser on PostgreSQL. make test SHORT= runs them.')
+	$(if $(SHORT),@echo 'Left out: walks through all pages; stories with a browser on PostgreSQL. make test SHORT= runs them.')
 
 build:
 	@[ -e bin/kartei ] || echo 'Building bin/kartei; the first time takes a few minutes.' >&2
