@@ -59,12 +59,12 @@ var floors = [][]string{
 	{"contact", "company", "task", "document", "batch", "webhook"},
 	// How somebody leaves: all of their records, then the person. How people find
 	// what is in all families.
-	{"work/departure", "lookup"},
+	{"console/departure", "lookup"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
-	{"access/account", "access/oauth", "work/imports", "work/bulk"},
+	{"console/account", "console/oauth", "console/imports", "console/bulk"},
 	// What leaves as one file: everything about a person, everything of an organization.
-	{"work/exports"},
+	{"console/exports"},
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "webhook/dispatch"},
 	// What drafts the next frozen document, and what a door shows.

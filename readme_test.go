@@ -23,12 +23,13 @@ var (
 
 // groups are the lines of folders that hold no package themselves.
 var groups = map[string]string{
-	"door":  "the ways in: they translate, and decide nothing",
-	"store": "what is kept",
-	"work":  "what runs beside the calls, and work on many records",
-	"kit":   "what every package may use; it knows nothing of the product",
-	"test":  "helpers of tests, and the tests of the whole binary",
-	"ci":    "the checks of every change; .ci/run runs them all",
+	"door":    "the ways in: they translate, and decide nothing",
+	"store":   "what is kept",
+	"work":    "what runs beside the calls",
+	"console": "what people and operators do beside the API: the larger functions of the second table",
+	"kit":     "what every package may use; it knows nothing of the product",
+	"test":    "helpers of tests, and the tests of the whole binary",
+	"ci":      "the checks of every change; .ci/run runs them all",
 }
 
 const treeWidth = 110

@@ -8,8 +8,8 @@ import (
 
 	"kartei/access"
 	"kartei/access/grant"
-	"kartei/access/oauth"
 	"kartei/api"
+	"kartei/console/oauth"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/apitest"

@@ -6,9 +6,13 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/access/account"
-	"kartei/access/oauth"
 	"kartei/app"
+	"kartei/console/account"
+	"kartei/console/bulk"
+	"kartei/console/departure"
+	"kartei/console/exports"
+	"kartei/console/imports"
+	"kartei/console/oauth"
 	"kartei/document"
 	"kartei/event"
 	"kartei/kit/fault"
@@ -17,10 +21,6 @@ import (
 	"kartei/settings"
 	"kartei/upload"
 	"kartei/webhook"
-	"kartei/work/bulk"
-	"kartei/work/departure"
-	"kartei/work/exports"
-	"kartei/work/imports"
 )
 
 // Console is the second table: operations for people and operators, but not for

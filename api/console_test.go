@@ -13,11 +13,15 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/access/account"
-	"kartei/access/oauth"
 	"kartei/api"
 	"kartei/app"
 	"kartei/audit"
+	"kartei/console/account"
+	"kartei/console/bulk"
+	"kartei/console/departure"
+	"kartei/console/exports"
+	"kartei/console/imports"
+	"kartei/console/oauth"
 	"kartei/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -31,10 +35,6 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/test/ssotest"
-	"kartei/work/bulk"
-	"kartei/work/departure"
-	"kartei/work/exports"
-	"kartei/work/imports"
 )
 
 // session and token are schemes for tests. Their text is the id of an

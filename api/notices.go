@@ -3,7 +3,7 @@ package api
 import (
 	"maps"
 
-	"kartei/access/oauth"
+	"kartei/console/oauth"
 	"kartei/notify"
 	"kartei/task"
 	"kartei/webhook"

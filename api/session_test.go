@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/access/account"
 	"kartei/api"
+	"kartei/console/account"
 	"kartei/record"
 	"kartei/settings"
 	"kartei/test/apitest"

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/access/account"
 	"kartei/access/signin"
 	"kartei/api"
 	"kartei/audit"
+	"kartei/console/account"
 	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/access/account"
 	"kartei/access/sso"
 	"kartei/api"
+	"kartei/console/account"
+	"kartei/console/departure"
 	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"
@@ -21,7 +22,6 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/test/ssotest"
-	"kartei/work/departure"
 )
 
 // invite invites an address to the office, and returns the token.

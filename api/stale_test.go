@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/access/account"
 	"kartei/api"
+	"kartei/console/account"
 	"kartei/kit/id"
 	"kartei/settings"
 	"kartei/store/db"

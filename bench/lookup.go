@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/access/account"
 	"kartei/api"
 	"kartei/app"
 	"kartei/company"
+	"kartei/console/account"
 	"kartei/contact"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"

@@ -21,9 +21,9 @@ import (
 	"sync"
 	"time"
 
-	"kartei/access/account"
 	"kartei/access/signin"
 	"kartei/api"
+	"kartei/console/account"
 	web "kartei/door/web/office"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"

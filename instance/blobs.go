@@ -9,6 +9,7 @@ import (
 
 	"kartei/access/signin"
 	"kartei/app"
+	"kartei/console/imports"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
@@ -18,7 +19,6 @@ import (
 	"kartei/store/db"
 	"kartei/store/replay"
 	"kartei/webhook"
-	"kartei/work/imports"
 )
 
 const (

@@ -25,6 +25,7 @@ import (
 	"kartei/access/sso"
 	"kartei/api"
 	"kartei/app"
+	"kartei/console/imports"
 	"kartei/document"
 	"kartei/extract"
 	"kartei/instance/config"
@@ -46,7 +47,6 @@ import (
 	"kartei/upload"
 	"kartei/webhook"
 	"kartei/webhook/dispatch"
-	"kartei/work/imports"
 	"kartei/work/job"
 )
 

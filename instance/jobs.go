@@ -3,15 +3,15 @@ package instance
 import (
 	"slices"
 
-	"kartei/access/oauth"
 	"kartei/api"
 	"kartei/app"
+	"kartei/console/bulk"
+	"kartei/console/departure"
+	"kartei/console/imports"
+	"kartei/console/oauth"
 	"kartei/requestlog/usage"
 	"kartei/task"
 	"kartei/webhook"
-	"kartei/work/bulk"
-	"kartei/work/departure"
-	"kartei/work/imports"
 	"kartei/work/job"
 	"kartei/work/retention"
 )

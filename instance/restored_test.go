@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/access/account"
 	"kartei/api"
+	"kartei/console/account"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/settings"

@@ -3,8 +3,8 @@ package sample
 import (
 	"context"
 
-	"kartei/access/account"
 	"kartei/access/signin"
+	"kartei/console/account"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/access/oauth"
 	"kartei/app"
+	"kartei/console/oauth"
 )
 
 type clientCmd struct {

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/console/imports"
 	"kartei/kit/masterkey"
-	"kartei/work/imports"
 )
 
 // Exports are written while no server runs on the data. Imports need one.

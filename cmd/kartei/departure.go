@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"kartei/access"
-	"kartei/work/departure"
+	"kartei/console/departure"
 )
 
 type userHoldingsCmd struct {

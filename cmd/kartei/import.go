@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/console/imports"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/kit/sheet"
-	"kartei/work/imports"
 )
 
 type importCmd struct {

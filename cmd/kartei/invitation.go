@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/access/account"
 	"kartei/app"
+	"kartei/console/account"
 	"kartei/settings"
 )
 

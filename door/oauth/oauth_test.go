@@ -18,8 +18,8 @@ import (
 
 	"kartei/access"
 	"kartei/access/grant"
-	"kartei/access/oauth"
 	"kartei/access/signin"
+	"kartei/console/oauth"
 	door "kartei/door/oauth"
 	"kartei/kit/clock"
 	"kartei/kit/serve"

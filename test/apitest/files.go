@@ -12,6 +12,9 @@ import (
 
 	"kartei/api"
 	"kartei/app"
+	"kartei/console/bulk"
+	"kartei/console/departure"
+	"kartei/console/imports"
 	"kartei/document"
 	"kartei/extract"
 	"kartei/kit/clock"
@@ -21,9 +24,6 @@ import (
 	"kartei/test/patience"
 	"kartei/upload"
 	"kartei/webhook"
-	"kartei/work/bulk"
-	"kartei/work/departure"
-	"kartei/work/imports"
 	"kartei/work/job"
 )
 

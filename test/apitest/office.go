@@ -20,12 +20,13 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/access/account"
 	"kartei/access/grant"
 	"kartei/access/signin"
 	"kartei/access/sso"
 	"kartei/api"
 	"kartei/app"
+	"kartei/console/account"
+	"kartei/console/imports"
 	"kartei/door/mcp"
 	"kartei/door/rest"
 	"kartei/extract"
@@ -40,7 +41,6 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/webhook"
-	"kartei/work/imports"
 
 	"github.com/go-json-experiment/json"
 	"kartei/kit/serve"

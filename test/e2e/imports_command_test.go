@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/console/imports"
 	"kartei/test/dbtest"
-	"kartei/work/imports"
 )
 
 // TestImportByCommands imports a table by the command line, at a server that runs, and

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"kartei/console/departure"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/seed"
-	"kartei/work/departure"
 )
 
 // TestLeaving follows an office whose colleague leaves. The server is killed with

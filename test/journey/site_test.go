@@ -10,6 +10,8 @@ import (
 
 	"kartei/access"
 	"kartei/access/grant"
+	"kartei/console/bulk"
+	"kartei/console/imports"
 	"kartei/door/web/office"
 	"kartei/kit/clock"
 	"kartei/kit/id"
@@ -17,8 +19,6 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/webtest"
-	"kartei/work/bulk"
-	"kartei/work/imports"
 )
 
 // visitor is a person with a browser that has no script and no window: it reads

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/access/account"
+	"kartei/console/account"
 	"kartei/instance/config"
 	"kartei/test/ssotest"
 	"kartei/test/webtest"

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"kartei/api"
-	bulkacts "kartei/work/bulk"
-	"kartei/work/departure"
-	"kartei/work/imports"
+	bulkacts "kartei/console/bulk"
+	"kartei/console/departure"
+	"kartei/console/imports"
 )
 
 // The audit log has words for each act that a row writes into it.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/access/account"
+	"kartei/console/account"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

@@ -9,11 +9,11 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/console/imports"
 	"kartei/limit"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/work/imports"
 )
 
 // clicks are what counts of a person with a file: mapping its columns, importing it, and

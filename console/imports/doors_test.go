@@ -10,10 +10,10 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/audit"
+	"kartei/console/imports"
 	"kartei/settings"
 	"kartei/test/apitest"
 	"kartei/test/operator"
-	"kartei/work/imports"
 )
 
 // The organization's switches are about programs: an import of a person works while

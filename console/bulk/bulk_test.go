@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/console/bulk"
 	"kartei/test/apitest"
-	"kartei/work/bulk"
 )
 
 // An act reaches each record of a list that its person sees, over several transactions,

@@ -17,6 +17,7 @@ import (
 	"kartei/api"
 	"kartei/app"
 	"kartei/audit"
+	"kartei/console/departure"
 	"kartei/kit/fault"
 	"kartei/record"
 	"kartei/settings"
@@ -26,7 +27,6 @@ import (
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/webhook"
-	"kartei/work/departure"
 )
 
 var ctx = context.Background()
@@ -483,7 +483,7 @@ func TestErase(t *testing.T) {
 		leaving := tablesOfPeople(t, o)
 		for _, table := range leaving {
 			if count(t, o, `select count(*) from `+table+` where principal = $1`, l.Principal) == 0 {
-				t.Errorf("%s has a column principal: add a row to leaveTraces in work/departure/departure_test.go, or say in staying why it outlives an erased person", table)
+				t.Errorf("%s has a column principal: add a row to leaveTraces in console/departure/departure_test.go, or say in staying why it outlives an erased person", table)
 			}
 		}
 

@@ -16,6 +16,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/audit"
+	"kartei/console/exports"
 	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/blob"
@@ -23,7 +24,6 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/work/exports"
 )
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/console/imports"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/work/imports"
 )
 
 // TestRoundTrips counts the round trips to PostgreSQL of each step, for each entry: an

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/console/imports"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/work/imports"
 )
 
 // faultyEach runs a test with an office whose jobs get faults.
