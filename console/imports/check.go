@@ -162,8 +162,8 @@ func (l *line) unread() (Outcome, string) {
 		return Erased, ""
 	}
 	return Refused, storedProblems([]fault.Field{{Code: fault.InvalidFormat, Text: &fault.Text{
-		DE: "Dieser Eintrag lässt sich nicht lesen: Er ist zu lang, oder ein Anführungszeichen fehlt.",
-		EN: "This entry cannot be read: it is too long, or a quotation mark is missing.",
+		DE: "Dieser Eintrag lässt sich nicht lesen: Er ist zu lang, oder sein Ende fehlt, zum Beispiel ein Anführungszeichen. Was dann bis zum Ende der Datei folgt, zählt zu ihm.",
+		EN: "This entry cannot be read: it is too long, or its end is missing, for example a quotation mark. Then all that follows in the file counts as a part of it.",
 	}}})
 }
 

@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -20,7 +21,12 @@ const MaxCells = 500
 var ErrRow = errors.New("sheet: the row cannot be read")
 
 // Reader reads a table that some other program wrote, as UTF-8.
-type Reader struct{ from *csv.Reader }
+type Reader struct {
+	from *csv.Reader
+	// raw has what was read behind the last row, which began at the byte base.
+	raw  bytes.Buffer
+	base int64
+}
 
 // NewReader returns a reader of a table whose cells are cut at a separator. A first
 // line that names the separator, as Excel writes it, is left out.
@@ -29,9 +35,10 @@ func NewReader(r io.Reader, separator rune) *Reader {
 	if begin, _ := b.Peek(len(named) + 3); strings.HasPrefix(strings.ToLower(string(begin)), named) { // a shorter file has no such line
 		_, _ = b.ReadString('\n') // an error comes again with the first row
 	}
-	from := csv.NewReader(b)
-	from.Comma, from.LazyQuotes, from.FieldsPerRecord = separator, true, -1
-	return &Reader{from}
+	t := &Reader{}
+	t.from = csv.NewReader(io.TeeReader(b, &t.raw))
+	t.from.Comma, t.from.LazyQuotes, t.from.FieldsPerRecord = separator, true, -1
+	return t
 }
 
 // named begins a line that names the separator of a table.
@@ -43,13 +50,14 @@ func (r *Reader) Read() (cells []string, line int, err error) {
 	for {
 		cells, err = r.from.Read()
 		if parse := (*csv.ParseError)(nil); errors.As(err, &parse) {
+			r.unclosed()
 			return nil, parse.StartLine, ErrRow
 		}
 		if err != nil {
 			return nil, 0, err
 		}
 		line, _ = r.from.FieldPos(0)
-		if len(cells) > MaxCells || slices.ContainsFunc(cells, func(c string) bool { return len(c) > MaxCell }) {
+		if r.unclosed() || len(cells) > MaxCells || slices.ContainsFunc(cells, func(c string) bool { return len(c) > MaxCell }) {
 			return nil, line, ErrRow
 		}
 		empty := true
@@ -61,6 +69,34 @@ func (r *Reader) Read() (cells []string, line int, err error) {
 			return cells, line, nil
 		}
 	}
+}
+
+// unclosed forgets the text of the row that was read, and reports whether a quote is
+// open at its end. Such a row has the rest of the table in its last cell.
+func (r *Reader) unclosed() bool {
+	end := r.from.InputOffset()
+	row := r.raw.Next(int(end - r.base))
+	r.base = end
+	separator, open, begins := string(r.from.Comma), false, true
+	for len(row) > 0 {
+		n := 1
+		switch rest, is := bytes.CutPrefix(row, []byte(`"`)); {
+		case open && is && bytes.HasPrefix(rest, []byte(`"`)):
+			n = 2 // a quote of the text
+		case open && is: // one before other text is lazy, and stays within
+			open = len(rest) > 0 && !bytes.HasPrefix(rest, []byte(separator)) && rest[0] != '\n' && !bytes.HasPrefix(rest, []byte("\r\n"))
+			begins = false
+		case open:
+		case begins && is:
+			open, begins = true, false
+		case bytes.HasPrefix(row, []byte(separator)):
+			n, begins = len(separator), true
+		default:
+			begins = row[0] == '\n' || begins && row[0] == '\r'
+		}
+		row = row[n:]
+	}
+	return open
 }
 
 // printable leaves out characters that no text has.

@@ -41,7 +41,15 @@ func TestReader(t *testing.T) {
 		"a;b\n'+49 221 98;x\x00y\n":                            {{"a", "b"}, {"+49 221 98", "xy"}},
 		"a;b\n\"nie geschlossen;" + strings.Repeat("x", 70000): {{"a", "b"}, {"!"}},
 		"a;b\n" + strings.Repeat(";x", 600) + "\n1;2\n":        {{"a", "b"}, {"!"}, {"1", "2"}},
-		"": nil,
+		// Everything behind a quote that is never closed would become a part of its cell.
+		"a;b\nAlpha;A\nBeta;\"offen\nBerg;Anna\nHaas;Ida\n": {{"a", "b"}, {"Alpha", "A"}, {"!"}},
+		"a;b\n\"offen;x":                    {{"a", "b"}, {"!"}},
+		"a;b\n\"offen \"\"":                 {{"a", "b"}, {"!"}},
+		"a;b\n1;\"zu\"":                     {{"a", "b"}, {"1", "zu"}},
+		"a;b\n1;\"zu \"\"\"\r\n":            {{"a", "b"}, {"1", `zu "`}},
+		"a;b\n\n\r\n1;3\" Rohr\n\"\";x\n":   {{"a", "b"}, {"1", `3" Rohr`}, {"", "x"}},
+		"a;b\n\"Der \"Löwe\" da\";x\n1;2\n": {{"a", "b"}, {`Der "Löwe" da`, "x"}, {"1", "2"}},
+		"":                                  nil,
 	} {
 		got, _ := all(t, text)
 		if !slices.EqualFunc(got, want, slices.Equal) {
