@@ -36,25 +36,31 @@ func (p *Portion) Next() int {
 // Update is Update of the job for so many records, and chooses the next number by the
 // time that it took.
 func (p *Portion) Update(ctx context.Context, j *Job, records int, f func(tx db.Tx) error) error {
-	return p.measure(ctx, j.clock, records, f, j.Update)
+	return p.measure(ctx, j.db, j.clock, records, f, j.Update)
 }
 
 // Write is Write of the database for so many records, and chooses the next number as
 // Update does.
 func (p *Portion) Write(ctx context.Context, d db.DB, c clock.Clock, records int, f func(tx db.Tx) error) error {
-	return p.measure(ctx, c, records, f, d.Write)
+	return p.measure(ctx, d, c, records, f, d.Write)
 }
 
 // measure takes the time of a transaction. The time in which it waited for others does not
-// count.
-func (p *Portion) measure(ctx context.Context, c clock.Clock, records int, f func(tx db.Tx) error, run func(context.Context, func(tx db.Tx) error) error) error {
-	var begun clock.Micros
+// count. On SQLite it is the time of the statements alone: one commit writes the changes of
+// many transactions to the disk. On PostgreSQL statements may run with the commit.
+func (p *Portion) measure(ctx context.Context, d db.DB, c clock.Clock, records int, f func(tx db.Tx) error, run func(context.Context, func(tx db.Tx) error) error) error {
+	var begun, ended clock.Micros
 	err := run(ctx, func(tx db.Tx) error {
 		begun = clock.Now(c)
-		return f(tx)
+		err := f(tx)
+		ended = clock.Now(c)
+		return err
 	})
+	if !d.Dialect().OneWriter {
+		ended = clock.Now(c)
+	}
 	if err == nil {
-		p.took(records, clock.Now(c).Sub(begun))
+		p.took(records, ended.Sub(begun))
 	}
 	return err
 }
