@@ -53,7 +53,8 @@ func (c *call) gate(a *access.Actor) error {
 			return err
 		}
 	}
-	return a.Gate(c.op != nil && c.op.Run.facts.changes)
+	reads := c.console != nil && c.console.Reads
+	return a.Gate(c.op != nil && c.op.Run.facts.changes && !reads)
 }
 
 // organization compares the header Svc-Organization, if sent, with the

@@ -57,12 +57,12 @@ var Console = []ConsoleRow{
 
 	row("factors.get", read, byMember, atWeb|always|setup, "", ask(account.GetFactors)),
 	row("factors.password", administer, byMember, atWeb|always|fresh|setup, "account.password", asking(account.HashPassword, account.SetPassword)),
-	row("factors.totpBegin", administer, byMember, atWeb|fresh|setup, "account.totp", ask(account.BeginTOTP)),
-	row("factors.totpConfirm", administer, byMember, atWeb|fresh|setup, "account.totp", asking(account.LimitCodes, account.ConfirmTOTP)),
+	row("factors.totpBegin", administer, byMember, atWeb|always|fresh|setup, "account.totp", ask(account.BeginTOTP)),
+	row("factors.totpConfirm", administer, byMember, atWeb|always|fresh|setup, "account.totp", asking(account.LimitCodes, account.ConfirmTOTP)),
 	row("factors.totpRemove", administer, byMember, atWeb|fresh|setup, "account.totp", ask(account.RemoveTOTP)),
-	row("factors.recoveryCodes", administer, byMember, atWeb|fresh|setup, "account.recoveryCodes", ask(account.RenewRecoveryCodes)),
-	row("factors.passkeyOptions", administer, byMember, atWeb|fresh|setup, "account.passkey", ask(account.BeginPasskey)),
-	row("factors.passkeyAdd", administer, byMember, atWeb|fresh|setup, "account.passkey", ask(account.AddPasskey)),
+	row("factors.recoveryCodes", administer, byMember, atWeb|always|fresh|setup, "account.recoveryCodes", ask(account.RenewRecoveryCodes)),
+	row("factors.passkeyOptions", administer, byMember, atWeb|always|fresh|setup, "account.passkey", ask(account.BeginPasskey)),
+	row("factors.passkeyAdd", administer, byMember, atWeb|always|fresh|setup, "account.passkey", ask(account.AddPasskey)),
 	row("factors.passkeyRemove", administer, byMember, atWeb|fresh|setup, "account.passkey", ask(account.RemovePasskey)),
 	row("factors.ssoBegin", administer, byMember, atWeb|fresh|setup, "account.sso", asking(account.AskProvider[app.None], account.BeginSSOLink)),
 	row("factors.ssoLink", administer, byMember, atWeb|fresh|setup, "account.sso", asking(account.ProveLink, account.LinkSSO)),
@@ -166,11 +166,11 @@ var Console = []ConsoleRow{
 	row("lookup.similar", read, byMember, atWeb, "", ask(lookup.FindSimilar)),
 	row("lookup.titles", read, byMember, atWeb, "", ask(lookup.Titles)),
 	row("lookup.tags", read, byMember, atWeb, "", ask(lookup.Tags)),
-	row("exports.begin", administer, byMember, atWeb, "records.export", ask(lookup.BeginExport)),
+	row("exports.begin", administer, byMember, atWeb|reading, "records.export", ask(lookup.BeginExport)),
 	// exports.BeginContact asks for a recent sign-in where many records leave.
-	row("exports.contact", administer, byMember|byOperator, atPeople, "records.exportContact", ask(exports.BeginContact)),
-	row("exports.person", administer, bySelf|byOperator, atPeople|fresh, "records.exportPerson", ask(exports.BeginPrincipal)),
-	row("exports.organization", administer, byAdmin|byOperator, atPeople|fresh, "records.exportOrganization", ask(exports.BeginOrganization)),
+	row("exports.contact", administer, byMember|byOperator, atPeople|reading, "records.exportContact", ask(exports.BeginContact)),
+	row("exports.person", administer, bySelf|byOperator, atPeople|fresh|reading, "records.exportPerson", ask(exports.BeginPrincipal)),
+	row("exports.organization", administer, byAdmin|byOperator, atPeople|fresh|reading, "records.exportOrganization", ask(exports.BeginOrganization)),
 	row("exports.parts", read, byMember|byOperator, atPeople, "", asking(exports.ReadParts, exports.GetParts)),
 
 	row("imports.list", read, byMember|byOperator, atPeople, "", ask(imports.List)),
@@ -213,6 +213,8 @@ type ConsoleRow struct {
 	Unstored bool
 	// Always opens the row to people whose organization is closed or being deleted.
 	Always bool
+	// Reads says that the act changes nothing but the audit log.
+	Reads bool
 	// Setup opens the row to people who lack a second factor that their organization
 	// requires. Always does, too.
 	Setup bool
@@ -277,7 +279,7 @@ func (w Who) allows(a *access.Actor) bool {
 
 // places is the set of doors of a row, and what else the row asks of a call through
 // them.
-type places uint8
+type places uint16
 
 const (
 	// atSocket is the administration socket and the command line.
@@ -288,7 +290,7 @@ const (
 	// erases has it. What only takes access away has not: that must never wait.
 	fresh
 	// always opens a row to people whose organization is not open: to leave it, to
-	// choose another one, and to take access away.
+	// choose another one, to take access away, and to set up what a sign-in there needs.
 	always
 	// setup opens a row to people who lack a second factor that their organization
 	// requires: it belongs to setting one up.
@@ -299,6 +301,9 @@ const (
 	atClients
 	// atTools is the door of assistants.
 	atTools
+	// reading is for acts that only read: whoever may read in an organization that is
+	// closed or being deleted may call them.
+	reading
 	// atPeople stands for the doors of people.
 	atPeople = atSocket | atWeb
 )
@@ -324,7 +329,7 @@ const (
 // row returns a row.
 func row(id string, act Act, who Who, where places, audit string, run handler) ConsoleRow {
 	family, _, _ := strings.Cut(id, ".")
-	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Always: where&always != 0, Setup: where&setup != 0 || who.Has(byAnyone), Unstored: where&unstored != 0, Audit: audit}
+	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Always: where&always != 0, Reads: where&reading != 0, Setup: where&setup != 0 || who.Has(byAnyone), Unstored: where&unstored != 0, Audit: audit}
 	r.prepare()
 	r.Run.facts.discloses = run.counted
 	if where&atSocket != 0 {

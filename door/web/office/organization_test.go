@@ -115,6 +115,11 @@ func TestErasureIsAnnounced(t *testing.T) {
 				t.Errorf("%s does not tell a member: %d %s", path, got.Status, got.main())
 			}
 		}
+		for _, what := range []string{"organization", "person"} {
+			if got := admin.get("/settings/data").send("/settings/data/" + what); got.Status >= 400 {
+				t.Errorf("the export of the %s is refused: %d %s", what, got.Status, got.main())
+			}
+		}
 		signIn("ida@kanzlei.example").want(303).get("/").want(200, banner+date)
 		signIn("jan@kanzlei.example").want(403)
 		for _, state := range []access.State{access.Closed, access.Open} {
