@@ -318,7 +318,7 @@ func TestFindThings(t *testing.T) {
 		var operation, key string
 		if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
 			for _, name := range []string{request, refused} {
-				tx.Queue(`update request_log set at = $1 where request_id = $2`, id.Time(name).UnixMicro(), name)
+				tx.Queue(`update request_log set at = $1, operation = 'contacts.list' where request_id = $2`, id.Time(name).UnixMicro(), name) // by whatever door it came
 			}
 			tx.Queue(`insert into webhook_attempts (organization, id, endpoint, event_id, event_type, attempt, status, response_status, response_ms, error_code, attempted_at, next_attempt_at)
 				select organization, 'dlv_01jb2z5k3xf0q8r9s7t6v5w4y3', id, 'evt_1', 'contact.created', 1, 'failed', 500, 3, '', 1, 0 from webhook_endpoints`)

@@ -54,6 +54,7 @@ type auditPage struct {
 	people []look.Option
 	names  map[string]string
 	filter url.Values
+	period period
 	pages  look.Pages
 }
 
@@ -97,14 +98,14 @@ var auditPeriods = []option{
 func (p *auditPage) readAuditFilter(v *request) map[string]any {
 	q := v.URL.Query()
 	q.Set("word", offered(auditGroups, q.Get("word")))
-	since, until := v.periodIn(q, auditPeriods)
+	p.period = v.periodIn(q, auditPeriods)
 	p.filter = url.Values{}
 	for _, name := range auditFilters {
 		if value := strings.TrimSpace(q.Get(name)); value != "" {
 			p.filter.Set(name, value)
 		}
 	}
-	return map[string]any{"who": p.filter.Get("who"), "word": p.filter.Get("word"), "target": p.filter.Get("target"), "since": since, "until": until}
+	return map[string]any{"who": p.filter.Get("who"), "word": p.filter.Get("word"), "target": p.filter.Get("target"), "since": p.period.since, "until": p.period.until}
 }
 
 // showAudit serves the audit log.

@@ -39,6 +39,12 @@ func TestAuditLog(t *testing.T) {
 		today := o.Clock.Now().Format(time.DateOnly)
 		admin.get(auditPath+"?word=key&from="+today+"&to="+today).want(200, key, `value="days" selected`, `name="to" value="`+today+`"`)
 		admin.get(auditPath+"?word=key&to=2020-12-31").want(200, "Keine Zeile")
+		for address, want := range map[string]string{
+			"from=" + today + "&to=2020-12-31": "Der erste Tag liegt nach dem letzten", "since=days": "Wählen Sie den ersten oder den letzten Tag",
+			"from=nonsense": "Einen dieser Tage gibt es nicht", "since=24h&to=2020-12-31": `value="24h" selected`, "since=&to=2020-12-31": `value="" selected`,
+		} {
+			admin.get(auditPath+"?word=key&"+address).want(200, key, want)
+		}
 
 		file := admin.get(auditPath + "/export?target=" + key).want(200)
 		if lines := strings.Split(strings.TrimSpace(file.Body), "\n"); len(lines) != 3 || !strings.Contains(lines[0], "Was;") || !strings.Contains(lines[1], "geändert") {

@@ -83,6 +83,7 @@ type requestsPage struct {
 	applications map[string]string
 	// filter are the parameters of the address that narrow the list.
 	filter url.Values
+	period period
 	pages  look.Pages
 	// follows says that the page shows new calls as they come.
 	follows bool
@@ -172,7 +173,7 @@ func showRequests(v *request) view {
 	if !isStatus.MatchString(q.Get("status")) {
 		q.Del("status")
 	}
-	since, until := v.periodIn(q, periods)
+	p.period = v.periodIn(q, periods)
 	if _, known := reasons[q.Get("reason")]; !known {
 		q.Del("reason")
 	}
@@ -183,9 +184,9 @@ func showRequests(v *request) view {
 	}
 	filter := map[string]any{
 		"key": p.filter.Get("key"), "status": p.filter.Get("status"), "operation": p.filter.Get("operation"), "reason": p.filter.Get("reason"),
-		"door": "programs", "limit": requestsShown, "since": since, "until": until,
+		"door": "programs", "limit": requestsShown, "since": p.period.since, "until": p.period.until,
 	}
-	if before, err := clock.Parse(q.Get("until")); err == nil && (until == 0 || before < until) {
+	if before, err := clock.Parse(q.Get("until")); err == nil && (p.period.until == 0 || before < p.period.until) {
 		filter["until"] = before
 		p.pages.Newer = look.Own(p.at("until", ""))
 	}
