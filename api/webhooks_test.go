@@ -78,10 +78,18 @@ func TestOutcomesOfEvents(t *testing.T) {
 		try("late", "evt_1", "failed", 1)
 		dbtest.Run(t, d, `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at, trace)
 			select organization, id, 'evt_1', 1, 'contact.created', 'contact', 'con_1', 1, 1, 1, 1, '' from webhook_endpoints where id = $1`, endpoints["late"])
+		service, err := operator.Do(t.Context(), o.Operator, settings.CreateServiceAccount, settings.NewPrincipal{Organization: o.ID, Name: "Abgleich"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ofService := &apitest.Client{Office: o, Principal: service.ID, Key: o.Key(service.ID)}
+		endpoints["service"] = ofService.Do("POST", "/webhook_endpoints", map[string]any{"name": "service", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+		try("service", "evt_1", "succeeded", 1)
 		try("good", "evt_2", "succeeded", 1)
 		try("good", "evt_other", "succeeded", 1)
 		for who, want := range map[string]string{
 			ida.Principal: `{"data":[{"eventId":"evt_1","succeeded":1,"failed":1,"due":1},{"eventId":"evt_2","succeeded":1,"failed":0,"due":0}]}`, other: `{"data":[]}`,
+			o.User(access.Admin): `{"data":[{"eventId":"evt_1","succeeded":1,"failed":0,"due":0}]}`, // at endpoints of service accounts
 		} {
 			answer := ask(t, o, api.Web, api.Cookie(o.Session(who), true), "events.outcomes", webhook.OutcomesInput{Organization: o.SandboxID, IDs: []string{"evt_1", "evt_2", "evt_3"}})
 			var got webhook.Outcomes
@@ -92,6 +100,14 @@ func TestOutcomesOfEvents(t *testing.T) {
 			if sorted, _ := json.Marshal(got); string(sorted) != want {
 				t.Errorf("%s gets %s, want %s", who, sorted, want)
 			}
+		}
+		foreign, _ := o.Organization("Andere")
+		stranger := api.Cookie(o.Session(o.User(access.Admin, foreign)), true)
+		if got := ask(t, o, api.Web, stranger, "events.outcomes", webhook.OutcomesInput{IDs: []string{"evt_1"}}); string(got.Body) != `{"data":[]}` {
+			t.Errorf("another organization reads %d %s", got.Status, got.Body)
+		}
+		if got := ask(t, o, api.Web, stranger, "events.outcomes", webhook.OutcomesInput{Organization: o.SandboxID, IDs: []string{"evt_1"}}); got.Status != 404 {
+			t.Errorf("another organization asks for this one: %d %s", got.Status, got.Body)
 		}
 		for _, ids := range [][]string{nil, make([]string, webhook.MostOutcomes+1)} {
 			if got := ask(t, o, api.Web, api.Cookie(o.Session(other), true), "events.outcomes", webhook.OutcomesInput{IDs: ids}); got.Status != 400 {

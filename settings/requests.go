@@ -24,21 +24,27 @@ func FlushRequests[In any](ctx context.Context, c *app.Call, _ In) (struct{}, er
 
 // ListRequests returns calls of the request log, the newest first. Callers who do not
 // administer the organization see those of their own keys, and of applications that act
-// for them.
+// for them; by its id also a call of their own session.
 func ListRequests(ctx context.Context, c *app.Call, in requestlog.QueryInput, _ struct{}) (requestlog.QueryOutput, error) {
-	var keys []string
-	if !administers(c) {
-		own, err := ownCredentials(ctx, c, in.Key)
-		if err != nil || len(own) == 0 {
-			return requestlog.QueryOutput{Data: []requestlog.Line{}}, err
-		}
-		keys = own
-	}
 	ids, err := logged(ctx, c, in.Organization)
 	if err != nil {
 		return requestlog.QueryOutput{}, err
 	}
-	return in.Find(ctx, c.Tx, ids, keys...)
+	if administers(c) {
+		return in.Find(ctx, c.Tx, ids)
+	}
+	own, err := ownCredentials(ctx, c, in.Key)
+	if err == nil && in.Request != "" {
+		out, err := in.Find(ctx, c.Tx, ids)
+		out.Data = slices.DeleteFunc(out.Data, func(l requestlog.Line) bool {
+			return l.PrincipalID != c.Actor.PrincipalID() && !slices.Contains(own, l.KeyID)
+		})
+		return out, err
+	}
+	if err != nil || len(own) == 0 {
+		return requestlog.QueryOutput{Data: []requestlog.Line{}}, err
+	}
+	return in.Find(ctx, c.Tx, ids, own...)
 }
 
 // ownCredentials returns the ids of the caller's keys and grants: the named one, or all.

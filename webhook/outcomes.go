@@ -36,10 +36,10 @@ type Outcome struct {
 }
 
 const (
-	// The endpoints come first, and each pair of one and an event is looked up in an
-	// index, as in findTried.
+	// The endpoints come first, at most 256, and each pair of one and an event is looked up
+	// in an index, as in findTried.
 	outcomeEndpoints = `with e as (select organization, id from webhook_endpoints where organization = $1`
-	countOutcomes    = `) select event, outcome, count(*) from (
+	countOutcomes    = ` order by id limit 256) select event, outcome, count(*) from (
 		select d.event_id as event, 'due' as outcome
 			from e cross join webhook_deliveries as d where d.organization = e.organization and d.endpoint = e.id and d.event_id %[1]s
 		union all

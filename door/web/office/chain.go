@@ -169,7 +169,7 @@ func resend(v *request) view {
 // query nor the body.
 func (p *requestPage) curl(v *request) string {
 	i := slices.IndexFunc(api.Operations, func(o api.Operation) bool { return o.ID == p.call.Operation })
-	if i < 0 {
+	if i < 0 || p.call.bySession() {
 		return ""
 	}
 	o := &api.Operations[i]

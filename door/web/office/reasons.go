@@ -46,6 +46,9 @@ var reasonsOfTokens = map[string]fault.Text{
 // byApplication reports whether a call had an access token.
 func (c *loggedCall) byApplication() bool { return strings.HasPrefix(c.KeyID, "gra_") }
 
+// bySession reports whether a person made the call, with a browser.
+func (c *loggedCall) bySession() bool { return strings.HasPrefix(c.KeyID, "ses_") }
+
 // why says why a call was refused, empty if nothing is known.
 func (c *loggedCall) why(in fault.Language) string {
 	if text, differs := reasonsOfTokens[c.Reason]; differs && c.byApplication() {

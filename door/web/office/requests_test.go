@@ -235,6 +235,17 @@ func TestRequestChain(t *testing.T) {
 			t.Error("a disabled endpoint gets nothing, and the page offers to send")
 		}
 		other.get(call).want(404)
+		b.get("/contacts/new").send("/contacts/new", "lastName", "Berg").want(303)
+		if err := o.Log.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var saved string
+		dbtest.Get(t, d, []any{&saved}, `select request_id from request_log where operation = 'contacts.create' and key_id like 'ses_%'`)
+		ofSession := requestsPath + "/" + saved
+		if shown := b.get(ofSession).want(200, "contacts.create", "im Browser"); strings.Contains(shown.Body, "$KEY") {
+			t.Error("the call of a session can be repeated with a key")
+		}
+		other.get(ofSession).want(404)
 		list := b.get(requestsPath+"?operation=contacts.update&since=1h").want(200, changed.Header.Get("Request-Id"))
 		if strings.Contains(list.Body, "webhookEndpoints.create</a>") {
 			t.Error("the filter by operation lets others through")
