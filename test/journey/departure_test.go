@@ -91,7 +91,7 @@ func TestColleagueLeaves(t *testing.T) {
 			pick(t, tab, h.keyboard, "to", heir)
 			press(t, tab, h.keyboard, `main form[action$="/leave"] button`) // Control and Enter send no such form
 			tab.At(page)
-			tab.Says("gesperrt")
+			tab.Says("bekommt nichts, solange das Konto gesperrt ist")
 			tab.Says("An " + heir)
 			cost(t, tab, "letting a colleague go", map[bool]int{false: 4, true: 2}[h.keyboard])
 			o.awaitCount(t, `select case when min(finished_at) > 0 then 1 else 0 end from handovers where from_principal = $1`, l.principal)

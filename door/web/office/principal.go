@@ -40,10 +40,16 @@ type endpointState struct {
 	MissedSince clock.Micros `json:"missedSince"`
 	// Missed counts the events that never arrived.
 	Missed tally `json:"missed"`
+	// EventTypes are what it gets, and misses while its owner is disabled.
+	EventTypes []string `json:"eventTypes"`
 }
 
-// state says in words what waits for the endpoint, or what it missed.
-func (e *endpointState) state(v *request) string {
+// state says in words what waits for the endpoint, or what it missed. While the owner is
+// disabled it gets nothing.
+func (e *endpointState) state(v *request, owner *principalInfo) string {
+	if owner.Disabled {
+		return v.words.Say("bekommt nichts, solange das Konto gesperrt ist", "gets nothing while the account is disabled")
+	}
 	missed := ""
 	if e.Missed != (tally{}) {
 		missed = v.words.Say("verpasst: ", "missed: ") + e.Missed.text(v)

@@ -801,9 +801,9 @@ func propertyView(v *request, p principalPage, acts templ.Component) templ.Compo
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var35 string
-					templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(e.state(v))
+					templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(joined(" · ", typesText(v, e.EventTypes), e.state(v, &p.one)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 159, Col: 20}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/principal.templ`, Line: 159, Col: 72}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var35))
 					if templ_7745c5c3_Err != nil {

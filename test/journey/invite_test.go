@@ -1,0 +1,42 @@
+package journey
+
+import (
+	"fmt"
+	"testing"
+
+	"kartei/instance/config"
+	"kartei/test/dbtest"
+)
+
+// A1: an admin invites a new colleague, from the list of people: Invite, the address, the
+// role, and Send.
+func TestInvite(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		// Nothing answers there: the email waits, and the invitation is made.
+		o := Open(t, url, Contacts(0), Server(func(s *config.Server) {
+			if err := s.SMTPURL.UnmarshalText([]byte("smtp://127.0.0.1:9")); err != nil {
+				t.Fatal(err)
+			}
+		}))
+		for i, h := range hands {
+			if h.keyboard {
+				continue // the tabulator reaches all of it, which TestTabOrder shows
+			}
+			address := fmt.Sprintf("neu%d@kanzlei.example", i)
+			tab := o.SignedIn(o.Helene(), h.View)
+			tab.Open(o.BaseURL + "/settings/people")
+			tab.Click(`main a[href="/settings/people/invite"]`)
+			tab.At("/settings/people/invite")
+			tab.Fill(`[name="email"]`, address)
+			tab.Click(`label:has([name="role"][value="viewer"])`)
+			tab.Click(`main form[action="/settings/people/invite"] button.primary`)
+			tab.Says(address)
+			cost(t, tab, "inviting somebody", 4)
+			var role string
+			dbtest.Get(t, o.DB, []any{&role}, `select role from invitations where email = $1`, address)
+			if role != "viewer" {
+				t.Errorf("%s: the role is %q", h.View, role)
+			}
+		}
+	})
+}
