@@ -139,7 +139,7 @@ func TestConsoleHasCommands(t *testing.T) {
 			continue
 		}
 		if has := strings.Contains(source.String(), `"`+r.ID+`"`); has == (without[r.ID] != "") {
-			t.Errorf("%s: a command in cmd/kartei calls it (%t), or the list of this test says why none does", r.ID, has)
+			t.Errorf("%s: a command of cmd/kartei calls it: %t. Add one, or say in the list of this test why there is none; never both", r.ID, has)
 		}
 	}
 }

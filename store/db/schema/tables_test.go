@@ -35,7 +35,7 @@ func TestSchemaSpreadsByOrganization(t *testing.T) {
 			}
 			for _, columns := range slices.Concat([][]string{table.Key}, table.Uniques, table.Foreign) {
 				if len(columns) == 0 || columns[0] != "organization" {
-					t.Errorf("%s: a key, unique index or foreign key does not lead with organization: %v", table.Name, columns)
+					t.Errorf("%s: a key, unique index or foreign key does not lead with organization: %v; or list the table in schema.Whole with a reason", table.Name, columns)
 				}
 			}
 			for _, c := range table.Columns {
