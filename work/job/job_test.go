@@ -892,3 +892,41 @@ func (y *fixture) retry(d db.DB, name string) error {
 		return err
 	})
 }
+
+// slowCommit is a database whose commits take 40 ms.
+type slowCommit struct {
+	db.DB
+	clock *clock.Fake
+}
+
+func (s slowCommit) Write(ctx context.Context, f func(db.Tx) error) error {
+	err := s.DB.Write(ctx, f)
+	s.clock.Advance(40 * time.Millisecond)
+	return err
+}
+
+// A portion gets smaller if its statements take long. A commit that takes long counts on
+// PostgreSQL, where statements run with it, and not on SQLite, where others share it.
+func TestPortionWrite(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		now := clock.NewFake(start)
+		next := func(d db.DB, work time.Duration) int {
+			p := job.Portion{Most: 50}
+			must(t, p.Write(ctx, d, now, p.Next(), func(db.Tx) error { now.Advance(work); return nil }))
+			return p.Next()
+		}
+		if got := next(d, 40*time.Millisecond); got != 5 {
+			t.Errorf("after statements of 40 ms: %d records", got)
+		}
+		if got := next(d, 0); got != 20 {
+			t.Errorf("after statements of no time: %d records", got)
+		}
+		want := 5
+		if d.Dialect().OneWriter {
+			want = 20
+		}
+		if got := next(slowCommit{d, now}, 0); got != want {
+			t.Errorf("after a commit of 40 ms: %d records, want %d", got, want)
+		}
+	})
+}

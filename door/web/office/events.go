@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/a-h/templ"
 
@@ -79,6 +78,7 @@ type eventsPage struct {
 	sandbox      bool
 	object       string
 	since, until string
+	period       period
 	pages        look.Pages
 }
 
@@ -125,15 +125,12 @@ func showEvents(v *request) view {
 		p.object = ""
 	}
 	filter := map[string]any{"object": p.object, "limit": eventsShown}
-	if since, wrong := v.moment(p.since); since != 0 {
-		filter["since"] = since - 1
-	} else if wrong {
-		p.since = ""
+	p.period = v.daysIn(p.since, p.until)
+	if p.period.since != 0 {
+		filter["since"] = p.period.since - 1 // which is exclusive
 	}
-	if until, wrong := v.moment(p.until); until != 0 {
-		filter["until"] = clock.FromTime(v.nextDay(until.Time())) // the whole day
-	} else if wrong {
-		p.until = ""
+	if p.period.until != 0 {
+		filter["until"] = p.period.until
 	}
 	if before, err := clock.Parse(q.Get("before")); err == nil {
 		filter["until"] = before
@@ -157,16 +154,6 @@ func showEvents(v *request) view {
 }
 
 func eventsTitle(v *request) string { return v.words.Say("Ereignisse", "Events") }
-
-// nextDay returns the beginning of the day after a time, in the person's time zone.
-func (v *request) nextDay(t time.Time) time.Time {
-	zone := v.words.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
-	year, month, day := t.In(zone).Date()
-	return time.Date(year, month, day+1, 0, 0, 0, 0, zone)
-}
 
 // nameEvents finds the names of the records and of the people of events.
 func (v *request) nameEvents(events []eventInfo, sandbox bool, titles, names map[string]string) error {

@@ -36,6 +36,7 @@ func TestEventsOnPages(t *testing.T) {
 		b.get(eventsPath+"?family=contact&since=2020-01-01&until=2020-01-02").want(200, "Kein Ereignis")
 		day := o.Clock.Now().Format("2006-01-02")
 		b.get(eventsPath+"?family=contact&since="+day+"&until="+day).want(200, "Kontakt geändert", `value="`+day+`"`)
+		b.get(eventsPath+"?since=2020-01-02&until=2020-01-01").want(200, "Der erste Tag liegt nach dem letzten", "Kontakt geändert")
 		one := eventAddress.FindString(list.Body)
 		id := one[len(eventsPath)+1:]
 		b.get(one).want(200, "contact.updated", "Vorname", "Petra Morgenstern", "An keinen Ihrer Endpunkte")

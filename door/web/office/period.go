@@ -35,22 +35,35 @@ func (v *request) periodIn(q url.Values, periods []option) (p period) {
 		return p
 	}
 	q.Set("since", days)
-	from, noFrom := v.moment(q.Get("from"))
-	to, noTo := v.moment(q.Get("to"))
+	if p = v.daysIn(q.Get("from"), q.Get("to")); p.wrong == "" && p.since == 0 && p.until == 0 {
+		p.wrong = v.words.Say("Wählen Sie den ersten oder den letzten Tag. Gezeigt wird alles.", "Choose the first or the last day. Everything is shown.")
+	}
+	return p
+}
+
+// daysIn reads a first and a last day of the person's time zone, both inclusive. An empty
+// one does not bound.
+func (v *request) daysIn(first, last string) (p period) {
+	from, noFrom := v.moment(first)
+	to, noTo := v.moment(last)
 	switch {
 	case noFrom || noTo:
 		p.wrong = v.words.Say("Einen dieser Tage gibt es nicht. Gezeigt wird alles.", "One of these days does not exist. Everything is shown.")
-	case from == 0 && to == 0:
-		p.wrong = v.words.Say("Wählen Sie den ersten oder den letzten Tag. Gezeigt wird alles.", "Choose the first or the last day. Everything is shown.")
+		return p
 	case to != 0 && from > to:
 		p.wrong = v.words.Say("Der erste Tag liegt nach dem letzten. Gezeigt wird alles.", "The first day is after the last one. Everything is shown.")
-	default:
-		p.since = from
-		if to != 0 {
-			p.until = clock.FromTime(v.nextDay(to.Time()))
-		}
+		return p
+	case to != 0:
+		p.until = clock.FromTime(v.nextDay(to.Time()))
 	}
+	p.since = from
 	return p
+}
+
+// nextDay returns the beginning of the day after a time, in the person's time zone.
+func (v *request) nextDay(t time.Time) time.Time {
+	year, month, day := t.In(v.zone()).Date()
+	return time.Date(year, month, day+1, 0, 0, 0, 0, v.zone())
 }
 
 // periodOptions are the choices of a filter by time.

@@ -600,12 +600,8 @@ func (v *request) moment(typed string) (at clock.Micros, wrong bool) {
 	if typed == "" {
 		return 0, false
 	}
-	zone := v.words.Zone
-	if zone == nil {
-		zone = time.UTC
-	}
 	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02"} {
-		if t, err := time.ParseInLocation(form, typed, zone); err == nil {
+		if t, err := time.ParseInLocation(form, typed, v.zone()); err == nil {
 			return clock.FromTime(t), false
 		}
 	}
