@@ -1,0 +1,45 @@
+package api_test
+
+import (
+	"testing"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/console/exports"
+	"kartei/settings"
+	"kartei/test/apitest"
+)
+
+// TestActsInClosedOrganizations calls what is open while an organization is closed or being
+// deleted: whoever may read may export, and a second factor can be set up. Records and
+// settings stay as they are.
+func TestActsInClosedOrganizations(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		admin, member := o.User(access.Admin), o.User(access.Member)
+		sessions := map[string]api.Credential{admin: api.Cookie(o.Session(admin), false), member: api.Cookie(o.Session(member), false)}
+		for _, c := range []struct {
+			state          access.State
+			admins, member bool // whether they export
+		}{{access.Open, true, true}, {access.Closed, true, true}, {access.Deleting, true, false}} {
+			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &c.state}); err != nil {
+				t.Fatal(err)
+			}
+			for who, may := range map[string]bool{admin: c.admins, member: c.member} {
+				got := ask(t, o, api.Web, sessions[who], "exports.person", exports.Input{ID: who})
+				if (got.Fault == nil) != may {
+					t.Errorf("%s: the export of %s: %d %s", c.state, who, got.Status, got.Body)
+				}
+				if got := ask(t, o, api.Web, sessions[who], "factors.totpBegin", struct{}{}); got.Fault != nil {
+					t.Errorf("%s: a second factor of %s: %d %s", c.state, who, got.Status, got.Body)
+				}
+			}
+			got := ask(t, o, api.Web, sessions[admin], "exports.organization", exports.Input{ID: o.ID})
+			if (got.Fault == nil) != c.admins {
+				t.Errorf("%s: the export of the organization: %d %s", c.state, got.Status, got.Body)
+			}
+			if got := ask(t, o, api.Web, sessions[admin], "keys.create", settings.NewKey{Principal: admin, Environment: access.Test, Scopes: []string{"contacts:read"}}); (got.Fault == nil) != (c.state == access.Open) {
+				t.Errorf("%s: a new key: %d %s", c.state, got.Status, got.Body)
+			}
+		}
+	})
+}
