@@ -1,5 +1,5 @@
 // The generator of templates, apart from what the program is made of:
-// go tool -modfile=tools/go.mod templ generate
+// go tool -modfile=ci/tools/go.mod templ generate
 module kartei/tools
 
 go 1.26.0
