@@ -25,6 +25,7 @@ const (
 	// steps, since each passes the rows erased before. erasePause is the time between
 	// two steps that leaves the writer to others, as in package retention.
 	erasePiece = 500
+	eraseLeast = 50 // rows
 	erasePause = 50 * time.Millisecond
 	// eraseTurn is how long one call of the act erases. The command repeats the
 	// call and shows the progress in between.
@@ -75,7 +76,7 @@ func (o *EraseOutput) add(more EraseOutput) { o.Rows, o.Files = o.Rows+more.Rows
 
 // act erases an organization whose date has come for a moment (see
 // settings.EraseOrganization). It is called again until it is done. Somebody waits for
-// it, so it pauses between two steps only as long as a step took.
+// it, so it pauses between two steps only twice as long as a step took.
 func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err error) {
 	o, err := e.directory.Due(ctx, in.ID)
 	if err != nil {
@@ -85,7 +86,7 @@ func (e *eraser) act(ctx context.Context, in access.ByID) (out EraseOutput, err 
 	end := begun.Add(eraseTurn)
 	out.Done, err = e.erase(ctx, o, func(step EraseOutput) bool {
 		out.add(step)
-		goes := e.rest(ctx, e.clock.Now().Sub(begun)) && e.clock.Now().Before(end)
+		goes := e.rest(ctx, 2*e.clock.Now().Sub(begun)) && e.clock.Now().Before(end)
 		begun = e.clock.Now()
 		return goes
 	})
@@ -178,7 +179,7 @@ func (e *eraser) allRows(ctx context.Context, number int64, more func(EraseOutpu
 
 // allOf erases the rows of a table in steps.
 func (e *eraser) allOf(ctx context.Context, number int64, table, key string, more func(EraseOutput) bool) (done bool, err error) {
-	portion := job.Portion{Most: erasePiece}
+	portion := job.Portion{Most: erasePiece, Least: eraseLeast}
 	for {
 		most := erasePiece
 		if e.db.Dialect().OneWriter {

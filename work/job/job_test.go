@@ -905,28 +905,27 @@ func (s slowCommit) Write(ctx context.Context, f func(db.Tx) error) error {
 	return err
 }
 
-// A portion gets smaller if its statements take long. A commit that takes long counts on
-// PostgreSQL, where statements run with it, and not on SQLite, where others share it.
+// A portion gets smaller if its statements or its commit take long, and no smaller than its
+// lowest number.
 func TestPortionWrite(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		now := clock.NewFake(start)
-		next := func(d db.DB, work time.Duration) int {
-			p := job.Portion{Most: 50}
+		next := func(d db.DB, work time.Duration, least int) int {
+			p := job.Portion{Most: 500, Least: least}
 			must(t, p.Write(ctx, d, now, p.Next(), func(db.Tx) error { now.Advance(work); return nil }))
 			return p.Next()
 		}
-		if got := next(d, 40*time.Millisecond); got != 5 {
-			t.Errorf("after statements of 40 ms: %d records", got)
-		}
-		if got := next(d, 0); got != 20 {
-			t.Errorf("after statements of no time: %d records", got)
-		}
-		want := 5
-		if d.Dialect().OneWriter {
-			want = 20
-		}
-		if got := next(slowCommit{d, now}, 0); got != want {
-			t.Errorf("after a commit of 40 ms: %d records, want %d", got, want)
+		slow := slowCommit{d, now}
+		for _, c := range []struct {
+			what      string
+			got, want int
+		}{
+			{"statements of 40 ms", next(d, 40*time.Millisecond, 0), 5}, {"a commit of 40 ms", next(slow, 0, 0), 5}, {"no time", next(d, 0, 0), 20},
+			{"a commit of 40 ms, of at least 50", next(slow, 0, 50), 50}, {"no time, of at least 50", next(d, 0, 50), 200},
+		} {
+			if c.got != c.want {
+				t.Errorf("after %s: %d records, want %d", c.what, c.got, c.want)
+			}
 		}
 	})
 }
