@@ -118,7 +118,7 @@ type mark struct {
 func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen, used map[string]bool) (m mark, err error) {
 	m = mark{number: n.number, outcome: Created}
 	if n.entry == nil {
-		m.outcome, m.problems = n.unread()
+		m.outcome, m.problems = x.unread(n.line)
 		return m, nil
 	}
 	was, double := before.find(&n.identity)
@@ -157,15 +157,27 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 }
 
 // unread says what becomes of an entry without cells.
-func (l *line) unread() (Outcome, string) {
+func (x *work) unread(l *line) (Outcome, string) {
 	if l.done {
 		return Erased, ""
 	}
-	return Refused, storedProblems([]fault.Field{{Code: fault.InvalidFormat, Text: &fault.Text{
+	why := &unreadRow
+	if x.Format == vcardFormat {
+		why = &unreadCard
+	}
+	return Refused, storedProblems([]fault.Field{{Code: fault.InvalidFormat, Text: why}})
+}
+
+var (
+	unreadRow = fault.Text{
 		DE: "Dieser Eintrag lässt sich nicht lesen: Er ist zu lang, oder sein Ende fehlt, zum Beispiel ein Anführungszeichen. Was dann bis zum Ende der Datei folgt, zählt zu ihm.",
 		EN: "This entry cannot be read: it is too long, or its end is missing, for example a quotation mark. Then all that follows in the file counts as a part of it.",
-	}}})
-}
+	}
+	unreadCard = fault.Text{
+		DE: "Diese Karte lässt sich nicht lesen: Sie hat zu viele Zeilen, oder ihre letzte Zeile fehlt: END:VCARD.",
+		EN: "This card cannot be read: it has too many lines, or its last line is missing: END:VCARD.",
+	}
+)
 
 // judgeUpdate says what would become of a contact that is there.
 func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {

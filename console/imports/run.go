@@ -135,7 +135,7 @@ type result struct {
 // importOne imports an entry.
 func (b *batch) importOne(ctx context.Context, n *candidate) error {
 	if n.entry == nil {
-		outcome, problems := n.unread()
+		outcome, problems := b.unread(n.line)
 		b.progress.Counts[outcome]++
 		b.Tx.Queue(keepLine, b.organization, b.id, n.number, outcome, problems, nil)
 		return nil

@@ -35,6 +35,9 @@ type Property struct {
 // Is reports whether the property has a type.
 func (p *Property) Is(kind string) bool { return slices.Contains(p.Types, kind) }
 
+// begins reports whether the property begins a card.
+func (p *Property) begins() bool { return p.Name == "BEGIN" && strings.EqualFold(p.Text(), "VCARD") }
+
 // Text returns a value that is one text.
 func (p *Property) Text() string { return unescaped(p.value) }
 
@@ -83,6 +86,8 @@ type Reader struct {
 	// line counts the lines of the file. ahead is a line that was read already.
 	line  int
 	ahead *string
+	// begun says that the BEGIN of the next card was read already.
+	begun bool
 }
 
 // NewReader returns a reader of a file of cards.
@@ -91,23 +96,24 @@ func NewReader(r io.Reader) *Reader { return &Reader{from: bufio.NewReader(r)} }
 // Read returns the properties of the next card, and the line of the file on which it
 // begins. At the end of the file the error is io.EOF.
 func (r *Reader) Read() (card []Property, line int, err error) {
-	for {
+	for !r.begun {
 		p, err := r.property()
 		if err != nil {
 			return nil, 0, err
 		}
-		if p.Name == "BEGIN" && strings.EqualFold(p.Text(), "VCARD") {
-			break
-		}
+		r.begun = p.begins()
 	}
-	line = r.line
-	for depth := 0; ; {
+	r.begun, line = false, r.line
+	for depth, agent := 0, false; ; {
 		p, err := r.property()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil, line, ErrCard
 		case err != nil:
 			return nil, 0, err
+		case depth == 0 && p.begins() && !agent: // the END of this card is missing
+			r.begun = true
+			return nil, line, ErrCard
 		case p.Name == "BEGIN":
 			depth++ // a card within a card: AGENT of version 2.1
 		case p.Name == "END" && depth > 0:
@@ -119,6 +125,7 @@ func (r *Reader) Read() (card []Property, line int, err error) {
 		case depth == 0 && p.Name != "" && len(card) <= maxProperties:
 			card = append(card, p)
 		}
+		agent = p.Name == "AGENT" || agent && p.Name == ""
 	}
 }
 

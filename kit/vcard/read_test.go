@@ -42,6 +42,8 @@ func TestReader(t *testing.T) {
 		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:a=3Db\nPHOTO;ENCODING=b:AAAA\n AAAA\nEND:VCARD\n":                                                     "1 NOTE/quoted-printable=a=b PHOTO=",
 		"x\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nFN:x\nEND:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD":                                   "3 AGENT= FN=y;10 FN=z",
 		"BEGIN:VCARD\nFN:x\n": "1 !",
+		"BEGIN:VCARD\nFN:x\nBEGIN:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD\n":                                "1 !;3 FN=y;6 !;7 FN=z",
+		"BEGIN:VCARD\nAGENT:\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nEND:VCARD\nEND:VCARD\nFN:y\nEND:VCARD\n":                            "1 AGENT= FN=y",
 		"BEGIN:VCARD\nNOTE:" + strings.Repeat("x", 70000) + "\nPHOTO:" + strings.Repeat("\n xxxxxxxxxx", 7000) + "\nFN;:y\nEND:VCARD": "1 FN=y",
 		"BEGIN:VCARD\n" + strings.Repeat("FN:x\n", 600) + "END:VCARD\nBEGIN:VCARD\nFN;X=\"a:b;c\":y\nEND:VCARD":                       "1 !;603 FN=y",
 		"Nachname;Vorname\n": "",

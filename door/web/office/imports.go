@@ -25,17 +25,13 @@ const importPath = dataPath + "/{id}"
 
 // importInfo is an import as imports.get returns it.
 type importInfo struct {
-	ID          string `json:"id"`
-	PrincipalID string `json:"principalId"`
-	State       string `json:"state"`
-	FileName    string `json:"fileName"`
-	Format      string `json:"format"`
-	Columns     []struct {
-		Heading string   `json:"heading"`
-		Samples []string `json:"samples"`
-		Target  string   `json:"target"`
-	} `json:"columns"`
-	Options struct {
+	ID          string         `json:"id"`
+	PrincipalID string         `json:"principalId"`
+	State       string         `json:"state"`
+	FileName    string         `json:"fileName"`
+	Format      string         `json:"format"`
+	Columns     []importColumn `json:"columns"`
+	Options     struct {
 		Duplicates string   `json:"duplicates"`
 		MonthFirst bool     `json:"monthFirst"`
 		Tags       []string `json:"tags"`
@@ -48,6 +44,21 @@ type importInfo struct {
 	CreatedAt clock.Micros     `json:"createdAt"`
 	KeptUntil clock.Micros     `json:"keptUntil"`
 	Forgotten bool             `json:"forgotten"`
+}
+
+// importColumn is a column of a file. Those of cards are headed by the names of members.
+type importColumn struct {
+	Heading string   `json:"heading"`
+	Samples []string `json:"samples"`
+	Target  string   `json:"target"`
+}
+
+// heading is what a column is called, and empty if the file does not say.
+func (i *importInfo) heading(v *request, c *importColumn) string {
+	if i.Format == "vcard" {
+		return targetLabel(v, c.Heading)
+	}
+	return c.Heading
 }
 
 // path is the page of an import.
@@ -317,7 +328,7 @@ func (p *importPage) columnFields(v *request) (used, unused []look.Field) {
 	}
 	for i, c := range p.Columns {
 		name := fmt.Sprintf("target.%d", i)
-		f := look.Field{Name: name, Label: first(c.Heading, v.words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
+		f := look.Field{Name: name, Label: first(p.heading(v, &c), v.words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
 			Errors: present(p.wrong[fmt.Sprintf("targets[%d]", i)])}
 		if c.Target == "" && len(f.Errors) == 0 {
 			unused = append(unused, f)
@@ -485,7 +496,7 @@ func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
 	table := spreadsheet.NewWriter(w)
 	var heads []string
 	for _, c := range info.Columns {
-		heads = append(heads, first(c.Heading, targetLabel(v, c.Target)))
+		heads = append(heads, first(info.heading(v, &c), targetLabel(v, c.Target)))
 	}
 	if err := table.Row(append(heads, v.words.Say("Hinweis von Kartei", "Note by Kartei"))...); err != nil {
 		return err

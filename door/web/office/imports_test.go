@@ -67,6 +67,35 @@ func TestImportOnPages(t *testing.T) {
 	})
 }
 
+// Cards have no headings: their columns are called like the fields of contacts, also in the
+// file of what was refused, whose columns an import recognizes.
+func TestCardsOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		send := func(name, mediaType, content string) string {
+			t.Helper()
+			page := b.get(dataPath+"/new").sendFile(dataPath+"/new", file{name, mediaType, []byte(content)}).want(303).Location
+			o.Rest()
+			return page
+		}
+		page := send("Karten.vcf", "text/vcard", "BEGIN:VCARD\nN:Ohne;Ende\nBEGIN:VCARD\nN:Berg;Anna\nEMAIL:kein-at\nADR:;;Weg 1;Köln;;50667;\nEND:VCARD\n")
+		columns := b.get(page).want(200, "2 Einträge", ">Nachname </label>", ">Straße </label>", "Weg 1")
+		if strings.Contains(columns.Body, ">lastName ") {
+			t.Error("a column has the name of a member")
+		}
+		columns.send(page + "/columns").want(303)
+		o.Rest()
+		b.get(page).want(200, "Zeile 1", "END:VCARD", "Zeile 3", "E-Mail")
+		refused := strings.TrimPrefix(b.get(page+"/refused").want(200).Body, "\ufeff")
+		head, _, _ := strings.Cut(refused, "\r\n")
+		if !strings.HasPrefix(head, "Nachname;Vorname;") || !strings.HasSuffix(head, ";Hinweis von Kartei") {
+			t.Errorf("%q", head)
+		}
+		b.get(send("Abgelehnt.csv", "text/csv", strings.ReplaceAll(refused, "kein-at", "anna@example.com"))).want(200, "Eine Spalte wird nicht übernommen", "Hinweis von Kartei")
+	})
+}
+
 // TestImportRefused sends what is no table, and what somebody else began.
 func TestImportRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
