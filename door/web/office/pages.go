@@ -198,7 +198,7 @@ func init() {
 		{"POST", applicationsPath + "/{id}/enable", "clients.set", private, switchClient(false)},
 
 		{"GET", "/settings/interfaces/usage", "usage.get keys.list names.resolve", private, showUsage},
-		{"GET", "/settings/people", "people.list invitations.list", private, showPrincipals(&persons)},
+		{"GET", "/settings/people", "names.find people.list invitations.list", private, showPeople},
 		{"GET", "/settings/people/invite", "people.list", private, showInvite},
 		{"POST", "/settings/people/invite", "people.invite", private, invite},
 		{"POST", "/settings/people/invitations/{id}/revoke", "invitations.revoke", private, revokeInvitation},

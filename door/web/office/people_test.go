@@ -50,17 +50,47 @@ func TestPeopleOnPages(t *testing.T) {
 		o.Clock.Advance(access.SignInFresh + time.Minute)
 		b.get(path).send(path, "name", "Ida Nacht").want(403, "bestätigen")
 
-		for _, at := range []string{peoplePath, peoplePath + "/invite", path, path + "/leave", path + "/erase", accountsPath, accountsPath + "/new"} {
+		for _, at := range []string{peoplePath + "/invite", path, path + "/leave", path + "/erase", accountsPath, accountsPath + "/new"} {
 			if got := member.get(at); got.Status != 403 && got.Status != 404 {
 				t.Errorf("a member opens %s: %d", at, got.Status)
 			}
 		}
-		if got := member.get("/settings").want(200); strings.Contains(got.Body, peoplePath) {
-			t.Error("a member is led to the list of people")
-		}
 		if got := member.get("/go/" + ida.ID); strings.HasPrefix(got.Header.Get("Location"), peoplePath) {
 			t.Error("a member is led to a page of admins")
 		}
+	})
+}
+
+// Members see who belongs to the office: the names, and nothing else.
+func TestColleagues(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		member := open(t, o, access.Member)
+		for _, name := range []string{"Ida Abend", "Uwe Zander"} {
+			first, _, _ := strings.Cut(name, " ")
+			u, err := o.Operator.CreateUser(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: name, Email: first + "@kanzlei.example"})
+			if err == nil && first == "Uwe" {
+				_, err = o.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: u.ID, Disabled: new(true)})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Telefonanlage"}); err != nil {
+			t.Fatal(err)
+		}
+		member.get("/settings").want(200, `href="`+peoplePath+`"`, "Wer zum Büro gehört")
+		got := member.get(peoplePath).want(200, "Ida Abend", "Das sind Sie.", "Telefonanlage", "Dienstkonto")
+		for _, hidden := range []string{"@kanzlei.example", "Uwe Zander", "usr_", "svc_", "/invite"} {
+			if strings.Contains(got.main(), hidden) {
+				t.Errorf("a member sees %q", hidden)
+			}
+		}
+		if got := member.get(peoplePath+"?q=aben").want(200, "<mark>Aben</mark>d"); strings.Contains(got.Body, "Telefonanlage") {
+			t.Error("a search for a name finds others")
+		}
+		member.get(peoplePath+"?q=niemand").want(200, "Niemand heißt so")
+		member.get(peoplePath + "?q=" + strings.Repeat("x", 201)).want(422)
 	})
 }
 

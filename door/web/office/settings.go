@@ -21,29 +21,40 @@ type settingsGroup struct {
 type settingsPage struct {
 	path, icon string
 	name, hint fault.Text
+	// others is the hint for people who are no admins, if they see less.
+	others fault.Text
+}
+
+// hintFor is what the page is about.
+func (p *settingsPage) hintFor(v *request) string {
+	if p.others != (fault.Text{}) && !v.session.Administers {
+		return p.others.In(v.words.Language)
+	}
+	return p.hint.In(v.words.Language)
 }
 
 // settingsMenu has the pages of the settings that a menu leads to. Pages below them
 // belong to the line of their list.
 var settingsMenu = []settingsGroup{
 	{text("Persönlich", "Personal"), []settingsPage{
-		{profilePath, "user", text("Profil", "Profile"), text("Name, Sprache, Zeitzone, Darstellung", "Name, language, time zone, appearance")},
-		{securityPath, "shield-check", text("Sicherheit", "Security"), text("Kennwort, zweiter Faktor, Passkeys, Sitzungen", "Password, second factor, passkeys, sessions")},
+		{path: profilePath, icon: "user", name: text("Profil", "Profile"), hint: text("Name, Sprache, Zeitzone, Darstellung", "Name, language, time zone, appearance")},
+		{path: securityPath, icon: "shield-check", name: text("Sicherheit", "Security"), hint: text("Kennwort, zweiter Faktor, Passkeys, Sitzungen", "Password, second factor, passkeys, sessions")},
 	}},
 	{text("Schnittstellen", "Interfaces"), []settingsPage{
-		{keysPath, "key-round", text("API-Schlüssel", "API keys"), text("Womit Programme Kartei aufrufen", "What programs call Kartei with")},
-		{requestsPath, "list", text("Aufrufe", "Calls"), text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
-		{eventsPath, "history", text("Ereignisse", "Events"), text("Was sich geändert hat, und wohin es gemeldet wurde", "What has changed, and where that was told")},
-		{usagePath, "gauge", text("Nutzung", "Usage"), text("Wie viel Programme aufrufen, wie schnell, und was von den Limits frei ist", "How much programs call, how fast, and what is left of the limits")},
-		{applicationsPath, "plug", text("Anwendungen", "Applications"), text("Welche Anwendungen in Ihrem Namen handeln, und was sie dürfen", "Which applications act in your name, and what they may do")},
-		{webhooksPath, "webhook", text("Webhooks", "Webhooks"), text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei reports changes")},
+		{path: keysPath, icon: "key-round", name: text("API-Schlüssel", "API keys"), hint: text("Womit Programme Kartei aufrufen", "What programs call Kartei with")},
+		{path: requestsPath, icon: "list", name: text("Aufrufe", "Calls"), hint: text("Was Programme aufgerufen haben, und warum etwas abgelehnt wurde", "What programs have called, and why something was refused")},
+		{path: eventsPath, icon: "history", name: text("Ereignisse", "Events"), hint: text("Was sich geändert hat, und wohin es gemeldet wurde", "What has changed, and where that was told")},
+		{path: usagePath, icon: "gauge", name: text("Nutzung", "Usage"), hint: text("Wie viel Programme aufrufen, wie schnell, und was von den Limits frei ist", "How much programs call, how fast, and what is left of the limits")},
+		{path: applicationsPath, icon: "plug", name: text("Anwendungen", "Applications"), hint: text("Welche Anwendungen in Ihrem Namen handeln, und was sie dürfen", "Which applications act in your name, and what they may do")},
+		{path: webhooksPath, icon: "webhook", name: text("Webhooks", "Webhooks"), hint: text("Wohin Kartei meldet, dass sich etwas geändert hat", "Where Kartei reports changes")},
 	}},
 	{text("Büro", "Office"), []settingsPage{
-		{peoplePath, "users", text("Personen", "People"), text("Einladen, Rollen und Rechte, sperren und übergeben", "Invite, roles and rights, disable and hand over")},
-		{accountsPath, "command", text("Dienstkonten", "Service accounts"), text("Konten für Programme, die niemandem gehören", "Accounts for programs that belong to nobody")},
-		{dataPath, "file-spreadsheet", text("Daten", "Data"), text("Kontakte importieren, Auskunft, alles exportieren", "Import contacts, personal data, export everything")},
-		{organizationPath, "building-2", text("Organisation", "Organization"), text("Name, API, Berufsgeheimnis, Sandbox", "Name, API, professional secrecy, sandbox")},
-		{auditPath, "history", text("Protokoll", "Audit log"), text("Wer Rechte, Schlüssel und Einstellungen geändert hat", "Who changed rights, keys and settings")},
+		{path: peoplePath, icon: "users", name: text("Personen", "People"), hint: text("Einladen, Rollen und Rechte, sperren und übergeben", "Invite, roles and rights, disable and hand over"),
+			others: text("Wer zum Büro gehört", "Who belongs to the office")},
+		{path: accountsPath, icon: "command", name: text("Dienstkonten", "Service accounts"), hint: text("Konten für Programme, die niemandem gehören", "Accounts for programs that belong to nobody")},
+		{path: dataPath, icon: "file-spreadsheet", name: text("Daten", "Data"), hint: text("Kontakte importieren, Auskunft, alles exportieren", "Import contacts, personal data, export everything")},
+		{path: organizationPath, icon: "building-2", name: text("Organisation", "Organization"), hint: text("Name, API, Berufsgeheimnis, Sandbox", "Name, API, professional secrecy, sandbox")},
+		{path: auditPath, icon: "history", name: text("Protokoll", "Audit log"), hint: text("Wer Rechte, Schlüssel und Einstellungen geändert hat", "Who changed rights, keys and settings")},
 	}},
 }
 

@@ -1,0 +1,63 @@
+package office
+
+import (
+	"slices"
+
+	"kartei/kit/id"
+)
+
+// colleague is an active person or service account as names.find returns it.
+type colleague struct {
+	ID    string   `json:"id"`
+	Name  string   `json:"name"`
+	Marks [][2]int `json:"marks"`
+}
+
+// isPerson reports whether a colleague is a person.
+func (c *colleague) isPerson() bool { return !id.Valid(id.ServiceAccount, c.ID) }
+
+// colleaguesPage is the list of people for those who do not administer them: names only.
+type colleaguesPage struct {
+	q    string
+	list []colleague
+	// more says that there are others.
+	more bool
+}
+
+// colleaguesShown is the number of names on the page. The field of the search finds others.
+const colleaguesShown = 50
+
+// showPeople serves the list of people: with all that an admin administers, or the names
+// of the office for others.
+func showPeople(v *request) view {
+	if v.session.Administers {
+		return showPrincipals(&persons)(v)
+	}
+	p := colleaguesPage{q: v.URL.Query().Get("q")}
+	found, err := ask[struct {
+		Data []colleague `json:"data"`
+		More bool        `json:"more"`
+	}](v, "names.find", arguments{body: map[string]any{"q": p.q, "limit": colleaguesShown}})
+	if err != nil {
+		return v.failed(err)
+	}
+	p.list, p.more = found.Data, found.More
+	slices.SortStableFunc(p.list, func(a, b colleague) int { // people before service accounts
+		switch {
+		case a.isPerson() == b.isPerson():
+			return 0
+		case a.isPerson():
+			return -1
+		}
+		return 1
+	})
+	return v.settings(peoplePath, persons.title(v), colleaguesView(v, p))
+}
+
+// icon is that of the list to which a colleague belongs.
+func (c *colleague) icon() string {
+	if c.isPerson() {
+		return persons.icon
+	}
+	return accounts.icon
+}
