@@ -173,7 +173,7 @@ type sender struct {
 func (s *sender) step(ctx context.Context, n int) error {
 	name := fmt.Sprintf("s%d-%d", s.number, n)
 	file := bytes.Repeat([]byte(name+" Guten Tag\n"), 1+s.random.IntN(40_000))
-	bad := s.random.IntN(4) == 0
+	bad := s.random.IntN(4) == 0 && len(s.documents) > 0 // the first file stays, so there is something to look at
 	if bad {
 		file = append([]byte("MZ\x90\x00\x03\x00\x00\x00"), file...)
 	}
@@ -213,7 +213,7 @@ func (s *sender) step(ctx context.Context, n int) error {
 	case bad:
 		return nil
 	}
-	if s.random.IntN(3) > 0 {
+	if s.random.IntN(3) > 0 || len(s.documents) == 0 {
 		s.documents[o.Result.ID] = file
 		return nil
 	}

@@ -46,6 +46,9 @@ func TestEditorsLoseNothing(t *testing.T) {
 			}
 		}
 	})
+	if testing.Short() {
+		return // twenty stories are too few for each thing to happen
+	}
 	for _, what := range []string{"theirs", "mine", "other", "changed while one decided", "undone", "not undone"} {
 		if happened[what] == 0 && !t.Failed() {
 			t.Errorf("never happened: %s", what)
