@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/test/dbtest"
-
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 )
@@ -21,9 +19,8 @@ import (
 // it acts, and it is disconnected. Then one of a service account gets its token.
 func TestApplications(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, dir string, more ...string) {
+	each := func(t *testing.T, _ string, store ...string) {
 		at := freePort(t)
-		store := append([]string{"--data-dir", dir}, more...)
 		served, err := launchCommand(command(slices.Concat([]string{"serve", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://" + at, "--log-format", "json"}, store)...))
 		if err != nil {
 			t.Fatal(err)
@@ -88,14 +85,7 @@ func TestApplications(t *testing.T) {
 			t.Errorf("the log has a secret:\n%s", tail(text))
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		each(t, t.TempDir())
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		each(t, t.TempDir(), "--database-url", dbtest.PostgresURL(t))
-	})
+	eachEngine(t, each)
 }
 
 // application is a program of somebody else.

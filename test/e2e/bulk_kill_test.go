@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/seed"
 )
@@ -18,7 +17,7 @@ import (
 // docs/performance.md tells of.
 func TestWholeListsSurviveKills(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, store ...string) {
+	each := func(t *testing.T, _ string, store ...string) {
 		p := &changer{mover{person: person{TB: t, email: "liste@example.com"}, store: store, random: seed.Rand(t)}}
 		p.serve()
 		o := found(t, store...)
@@ -41,14 +40,7 @@ func TestWholeListsSurviveKills(t *testing.T) {
 			t.Errorf("%d contacts were changed back once, want %d", n, entries)
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		each(t, "--data-dir", t.TempDir())
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		each(t, "--data-dir", t.TempDir(), "--database-url", dbtest.PostgresURL(t))
-	})
+	eachEngine(t, each)
 }
 
 // changer is a person who changes whole lists, at a server that is killed again and again.

@@ -46,9 +46,12 @@ func clusters(t *testing.T, f func(t *testing.T, h *cluster)) {
 		dir := t.TempDir()
 		f(t, newCluster(t, 1, "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
 	})
-	t.Run("postgres", func(t *testing.T) { f(t, newPostgresCluster(t, 1)) })
-	for n := 2; n <= 3; n++ {
-		t.Run(fmt.Sprintf("%d replicas", n), func(t *testing.T) { f(t, newPostgresCluster(t, n)) })
+	replicas := []int{1, 2, 3}
+	if testing.Short() {
+		replicas = []int{2}
+	}
+	for _, n := range replicas {
+		t.Run(fmt.Sprintf("%d on postgres", n), func(t *testing.T) { f(t, newPostgresCluster(t, n)) })
 	}
 }
 

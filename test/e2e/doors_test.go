@@ -12,7 +12,6 @@ import (
 
 	"kartei/api"
 	"kartei/audit"
-	"kartei/test/dbtest"
 	"kartei/test/patience"
 )
 
@@ -21,10 +20,9 @@ import (
 // line.
 func TestTwoDoors(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, dir string, more ...string) {
+	each := func(t *testing.T, _ string, store ...string) {
 		receiver := httptest.NewTLSServer(&hook{TB: t, took: make(chan string, 100), status: 200})
 		t.Cleanup(receiver.Close)
-		store := append([]string{"--data-dir", dir}, more...)
 		at := freePort(t)
 		flags := append(towards(t, receiver), "--smtp-url", "smtp://127.0.0.1:1", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://"+at, "--log-format", "json")
 		served, err := launchCommand(command(slices.Concat([]string{"serve", "--no-metered"}, store, flags)...))
@@ -43,14 +41,7 @@ func TestTwoDoors(t *testing.T) {
 			}
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		each(t, t.TempDir())
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		each(t, t.TempDir(), "--database-url", dbtest.PostgresURL(t))
-	})
+	eachEngine(t, each)
 }
 
 // TestEachActHasTwoDoors looks for each act of people and operators in the table of

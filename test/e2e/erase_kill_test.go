@@ -6,7 +6,6 @@ import (
 
 	"kartei/store/db"
 	"kartei/store/db/schema"
-	"kartei/test/dbtest"
 	"kartei/test/seed"
 )
 
@@ -56,16 +55,7 @@ func TestErasureSurvivesKills(t *testing.T) {
 			t.Errorf("%d rows are left", left)
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		each(t, "sqlite:"+dir+"/kartei.db", "--data-dir", dir)
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		address := dbtest.PostgresURL(t)
-		each(t, address, "--data-dir", t.TempDir(), "--database-url", address)
-	})
+	eachEngine(t, each)
 }
 
 // rowsOf counts the rows of organizations in all tables. No server runs.

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"kartei/console/imports"
-	"kartei/test/dbtest"
 )
 
 // TestImportByCommands imports a table by the command line, at a server that runs, and
 // takes it back. The office then leaves as a file.
 func TestImportByCommands(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, store ...string) {
+	each := func(t *testing.T, _ string, store ...string) {
 		s := start(t, append([]string{"serve", "--no-metered"}, store...)...)
 		o := found(t, store...)
 		on := func(args ...string) []string { return append(args, store...) }
@@ -54,12 +53,5 @@ func TestImportByCommands(t *testing.T) {
 		}
 		s.kill()
 	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		each(t, "--data-dir", t.TempDir())
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		each(t, "--data-dir", t.TempDir(), "--database-url", dbtest.PostgresURL(t))
-	})
+	eachEngine(t, each)
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"kartei/record"
-	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/seed"
 )
@@ -24,7 +23,7 @@ import (
 // run that docs/performance.md tells of.
 func TestImportsSurviveKills(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, store ...string) {
+	each := func(t *testing.T, _ string, store ...string) {
 		p := &mover{person: person{TB: t, email: "umzug@example.com"}, store: store, random: seed.Rand(t)}
 		p.serve()
 		o := found(t, store...)
@@ -60,14 +59,7 @@ func TestImportsSurviveKills(t *testing.T) {
 		(client{t, p.server, live}).call("GET", "/contacts/"+other, "", 200, "")
 		t.Logf("%d entries, %d kills", entries, p.kills)
 	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		each(t, "--data-dir", t.TempDir())
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		each(t, "--data-dir", t.TempDir(), "--database-url", dbtest.PostgresURL(t))
-	})
+	eachEngine(t, each)
 }
 
 // mover is a person who imports, at a server that is killed again and again.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"kartei/console/departure"
-	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/seed"
 )
@@ -23,7 +22,7 @@ import (
 // KARTEI_ENTRIES is the number of records, and KARTEI_LEAVING_KILLS that of kills.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
-	each := func(t *testing.T, look func(), store ...string) {
+	each := func(t *testing.T, database string, store ...string) {
 		on := func(args ...string) []string { return append(args, store...) }
 		served := start(t, on("serve", "--no-metered")...)
 		o := found(t, store...)
@@ -70,7 +69,9 @@ func TestLeaving(t *testing.T) {
 		}
 		client{t, served, key}.call("GET", "/me", "", 401, "UNAUTHENTICATED")
 
-		look()
+		if dir, file := strings.CutPrefix(database, "sqlite:"); file {
+			awaitErased(t, filepath.Dir(dir), "Xaver Unikat")
+		}
 		out, errs, status := try(t, on("user", "invite", "--org", o.ID, "--email", "xaver@example.com")...)
 		link, token, found := strings.Cut(strings.TrimSpace(out), "/invitation#")
 		if status != 0 || !found || link != served.URL || len(token) != 43 {
@@ -90,15 +91,7 @@ func TestLeaving(t *testing.T) {
 		}
 		kartei(t, on("invitation", "revoke", list[0].ID)...)
 	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		each(t, func() { awaitErased(t, dir, "Xaver Unikat") }, "--data-dir", dir)
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		each(t, func() {}, "--data-dir", t.TempDir(), "--database-url", dbtest.PostgresURL(t))
-	})
+	eachEngine(t, each)
 }
 
 // makeContacts creates contacts, twenty in each call.

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"kartei/test/dbtest"
 )
 
 // place is where the files of an instance are stored, a folder or a bucket.
@@ -68,18 +66,14 @@ var everywhere = []string{"folder", "bucket"}
 func places(t *testing.T, kinds []string, f func(t *testing.T, h *cluster, s client, p place)) {
 	tests := map[string]func(t *testing.T){}
 	for _, kind := range kinds {
-		for _, engine := range []string{"sqlite", "postgres"} {
+		for _, engine := range engines() {
 			tests[kind+" "+engine] = func(t *testing.T) {
-				dir := t.TempDir()
-				p := folder(filepath.Join(dir, "files"))
+				database, store := newStore(t, engine)
+				p := folder(filepath.Join(t.TempDir(), "files"))
 				if kind == "bucket" {
 					p = newBucketFront(t).place()
 				}
-				database := "sqlite:" + dir + "/kartei.db"
-				if engine == "postgres" {
-					database = dbtest.PostgresURL(t)
-				}
-				store := []string{"--data-dir", dir, "--database-url", database, "--blob-url", p.url}
+				store = append(store, "--blob-url", p.url)
 				h := newCluster(t, 1, database, store...)
 				f(t, h, h.at(0).forFiles(h.office, store...), p)
 			}

@@ -29,7 +29,7 @@ import (
 // and the memory of the servers.
 func TestTortureWebhooks(t *testing.T) {
 	t.Parallel()
-	together(t, map[string]func(t *testing.T){
+	tests := map[string]func(t *testing.T){
 		"sqlite": func(t *testing.T) {
 			f, dir := newTortureFarm(t), t.TempDir()
 			torture(t, f, newClusterWith(t, 1, f.flags(), "sqlite:"+dir+"/kartei.db", "--data-dir", dir))
@@ -38,7 +38,11 @@ func TestTortureWebhooks(t *testing.T) {
 			f := newTortureFarm(t)
 			torture(t, f, newPostgresCluster(t, 2, f.flags()...))
 		},
-	})
+	}
+	if testing.Short() {
+		delete(tests, "2 replicas")
+	}
+	together(t, tests)
 }
 
 func newTortureFarm(t *testing.T) *farm {

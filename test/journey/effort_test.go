@@ -25,14 +25,24 @@ func cost(t testing.TB, tab *webtest.Tab, what string, want int) {
 	}
 }
 
-// hands are how people work: with a mouse, with the keyboard alone, and on a telephone.
-var hands = []struct {
+// hand is how a person works.
+type hand struct {
 	webtest.View
 	keyboard bool
-}{
-	{View: webtest.View{Width: 1280, Language: "de"}},
-	{View: webtest.View{Width: 1280, Language: "de"}, keyboard: true},
-	{View: webtest.View{Width: 320, Touch: true, Language: "de"}},
+}
+
+// hands are how people work: with a mouse, with the keyboard alone, and on a telephone. A
+// short run (go test -short) takes the mouse alone.
+func hands() []hand {
+	list := []hand{
+		{View: webtest.View{Width: 1280, Language: "de"}},
+		{View: webtest.View{Width: 1280, Language: "de"}, keyboard: true},
+		{View: webtest.View{Width: 320, Touch: true, Language: "de"}},
+	}
+	if testing.Short() {
+		return list[:1]
+	}
+	return list
 }
 
 // tabTo goes to an element with the tabulator. Its steps are part of the typing.
@@ -54,7 +64,7 @@ func tabTo(t testing.TB, tab *webtest.Tab, selector string) {
 func TestCorrectANumber(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
-		for _, h := range hands {
+		for _, h := range hands() {
 			id := o.newContact(map[string]any{"lastName": "Zahlendreher", "mobile": "0170 12"})
 			tab := o.SignedIn(o.Jonas(), h.View)
 			tab.Open(o.BaseURL + "/contacts/" + id)
@@ -100,7 +110,7 @@ func TestAddAPerson(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
 		o.caller()
-		for _, h := range hands {
+		for _, h := range hands() {
 			tab := o.SignedIn(o.Jonas(), h.View)
 			tab.Open(o.BaseURL + "/tasks")
 			if h.keyboard {
@@ -138,8 +148,8 @@ func TestAddAPerson(t *testing.T) {
 		}
 		var made struct{ Data []person }
 		o.Call("GET", "/contacts?limit=10&q=xaver", nil, &made)
-		if len(made.Data) != 1+len(hands) {
-			t.Errorf("there are %d contacts, want %d", len(made.Data), 1+len(hands))
+		if len(made.Data) != 1+len(hands()) {
+			t.Errorf("there are %d contacts, want %d", len(made.Data), 1+len(hands()))
 		}
 	})
 }
@@ -247,7 +257,7 @@ func TestFileAScan(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(20))
 		contact := o.First("contacts")
-		for i, h := range hands {
+		for i, h := range hands() {
 			tab := o.SignedIn(o.Jonas(), h.View)
 			tab.Open(o.BaseURL + "/contacts/" + contact)
 			word := []string{"Kaminkehrer", "Dachdecker", "Heizung"}[i]

@@ -42,6 +42,7 @@ func officeTable(t *testing.T, entries int) string {
 // An office of 2,000 contacts moves in from a table with errors in it, looks, and moves
 // out again.
 func TestOfficeMovesIn(t *testing.T) {
+	whole(t)
 	each(t, func(t *testing.T, database string) {
 		o := Open(t, database)
 		axe := webtest.Axe(t, "../..")

@@ -25,10 +25,11 @@ func each(t *testing.T, f func(t *testing.T, url string)) {
 	dbtest.EachURL(t, f)
 }
 
-// whole skips a walk through all pages in a short run.
+// whole skips what takes long in a short run: a walk through all pages, or the move of a
+// whole office.
 func whole(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("a walk through all pages: go test ./test/journey")
+		t.Skip("takes long: go test ./test/journey")
 	}
 }

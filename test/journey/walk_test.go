@@ -291,6 +291,7 @@ func (o *Office) weigh(t *testing.T, pages []sheet) {
 // TestWalkEmpty goes through the pages of an office that has nothing yet, and of its
 // sandbox, and then once more while the instance is paused.
 func TestWalkEmpty(t *testing.T) {
+	whole(t)
 	axe := webtest.Axe(t, "../..")
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(0))
 	list, helene := o.readers(true, o.Helene(), o.Jonas()), o.visitor(o.Helene())
