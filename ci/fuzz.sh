@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for a short time (FUZZTIME, default 5s), as many at the same
+# Runs every fuzz target for a short time (FUZZTIME, default 4s), as many at the same
 # time as there are processors, each with one worker. What one finds is written below
 # testdata/fuzz of its package and belongs into the repository.
 set -euo pipefail
@@ -19,7 +19,7 @@ overtime() {
 fuzz() {
 	local package=$1 target=$2 log=$work/${1//\//-}.$2.log
 	cd "$house/$package"
-	"$work/${package//\//-}" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "${FUZZTIME:-5s}" -test.fuzzminimizetime 10x \
+	"$work/${package//\//-}" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "${FUZZTIME:-4s}" -test.fuzzminimizetime 10x \
 		-test.fuzzcachedir "$(go env GOCACHE)/fuzz/kartei/$package" -test.parallel 1 >"$log" 2>&1 || overtime "$log" || {
 		cat "$log"
 		return 1

@@ -78,7 +78,7 @@ func TestColleagueLeaves(t *testing.T) {
 		o := Open(t, url, Contacts(5))
 		var heir string
 		dbtest.Get(t, o.DB, []any{&heir}, `select name from principals where id = $1`, o.Jonas())
-		for i, h := range hands() {
+		for i, h := range hands(url) {
 			l := o.newLeaver(fmt.Sprintf("Lena Geht %d", i))
 			page := "/settings/people/" + l.principal
 			tab := o.SignedIn(o.Helene(), h.View)

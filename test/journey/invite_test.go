@@ -18,7 +18,7 @@ func TestInvite(t *testing.T) {
 				t.Fatal(err)
 			}
 		}))
-		for i, h := range hands() {
+		for i, h := range hands(url) {
 			if h.keyboard {
 				continue // the tabulator reaches all of it, which TestTabOrder shows
 			}

@@ -86,7 +86,7 @@ func pasteRequest(tab *webtest.Tab, request string) {
 func TestWhyRefused(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		o := Open(t, url, Contacts(5))
-		for _, h := range hands() {
+		for _, h := range hands(url) {
 			key := o.keyOf(o.Jonas(), []string{"198.51.100.7"}, "contacts:read")
 			refused, said := o.program(t, key.Key, "GET", "/contacts", "", 401)
 			if strings.Contains(said, "127.0.0.1") || strings.Contains(strings.ToLower(said), "network") {
@@ -126,7 +126,7 @@ func TestDidTheWebhookGoOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.set(endpoint.Secret, false)
-		for _, h := range hands() {
+		for _, h := range hands(database) {
 			contact := o.newContact(map[string]any{"lastName": "Zwirner"})
 			changed, _ := o.program(t, key, "PATCH", "/contacts/"+contact, `{"jobTitle": "Richterin"}`, 200, "If-Match", "*")
 			r.await(o, "contact.updated "+contact)
