@@ -25,7 +25,7 @@ var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
 	{"kit/clock", "kit/fault", "kit/id"},
 	{"kit/country"},
-	{"kit/", "docs", ".", "examples", "api/openapi", "api/schema/pattern", "api/words", "store/db/sqlite", "door/web/codesample", "door/web/say"},
+	{"kit/", "docs", ".", "examples", "store/db/sqlite", "door/web/codesample", "door/web/say"},
 	// What a reader of a file format is handed, and the readers of old formats;
 	// the format of postings.
 	{"extract/textio", "search/packed"},
@@ -51,8 +51,6 @@ var floors = [][]string{
 	{"event", "settings"},
 	// What all records have in common.
 	{"record"},
-	// What a frozen document says, enforced.
-	{"api/schema"},
 	// How files arrive, and work that outlives its answer.
 	{"upload", "operation"},
 	// The records. They refer to each other by name and do not know each other.
@@ -65,6 +63,9 @@ var floors = [][]string{
 	{"console/account", "console/oauth", "console/imports", "console/bulk"},
 	// What leaves as one file: everything about a person, everything of an organization.
 	{"console/exports"},
+	// The frozen documents of the versions, and what they say, enforced.
+	{"api/openapi", "api/schema/pattern", "api/words"},
+	{"api/schema"},
 	// The contract: the table and the path; and beside it the sender of events.
 	{"api", "webhook/dispatch"},
 	// What drafts the next frozen document, and what a door shows.

@@ -59,7 +59,7 @@ func (x *work) broken(body map[string]any, operation string, into any) []fault.F
 	if err != nil {
 		panic("imports: " + err.Error()) // texts always encode
 	}
-	err = x.rules.Body(operation, raw, into, x.Services)
+	err = x.Decode(operation, raw, into, x.Services)
 	if err == nil {
 		if f, is := into.(*contact.Fields); is {
 			return f.Wrong(x.Services, app.Sent{New: true})

@@ -8,11 +8,8 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
-	"kartei/api/openapi"
-	"kartei/api/schema"
 	"kartei/app"
 	"kartei/audit"
 	"kartei/kit/clock"
@@ -64,6 +61,9 @@ type Worker struct {
 	Secrets masterkey.Vault
 	// Services are the services of calls.
 	Services *app.Services
+	// Decode reads the body of an operation of the API, and returns what breaks its rules:
+	// an entry of a file meets the same ones as a call.
+	Decode func(operation string, body []byte, into any, services *app.Services) error
 }
 
 // Handlers returns the handlers of the worker's jobs.
@@ -71,19 +71,12 @@ func (w *Worker) Handlers() []job.Handler {
 	return []job.Handler{{Kind: JobKind, Lease: lease, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
 }
 
-// rules are those of the newest version of the API: an entry of a file meets the same
-// ones as a call.
-var rules = sync.OnceValues(func() (*schema.Document, error) {
-	return schema.Compile(openapi.OfSessions(), func(string, string) string { return "" })
-})
-
 // work is one run of a job.
 type work struct {
 	*Worker
 	*row
-	job   *job.Job
-	rules *schema.Document
-	pace  job.Pace
+	job  *job.Job
+	pace job.Pace
 	// companies are the companies of names that were found, by the keys of the names.
 	companies map[string]string
 }
@@ -98,9 +91,6 @@ func (w *Worker) run(ctx context.Context, j *job.Job) error {
 		return x.stop(ctx, Sealed)
 	case err != nil:
 		return err
-	}
-	if x.rules, err = rules(); err != nil {
-		return job.Permanent(err)
 	}
 	x.pace = job.NewPace(w.Clock, pauses)
 	switch x.state {
