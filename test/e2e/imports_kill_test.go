@@ -1,11 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"mime/multipart"
 	"regexp"
 	"strings"
 	"testing"
@@ -94,22 +91,7 @@ func (p *mover) upload(entries int) string {
 	for i := range entries {
 		table += fmt.Sprintf("Umzug%d;Anna;Firma %d;u%d@example.com;\n", i, i%30, i)
 	}
-	body := new(bytes.Buffer)
-	w := multipart.NewWriter(body)
-	_ = w.WriteField("form-token", p.form("/settings/data/new", "/settings/data/new").Get("form-token"))
-	file, err := w.CreateFormFile("file", "umzug.csv")
-	if err == nil {
-		_, err = io.WriteString(file, table)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		p.Fatal(err)
-	}
-	answer, err := p.browser.Post(p.server.URL+"/settings/data/new", w.FormDataContentType(), body)
-	p.body(answer, err)
-	return answer.Request.URL.Path
+	return p.sendFile("/settings/data/new", "umzug.csv", table)
 }
 
 // progressed is what the page of an import says of how far it is.

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"bytes"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/cookiejar"
 	neturl "net/url"
@@ -65,6 +67,27 @@ func (p *person) body(answer *http.Response, err error) string {
 func (p *person) get(path string) string {
 	p.Helper()
 	return p.body(p.browser.Get(p.server.URL + path))
+}
+
+// sendFile sends the form of a page with a file, and returns the page to which it leads.
+func (p *person) sendFile(page, name, content string) string {
+	p.Helper()
+	body := new(bytes.Buffer)
+	w := multipart.NewWriter(body)
+	_ = w.WriteField("form-token", p.form(page, page).Get("form-token"))
+	file, err := w.CreateFormFile("file", name)
+	if err == nil {
+		_, err = io.WriteString(file, content)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+	answer, err := p.browser.Post(p.server.URL+page, w.FormDataContentType(), body)
+	p.body(answer, err)
+	return answer.Request.URL.Path
 }
 
 // form returns the fields of the form of a page that is sent to an address.
