@@ -23,8 +23,8 @@ import (
 	"kartei/webhook"
 )
 
-// Console is the second table: operations for people and operators, but not for
-// programs with an API key, which have the one that assistants begin with. A row is called by its id and never by a path, so
+// Console is the second table: operations for people and operators. Programs may call
+// only the rows for assistants, tools.list and tools.text. A row is called by its id and never by a path, so
 // it has no address below /v1. Everything else is as in Operations: the same
 // path, the same transaction, the same check of rights.
 //
@@ -111,7 +111,7 @@ var Console = []ConsoleRow{
 	row("keys.get", read, bySelf|byOperator, atPeople, "", ask(settings.GetKey)),
 	row("keys.terms", read, bySelf, atWeb, "", ask(settings.GetKeyTerms)),
 	row("keys.create", administer, bySelf|byOperator, atPeople|fresh, "key.create", ask(settings.CreateKey)),
-	// settings.UpdateKey asks for a recent sign-in where a change widens.
+	// settings.UpdateKey asks for a recent sign-in if a change widens.
 	row("keys.update", administer, bySelf|byOperator, atPeople, "key.update", ask(settings.UpdateKey)),
 	row("keys.pause", administer, bySelf|byOperator, atPeople|always, "key.pause", ask(settings.PauseKey)),
 	row("keys.resume", administer, bySelf|byOperator, atPeople, "key.resume", ask(settings.ResumeKey)),
@@ -120,7 +120,7 @@ var Console = []ConsoleRow{
 	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
 
 	row("oauth.ask", note, byMember, atWeb, "", asking(oauth.FindClient, oauth.Ask)),
-	// oauth.Answer asks for a recent sign-in where the application may write.
+	// oauth.Answer asks for a recent sign-in if the application may write.
 	row("oauth.answer", administer, byMember, atWeb|unstored, "grant.create", ask(oauth.Answer)),
 	// Tokens are issued as often as programs like, so only the end of a grant is in the
 	// audit log, and only that empties the cache of callers.
@@ -152,7 +152,7 @@ var Console = []ConsoleRow{
 	row("webhooks.get", read, bySelf|byOperator, atPeople, "", ask(webhook.GetInfo)),
 	row("webhooks.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.ListAttempts)),
 	row("webhooks.create", administer, bySelf, atWeb|fresh, "webhook.create", ask(webhook.CreateByPerson)),
-	// webhook.ChangeByPerson asks for a recent sign-in where a change sends events elsewhere.
+	// webhook.ChangeByPerson asks for a recent sign-in if a change sends events elsewhere.
 	row("webhooks.change", administer, bySelf, atWeb, "webhook.change", ask(webhook.ChangeByPerson)),
 	row("webhooks.rotate", administer, bySelf, atWeb|fresh, "webhook.rotate", ask(webhook.RotateByPerson)),
 	row("webhooks.delete", administer, bySelf, atWeb, "webhook.delete", ask(webhook.DeleteByPerson)),
@@ -167,7 +167,7 @@ var Console = []ConsoleRow{
 	row("lookup.titles", read, byMember, atWeb, "", ask(lookup.Titles)),
 	row("lookup.tags", read, byMember, atWeb, "", ask(lookup.Tags)),
 	row("exports.begin", administer, byMember, atWeb|reading, "records.export", ask(lookup.BeginExport)),
-	// exports.BeginContact asks for a recent sign-in where many records leave.
+	// exports.BeginContact asks for a recent sign-in if many records leave.
 	row("exports.contact", administer, byMember|byOperator, atPeople|reading, "records.exportContact", ask(exports.BeginContact)),
 	row("exports.person", administer, bySelf|byOperator, atPeople|fresh|reading, "records.exportPerson", ask(exports.BeginPrincipal)),
 	row("exports.organization", administer, byAdmin|byOperator, atPeople|fresh|reading, "records.exportOrganization", ask(exports.BeginOrganization)),

@@ -294,9 +294,9 @@ func (t *table) decode(l level, text string, now int64, me string, alive func(st
 func (t *table) forfeit(l level, a *account, h holding, now int64) {
 	a.at = max(a.at, now)
 	t.each(l, a, func(name string, r *rule, c *counter) {
-		if part := h.Leases[name]; part > 0 {
+		if lease := h.Leases[name]; lease > 0 {
 			r.advance(c, a.at)
-			r.take(c, a.at, part)
+			r.take(c, a.at, lease)
 		}
 	})
 }

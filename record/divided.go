@@ -12,8 +12,8 @@ import (
 // _shared. The private records are those of one owner (_own) or, for an admin, of
 // all (_private).
 
-// divided reports whether the list of a narrowing is divided: by tag or owner, and in
-// each order but that by change. If few records share the value of a filter, they are
+// divided reports whether a filtered list is read as two streams. Filters by tag or owner
+// are, in each order but that by change. If few records share the value of a filter, they are
 // sorted.
 func (n narrowing) divided() bool {
 	if len(n.filters) == 0 {

@@ -461,6 +461,11 @@ func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error
 	if err := c.IfMatch.Check(r.Revision); err != nil {
 		return Rotated{}, err
 	}
+	return r.rotate(ctx, c)
+}
+
+// rotate gives an endpoint a new secret. The former one signs, too, during the overlap.
+func (r *Row) rotate(ctx context.Context, c *app.Call) (Rotated, error) {
 	read := r.secret // a concurrent reseal may change it
 	r.previous, r.previousUntil = read, c.Now+Overlap
 	if _, _, err := c.Services.Webhooks.Secrets.Open(read, sealingPlace(r.Organization, r.ID)); err != nil {

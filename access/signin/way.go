@@ -45,8 +45,8 @@ func (d *Desk) OpenWay(now clock.Micros, kind Kind, text string) (w Way, err err
 	return w, nil
 }
 
-// UseWay ends a way, which serves once. Its state is what serves once. Of two calls at
-// the same time one uses it.
+// UseWay consumes a sign-in that a provider answered: its state can be used once. Of two
+// calls at the same time, one succeeds.
 func UseWay(ctx context.Context, tx db.Tx, now clock.Micros, kind Kind, w Way) error {
 	return useOnce(ctx, tx, now, kind, w.Asked.State)
 }

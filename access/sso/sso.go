@@ -20,8 +20,8 @@ import (
 	"kartei/kit/egress"
 )
 
-// Errors of the way; errors.Is tells them apart. What wraps them is for the log of
-// the operator.
+// Errors of a sign-in by a provider; errors.Is tells them apart. Wrapping errors are for
+// the log of the operator.
 var (
 	// ErrAway means that the provider does not answer, or not as an OpenID provider.
 	ErrAway = errors.New("the provider cannot be reached")

@@ -274,7 +274,7 @@ func SignInByPasskey(ctx context.Context, c *app.Call, in PasskeyInput, used use
 	return enter(ctx, c, used.account, begun{Trusted: in.Trusted, Method: access.ByPasskey})
 }
 
-// Fresh is the input of Refresh: a passkey, or the password with a code where the
+// Fresh is the input of Refresh: a passkey, or the password, with a code if the
 // account has a generator.
 type Fresh struct {
 	Password string `json:"password,omitempty"`

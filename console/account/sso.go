@@ -182,8 +182,8 @@ type arrived struct {
 	sso.Identity
 }
 
-// ProveSignIn checks what somebody who signs in brings back. A ticket serves once,
-// whatever comes of it, so nobody makes the instance ask the provider again and again.
+// ProveSignIn checks the provider's response. A ticket works once, even if the check
+// fails, so nobody makes the instance ask the provider again and again.
 func ProveSignIn(ctx context.Context, c *app.Call, in Returned) (arrived, error) {
 	return prove(ctx, c, signin.SSO, in)
 }

@@ -230,8 +230,8 @@ func (x *work) collectWindows(ctx context.Context) error {
 	}
 }
 
-// collectHits walks over what a search finds. Where it is stays in the memory, since it
-// has words of records: another run begins anew and finds what is noted.
+// collectHits walks over what a search finds. The position is kept in memory only,
+// because it has words of records: another run begins anew and finds what is noted.
 func (x *work) collectHits(ctx context.Context) error {
 	x.progress.Records = 0
 	for from := (*search.Position)(nil); ; {

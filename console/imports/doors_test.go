@@ -189,8 +189,8 @@ func TestOperator(t *testing.T) {
 	})
 }
 
-// An external id that a contact has which the person does not see is taken: the dry run
-// and the import say so, and not by which contact.
+// If a contact that the person does not see has the external id, the id counts as taken.
+// Neither the dry run nor the import names that contact.
 func TestTakenUnseen(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d, other := sit(o, access.Member), sit(o, access.Member)

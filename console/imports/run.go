@@ -33,7 +33,8 @@ func (p progress) clone() progress {
 }
 
 // importAll makes contacts of the entries. The transaction of some entries also stores
-// what became of them. What takes time is done before it: it holds the change clock.
+// what became of them. Slow work comes before the transaction, which holds the change
+// clock.
 func (x *work) importAll(ctx context.Context) error {
 	x.companies = map[string]string{}
 	for {

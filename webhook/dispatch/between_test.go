@@ -110,8 +110,8 @@ func TestBetweenEventAndDelivery(t *testing.T) {
 	}
 }
 
-// changesBetween makes a change after an event and, if so, after a first
-// attempt that fails. It waits for the next attempt.
+// changesBetween makes a change after an event and, if attempts is one, after a
+// first attempt that fails. It waits for the next attempt.
 func (o *office) changesBetween(attempts int, change func(o *office, endpoint, event string)) {
 	o.Helper()
 	endpoint := o.Endpoint()

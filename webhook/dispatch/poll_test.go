@@ -64,7 +64,7 @@ func (r refusing) Read(ctx context.Context, run func(db.Tx) error) error {
 }
 
 func (r refusingTx) Query(ctx context.Context, query string, args ...any) (db.Rows, error) {
-	if r.statement == "sift" && strings.HasPrefix(query, "select e.event_id, e.claim") {
+	if r.statement == "recheckVisibility" && strings.HasPrefix(query, "select e.event_id, e.claim") {
 		return nil, errKilled
 	}
 	return r.Tx.Query(ctx, query, args...)
@@ -82,7 +82,7 @@ func TestFailedPollKeepsItsClaims(t *testing.T) {
 	}{
 		"the cursor is lost":             {moveCursor, false, errOvertaken, true},
 		"what is due is lost":            {holdDue, true, errOvertaken, true},
-		"it cannot be asked who sees it": {"sift", false, errKilled, false},
+		"it cannot be asked who sees it": {"recheckVisibility", false, errKilled, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d db.DB) {
@@ -180,9 +180,8 @@ func TestEventsEndBehindTheCursor(t *testing.T) {
 	}
 }
 
-// The outcome of an attempt is recorded before another process may claim its delivery,
-// also if a transaction waits in vain for a lock, for the 5 seconds of the database, and
-// is repeated after a pause.
+// The outcome of an attempt is recorded before another process may claim its delivery. That
+// also holds if a transaction waits for a lock in vain, 5 seconds long, and is repeated.
 func TestAttemptLeavesTimeToRecord(t *testing.T) {
 	item := &delivery{leaseEnd: webhook.Lease}
 	last := clock.Micros(0)

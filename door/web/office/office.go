@@ -107,9 +107,9 @@ func (h *handler) unprotected(r *http.Request) bool {
 }
 
 // besideProxy reports whether a browser reached the instance not through the proxy that
-// has TLS. A form tells the scheme of its page (Origin). A page that was asked for under
-// another host is one without TLS if the browser says nothing about the request
-// (Sec-Fetch-Site), which it does with TLS only. A proxy may change the host.
+// has TLS. A form tells the scheme of its page (Origin). If the host differs and
+// Sec-Fetch-Site is missing, the page had no TLS: browsers send that header with TLS
+// only. A proxy may change the host.
 func (h *handler) besideProxy(r *http.Request) bool {
 	if origin := r.Header.Get("Origin"); origin != "" && origin != "null" {
 		return strings.HasPrefix(origin, "http://")

@@ -9,9 +9,8 @@ import (
 	"kartei/kit/fault"
 )
 
-// outside serves the addresses that are no pages of the application. Somebody who
-// is signed in reads within the application that an address does not exist, or that
-// nothing can be sent to it, and stays in the environment that the address names.
+// outside serves unknown addresses. A person who is signed in sees the refusal within
+// the application, in the environment that the address names.
 func (h *handler) outside(w http.ResponseWriter, r *http.Request) {
 	if _, err := r.Cookie(h.cookie); err != nil || r.Method == http.MethodHead {
 		h.Public.ServeHTTP(w, r)

@@ -13,8 +13,8 @@ type passwordPeople struct {
 // peopleCounted bounds the people that the page counts.
 const peopleCounted = 1000
 
-// hasPasswords reports whether the page has the switch: where there is a provider, or
-// where passwords are off.
+// hasPasswords reports whether the page has the switch: if there is a provider, or
+// if passwords are off.
 func (p *organizationPage) hasPasswords(v *request) bool {
 	return p.is.SandboxOf == "" && (v.sso() != "" || p.is.Passwords == "off")
 }

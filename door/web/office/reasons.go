@@ -32,7 +32,7 @@ var reasons = map[string]fault.Text{
 	"organization_closed": text("Die Organisation ist geschlossen.", "The organization is closed."),
 }
 
-// reasonsOfTokens are the words where the call had an access token in place of a key.
+// reasonsOfTokens are the words for calls with an access token in place of a key.
 var reasonsOfTokens = map[string]fault.Text{
 	"checksum":           text("Das Zugriffstoken ist verstümmelt: abgeschnitten oder vertippt.", "The access token is damaged: cut off or mistyped."),
 	"wrong_secret":       text("Der Anfang des Zugriffstokens stimmt, der Rest nicht.", "The beginning of the access token is right, the rest is not."),

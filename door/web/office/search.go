@@ -406,7 +406,10 @@ func (v *request) goTo(id string) view {
 	if path := v.mayLead(id); path != "" {
 		return v.seeOther(path)
 	}
-	if strings.HasPrefix(id, "dlv_") {
+	switch kind, _, _ := strings.Cut(id, "_"); kind {
+	case "gra", "cli": // in the list of applications
+		return v.seeOther(applicationsPath + "#" + url.PathEscape(id))
+	case "dlv":
 		if path := v.attemptPath(id); path != "" {
 			return v.seeOther(path)
 		}
@@ -429,7 +432,7 @@ func (v *request) attemptPath(id string) string {
 // pathsByPrefix are the pages of the kinds of id.
 var pathsByPrefix = map[string]string{
 	"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/", "key": keysPath + "/", "whe": webhooksPath + "/",
-	"evt": eventsPath + "/", "req": requestsPath + "/", "usr": peoplePath + "/", "svc": accountsPath + "/",
+	"evt": eventsPath + "/", "req": requestsPath + "/", "usr": peoplePath + "/", "svc": accountsPath + "/", "imp": dataPath + "/",
 }
 
 // pathOf returns the path of the page of an id, or an empty text if there is none.

@@ -68,6 +68,9 @@ func TestSearchPage(t *testing.T) {
 		if got := b.get("/sandbox/go/" + contact); got.Location != "/sandbox/contacts/"+contact {
 			t.Errorf("an id leads to %q", got.Location)
 		}
+		if got := b.get("/go/gra_01jb2z5k3xf0q8r9s7t6v5w4y3"); got.Location != "/settings/interfaces/applications#gra_01jb2z5k3xf0q8r9s7t6v5w4y3" {
+			t.Errorf("the id of an application leads to %q", got.Location)
+		}
 		request := c.Do("GET", "/contacts/con_01jb2z5k3xf0q8r9s7t6v5w4y3", nil).Header.Get("Request-Id")
 		if err := o.Log.Flush(t.Context()); err != nil {
 			t.Fatal(err)

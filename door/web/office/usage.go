@@ -10,6 +10,7 @@ import (
 	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 )
 
 // usagePath is the page with the usage: a person sees that of their own keys and
@@ -134,9 +135,17 @@ func showUsage(v *request) view {
 	var owners []string
 	for _, s := range slices.Concat(p.Calls.Subjects, p.Deliveries.Subjects) {
 		owners = append(owners, s.PrincipalID)
+		if s.isApplication() {
+			owners = append(owners, s.ID)
+		}
 	}
 	if err := v.namesOf(slices.DeleteFunc(owners, func(id string) bool { return id == "" }), p.names); err != nil {
 		return v.failed(err)
+	}
+	for i := range p.Calls.Subjects {
+		if s := &p.Calls.Subjects[i]; s.isApplication() {
+			s.Name = p.names[s.ID]
+		}
 	}
 	return v.settings(usagePath, usageTitle(v), usageView(v, p))
 }
@@ -250,7 +259,10 @@ func (s *usedSeries) values(of func(*counts) int64) []int64 {
 	return list
 }
 
-// title is the name of a key or an endpoint. Of a deleted endpoint only the id is known.
+// isApplication reports whether the calls are those of an application.
+func (s *usedSubject) isApplication() bool { return id.Valid(id.Grant, s.ID) }
+
+// title is the name of a key, an application or an endpoint. Of a deleted endpoint only the id is known.
 func (s *usedSubject) title() string {
 	if s.KidShort != "" {
 		return first(s.Name, "kart_"+s.Environment+"_"+s.KidShort+"…")
@@ -258,9 +270,11 @@ func (s *usedSubject) title() string {
 	return first(s.Name, s.ID)
 }
 
-// href is the page of a key or an endpoint.
+// href is the page of a key, an application or an endpoint.
 func (s *usedSubject) href() string {
 	switch {
+	case s.isApplication():
+		return applicationsPath + "#" + s.ID
 	case s.PrincipalID == "":
 		return ""
 	case s.KidShort != "":

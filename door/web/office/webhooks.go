@@ -12,6 +12,7 @@ import (
 	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 )
 
 // webhooksPath is the page of the webhook endpoints: a person sees their own, an admin
@@ -83,9 +84,15 @@ func environmentWord(sandbox bool) string {
 	return "live"
 }
 
-// mine reports whether the endpoint belongs to the person, who may then change it.
+// mine reports whether the endpoint belongs to the person, who may then test it.
 func (e *endpoint) mine(v *request) bool {
 	return e.PrincipalID == v.session.Principal.ID && v.session.may(managesEndpoints)
+}
+
+// manages reports whether the person may change and delete the endpoint: an admin also
+// those of service accounts.
+func (e *endpoint) manages(v *request) bool {
+	return e.mine(v) || v.session.Administers && id.Valid(id.ServiceAccount, e.PrincipalID) && v.session.may(managesEndpoints)
 }
 
 // managesEndpoints is the right to have webhook endpoints.
@@ -706,7 +713,7 @@ func saveWebhook(v *request) view {
 // askToDeleteWebhook asks whether an endpoint is to be deleted, which cannot be undone.
 func askToDeleteWebhook(v *request) view {
 	e, err := v.endpointAt(v.PathValue("id"), false)
-	if err == nil && !e.mine(v) {
+	if err == nil && !e.manages(v) {
 		err = fault.New(fault.NotFound)
 	}
 	if err != nil {

@@ -153,7 +153,7 @@ func TestDisabledWebhook(t *testing.T) {
 }
 
 // TestOtherPeoplesWebhooks opens endpoints of others. An admin sees those of service
-// accounts, may enable them and send again, and changes nothing.
+// accounts, may enable them, send again, change them and delete them, and tests nothing.
 func TestOtherPeoplesWebhooks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -181,14 +181,18 @@ func TestOtherPeoplesWebhooks(t *testing.T) {
 		service2 := webhooksPath + "/" + ofService
 		other.get(service2).want(404)
 		admin.get(webhooksPath).want(200, "Dienst", "Abgleich")
-		shown := admin.get(service2).want(200, "Abgleich", "nur, wem er gehört", service2+"/resend")
+		shown := admin.get(service2).want(200, "Abgleich", service2+"/resend", service2+"/rotate")
 		shown.send(service2+"/resend", "failed", "1").want(303)
-		admin.get(service2 + "/delete").want(404)
-		for _, act := range []string{"", "/test", "/rotate", "/delete"} {
-			fields := admin.get(service2).fields(service2 + "/resend")
-			fields.Set("name", "Anders")
-			admin.do("POST", service2+act, fields).want(404)
+		fields := admin.get(service2).fields(service2 + "/resend")
+		admin.do("POST", service2+"/test", fields).want(404)
+		shown.send(service2, "name", "Abgleich nachts").want(303)
+		admin.get(service2).want(200, "Abgleich nachts").send(service2+"/rotate").want(200, "whsec_")
+		for _, act := range []string{"", "/rotate", "/delete"} {
+			reader.do("POST", service2+act, reader.get("/settings/profile").fields("/settings/profile")).want(404)
+			other.do("POST", service2+act, other.get(webhooksPath+"/new").fields(webhooksPath+"/new")).want(404)
 		}
+		admin.get(service2 + "/delete").want(200).send(service2 + "/delete").want(303)
+		admin.get(service2).want(404)
 		// Who may only read has none.
 		reader.get(webhooksPath + "/new").want(403)
 		if got := reader.get(webhooksPath).want(200); strings.Contains(got.Body, webhooksPath+"/new") {
