@@ -95,9 +95,9 @@ func TestConsoleAndOperationsAreDisjoint(t *testing.T) {
 	}
 }
 
-// consoleCallers lists the rows for each set of callers, and freshRows those that ask for a
-// recent sign-in. They repeat the table on purpose: other tests follow the table, so
-// without them a right that is changed by mistake would go unnoticed.
+// consoleCallers lists the rows for each set of callers. It and the lists below repeat the
+// table on purpose: other tests follow the table, so without them a right that is changed
+// by mistake would go unnoticed.
 var (
 	consoleCallers = map[string]string{
 		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept signin.choose signin.forgot signin.reset " +
@@ -118,10 +118,36 @@ var (
 		"self operator": "grants.list grants.end keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
-	freshRows = "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
-		"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail organizations.set people.create people.set " +
-		"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate " +
-		"webhooks.create webhooks.rotate exports.person exports.organization clients.create clients.rotate"
+	// consoleColumns has the rows for which a column is set. Rows for anyone need no
+	// second factor, so they are not among those of setup.
+	consoleColumns = map[string]string{
+		"fresh": "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd " +
+			"factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail organizations.set people.create people.set " +
+			"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate " +
+			"clients.create clients.rotate webhooks.create webhooks.rotate exports.person exports.organization",
+		"always": "signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end " +
+			"factors.get factors.password factors.totpBegin factors.totpConfirm factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd " +
+			"profile.get invitations.revoke keys.pause keys.revoke grants.end",
+		"setup": "factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
+			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink",
+		"reads": "exports.begin exports.contact exports.person exports.organization",
+		"unstored": "signin.password signin.second signin.passkey signin.sso signin.ssoAccept signin.choose signin.forgot signin.reset session.switch " +
+			"session.refresh session.ssoRefresh invitations.accept oauth.answer oauth.token oauth.register",
+	}
+	// consoleDoors has the rows with one door. The others have two, web and admin.
+	consoleDoors = map[string]string{
+		"web": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept " +
+			"signin.choose signin.out signin.forgot signin.reset session.get session.switch session.refresh session.ssoBegin session.ssoRefresh " +
+			"sessions.list signins.list sessions.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove " +
+			"factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink " +
+			"account.changeEmail account.confirmEmail profile.get profile.set records.history records.changes documents.page documents.underway " +
+			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer requests.caused webhooks.create webhooks.change webhooks.rotate " +
+			"webhooks.delete events.feed events.outcomes lookup.find lookup.similar lookup.titles lookup.tags exports.begin bulk.list bulk.get " +
+			"bulk.report bulk.start bulk.stop bulk.resume bulk.undo lookup.recent lookup.opened",
+		"admin": "organizations.list organizations.create organizations.erase people.unlink jobs.list jobs.retry",
+		"oauth": "oauth.token oauth.revoke oauth.introspect oauth.register",
+		"mcp":   "tools.list tools.text",
+	}
 )
 
 func TestConsoleRightsAsDecided(t *testing.T) {
@@ -136,8 +162,20 @@ func TestConsoleRightsAsDecided(t *testing.T) {
 		if decided[r.ID] != r.Who.String() {
 			t.Errorf("%s is for %q, and was decided for %q: see consoleCallers", r.ID, r.Who, decided[r.ID])
 		}
-		if asks := slices.Contains(strings.Fields(freshRows), r.ID); asks != r.Fresh {
-			t.Errorf("%s asks for a recent sign-in: %t, and was decided %t: see freshRows", r.ID, r.Fresh, asks)
+		columns := map[string]bool{"fresh": r.Fresh, "always": r.Always, "setup": r.Setup && !strings.Contains(r.Who.String(), "anyone"), "reads": r.Reads, "unstored": r.Unstored}
+		for column, set := range columns {
+			if want := slices.Contains(strings.Fields(consoleColumns[column]), r.ID); set != want {
+				t.Errorf("%s has %s %t, and was decided %t: see consoleColumns", r.ID, column, set, want)
+			}
+		}
+		doors := []api.Door{api.Admin, api.Web}
+		for door, rows := range consoleDoors {
+			if slices.Contains(strings.Fields(rows), r.ID) {
+				doors = []api.Door{api.Door(door)}
+			}
+		}
+		if !slices.Equal(r.Doors, doors) {
+			t.Errorf("%s has the doors %v, and %v were decided: see consoleDoors", r.ID, r.Doors, doors)
 		}
 		delete(decided, r.ID)
 	}
@@ -173,6 +211,8 @@ func TestConsoleCallers(t *testing.T) {
 			return has("admin", "member", "self", "anyone")
 		case "member", "viewer":
 			return has("member", "self", "anyone")
+		case "key", "token":
+			return has("program", "anyone")
 		}
 		return has("anyone")
 	}
@@ -182,8 +222,14 @@ func TestConsoleCallers(t *testing.T) {
 			if got := ask(t, o, api.REST, as, r.ID, struct{}{}); got.Status != 404 {
 				t.Errorf("%s by rest as %s: %d", r.ID, who, got.Status)
 			}
-			for _, door := range []api.Door{api.Admin, api.Web} {
+			for _, door := range []api.Door{api.Admin, api.Web, api.MCP, api.OAuth} {
 				got := ask(t, o, door, as, r.ID, struct{}{})
+				if door == api.OAuth && slices.Contains(r.Doors, door) { // refusals of OAuth have tests of their own
+					if got.Status == 404 || got.Status >= 500 {
+						t.Errorf("%s by %s as %s: %d", r.ID, door, who, got.Status)
+					}
+					continue
+				}
 				lacks := strings.Contains(string(got.Body), "fehlt der Scope") // the row let the person in, and its function asks for a right
 				switch refused := got.Status == 401 || got.Status == 403 && !lacks; {
 				case !slices.Contains(r.Doors, door):
