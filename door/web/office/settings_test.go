@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"kartei/access"
 	"kartei/access/signin"
+	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -130,6 +132,60 @@ func TestSecretsAreShownOnceAndUncompressed(t *testing.T) {
 				if strings.Contains(b.get(path).Body, code) {
 					t.Errorf("%s shows a recovery code again", path)
 				}
+			}
+		}
+	})
+}
+
+// The secrets of keys, endpoints and applications are on one page, uncompressed, and
+// neither on another one nor in the log.
+func TestSecretsOfInterfaces(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Admin)
+		service, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: "Abgleich", Role: access.Member})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const applications = "/settings/interfaces/applications"
+		var shown []string
+		secret := func(page, action string, of *regexp.Regexp, set ...string) *page {
+			t.Helper()
+			form := b.get(page).fields(action)
+			for i := 0; i < len(set); i += 2 {
+				form.Set(set[i], set[i+1])
+			}
+			made := b.do("POST", action, form, "Accept-Encoding", "gzip").want(200)
+			if text := of.FindString(made.Body); text == "" || made.Header.Get("Content-Encoding") != "" {
+				t.Errorf("%s: no secret, or a compressed page", action)
+			} else {
+				shown = append(shown, text)
+			}
+			return made
+		}
+		key := keyPath.FindString(secret(keysPath+"/new?env=test", keysPath+"/new", secrets).Body)
+		secret(key, key+"/rotate", secrets)
+		endpoint := webhookPath.FindString(secret(webhooksPath+"/new?env=test&name=CRM&types=*&url=https://crm.example.com/hook", webhooksPath+"/new", hookSecrets).Body)
+		secret(endpoint, endpoint+"/rotate", hookSecrets)
+		client := regexp.MustCompile(`kart_[a-z]+_[A-Za-z0-9]{16}_[A-Za-z0-9]{20,}`)
+		secret(applications+"/new", applications+"/new", client, "name", "Fax", "principalId", service.ID, "environment", "test", "scopes", "contacts:read")
+		var id string
+		dbtest.Get(t, d, []any{&id}, `select id from oauth_clients where name = 'Fax'`)
+		secret(applications, applications+"/"+id+"/rotate", client)
+		if len(shown) != 6 {
+			t.Fatalf("%d secrets", len(shown))
+		}
+		o.Log.Flush(t.Context())
+		pages := o.Logged.String()
+		for _, path := range []string{keysPath, key, webhooksPath, endpoint, applications, "/settings/audit", "/settings/audit/export", "/settings/interfaces/requests", "/bell"} {
+			pages += b.get(path).want(200).Body
+		}
+		for _, mail := range o.Mailed() {
+			pages += mail.Text
+		}
+		for _, text := range shown {
+			if strings.Contains(pages, text) {
+				t.Errorf("a secret is shown again: %.14s…", text)
 			}
 		}
 	})
