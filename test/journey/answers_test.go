@@ -17,7 +17,8 @@ const menuBeside = `(() => {
 
 // TestWalkAnswers brings about the pages that only a form shows, and looks at each as
 // the walk looks at the others: what is refused, what must be decided, what is asked
-// before an erasure, what several entries were refused, sheets of labels, and a refused sign-in.
+// before an erasure, what several entries were refused, what settings refuse and which
+// secrets they show, sheets of labels, and a refused sign-in.
 func TestWalkAnswers(t *testing.T) {
 	whole(t)
 	axe := webtest.Axe(t, "../..")
@@ -66,6 +67,32 @@ func TestWalkAnswers(t *testing.T) {
 				o.Call("PATCH", webtest.Eval[string](tab, `document.querySelector("tbody tr:nth-child(2) [data-row]").pathname`), map[string]any{"jobTitle": r.name}, nil)
 				tab.Click(`#bulk-visibility [formaction*="/private"]`)
 				tab.Until(`document.querySelectorAll("table.report tbody tr").length === 1`)
+			},
+			"a refused key": func() {
+				tab.Open(o.BaseURL + "/settings/interfaces/keys/new?env=test&scopes=contacts:write")
+				submit(tab)
+				tab.Until(`document.querySelector('[name="networks"][aria-invalid="true"]')`)
+			},
+			"the secret of a key": func() {
+				tab.Open(o.BaseURL + "/settings/interfaces/keys/new?env=test&scopes=contacts:read")
+				submit(tab)
+				tab.Until(`document.body.innerText.includes("kart_test_")`)
+			},
+			"a refused endpoint": func() {
+				tab.Open(o.BaseURL + "/settings/interfaces/webhooks/new?env=test&name=CRM&types=*&url=http://10.0.0.1/hook")
+				submit(tab)
+				tab.Until(`document.querySelector('[name="url"][aria-invalid="true"]')`)
+			},
+			"the secret of an endpoint": func() {
+				tab.Open(o.BaseURL + "/settings/interfaces/webhooks/new?env=test&name=CRM&types=*&url=https://crm.example.com/hook")
+				submit(tab)
+				tab.Until(`document.body.innerText.includes("whsec_")`)
+			},
+			"a refused invitation": func() {
+				tab.Open(o.BaseURL + "/settings/people/invite")
+				tab.Fill(`[name="email"]`, "keine Adresse")
+				submit(tab)
+				tab.Until(`document.querySelector('[name="email"][aria-invalid="true"]')`)
 			},
 			"labels": func() {
 				tab.Open(o.BaseURL + "/contacts")

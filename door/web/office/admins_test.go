@@ -98,7 +98,7 @@ func TestOnlyAdminsReachTheirPages(t *testing.T) {
 		ids, heir := administered(t, o, admin), o.User(access.Member)
 		var pages []office.Page
 		for _, p := range office.Pages {
-			if p.AdminsOnly() || ofAdmins.MatchString(p.Path) {
+			if p.AdminsOnly() || ofAdmins.MatchString(p.Path) && p.Path != peoplePath { // members see the names there: TestColleagues
 				for _, begin := range slices.Backward(slices.Sorted(maps.Keys(ids))) {
 					if strings.HasPrefix(p.Path, begin) {
 						p.Path = strings.Replace(p.Path, "{id}", ids[begin], 1)
