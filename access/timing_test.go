@@ -15,9 +15,9 @@ import (
 // All failures of a credential take the same time, as far as the test can
 // measure. An attacker who compares the refusals of an existing and an unknown
 // key must hardly do better than by chance. If the comparison does better, the
-// difference must be below half a microsecond. A lookup takes ten times as long, and the jitter of
-// a network is hundreds of microseconds. A success needs no lookup, so its time
-// must differ: that proves that the test can detect a difference.
+// difference must be below half a microsecond. A lookup takes ten times as long, and
+// the jitter of a network is hundreds of microseconds. A success needs no lookup, so
+// its time must differ: that proves that the test can detect a difference.
 func TestRefusalsTakeTheSameTime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOffice(t, d)

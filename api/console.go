@@ -24,9 +24,9 @@ import (
 )
 
 // Console is the second table: operations for people and operators. Programs may call
-// only the rows for assistants, tools.list and tools.text. A row is called by its id and never by a path, so
-// it has no address below /v1. Everything else is as in Operations: the same
-// path, the same transaction, the same check of rights.
+// only the rows for assistants, tools.list and tools.text. A row is called by its id and
+// never by a path, so it has no address below /v1. Everything else is as in Operations:
+// the same path, the same transaction, the same check of rights.
 //
 // Acts about the process or its machine are in no table: pause, resume, backup,
 // files, the master key (see instance/acts.go). Such an act takes hours, needs

@@ -13,8 +13,8 @@ import (
 // all (_private).
 
 // divided reports whether a filtered list is read as two streams. Filters by tag or owner
-// are, in each order but that by change. If few records share the value of a filter, they are
-// sorted.
+// are, in each order but that by change. If few records share the value of a filter, they
+// are sorted.
 func (n narrowing) divided() bool {
 	if len(n.filters) == 0 {
 		return n.order != nil

@@ -174,9 +174,9 @@ func (d *Documents) get(ctx context.Context, at string) ([]byte, http.Header, er
 	return body, answer.Header, err
 }
 
-// parseDocument returns the client that a document describes. It keeps
-// only the addresses that people may be redirected to. An application that prefers to prove itself by a key, like
-// ChatGPT, is let in if it also works without one.
+// parseDocument returns the client that a document describes. It keeps only the
+// addresses that people may be redirected to. An application that prefers to prove itself
+// by a key, like ChatGPT, is let in if it also works without one.
 func parseDocument(clientID string, body []byte) (c Client, err error) {
 	var document struct {
 		ClientID     string   `json:"client_id"`

@@ -262,7 +262,8 @@ func (s *usedSeries) values(of func(*counts) int64) []int64 {
 // isApplication reports whether the calls are those of an application.
 func (s *usedSubject) isApplication() bool { return id.Valid(id.Grant, s.ID) }
 
-// title is the name of a key, an application or an endpoint. Of a deleted endpoint only the id is known.
+// title is the name of a key, an application or an endpoint. Of a deleted endpoint only
+// the id is known.
 func (s *usedSubject) title() string {
 	if s.KidShort != "" {
 		return first(s.Name, "kart_"+s.Environment+"_"+s.KidShort+"…")

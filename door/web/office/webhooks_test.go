@@ -181,7 +181,7 @@ func TestOtherPeoplesWebhooks(t *testing.T) {
 		service2 := webhooksPath + "/" + ofService
 		other.get(service2).want(404)
 		admin.get(webhooksPath).want(200, "Dienst", "Abgleich")
-		shown := admin.get(service2).want(200, "Abgleich", service2+"/resend", service2+"/rotate")
+		shown := admin.get(service2).want(200, "Abgleich", service2+"/resend", service2+"/rotate", "nur das Dienstkonto selbst")
 		shown.send(service2+"/resend", "failed", "1").want(303)
 		fields := admin.get(service2).fields(service2 + "/resend")
 		admin.do("POST", service2+"/test", fields).want(404)
