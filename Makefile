@@ -13,9 +13,9 @@ export CGO_ENABLED = 0
 demo: build
 	@exec bin/kartei demo $(ARGS)
 
-# Runs the tests, on SQLite and on PostgreSQL. Stories with a browser and kills of whole
-# servers have SQLite alone, and walks through all pages are left out: SHORT= runs those
-# too, as the gate does.
+# Runs the tests, on SQLite and on PostgreSQL. Stories with a browser and most tests of the
+# whole program have SQLite alone, and walks through all pages are left out: SHORT= runs
+# those too, as the gate does.
 # ARGS go to `go test`. Half of the packages wait more than they compute, so twice as many
 # run at the same time as there are processors. The longest come first, so that none runs
 # alone at the end.
@@ -23,7 +23,7 @@ SHORT = -short
 test:
 	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
 	@$(GO) test $(SHORT) -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
-	$(if $(SHORT),@echo 'Left out: walks through all pages; stories with a browser by keyboard and on telephones; these stories and kills of servers on PostgreSQL. make test SHORT= runs them.')
+	$(if $(SHORT),@echo 'Left out: walks through all pages; stories with a browser by keyboard, on telephones and on PostgreSQL; most tests of the whole program on PostgreSQL. make test SHORT= runs them.')
 
 build:
 	@[ -e bin/kartei ] || echo 'Building bin/kartei; the first time takes a few minutes.' >&2

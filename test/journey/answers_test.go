@@ -76,7 +76,7 @@ func TestWalkAnswers(t *testing.T) {
 			"the secret of a key": func() {
 				tab.Open(o.BaseURL + "/settings/interfaces/keys/new?env=test&scopes=contacts:read")
 				submit(tab)
-				tab.Until(`(scrollTo(0, 0), document.body.innerText.includes("kart_test_"))`)
+				tab.Until(`scrollY === 0 && document.body.innerText.includes("kart_test_")`)
 			},
 			"a refused endpoint": func() {
 				tab.Open(o.BaseURL + "/settings/interfaces/webhooks/new?env=test&name=CRM&types=*&url=http://10.0.0.1/hook")
@@ -86,7 +86,7 @@ func TestWalkAnswers(t *testing.T) {
 			"the secret of an endpoint": func() {
 				tab.Open(o.BaseURL + "/settings/interfaces/webhooks/new?env=test&name=CRM&types=*&url=https://crm.example.com/hook")
 				submit(tab)
-				tab.Until(`(scrollTo(0, 0), document.body.innerText.includes("whsec_"))`)
+				tab.Until(`scrollY === 0 && document.body.innerText.includes("whsec_")`)
 			},
 			"labels": func() {
 				tab.Open(o.BaseURL + "/contacts")

@@ -271,7 +271,8 @@
     count();
     if (!navigator.onLine) { show("offline"); }
     if (!ctx.whole || ctx.hx && ctx.hx.retarget) { return; }
-    if (ctx.hx.pushurl || ctx.response.raw.redirected) { scrollTo(0, 0); }
+    const another = ctx.request.method === "POST" && ctx.response.raw.ok; // an answer to a form, such as a secret
+    if (ctx.hx.pushurl || ctx.response.raw.redirected || another) { scrollTo(0, 0); }
     if (main.contains(document.activeElement)) { return; }
     const title = main.querySelector("h1") || main;
     title.tabIndex = -1;
