@@ -174,8 +174,8 @@ var (
 		EN: "This entry cannot be read: it is too long, or its end is missing, for example a quotation mark. Then all that follows in the file counts as a part of it.",
 	}
 	unreadCard = fault.Text{
-		DE: "Diese Karte lässt sich nicht lesen: Sie hat zu viele Zeilen, oder ihre letzte Zeile fehlt: END:VCARD.",
-		EN: "This card cannot be read: it has too many lines, or its last line is missing: END:VCARD.",
+		DE: "Diese Karte lässt sich nicht lesen: Sie hat zu viele Zeilen, oder an ihrem Ende fehlt END:VCARD.",
+		EN: "This card cannot be read: it has too many lines, or END:VCARD is missing at its end.",
 	}
 )
 

@@ -24,7 +24,7 @@ type colleaguesPage struct {
 	more bool
 }
 
-// colleaguesShown is the number of names on the page. The field of the search finds others.
+// colleaguesShown is the number of names on the page. A search finds others.
 const colleaguesShown = 50
 
 // showPeople serves the list of people: with all that an admin administers, or the names
