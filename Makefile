@@ -23,7 +23,7 @@ SHORT = -short
 test:
 	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
 	@$(GO) test $(SHORT) -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
-	$(if $(SHORT),@echo 'Left out: walks through all pages; stories with a browser by keyboard, on telephones and on PostgreSQL; most tests of the whole program on PostgreSQL. make test SHORT= runs them.')
+	@if [ -n '$(SHORT)' ]; then echo 'Left out: walks through all pages; stories with a browser by keyboard, on telephones and on PostgreSQL; most tests of the whole program on PostgreSQL. make test SHORT= runs them.'; fi
 
 build:
 	@[ -e bin/kartei ] || echo 'Building bin/kartei; the first time takes a few minutes.' >&2
