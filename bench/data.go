@@ -82,10 +82,10 @@ func ensure(ctx context.Context, root string, n int) error {
 			return err
 		}
 	}
-	if err := fill(ctx, kept, n); err != nil {
+	if err := fill(ctx, database(kept), kept, n); err != nil {
 		return fmt.Errorf("fill %s: %w", kept, err)
 	}
-	return nil
+	return writeState(kept, n)
 }
 
 func isFilled(dir string, n int) bool {
@@ -96,14 +96,14 @@ func isFilled(dir string, n int) bool {
 
 func database(dir string) string { return "sqlite:" + filepath.Join(dir, "kartei.db") }
 
-// fill creates the sample office in a folder, and n contacts in its sandbox. It calls
-// the function behind POST /contacts, many times in one transaction. A fill that was
-// interrupted goes on where it ended.
-func fill(ctx context.Context, dir string, n int) error {
+// fill creates the sample office in a database with its folder, and n contacts in its
+// sandbox. It calls the function behind POST /contacts, many times in one transaction. A
+// fill that was interrupted goes on where it ended.
+func fill(ctx context.Context, url, dir string, n int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	d, f, err := found(ctx, database(dir), db.Options{NoSync: true})
+	d, f, err := found(ctx, url, db.Options{NoSync: true})
 	if err != nil {
 		return err
 	}
@@ -115,10 +115,7 @@ func fill(ctx context.Context, dir string, n int) error {
 	if err := f.create(ctx, done, n); err != nil {
 		return err
 	}
-	if err := d.Close(); err != nil {
-		return err
-	}
-	return writeState(filepath.Join(dir, "bench.json"), filled{generation, n})
+	return d.Close()
 }
 
 // create creates the contacts from number done to n.
@@ -131,7 +128,7 @@ func (f *founder) create(ctx context.Context, done, n int) error {
 		p.next()
 	}
 	for batch := range batches(p, n) {
-		err := f.db.Write(ctx, func(tx db.Tx) error {
+		err := f.db.WriteIn(ctx, f.actor.Org(), func(tx db.Tx) error {
 			call := &app.Call{Actor: f.actor, Tx: tx, Now: clock.Now(clock.System), Services: services}
 			for i := range batch {
 				if _, err := contact.Create(ctx, call, contact.CreateInput{Fields: batch[i]}); err != nil {
@@ -158,13 +155,13 @@ func (f *founder) filledBefore(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// writeState writes what a data folder contains.
-func writeState(file string, contents filled) error {
-	b, err := json.Marshal(contents)
+// writeState writes that a folder has n contacts.
+func writeState(dir string, n int) error {
+	b, err := json.Marshal(filled{generation, n})
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, b, 0o600)
+	return os.WriteFile(filepath.Join(dir, "bench.json"), b, 0o600)
 }
 
 // founder fills an office or queries it.

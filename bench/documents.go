@@ -168,7 +168,7 @@ func fillLibrary(ctx context.Context, dir string, n int) error {
 	if err := d.Close(); err != nil {
 		return err
 	}
-	return writeState(filepath.Join(dir, "bench.json"), filled{generation, n})
+	return writeState(dir, n)
 }
 
 // contents generates the words of documents while the caller stores them.

@@ -8,10 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"kartei/kit/progress"
-	"kartei/store/db"
-	"kartei/store/db/move"
-	"kartei/store/db/schema"
 	"kartei/test/dbtest"
 
 	"github.com/jackc/pgx/v5"
@@ -52,46 +48,25 @@ func (k *kept) office(ctx context.Context, root string, n int) (*office, error) 
 // database.
 func (k *kept) beside(root string, n int) string { return keptIn(root, n) + "-postgres" }
 
-// ensure copies the office from SQLite once, like kartei copy, and returns the
-// address of the database.
+// ensure fills the database of an office once, and returns its address.
 func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
-	if err := ensure(ctx, root, n); err != nil {
-		return "", err
-	}
 	name := fmt.Sprintf("office_%d_%d", n, generation)
 	address := "postgres://postgres@/" + name + "?host=" + k.Dir()
 	dir := k.beside(root, n)
 	if isFilled(dir, n) {
 		return address, nil
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
 	if err := k.create(ctx, name); err != nil {
 		return "", err
 	}
-	if err := copyKey(keptIn(root, n), dir); err != nil {
+	say("%s contacts: filling PostgreSQL", number(float64(n)))
+	if err := fill(ctx, address, dir, n); err != nil {
+		return "", fmt.Errorf("fill %s: %w", name, err)
+	}
+	if err := settle(ctx, address); err != nil {
 		return "", err
 	}
-	say("%s contacts: copying to PostgreSQL", number(float64(n)))
-	if err := copyOffice(ctx, database(keptIn(root, n)), address); err != nil {
-		return "", err
-	}
-	if err := k.moved(ctx, address); err != nil {
-		return "", err
-	}
-	return address, writeState(filepath.Join(dir, "bench.json"), filled{generation, n})
-}
-
-// moved lets the copy have its files in another folder, if the SQLite file was used.
-func (k *kept) moved(ctx context.Context, address string) error {
-	conn, err := pgx.Connect(ctx, address)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, "delete from settings where name = 'files-folder'")
-	return err
+	return address, writeState(dir, n)
 }
 
 // copyKey copies the master key, if there is one. The database may have been
@@ -117,33 +92,6 @@ func (k *kept) create(ctx context.Context, name string) error {
 	}
 	_, err = conn.Exec(ctx, "create database "+name)
 	return err
-}
-
-// copyOffice copies one database into another and leaves the copy in the state
-// that it would reach after some hours.
-func copyOffice(ctx context.Context, source, target string) error {
-	from, err := db.Open(ctx, source, db.Options{})
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := db.Open(ctx, target, db.Options{})
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	for _, d := range []db.DB{from, to} {
-		if _, err := schema.Migrate(ctx, d); err != nil {
-			return err
-		}
-	}
-	bar := progress.New(os.Stderr)
-	_, err = move.Copy(ctx, from, to, bar.Tell)
-	bar.End()
-	if err != nil {
-		return err
-	}
-	return settle(ctx, target)
 }
 
 // settle does the maintenance that PostgreSQL would do by itself some time

@@ -236,21 +236,20 @@ func run(ctx context.Context, o options) (err error) {
 
 // fillKept fills the folders and databases that are kept between runs.
 func fillKept(ctx context.Context, o *options) error {
-	for _, n := range []int{min(small, o.records), o.records} {
-		if err := ensure(ctx, o.data, n); err != nil {
+	ensure := ensure
+	if o.postgres {
+		k, err := startKept(o.data)
+		if err != nil {
+			return err
+		}
+		defer k.Stop()
+		ensure = func(ctx context.Context, root string, n int) error {
+			_, err := k.ensure(ctx, root, n)
 			return err
 		}
 	}
-	if !o.postgres {
-		return nil
-	}
-	k, err := startKept(o.data)
-	if err != nil {
-		return err
-	}
-	defer k.Stop()
 	for _, n := range []int{min(small, o.records), o.records} {
-		if _, err := k.ensure(ctx, o.data, n); err != nil {
+		if err := ensure(ctx, o.data, n); err != nil {
 			return err
 		}
 	}
