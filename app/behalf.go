@@ -52,7 +52,9 @@ func (b Behalf) Call(ctx context.Context, tx db.Tx, organization int64, now cloc
 	return &Call{Actor: actor, Tx: tx, Now: now, RequestID: b.RequestID, Door: b.Door, Services: s, IfMatch: Precondition{Waived: true}}, nil
 }
 
-// Line returns the line of the audit log for the end of a job.
+// Line returns the line of the audit log for the end of a job. In the place of a
+// credential it has the job: the line of the call that asked for it has the credential,
+// and the same request id.
 func (b Behalf) Line(j *job.Job, word string, now clock.Micros) audit.Line {
 	by := b.By
 	if b.Kind == audit.OperatorKind {

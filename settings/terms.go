@@ -8,6 +8,7 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
+	"kartei/limit"
 )
 
 // KeyTermsInput names the owner of a key; without one it is the caller.
@@ -27,6 +28,9 @@ type KeyTerms struct {
 	Scopes []string `json:"scopes"`
 	// Versions are those that a key may pin, the current one first.
 	Versions []string `json:"versions"`
+	// Limits are those of each key alone on calls that write; empty if limits are not
+	// enforced.
+	Limits []PolicyLeft `json:"limits"`
 }
 
 // GetKeyTerms returns which keys the caller can make for itself, or an admin for somebody of
@@ -48,5 +52,19 @@ func GetKeyTerms(ctx context.Context, c *app.Call, in KeyTermsInput) (KeyTerms, 
 		return KeyTerms{}, fault.New(fault.NotFound)
 	}
 	scopes := slices.DeleteFunc(access.AllScopes(), func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })
-	return KeyTerms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Settings.Versions}, err
+	return KeyTerms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Settings.Versions, Limits: declaredLimits(c.Services.Limits)}, nil
+}
+
+// declaredLimits returns the limits of a key that has made no call yet.
+func declaredLimits(limiter limit.Limiter) []PolicyLeft {
+	list := []PolicyLeft{}
+	if !limiter.Metered() {
+		return list
+	}
+	for _, s := range limiter.Declared(limit.Charge{Write: true}).Statuses {
+		if s.Level == "key" {
+			list = append(list, leftOf(&s))
+		}
+	}
+	return list
 }

@@ -151,10 +151,13 @@ func limitsOf(ctx context.Context, limiter limit.Limiter, k KeyInfo) (KeyLimits,
 	statuses, err := limiter.Status(ctx, limit.Charge{Organization: k.organization, Principal: k.PrincipalID, Key: k.ID})
 	l := KeyLimits{KeyID: k.ID, KidShort: k.KidShort, Name: k.Name}
 	for i := range statuses {
-		s := &statuses[i]
-		l.Policies = append(l.Policies, PolicyLeft{s.Name, s.Level, string(s.Unit), s.Quota, s.Capacity, int64(s.Window.Seconds()), s.Remaining, s.ResetSeconds()})
+		l.Policies = append(l.Policies, leftOf(&statuses[i]))
 	}
 	return l, err
+}
+
+func leftOf(s *limit.Status) PolicyLeft {
+	return PolicyLeft{s.Name, s.Level, string(s.Unit), s.Quota, s.Capacity, int64(s.Window.Seconds()), s.Remaining, s.ResetSeconds()}
 }
 
 // readUsage returns the counts, and the keys that work, those with the most calls

@@ -224,6 +224,12 @@ func (w *wentTo) endpoint() *endpoint {
 	return &endpoint{ID: w.EndpointID, Name: w.Name, Status: w.Status}
 }
 
+// mayFollow reports whether the person sees the call of the event: an admin, and whoever
+// caused it.
+func (p *oneEvent) mayFollow(v *request) bool {
+	return v.session.Administers || p.event.Principal == v.session.Principal.ID
+}
+
 // showEvent serves the page of an event.
 func showEvent(v *request) view {
 	id := v.PathValue("id")

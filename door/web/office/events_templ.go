@@ -841,7 +841,7 @@ func oneEventView(v *request, p oneEvent) templ.Component {
 							}()
 						}
 						ctx = templ.InitializeContext(ctx)
-						if v.session.Administers {
+						if p.mayFollow(v) {
 							templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<a href=\"")
 							if templ_7745c5c3_Err != nil {
 								return templ_7745c5c3_Err

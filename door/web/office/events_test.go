@@ -16,6 +16,9 @@ const eventsPath = "/settings/interfaces/events"
 
 var eventAddress = regexp.MustCompile(eventsPath + `/evt_[0-9a-z]+`)
 
+// requestAddress is the page of a call.
+var requestAddress = regexp.MustCompile(requestsPath + `/req_[0-9a-z]+`)
+
 // TestEventsOnPages reads the feed: what happened, to which record, and by whom. The page
 // of an event says where it went, and sends it again.
 func TestEventsOnPages(t *testing.T) {
@@ -39,7 +42,14 @@ func TestEventsOnPages(t *testing.T) {
 		b.get(eventsPath+"?since=2020-01-02&until=2020-01-01").want(200, "Der erste Tag liegt nach dem letzten", "Kontakt geändert")
 		one := eventAddress.FindString(list.Body)
 		id := one[len(eventsPath)+1:]
-		b.get(one).want(200, "contact.updated", "Vorname", "Petra Morgenstern", "An keinen Ihrer Endpunkte")
+		about := b.get(one).want(200, "contact.updated", "Vorname", "Petra Morgenstern", "An keinen Ihrer Endpunkte")
+		b.get(requestAddress.FindString(about.Body)).want(200, "contacts.update")
+		if seen := other.get(one).want(200); !requestAddress.MatchString(seen.Body) {
+			t.Error("an admin has no link to the call")
+		}
+		if seen := open(t, o, access.Member).get(one).want(200); requestAddress.MatchString(seen.Body) {
+			t.Error("a colleague has a link to a call of somebody else")
+		}
 		attempted(t, o, path, id, "failed", 503, "HTTP_STATUS")
 		shown := b.get(one).want(200, "CRM", "503 · 87 ms", "Der Empfänger ist gescheitert")
 		if list := b.get(eventsPath).want(200, "gescheitert"); strings.Contains(list.Body, "zugestellt") {

@@ -145,13 +145,21 @@ func TestRevokedEndpoints(t *testing.T) {
 	})
 }
 
-// TestKeyForm refuses a choice for single parts that the form would ignore.
+// TestKeyForm refuses a choice for single parts that the form would ignore, and says what
+// a key will be, and what of a link it leaves out.
 func TestKeyForm(t *testing.T) {
-	o := apitest.New(t, dbtest.SQLite(t))
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Metered())
 	b := open(t, o, access.Member)
-	form := b.get(keysPath + "/new").want(200)
-	// A link with what the form does not offer leads to the form as it is without one.
-	odd := b.get(keysPath + "/new?env=staging&days=-5&version=1999-01-01&may=all&scopes=contacts:admin").want(200).fields(keysPath + "/new")
+	b.get("/sandbox/contacts/new").send("/sandbox/contacts/new", "lastName", "Probe").want(303)
+	form := b.get(keysPath+"/new").want(200, "Punkte je Minute: 300", "Schreibende Aufrufe je Minute: 60", "Sandbox (1 Kontakt)")
+	if strings.Contains(form.Body, "Weggelassen") {
+		t.Error("the form leaves something out of no link")
+	}
+	// A link with what the form does not offer leads to the form as it is without one,
+	// and says what of the link it leaves out.
+	linked := b.get(keysPath+"/new?env=staging&days=-5&version=1999-01-01&may=all&scopes=contacts:admin").
+		want(200, "Weggelassen: Umgebung: staging, Wie lange: -5, Version: 1999-01-01, contacts:admin.")
+	odd := linked.fields(keysPath + "/new")
 	if got := odd.Get("environment") + " " + odd.Get("days") + " " + odd.Get("may.contacts"); got != "test 30 " {
 		t.Errorf("an odd link chooses %q", got)
 	}

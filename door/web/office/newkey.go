@@ -23,6 +23,8 @@ type keyTerms struct {
 	Live     string   `json:"live"`
 	Scopes   []string `json:"scopes"`
 	Versions []string `json:"versions"`
+	// Limits are those of each key alone; empty if limits are not enforced.
+	Limits []policyLeft `json:"limits"`
 }
 
 // keyForm is the form of a new key. Each member is also a parameter of the address, so
@@ -39,6 +41,11 @@ type keyForm struct {
 	// linked says that the values come from a link. What the form does not offer is
 	// left out then, as if nothing had been chosen.
 	linked bool
+	// asked are the scopes that the link names, and left is what of the link the form does
+	// not offer, in words.
+	asked, left []string
+	// sandbox is the number of its contacts, zero if the person may not read them.
+	sandbox counted
 }
 
 // The presets of what a key may.
@@ -77,7 +84,7 @@ func showNewKey(v *request) view {
 		f.typed[name] = q.Get(name)
 	}
 	if scopes := split(strings.Join(q["scopes"], ",")); len(scopes) > 0 {
-		f.typed["may"] = keyOwn
+		f.typed["may"], f.asked = keyOwn, scopes
 		for _, scope := range scopes {
 			if family, right, _ := strings.Cut(scope, ":"); f.typed["may."+family] != keyWrites {
 				f.typed["may."+family] = right
@@ -104,6 +111,12 @@ func (v *request) keyForm(f keyForm, status int) view {
 	f.address = v.office.Address(v.Request).Unmap().String()
 	if f.linked {
 		f.dropUnknown(v)
+	}
+	if v.session.may("contacts:read") {
+		var err error
+		if f.sandbox, err = ask[counted](v, "contacts.count", arguments{sandbox: true}); err != nil {
+			return v.failed(err)
+		}
 	}
 	f.typed["environment"] = first(f.typed["environment"], "test")
 	f.typed["may"] = first(f.typed["may"], keyReads)
@@ -148,13 +161,47 @@ func (f *keyForm) forOther(v *request) bool {
 	return f.owner != "" && f.owner != v.session.Principal.ID
 }
 
-// dropUnknown clears the choices that the form does not offer.
+// dropUnknown clears the choices that the form does not offer, and notes them.
 func (f *keyForm) dropUnknown(v *request) {
-	for name, field := range f.fields(v) {
-		if len(field.Options) > 0 && !slices.ContainsFunc(field.Options, func(o look.Option) bool { return o.Value == f.typed[name] }) {
-			f.typed[name] = ""
+	for _, field := range slices.Concat(f.wrongs(v), f.rights(v)) {
+		if len(field.Options) == 0 || slices.ContainsFunc(field.Options, func(o look.Option) bool { return o.Value == field.Value }) {
+			continue
+		}
+		if field.Value != "" && (f.asked == nil || !strings.HasPrefix(field.Name, "may.")) {
+			f.left = append(f.left, field.Label+": "+field.Value)
+		}
+		f.typed[field.Name] = ""
+	}
+	for _, scope := range f.asked {
+		if !f.may(scope) {
+			f.left = append(f.left, scope)
 		}
 	}
+}
+
+// limits says how many calls the key may make in a minute.
+func (f *keyForm) limits(v *request) string {
+	var list []string
+	for _, l := range f.terms.Limits {
+		if l.WindowSeconds == 60 {
+			list = append(list, l.counts(v)+": "+figure(v, l.Quota))
+		}
+	}
+	return strings.Join(list, " · ")
+}
+
+// inSandbox says what the sandbox has.
+func (f *keyForm) inSandbox(v *request) string {
+	if f.sandbox.Count == 0 {
+		return v.words.Say("Beispieldaten der Sandbox. Nichts davon ist echt.", "The sample data of the sandbox. None of it is real.")
+	}
+	n := countText(v.words, f.sandbox)
+	if f.sandbox.Count == 1 {
+		n += v.words.Say(" Kontakt", " contact")
+	} else {
+		n += v.words.Say(" Kontakte", " contacts")
+	}
+	return v.words.Say("Beispieldaten der Sandbox ("+n+"). Nichts davon ist echt.", "The sample data of the sandbox ("+n+"). None of it is real.")
 }
 
 // scopes returns the scopes that the form stands for.
@@ -227,7 +274,7 @@ func (f *keyForm) fields(v *request) map[string]look.Field {
 		live = say("Echte Daten. Die API Ihrer Organisation steht auf Lesen: Was schreibt, wird abgelehnt.", "Real data. The API of your organization is set to read: writes are refused.")
 	}
 	environment := f.field("environment", say("Umgebung", "Environment"), "",
-		look.Option{Value: "test", Text: "Test", Hint: say("Beispieldaten der Sandbox. Nichts davon ist echt.", "The sample data of the sandbox. None of it is real.")},
+		look.Option{Value: "test", Text: "Test", Hint: f.inSandbox(v)},
 		look.Option{Value: "live", Text: "Live", Hint: live})
 	name := f.field("name", "Name", say("Woran Sie den Schlüssel später erkennen, zum Beispiel „Buchhaltung“.", "How you will recognize the key, for example “Accounting”."))
 	name.Autocomplete, name.Optional = "off", true

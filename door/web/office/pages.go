@@ -173,8 +173,8 @@ func init() {
 		{"POST", "/settings/security/address", "account.changeEmail", private, changeAddress},
 
 		{"GET", "/settings/interfaces/keys", "keys.list names.resolve", private, showKeys},
-		{"GET", "/settings/interfaces/keys/new", "keys.terms serviceAccounts.list", private, showNewKey},
-		{"POST", "/settings/interfaces/keys/new", "keys.create keys.terms serviceAccounts.list", private, createKey},
+		{"GET", "/settings/interfaces/keys/new", "keys.terms serviceAccounts.list contacts.count", private, showNewKey},
+		{"POST", "/settings/interfaces/keys/new", "keys.create keys.terms serviceAccounts.list contacts.count", private, createKey},
 		{"GET", "/settings/interfaces/keys/{id}", "keys.get keys.terms requests.list names.resolve", private, showKey},
 		{"POST", "/settings/interfaces/keys/{id}", "keys.update keys.get keys.terms requests.list names.resolve", private, saveKey},
 		{"GET", "/settings/interfaces/keys/{id}/first", "requests.list keys.get", private, showFirstCall},

@@ -73,6 +73,7 @@ type usedLimits struct {
 type policyLeft struct {
 	Level         string `json:"level"`
 	Unit          string `json:"unit"`
+	Quota         int64  `json:"quota"`
 	Capacity      int64  `json:"capacity"`
 	WindowSeconds int64  `json:"windowSeconds"`
 	Remaining     int64  `json:"remaining"`
@@ -322,8 +323,13 @@ var levels = map[string]fault.Text{
 	"organization": text("der ganzen Organisation", "of the whole organization"),
 }
 
-// title says what a limit counts.
+// title says what a limit counts, and for whom.
 func (l *policyLeft) title(v *request) string {
+	return l.counts(v) + " " + levels[l.Level].In(v.words.Language)
+}
+
+// counts says what a limit counts.
+func (l *policyLeft) counts(v *request) string {
 	name := units[l.Unit].In(v.words.Language)
 	switch l.WindowSeconds {
 	case 60:
@@ -333,7 +339,7 @@ func (l *policyLeft) title(v *request) string {
 	case 24 * 3600:
 		name += v.words.Say(" je Tag", " a day")
 	}
-	return name + " " + levels[l.Level].In(v.words.Language)
+	return name
 }
 
 // left says how much is left, and when all is again.

@@ -859,9 +859,9 @@ func usedLimitsView(v *request, p *usagePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var46 string
-			templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Für jeden Schlüssel das Limit, von dem am wenigsten frei ist.", "For each key, the limit with the least left."))
+			templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Für die Schlüssel mit den meisten Aufrufen jeweils das Limit, von dem am wenigsten frei ist.", "For the keys with the most calls, the limit of each with the least left."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 143, Col: 146}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/usage.templ`, Line: 143, Col: 205}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var46))
 			if templ_7745c5c3_Err != nil {
