@@ -26,7 +26,10 @@ import (
 	"kartei/console/account"
 	web "kartei/door/web/office"
 	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/kit/masterkey"
+	"kartei/requestlog"
 	"kartei/store/db"
 	"kartei/store/replay"
 )
@@ -66,7 +69,8 @@ type pageCall struct {
 	with func(*visitor) api.Arguments
 }
 
-// measuredPages are the pages of a clerk's day.
+// measuredPages are the pages of a clerk's day, and those of somebody who looks after
+// interfaces.
 var measuredPages = []measuredPage{
 	{"today", "GET /", "", 0, []pageCall{whoAmI, {"tasks.list", asks("status", "open", "sort", "dueAt", "limit", "21", "assigneeId", me)}, {"lookup.recent", recent}, {"records.changes", sinceMidnight}, colleagues}},
 	{"contacts by name", "GET /contacts", "", 20, []pageCall{whoAmI, {"contacts.list", asks("limit", "50", "sort", "name")}, {"contacts.count", asks()}, colleagues}},
@@ -90,6 +94,22 @@ var measuredPages = []measuredPage{
 	{"task", "GET /tasks/{id}", "", 20, []pageCall{whoAmI, {"tasks.get", one}, colleagues, {"records.history", about}, {"documents.list", asks("taskId", it, "sort", "name", "limit", "10")}}},
 	{"a call comes in", "GET /call", "?number=0176+04069063", 50, []pageCall{whoAmI, {"lookup.find", callsFrom}}},
 	{"bell", "GET /bell", "", 0, []pageCall{whoAmI, {"bell.list", func(*visitor) api.Arguments { return api.Arguments{} }}}},
+	{"API keys", "GET /settings/interfaces/keys", "", 20, []pageCall{whoAmI, {"keys.list", body("limit", 20)}}},
+	{"form of a key", "GET /settings/interfaces/keys/new", "", 20, []pageCall{whoAmI, {"keys.terms", body()}, {"contacts.count", asks()}}},
+	{"request log", "GET /settings/interfaces/requests", "", 20, []pageCall{whoAmI, {"requests.list", body("door", "programs", "limit", 50)}, {"keys.list", body("limit", 200)}}},
+	{"refused calls", "GET /settings/interfaces/requests", "?status=401", 20, []pageCall{whoAmI, {"requests.list", body("door", "programs", "limit", 50, "status", "401")}, {"keys.list", body("limit", 200)}}},
+	{"usage", "GET /settings/interfaces/usage", "?days=30", 20, []pageCall{whoAmI, {"usage.get", body("days", 30)}, {"keys.list", body("limit", 200)}}},
+	{"events", "GET /settings/interfaces/events", "?env=test", 20, []pageCall{whoAmI, {"events.feed", body("limit", 50)}, colleagues}},
+	{"people", "GET /settings/people", "", 20, []pageCall{whoAmI, {"names.find", body("limit", 50)}}},
+}
+
+// body returns the members of a body.
+func body(pairs ...any) func(*visitor) api.Arguments {
+	members := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		members[pairs[i].(string)] = pairs[i+1]
+	}
+	return func(*visitor) api.Arguments { return api.Arguments{Body: members} }
 }
 
 // me and it stand for the visitor and the record of the page.
@@ -236,6 +256,9 @@ func hired(ctx context.Context, o *office, n int) (c clerk, err error) {
 	if err := f.furnish(ctx, n/10); err != nil {
 		return c, err
 	}
+	if err := f.called(ctx, loggedCalls); err != nil {
+		return c, err
+	}
 	now := clock.Now(clock.System)
 	c = clerk{fmt.Sprintf("bench-%d@example.com", now), rand.Text(), f.office.Users, map[string][]string{"contacts": o.ids}}
 	hash, err := signin.NewHasher().Hash(ctx, c.password)
@@ -261,6 +284,40 @@ func hired(ctx context.Context, o *office, n int) (c clerk, err error) {
 		}
 		return err
 	})
+}
+
+// loggedCalls is the number of calls in the log, for the pages about interfaces.
+const loggedCalls = 200_000
+
+// called fills the request log with n calls of the member's key over 30 days, as far as
+// they are missing: one in fifty is refused.
+func (f *founder) called(ctx context.Context, n int) error {
+	var have int
+	if err := f.db.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select count(*) from request_log where organization = $1`, f.actor.Org()).Scan(&have)
+	}); err != nil || have >= n {
+		return err
+	}
+	log := requestlog.New(f.db, clock.System)
+	defer log.Close(context.WithoutCancel(ctx))
+	now, span := clock.Now(clock.System), 30*24*time.Hour
+	for i := have; i < n; i++ {
+		e := requestlog.Entry{
+			At: now.Add(-span + span*time.Duration(i)/time.Duration(n)), RequestID: id.New(id.Request), Organization: f.actor.Org(),
+			KeyID: f.actor.Credential().ID, KidShort: "bench", PrincipalID: f.actor.PrincipalID(), Operation: "contacts.get", Method: "GET",
+			Status: http.StatusOK, Duration: time.Duration(i%100) * time.Millisecond, Address: netip.MustParseAddr("127.0.0.1"), Version: api.Versions[0].Name, Door: "rest", Points: 1, Records: 1,
+		}
+		if i%50 == 0 {
+			e.Status, e.Code, e.Reason, e.Records = http.StatusUnauthorized, string(fault.Unauthenticated), "address", 0
+		}
+		log.Add(e)
+		if i%(requestlog.Waiting/4) == 0 {
+			if err := log.Flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return log.Flush(ctx)
 }
 
 // visit measures the pages, and what a browser loads.
@@ -461,7 +518,10 @@ func hidden(page, action string) url.Values {
 // is not counted.
 func (v *visitor) page(ctx context.Context, p measuredPage) (time.Duration, error) {
 	method, path, _ := strings.Cut(p.line, " ")
-	path = "/sandbox" + strings.Replace(path, "{id}", v.record, 1) + p.query
+	path = strings.Replace(path, "{id}", v.record, 1) + p.query
+	if !strings.HasPrefix(path, "/settings") { // which show both environments
+		path = "/sandbox" + path
+	}
 	var form url.Values
 	want := http.StatusOK
 	if method == "POST" {
