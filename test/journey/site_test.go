@@ -2,6 +2,7 @@ package journey
 
 import (
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"kartei/access"
 	"kartei/access/grant"
 	"kartei/console/bulk"
-	"kartei/console/imports"
 	"kartei/door/web/office"
 	"kartei/kit/clock"
 	"kartei/kit/id"
@@ -274,17 +274,71 @@ func (v *visitor) connected() {
 	}
 }
 
-// imported gives the visitor imports in the states that wait for somebody.
+// aTable has two entries of the same contact, and one that is refused.
+const aTable = "Nachname;Vorname;E-Mail;Spitzname\r\nUmzügler;Anna;anna@umzug.example;Änni\r\nFalsch;Otto;kein-at;\r\nUmzügler;Anna;ANNA@umzug.example;\r\n"
+
+// imported gives the visitor imports in the states that wait for somebody, and one that has
+// ended: of contacts that were created, refused, and there twice.
 func (v *visitor) imported() {
 	v.Helper()
 	if len(dbtest.Texts(v.TB, v.DB, `select id from imports where principal = $1`, v.principal)) > 0 {
 		return
 	}
-	for _, state := range []string{"mapping", "checked", "stopped"} {
-		dbtest.Run(v.TB, v.DB, `insert into imports (organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at)
-			select number, cast($1 as text), cast($2 as text), cast($3 as text), '', '', '{"lines":2,"counts":{"created":1,"refused":1}}', '', '', '', '', 1, cast($4 as bigint), 0 from organizations where id = '`+v.OrganizationID+`'`,
-			id.New(id.Import), v.principal, state, clock.Now(v.Clock).Add(imports.Age))
+	v.uploaded("Spalten.csv", aTable)
+	checked := v.checked("Prüfung.csv", aTable)
+	stopped := v.checked("Angehalten.csv", aTable)
+	dbtest.Run(v.TB, v.DB, `update imports set state = 'stopped' where id = $1`, stopped[strings.LastIndex(stopped, "/")+1:])
+	finished := v.checked("Umzug.csv", aTable)
+	v.fill(finished, finished+"/run", nil)
+	v.awaitWork()
+	for page, least := range map[string]int{checked: 2, stopped: 2, finished: 1} { // what is there twice is noted by the check
+		if text := said(v.get(page).Body); strings.Count(text, "Zeile ")+strings.Count(text, "Line ") < least {
+			v.Fatalf("%s shows fewer than %d entries with a note: %s", page, least, text)
+		}
 	}
+}
+
+// uploaded uploads a table, and returns the page of its import.
+func (v *visitor) uploaded(name, table string) string {
+	v.Helper()
+	var body strings.Builder
+	w := multipart.NewWriter(&body)
+	if err := w.WriteField(tokenField, v.token()); err != nil {
+		v.Fatal(err)
+	}
+	file, err := w.CreateFormFile("file", name)
+	if err == nil {
+		_, err = io.WriteString(file, table)
+	}
+	if err != nil || w.Close() != nil {
+		v.Fatal(err)
+	}
+	r, err := http.NewRequest(http.MethodPost, v.BaseURL+"/settings/data/new", strings.NewReader(body.String()))
+	if err != nil {
+		v.Fatal(err)
+	}
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	r.AddCookie(v.cookie)
+	a, err := visiting.Do(r)
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer a.Body.Close()
+	page := a.Header.Get("Location")
+	if !strings.HasPrefix(page, "/settings/data/imp_") {
+		v.Fatalf("the upload of %q: status %d, and leads to %q", name, a.StatusCode, page)
+	}
+	v.awaitWork()
+	return page
+}
+
+// checked uploads a table, and has it checked. It returns the page of its import.
+func (v *visitor) checked(name, table string) string {
+	v.Helper()
+	page := v.uploaded(name, table)
+	v.fill(page, page+"/columns", nil)
+	v.awaitWork()
+	return page
 }
 
 // changed gives the visitor changes of whole lists in the states that a page shows.
@@ -301,11 +355,12 @@ func (v *visitor) changed() {
 	}
 }
 
-// awaitWork waits until no job works on an import or a whole list.
+// awaitWork waits until no job works on an import or a whole list. What an import keeps to be
+// undone is forgotten much later.
 func (o *Office) awaitWork() {
 	o.Helper()
 	for watch := patience.New(); ; time.Sleep(10 * time.Millisecond) {
-		left := dbtest.Texts(o.TB, o.DB, `select id from jobs where kind in ('imports.work', 'imports.forget', 'bulk.work')`)
+		left := dbtest.Texts(o.TB, o.DB, `select id from jobs where kind in ('imports.work', 'imports.forget', 'bulk.work') and due_at < $1`, clock.Now(o.Clock)+clock.Hour)
 		if len(left) == 0 {
 			return
 		}
