@@ -44,6 +44,50 @@ func pick(t testing.TB, tab *webtest.Tab, keyboard bool, name, text string) {
 	tab.Until(fmt.Sprintf(`document.querySelector(%q).selectedOptions[0]?.text.startsWith(%q)`, list, text))
 }
 
+// fill writes into a field. The tabulator chooses what it held, so a keyboard writes over it.
+func fill(t testing.TB, tab *webtest.Tab, keyboard bool, selector, text string) {
+	t.Helper()
+	if !keyboard {
+		tab.Fill(selector, text)
+		return
+	}
+	if !webtest.Eval[bool](tab, fmt.Sprintf(`document.activeElement.matches(%q)`, selector)) { // the page begins in some fields
+		tabTo(t, tab, selector)
+	}
+	tab.Type(text)
+}
+
+// mark chooses one of the radio buttons with a name. The tabulator comes to the chosen one, and
+// each arrow goes on by one.
+func mark(t testing.TB, tab *webtest.Tab, keyboard bool, name, value string) {
+	t.Helper()
+	button := fmt.Sprintf(`[name=%q][value=%q]`, name, value)
+	if !keyboard {
+		tab.Click(`main label:has(` + button + `)`)
+	} else {
+		tabTo(t, tab, fmt.Sprintf(`main [name=%q]`, name))
+		for left := 10; !webtest.Eval[bool](tab, fmt.Sprintf(`document.activeElement.matches(%q)`, button)); left-- {
+			if left == 0 {
+				t.Fatalf("the arrows do not reach %s", button)
+			}
+			tab.Press(webtest.Down)
+		}
+	}
+	tab.Until(fmt.Sprintf(`document.querySelector(%q).checked`, "main "+button))
+}
+
+// tick ticks a box: with a click, or with the space bar.
+func tick(t testing.TB, tab *webtest.Tab, keyboard bool, selector string) {
+	t.Helper()
+	if keyboard {
+		tabTo(t, tab, selector)
+		tab.Press(" ")
+	} else {
+		tab.Click(selector)
+	}
+	tab.Until(fmt.Sprintf(`document.querySelector(%q).checked`, selector))
+}
+
 // leaver is somebody who leaves the office, with one of each thing that people have.
 type leaver struct {
 	*visitor

@@ -19,19 +19,16 @@ func TestInvite(t *testing.T) {
 			}
 		}))
 		for i, h := range hands(url) {
-			if h.keyboard {
-				continue // the tabulator reaches all of it, which TestTabOrder shows
-			}
 			address := fmt.Sprintf("neu%d@kanzlei.example", i)
 			tab := o.SignedIn(o.Helene(), h.View)
 			tab.Open(o.BaseURL + "/settings/people")
-			tab.Click(`main a[href="/settings/people/invite"]`)
+			press(t, tab, h.keyboard, `main a[href="/settings/people/invite"]`)
 			tab.At("/settings/people/invite")
-			tab.Fill(`[name="email"]`, address)
-			tab.Click(`label:has([name="role"][value="viewer"])`)
-			tab.Click(`main form[action="/settings/people/invite"] button.primary`)
+			fill(t, tab, h.keyboard, `main [name="email"]`, address)
+			mark(t, tab, h.keyboard, "role", "viewer")
+			press(t, tab, h.keyboard, `main form[action="/settings/people/invite"] button.primary`)
 			tab.Says(address)
-			cost(t, tab, "inviting somebody", 4)
+			cost(t, tab, "inviting somebody", map[bool]int{false: 4, true: 3}[h.keyboard])
 			var role string
 			dbtest.Get(t, o.DB, []any{&role}, `select role from invitations where email = $1`, address)
 			if role != "viewer" {

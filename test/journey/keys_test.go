@@ -44,6 +44,37 @@ func TestFirstCall(t *testing.T) {
 	})
 }
 
+// D1: a developer makes a key in the form, from the list of keys: its name, what it may do,
+// and the address from which it is used. The key is copied, and its page is opened.
+func TestMakeAKey(t *testing.T) {
+	each(t, func(t *testing.T, database string) {
+		o := Open(t, database, Contacts(5))
+		for _, h := range hands(database) {
+			tab := o.SignedIn(o.Jonas(), h.View)
+			tab.Open(o.BaseURL + "/settings/interfaces/keys")
+			press(t, tab, h.keyboard, `main a[href="/settings/interfaces/keys/new"]`)
+			tab.At("/settings/interfaces/keys/new")
+			fill(t, tab, h.keyboard, `main [name="name"]`, "Telefonanlage")
+			mark(t, tab, h.keyboard, "may", "write")
+			fill(t, tab, h.keyboard, `main [name="networks"]`, "127.0.0.1")
+			tick(t, tab, h.keyboard, `main [name="here"]`)
+			tab.Until(`document.querySelector("#key-result").textContent.includes("127.0.0.1, " + document.querySelector('main [name="here"]').value)`)
+			press(t, tab, h.keyboard, submitButton)
+			tab.Says("Diesen Schlüssel sehen Sie nur jetzt.")
+			tab.Until(`document.readyState === "complete"`)
+			key := webtest.Eval[string](tab, `document.querySelector("main .copyable code").textContent`)
+			press(t, tab, h.keyboard, `main .copyable button`)
+			press(t, tab, h.keyboard, `main .acts a.primary`)
+			tab.Says("Telefonanlage")
+			tab.Says("127.0.0.1/32")
+			cost(t, tab, "making a key", map[bool]int{false: 8, true: 6}[h.keyboard])
+			if got := call(t, o.BaseURL+"/v1/contacts", key); got != http.StatusOK {
+				t.Errorf("%s: a call with the key: %d", h.View, got)
+			}
+		}
+	})
+}
+
 // The form of a key sums up what it would make, and follows each choice.
 func TestKeyIsSummedUp(t *testing.T) {
 	o := Open(t, dbtest.SQLiteURL(t))

@@ -18,12 +18,26 @@ var write = flag.Bool("write", false, "write the order of the tabulator into tes
 func TestTabOrder(t *testing.T) {
 	const file, most = "testdata/taborder.txt", 150
 	o := Open(t, dbtest.SQLiteURL(t), Contacts(5), Documents())
-	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	view := webtest.View{Width: 1280, Language: "de"}
+	jonas, helene := o.SignedIn(o.Jonas(), view), o.SignedIn(o.Helene(), view)
 	contact := "/contacts/" + o.caller()
+	o.Disabled()
+	v := o.visitor(o.Helene())
+	o.keyOf(v.principal, nil, "contacts:read")
+	v.imported()
+	call(t, o.BaseURL+"/v1/contacts", o.key())
+	o.awaitCount(t, `select count(*) from request_log where operation = 'contacts.list'`)
 	var got strings.Builder
-	for _, page := range []struct{ name, address string }{
-		{"home", "/"}, {"list", "/contacts"}, {"record", contact}, {"form", contact + "/edit"}, {"document", "/documents/" + o.First("documents")},
+	for _, page := range []struct {
+		name, address string
+		tab           *webtest.Tab
+	}{
+		{"home", "/", jonas}, {"list", "/contacts", jonas}, {"record", contact, jonas}, {"form", contact + "/edit", jonas}, {"document", "/documents/" + o.First("documents"), jonas},
+		{"keys", "/settings/interfaces/keys", helene}, {"key form", "/settings/interfaces/keys/new", helene}, {"webhooks", "/settings/interfaces/webhooks", helene},
+		{"endpoint form", "/settings/interfaces/webhooks/new", helene}, {"request log", "/settings/interfaces/requests?status=200", helene}, {"people", "/settings/people", helene},
+		{"audit log", "/settings/audit?target=" + o.Jonas(), helene}, {"imports", "/settings/data", helene},
 	} {
+		tab := page.tab
 		tab.Open(o.BaseURL + page.address)
 		order := tab.TabOrder(most)
 		if len(order) == 0 || len(order) == most {
