@@ -1,11 +1,21 @@
 package journey
 
 import (
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"kartei/console/oauth"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/notify"
+	"kartei/requestlog/usage"
+	"kartei/sample"
+	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
+	"kartei/webhook"
 )
 
 // payloads are what an attacker stores in fields, hoping that a page takes it for
@@ -60,16 +70,84 @@ func TestStoredPayloads(t *testing.T) {
 		for _, p := range pages {
 			address := p.address
 			tab.Open(o.BaseURL + address)
-			if said := tab.Console(); len(said) > 0 {
-				t.Errorf("%s with %q: the console says %q", address, payload, said)
-			}
-			for _, file := range tab.Transfers() {
-				if strings.Contains(file.Name, "stolen") && !strings.Contains(file.Name, "q=") {
-					t.Errorf("%s with %q: it loads %s", address, payload, file.Name)
+			harmless(t, tab, address, payload)
+		}
+	}
+}
+
+// harmless reports what a page has done with a payload but show it.
+func harmless(t *testing.T, tab *webtest.Tab, address, payload string) {
+	t.Helper()
+	if said := tab.Console(); len(said) > 0 {
+		t.Errorf("%s with %q: the console says %q", address, payload, said)
+	}
+	for _, file := range tab.Transfers() {
+		if strings.Contains(file.Name, "stolen") && !strings.Contains(file.Name, "q=") {
+			t.Errorf("%s with %q: it loads %s", address, payload, file.Name)
+		}
+	}
+	if n := webtest.Eval[int](tab, `document.querySelectorAll("main [onerror], main [onload], main script, main [hx-get='/stolen'], main [href^='javascript']").length`); n > 0 {
+		t.Errorf("%s with %q: %d elements of the payload are in the page", address, payload, n)
+	}
+}
+
+// What people name in the settings is text there: keys, endpoints with their addresses, service
+// accounts, applications, and the file, the columns and the cells of an import. The pages show
+// all of it as it was typed: in lists, on its own page, in logs, in the usage and in the bell.
+func TestStoredPayloadsOfSettings(t *testing.T) {
+	whole(t)
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(5))
+	helene := o.visitor(o.Helene())
+	tab := o.SignedIn(o.Helene(), webtest.View{Width: 1280, Language: "de"})
+	helene.connected()
+	key, endpoint, account := o.keyOf(o.Helene(), sample.Loopback, "contacts:read"), o.Disabled(), helene.serviceAccount()
+	grant := dbtest.Texts(t, o.DB, `select id from oauth_grants where principal_id = $1`, o.Helene())[0]
+	byKey, _ := o.program(t, key.Key, "GET", "/contacts", "", 200)
+	byGrant, _ := o.program(t, key.Key, "GET", "/contacts", "", 200)
+	dbtest.Run(t, o.DB, `update request_log set key_id = $1 where request_id = $2`, grant, byGrant)
+	var number int64
+	dbtest.Get(t, o.DB, []any{&number}, `select number from organizations where id = $1`, o.OrganizationID)
+	for kind, subject := range map[usage.Kind]string{usage.Calls: key.ID, usage.Deliveries: endpoint} {
+		apitest.Used(t, o.DB, usage.Call{Organization: number, Kind: kind, Subject: subject, At: clock.Now(o.Clock), Status: 200, Took: time.Millisecond, Points: 1})
+	}
+	for kind, facts := range map[notify.Kind]string{
+		notify.QuotaLow: `{"key":"` + key.ID + `","policy":"deletes-day"}`, webhook.IsFailing: `{"organizationId":"` + o.OrganizationID + `","endpointId":"` + endpoint + `"}`,
+		oauth.TokenReused: `{"grantId":"` + grant + `"}`,
+	} {
+		dbtest.Run(t, o.DB, `insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at) values ($1, $2, $3, $4, $5, $6, 0, false, 0, 0)`,
+			number, o.Helene(), id.New(id.Notice), clock.Now(o.Clock), string(kind), facts)
+	}
+	const ofKeys, ofHooks, ofApplications, ofAccounts = "/settings/interfaces/keys", "/settings/interfaces/webhooks", "/settings/interfaces/applications", "/settings/service-accounts"
+	for _, payload := range payloads {
+		renamed := helene.fill(ofKeys+"/"+key.ID, ofKeys+"/"+key.ID, url.Values{"name": {payload}})
+		if renamed.Status != 303 {
+			t.Fatalf("a key named %q: status %d", payload, renamed.Status)
+		}
+		o.Call("PATCH", "/webhook_endpoints/"+endpoint, map[string]any{"name": payload, "url": "https://archiv.example.com/kartei"}, nil)
+		dbtest.Run(t, o.DB, `update webhook_endpoints set url = $1 where id = $2`, "https://archiv.example.com/"+payload, endpoint)
+		dbtest.Run(t, o.DB, `update principals set name = $1 where id = $2`, payload, account)
+		dbtest.Run(t, o.DB, `update oauth_clients set name = $1`, payload)
+		o.Directory.Forget()
+		file, cell := noPath.Replace(payload)+".csv", `"`+strings.ReplaceAll(payload, `"`, `""`)+`"`
+		table := "Nachname;E-Mail;" + cell + "\r\n" + cell + ";kein-at;" + cell + "\r\n" + cell + ";;\r\n" + cell + ";;\r\n"
+		mapping, checked := helene.uploaded(file, table), helene.checked(file, table)
+		for address, texts := range map[string][]string{
+			ofKeys: {payload}, ofKeys + "/" + key.ID: {payload}, ofKeys + "/" + key.ID + "/revoke": {payload}, ofKeys + "/new": {payload}, ofKeys + "/new?owner=" + account: {payload},
+			ofHooks: {payload}, ofHooks + "/" + endpoint: {payload, "archiv.example.com/" + payload}, ofHooks + "/" + endpoint + "/delete": {payload},
+			ofApplications: {payload}, helene.asking(): {payload},
+			ofAccounts: {payload}, ofAccounts + "/" + account: {payload},
+			"/settings/audit?target=" + key.ID: {payload}, "/settings/audit?target=" + account: {payload}, "/settings/audit?target=" + endpoint: nil, "/settings/audit": {payload},
+			"/settings/interfaces/requests": {payload}, "/settings/interfaces/requests/" + byKey: {payload}, "/settings/interfaces/requests/" + byGrant: {payload},
+			"/settings/interfaces/usage": {payload}, "/settings/interfaces/usage?key=" + key.ID: {payload}, "/settings/interfaces/events": nil, "/bell": {payload},
+			"/settings/data": {file}, mapping: {file, payload}, checked: {file}, checked + "?columns": {file, payload},
+		} {
+			tab.Open(o.BaseURL + address)
+			harmless(t, tab, address, payload)
+			shown := webtest.Eval[string](tab, `document.querySelector("main").textContent.replaceAll("\u00ad", "")`)
+			for _, text := range texts {
+				if !strings.Contains(shown, text) {
+					t.Errorf("%s does not show %q as text", address, text)
 				}
-			}
-			if n := webtest.Eval[int](tab, `document.querySelectorAll("main [onerror], main [onload], main script, main [hx-get='/stolen'], main [href^='javascript']").length`); n > 0 {
-				t.Errorf("%s with %q: %d elements of the payload are in the page", address, payload, n)
 			}
 		}
 	}
