@@ -296,7 +296,11 @@ func TestReplayedForms(t *testing.T) {
 			o.awaitWork()
 			between := o.state()
 			again := o.visitor(o.Helene()).do("POST", a.Action, a.Fields)
-			if tables := changed(between, o.state()); len(tables) > 0 {
+			tables := changed(between, o.state())
+			if a.Path == "/settings/data/{id}/columns" { // a checked import is checked again: contacts may have changed meanwhile
+				tables = slices.DeleteFunc(tables, func(name string) bool { return name == "imports" })
+			}
+			if len(tables) > 0 {
 				t.Errorf("POST %s, sent twice (%d, %d): the second form has changed %v", a.Action, first.Status, again.Status, tables)
 			}
 			if len(changed(before, between)) > 0 {
