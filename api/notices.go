@@ -9,9 +9,10 @@ import (
 	"kartei/webhook"
 )
 
-// NoticeForms returns the forms of all notices of the families and endpoints.
+// NoticeForms returns the forms of all notices.
 func NoticeForms() map[notify.Kind]notify.Form {
-	all := maps.Clone(webhook.Forms)
+	all := maps.Clone(notify.Forms)
+	maps.Copy(all, webhook.Forms)
 	maps.Copy(all, task.Forms)
 	maps.Copy(all, oauth.Forms)
 	return all

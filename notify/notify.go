@@ -110,7 +110,7 @@ func New(o Options) *Center {
 		o.Logger = slog.Default()
 	}
 	c := &Center{o, map[Kind]Form{}}
-	maps.Copy(c.forms, limitForms)
+	maps.Copy(c.forms, Forms)
 	maps.Copy(c.forms, o.Forms)
 	return c
 }

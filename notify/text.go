@@ -37,7 +37,8 @@ type QuotaFacts struct {
 	At          clock.Micros `json:"at"`
 }
 
-var limitForms = map[Kind]Form{
+// Forms holds the forms of notices about limits.
+var Forms = map[Kind]Form{
 	QuotaLow:  {Words: quotaWords(QuotaLow), Mail: quotaMail(QuotaLow), Page: keyPage, Farewell: farewell},
 	KeyPaused: {Words: quotaWords(KeyPaused), Mail: quotaMail(KeyPaused), Page: keyPage, Farewell: farewell},
 

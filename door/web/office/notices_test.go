@@ -16,64 +16,103 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/console/oauth"
 	"kartei/kit/clock"
 	"kartei/limit"
 	"kartei/notify"
 	"kartei/settings"
 	"kartei/store/db"
+	"kartei/task"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
+	"kartei/webhook"
 	"kartei/work/job"
 )
 
-// told are two people who are told of limits, and what the notices are about.
+// told are two people who are told of something, and what the notices are about.
 type told struct {
 	*apitest.Office
-	owner, admin, key, grant string
-	center                   *notify.Center
-	mails                    string
+	owner, admin, key, paused, grant, failing, disabled, task string
+	center                                                    *notify.Center
+	mails                                                     string
 }
 
-// tell makes a key and a connected application of a person. The key and the person have used
-// most of a quota, and the application all of it.
+// tell makes two keys, a connected application, two endpoints and a task of a person, and tells
+// of each what can be told. A key and the person have used most of a quota, and the application
+// and the other key all of it.
 func tell(t *testing.T, o *apitest.Office) *told {
 	t.Helper()
 	w := &told{Office: o, owner: o.User(access.Member), admin: o.User(access.Admin), mails: filepath.Join(t.TempDir(), "mail")}
-	made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: o.ID, Principal: w.owner, Environment: access.Test, Name: "Spiegel", Scopes: []string{"contacts:read"}})
+	for _, key := range []*string{&w.key, &w.paused} {
+		made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: o.ID, Principal: w.owner, Environment: access.Test, Name: "Spiegel", Scopes: []string{"contacts:read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		*key = made.ID
+	}
+	application := newClient(t, o, "Fristenkalender")
+	w.grant = o.Connect(&application, w.owner, access.V1, "contacts:read").Grant.ID
+	program := &apitest.Client{Office: o, Principal: w.owner, Key: o.Key(w.owner)}
+	for _, endpoint := range []*string{&w.failing, &w.disabled} {
+		*endpoint = program.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+	}
+	dbtest.Run(t, o.DB, `update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where id = $1`, w.disabled)
+	live, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: o.ID, Principal: w.owner, Environment: access.Live, Scopes: []string{"tasks:read", "tasks:write"}, Networks: []string{"192.0.2.0/24"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	application := newClient(t, o, "Fristenkalender")
-	w.key, w.grant = made.ID, o.Connect(&application, w.owner, access.V1, "contacts:read").Grant.ID
+	w.task = (&apitest.Client{Office: o, Principal: w.owner, Key: live.Key}).Do("POST", "/tasks", map[string]any{"title": "Anrufen", "assigneeId": w.owner}).Want(201).Text("id")
 	w.center = notify.New(notify.Options{
 		DB: o.DB, Clock: o.Clock, Sender: notify.Files(w.mails), From: "kartei@example.com", Host: "kartei.example", BaseURL: "https://kartei.example",
 		Vault: apitest.Keys.Vault(notify.MessagePurpose), PauseExhausted: true, Forms: api.NoticeForms(),
 	})
-	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
-		in, err := access.OrganizationIn(t.Context(), tx, o.SandboxID)
-		if err != nil {
-			return err
-		}
-		low := limit.Alert{Organization: in.Number, Principal: w.owner, Policy: "deletes-day", Used: 240, Quota: 300, At: int64(clock.Now(o.Clock))}
-		ofKey, ofGrant, ofPerson := low, low, low
-		ofKey.Key = w.key
-		ofGrant.Key, ofGrant.Exhausted = w.grant, true
-		ofPerson.Key, ofPerson.Session, ofPerson.Policy = limit.Sessions(w.owner), true, "session-deletes-day"
-		for _, a := range []limit.Alert{ofKey, ofGrant, ofPerson} {
-			if err := w.center.Alert(t.Context(), tx, a); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
+	if err := o.DB.Write(t.Context(), func(tx db.Tx) error { return w.post(t, tx) }); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
+// post posts the notices to those who get them.
+func (w *told) post(t *testing.T, tx db.Tx) error {
+	in, err := access.OrganizationIn(t.Context(), tx, w.SandboxID)
+	if err != nil {
+		return err
+	}
+	low := limit.Alert{Organization: in.Number, Principal: w.owner, Policy: "deletes-day", Used: 240, Quota: 300, At: int64(clock.Now(w.Clock))}
+	ofKey, ofGrant, ofPaused, ofPerson := low, low, low, low
+	ofKey.Key = w.key
+	ofGrant.Key, ofGrant.Exhausted = w.grant, true
+	ofPaused.Key, ofPaused.Exhausted = w.paused, true
+	ofPerson.Key, ofPerson.Session, ofPerson.Policy = limit.Sessions(w.owner), true, "session-deletes-day"
+	for _, a := range []limit.Alert{ofKey, ofGrant, ofPaused, ofPerson} {
+		if err := w.center.Alert(t.Context(), tx, a); err != nil {
+			return err
+		}
+	}
+	live, both, err := access.Audience(t.Context(), tx, in.Number, w.owner)
+	if err != nil {
+		return err
+	}
+	for _, n := range []struct {
+		kind  notify.Kind
+		to    []string
+		facts any
+	}{
+		{oauth.TokenReused, both, oauth.ReuseFacts{Grant: w.grant}},
+		{webhook.IsFailing, []string{w.owner}, webhook.AlertFacts{Organization: w.ID, Endpoint: w.failing}},
+		{webhook.WasDisabled, []string{w.owner}, webhook.AlertFacts{Organization: w.ID, Endpoint: w.disabled, Reason: webhook.Gone}},
+		{task.IsDue, []string{w.owner}, task.DueFacts{Task: w.task, DueAt: clock.Now(w.Clock)}},
+	} {
+		if err := w.center.Post(t.Context(), tx, live, n.to, n.kind, n.facts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 var (
-	bellLink = regexp.MustCompile(`<a class="button" href="(/settings/[^"]+)"`)
+	bellLink = regexp.MustCompile(`<a class="button" href="(/(?:settings|tasks)/[^"]+)"`)
 	mailLink = regexp.MustCompile(`https://kartei\.example(/\S*)?`)
 )
 
@@ -121,25 +160,45 @@ func (w *told) mailed(t *testing.T, want int) map[string][]string {
 	return links
 }
 
-// TestNoticesLeadToTheirCure follows the links of notices about a key, an application and the
-// sessions of a person: in the bell of both environments, and in emails. Each leads its
-// recipient to a page with the act against what it tells.
+// cures are what somebody does against what notices of each kind tell: an act, on a page.
+type cures map[notify.Kind]map[string]string
+
+// TestNoticesLeadToTheirCure follows the links of notices of every kind: in the bell of both
+// environments, and in emails. Each leads its recipient to a page with the act against what it
+// tells.
 func TestNoticesLeadToTheirCure(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := tell(t, apitest.New(t, d, apitest.Replicas(1)))
+		mailed := w.mailed(t, 11) // which moves the clock, so people sign in after it
 		owner, admin := openAt(t, w.Office, "https://kartei.example"), openAt(t, w.Office, "https://kartei.example")
 		owner.cookie, admin.cookie = w.Session(w.owner), w.Session(w.admin)
 		w.Session(w.owner) // another one, which can be ended
 		key, applications, person := keysPath+"/"+w.key, "/settings/interfaces/applications", peoplePath+"/"+w.owner
-		mailed := w.mailed(t, 6)
+		paused, hooks, due := keysPath+"/"+w.paused, "/settings/interfaces/webhooks/", "/tasks/"+w.task
+		act := func(path, act string) map[string]string { return map[string]string{path: `action="` + act + `"`} }
+		grant := act(applications, applications+"/"+w.grant+"/end")
+		exhausted := map[string]string{applications: grant[applications], paused: `action="` + paused + `/resume"`}
 		for _, r := range []struct {
 			*browser
 			principal string
-			cures     map[string]string
+			cures     cures
 		}{
-			{owner, w.owner, map[string]string{key: `action="` + key + `/pause"`, applications: `action="` + applications + "/" + w.grant + `/end"`, security: `action="` + security + `/sessions/end"`}},
-			{admin, w.admin, map[string]string{key: `action="` + key + `/pause"`, applications: `action="` + applications + "/" + w.grant + `/end"`, person: `href="` + person + `/leave"`}},
+			{owner, w.owner, cures{
+				notify.QuotaLow: act(key, key+"/pause"), notify.KeyPaused: exhausted, notify.SessionQuotaLow: act(security, security+"/sessions/end"), oauth.TokenReused: grant,
+				webhook.IsFailing: act(hooks+w.failing, hooks+w.failing+"/test"), webhook.WasDisabled: act(hooks+w.disabled, hooks+w.disabled+"/enable"), task.IsDue: act(due, due+"/complete"),
+			}},
+			{admin, w.admin, cures{
+				notify.QuotaLow: act(key, key+"/pause"), notify.KeyPaused: exhausted, notify.SessionQuotaLow: {person: `href="` + person + `/leave"`}, oauth.TokenReused: grant,
+			}},
 		} {
+			for kind := range api.NoticeForms() {
+				if r.principal == w.owner && r.cures[kind] == nil {
+					t.Errorf("nothing is said of the cure of %s", kind)
+				}
+			}
+			if posted := dbtest.Texts(t, d, `select distinct kind from notices where principal = $1`, r.principal); len(posted) != len(r.cures) {
+				t.Errorf("the notices of %s are %q, and the cures %v", r.principal, posted, r.cures)
+			}
 			var email string
 			dbtest.Get(t, d, []any{&email}, `select email from principals where id = $1`, r.principal)
 			links := map[string][]string{"email": mailed[email]}
@@ -149,11 +208,16 @@ func TestNoticesLeadToTheirCure(t *testing.T) {
 				}
 			}
 			for from, list := range links {
-				for path, cure := range r.cures {
-					if !slices.Contains(list, path) {
-						t.Errorf("%s: the links %q lack %s", from, list, path)
+				for kind, pages := range r.cures {
+					for path, cure := range pages {
+						there := slices.Contains(list, path) ||
+							from == "/sandbox/bell" && kind == task.IsDue || // the task is not in the sandbox
+							from == "email" && len(pages) > 1 && slices.Contains(list, "/bell") // it names the first, and leads to the others
+						if !there {
+							t.Errorf("%s: the links %q of %s lack %s", from, list, kind, path)
+						}
+						r.get(path).want(200, cure)
 					}
-					r.get(path).want(200, cure)
 				}
 				for _, path := range list {
 					r.get("/" + strings.TrimPrefix(path, "/")).want(200)
