@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"kartei/audit"
 	"kartei/console/imports"
 	"kartei/test/patience"
+	"kartei/test/webtest"
 )
 
 // TestTwoDoors does each act at a page in one office, and by the command line in another
@@ -24,7 +26,8 @@ import (
 func TestTwoDoors(t *testing.T) {
 	t.Parallel()
 	each := func(t *testing.T, _ string, store ...string) {
-		receiver := httptest.NewTLSServer(&hook{TB: t, took: make(chan string, 100), status: 200})
+		receivers := http.NewServeMux()
+		receiver := httptest.NewTLSServer(receivers)
 		t.Cleanup(receiver.Close)
 		at := freePort(t)
 		flags := append(towards(t, receiver), "--smtp-url", "smtp://127.0.0.1:1", "--listen", at, "--operator-listen", "127.0.0.1:0", "--base-url", "http://"+at, "--log-format", "json")
@@ -33,7 +36,7 @@ func TestTwoDoors(t *testing.T) {
 			t.Fatal(err)
 		}
 		served.endsWith(t)
-		pages, line := newDoorOffice(t, served, "one.example", store), newDoorOffice(t, served, "two.example", store)
+		pages, line := newDoorOffice(t, served, receivers, "one.example", store), newDoorOffice(t, served, receivers, "two.example", store)
 		for _, a := range doorActs {
 			a.page(pages)
 			atPage := pages.seen(a)
@@ -243,13 +246,47 @@ var doorActs = []doorAct{
 		command: func(o *doorOffice) []string {
 			return []string{"webhook", "enable", o.id("endpoint"), "--org", o.SandboxID}
 		}},
-	{row: "webhooks.resend", show: showsEndpoint,
+	{row: "webhooks.resend", show: showsAttempts("contact's event", 200), // a period
 		page: func(o *doorOffice) {
-			at := interfaces + "/webhooks/" + o.id("endpoint")
-			o.fill(at, at+"/resend", "since", time.Now().Add(-24*time.Hour).Format("2006-01-02T15:04"))
+			o.resend("since", time.Now().Add(-24*time.Hour).Format("2006-01-02T15:04"))
 		},
 		command: func(o *doorOffice) []string {
 			return []string{"webhook", "resend", o.id("endpoint"), "--org", o.SandboxID, "--since", "24h"}
+		}},
+	{row: "webhooks.enable", show: showsAttempts("refused", 200, 410), // with what was missed, and what failed before
+		page: func(o *doorOffice) {
+			o.refuses("refused")
+			o.happens("missed")
+			at := interfaces + "/webhooks/" + o.id("endpoint")
+			if button := `name="missed" value="1"`; !strings.Contains(o.get(at), button) {
+				o.Errorf("%s has no button %s", at, button)
+			}
+			o.fill(at, at+"/enable", "missed", "1")
+		},
+		command: func(o *doorOffice) []string {
+			o.refuses("refused")
+			o.happens("missed")
+			return []string{"webhook", "enable", o.id("endpoint"), "--org", o.SandboxID, "--missed"}
+		}},
+	{row: "webhooks.resend", show: showsAttempts("missed", 200, 200), // one event
+		page: func(o *doorOffice) {
+			o.attempted("missed", 200)
+			o.resend("event", o.id("missed"))
+		},
+		command: func(o *doorOffice) []string {
+			o.attempted("missed", 200)
+			return []string{"webhook", "resend", o.id("endpoint"), "--org", o.SandboxID, "--event", o.id("missed")}
+		}},
+	{row: "webhooks.resend", show: showsFailed, // all that failed
+		page: func(o *doorOffice) {
+			o.refuses("failed")
+			kartei(o.TB, o.on("webhook", "enable", o.id("endpoint"), "--org", o.SandboxID)...)
+			o.resend("failed", "1")
+		},
+		command: func(o *doorOffice) []string {
+			o.refuses("failed")
+			kartei(o.TB, o.on("webhook", "enable", o.id("endpoint"), "--org", o.SandboxID)...)
+			return []string{"webhook", "resend", o.id("endpoint"), "--org", o.SandboxID, "--failed"}
 		}},
 	{row: "imports.create", show: showsImport, made: "import",
 		page: func(o *doorOffice) { o.sendFile(data+"/new", "umzug.csv", movedIn) },
@@ -322,6 +359,26 @@ func showsEndpoint(o *doorOffice) []string {
 	return []string{"webhook", "show", o.id("endpoint"), "--org", o.SandboxID}
 }
 
+// showsAttempts waits until an event was tried at the endpoint with these answers, the
+// newest first. It returns the command that shows this, and the state of the endpoint.
+func showsAttempts(event string, answers ...int) func(o *doorOffice) []string {
+	return func(o *doorOffice) []string {
+		o.attempted(event, answers...)
+		return []string{"webhook", "event", o.id(event), "--org", o.SandboxID}
+	}
+}
+
+// showsFailed is showsAttempts for the event that failed. Those that were delivered
+// before do not come again.
+func showsFailed(o *doorOffice) []string {
+	o.Helper()
+	o.attempted("failed", 200, 410)
+	o.attempted("contact's event", 200)
+	o.attempted("refused", 200, 410)
+	o.attempted("missed", 200, 200)
+	return showsAttempts("failed", 200, 410)(o)
+}
+
 // doorOffice is an office with an admin at its pages. Its ids have names.
 type doorOffice struct {
 	person
@@ -330,9 +387,13 @@ type doorOffice struct {
 	// domain is that of the addresses of its people.
 	domain string
 	ids    map[string]string
+	// program creates the contacts of the sandbox, and receiver gets their events.
+	program  client
+	receiver *hook
+	secret   string
 }
 
-func newDoorOffice(t *testing.T, served *server, domain string, store []string) *doorOffice {
+func newDoorOffice(t *testing.T, served *server, receivers *http.ServeMux, domain string, store []string) *doorOffice {
 	t.Helper()
 	o := &doorOffice{person: person{TB: t, server: served}, office: found(t, store...), store: store, domain: domain, ids: map[string]string{}}
 	o.ids["org"], o.ids["sandbox"] = o.ID, o.SandboxID
@@ -348,9 +409,15 @@ func newDoorOffice(t *testing.T, served *server, domain string, store []string) 
 	maker := read[struct{ ID, Key string }](t, o.on("key", "create", "--org", o.ID, "--principal", o.ids["boss"], "--env", "test", "--ip", "127.0.0.1/32",
 		"--scopes", "contacts:read,contacts:write,webhook_endpoints:read,webhook_endpoints:write")...)
 	o.ids["maker"] = maker.ID
-	o.ids["contact"] = (client{t, served, maker.Key}).call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", "contact").Text("id")
-	o.ids["endpoint"] = (client{t, served, maker.Key}).call("POST", "/webhook_endpoints", `{"name":"CRM","url":"https://`+postHost+`/hook","eventTypes":["contact.deleted"]}`, 201, "",
-		"Idempotency-Key", "endpoint").Text("id")
+	o.program = client{t, served, read[struct{ Key string }](t, o.on("key", "create", "--org", o.ID, "--principal", o.ids["boss"], "--env", "test", "--ip", "127.0.0.1/32", "--scopes", "contacts:read,contacts:write")...).Key}
+	o.ids["contact"] = o.happens("contact's event")
+	var endpoint struct{ ID, Secret string }
+	decode(t, string((client{t, served, maker.Key}).call("POST", "/webhook_endpoints", `{"name":"CRM","url":"https://`+postHost+`/`+domain+`","eventTypes":["contact.created"]}`, 201, "",
+		"Idempotency-Key", "endpoint").Body), &endpoint)
+	o.ids["endpoint"], o.secret = endpoint.ID, endpoint.Secret
+	o.receiver = &hook{TB: t, took: make(chan string, 100)}
+	o.receiver.answers(o.secret, http.StatusOK)
+	receivers.Handle("/"+domain, o.receiver)
 	return o
 }
 
@@ -365,6 +432,78 @@ func (o *doorOffice) id(name string) string {
 }
 
 func (o *doorOffice) keyPage() string { return interfaces + "/keys/" + o.id("key") }
+
+// happens creates a contact in the sandbox, and names its event.
+func (o *doorOffice) happens(event string) (contact string) {
+	o.Helper()
+	contact = o.program.call("POST", "/contacts", `{"lastName":"Berg"}`, 201, "", "Idempotency-Key", event).Text("id")
+	var feed page[feedEntry]
+	if decode(o.TB, string(o.program.call("GET", "/events?limit=1", "", 200, "").Body), &feed); feed.Data[0].Data.ID != contact {
+		o.Fatalf("the last event is %+v, want that of %s", feed.Data[0], contact)
+	}
+	o.ids[event] = feed.Data[0].ID
+	return contact
+}
+
+// attempted waits until an event was tried with these answers, the newest first. It
+// returns the state of the endpoint then.
+func (o *doorOffice) attempted(event string, answers ...int) (status string) {
+	o.Helper()
+	for watch := patience.New(); ; {
+		tried := read[struct {
+			Data []struct {
+				Status   string
+				Attempts []struct{ ResponseStatus int }
+			}
+		}](o.TB, o.on("webhook", "event", o.id(event), "--org", o.SandboxID)...).Data
+		var got []int
+		if len(tried) == 1 {
+			status = tried[0].Status
+			for _, a := range tried[0].Attempts {
+				got = append(got, a.ResponseStatus)
+			}
+		}
+		if slices.Equal(got, answers) {
+			return status
+		}
+		if len(got) > len(answers) || watch.IsStuck(got) {
+			o.Fatalf("%s was answered %v, want %v", event, got, answers)
+		}
+	}
+}
+
+// refuses has the receiver answer an event with 410 Gone, which disables the endpoint.
+// Then it takes events again.
+func (o *doorOffice) refuses(event string) {
+	o.Helper()
+	o.receiver.answers(o.secret, http.StatusGone)
+	o.happens(event)
+	if status := o.attempted(event, http.StatusGone); status != "disabled" {
+		o.Fatalf("after 410 Gone the endpoint is %s", status)
+	}
+	o.receiver.answers(o.secret, http.StatusOK)
+}
+
+// resend sends the form of the endpoint's page that has a field: for one event, for all
+// that failed or for a period. The field is filled in if it is empty.
+func (o *doorOffice) resend(field, value string) {
+	o.Helper()
+	at := interfaces + "/webhooks/" + o.id("endpoint")
+	shown := o.get(at)
+	for _, f := range webtest.Forms(shown) {
+		if f.Action != at+"/resend" || !f.Fields.Has(field) {
+			continue
+		}
+		if f.Fields.Get(field) == "" {
+			f.Fields.Set(field, value)
+		}
+		if f.Fields.Get(field) == value {
+			o.body(o.browser.PostForm(o.server.URL+f.Action, f.Fields))
+			return
+		}
+	}
+	o.Fatalf("%s has no form with %s=%s: %.3000s", at, field, value, shown)
+}
 
 // handedOver waits until the hand-over from the user is finished.
 func (o *doorOffice) handedOver() {
@@ -422,7 +561,7 @@ func (o *doorOffice) seen(a doorAct) acted {
 }
 
 // varying are times, what is drawn at random, and who acts.
-var varying = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"|\b\d{16}\b|"kidShort":"[^"]*"|"invitedBy":"[^"]*"|\b[a-z]{3}_[0-9a-z]{26}\b`)
+var varying = regexp.MustCompile(`"responseTimeMs":\d+|"\d{4}-\d\d-\d\dT[^"]*"|\b\d{16}\b|"kidShort":"[^"]*"|"invitedBy":"[^"]*"|\b[a-z]{3}_[0-9a-z]{26}\b`)
 
 // named returns a text with names in place of ids, and without what varies.
 func (o *doorOffice) named(text string) string {
