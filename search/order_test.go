@@ -45,6 +45,7 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
+// The postings are the same in each run, so that its figures can be compared.
 func BenchmarkInOrder(b *testing.B) {
 	list := places(rand.New(rand.NewPCG(1, 2)), 160)
 	b.Run("beginnings", func(b *testing.B) {

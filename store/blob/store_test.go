@@ -78,7 +78,8 @@ const (
 
 var ctx = context.Background()
 
-// content returns bytes that differ by position.
+// content returns bytes that differ by position. They follow from the size alone, because
+// tests ask for them a second time to compare.
 func content(size int) []byte {
 	b := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{1, byte(size)})

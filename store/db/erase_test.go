@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,6 +17,7 @@ import (
 	"kartei/store/db"
 	"kartei/store/db/move"
 	"kartei/test/dbtest"
+	"kartei/test/seed"
 )
 
 // promised is the time after a deletion in which the record vanishes from all
@@ -31,7 +31,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 	url, now := dbtest.SQLiteURL(t), clock.NewFake(time.Unix(0, 0))
 	d := dbtest.Open(t, url, db.Options{NoSync: true, Clock: now})
 	carryOut(t, d, "create table people (organization bigint, id text primary key, email text, note text)", "create index people_email on people (email)")
-	random := rand.New(rand.NewPCG(1, 2))
+	random := seed.Rand(t)
 	mark := func(most int) string { return "Geheimwort" + strings.Repeat("x", random.IntN(most)) }
 	change := func(query string, args ...any) {
 		if err := d.Write(ctx, func(tx db.Tx) error {

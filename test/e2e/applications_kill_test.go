@@ -195,7 +195,7 @@ func TestApplicationsWithoutDatabase(t *testing.T) {
 	boss.accept(append([]string{"user", "invite", "--org", office.ID, "--email", "boss@example.com", "--role", "admin"}, store...)...)
 	a := application{t, served}
 	config := a.register(a.discover())
-	f := refresher{at: []string{at}, client: config.ClientID, held: a.connect(&boss, config, "contacts:read"), random: rand.New(rand.NewPCG(1, 1))}
+	f := refresher{at: []string{at}, client: config.ClientID, held: a.connect(&boss, config, "contacts:read"), random: seed.Rand(t)}
 	own.Stop()
 	answer, err := http.PostForm("http://"+at+"/oauth/token", neturl.Values{"grant_type": {"refresh_token"}, "client_id": {f.client}, "refresh_token": {f.held.RefreshToken}})
 	if err != nil {
