@@ -465,162 +465,239 @@ func lines(t *testing.T, o *apitest.Office) []audit.Line {
 
 // consoleInputs returns, for each row, an input with which the operator succeeds, and
 // the owner of what the inputs name. No caller reaches them who belongs to another
-// organization or, if the row is for oneself, is another person.
+// organization or, if the row is for oneself, is another person. Some inputs are made when
+// their row is called.
 func consoleInputs(t *testing.T, o *apitest.Office) (inputs map[string]any, owner string) {
 	t.Helper()
-	c := o.As(access.Admin)
-	name := "Geheim"
-	erased, _ := o.Organization("Zu löschen")
-	deleting := access.Deleting
-	key := func() string {
-		made, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: o.ID, Principal: c.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return made.ID
-	}
-	service, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: name})
+	m := &inputMaker{t: t, o: o, owner: o.As(access.Admin)}
+	service, err := o.Operator.CreateServiceAccount(t.Context(), settings.NewPrincipal{Organization: o.ID, Name: secretName})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: erased, State: &deleting}); err != nil {
-		t.Fatal(err)
+	m.service = service.ID
+	m.letter = byID(m.owner.Document("geheim.txt", "text/plain", []byte(m.owner.Principal)))
+	inputs, owner = map[string]any{}, m.owner.Principal
+	for _, some := range []map[string]any{
+		m.organizations(), m.people(), m.keys(), m.applications(), m.webhooks(), m.records(), m.exports(), m.jobs(),
+		signInInputs(t, o, owner), ssoInputs(t, o, owner), factorInputs(t, o, owner), importInputs(t, o, owner), bulkInputs(t, o, owner),
+	} {
+		maps.Copy(inputs, some)
 	}
-	var endpoint struct{ ID string }
-	if err := json.Unmarshal(c.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Body, &endpoint); err != nil {
-		t.Fatal(err)
+	return inputs, owner
+}
+
+// inputMaker makes what the inputs of rows name.
+type inputMaker struct {
+	t *testing.T
+	o *apitest.Office
+	// owner is the admin whom it belongs to.
+	owner *apitest.Client
+	// service is a service account of the organization, and letter a document of its sandbox.
+	service string
+	letter  access.ByID
+}
+
+// secretName is a name that no line of the audit log may hold.
+const secretName = "Geheim"
+
+func byID(id string) access.ByID { return access.ByID{ID: id} }
+
+// organizations are the inputs of rows about organizations and what happens in them.
+func (m *inputMaker) organizations() map[string]any {
+	m.t.Helper()
+	erased, _ := m.o.Organization("Zu löschen")
+	deleting := access.Deleting
+	if _, err := m.o.Operator.SetOrganization(m.t.Context(), settings.OrganizationChange{ID: erased, State: &deleting}); err != nil {
+		m.t.Fatal(err)
 	}
-	var test struct{ EventID string }
-	if err := json.Unmarshal(c.Do("POST", "/webhook_endpoints/"+endpoint.ID+"/test", nil).Want(200).Body, &test); err != nil {
-		t.Fatal(err)
+	return map[string]any{
+		"organizations.list":   access.Page{},
+		"organizations.create": settings.NewOrganization{Name: secretName},
+		"organizations.get":    byID(m.o.ID),
+		"organizations.set":    settings.OrganizationChange{ID: m.o.ID, Name: new(secretName), Module: new("off")},
+		"organizations.erase":  byID(erased),
+		"requests.versions":    map[string]string{"organizationId": m.o.ID},
+		"audit.list":           settings.AuditInput{Organization: m.o.ID},
 	}
-	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
-		tx.Queue(`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
-			values (1, 'job_1', 'a', 'k', 'null', 'failed', 1, 5, 1000000, '', 1000000, 1000000)`)
-		tx.Queue(`insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at)
-			values (1, $1, 'ntc_1', 1, 'unknown', '{}', 0, false, 0, 0)`, c.Principal)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
+}
+
+// people are the inputs of rows about people, service accounts, names and bells.
+func (m *inputMaker) people() map[string]any {
+	m.t.Helper()
+	dbtest.Run(m.t, m.o.DB, `insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at)
+		values (1, $1, 'ntc_1', 1, 'unknown', '{}', 0, false, 0, 0)`, m.owner.Principal)
+	home, person := access.Page{Organization: m.o.ID}, map[string]string{"organizationId": m.o.ID, "principalId": m.owner.Principal}
+	return map[string]any{
+		"people.resetFactors": byID(joined(m.t, m.o)),
+		"people.unlink": func() any {
+			_, a := bySSO(m.t, m.o, ssotest.Forge(m.t), apitest.Fresh())
+			return byID(a.ID)
+		},
+		"people.list":            home,
+		"people.get":             byID(m.owner.Principal),
+		"serviceAccounts.get":    byID(m.service),
+		"people.create":          settings.NewPrincipal{Organization: m.o.ID, Name: secretName, Email: "geheim@example.com"},
+		"people.set":             settings.PrincipalChange{ID: m.owner.Principal, Name: new(secretName)},
+		"people.handOver":        departure.HandOverInput{ID: m.o.User(access.Member), To: m.owner.Principal},
+		"people.handOverStatus":  byID(m.owner.Principal),
+		"people.holdings":        departure.HoldingsInput{ID: m.owner.Principal},
+		"people.erase":           byID(m.o.User(access.Member)),
+		"people.invite":          settings.NewInvitation{Organization: m.o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
+		"invitations.list":       home,
+		"invitations.revoke":     byID(m.invite("geheim.weg@example.com").ID),
+		"invitations.accept":     account.Acceptance{Token: m.invite("geheim.an@example.com").Token, Name: secretName, Password: somePassword},
+		"serviceAccounts.list":   home,
+		"serviceAccounts.create": settings.NewPrincipal{Organization: m.o.ID, Name: secretName},
+		"serviceAccounts.set":    settings.PrincipalChange{ID: m.service, Name: new(secretName)},
+		"names.resolve":          settings.NamesInput{Organization: m.o.ID, IDs: []string{m.owner.Principal}},
+		"names.find":             settings.FindNamesInput{Organization: m.o.ID, Q: "Pe"},
+		"bell.list":              person,
+		"bell.read":              person,
 	}
-	one := func(id string) access.ByID { return access.ByID{ID: id} }
-	apps := newApplications(t, o, c.Principal, service.ID)
-	invite := func(email string) settings.CreatedInvitation {
-		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: email})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return made
+}
+
+// invite invites somebody to the organization.
+func (m *inputMaker) invite(email string) settings.CreatedInvitation {
+	m.t.Helper()
+	made, err := operator.Do(m.t.Context(), m.o.Operator, settings.Invite, settings.NewInvitation{Organization: m.o.ID, Email: email})
+	if err != nil {
+		m.t.Fatal(err)
 	}
-	off := "off"
-	letter := one(c.Document("geheim.txt", "text/plain", []byte(c.Principal)))
-	home, person := access.Page{Organization: o.ID}, map[string]string{"organizationId": o.ID, "principalId": c.Principal}
-	hook := map[string]string{"organizationId": o.SandboxID, "id": endpoint.ID}
-	hooked := func() access.ByID {
-		return one(c.Do("POST", "/webhook_endpoints", map[string]any{"name": name, "url": "https://example.com/Geheim", "eventTypes": []string{"contact.created"}}).Want(201).Text("id"))
+	return made
+}
+
+// keys are the inputs of rows about keys and their calls.
+func (m *inputMaker) keys() map[string]any {
+	m.t.Helper()
+	return map[string]any{
+		"keys.list":       access.Page{Organization: m.o.ID},
+		"keys.get":        byID(m.key()),
+		"keys.create":     settings.NewKey{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Name: secretName, Scopes: []string{"contacts:read"}},
+		"keys.update":     settings.KeyChange{ID: m.key(), Name: new(secretName), Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
+		"keys.terms":      settings.KeyTermsInput{},
+		"keys.pause":      byID(m.key()),
+		"keys.resume":     byID(m.key()),
+		"keys.revoke":     byID(m.key()),
+		"keys.rotate":     byID(m.key()),
+		"requests.list":   map[string]string{"organizationId": m.o.SandboxID, "key": m.key()},
+		"requests.caused": lookup.CausedInput{Request: "req_01m7xt6sane2a9hpasvbmaayqz"},
+		"usage.get":       settings.UsageInput{Key: m.key()},
 	}
-	all := map[string]any{
-		"tools.list":           api.ToolsInput{},
-		"tools.text":           map[string]string{"id": letter.ID},
-		"oauth.ask":            apps.asks(),
-		"oauth.answer":         apps.answer,
-		"oauth.token":          func() any { return apps.exchange() },
-		"oauth.revoke":         func() any { return apps.revoke() },
-		"oauth.introspect":     oauth.TokenQuestion{ClientAuth: apps.service, Token: "x"},
-		"oauth.register":       oauth.Registration{RedirectURIs: []string{"https://app.example/cb"}, Name: name},
-		"grants.list":          oauth.FindGrants{Page: access.Page{Organization: o.ID}, Principal: c.Principal},
-		"grants.end":           func() any { return one(apps.grant().ID) },
-		"clients.list":         access.Page{Organization: o.ID},
-		"clients.create":       oauth.NewClient{Organization: o.ID, Name: name, Principal: service.ID, Scopes: []string{"contacts:read"}, Environment: access.Test},
-		"clients.rotate":       one(apps.service.ClientID),
-		"clients.set":          oauth.ClientChange{ID: apps.service.ClientID, Disabled: true},
-		"people.resetFactors":  one(joined(t, o)),
-		"lookup.find":          lookup.FindInput{Q: name},
-		"lookup.similar":       lookup.SimilarInput{Family: "contacts", LastName: name},
-		"lookup.titles":        lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
-		"lookup.tags":          lookup.TagsInput{Family: "contacts", Q: "m"},
+}
+
+// key creates a key of the owner.
+func (m *inputMaker) key() string {
+	m.t.Helper()
+	made, err := m.o.Operator.CreateKey(m.t.Context(), settings.NewKey{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Scopes: []string{"contacts:read"}})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return made.ID
+}
+
+// applications are the inputs of rows about applications and assistants.
+func (m *inputMaker) applications() map[string]any {
+	m.t.Helper()
+	apps := newApplications(m.t, m.o, m.owner.Principal, m.service)
+	return map[string]any{
+		"tools.list":       api.ToolsInput{},
+		"tools.text":       map[string]string{"id": m.letter.ID},
+		"oauth.ask":        apps.asks(),
+		"oauth.answer":     apps.answer,
+		"oauth.token":      func() any { return apps.exchange() },
+		"oauth.revoke":     func() any { return apps.revoke() },
+		"oauth.introspect": oauth.TokenQuestion{ClientAuth: apps.service, Token: "x"},
+		"oauth.register":   oauth.Registration{RedirectURIs: []string{"https://app.example/cb"}, Name: secretName},
+		"grants.list":      oauth.FindGrants{Page: access.Page{Organization: m.o.ID}, Principal: m.owner.Principal},
+		"grants.end":       func() any { return byID(apps.grant().ID) },
+		"clients.list":     access.Page{Organization: m.o.ID},
+		"clients.create":   oauth.NewClient{Organization: m.o.ID, Name: secretName, Principal: m.service, Scopes: []string{"contacts:read"}, Environment: access.Test},
+		"clients.rotate":   byID(apps.service.ClientID),
+		"clients.set":      oauth.ClientChange{ID: apps.service.ClientID, Disabled: true},
+	}
+}
+
+// webhooks are the inputs of rows about endpoints and events.
+func (m *inputMaker) webhooks() map[string]any {
+	m.t.Helper()
+	endpoint := m.hooked()
+	test := m.owner.Do("POST", "/webhook_endpoints/"+endpoint.ID+"/test", nil).Want(200).Text("eventId")
+	hook := map[string]string{"organizationId": m.o.SandboxID, "id": endpoint.ID}
+	return map[string]any{
+		"events.feed":         event.FeedInput{},
+		"events.deliveries":   map[string]string{"organizationId": m.o.SandboxID, "id": test},
+		"events.outcomes":     map[string]any{"ids": []string{test}},
+		"webhooks.list":       map[string]string{"organizationId": m.o.SandboxID},
+		"webhooks.get":        hook,
+		"webhooks.deliveries": hook,
+		"webhooks.create":     map[string]any{"name": secretName, "url": "https://example.com/Geheim", "eventTypes": []string{"task.created"}},
+		"webhooks.change":     map[string]any{"id": m.hooked().ID, "name": "Geheimer", "url": "https://example.com/GeheimNeu"},
+		"webhooks.rotate":     m.hooked(),
+		"webhooks.delete":     m.hooked(),
+		"webhooks.enable":     hook,
+		"webhooks.resend":     map[string]any{"organizationId": m.o.SandboxID, "id": endpoint.ID, "failed": true},
+	}
+}
+
+// hooked creates an endpoint of the owner.
+func (m *inputMaker) hooked() access.ByID {
+	m.t.Helper()
+	return byID(m.owner.Do("POST", "/webhook_endpoints", map[string]any{"name": secretName, "url": "https://example.com/Geheim", "eventTypes": []string{"contact.created"}}).Want(201).Text("id"))
+}
+
+// records are the inputs of rows about records and files.
+func (m *inputMaker) records() map[string]any {
+	m.t.Helper()
+	return map[string]any{
+		"lookup.find":        lookup.FindInput{Q: secretName},
+		"lookup.similar":     lookup.SimilarInput{Family: "contacts", LastName: secretName},
+		"lookup.titles":      lookup.TitlesInput{IDs: []string{"con_00000000000000000000000000"}},
+		"lookup.tags":        lookup.TagsInput{Family: "contacts", Q: "m"},
+		"lookup.recent":      lookup.RecentInput{},
+		"lookup.opened":      m.letter,
+		"uploads.terms":      struct{}{},
+		"uploads.open":       byID(m.owner.Do("POST", "/uploads", map[string]any{"fileName": secretName + ".txt", "contentType": "text/plain", "size": 5}).Want(201).Text("id")),
+		"documents.underway": struct{}{},
+		"documents.page":     m.letter,
+		"documents.text":     m.letter,
+		"records.history":    byID(m.contact()),
+		"records.changes":    records.ChangesInput{},
+	}
+}
+
+// contact creates a contact of the owner.
+func (m *inputMaker) contact() string {
+	m.t.Helper()
+	return m.owner.Do("POST", "/contacts", map[string]any{"lastName": secretName}).Want(201).Text("id")
+}
+
+// exports are the inputs of rows about exports.
+func (m *inputMaker) exports() map[string]any {
+	m.t.Helper()
+	return map[string]any{
 		"exports.begin":        lookup.ExportInput{Family: "contacts", Format: "csv"},
-		"exports.contact":      exports.Input{Organization: o.SandboxID, ID: c.Do("POST", "/contacts", map[string]any{"lastName": name}).Want(201).Text("id")},
-		"exports.person":       exports.Input{ID: c.Principal},
-		"exports.organization": exports.Input{ID: o.ID},
+		"exports.contact":      exports.Input{Organization: m.o.SandboxID, ID: m.contact()},
+		"exports.person":       exports.Input{ID: m.owner.Principal},
+		"exports.organization": exports.Input{ID: m.o.ID},
 		"exports.parts": func() any {
 			var begun exports.Begun
-			if got := ask(t, o, api.Admin, api.Local(), "exports.person", exports.Input{ID: c.Principal}); json.Unmarshal(got.Body, &begun) != nil {
-				t.Fatalf("exports.person: %s", got.Body)
+			if got := ask(m.t, m.o, api.Admin, api.Local(), "exports.person", exports.Input{ID: m.owner.Principal}); json.Unmarshal(got.Body, &begun) != nil {
+				m.t.Fatalf("exports.person: %s", got.Body)
 			}
 			return exports.PartsInput{Cursor: begun.Cursor}
 		},
-		"people.unlink": func() any {
-			_, a := bySSO(t, o, ssotest.Forge(t), apitest.Fresh())
-			return one(a.ID)
-		},
-		"lookup.recent":          lookup.RecentInput{},
-		"lookup.opened":          letter,
-		"uploads.terms":          struct{}{},
-		"uploads.open":           one(c.Do("POST", "/uploads", map[string]any{"fileName": name + ".txt", "contentType": "text/plain", "size": 5}).Want(201).Text("id")),
-		"documents.underway":     struct{}{},
-		"documents.page":         letter,
-		"documents.text":         letter,
-		"organizations.list":     access.Page{},
-		"organizations.create":   settings.NewOrganization{Name: name},
-		"organizations.get":      one(o.ID),
-		"organizations.set":      settings.OrganizationChange{ID: o.ID, Name: &name, Module: &off},
-		"organizations.erase":    one(erased),
-		"people.list":            home,
-		"people.get":             one(c.Principal),
-		"serviceAccounts.get":    one(service.ID),
-		"people.create":          settings.NewPrincipal{Organization: o.ID, Name: name, Email: "geheim@example.com"},
-		"people.set":             settings.PrincipalChange{ID: c.Principal, Name: &name},
-		"people.handOver":        departure.HandOverInput{ID: o.User(access.Member), To: c.Principal},
-		"people.handOverStatus":  one(c.Principal),
-		"people.holdings":        departure.HoldingsInput{ID: c.Principal},
-		"people.erase":           one(o.User(access.Member)),
-		"people.invite":          settings.NewInvitation{Organization: o.ID, Email: "geheim.neu@example.com", Role: access.Viewer},
-		"invitations.list":       home,
-		"invitations.revoke":     one(invite("geheim.weg@example.com").ID),
-		"invitations.accept":     account.Acceptance{Token: invite("geheim.an@example.com").Token, Name: name, Password: somePassword},
-		"serviceAccounts.list":   home,
-		"serviceAccounts.create": settings.NewPrincipal{Organization: o.ID, Name: name},
-		"serviceAccounts.set":    settings.PrincipalChange{ID: service.ID, Name: &name},
-		"names.resolve":          settings.NamesInput{Organization: o.ID, IDs: []string{c.Principal}},
-		"names.find":             settings.FindNamesInput{Organization: o.ID, Q: "Pe"},
-		"records.history":        one(c.Do("POST", "/contacts", map[string]any{"lastName": name}).Want(201).Text("id")),
-		"records.changes":        records.ChangesInput{},
-		"keys.list":              home,
-		"keys.get":               one(key()),
-		"keys.create":            settings.NewKey{Organization: o.ID, Principal: c.Principal, Environment: access.Test, Name: name, Scopes: []string{"contacts:read"}},
-		"keys.update":            settings.KeyChange{ID: key(), Name: &name, Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
-		"keys.terms":             settings.KeyTermsInput{},
-		"keys.pause":             one(key()),
-		"keys.resume":            one(key()),
-		"keys.revoke":            one(key()),
-		"keys.rotate":            one(key()),
-		"requests.list":          map[string]string{"organizationId": o.SandboxID, "key": key()},
-		"requests.caused":        lookup.CausedInput{Request: "req_01m7xt6sane2a9hpasvbmaayqz"},
-		"usage.get":              settings.UsageInput{Key: key()},
-		"requests.versions":      map[string]string{"organizationId": o.ID},
-		"audit.list":             settings.AuditInput{Organization: o.ID},
-		"bell.list":              person,
-		"bell.read":              person,
-		"events.feed":            event.FeedInput{},
-		"events.deliveries":      map[string]string{"organizationId": o.SandboxID, "id": test.EventID},
-		"events.outcomes":        map[string]any{"ids": []string{test.EventID}},
-		"webhooks.list":          map[string]string{"organizationId": o.SandboxID},
-		"webhooks.get":           hook,
-		"webhooks.deliveries":    hook,
-		"webhooks.create":        map[string]any{"name": name, "url": "https://example.com/Geheim", "eventTypes": []string{"task.created"}},
-		"webhooks.change":        map[string]any{"id": hooked().ID, "name": "Geheimer", "url": "https://example.com/GeheimNeu"},
-		"webhooks.rotate":        hooked(),
-		"webhooks.delete":        hooked(),
-		"webhooks.enable":        hook,
-		"webhooks.resend":        map[string]any{"organizationId": o.SandboxID, "id": endpoint.ID, "failed": true},
-		"jobs.list":              struct{}{},
-		"jobs.retry":             one("job_1"),
 	}
-	maps.Copy(all, signInInputs(t, o, c.Principal))
-	maps.Copy(all, importInputs(t, o, c.Principal))
-	maps.Copy(all, bulkInputs(t, o, c.Principal))
-	return all, c.Principal
+}
+
+// jobs are the inputs of rows about jobs.
+func (m *inputMaker) jobs() map[string]any {
+	m.t.Helper()
+	dbtest.Run(m.t, m.o.DB, `insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
+		values (1, 'job_1', 'a', 'k', 'null', 'failed', 1, 5, 1000000, '', 1000000, 1000000)`)
+	return map[string]any{
+		"jobs.list":  struct{}{},
+		"jobs.retry": byID("job_1"),
+	}
 }
 
 // importInputs are the inputs of rows about imports. Some are made when their row is

@@ -139,32 +139,66 @@ func device(t *testing.T) *passkeytest.Device {
 	return passkeytest.New(t, "https://kartei.example", "kartei.example")
 }
 
-// signInInputs are the inputs of the rows about the person who calls.
+// signInInputs are the inputs of the rows about the person who calls. Those about single
+// sign-on and about factors are below.
 func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
-	fresh := func() string { return apitest.Fresh() + "@example.com" }
-	mine := func() *visitor { return &visitor{T: t, o: o, token: o.Session(owner), from: "198.51.100.7"} }
 	type input = map[string]any
-	// token finds the link of the newest mail, the password of the row before.
 	return map[string]any{
-		"session.get": struct{}{}, "sessions.list": struct{}{}, "signins.list": struct{}{}, "factors.get": struct{}{}, "profile.get": struct{}{}, "signin.out": struct{}{},
-		"factors.totpBegin": struct{}{}, "factors.passkeyOptions": struct{}{}, "signin.passkeyOptions": struct{}{},
+		"session.get": struct{}{}, "sessions.list": struct{}{}, "signins.list": struct{}{}, "profile.get": struct{}{}, "signin.out": struct{}{},
+		"signin.passkeyOptions": struct{}{},
 		"signin.password": func() any {
-			email := fresh()
+			email := freshEmail()
 			join(t, o, o.ID, email, access.Member)
 			return input{"email": email, "password": somePassword}
 		},
 		"signin.second": func() any {
-			email := fresh()
+			email := freshEmail()
 			v, _ := join(t, o, o.ID, email, access.Member)
 			_, codes := v.generate()
 			return input{"ticket": v.signIn(email, somePassword, "second").Ticket, "recoveryCode": codes[0]}
 		},
 		"signin.passkey": func() any {
-			v, _ := join(t, o, o.ID, fresh(), access.Member)
+			v, _ := join(t, o, o.ID, freshEmail(), access.Member)
 			d := device(t)
 			v.addPasskey(d)
 			return v.usePasskey(d)
 		},
+		"signin.choose": func() any {
+			email := freshEmail()
+			other, _ := o.Organization("Geheim & Partner")
+			_, a := join(t, o, o.ID, email, access.Member)
+			v, _ := join(t, o, other, email, access.Member)
+			return account.Choice{Ticket: v.signIn(email, somePassword, "choose").Ticket, Principal: a.ID}
+		},
+		"signin.forgot": input{"email": "geheim.niemand@example.com"},
+		"signin.reset": func() any {
+			email := freshEmail()
+			v, _ := join(t, o, o.ID, email, access.Member)
+			v.ask("signin.forgot", account.Forgotten{Email: email}, nil, 204)
+			return account.NewByLink{Token: o.Linked(email), Password: "ein ganz anderes Kennwort"}
+		},
+		"session.switch": func() any { return account.Switched{Principal: owner} },
+		"session.refresh": func() any {
+			visitorOf(t, o, owner).ask("factors.password", account.NewPassword{Password: somePassword, Current: somePassword}, nil, 204)
+			return input{"password": somePassword}
+		},
+		"sessions.end":        input{"others": true},
+		"account.changeEmail": account.NewAddress{Email: "geheim.umzug@example.com"},
+		"account.confirmEmail": func() any {
+			email := freshEmail()
+			v, _ := join(t, o, o.ID, email, access.Member)
+			v.ask("account.changeEmail", account.NewAddress{Email: "neu." + email}, nil, 204)
+			v.ask("account.confirmEmail", account.Link{Token: o.Linked(email)}, nil, 200)
+			return account.Link{Token: o.Linked("neu." + email)}
+		},
+		"profile.set": input{"name": "Geheim", "theme": "dark"},
+	}
+}
+
+// ssoInputs are the inputs of the rows about single sign-on.
+func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
+	mine := func() *visitor { return visitorOf(t, o, owner) }
+	return map[string]any{
 		"signin.ssoBegin": func() any {
 			o.SignInBy(ssotest.Forge(t).Client(t, clock.System))
 			return account.SSOTo{Next: "/contacts"}
@@ -174,9 +208,9 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			v, _ := bySSO(t, o, f, apitest.Fresh())
 			return v.back(f, v.begin("signin.ssoBegin", account.SSOTo{}))
 		},
-		"signin.ssoInvited": func() any { return account.SSOInvitation{Token: invite(t, o, fresh())} },
+		"signin.ssoInvited": func() any { return account.SSOInvitation{Token: invite(t, o, freshEmail())} },
 		"signin.ssoAccept": func() any {
-			f, email := ssotest.Forge(t), fresh()
+			f, email := ssotest.Forge(t), freshEmail()
 			f.Claims = claims("sub-"+email, email, true)
 			o.SignInBy(f.Client(t, clock.System))
 			v := visit(t, o)
@@ -188,7 +222,7 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 		},
 		"factors.ssoLink": func() any {
 			f := ssotest.Forge(t)
-			f.Claims = claims("geheim", fresh(), true)
+			f.Claims = claims("geheim", freshEmail(), true)
 			o.SignInBy(f.Client(t, clock.System))
 			mine().unlinkAll()
 			return mine().back(f, mine().begin("factors.ssoBegin", struct{}{}))
@@ -207,26 +241,14 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			v.link(f, apitest.Fresh())
 			return v.back(f, v.begin("session.ssoBegin", account.SSOTo{}))
 		},
-		"signin.choose": func() any {
-			email := fresh()
-			other, _ := o.Organization("Geheim & Partner")
-			_, a := join(t, o, o.ID, email, access.Member)
-			v, _ := join(t, o, other, email, access.Member)
-			return account.Choice{Ticket: v.signIn(email, somePassword, "choose").Ticket, Principal: a.ID}
-		},
-		"signin.forgot": input{"email": "geheim.niemand@example.com"},
-		"signin.reset": func() any {
-			email := fresh()
-			v, _ := join(t, o, o.ID, email, access.Member)
-			v.ask("signin.forgot", account.Forgotten{Email: email}, nil, 204)
-			return account.NewByLink{Token: o.Linked(email), Password: "ein ganz anderes Kennwort"}
-		},
-		"session.switch": func() any { return account.Switched{Principal: owner} },
-		"session.refresh": func() any {
-			mine().ask("factors.password", account.NewPassword{Password: somePassword, Current: somePassword}, nil, 204)
-			return input{"password": somePassword}
-		},
-		"sessions.end":     input{"others": true},
+	}
+}
+
+// factorInputs are the inputs of the rows about the factors of the person who calls.
+func factorInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
+	mine := func() *visitor { return visitorOf(t, o, owner) }
+	return map[string]any{
+		"factors.get": struct{}{}, "factors.totpBegin": struct{}{}, "factors.passkeyOptions": struct{}{},
 		"factors.password": account.NewPassword{Password: somePassword, Current: somePassword},
 		"factors.totpConfirm": func() any {
 			v := mine()
@@ -250,17 +272,15 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			return account.NewPasskey{Ticket: q.Ticket, Name: "Geheim", Response: device(t).Create(q.Options)}
 		},
 		"factors.passkeyRemove": func() any { return access.ByID{ID: mine().addPasskey(device(t)).ID} },
-		"account.changeEmail":   account.NewAddress{Email: "geheim.umzug@example.com"},
-		"account.confirmEmail": func() any {
-			email := fresh()
-			v, _ := join(t, o, o.ID, email, access.Member)
-			v.ask("account.changeEmail", account.NewAddress{Email: "neu." + email}, nil, 204)
-			v.ask("account.confirmEmail", account.Link{Token: o.Linked(email)}, nil, 200)
-			return account.Link{Token: o.Linked("neu." + email)}
-		},
-		"profile.set": input{"name": "Geheim", "theme": "dark"},
 	}
 }
+
+// visitorOf returns a visitor with a session of a person.
+func visitorOf(t *testing.T, o *apitest.Office, person string) *visitor {
+	return &visitor{T: t, o: o, token: o.Session(person), from: "198.51.100.7"}
+}
+
+func freshEmail() string { return apitest.Fresh() + "@example.com" }
 
 // TestSignIn follows a person from the invitation to the end of their sessions.
 func TestSignIn(t *testing.T) {
