@@ -5,9 +5,11 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/console/account"
 	"kartei/console/exports"
 	"kartei/settings"
 	"kartei/test/apitest"
+	"kartei/test/operator"
 )
 
 // TestActsInClosedOrganizations calls what is open while an organization is closed or being
@@ -39,6 +41,35 @@ func TestActsInClosedOrganizations(t *testing.T) {
 			}
 			if got := ask(t, o, api.Web, sessions[admin], "keys.create", settings.NewKey{Principal: admin, Environment: access.Test, Scopes: []string{"contacts:read"}}); (got.Fault == nil) != (c.state == access.Open) {
 				t.Errorf("%s: a new key: %d %s", c.state, got.Status, got.Body)
+			}
+		}
+	})
+}
+
+// TestInvitedElsewhere lets people whose organization is closed or being deleted do what
+// strangers may: their browser still has the session. They accept an invitation to another
+// organization, which is open.
+func TestInvitedElsewhere(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		other, _ := o.Organization("Neue Kanzlei")
+		for _, state := range []access.State{access.Open, access.Closed, access.Deleting} {
+			email := freshEmail()
+			v, _ := join(t, o, o.ID, email, access.Member)
+			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &state}); err != nil {
+				t.Fatal(err)
+			}
+			made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: email})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var joined account.Accepted
+			v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida"}, &joined, 200)
+			if joined.Status != "joined" || joined.OrganizationID != other {
+				t.Errorf("%s: %+v", state, joined)
+			}
+			open := access.Open
+			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &open}); err != nil {
+				t.Fatal(err)
 			}
 		}
 	})

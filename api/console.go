@@ -211,7 +211,8 @@ type ConsoleRow struct {
 	// Unstored answers are never stored for an Idempotency-Key, because they issue the
 	// token of a session, of which the database has only a hash.
 	Unstored bool
-	// Always opens the row to people whose organization is closed or being deleted.
+	// Always opens the row to people whose organization is closed or being deleted. Rows for
+	// anyone have it: a browser may still have a session there.
 	Always bool
 	// Reads says that the act changes nothing but the audit log.
 	Reads bool
@@ -329,7 +330,7 @@ const (
 // row returns a row.
 func row(id string, act Act, who Who, where places, audit string, run handler) ConsoleRow {
 	family, _, _ := strings.Cut(id, ".")
-	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Always: where&always != 0, Reads: where&reading != 0, Setup: where&setup != 0 || who.Has(byAnyone), Unstored: where&unstored != 0, Audit: audit}
+	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Always: where&always != 0 || who.Has(byAnyone), Reads: where&reading != 0, Setup: where&setup != 0, Unstored: where&unstored != 0, Audit: audit}
 	r.prepare()
 	r.Run.facts.discloses = run.counted
 	if where&atSocket != 0 {

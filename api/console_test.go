@@ -118,8 +118,8 @@ var (
 		"self operator": "grants.list grants.end keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
-	// consoleColumns has the rows for which a column is set. Rows for anyone need no
-	// second factor, so they are not among those of setup.
+	// consoleColumns has the rows for which a column is set. Rows for anyone are always open,
+	// so they are not among those.
 	consoleColumns = map[string]string{
 		"fresh": "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd " +
 			"factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail organizations.set people.create people.set " +
@@ -162,7 +162,10 @@ func TestConsoleRightsAsDecided(t *testing.T) {
 		if decided[r.ID] != r.Who.String() {
 			t.Errorf("%s is for %q, and was decided for %q: see consoleCallers", r.ID, r.Who, decided[r.ID])
 		}
-		columns := map[string]bool{"fresh": r.Fresh, "always": r.Always, "setup": r.Setup && !strings.Contains(r.Who.String(), "anyone"), "reads": r.Reads, "unstored": r.Unstored}
+		columns := map[string]bool{"fresh": r.Fresh, "always": r.Always && !strings.Contains(r.Who.String(), "anyone"), "setup": r.Setup, "reads": r.Reads, "unstored": r.Unstored}
+		if strings.Contains(r.Who.String(), "anyone") && !r.Always {
+			t.Errorf("%s is for anyone, and refuses people whose organization is closed", r.ID)
+		}
 		for column, set := range columns {
 			if want := slices.Contains(strings.Fields(consoleColumns[column]), r.ID); set != want {
 				t.Errorf("%s has %s %t, and was decided %t: see consoleColumns", r.ID, column, set, want)
