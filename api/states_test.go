@@ -1,0 +1,114 @@
+package api_test
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/settings"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// stateRow is what the gate knows of a row of either table.
+type stateRow struct {
+	id, method, path string
+	doors            []api.Door
+	// changes says that a call changes what others may see, though it is no export.
+	changes bool
+	// always and setup are the columns of the second table.
+	always, setup bool
+}
+
+// stateRows returns all rows of both tables.
+func stateRows() (list []stateRow) {
+	for op := range rows() {
+		list = append(list, stateRow{id: op.ID, method: op.Method, path: somePath(op), doors: []api.Door{api.REST, api.Web}, changes: op.Changes()})
+	}
+	for i := range api.Console {
+		r := &api.Console[i]
+		list = append(list, stateRow{id: r.ID, doors: r.Doors, changes: r.Changes() && !r.Reads, always: r.Always, setup: r.Setup})
+	}
+	return list
+}
+
+// call calls the row, with an input that most rows refuse after the gate.
+func (r *stateRow) call(t *testing.T, o *apitest.Office, door api.Door, as api.Credential) *api.Response {
+	t.Helper()
+	if r.path == "" {
+		return ask(t, o, door, as, r.id, struct{}{})
+	}
+	return o.API.Do(t.Context(), &api.Request{Method: r.method, Path: r.path, Door: door, Credential: as, Address: netip.MustParseAddr("192.0.2.7")}, nil)
+}
+
+// stateCaller is a caller of each row.
+type stateCaller struct {
+	name string
+	// person is for a person at a screen, anyone for callers of no organization.
+	person, admin, anyone bool
+	// as returns a new credential, because some rows end it.
+	as func() api.Credential
+}
+
+// refusal is the reason by which the gate refuses a call of the row, by its columns, in an
+// organization with a state where people lack a second factor that is required or not.
+// It is empty if the gate lets the call through.
+func (r *stateRow) refusal(c *stateCaller, state access.State, lacking bool) access.Reason {
+	switch {
+	case c.anyone, c.person && r.always:
+		return ""
+	case c.person && lacking && !r.setup:
+		return access.NoSecondFactor
+	case state == access.Open, c.person && !r.changes && (state == access.Closed || c.admin):
+		return ""
+	}
+	return access.OrganizationClosed
+}
+
+// TestWalkStates calls every row of both tables, at each of its doors, in an organization
+// that is closed or being deleted, or requires a second factor that its people lack. The
+// columns of the row say who is let in, and no row changes another's answer.
+func TestWalkStates(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
+	admin, member := o.User(access.Admin), o.User(access.Member)
+	signedIn := func(person string) func() api.Credential {
+		return func() api.Credential { return cookieOf(o, person) }
+	}
+	key := api.Bearer(o.Key(admin))
+	callers := []stateCaller{
+		{name: "admin", person: true, admin: true, as: signedIn(admin)},
+		{name: "member", person: true, as: signedIn(member)},
+		{name: "key", as: func() api.Credential { return key }},
+		{name: "operator", anyone: true, as: api.Local},
+		{name: "nobody", anyone: true, as: func() api.Credential { return api.Credential{} }},
+	}
+	requireFactor(t, o, "required")
+	for _, lacking := range []bool{false, true} {
+		if lacking {
+			o.Clock.Advance(8 * 24 * time.Hour)
+		}
+		for _, state := range []access.State{access.Open, access.Closed, access.Deleting} {
+			if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, State: &state}); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range stateRows() {
+				for _, c := range callers {
+					for _, door := range r.doors {
+						got := r.call(t, o, door, c.as())
+						reason := access.Reason("")
+						if got.Fault != nil && slices.Contains([]access.Reason{access.OrganizationClosed, access.NoSecondFactor}, access.Reason(got.Fault.Reason)) {
+							reason = access.Reason(got.Fault.Reason)
+						}
+						if want := r.refusal(&c, state, lacking); reason != want || got.Status >= 500 {
+							t.Errorf("%s by %s as %s, organization %s, factor lacking %t: %d %s, want %s", r.id, door, c.name, state, lacking, got.Status, cmp.Or(reason, "let through"), cmp.Or(want, "let through"))
+						}
+					}
+				}
+			}
+		}
+	}
+}
