@@ -269,51 +269,179 @@ func TestConsoleFreshSignIn(t *testing.T) {
 
 // TestConsoleReachesOnesOwn checks that nobody reaches data of others. An admin
 // of another organization is refused for every row's input. So is a member of
-// the same one, for the rows about a caller's own data.
+// the same one, for the rows about a caller's own data. The inputs of rows for anyone hold
+// secrets; without them they reach nothing.
 func TestConsoleReachesOnesOwn(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		acceptSessions(o)
 		foreign, _ := o.Organization("Andere")
-		stranger := api.Credential{Scheme: session, Text: foreign + " " + o.User(access.Admin, foreign)}
-		member := api.Credential{Scheme: session, Text: o.ID + " " + o.User(access.Member)}
-		inputs, owner := consoleInputs(t, o)
+		admin := o.User(access.Admin, foreign)
+		stranger := api.Credential{Scheme: session, Text: foreign + " " + admin}
+		x := &others{
+			T: t, o: o, stranger: stranger, member: api.Credential{Scheme: session, Text: o.ID + " " + o.User(access.Member)},
+			doors: map[api.Door]api.Credential{api.Web: stranger, api.Admin: stranger, api.MCP: api.Bearer(o.Key(admin)), api.OAuth: {}},
+		}
+		x.inputs, x.owner = consoleInputs(t, o)
 		for i := range api.Console {
 			r := &api.Console[i]
-			in, who := inputs[r.ID], strings.Fields(r.Who.String())
-			if f, is := in.(func() any); is {
-				in = f()
-			}
-			if f, is := in.(func(api.Door, api.Credential) any); is {
-				in = f(api.Web, stranger)
-			}
-			if in == nil || !slices.Contains(r.Doors, api.Web) || slices.Contains(who, "anyone") {
-				continue // a row without an input fails in TestConsoleActsAreAudited
-			}
-			got := ask(t, o, api.Web, stranger, r.ID, in)
-			if aboutTheCaller(r) {
-				if strings.Contains(string(got.Body), owner) {
-					t.Errorf("%s tells somebody else about %s: %s", r.ID, owner, got.Body)
+			switch who := strings.Fields(r.Who.String()); {
+			case slices.Contains(who, "anyone"):
+				x.withoutSecrets(r)
+			case slices.Equal(who, []string{"operator"}):
+				if got := ask(t, o, api.Admin, stranger, r.ID, x.input(r, api.Admin)); got.Status != 401 && got.Status != 403 {
+					t.Errorf("%s is for the operator alone, and answers an admin: %d %.60s", r.ID, got.Status, got.Body)
 				}
-				continue
-			}
-			if got.Status != 404 && got.Status != 422 {
-				t.Errorf("%s reaches another organization: its function must ask settings.Organization or settings.Principal, and its input in consoleInputs name what is the office's: %d %.60s", r.ID, got.Status, got.Body)
-			}
-			if !slices.Contains(who, "self") {
-				continue
-			}
-			got = ask(t, o, api.Web, member, r.ID, in)
-			if refused := got.Status == 404 || got.Status == 422; !refused && (r.Audit != "" || strings.Contains(string(got.Body), owner)) {
-				t.Errorf("%s reaches what is another person's: its function must compare the owner with the caller, as own of package settings does: %d %.60s", r.ID, got.Status, got.Body)
-			}
-			if got.Fault != nil || r.Writes() {
-				continue
-			}
-			if all := ask(t, o, api.Admin, api.Local(), r.ID, in); !strings.Contains(string(all.Body), owner) {
-				t.Errorf("%s has nothing of the owner to show or to hide: let consoleInputs make it: %d %.60s", r.ID, all.Status, all.Body)
+			case aboutTheCaller(r):
+				door := r.Doors[0]
+				if got := ask(t, o, door, x.doors[door], r.ID, x.input(r, door)); strings.Contains(string(got.Body), x.owner) || got.Status == 401 || got.Status >= 500 {
+					t.Errorf("%s tells somebody else about %s: %d %s", r.ID, x.owner, got.Status, got.Body)
+				}
+			default:
+				x.named(r)
 			}
 		}
 	})
+}
+
+// others are those whom data does not belong to.
+type others struct {
+	*testing.T
+	o *apitest.Office
+	// inputs are those of consoleInputs, and owner is whom they are about.
+	inputs map[string]any
+	owner  string
+	// stranger is an admin of another organization, with credentials for each door. member
+	// belongs to the owner's.
+	stranger, member api.Credential
+	doors            map[api.Door]api.Credential
+}
+
+// input returns the input of a row, for a call of the stranger.
+func (x *others) input(r *api.ConsoleRow, door api.Door) any {
+	x.Helper()
+	in := x.inputs[r.ID]
+	if f, is := in.(func() any); is {
+		in = f()
+	}
+	if f, is := in.(func(api.Door, api.Credential) any); is {
+		in = f(door, x.doors[door])
+	}
+	if in == nil {
+		x.Errorf("%s: consoleInputs has no input for it", r.ID)
+	}
+	return in
+}
+
+// named calls a row whose input names what belongs to the owner or the organization.
+func (x *others) named(r *api.ConsoleRow) {
+	x.Helper()
+	in := x.input(r, api.Web)
+	got := ask(x.T, x.o, api.Web, x.stranger, r.ID, in)
+	if got.Status != 404 && got.Status != 422 {
+		x.Errorf("%s reaches another organization: its function must ask settings.Organization or settings.Principal, and its input in consoleInputs name what is the office's: %d %.60s", r.ID, got.Status, got.Body)
+	}
+	if !strings.Contains(r.Who.String(), "self") {
+		return
+	}
+	got = ask(x.T, x.o, api.Web, x.member, r.ID, in)
+	if refused := got.Status == 404 || got.Status == 422; !refused && (r.Audit != "" || strings.Contains(string(got.Body), x.owner)) {
+		x.Errorf("%s reaches what is another person's: its function must compare the owner with the caller, as own of package settings does: %d %.60s", r.ID, got.Status, got.Body)
+	}
+	if got.Fault != nil || r.Writes() {
+		return
+	}
+	if all := ask(x.T, x.o, api.Admin, api.Local(), r.ID, in); !strings.Contains(string(all.Body), x.owner) {
+		x.Errorf("%s has nothing of the owner to show or to hide: let consoleInputs make it: %d %.60s", r.ID, all.Status, all.Body)
+	}
+}
+
+// secretsOf has the rows for anyone whose input holds secrets, with the members that are
+// secret. Without one of them a row is refused, unless needNoSecret has it too. The provider
+// of these tests takes every code.
+var secretsOf = map[string]string{
+	"signin.password": "password", "signin.second": "ticket recoveryCode", "signin.passkey": "ticket response", "signin.choose": "ticket",
+	"signin.sso": "ticket state", "signin.ssoInvited": "token", "signin.ssoAccept": "ticket state", "signin.reset": "token",
+	"account.confirmEmail": "token", "invitations.accept": "token", "oauth.token": "code codeVerifier", "oauth.revoke": "token", "oauth.introspect": "clientSecret",
+}
+
+// needNoSecret has the rows for anyone that succeed without a secret, each with the reason
+// why that reaches nothing of others.
+var needNoSecret = map[string]string{
+	"signin.passkeyOptions": "a question that a passkey answers",
+	"signin.ssoBegin":       "leads to the provider",
+	"signin.forgot":         "mails a link to the address, and says the same of every address",
+	"oauth.revoke":          "says the same of every token (RFC 7009)",
+	"oauth.register":        "registers a new application, which may do nothing",
+}
+
+// withoutSecrets calls a row for anyone, each time with another text in place of one of its
+// secrets. Nothing happens, and the answer does not name the owner.
+func (x *others) withoutSecrets(r *api.ConsoleRow) {
+	x.Helper()
+	door, secrets, why := r.Doors[len(r.Doors)-1], strings.Fields(secretsOf[r.ID]), needNoSecret[r.ID] // web, or that of applications
+	if len(secrets) == 0 {
+		if secrets = []string{""}; why == "" {
+			x.Errorf("%s is for anyone: secretsOf must name its secrets, or needNoSecret say why it has none", r.ID)
+		}
+	}
+	for _, secret := range secrets {
+		for who, as := range map[string]api.Credential{"nobody": {}, "a stranger": x.doors[door]} {
+			in := x.input(r, door)
+			if secret != "" {
+				in = spoiled(x.T, in, secret)
+			}
+			before := x.acted(r)
+			got := ask(x.T, x.o, door, as, r.ID, in)
+			if (got.Fault == nil) != (why != "") || got.Status >= 500 {
+				x.Errorf("%s without its %s as %s: %d %s, and needNoSecret says %q", r.ID, secret, who, got.Status, got.Body, why)
+			}
+			if n := x.acted(r) - before; n != 0 || strings.Contains(string(got.Body), x.owner) {
+				x.Errorf("%s without its %s as %s writes %d lines: %d %s", r.ID, secret, who, n, got.Status, got.Body)
+			}
+		}
+	}
+}
+
+// acted counts the lines that tell of the act of a row. A line may also tell of a refused
+// sign-in.
+func (x *others) acted(r *api.ConsoleRow) (n int) {
+	x.Helper()
+	for _, l := range lines(x.T, x.o) {
+		if l.Word == r.Audit {
+			n++
+		}
+	}
+	return n
+}
+
+// spoiled returns an input with a member in which each text has another character in its middle.
+func spoiled(t *testing.T, in any, member string) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(in)
+	out := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil || out[member] == nil {
+		t.Fatalf("%s: no %s: %v", text, member, err)
+	}
+	var spoil func(v any) any
+	spoil = func(v any) any {
+		switch v := v.(type) {
+		case string:
+			if v == "" {
+				return "x"
+			}
+			return v[:len(v)/2] + string(v[len(v)/2]^1) + v[len(v)/2+1:]
+		case map[string]any:
+			for name := range v {
+				v[name] = spoil(v[name])
+			}
+		}
+		return v
+	}
+	out[member] = spoil(out[member])
+	return out
 }
 
 // prepares are the rows that only prepare an act, and so leave no line.
