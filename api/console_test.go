@@ -335,15 +335,16 @@ func (x *others) input(r *api.ConsoleRow, door api.Door) any {
 // named calls a row whose input names what belongs to the owner or the organization.
 func (x *others) named(r *api.ConsoleRow) {
 	x.Helper()
-	in := x.input(r, api.Web)
-	got := ask(x.T, x.o, api.Web, x.stranger, r.ID, in)
+	door := r.Doors[len(r.Doors)-1] // web, if the row has it
+	in := x.input(r, door)
+	got := ask(x.T, x.o, door, x.stranger, r.ID, in)
 	if got.Status != 404 && got.Status != 422 {
 		x.Errorf("%s reaches another organization: its function must ask settings.Organization or settings.Principal, and its input in consoleInputs name what is the office's: %d %.60s", r.ID, got.Status, got.Body)
 	}
 	if !strings.Contains(r.Who.String(), "self") {
 		return
 	}
-	got = ask(x.T, x.o, api.Web, x.member, r.ID, in)
+	got = ask(x.T, x.o, door, x.member, r.ID, in)
 	if refused := got.Status == 404 || got.Status == 422; !refused && (r.Audit != "" || strings.Contains(string(got.Body), x.owner)) {
 		x.Errorf("%s reaches what is another person's: its function must compare the owner with the caller, as own of package settings does: %d %.60s", r.ID, got.Status, got.Body)
 	}
