@@ -431,16 +431,21 @@ func mergeRuns(runs []*run, most int) []postingKey {
 	return all
 }
 
-// cut deletes merged postings from a source: whole blocks, and the beginning of one.
+// cut deletes merged postings from a source: whole blocks, and the beginning of one. The
+// blocks are deleted by their keys. PostgreSQL would look for all below a key in the whole
+// segment, since a comparison of rows ends no scan of an index as long as its first
+// members are equal: 20 ms of processor time with 170,000 blocks.
 func (s segments) cut(r *run) {
 	if r.next == 0 {
 		return
 	}
-	merged := r.list[r.next-1]
-	s.tx.Queue(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
-		and (audience, rank, word, position) <= ($4, $5, $6, $7)`,
-		s.organization, s.family, r.segment, merged.audience, int64(merged.rank), merged.Word, merged.Position)
 	i, whole := slices.BinarySearch(r.ends, r.next)
+	if whole {
+		i++
+	}
+	for _, end := range r.ends[:i] {
+		s.deleteBlock(r.segment, r.list[end-1])
+	}
 	if whole {
 		return
 	}
