@@ -227,7 +227,7 @@ func TestDoorsOnlyTranslate(t *testing.T) {
 			case isDoor && !strings.HasPrefix(imported, "door/") && !fitsAny(imported, doorsKnow) && !strings.HasPrefix(imported, "api/"):
 				t.Errorf("%s imports %s: a door knows calls, and neither records nor rights nor SQL", file, imported)
 			case !isDoor && strings.HasPrefix(imported, "door/") && !fitsAny(name, doorKeepers) && !fitsAny(name, helpers):
-				t.Errorf("%s imports %s: only an instance opens doors", file, imported)
+				t.Errorf("%s imports %s: doors are opened by %s alone", file, imported, strings.Join(doorKeepers, ", "))
 			}
 		}
 	}
