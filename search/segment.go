@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -432,9 +433,9 @@ func mergeRuns(runs []*run, most int) []postingKey {
 }
 
 // cut deletes merged postings from a source: whole blocks, and the beginning of one. The
-// blocks are deleted by their keys. PostgreSQL would look for all below a key in the whole
-// segment, since a comparison of rows ends no scan of an index as long as its first
-// members are equal: 20 ms of processor time with 170,000 blocks.
+// blocks are deleted by their keys, in one statement. PostgreSQL would look for all up to
+// a key in the whole segment, since a comparison of rows ends no scan of an index as long
+// as its first members are equal: 20 ms of processor time with 170,000 blocks.
 func (s segments) cut(r *run) {
 	if r.next == 0 {
 		return
@@ -443,8 +444,8 @@ func (s segments) cut(r *run) {
 	if whole {
 		i++
 	}
-	for _, end := range r.ends[:i] {
-		s.deleteBlock(r.segment, r.list[end-1])
+	if i > 0 {
+		s.deleteBlocks(r.segment, r, i)
 	}
 	if whole {
 		return
@@ -517,6 +518,21 @@ func (s segments) updateBlock(number int64, last postingKey, block []packed.Entr
 		s.organization, s.family, number, last.audience, int64(last.rank), last.Word, last.Position, packed.Encode(block))
 }
 
+// deleteBlocks deletes the first n blocks of a run. Words are valid UTF-8, so JSON keeps
+// them as they are.
+func (s segments) deleteBlocks(number int64, r *run, n int) {
+	keys := make([][]any, n)
+	for i, end := range r.ends[:n] {
+		last := &r.list[end-1]
+		keys[i] = []any{last.audience, last.rank, last.Word, last.Position}
+	}
+	b, _ := json.Marshal(keys) // texts and numbers always encode
+	s.tx.Queue(fmt.Sprintf(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
+		and (audience, rank, word, position) in (select value ->> 0, cast(value ->> 1 as smallint), value ->> 2, cast(value ->> 3 as bigint) from %s)`,
+		fmt.Sprintf(s.tx.Dialect().Rows, "$4")), s.organization, s.family, number, string(b))
+}
+
+// deleteBlock deletes one block.
 func (s segments) deleteBlock(number int64, last postingKey) {
 	s.tx.Queue(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
 		and audience = $4 and rank = $5 and word = $6 and position = $7`,
