@@ -18,11 +18,12 @@ demo: build
 # those too, as the gate does.
 # ARGS go to `go test`. Half of the packages wait more than they compute, so twice as many
 # run at the same time as there are processors. The longest come first, so that none runs
-# alone at the end.
+# alone at the end. The linker leaves out what a debugger needs, which takes half of its
+# time, and `make lint` vets.
 SHORT = -short
 test:
 	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
-	@$(GO) test $(SHORT) -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
+	@$(GO) test $(SHORT) -vet=off -ldflags=-w -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
 	@if [ -n '$(SHORT)' ]; then echo 'Left out: walks through all pages; stories with a browser by keyboard, on telephones and on PostgreSQL; most tests of the whole program on PostgreSQL. make test SHORT= runs them.'; fi
 
 build:
