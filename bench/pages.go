@@ -94,13 +94,13 @@ var measuredPages = []measuredPage{
 	{"task", "GET /tasks/{id}", "", 20, []pageCall{whoAmI, {"tasks.get", one}, colleagues, {"records.history", about}, {"documents.list", asks("taskId", it, "sort", "name", "limit", "10")}}},
 	{"a call comes in", "GET /call", "?number=0176+04069063", 50, []pageCall{whoAmI, {"lookup.find", callsFrom}}},
 	{"bell", "GET /bell", "", 0, []pageCall{whoAmI, {"bell.list", func(*visitor) api.Arguments { return api.Arguments{} }}}},
-	{"API keys", "GET /settings/interfaces/keys", "", 20, []pageCall{whoAmI, {"keys.list", body("limit", 20)}}},
-	{"form of a key", "GET /settings/interfaces/keys/new", "", 20, []pageCall{whoAmI, {"keys.terms", body()}, {"contacts.count", asks()}}},
-	{"request log", "GET /settings/interfaces/requests", "", 20, []pageCall{whoAmI, {"requests.list", body("door", "programs", "limit", 50)}, {"keys.list", body("limit", 200)}}},
-	{"refused calls", "GET /settings/interfaces/requests", "?status=401", 20, []pageCall{whoAmI, {"requests.list", body("door", "programs", "limit", 50, "status", "401")}, {"keys.list", body("limit", 200)}}},
-	{"usage", "GET /settings/interfaces/usage", "?days=30", 20, []pageCall{whoAmI, {"usage.get", body("days", 30)}, {"keys.list", body("limit", 200)}}},
-	{"events", "GET /settings/interfaces/events", "?env=test", 20, []pageCall{whoAmI, {"events.feed", body("limit", 50)}, colleagues}},
-	{"people", "GET /settings/people", "", 20, []pageCall{whoAmI, {"names.find", body("limit", 50)}}},
+	{"settings: API keys", "GET /settings/interfaces/keys", "", 20, []pageCall{whoAmI, {"keys.list", body("limit", 20)}}},
+	{"settings: form of a key", "GET /settings/interfaces/keys/new", "", 20, []pageCall{whoAmI, {"keys.terms", body()}, {"contacts.count", asks()}}},
+	{"settings: request log", "GET /settings/interfaces/requests", "", 20, []pageCall{whoAmI, {"requests.list", body("door", "programs", "limit", 50)}, {"keys.list", body("limit", 200)}}},
+	{"settings: refused calls", "GET /settings/interfaces/requests", "?status=401", 20, []pageCall{whoAmI, {"requests.list", body("door", "programs", "limit", 50, "status", "401")}, {"keys.list", body("limit", 200)}}},
+	{"settings: usage", "GET /settings/interfaces/usage", "?days=30", 20, []pageCall{whoAmI, {"usage.get", body("days", 30)}, {"keys.list", body("limit", 200)}}},
+	{"settings: events", "GET /settings/interfaces/events", "?env=test", 20, []pageCall{whoAmI, {"events.feed", body("limit", 50)}, colleagues}},
+	{"settings: people", "GET /settings/people", "", 20, []pageCall{whoAmI, {"names.find", body("limit", 50)}}},
 }
 
 // body returns the members of a body.
