@@ -21,10 +21,14 @@ var kinds = []string{
 }
 
 // views are the sizes of a desktop, a tablet, a phone and a small phone. The
-// last one also represents a window at 400 % zoom.
+// last one also represents a window at 400 % zoom. A short run takes that one alone.
 func views() []webtest.View {
 	var all []webtest.View
-	for _, width := range []int{1440, 768, 390, 320} {
+	widths := []int{1440, 768, 390, 320}
+	if testing.Short() {
+		widths = widths[3:]
+	}
+	for _, width := range widths {
 		for _, dark := range []bool{false, true} {
 			all = append(all, webtest.View{Width: width, Dark: dark})
 		}
