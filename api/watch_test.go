@@ -146,18 +146,20 @@ func TestWatch(t *testing.T) {
 
 // TestWatchesOfAPerson lets a person have forty watches in all, over any number of sessions.
 func TestWatchesOfAPerson(t *testing.T) {
-	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
-	many := o.User(access.Viewer)
-	for range 10 {
-		token := o.Session(many)
-		for range 4 {
-			watch(t, o, api.Cookie(token, false))
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		many := o.User(access.Viewer)
+		for range 10 {
+			token := o.Session(many)
+			for range 4 {
+				watch(t, o, api.Cookie(token, false))
+			}
 		}
-	}
-	err := o.API.Watch(t.Context(), api.Cookie(o.Session(many), false), netip.MustParseAddr("192.0.2.7"), func([]string) error { return errors.New("it began") })
-	if !fault.Is(err, fault.RateLimited) {
-		t.Errorf("the 41st watch of a person: %v", err)
-	}
+		err := o.API.Watch(t.Context(), api.Cookie(o.Session(many), false), netip.MustParseAddr("192.0.2.7"), func([]string) error { return errors.New("it began") })
+		if !fault.Is(err, fault.RateLimited) {
+			t.Errorf("the 41st watch of a person: %v", err)
+		}
+	})
 }
 
 // A watch begins and goes on only with the right to it.

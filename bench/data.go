@@ -198,16 +198,13 @@ func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder
 	return d, f, err
 }
 
-// batches generates people while the caller stores them, so many in one transaction. On
-// PostgreSQL a merge of the search index in it passes each time the entries that the
-// transaction deleted before: with 2,000 people a merge of the largest segments fell to
-// 200 a second.
+// batches generates people while the caller stores them.
 func batches(p *people, n int) <-chan []contact.Fields {
 	out := make(chan []contact.Fields, 4)
 	go func() {
 		defer close(out)
 		for p.number < n {
-			batch := make([]contact.Fields, 0, 250)
+			batch := make([]contact.Fields, 0, 2000)
 			for len(batch) < cap(batch) && p.number < n {
 				batch = append(batch, p.next())
 			}

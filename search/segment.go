@@ -445,7 +445,7 @@ func (s segments) cut(r *run) {
 		i++
 	}
 	if i > 0 {
-		s.deleteBlocks(r.segment, r, i)
+		s.deleteBlocks(r, i)
 	}
 	if whole {
 		return
@@ -520,7 +520,7 @@ func (s segments) updateBlock(number int64, last postingKey, block []packed.Entr
 
 // deleteBlocks deletes the first n blocks of a run. Words are valid UTF-8, so JSON keeps
 // them as they are.
-func (s segments) deleteBlocks(number int64, r *run, n int) {
+func (s segments) deleteBlocks(r *run, n int) {
 	keys := make([][]any, n)
 	for i, end := range r.ends[:n] {
 		last := &r.list[end-1]
@@ -529,7 +529,7 @@ func (s segments) deleteBlocks(number int64, r *run, n int) {
 	b, _ := json.Marshal(keys) // texts and numbers always encode
 	s.tx.Queue(fmt.Sprintf(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
 		and (audience, rank, word, position) in (select value ->> 0, cast(value ->> 1 as smallint), value ->> 2, cast(value ->> 3 as bigint) from %s)`,
-		fmt.Sprintf(s.tx.Dialect().Rows, "$4")), s.organization, s.family, number, string(b))
+		fmt.Sprintf(s.tx.Dialect().Rows, "$4")), s.organization, s.family, r.segment, string(b))
 }
 
 // deleteBlock deletes one block.
