@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -67,16 +65,6 @@ func (k *kept) ensure(ctx context.Context, root string, n int) (string, error) {
 		return "", err
 	}
 	return address, writeState(dir, n)
-}
-
-// copyKey copies the master key, if there is one. The database may have been
-// used with it.
-func copyKey(from, to string) error {
-	err := copyFile(filepath.Join(from, "master.key"), filepath.Join(to, "master.key"))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
 }
 
 // create creates a database unless an interrupted run has created it.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -66,4 +68,14 @@ func (p *onPostgres) getsOf(at *place) (list []string) {
 		list = append(list, at.get(fmt.Sprintf("/contacts/con_0%025d", 1+i*p.records/20_000)))
 	}
 	return list
+}
+
+// copyKey copies the master key, if there is one and the copy is missing. Replicas
+// share it.
+func copyKey(from, to string) error {
+	err := copyFile(filepath.Join(from, "master.key"), filepath.Join(to, "master.key"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }

@@ -94,7 +94,7 @@ type Options struct {
 	// PauseExhausted says to pause a key that has used its day quota of
 	// deletes.
 	PauseExhausted bool
-	// Forms holds the kinds of notice, except those about limits.
+	// Forms holds the kinds of notice. Those about limits may be missing.
 	Forms map[Kind]Form
 }
 

@@ -158,8 +158,13 @@ func TestKeyForm(t *testing.T) {
 	// A link with what the form does not offer leads to the form as it is without one,
 	// and says what of the link it leaves out.
 	linked := b.get(keysPath+"/new?env=staging&days=-5&version=1999-01-01&may=all&scopes=contacts:admin").
-		want(200, "Weggelassen: Umgebung: staging, Wie lange: -5, Version: 1999-01-01, contacts:admin.")
+		want(200, "Weggelassen: Umgebung: staging · Wie lange: -5 · Version: 1999-01-01 · contacts:admin")
 	odd := linked.fields(keysPath + "/new")
+	if strings.Contains(linked.Body, "höchstens, was sein Inhaber darf") {
+		t.Error("an odd link is said to name rights that the person lacks")
+	}
+	open(t, o, access.Viewer).get(keysPath+"/new?scopes=contacts:read,contacts:write,tasks:write").
+		want(200, "Weggelassen: schreiben: Kontakte, Aufgaben", "höchstens, was sein Inhaber darf")
 	if got := odd.Get("environment") + " " + odd.Get("days") + " " + odd.Get("may.contacts"); got != "test 30 " {
 		t.Errorf("an odd link chooses %q", got)
 	}

@@ -41,9 +41,11 @@ type keyForm struct {
 	// linked says that the values come from a link. What the form does not offer is
 	// left out then, as if nothing had been chosen.
 	linked bool
-	// asked are the scopes that the link names, and left is what of the link the form does
-	// not offer, in words.
-	asked, left []string
+	// asked are the scopes that the link names, and leftOut is what of the link the form
+	// does not offer, in words.
+	asked, leftOut []string
+	// exceeds says that the link names rights that the owner lacks.
+	exceeds bool
 	// sandbox is the number of its contacts, zero if the person may not read them.
 	sandbox counted
 }
@@ -168,15 +170,31 @@ func (f *keyForm) dropUnknown(v *request) {
 			continue
 		}
 		if field.Value != "" && (f.asked == nil || !strings.HasPrefix(field.Name, "may.")) {
-			f.left = append(f.left, field.Label+": "+field.Value)
+			f.leftOut = append(f.leftOut, field.Label+": "+field.Value)
 		}
 		f.typed[field.Name] = ""
 	}
+	var lacking []string
 	for _, scope := range f.asked {
-		if !f.may(scope) {
-			f.left = append(f.left, scope)
+		switch {
+		case f.may(scope):
+		case slices.Contains(keyScopes(), scope):
+			lacking = append(lacking, scope)
+		default:
+			f.leftOut = append(f.leftOut, scope)
 		}
 	}
+	if f.exceeds = len(lacking) > 0; f.exceeds {
+		f.leftOut = append(f.leftOut, scopesText(v, lacking))
+	}
+}
+
+// keyScopes are all scopes that a key can have.
+func keyScopes() (list []string) {
+	for _, family := range keyFamilies {
+		list = append(list, family.name+":"+keyReads, family.name+":"+keyWrites)
+	}
+	return list
 }
 
 // limits says how many calls the key may make in a minute.
