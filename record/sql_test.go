@@ -247,7 +247,56 @@ func insertSome(t *testing.T, d db.DB) {
 	}
 }
 
-// planOf returns the plan of a statement for a page of a member.
+// planOf returns the plan that a connection of d keeps for the statement. On
+// PostgreSQL that is the plan for all values (plan_cache_mode). Explaining the
+// statement with its values would not show it.
 func planOf(ctx context.Context, tx db.Tx, statement string, more ...any) (string, error) {
-	return dbtest.Plan(ctx, tx, statement, append([]any{1, "usr_0", 0, 1 << 40, 26}, more...)...)
+	args := append([]any{1, "usr_0", 0, 1 << 40, 26}, more...)
+	if tx.Dialect().Name == "sqlite" {
+		return dbtest.SQLitePlan(ctx, tx, statement, args...)
+	}
+	var mode string
+	if err := tx.QueryRow(ctx, "select current_setting('plan_cache_mode')").Scan(&mode); err != nil {
+		return "", err
+	}
+	if mode == "auto" { // a cluster
+		return planLines(ctx, tx, "explain "+statement, args...)
+	}
+	if _, err := tx.Exec(ctx, "prepare explained as "+statement); err != nil {
+		return "", err
+	}
+	none := strings.TrimSuffix(strings.Repeat("null, ", parameters(statement)), ", ")
+	plan, err := planLines(ctx, tx, "explain execute explained ("+none+")")
+	if err != nil {
+		return "", err
+	}
+	_, err = tx.Exec(ctx, "deallocate explained")
+	return plan, err
+}
+
+// parameters returns the number of parameters of a statement.
+func parameters(statement string) int {
+	n := 0
+	for strings.Contains(statement, fmt.Sprint("$", n+1)) {
+		n++
+	}
+	return n
+}
+
+// planLines reads the lines of a PostgreSQL explain.
+func planLines(ctx context.Context, tx db.Tx, query string, args ...any) (string, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	var plan strings.Builder
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return "", err
+		}
+		plan.WriteString(line + "\n")
+	}
+	return plan.String(), rows.Err()
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -432,9 +433,9 @@ func mergeRuns(runs []*run, most int) []postingKey {
 }
 
 // cut deletes merged postings from a source: whole blocks, and the beginning of one. The
-// blocks are the first ones of the segment, as many as were merged. PostgreSQL would look for
-// all up to a key in the whole segment, since a comparison of rows ends no scan of an index as
-// long as its first members are equal: 20 ms of processor time with 170,000 blocks.
+// blocks are deleted by their keys, in one statement. PostgreSQL would look for all up to
+// a key in the whole segment, since a comparison of rows ends no scan of an index as long
+// as its first members are equal: 20 ms of processor time with 170,000 blocks.
 func (s segments) cut(r *run) {
 	if r.next == 0 {
 		return
@@ -444,7 +445,7 @@ func (s segments) cut(r *run) {
 		i++
 	}
 	if i > 0 {
-		s.tx.Queue(deleteFirst(s.tx.Dialect()), s.organization, s.family, r.segment, i)
+		s.deleteBlocks(r, i)
 	}
 	if whole {
 		return
@@ -517,16 +518,18 @@ func (s segments) updateBlock(number int64, last postingKey, block []packed.Entr
 		s.organization, s.family, number, last.audience, int64(last.rank), last.Word, last.Position, packed.Encode(block))
 }
 
-// deleteFirst is the statement that deletes the first blocks of a segment. PostgreSQL finds
-// them as read does and deletes them by their places, so no statistics mislead it: looked for
-// by their keys they were compared with all blocks of a segment, or each with the whole table.
-func deleteFirst(d *db.Dialect) string {
-	const first = ` from search_blocks where organization = $1 and family = $2 and segment = $3 order by audience, rank, word, position limit $4`
-	if d.Name == "postgres" {
-		return `delete from search_blocks where organization = $1 and ctid = any (array(select ctid` + first + `))`
+// deleteBlocks deletes the first n blocks of a run. Words are valid UTF-8, so JSON keeps
+// them as they are.
+func (s segments) deleteBlocks(r *run, n int) {
+	keys := make([][]any, n)
+	for i, end := range r.ends[:n] {
+		last := &r.list[end-1]
+		keys[i] = []any{last.audience, last.rank, last.Word, last.Position}
 	}
-	return `delete from search_blocks where organization = $1 and family = $2 and segment = $3
-		and (audience, rank, word, position) in (select audience, rank, word, position` + first + `)`
+	b, _ := json.Marshal(keys) // texts and numbers always encode
+	s.tx.Queue(fmt.Sprintf(`delete from search_blocks where organization = $1 and family = $2 and segment = $3
+		and (audience, rank, word, position) in (select value ->> 0, cast(value ->> 1 as smallint), value ->> 2, cast(value ->> 3 as bigint) from %s)`,
+		fmt.Sprintf(s.tx.Dialect().Rows, "$4")), s.organization, s.family, r.segment, string(b))
 }
 
 // deleteBlock deletes one block.
