@@ -37,6 +37,7 @@ func (o *Office) shown() map[string]string {
 		"12-missing":   "/contacts/con_01m7xt6sane2a9hpasvbmaayqz",
 		"13-keys":      "/settings/interfaces/keys",
 		"14-new-key":   "/settings/interfaces/keys/new",
+		"14-linked":    "/settings/interfaces/keys/new?name=Spiegel&scopes=contacts:read,deals:read&days=45",
 		"15-requests":  "/settings/interfaces/requests",
 		"15-days":      "/settings/interfaces/requests?from=2026-11-01&to=2099-01-01&status=200",
 		"16-settings":  "/settings",
