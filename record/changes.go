@@ -9,18 +9,21 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/kit/clock"
-	"kartei/kit/fault"
 	"kartei/store/db"
 )
 
-// mostChanged bounds a page of Changes. More is not read, only counted on.
-const mostChanged = 200
+// mostChanged bounds the records of a family that Changes counts. A page of a busy day
+// says "more than".
+const mostChanged = 1000
+
+// namedOfGroup is the number of records that a group of changes names.
+const namedOfGroup = 3
 
 // The records of a family that changed last, by the range of an index each: those of
 // an audience, or of all for admins. The revision leads to the line of the history; a
 // record that was only created has none.
 const (
-	selectChanged = `select r.id, r.revision, r.updated_at, coalesce(h.act, 'created'), coalesce(h.principal, r.created_by) from (
+	selectChanged = `select r.id, r.updated_at, coalesce(h.act, 'created'), coalesce(h.principal, r.created_by) from (
 			select r.organization, r.id, r.revision, r.updated_at, r.created_by from {table} as r
 			where r.organization = $1 and r.deleted = false and {whose} and {visible} and r.updated_at >= $2 order by r.updated_at desc limit $3) as r
 		left join record_changes as h on h.organization = r.organization and h.record_id = r.id and h.revision = r.revision`
@@ -28,49 +31,94 @@ const (
 	ofAudience = `r.audience = $4`
 )
 
-// Changed is a record with its last change. It names no content.
-type Changed struct {
-	Object    string       `json:"object"`
-	ID        string       `json:"id"`
-	Revision  int64        `json:"revision"`
-	ChangedAt clock.Micros `json:"changedAt"`
-	Act       string       `json:"act"`
+// ChangeGroup has the records of a family whose last change is the same act of the same
+// principal. It names no content.
+type ChangeGroup struct {
+	Object string `json:"object"`
+	// Act is created, completed or updated, which stands for every other act.
+	Act string `json:"act"`
 	// Principal is empty if the operator had the records of somebody handed over.
-	Principal string `json:"principalId"`
+	Principal string       `json:"principalId"`
+	ChangedAt clock.Micros `json:"changedAt"`
+	// Count is the number of records, IDs are those that changed last, at most 3.
+	Count int      `json:"count"`
+	IDs   []string `json:"ids"`
+}
+
+// Changed are the groups of the records that changed since a time, those with the newest
+// change first.
+type Changed struct {
+	Groups []ChangeGroup `json:"data"`
+	// Capped says that a family has more than 1,000 of them; the oldest are not counted.
+	Capped bool `json:"capped"`
 }
 
 // ChangesInput is the input of Changes.
 type ChangesInput struct {
 	// Since is the time of the first change.
 	Since clock.Micros `json:"since"`
-	// Limit is the number of records, 1 to 200; zero means 50.
-	Limit int `json:"limit,omitempty"`
 }
 
-// Changes returns the records that changed since a time, with the last change of each,
-// the newest first. They are those of the families that the caller may read, and that
-// the caller sees.
-func Changes(ctx context.Context, c *app.Call, in ChangesInput) (access.List[Changed], error) {
-	limit := cmp.Or(in.Limit, mostChanges)
-	if limit < 1 || limit > mostChanged {
-		return access.List[Changed]{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostChanged}})
-	}
-	all := []Changed{}
+// Changes returns the records that changed since a time, grouped by family, act and
+// principal of their last change. They are those of the families that the caller may
+// read, and that the caller sees.
+func Changes(ctx context.Context, c *app.Call, in ChangesInput) (Changed, error) {
+	out := Changed{Groups: []ChangeGroup{}}
 	for _, f := range c.Services.Families {
 		if !c.Actor.May(f.ReadScope()) {
 			continue
 		}
-		for _, whose := range audiencesOf(c.Actor) {
-			statement := strings.NewReplacer("{table}", f.Plural, "{whose}", whose.condition, "{visible}", app.Visible("r", c.Actor, "$5")).Replace(selectChanged)
-			found, err := db.List(ctx, c.Tx, scanChanged(f.Object), statement, c.Actor.Org(), in.Since, limit+1, whose.value, c.Actor.PrincipalID())
-			if err != nil {
-				return access.List[Changed]{}, err
-			}
-			all = append(all, found...)
+		lines, err := changesOf(ctx, c, f, in.Since)
+		if err != nil {
+			return Changed{}, err
+		}
+		out.Capped = out.Capped || len(lines) > mostChanged
+		out.Groups = append(out.Groups, grouped(f.Object, lines[:min(len(lines), mostChanged)])...)
+	}
+	slices.SortFunc(out.Groups, func(a, b ChangeGroup) int { return cmp.Compare(b.ChangedAt, a.ChangedAt) })
+	return out, nil
+}
+
+// lastChange is the last change of a record.
+type lastChange struct {
+	id, act, principal string
+	at                 clock.Micros
+}
+
+// changesOf returns the last changes of the records of a family, the newest first: at most
+// one more than are counted.
+func changesOf(ctx context.Context, c *app.Call, f app.Family, since clock.Micros) ([]lastChange, error) {
+	var all []lastChange
+	for _, whose := range audiencesOf(c.Actor) {
+		statement := strings.NewReplacer("{table}", f.Plural, "{whose}", whose.condition, "{visible}", app.Visible("r", c.Actor, "$5")).Replace(selectChanged)
+		found, err := db.List(ctx, c.Tx, scanLastChange, statement, c.Actor.Org(), since, mostChanged+1, whose.value, c.Actor.PrincipalID())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortFunc(all, func(a, b lastChange) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.id, b.id)) })
+	return all[:min(len(all), mostChanged+1)], nil
+}
+
+// grouped returns the groups of changes, which come the newest first.
+func grouped(object string, lines []lastChange) (groups []ChangeGroup) {
+	for _, l := range lines {
+		act := l.act
+		if act != "created" && act != "completed" {
+			act = "updated"
+		}
+		i := slices.IndexFunc(groups, func(g ChangeGroup) bool { return g.Act == act && g.Principal == l.principal })
+		if i < 0 {
+			i, groups = len(groups), append(groups, ChangeGroup{Object: object, Act: act, Principal: l.principal, ChangedAt: l.at})
+		}
+		g := &groups[i]
+		g.Count++
+		if len(g.IDs) < namedOfGroup {
+			g.IDs = append(g.IDs, l.id)
 		}
 	}
-	slices.SortFunc(all, func(a, b Changed) int { return cmp.Or(cmp.Compare(b.ChangedAt, a.ChangedAt), cmp.Compare(a.ID, b.ID)) })
-	return access.PageOf(all[:min(len(all), limit+1)], limit), nil
+	return groups
 }
 
 // audience is a set of records that an actor sees, which one range of an index has.
@@ -83,9 +131,6 @@ func audiencesOf(a *access.Actor) []audience {
 	return []audience{{ofAudience, ""}, {ofAudience, a.PrincipalID()}}
 }
 
-func scanChanged(object string) func(db.Row) (Changed, error) {
-	return func(row db.Row) (Changed, error) {
-		line := Changed{Object: object}
-		return line, row.Scan(&line.ID, &line.Revision, &line.ChangedAt, &line.Act, &line.Principal)
-	}
+func scanLastChange(row db.Row) (l lastChange, err error) {
+	return l, row.Scan(&l.id, &l.at, &l.act, &l.principal)
 }

@@ -2,7 +2,6 @@ package office
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,31 +27,22 @@ type today struct {
 	empty bool
 }
 
-// recordChange is a record with its last change.
-type recordChange struct {
-	Object    string `json:"object"`
-	ID        string `json:"id"`
-	Act       string `json:"act"`
-	Principal string `json:"principalId"`
-	ChangedAt string `json:"changedAt"`
-}
-
 // changeGroup has the records of a family with the same act of the same person.
 type changeGroup struct {
-	family  *family
-	act     string
-	who     string
-	at      string
-	records []string
+	Object    string   `json:"object"`
+	Act       string   `json:"act"`
+	Principal string   `json:"principalId"`
+	ChangedAt string   `json:"changedAt"`
+	Count     int      `json:"count"`
+	IDs       []string `json:"ids"`
+	family    *family
 }
 
 const (
-	dueShown      = 20
-	recentShown   = 6
-	changesAsked  = 60
-	groupsShown   = 8
-	namesOfGroups = 3
-	bellOfToday   = 3
+	dueShown    = 20
+	recentShown = 6
+	groupsShown = 8
+	bellOfToday = 3
 )
 
 // showToday serves the start page. Its calls run side by side.
@@ -111,37 +101,20 @@ func (p *today) readRecent(v *request) error {
 	return err
 }
 
-// readChanges reads what changed since midnight, and groups it by person, act and
-// family.
+// readChanges reads what changed since midnight, grouped by person, act and family.
 func (p *today) readChanges(v *request) error {
-	page, err := ask[struct {
-		Data    []recordChange `json:"data"`
-		HasMore bool           `json:"hasMore"`
-	}](v, "records.changes", arguments{body: map[string]any{"since": clock.FromTime(v.midnight()).String(), "limit": changesAsked}})
-	if err != nil {
-		return err
-	}
-	p.busy = page.HasMore
-	for _, c := range page.Data {
-		act := c.Act
-		if act != "created" && act != "completed" {
-			act = "updated"
-		}
-		i := slices.IndexFunc(p.groups, func(g changeGroup) bool {
-			return g.family.object == c.Object && g.act == act && g.who == c.Principal
-		})
-		if f := familyOf(c.Object); i < 0 && f != nil {
-			if i = len(p.groups); i == groupsShown {
-				p.busy = true
-				continue
-			}
-			p.groups = append(p.groups, changeGroup{family: f, act: act, who: c.Principal, at: c.ChangedAt})
-		}
-		if i >= 0 && i < len(p.groups) {
-			p.groups[i].records = append(p.groups[i].records, c.ID)
+	changed, err := ask[struct {
+		Data   []changeGroup `json:"data"`
+		Capped bool          `json:"capped"`
+	}](v, "records.changes", arguments{body: map[string]any{"since": clock.FromTime(v.midnight()).String()}})
+	for _, g := range changed.Data {
+		if g.family = familyOf(g.Object); g.family != nil {
+			p.groups = append(p.groups, g)
 		}
 	}
-	return nil
+	p.busy = changed.Capped || len(p.groups) > groupsShown
+	p.groups = p.groups[:min(len(p.groups), groupsShown)]
+	return err
 }
 
 // readBell reads the newest entries of the bell that the person has not read.
@@ -162,10 +135,8 @@ func (p *today) readBell(v *request) error {
 func (p *today) resolve(v *request) error {
 	var whos, records []string
 	for _, g := range p.groups {
-		if g.who != "" {
-			whos = append(whos, g.who)
-		}
-		records = append(records, g.records[:min(len(g.records), namesOfGroups)]...)
+		whos = append(whos, present(g.Principal)...)
+		records = append(records, g.IDs...)
 	}
 	for _, t := range p.due {
 		records = append(records, present(t["contactId"], t["companyId"])...)
@@ -192,24 +163,24 @@ func (v *request) midnight() time.Time {
 
 // what says what was done: hat 3 Kontakte geändert.
 func (g changeGroup) what(v *request) string {
-	n, w := len(g.records), v.words
-	many := strconv.Itoa(n) + " "
-	de := map[string]string{"created": "angelegt", "updated": "geändert", "completed": "erledigt"}[g.act]
-	en := map[string]string{"created": "created ", "updated": "changed ", "completed": "completed "}[g.act]
-	if n == 1 {
-		article := map[string]string{"contact": "einen Kontakt ", "company": "eine Firma ", "task": "eine Aufgabe ", "document": "ein Dokument "}[g.family.object]
+	w := v.words
+	de := map[string]string{"created": "angelegt", "updated": "geändert", "completed": "erledigt"}[g.Act]
+	en := map[string]string{"created": "created ", "updated": "changed ", "completed": "completed "}[g.Act]
+	if g.Count == 1 {
+		article := map[string]string{"contact": "einen Kontakt ", "company": "eine Firma ", "task": "eine Aufgabe ", "document": "ein Dokument "}[g.Object]
 		return w.Say("hat "+article+de, en+"a "+g.family.lower())
 	}
+	many := w.Number(g.Count) + " "
 	return w.Say("hat "+many+g.family.many.DE+" "+de, en+many+strings.ToLower(g.family.many.EN))
 }
 
-// named returns the first records of the group whose names are known, and how many
-// others there are.
+// named returns the records of the group whose names are known, and how many others there
+// are.
 func (g changeGroup) named(names map[string]string) (ids []string, others int) {
-	for _, id := range g.records[:min(len(g.records), namesOfGroups)] {
+	for _, id := range g.IDs {
 		if names[id] != "" {
 			ids = append(ids, id)
 		}
 	}
-	return ids, len(g.records) - len(ids)
+	return ids, g.Count - len(ids)
 }

@@ -59,6 +59,10 @@ func TestToday(t *testing.T) {
 			t.Errorf("a completed task leads to %s", done.Location)
 		}
 		b.get("/sandbox/").want(200, "Nichts ist fällig", "Später", "eine Aufgabe erledigt")
+		for range 70 {
+			other.Do("POST", "/contacts", map[string]any{"lastName": "Viele"}).Want(201)
+		}
+		b.get("/sandbox/").want(200, "hat 72 Kontakte angelegt", "und 69 weitere")
 		o.Clock.Advance(48 * time.Hour)
 		b.cookie = o.Session(c.Principal)
 		b.get("/sandbox/").want(200, "Heute hat noch niemand etwas geändert")
