@@ -62,6 +62,8 @@ func both(keys string) fault.Text { return fault.Text{DE: keys, EN: keys} }
 var commands = []command{
 	{id: "edit", group: OnPage, keys: both("e"), name: fault.Text{DE: "Bearbeiten", EN: "Edit"}, icon: "pencil", listed: true},
 	{id: "complete", group: OnPage, keys: both("x"), name: fault.Text{DE: "Erledigen oder auswählen", EN: "Complete or select"}, icon: "check", listed: true},
+	{id: "selection", group: OnPage, keys: both(","), name: fault.Text{DE: "Zu den Aktionen der Auswahl", EN: "Go to the actions on the selection"}, icon: "square-check-big", listed: true},
+	{id: "quick", group: OnPage, keys: both("t"), name: fault.Text{DE: "Neue Aufgabe in einer Zeile", EN: "New task in one line"}, icon: "plus", listed: true},
 	{id: "upload", group: OnPage, keys: both("u"), name: fault.Text{DE: "Datei ablegen", EN: "Upload a file"}, icon: "upload", listed: true},
 	{id: "more", group: OnPage, keys: both("."), name: fault.Text{DE: "Weitere Aktionen", EN: "More actions"}, icon: "ellipsis", listed: true},
 	{id: "link", group: OnPage, keys: both("y"), name: fault.Text{DE: "Link kopieren", EN: "Copy the link"}, icon: "link", listed: true},

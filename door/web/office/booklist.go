@@ -194,6 +194,18 @@ func newTag(v *request, typed string, used []string) string {
 // hasMore reports whether the list has more records than the page shows.
 func (l recordList) hasMore() bool { return l.count.Capped || l.count.Count > len(l.rows) }
 
+// printNote says on paper what of a list is not on it, or nothing.
+func (l recordList) printNote(v *request) string {
+	if !l.hasMore() {
+		return ""
+	}
+	n, all := v.words.Number(len(l.rows)), v.words.Number(l.count.Count)
+	if l.count.Capped {
+		return v.words.Say(n+" von mehr als "+all+" Einträgen. Alle stehen in einer Tabelle: Liste exportieren.", n+" of more than "+all+" entries. A table has all of them: export the list.")
+	}
+	return v.words.Say(n+" von "+all+" Einträgen. Alle stehen in einer Tabelle: Liste exportieren.", n+" of "+all+" entries. A table has all of them: export the list.")
+}
+
 // allText offers all records of the list, or says that they are selected.
 func (l recordList) allText(v *request, selected bool) string {
 	say, n := v.words.Say, v.words.Number(l.count.Count)

@@ -183,9 +183,9 @@ func (f recordForm) action() string {
 // form.
 func (f recordForm) looksForSimilar() bool { return f.id == "" && f.family.inBook() && !f.gone }
 
-// begins reports whether typing begins in a member: in the name of a new record.
+// begins reports whether typing begins in a member: in the name.
 func (f recordForm) begins(m field) bool {
-	return f.id == "" && f.problem == nil && !f.gone && m.name == map[*family]string{&contacts: "lastName", &companies: "name", &tasks: "title"}[f.family]
+	return len(f.conflicts) == 0 && f.problem == nil && !f.gone && m.name == map[*family]string{&contacts: "lastName", &companies: "name", &tasks: "title"}[f.family]
 }
 
 // otherChange says who stored the other one of two changes.

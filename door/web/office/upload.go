@@ -373,3 +373,15 @@ func errorOf(why string) string {
 	}
 	return "f-file-error"
 }
+
+// takesDocuments reports whether documents can be about a record of the family.
+func (f *family) takesDocuments() bool { return f != &documents }
+
+// dropText says to what files belong that are dropped on a page.
+func dropText(v *request, f *family, record values) string {
+	if record == nil || !f.takesDocuments() {
+		return v.words.Say("Als Dokumente ablegen", "File as documents")
+	}
+	name := f.heading(record)
+	return v.words.Say("Ablegen bei „"+name+"“", "File with “"+name+"”")
+}

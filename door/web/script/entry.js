@@ -66,6 +66,7 @@
 
   // The number of chosen records, and the box that chooses all of them.
   const chosen = () => [...document.querySelectorAll("tbody input.pick")];
+  let last = null; // the box that was chosen last
   function count() {
     const said = document.querySelector("[data-picked]"), all = document.querySelector("thead input.pick");
     if (!said) { return; }
@@ -96,9 +97,39 @@
     if (event.target.closest("thead") || event.target.matches("[data-whole]:checked")) { for (const box of chosen()) { box.checked = event.target.checked; } }
     count();
   });
+  // With Shift all records from the last chosen one to this one are chosen, or none of
+  // them. A press with Shift selects no text.
+  document.addEventListener("mousedown", (event) => { if (event.shiftKey && event.target.matches("tbody input.pick")) { event.preventDefault(); } });
+  document.addEventListener("click", function (event) {
+    const box = event.target.closest("tbody input.pick");
+    if (!box) { return; }
+    const all = chosen(), from = all.indexOf(last), to = all.indexOf(box);
+    if (event.shiftKey && from >= 0) {
+      for (const other of all.slice(Math.min(from, to), Math.max(from, to) + 1)) { other.checked = box.checked; }
+      count();
+    }
+    last = box;
+  });
   document.addEventListener("htmx:after:swap", function (event) {
     if (event.detail.ctx.sourceElement.closest("#bulk button")) { for (const box of chosen()) { box.checked = false; } }
     dress();
+  });
+
+  // Whoever acts keeps the focus if the answer takes away what had it: it goes to the same
+  // control, to the record that was chosen last, or to the title.
+  const acting = new WeakMap(); // a request of htmx -> what had the focus
+  document.addEventListener("htmx:before:request", function (event) {
+    const { ctx } = event.detail, at = document.activeElement, source = ctx.sourceElement;
+    if (at !== document.body && source.contains && (source.contains(at) || at.contains(source) || source.form === at.form && at.form)) { acting.set(ctx, at); }
+  });
+  document.addEventListener("htmx:after:swap", function (event) {
+    const at = acting.get(event.detail.ctx);
+    if (!at || document.activeElement !== document.body) { return; }
+    const same = at.isConnected ? at : document.getElementById(at.id || "none"), title = document.querySelector("main h1");
+    const to = [same, last, title].find((e) => e && e.isConnected && e.checkVisibility());
+    if (!to) { return; }
+    if (to === title) { title.tabIndex = -1; }
+    to.focus({ preventScroll: true });
   });
 
   // Nobody leaves the page of a form by accident while something typed is not sent.

@@ -42,6 +42,8 @@
   // The element of this page that stands for a command, if there is one.
   const targets = {
     find: () => document.getElementById("find"),
+    quick: () => document.getElementById("f-line"),
+    selection: () => [...document.querySelectorAll("#bulk .button")].find(seen),
     palette: () => palette,
     help: () => sheet,
     link: () => document.querySelector("main [data-link]") || document.querySelector("main"),
@@ -59,6 +61,8 @@
       field.focus();
       field.select();
     },
+    quick: (field) => field.focus(),
+    selection: (button) => button.focus(),
     palette: openPalette,
     help: openSheet,
     link: (line) => copy(line.dataset.copy || location.href),

@@ -260,7 +260,11 @@
 
   let over = 0;
   const withFiles = (event) => target() && event.dataTransfer && [...event.dataTransfer.types].includes("Files");
-  const light = (by) => { over = Math.max(over + by, 0); document.body.classList.toggle("dropping", over > 0); };
+  const light = function (by) {
+    over = Math.max(over + by, 0);
+    document.body.dataset.dropSays = target()?.dataset.dropSays || "";
+    document.body.classList.toggle("dropping", over > 0);
+  };
   document.addEventListener("dragenter", (event) => { if (withFiles(event)) { event.preventDefault(); light(1); } });
   document.addEventListener("dragleave", (event) => { if (withFiles(event)) { light(-1); } });
   document.addEventListener("dragover", (event) => { if (withFiles(event)) { event.preventDefault(); event.dataTransfer.dropEffect = "copy"; } });
