@@ -155,3 +155,16 @@ func TestDocumentRefusesUnknownParameters(t *testing.T) {
 		}
 	}
 }
+
+// A line of Markdown has code, and links to pages of the instance.
+func TestPieces(t *testing.T) {
+	for line, want := range map[string][]piece{
+		"Put it into `KEY`; see [OAuth](/guide#applications).": {{text: "Put it into "}, {text: "KEY", code: true}, {text: "; see "}, {text: "OAuth", href: "/guide#applications"}, {text: "."}},
+		"plain": {{text: "plain"}},
+		"[a](https://elsewhere.example/) `[b](/c)`": {{text: "[a](https://elsewhere.example/) "}, {text: "[b](/c)", code: true}, {text: ""}},
+	} {
+		if got := pieces(line); !slices.Equal(got, want) {
+			t.Errorf("%q: %+v, want %+v", line, got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -52,6 +53,30 @@ func (a article) Render(_ context.Context, w io.Writer) error {
 	}
 	_, err := strings.NewReplacer("<table>", `<div class="wide"><table>`, "</table>", "</table></div>").WriteString(w, b.String())
 	return err
+}
+
+// piece is a part of a text within a line: words, code, or a link to a page of the instance.
+type piece struct {
+	text, href string
+	code       bool
+}
+
+// inline matches code and links of Markdown. A link leads to a page of the instance.
+var inline = regexp.MustCompile("`([^`]*)`|\\[([^\\]]+)\\]\\((/[^)\\s]*)\\)")
+
+// pieces returns the parts of a line of Markdown that has code and links only.
+func pieces(source string) (list []piece) {
+	at := 0
+	for _, m := range inline.FindAllStringSubmatchIndex(source, -1) {
+		list = append(list, piece{text: source[at:m[0]]})
+		if m[2] >= 0 {
+			list = append(list, piece{text: source[m[2]:m[3]], code: true})
+		} else {
+			list = append(list, piece{text: source[m[4]:m[5]], href: source[m[6]:m[7]]})
+		}
+		at = m[1]
+	}
+	return append(list, piece{text: source[at:]})
 }
 
 // paragraphs are a text of a document, which is in Markdown.

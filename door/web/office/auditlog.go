@@ -196,7 +196,7 @@ func (p *auditPage) who(v *request, l *auditLine) string {
 	case l.CredentialKind == operatorKind:
 		return v.words.Say("Der Betreiber", "The operator")
 	case l.PrincipalID == "":
-		return v.words.Say("Jemand ohne Anmeldung", "Somebody who is not signed in")
+		return v.words.Say("Unbekannt", "Unknown")
 	}
 	return first(p.names[l.PrincipalID], l.PrincipalID)
 }
@@ -209,12 +209,28 @@ func (p *auditPage) what(v *request, l *auditLine) string {
 	return l.Word
 }
 
-// target names what it was done to, empty for the person's own account.
-func (p *auditPage) target(l *auditLine) string {
-	if l.Target == l.PrincipalID {
+// target names what it was done to. It is empty where the act says that already: the
+// person's own account, their session, the organization of the log.
+func (p *auditPage) target(v *request, l *auditLine) string {
+	kind, _, _ := strings.Cut(l.Target, "_")
+	if l.Target == l.PrincipalID || kind == "ses" || kind == "org" {
 		return ""
 	}
-	return first(p.names[l.Target], l.Target)
+	if name := p.names[l.Target]; name != "" {
+		return name
+	}
+	if word, known := targetKinds[kind]; known {
+		return word.In(v.words.Language) + " …" + id.Short(l.Target)
+	}
+	return l.Target
+}
+
+// targetKinds are the words for targets that the log keeps no name of, by the prefix of
+// the id. The end of the id stands behind the word.
+var targetKinds = map[string]fault.Text{
+	"key": text("Schlüssel", "key"), "gra": text("Verbindung", "connection"), "cli": text("Anwendung", "application"), "whe": text("Endpunkt", "endpoint"),
+	"inv": text("Einladung", "invitation"), "imp": text("Import", "import"), "blk": text("Änderung", "change"), "con": text("Kontakt", "contact"),
+	"usr": text("Person", "person"), "svc": text("Dienstkonto", "service account"), "job": text("Auftrag", "job"),
 }
 
 // href is the address of what it was done to, empty if there is no page.
@@ -357,25 +373,46 @@ var valueWords = map[string]map[string]fault.Text{
 
 var onOff = map[string]fault.Text{"on": text("an", "on"), "off": text("aus", "off")}
 
-// changed says what a member was and is: Rechte contacts:read → contacts:write.
+// changed says what a member was and is. Rechte: contacts:read → contacts:write.
 func (p *auditPage) changed(v *request, c auditChange) string {
-	name, rest, _ := strings.Cut(c.Member, ".")
-	label := c.Member
-	if text, known := members[name]; known {
-		part, known := memberParts[rest]
-		if !known {
-			part = members[rest] // a family
-		}
-		label = joined(" ", text.In(v.words.Language), first(part.In(v.words.Language), rest))
-	}
+	name, _, _ := strings.Cut(c.Member, ".")
+	label := p.label(v, c.Member)
 	was, is := p.value(v, name, c.From), p.value(v, name, c.To)
-	switch {
-	case was == "" && is == "":
-		return label
-	case was == "":
-		return label + " " + is
+	if was == "" {
+		return label + ": " + first(is, "–")
 	}
-	return label + " " + was + " → " + first(is, "–")
+	return label + ": " + was + " → " + first(is, "–")
+}
+
+// changes say what an act changed, a text each. Members whose values the log does not
+// keep are in the last one.
+func (p *auditPage) changes(v *request, l *auditLine) []string {
+	var said, hidden []string
+	for _, c := range l.Changes {
+		if c.From == nil && c.To == nil {
+			hidden = append(hidden, p.label(v, c.Member))
+		} else {
+			said = append(said, p.changed(v, c))
+		}
+	}
+	if len(hidden) > 0 {
+		said = append(said, v.words.Say("Ohne Werte protokolliert: ", "Logged without values: ")+v.words.List(hidden))
+	}
+	return said
+}
+
+// label is the name of a member, or of a part of one.
+func (p *auditPage) label(v *request, member string) string {
+	name, rest, _ := strings.Cut(member, ".")
+	text, known := members[name]
+	if !known {
+		return member
+	}
+	part, known := memberParts[rest]
+	if !known {
+		part = members[rest] // a family
+	}
+	return joined(" ", text.In(v.words.Language), first(part.In(v.words.Language), rest))
 }
 
 // value draws a value of a line.
@@ -386,6 +423,9 @@ func (p *auditPage) value(v *request, member string, value any) string {
 	case bool:
 		return map[bool]string{true: v.words.Say("ja", "yes"), false: v.words.Say("nein", "no")}[value]
 	case float64:
+		if member == "size" {
+			return v.words.Bytes(int64(value))
+		}
 		return strconv.FormatFloat(value, 'f', -1, 64)
 	case []any:
 		list := make([]string, len(value))
@@ -468,12 +508,8 @@ func exportAudit(v *request) view {
 
 // cells are the cells of a line in the table.
 func (p *auditPage) cells(v *request, l *auditLine) []string {
-	var changes []string
-	for _, c := range l.Changes {
-		changes = append(changes, p.changed(v, c))
-	}
 	return []string{
 		l.Time.Time().In(v.zone()).Format("2006-01-02 15:04:05"), p.who(v, l), p.what(v, l), joined(" ", p.names[l.Target], l.Target),
-		strings.Join(changes, "; "), from(v, l), l.RequestID,
+		strings.Join(p.changes(v, l), "; "), from(v, l), l.RequestID,
 	}
 }

@@ -25,8 +25,8 @@ func TestAuditLog(t *testing.T) {
 		member.get(keysPath+"/"+key).send(keysPath+"/"+key, "networks", "192.0.2.1, 192.0.2.9").want(303)
 
 		admin.get(keysPath+"/"+key).want(200, `href="`+auditPath+`?target=`+key+`"`)
-		about := admin.get(auditPath+"?target="+key).want(200, "hat einen API-Schlüssel angelegt", "contacts:write", "hat einen API-Schlüssel geändert",
-			"Netze 192.0.2.1/32 → 192.0.2.1/32, 192.0.2.9/32", "im Browser · 192.0.2.1", `href="`+keysPath+`/`+key+`"`)
+		about := admin.get(auditPath+"?target="+key).want(200, "hat einen API-Schlüssel angelegt", "contacts:write", "hat einen API-Schlüssel geändert", "Ohne Werte protokolliert: Name",
+			"Netze: 192.0.2.1/32 → 192.0.2.1/32, 192.0.2.9/32", "im Browser · 192.0.2.1", `href="`+keysPath+`/`+key+`"`)
 		if strings.Contains(about.Body, "Geheimer Name") || strings.Contains(about.Body, secrets.FindString(made.Body)) {
 			t.Error("the log tells a name or a secret")
 		}

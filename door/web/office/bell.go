@@ -3,8 +3,10 @@ package office
 import (
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"kartei/door/web/look"
 	"kartei/kit/fault"
@@ -121,8 +123,21 @@ func (e bellEntry) icon() string {
 	return "bell"
 }
 
-// paragraphs returns the paragraphs of the text.
-func (e bellEntry) paragraphs() []string { return strings.Split(strings.TrimSpace(e.Text), "\n\n") }
+// noticeTime matches a time in the text of a notice. Emails show it in this form, since
+// they do not know where they are read.
+var noticeTime = regexp.MustCompile(`\d{4}-\d{2}-\d{2} \d{2}:\d{2} \(UTC\)`)
+
+// paragraphs returns the paragraphs of the text, with times as the person reads them.
+func (e bellEntry) paragraphs(v *request) []string {
+	text := noticeTime.ReplaceAllStringFunc(strings.TrimSpace(e.Text), func(s string) string {
+		t, err := time.Parse("2006-01-02 15:04 (UTC)", s)
+		if err != nil {
+			return s
+		}
+		return v.words.Time(t)
+	})
+	return strings.Split(text, "\n\n")
+}
 
 // pages are the neighbouring pages.
 func (p bellPage) pages(v *request) (out look.Pages) {

@@ -41,7 +41,7 @@ func TestOrganizationOnPages(t *testing.T) {
 		if is, live := organization(t, o, o.SandboxID), organization(t, o, o.ID); is.Module != "off" || live.Module != "on" {
 			t.Errorf("sandbox %+v, live %+v", is, live)
 		}
-		admin.get(auditPath+"?word=organization").want(200, "Stufe der API lesen und schreiben → nur lesen", "Modul an → aus")
+		admin.get(auditPath+"?word=organization").want(200, "Stufe der API: lesen und schreiben → nur lesen", "Modul: an → aus")
 
 		o.Clock.Advance(access.SignInFresh + time.Minute)
 		admin.get(path).send(path, "level", "on").want(403, "bestätigen")
