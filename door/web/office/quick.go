@@ -96,6 +96,10 @@ const (
 	aboutField = "about"
 )
 
+// mostMeant bounds the records offered for a name of the line. More of the name narrows
+// them.
+const mostMeant = 5
+
 // understand reads a line and finds what it is about.
 func (v *request) understand(line string) (understood, error) {
 	u := understood{quickLine: readLine(v.words, line)}
@@ -117,7 +121,7 @@ func (v *request) understand(line string) (understood, error) {
 		u.record = only
 		return u, nil
 	}
-	u.choices = both.choices
+	u.choices = both.choices[:min(len(both.choices), mostMeant)]
 	return u, nil
 }
 
