@@ -49,25 +49,32 @@ type looked struct {
 const checkAxe = `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then((r) =>
 	r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 160) + " " + n.failureSummary)))`
 
-// noteAnswers notes when the answers to a person's presses were shown. The browser
-// excuses what moves within half a second of a press. On a busy machine an answer
-// takes longer than that, and what moves with it is as little of a surprise.
-const noteAnswers = `(() => {
-	let pressed = -1000;
-	const asked = new WeakSet();
-	window.answered = [];
+// noteActs notes the spans of time in which a press of the person, or the answer to one,
+// changes the page. A span is thirty frames long, half a second on an idle machine. It
+// counts frames because a busy machine draws fewer of them and needs as many. A request
+// that begins within a span, such as the one for a dialog that has just opened, is the
+// person's, too.
+const noteActs = `(() => {
+	const spans = window.acts = [], asked = new WeakSet();
+	const begin = () => {
+		const span = {from: performance.now() - 50, to: Infinity};
+		spans.push(span);
+		let left = 30;
+		const count = (at) => { if (--left > 0) { requestAnimationFrame(count); } else { span.to = at; } };
+		requestAnimationFrame(count);
+	};
 	for (const kind of ["keydown", "pointerdown", "click"]) {
-		document.addEventListener(kind, (e) => { if (e.isTrusted) { pressed = performance.now(); } }, true);
+		document.addEventListener(kind, (e) => { if (e.isTrusted) { begin(); } }, true);
 	}
-	document.addEventListener("htmx:before:request", (e) => { if (performance.now() - pressed < 500) { asked.add(e.detail.ctx); } }, true);
-	document.addEventListener("htmx:after:swap", (e) => { if (asked.has(e.detail.ctx)) { window.answered.push(performance.now()); } }, true);
+	document.addEventListener("htmx:before:request", (e) => { if (spans.some((s) => s.to === Infinity)) { asked.add(e.detail.ctx); } }, true);
+	document.addEventListener("htmx:after:swap", (e) => { if (asked.has(e.detail.ctx)) { begin(); } }, true);
 })()`
 
 // shifts are the movements of what was drawn already, without those that a key or
 // a click caused. Less than a thousandth of the window is no movement that a person
 // sees: a busy machine may draw a line before its hyphens are known.
 const shifts = `new Promise((resolve) => {
-	const excused = (e) => e.hadRecentInput || (window.answered ?? []).some((at) => at - 50 <= e.startTime && e.startTime < at + 500);
+	const excused = (e) => e.hadRecentInput || (window.acts ?? []).some((act) => act.from <= e.startTime && e.startTime <= act.to);
 	const seen = [], place = (r) => [r.x, r.y, r.width, r.height].map(Math.round).join(",");
 	const add = (list) => {
 		for (const e of list) {

@@ -168,7 +168,7 @@ func open(t testing.TB, parent context.Context, v View, o ...chromedp.ContextOpt
 	}
 	tooLong.Stop()
 	tab.must("open a tab", tab.emulate)
-	tab.Before(noteAnswers)
+	tab.Before(noteActs)
 	messages := chromedp.Console(ctx)
 	go tab.listen(messages)
 	return tab
