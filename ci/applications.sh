@@ -37,17 +37,7 @@ try() { # try NAME
 	esac
 }
 
-failed=()
-for name in "$@"; do
-	begun=$SECONDS
-	if (try "$name") >"$work/$name.log" 2>&1; then
-		echo "ok $name ($((SECONDS - begun)) s)"
-	else
-		echo "FAIL $name ($((SECONDS - begun)) s); the end of its log:"
-		tail -n 40 "$work/$name.log" | sed 's/^/    /'
-		failed+=("$name")
-	fi
-done
+try_all "$@"
 no_errors || failed+=("the instance")
 no_secrets "$work/data" || failed+=("what the instance keeps")
-[ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
+end_tries

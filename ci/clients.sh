@@ -40,7 +40,7 @@ export PATH=$python/bin:$node/node_modules/.bin:$go:$PATH
 chapter=$(sed -n '/^## Generating a client/,/^## /p' docs/guide.md)
 for pin in $(grep -oE '[a-z@][a-z0-9@./-]*(==|@v?)[0-9][0-9.]*' <<<"$chapter" | sort -u); do
 	case $pin in
-	*==*) grep -qxF "$pin" ci/clients/requirements.txt ;;
+	*==*) grep -qxF "$pin \\" ci/clients/requirements.txt ;;
 	*/cmd/*@v*) grep -qF "${pin%/cmd/*} ${pin##*@} " ci/clients/oapi-codegen/go.mod ;;
 	*@v*) grep -qxF "	${pin/@/ }" ci/clients/oapi-codegen/go.mod ;;
 	*) grep -qF "\"${pin%@*}\":\"${pin##*@}\"" ci/clients/package.json ;;
@@ -112,6 +112,7 @@ try() { # try NAME
 	*python*) kind=python ;;
 	*) kind=typescript ;;
 	esac
+	mkdir "$work/$1"
 	cp "ci/clients/$1"/* "$work/openapi.json" "$work/$1/"
 	block python "$1" >"$work/$1/example.py"
 	block ts "$1" >"$work/$1/example.ts"
@@ -132,24 +133,9 @@ try() { # try NAME
 	"finish_$kind"
 }
 
-failed=()
-for name in "$@"; do
-	begun=$SECONDS
-	mkdir "$work/$name"
-	set +e
-	(set -e; try "$name") >"$work/$name.log" 2>&1
-	status=$?
-	set -e
-	if [ $status -eq 0 ]; then
-		echo "ok $name ($((SECONDS - begun)) s)"
-	else
-		echo "FAIL $name ($((SECONDS - begun)) s); the end of its log:"
-		grep -v 'INFO  o.o.codegen' "$work/$name.log" | tail -n 40 | sed 's/^/    /'
-		failed+=("$name")
-	fi
-done
+try_all "$@"
 if grep -q 'level=ERROR' "$work/log" || [ -s "$work/proxy.log" ]; then
 	cat "$work/log" "$work/proxy.log"
 	failed+=("the instance")
 fi
-[ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
+end_tries

@@ -3,7 +3,10 @@
 #   . ci/demo.sh
 #   start_demo FLAGS...      builds it, starts it, and returns when it is ready
 #   value 'd["baseUrl"]'     a value of the line that it printed, in Python
+#   try_all NAMES...         calls the script's function `try` with each name, in a subshell,
+#                            says how it ended, and adds those that failed to the array failed
 #   no_errors                fails if it has logged an error
+#   end_tries                fails if something failed, and names it
 #
 # $work is a folder for what the script needs, $work/line what the demo printed
 # and $work/log its log. When the script ends, so do the demo and everything whose
@@ -46,6 +49,29 @@ start_demo() {
 }
 
 value() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2], {"d": d}))' "$work/line" "$1"; }
+
+failed=()
+try_all() {
+	local name begun status
+	for name in "$@"; do
+		begun=$SECONDS
+		set +e
+		(set -e; try "$name") >"$work/$name.log" 2>&1
+		status=$?
+		set -e
+		if [ $status -eq 0 ]; then
+			echo "ok $name ($((SECONDS - begun)) s)"
+		else
+			echo "FAIL $name ($((SECONDS - begun)) s); the end of its log:"
+			tail -n 60 "$work/$name.log" | sed 's/^/    /'
+			failed+=("$name")
+		fi
+	done
+}
+
+end_tries() {
+	[ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
+}
 
 no_errors() {
 	if grep 'level=ERROR' "$work/log"; then

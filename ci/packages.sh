@@ -1,5 +1,5 @@
 # Sourced by the scripts that try the program with libraries of others. Each installs
-# them into .cache once, at the versions below its folder in ci.
+# them into .cache once, at the versions and with the checksums below its folder in ci.
 #
 #   . ci/packages.sh
 #   install_python applications python -c 'import authlib'   $python is the environment; it is there if the command works in it
@@ -15,7 +15,7 @@ install_python() { # install_python NAME PROGRAM ARGUMENTS...
 		echo "installing the Python packages of ci/$name"
 		rm -rf "$python"
 		python3 -m venv "$python"
-		"$python/bin/pip" install -q --disable-pip-version-check --no-deps -r "ci/$name/requirements.txt"
+		"$python/bin/pip" install -q --disable-pip-version-check --no-deps --require-hashes -r "ci/$name/requirements.txt"
 	fi
 }
 

@@ -62,7 +62,7 @@ build() {
 		cp "$house"/ci/standardwebhooks/package*.json "$standardwebhooks/"
 		npm ci --prefix "$standardwebhooks" --no-audit --no-fund --ignore-scripts --loglevel=error >&2 &&
 			python3 -m venv "$standardwebhooks/python" &&
-			"$standardwebhooks/python/bin/pip" install -q --disable-pip-version-check standardwebhooks==1.1.0 >&2 &&
+			"$standardwebhooks/python/bin/pip" install -q --disable-pip-version-check --require-hashes -r "$house/ci/standardwebhooks/requirements.txt" >&2 &&
 			touch "$standardwebhooks/ready"
 		;;
 	axe)

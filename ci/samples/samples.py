@@ -1,4 +1,4 @@
-"""Runs the code samples of a reference: python ci/samples.py LINE WORK
+"""Runs the code samples of a reference: python ci/samples/samples.py LINE WORK
 
 LINE is what `kartei demo --json` printed, WORK a folder for the samples.
 

@@ -1,4 +1,4 @@
-"""Prepares a frozen document for Schemathesis: python3 ci/schemathesis.py IN OUT
+"""Prepares a frozen document for Schemathesis: python3 ci/schemathesis/prepare.py IN OUT
 
 One thing changes, and only in the copy that the generator reads: If-Match and
 If-None-Match are given a few values in place of their pattern. For a header
