@@ -6,7 +6,7 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: demo test build bench lint fmt openapi retract docs pages screenshots
+.PHONY: demo test gate-long build bench lint fmt openapi retract docs pages screenshots
 
 # Serves the sample office on http://localhost:8080 until Ctrl-C. ARGS are the
 # flags of `kartei demo`, for example ARGS='--listen localhost:9000 --data demo'.
@@ -25,6 +25,11 @@ test:
 	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
 	@$(GO) test $(SHORT) -vet=off -ldflags=-w -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
 	@if [ -n '$(SHORT)' ]; then echo 'Left out: walks through all pages; stories with a browser by keyboard, on telephones and on PostgreSQL; most tests of the whole program on PostgreSQL. make test SHORT= runs them.'; fi
+
+# Runs what is too long for each change, before a piece of work is closed. ci/long.sh --list
+# lists the steps; STEPS='fuzz kills' runs some.
+gate-long:
+	@ci/long.sh $(STEPS)
 
 build:
 	@[ -e bin/kartei ] || echo 'Building bin/kartei; the first time takes a few minutes.' >&2

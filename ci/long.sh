@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The long gate: what takes too long for each change, and is run before a piece of work is
+# closed. `make gate-long` runs all steps; ci/long.sh NAMES... runs some; ci/long.sh --list
+# lists them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CI=true CGO_ENABLED=0
+TIMEFORMAT='took %R s, %U + %S s of processor time'
+
+declare -A about=(
+	[fuzz]='each fuzz target for a minute (ci/fuzz.sh), some 30 minutes'
+	[schemathesis]='Schemathesis with 200 examples for each operation, some 30 minutes'
+	[kills]='the stories in which a server is killed, with 50 kills each, some 40 minutes'
+	[large]='hand-overs and erasures of 100,000 records, killed ten times, some 30 minutes'
+	[files]='the folders KARTEI_IMPORT_FOLDER and KARTEI_EXTRACT_FOLDER of files that other programs made, read whole'
+	[pictures]='the main pages in both themes and two widths, for a person who looks at them'
+	[busy]='make test SHORT= five times beside four loops that keep the processors busy, up to nine hours'
+)
+order=(fuzz schemathesis kills large files pictures busy)
+
+fuzz() { FUZZTIME=60s ci/fuzz.sh; }
+schemathesis() { EXAMPLES=200 ci/schemathesis.sh; }
+stories() { go test -count=1 -vet=off -ldflags=-w -timeout 3h ./test/e2e "$@"; }
+kills() {
+	KARTEI_KILLS=50 KARTEI_IMPORT_KILLS=10 KARTEI_BULK_KILLS=10 KARTEI_LEAVING_KILLS=10 KARTEI_ERASE_KILLS=10 stories -run 'Kill|Mirror|Leaving|Batches'
+}
+large() { KARTEI_ENTRIES=100000 KARTEI_LEAVING_KILLS=10 KARTEI_ERASE_KILLS=10 stories -run 'TestLeaving|TestErasureSurvivesKills'; }
+files() {
+	[ -z "${KARTEI_IMPORT_FOLDER:-}" ] || go test -count=1 -vet=off ./console/imports -run 'TestFolder$' -v
+	[ -z "${KARTEI_EXTRACT_FOLDER:-}" ] || go test -count=1 -vet=off ./extract -run 'TestFolder$' -v
+	[ -n "${KARTEI_IMPORT_FOLDER:-}${KARTEI_EXTRACT_FOLDER:-}" ] || echo 'left out: no folder is named'
+}
+pictures() { make -s screenshots; }
+
+# busy ends its own loops, also where a test fails.
+busy() (
+	loops=()
+	trap 'kill "${loops[@]}"' EXIT
+	for _ in 1 2 3 4; do
+		while :; do :; done &
+		loops+=($!)
+	done
+	for run in 1 2 3 4 5; do
+		echo "run $run of 5"
+		time make -s test SHORT= ARGS=-count=1
+	done
+)
+
+if [ "${1:-}" = --list ]; then
+	for name in "${order[@]}"; do printf '%-14s%s\n' "$name" "${about[$name]}"; done
+	exit 0
+fi
+for name in "$@"; do
+	[ -n "${about[$name]:-}" ] || { echo "no step $name; ci/long.sh --list lists them" >&2; exit 2; }
+done
+[ $# -gt 0 ] || set -- "${order[@]}"
+ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
+for name in "$@"; do
+	printf '\n== %s: %s\n' "$name" "${about[$name]}"
+	time "$name"
+done
+echo
+echo "done: $*"
