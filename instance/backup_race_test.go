@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"kartei/access"
 	"kartei/document"
@@ -17,6 +16,7 @@ import (
 	"kartei/store/db"
 	"kartei/store/db/move"
 	"kartei/test/operator"
+	"kartei/test/patience"
 	"kartei/test/s3test"
 	"kartei/work/job"
 )
@@ -99,9 +99,9 @@ func deleteDocument(t *testing.T, i *Instance) {
 // awaitErasure waits until the job has erased the file, or was put off until later.
 func awaitErasure(t *testing.T, i *Instance) {
 	t.Helper()
-	end := time.Now().Add(time.Minute)
+	watch := patience.New()
 	for tried := int64(0); tried == 0; {
-		if time.Now().After(end) {
+		if watch.IsStuck() {
 			t.Fatal("no job tries to remove the file")
 		}
 		if err := i.DB.Read(t.Context(), func(tx db.Tx) error {

@@ -21,6 +21,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/clamdtest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 	"kartei/test/s3test"
 )
 
@@ -259,12 +260,12 @@ func TestMissingFolder(t *testing.T) {
 // which stays 200.
 func shows(t *testing.T, i *Instance, now *clock.Fake, metric string, words ...string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; now.Advance(watchEvery) {
+	for watch := patience.New(); ; now.Advance(watchEvery) {
 		_, metrics := get(t, i.OperatorURL+"/metrics")
 		if strings.Contains(metrics, metric) {
 			break
 		}
-		if time.Now().After(end) {
+		if watch.IsStuck() {
 			t.Fatalf("the metrics do not come to say %s", metric)
 		}
 	}

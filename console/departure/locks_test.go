@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"kartei/access"
 	"kartei/notify"
@@ -15,6 +14,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 	"kartei/webhook"
 )
 
@@ -132,7 +132,7 @@ func live(t *testing.T, o *apitest.Office, role access.Role) keyed {
 // until waits until a query returns a number other than zero.
 func until(t *testing.T, d db.DB, query string) {
 	t.Helper()
-	for overdue := time.Now().Add(time.Minute); ; {
+	for watch := patience.New(); ; {
 		var n int64
 		if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, query).Scan(&n) }); err != nil {
 			t.Error(err)
@@ -140,7 +140,7 @@ func until(t *testing.T, d db.DB, query string) {
 		if n > 0 {
 			return
 		}
-		if time.Now().After(overdue) {
+		if watch.IsStuck() {
 			t.Errorf("never: %s", query)
 			return
 		}
