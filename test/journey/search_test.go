@@ -498,6 +498,7 @@ func (k *keyboard) palette() {
 	k.tab.Control("k")
 	k.tab.Type("bearb" + webtest.Enter)
 	k.tab.At("/contacts/" + k.contact + "/edit")
+	webtest.Eval[any](k.tab, `document.activeElement.blur(), null`) // typing begins in the name
 	k.tab.Control("k")
 	k.tab.Type("f")
 	k.tab.Press(webtest.Escape)
