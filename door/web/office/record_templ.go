@@ -611,7 +611,7 @@ func recordView(v *request, p recordPage) templ.Component {
 			templ_7745c5c3_Var25 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var26 = []any{"split", templ.KV("reading", p.viewer != nil)}
+		var templ_7745c5c3_Var26 = []any{"split", "open", templ.KV("reading", p.viewer != nil)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var26...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
