@@ -50,7 +50,7 @@ func (i *Instance) doors() (http.Handler, error) {
 	if !i.config.Server.MCP {
 		assistants = mcp.Closed(i.API)
 	}
-	calls := rest.Handler(i.API, address, trace)
+	calls, whole := rest.Handler(i.API, address, trace), rest.ForServer(i.API)
 	var files http.Handler                                // nil if files go to a bucket
 	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has none
 		files = rest.UploadHandler(uploads)
@@ -61,6 +61,10 @@ func (i *Instance) doors() (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if files != nil && strings.HasPrefix(r.URL.Path, rest.UploadPrefix) {
 			files.ServeHTTP(w, r)
+			return
+		}
+		if r.URL.Path == "*" {
+			whole.ServeHTTP(w, r)
 			return
 		}
 		if mcp.Serves(r.URL.Path) {
