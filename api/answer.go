@@ -62,7 +62,7 @@ func (a *API) finish(c *call, err error) *Response {
 			a.logOf(c).Error("internal error", slog.String("request", c.id), slog.String("operation", c.operation()), slog.Any("error", f.Cause))
 		}
 	}
-	a.setHeaders(c, f)
+	a.setHeadersOf(c, f, err == errNotModified)
 	if c.file != nil {
 		if err == nil {
 			r.File = c.file // Sent records it
@@ -92,7 +92,11 @@ func (c *call) instance() string {
 }
 
 // setHeaders sets the headers that the contract requires on every answer.
-func (a *API) setHeaders(c *call, f *fault.Fault) {
+func (a *API) setHeaders(c *call, f *fault.Fault) { a.setHeadersOf(c, f, false) }
+
+// setHeadersOf is setHeaders. An answer that the client has the current file says nothing
+// else about it (RFC 9110, section 15.4.5).
+func (a *API) setHeadersOf(c *call, f *fault.Fault, current bool) {
 	h := c.header
 	values := make([]string, 0, 6) // one allocation for the variable ones
 	set := func(name, value string) {
@@ -129,7 +133,7 @@ func (a *API) setHeaders(c *call, f *fault.Fault) {
 	if c.result.wait > 0 {
 		set("Retry-After", seconds(c.result.wait))
 	}
-	if c.result.file != nil {
+	if c.result.file != nil && !current {
 		c.setFileHeaders(c.result.file, set)
 	}
 	if c.result.etag != "" {

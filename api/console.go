@@ -151,11 +151,13 @@ var Console = []ConsoleRow{
 	row("webhooks.list", read, bySelf|byOperator, atPeople, "", ask(webhook.ListInfos)),
 	row("webhooks.get", read, bySelf|byOperator, atPeople, "", ask(webhook.GetInfo)),
 	row("webhooks.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.ListAttempts)),
-	row("webhooks.create", administer, bySelf, atWeb|fresh, "webhook.create", ask(webhook.CreateByPerson)),
+	row("webhooks.create", administer, bySelf|byOperator, atPeople|fresh, "webhook.create", ask(webhook.CreateByPerson)),
 	// webhook.ChangeByPerson asks for a recent sign-in if a change sends events elsewhere.
-	row("webhooks.change", administer, bySelf, atWeb, "webhook.change", ask(webhook.ChangeByPerson)),
-	row("webhooks.rotate", administer, bySelf, atWeb|fresh, "webhook.rotate", ask(webhook.RotateByPerson)),
-	row("webhooks.delete", administer, bySelf, atWeb, "webhook.delete", ask(webhook.DeleteByPerson)),
+	row("webhooks.change", administer, bySelf|byOperator, atPeople, "webhook.change", ask(webhook.ChangeByPerson)),
+	row("webhooks.rotate", administer, bySelf|byOperator, atPeople|fresh, "webhook.rotate", ask(webhook.RotateByPerson)),
+	row("webhooks.delete", administer, bySelf|byOperator, atPeople, "webhook.delete", ask(webhook.DeleteByPerson)),
+	// People test by the operation of the API.
+	row("webhooks.test", administer, byOperator, atSocket, "webhook.test", ask(webhook.TestByOperator)),
 	row("webhooks.enable", administer, bySelf|byOperator, atPeople, "webhook.enable", ask(webhook.Enable)),
 	row("webhooks.resend", administer, bySelf|byOperator, atPeople, "webhook.resend", ask(webhook.Resend)),
 	row("events.feed", read, byMember, atWeb, "", ask(event.Read)),

@@ -108,15 +108,15 @@ var (
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
 			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo",
 		"program":  "tools.list tools.text",
-		"operator": "organizations.list organizations.create organizations.erase people.unlink jobs.list jobs.retry",
+		"operator": "organizations.list organizations.create organizations.erase people.unlink webhooks.test jobs.list jobs.retry",
 		"admin operator": "clients.list clients.create clients.rotate clients.set organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list exports.organization",
 		"member operator": "names.resolve names.find exports.contact exports.parts imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
-		"self": "keys.terms requests.caused events.outcomes webhooks.create webhooks.change webhooks.rotate webhooks.delete",
+		"self": "keys.terms requests.caused events.outcomes",
 		"self operator": "grants.list grants.end keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
-			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries exports.person",
+			"webhooks.list webhooks.get webhooks.deliveries webhooks.create webhooks.change webhooks.rotate webhooks.delete webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
 	// consoleColumns has the rows for which a column is set. Rows for anyone are always open,
 	// so they are not among those.
@@ -141,10 +141,10 @@ var (
 			"sessions.list signins.list sessions.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove " +
 			"factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink " +
 			"account.changeEmail account.confirmEmail profile.get profile.set records.history records.changes documents.page documents.underway " +
-			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer requests.caused webhooks.create webhooks.change webhooks.rotate " +
-			"webhooks.delete events.feed events.outcomes lookup.find lookup.similar lookup.titles lookup.tags exports.begin bulk.list bulk.get " +
+			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer requests.caused " +
+			"events.feed events.outcomes lookup.find lookup.similar lookup.titles lookup.tags exports.begin bulk.list bulk.get " +
 			"bulk.report bulk.start bulk.stop bulk.resume bulk.undo lookup.recent lookup.opened",
-		"admin": "organizations.list organizations.create organizations.erase people.unlink jobs.list jobs.retry",
+		"admin": "organizations.list organizations.create organizations.erase people.unlink webhooks.test jobs.list jobs.retry",
 		"oauth": "oauth.token oauth.revoke oauth.introspect oauth.register",
 		"mcp":   "tools.list tools.text",
 	}
@@ -762,10 +762,11 @@ func (m *inputMaker) webhooks() map[string]any {
 		"webhooks.list":       map[string]string{"organizationId": m.o.SandboxID},
 		"webhooks.get":        hook,
 		"webhooks.deliveries": hook,
-		"webhooks.create":     map[string]any{"name": secretName, "url": "https://example.com/Geheim", "eventTypes": []string{"task.created"}},
-		"webhooks.change":     map[string]any{"id": m.hooked().ID, "name": "Geheimer", "url": "https://example.com/GeheimNeu"},
-		"webhooks.rotate":     m.hooked(),
-		"webhooks.delete":     m.hooked(),
+		"webhooks.create":     map[string]any{"organizationId": m.o.SandboxID, "principalId": m.owner.Principal, "name": secretName, "url": "https://example.com/Geheim", "eventTypes": []string{"task.created"}},
+		"webhooks.change":     map[string]any{"organizationId": m.o.SandboxID, "id": m.hooked().ID, "name": "Geheimer", "url": "https://example.com/GeheimNeu"},
+		"webhooks.rotate":     map[string]string{"organizationId": m.o.SandboxID, "id": m.hooked().ID},
+		"webhooks.delete":     map[string]string{"organizationId": m.o.SandboxID, "id": m.hooked().ID},
+		"webhooks.test":       hook,
 		"webhooks.enable":     hook,
 		"webhooks.resend":     map[string]any{"organizationId": m.o.SandboxID, "id": endpoint.ID, "failed": true},
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"log/slog"
+	"net/http"
 
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -11,6 +12,22 @@ import (
 func (a *API) done(header map[string][]string) {
 	header["Request-Id"] = []string{id.At(id.Request, a.clock.Now())}
 	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, nosniff
+}
+
+// RefuseUnread returns the problem document of a request that no program could read as one of
+// the table, with the headers of every answer below /v1.
+func (a *API) RefuseUnread(err error, header map[string][]string) *Response {
+	c := a.newCall(&Request{}, header)
+	f := fault.From(explain(err))
+	a.setHeaders(c, f)
+	return &Response{Status: f.Code.Status(), Fault: f, Header: c.header, Body: a.problem(c, f)}
+}
+
+// Options answers OPTIONS for the server as a whole (RFC 9110, section 9.3.7).
+func (a *API) Options(header map[string][]string) *Response {
+	a.done(header)
+	header["Allow"] = []string{"DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"}
+	return &Response{Status: http.StatusNoContent, Header: header}
 }
 
 // Refuse returns the problem document of an error outside the table, and sets

@@ -3,8 +3,10 @@ package extract
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -38,6 +40,9 @@ func giveWay(child *os.Process) { _ = unix.Setpriority(unix.PRIO_PGRP, child.Pid
 // RLIMIT_AS would include what Go only reserves. Processor time is counted in
 // whole seconds. missing names what the system does not support.
 func confine(o order) (missing []error, err error) {
+	if err := closeInherited(); err != nil {
+		return nil, fmt.Errorf("closing inherited descriptors: %w", err)
+	}
 	// The kernel kills children first if memory runs out. An error is ignored.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	seconds := uint64(o.limits.Time.Seconds()) + 1
@@ -80,6 +85,43 @@ func confine(o order) (missing []error, err error) {
 		}
 	}
 	return missing, nil
+}
+
+// maxDescriptors bounds the search for descriptors if /proc is not there.
+const maxDescriptors = 1 << 16
+
+// closeInherited closes what this process inherited beyond its standard input and outputs. A
+// library in the server may open a file or a socket that programs inherit, and Landlock and
+// the filter leave open descriptors alone. Whatever this process opened itself, Go closes on
+// exec; a program cannot inherit a descriptor with that flag.
+func closeInherited() error {
+	for fd := range openDescriptors() {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err != nil || fd <= 2 || flags&unix.FD_CLOEXEC != 0 { // an error means that none is open
+			continue
+		}
+		if err := unix.Close(fd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openDescriptors yields at least the open descriptors of this process.
+func openDescriptors() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		entries, err := os.ReadDir("/proc/self/fd")
+		for _, entry := range entries {
+			if fd, wrong := strconv.Atoi(entry.Name()); wrong == nil && !yield(fd) {
+				return
+			}
+		}
+		for fd := 0; err != nil && fd < maxDescriptors; fd++ {
+			if !yield(fd) {
+				return
+			}
+		}
+	}
 }
 
 // closeFiles allows this process only the named files and those that are open.

@@ -2,15 +2,19 @@ package extract
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"kartei/extract/textio"
 )
 
 // A child has its standard input and output, and no access to anything else.
@@ -24,6 +28,63 @@ func TestChildIsConfined(t *testing.T) {
 	}
 	if !strings.Contains(text.Body, want) {
 		t.Errorf("%s\nwant\n%s", text.Body, want)
+	}
+}
+
+// descriptors names what a child has open: the number, and the device and inode.
+func descriptors(_ *textio.Input, out *textio.Sink) error {
+	for fd := range maxDescriptors {
+		var stat unix.Stat_t
+		if unix.Fstat(fd, &stat) == nil {
+			flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+			out.Text(fmt.Sprintf("%d %d:%d %t %v\n", fd, stat.Dev, stat.Ino, flags&unix.FD_CLOEXEC != 0, err))
+		}
+	}
+	return nil
+}
+
+// A child inherits its standard input and outputs, and nothing else that the server has open:
+// neither a file, nor a socket, nor a pipe that some library opened without the flag.
+func TestChildInheritsNothing(t *testing.T) {
+	file, err := unix.Open(filepath.Join(t.TempDir(), "kartei.db"), unix.O_RDWR|unix.O_CREAT, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	high, err := unix.FcntlInt(uintptr(pair[0]), unix.F_DUPFD, 900)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pipe [2]int
+	if err := unix.Pipe(pipe[:]); err != nil {
+		t.Fatal(err)
+	}
+	foreign := map[string]int{}
+	for _, fd := range []int{file, pair[0], pair[1], high, pipe[0], pipe[1]} {
+		t.Cleanup(func() { unix.Close(fd) })
+		var stat unix.Stat_t
+		if err := unix.Fstat(fd, &stat); err != nil {
+			t.Fatal(err)
+		}
+		foreign[fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)] = fd
+	}
+	text := textOf(t, Limits{}, "", "test/descriptors")
+	seen := 0
+	for line := range strings.Lines(text.Body) {
+		fields := strings.Fields(line)
+		if fd, is := foreign[fields[1]]; is {
+			t.Errorf("the child has descriptor %d of the server open, as %s", fd, fields[0])
+		}
+		if number, err := strconv.Atoi(fields[0]); err != nil || number > 2 && fields[2] != "true" {
+			t.Errorf("the child inherited a descriptor: %s", line)
+		}
+		seen++
+	}
+	if seen < 3 {
+		t.Errorf("the child has %d descriptors: %+v", seen, text)
 	}
 }
 

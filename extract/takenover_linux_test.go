@@ -25,7 +25,7 @@ import (
 )
 
 // systemReaders are test readers that use system calls.
-var systemReaders = map[string]textio.ReadFunc{"test/takenover": compromised, "test/foreign": foreign}
+var systemReaders = map[string]textio.ReadFunc{"test/takenover": compromised, "test/foreign": foreign, "test/descriptors": descriptors}
 
 // compromised acts like a reader that an attacker controls. Each line of the file
 // names an attempt to escape, and its target.

@@ -36,18 +36,21 @@ func (i *Instance) doors() (http.Handler, error) {
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
 		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },
 	})
-	application := oauth.Handler(oauth.Options{API: i.API, Address: address, Trace: trace, BaseURL: i.BaseURL, Register: i.config.Server.Registration, Documents: i.documents != nil, Assistants: i.config.Server.MCP}, pagesOfPeople)
 	origins := make([]string, len(i.config.Server.MCPOrigins))
 	for n, o := range i.config.Server.MCPOrigins {
 		origins[n] = string(o)
 	}
+	application := oauth.Handler(oauth.Options{API: i.API, Address: address, Trace: trace, BaseURL: i.BaseURL, Origins: origins, Register: i.config.Server.Registration, Documents: i.documents != nil, Assistants: i.config.Server.MCP}, pagesOfPeople)
 	assistants, err := mcp.Handler(mcp.Options{
 		API: i.API, Address: address, Trace: trace, BaseURL: i.BaseURL, Origins: origins, Release: i.config.Version, Logger: i.logger,
 	})
 	if err != nil {
 		return nil, err
 	}
-	calls := rest.Handler(i.API, address, trace)
+	if !i.config.Server.MCP {
+		assistants = mcp.Closed(i.API)
+	}
+	calls, whole := rest.Handler(i.API, address, trace), rest.ForServer(i.API)
 	var files http.Handler                                // nil if files go to a bucket
 	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has none
 		files = rest.UploadHandler(uploads)
@@ -60,11 +63,11 @@ func (i *Instance) doors() (http.Handler, error) {
 			files.ServeHTTP(w, r)
 			return
 		}
-		if r.URL.Path == mcp.Path {
-			if !i.config.Server.MCP {
-				http.Error(w, "This instance lets no assistants in.", http.StatusNotFound)
-				return
-			}
+		if r.URL.Path == "*" {
+			whole.ServeHTTP(w, r)
+			return
+		}
+		if mcp.Serves(r.URL.Path) {
 			assistants.ServeHTTP(w, r)
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/access/signin"
 	"kartei/api"
 	"kartei/console/account"
 	"kartei/kit/clock"
@@ -55,8 +56,25 @@ func TestRestoredEndsSessions(t *testing.T) {
 	if err := works(i); err != nil {
 		t.Fatal(err)
 	}
+	revoked, used := i.invited(t, o, org.ID, "a@neu.example"), i.invited(t, o, org.ID, "b@neu.example")
+	if err := i.DB.Write(ctx, func(tx db.Tx) error { // a link of a reset, and a code
+		now := clock.Now(i.clock)
+		if _, err := signin.Issue(ctx, tx, now, signin.PageLifetime, signin.Consent, "", "x"); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `insert into recovery_codes (account_id, code_hash) select id, 'x' from accounts`)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(t.TempDir(), "copy.db")
 	if err := i.door().Call(ctx, "backup", BackupInput{File: file}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := operator.Do(ctx, o, settings.AcceptInvitation, settings.Acceptance{Token: used.Token, Name: "Ben"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.door().Call(ctx, "invitations.revoke", access.ByID{ID: revoked.ID}, nil); err != nil {
 		t.Fatal(err)
 	}
 	admin := access.Admin
@@ -82,10 +100,36 @@ func TestRestoredEndsSessions(t *testing.T) {
 	for _, l := range lost {
 		words[l.Word] = l.Target
 	}
-	if err != nil || len(lost) != 2 || words["key.revoke"] != key.ID || words["person.set"] != ida.ID {
+	if err != nil || len(lost) != 3 || words["key.revoke"] != key.ID || words["person.set"] != ida.ID {
 		t.Errorf("%+v %v", lost, err)
 	}
-	if err := works(begin(t, c)); !fault.Is(err, fault.Unauthenticated) {
+	again := begin(t, c)
+	if err := works(again); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("a session goes on: %v", err)
 	}
+	o = operator.New(again.DB, again.clock, again.Directory)
+	for what, token := range map[string]string{"revoked": revoked.Token, "used": used.Token} {
+		if _, err := operator.Do(ctx, o, settings.AcceptInvitation, settings.Acceptance{Token: token, Name: "Mallory"}); err == nil {
+			t.Errorf("an invitation that was %s after the backup works again", what)
+		}
+	}
+	for _, table := range onceOnly {
+		var left int64
+		if err := again.DB.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, `select count(*) from `+table).Scan(&left) }); err != nil || left > 0 {
+			t.Errorf("%d rows of %s serve again, %v", left, table, err)
+		}
+	}
+}
+
+// onceOnly are the tables whose rows each serve once.
+var onceOnly = []string{"sign_in_tickets", "invitations", "recovery_codes"}
+
+// invited invites somebody.
+func (i *Instance) invited(t *testing.T, o *operator.Operator, organization, email string) settings.CreatedInvitation {
+	t.Helper()
+	made, err := operator.Do(t.Context(), o, settings.Invite, settings.NewInvitation{Organization: organization, Email: email, Role: access.Member})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
 }

@@ -14,7 +14,7 @@ const (
 	countOtherAdmins = `select count(*) from principals
 		where organization = $1 and kind = 'user' and role = 'admin' and disabled = false and id <> $2`
 	erasePrincipal = `update principals set name = '', email = null, email_folded = null, account_id = null, role = 'viewer', rights = '{}',
-		disabled = true, language = 'de', erased_at = $2 where id = $1`
+		disabled = true, language = 'de', preferences = '{}', erased_at = $2 where id = $1`
 	// The name and the networks of a key may reveal who the person is and where
 	// they are.
 	eraseKeys = `update api_keys set name = '', networks = '[]', revoked_at = case when revoked_at = 0 then $2 else revoked_at end
@@ -26,7 +26,7 @@ const (
 )
 
 // ErasePerson erases the data of this package about a person whom the caller
-// administers: name, address, rights and bell. It also revokes the keys, and ends the grants. The
+// administers: name, address, rights, preferences and bell. It also revokes the keys, and ends the grants. The
 // address can be used again. The last admin is refused. The caller must have
 // called access.Changed before.
 func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (access.PrincipalInfo, error) {

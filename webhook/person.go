@@ -13,13 +13,15 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
+	"kartei/settings"
 	"kartei/store/db"
 )
 
 // The operations below are those of the API for people, who reach them through the
 // second table: a line of the audit log tells of each, and what lets events or a secret out
 // needs a recent sign-in. A person creates endpoints of their own only. An admin also
-// changes, rotates and deletes those of service accounts, whose programs may be lost.
+// changes, rotates and deletes those of service accounts, whose programs may be lost. The
+// operator does all of that for anybody, who still gets only what their own rights allow.
 
 // manages is the right that they need.
 const manages = "webhook_endpoints:write"
@@ -47,45 +49,96 @@ func issued(e EndpointWithSecret) Issued {
 	return Issued{e.ID, e.Secret, e.PreviousSecretValidUntil}
 }
 
-// CreateByPerson creates an endpoint of the person.
-func CreateByPerson(ctx context.Context, c *app.Call, in Fields) (Issued, error) {
-	if err := in.check(c); err != nil {
-		return Issued{}, err
+// NewInput describes an endpoint that a person or the operator creates.
+type NewInput struct {
+	Fields
+	// Organization and Principal say whose it is. Only the operator names them.
+	Organization string `json:"organizationId,omitempty"`
+	Principal    string `json:"principalId,omitempty"`
+}
+
+// CreateByPerson creates an endpoint of the person, or of the principal that the operator
+// names.
+func CreateByPerson(ctx context.Context, c *app.Call, in NewInput) (Issued, error) {
+	as, err := in.owner(ctx, c)
+	if err == nil {
+		err = in.Fields.check(as)
 	}
-	made, err := Create(ctx, c, CreateInput{in})
 	if err != nil {
 		return Issued{}, err
 	}
-	c.Audit.About(c.Actor.Org(), made.ID)
+	made, err := Create(ctx, as, CreateInput{in.Fields})
+	if err != nil {
+		return Issued{}, err
+	}
+	c.Audit.About(as.Actor.Org(), made.ID)
 	c.Audit.Hidden("url", true) // some receivers have a secret in it
 	c.Audit.Changed("eventTypes", nil, made.EventTypes)
 	return issued(made.EndpointWithSecret), nil
 }
 
+// owner returns the call as one of the owner. A person may name only themselves.
+func (in *NewInput) owner(ctx context.Context, c *app.Call) (*app.Call, error) {
+	nobody := fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
+	o, err := settings.Organization(ctx, c, in.Organization)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Actor.Credential().Kind != access.Operator:
+		if o.Number != c.Actor.Org() || in.Principal != "" && in.Principal != c.Actor.PrincipalID() {
+			return nil, nobody
+		}
+		return c, nil
+	case in.Principal == "":
+		return nil, fault.Invalid(fault.Field{Name: "principalId", Code: fault.Required})
+	}
+	as, err := behalf(ctx, c, o.Number, in.Principal)
+	if errors.Is(err, db.ErrNoRows) || err == nil && as.Actor.Disabled() {
+		return nil, nobody
+	}
+	return as, err
+}
+
+// behalf returns a call of the operator as one of a principal, with its rights. The line of
+// the audit log still tells who called.
+func behalf(ctx context.Context, c *app.Call, organization int64, principal string) (*app.Call, error) {
+	actor, err := access.PersonFor(ctx, c.Tx, organization, principal)
+	if err != nil {
+		return nil, err
+	}
+	as := *c
+	as.Actor = actor
+	return &as, nil
+}
+
 // ChangeInput changes an endpoint. What it leaves out stays.
 type ChangeInput struct {
-	ID         string    `json:"id"`
+	One
 	Name       *string   `json:"name,omitempty"`
 	URL        *string   `json:"url,omitempty"`
 	EventTypes *[]string `json:"eventTypes,omitempty"`
 }
 
-// managed reads an endpoint that the person may manage, or fails with NOT_FOUND.
-func managed(ctx context.Context, c *app.Call, endpoint string) (Row, error) {
-	if err := mayManage(c); err != nil {
-		return Row{}, err
+// managed reads an endpoint that the caller may manage, or fails with NOT_FOUND. as is the
+// call with the rights that count: the owner's for the operator.
+func managed(ctx context.Context, c *app.Call, in *One) (r Row, as *app.Call, err error) {
+	operator := c.Actor.Credential().Kind == access.Operator
+	if !operator {
+		if err := mayManage(c); err != nil {
+			return r, nil, err
+		}
 	}
-	r, err := Find(ctx, c.Tx, c.Actor.Org(), endpoint)
-	if errors.Is(err, db.ErrNoRows) || err == nil && !mayAdminister(c, r.Principal) {
-		return Row{}, fault.New(fault.NotFound)
+	if r, err = in.find(ctx, c); err != nil || !operator {
+		return r, c, err
 	}
-	return r, err
+	as, err = behalf(ctx, c, r.Organization, r.Principal)
+	return r, as, err
 }
 
 // ChangeByPerson changes an endpoint. A change after which events go
 // elsewhere, or more of them, asks for a recent sign-in.
 func ChangeByPerson(ctx context.Context, c *app.Call, in ChangeInput) (Endpoint, error) {
-	r, err := managed(ctx, c, in.ID)
+	r, as, err := managed(ctx, c, &in.One)
 	if err != nil {
 		return Endpoint{}, err
 	}
@@ -99,10 +152,10 @@ func ChangeByPerson(ctx context.Context, c *app.Call, in ChangeInput) (Endpoint,
 	if in.EventTypes != nil {
 		after.EventTypes = *in.EventTypes
 	}
-	if err := after.check(c); err != nil {
+	if err := after.check(as); err != nil {
 		return Endpoint{}, err
 	}
-	if err := r.change(ctx, c, after); err != nil {
+	if err := r.change(ctx, as, after); err != nil {
 		return Endpoint{}, err
 	}
 	if before.URL != r.URL || !within(r.EventTypes, before.EventTypes) {
@@ -123,19 +176,19 @@ func within(types, others []string) bool {
 }
 
 // RotateByPerson gives an endpoint a new secret.
-func RotateByPerson(ctx context.Context, c *app.Call, in access.ByID) (Issued, error) {
-	r, err := managed(ctx, c, in.ID)
+func RotateByPerson(ctx context.Context, c *app.Call, in One) (Issued, error) {
+	r, as, err := managed(ctx, c, &in)
 	if err != nil {
 		return Issued{}, err
 	}
 	c.Audit.About(r.Organization, r.ID)
-	made, err := r.rotate(ctx, c)
+	made, err := r.rotate(ctx, as)
 	return issued(made.EndpointWithSecret), err
 }
 
 // DeleteByPerson removes an endpoint.
-func DeleteByPerson(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
-	r, err := managed(ctx, c, in.ID)
+func DeleteByPerson(ctx context.Context, c *app.Call, in One) (app.Nothing, error) {
+	r, _, err := managed(ctx, c, &in)
 	if err != nil {
 		return app.Nothing{}, err
 	}
@@ -144,6 +197,16 @@ func DeleteByPerson(ctx context.Context, c *app.Call, in access.ByID) (app.Nothi
 		return app.Nothing{}, err
 	}
 	return app.Nothing{}, r.clear(ctx, c)
+}
+
+// TestByOperator sends a test event to an endpoint, as its owner does by the API.
+func TestByOperator(ctx context.Context, c *app.Call, in One) (TestSent, error) {
+	r, as, err := managed(ctx, c, &in)
+	if err != nil {
+		return TestSent{}, err
+	}
+	c.Audit.About(r.Organization, r.ID)
+	return SendTest(ctx, as, app.ByID{ID: r.ID})
 }
 
 // mayManage fails with FORBIDDEN if the person may not manage endpoints.

@@ -17,11 +17,11 @@ const (
 	// attempts are made (contract, 'States and transitions').
 	failingAfter  = 24 * clock.Hour
 	disabledAfter = 72 * clock.Hour
-	// staleRun is how long a run of failures counts after its last attempt. It
-	// is longer than the longest gap of the schedule, 26.4 hours. An endpoint
-	// with one failure and then no events for a week is not disabled by the
-	// next failure.
-	staleRun = 48 * clock.Hour
+	// quietAfter is how long after the last failure time alone changes the
+	// status. It is longer than the longest gap of the schedule, 26.4 hours. An
+	// endpoint with one failure and then no events stays as it is until the
+	// next attempt, however late that is.
+	quietAfter = 48 * clock.Hour
 	// Lease is how long a process may hold a delivery that it claimed. After
 	// that the process counts as dead, and others claim the delivery. A
 	// delivery may wait for another, make its attempt and store the outcome
@@ -52,15 +52,15 @@ func (h *Health) Succeeded(at clock.Micros) {
 	h.LastSuccess = max(h.LastSuccess, at)
 }
 
-// Failed records a failed attempt. If the run of failures before it is stale,
-// the 72 hours start over. The status of a failing endpoint stays, because only
-// a success makes it active.
+// Failed records a failed attempt. The 72 hours are counted from the first one
+// after the last success, whatever came between. The status of a failing
+// endpoint stays, because only a success makes it active.
 func (h *Health) Failed(at clock.Micros, gone bool) {
 	if h.Status == Disabled {
 		return
 	}
-	if h.FailedSince == 0 || at-h.LastFailure > staleRun {
-		h.FailedSince, h.Failures = at, 0
+	if h.FailedSince == 0 {
+		h.FailedSince = at
 	}
 	h.Failures++
 	h.LastFailure = max(h.LastFailure, at)
@@ -71,7 +71,7 @@ func (h *Health) Failed(at clock.Micros, gone bool) {
 
 // Elapse applies the effects of time.
 func (h *Health) Elapse(now clock.Micros) {
-	if h.Status == Disabled || h.FailedSince == 0 || now-h.LastFailure > staleRun {
+	if h.Status == Disabled || h.FailedSince == 0 || now-h.LastFailure > quietAfter {
 		return
 	}
 	switch since := now - h.FailedSince; {
@@ -94,7 +94,7 @@ func (h *Health) deadline(now clock.Micros) clock.Micros {
 	}
 	for _, after := range []clock.Micros{failingAfter, disabledAfter} {
 		at := h.FailedSince + after
-		if at > now && at-h.LastFailure <= staleRun {
+		if at > now && at-h.LastFailure <= quietAfter {
 			return at
 		}
 	}

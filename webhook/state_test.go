@@ -8,54 +8,40 @@ import (
 	"kartei/test/seed"
 )
 
-// A run of failures is stale 48 hours after its last failure. The next failure
-// begins a new run, and 72 hours of that disable the endpoint. A failing
-// endpoint stays failing.
-func TestStaleRun(t *testing.T) {
-	const hour, last = clock.Hour, 1000 * clock.Hour
-	for _, before := range []Status{Active, Failing} {
-		for _, gap := range []clock.Micros{staleRun, staleRun + 1} {
-			lapsed := gap > staleRun
-			h := Health{Status: before, FailedSince: last - 30*hour, Failures: 7, LastFailure: last}
-			passed := h
-			if passed.Elapse(last + gap); (passed.Status == Disabled) == lapsed {
-				t.Errorf("%d after the last failure time makes it %s", gap, passed.Status)
-			}
-			h.Failed(last+gap, false)
-			want := Health{Status: before, FailedSince: last - 30*hour, Failures: 8, LastFailure: last + gap}
-			if lapsed {
-				want.FailedSince, want.Failures = last+gap, 1
-			}
-			if h != want {
-				t.Errorf("a failure %d after the last makes %+v", gap, h)
-			}
-			if !lapsed {
-				continue
-			}
-			began := h.FailedSince
-			if at := h.deadline(began); at != began+failingAfter {
-				t.Errorf("the next deadline is %d after", at-began)
-			}
-			for _, c := range []struct {
-				after clock.Micros
-				want  Status
-			}{{failingAfter - 1, before}, {failingAfter, Failing}, {staleRun, Failing}, {staleRun + 1, before}, {disabledAfter, before}} {
-				later := h
-				if later.Elapse(began + c.after); later.Status != c.want {
-					t.Errorf("%d into the new run it is %s, not %s", c.after, later.Status, c.want)
-				}
-			}
-			later := h
-			for later.LastFailure < began+disabledAfter {
-				later.Failed(later.LastFailure+clock.Day, false)
-			}
-			if later.Elapse(later.LastFailure); later.Status != Disabled || later.Reason != NoSuccess {
-				t.Errorf("72 hours of the new run make %+v", later)
-			}
-			gone := Health{Status: before, FailedSince: last - 30*hour, LastFailure: last}
-			if gone.Failed(last+gap, true); gone.Status != Disabled || gone.Reason != Gone {
-				t.Errorf("410 after a lapsed run makes %+v", gone)
-			}
+// The 72 hours are counted from the first failed attempt after the last success. A pause
+// without attempts, however long, does not begin them anew: its end is the next attempt.
+func TestPauseBetweenFailures(t *testing.T) {
+	const hour, first = clock.Hour, 1000 * clock.Hour
+	for _, c := range []struct {
+		second clock.Micros
+		want   Status
+	}{
+		{failingAfter - 1, Active}, {failingAfter, Failing}, {quietAfter, Failing}, {quietAfter + 1, Failing}, {disabledAfter - 1, Failing},
+		{disabledAfter, Disabled}, {73 * hour, Disabled}, {30 * 24 * hour, Disabled},
+	} {
+		h := Health{Status: Active}
+		h.Failed(first, false)
+		h.Elapse(first)
+		if at := h.deadline(first); at != first+failingAfter {
+			t.Errorf("the first deadline is %d after the failure", at-first)
+		}
+		quiet := h
+		if quiet.Elapse(first + c.second); c.second > quietAfter && quiet.Status != Active {
+			t.Errorf("%d without an attempt makes it %s", c.second, quiet.Status)
+		}
+		h.Failed(first+c.second, false)
+		h.Elapse(first + c.second)
+		if h.Status != c.want || h.FailedSince != first || h.Failures != 2 || h.Status == Disabled && h.Reason != NoSuccess {
+			t.Errorf("a second failure %d after the first makes %+v", c.second, h)
+		}
+		if h.Status == Disabled {
+			continue
+		}
+		h.Succeeded(first + c.second + 1)
+		h.Failed(first+c.second+hour, false)
+		h.Elapse(first + c.second + hour)
+		if h.Status != Active || h.FailedSince != first+c.second+hour || h.Failures != 1 {
+			t.Errorf("a failure after a success makes %+v", h)
 		}
 	}
 }
@@ -64,14 +50,13 @@ func TestStaleRun(t *testing.T) {
 // histories.
 func TestStatesAreTheContracts(t *testing.T) {
 	steps := []clock.Micros{1, clock.Minute, clock.Hour, 6 * clock.Hour, 12 * clock.Hour, failingAfter - 1, failingAfter, 26 * clock.Hour,
-		staleRun, staleRun + 1, disabledAfter, 7 * clock.Day}
+		quietAfter, quietAfter + 1, disabledAfter, 7 * clock.Day}
 	seen := map[string]int{}
 	number := seed.Of(t)
 	for history := range uint64(4000) {
 		random := rand.New(rand.NewPCG(number, history))
 		now, h := 1000*clock.Day, Health{Status: Active}
-		first, steady := clock.Micros(0), true // the first failure since the last success, and whether attempts were continuous
-		previous := now
+		first := clock.Micros(0) // the first failure since the last success
 		for step := range 40 {
 			now += steps[random.IntN(len(steps))]
 			was := h
@@ -82,15 +67,12 @@ func TestStatesAreTheContracts(t *testing.T) {
 			switch what {
 			case "success":
 				if h.Succeeded(now); h.Status != Disabled {
-					first, steady = 0, true
+					first = 0
 				}
 			case "failure", "gone":
 				if first == 0 {
 					first = now
-				} else {
-					steady = steady && now-previous <= 27*clock.Hour // the longest gap of the schedule, with its tenth
 				}
-				previous = now
 				h.Failed(now, what == "gone")
 				h.Elapse(now)
 			case "time":
@@ -118,9 +100,9 @@ func TestStatesAreTheContracts(t *testing.T) {
 				bad("it is disabled after 72 hours without success, not before")
 			case h.Reason == Gone && what != "gone":
 				bad("nothing but 410 says that the receiver is gone")
-			case what == "failure" && steady && now-first >= disabledAfter && h.Status != Disabled:
+			case what == "failure" && now-first >= disabledAfter && h.Status != Disabled:
 				bad("72 hours of attempts without success disable")
-			case what == "failure" && steady && now-first >= failingAfter && h.Status == Active:
+			case what == "failure" && now-first >= failingAfter && h.Status == Active:
 				bad("24 hours of attempts without success make it fail")
 			}
 		}

@@ -222,9 +222,9 @@ func Local(address string) bool {
 }
 
 // ValidRedirect reports whether a client may have an address to which people are sent:
-// one with TLS, one of this machine, or a scheme of its own, which has a dot (RFC 8252,
-// section 7.1).
-func ValidRedirect(address string) bool {
+// one with TLS, one of this machine, or a scheme that a program on it took. Only a client
+// without a secret has a scheme (RFC 8252, sections 7.1 and 8.4).
+func ValidRedirect(address string, public bool) bool {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil, len(address) > maxURI, strings.Contains(address, "#"), u.User != nil, u.Opaque != "":
@@ -238,7 +238,7 @@ func ValidRedirect(address string) bool {
 	case u.Scheme == "http":
 		return onThisMachine(u)
 	}
-	return strings.Contains(u.Scheme, ".")
+	return public && privateScheme(u.Scheme) && u.Host+u.Path != ""
 }
 
 // plainHost reports whether people can read the host of an address: it is an IP address, or
@@ -283,10 +283,6 @@ func CleanName(name string) string {
 	}
 	return name
 }
-
-// Impersonates reports whether an application gives itself the name of this product, as if
-// the instance itself asked.
-func Impersonates(name string) bool { return strings.EqualFold(CleanName(name), "Kartei") }
 
 // list encodes a list of texts for a column.
 func list(texts []string) string {

@@ -188,7 +188,7 @@ func parseDocument(clientID string, body []byte) (c Client, err error) {
 	if json.Unmarshal(body, &document) != nil {
 		return c, unfit("Die Beschreibung der Anwendung ist fehlerhaft.", "The description of the application is malformed.")
 	}
-	addresses := slices.DeleteFunc(document.RedirectURIs, func(a string) bool { return !ValidRedirect(a) })
+	addresses := slices.DeleteFunc(document.RedirectURIs, func(a string) bool { return !ValidRedirect(a, true) })
 	switch {
 	case document.ClientID != clientID:
 		return c, unfit("Die Beschreibung gehört zu einer anderen Anwendung.", "The description is that of another application.")

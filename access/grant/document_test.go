@@ -72,7 +72,7 @@ func says(header, body string) http.HandlerFunc {
 }
 
 func described(more string) string {
-	return fmt.Sprintf(`{"client_id":%q,"client_name":"Fristen\u202ekalender","redirect_uris":["https://app.example/cb","vscode://x","http://localhost/callback"],"logo_uri":"https://app.example/x"%s}`, documentID, more)
+	return fmt.Sprintf(`{"client_id":%q,"client_name":"Fristen\u202ekalender","redirect_uris":["https://app.example/cb","vscode://x","javascript:alert(1)","http://localhost/callback"],"logo_uri":"https://app.example/x"%s}`, documentID, more)
 }
 
 // TestDocumentNames tries addresses by which an application may call itself.
@@ -110,10 +110,10 @@ func TestDocument(t *testing.T) {
 		if err != nil || got != use {
 			t.Fatalf("%s: %v %v", control, got, err)
 		}
-		if c.Kind != grant.ByDocument || c.ClientID != documentID || c.Name != "Fristenkalender" || !c.Public() || !slices.Equal(c.RedirectURIs, []string{"https://app.example/cb", "http://localhost/callback"}) {
+		if c.Kind != grant.ByDocument || c.ClientID != documentID || c.Name != "Fristenkalender" || !c.Public() || !slices.Equal(c.RedirectURIs, []string{"https://app.example/cb", "vscode://x", "http://localhost/callback"}) {
 			t.Errorf("%+v", c)
 		}
-		if !c.Redirects("http://localhost:53076/callback") || c.Redirects("vscode://x") || c.Redirects("http://127.0.0.1/callback") {
+		if !c.Redirects("http://localhost:53076/callback") || c.Redirects("vscode://y") || c.Redirects("http://127.0.0.1/callback") {
 			t.Error("people are sent elsewhere than the document says")
 		}
 	}
@@ -137,7 +137,8 @@ func TestDocument(t *testing.T) {
 		"no name":         {another, says("", `{"redirect_uris":["https://app.example/cb"]}`)},
 		"a secret":        {"prove itself", says("", described(`,"token_endpoint_auth_method":"client_secret_basic"`))},
 		"a key":           {"prove itself", says("", described(`,"token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":["private_key_jwt"]`))},
-		"other addresses": {noAddress, says("", `{"client_id":"`+documentID+`","redirect_uris":["vscode://x","javascript:alert(1)"]}`)},
+		"other addresses": {noAddress, says("", `{"client_id":"`+documentID+`","redirect_uris":["ms-settings://x","javascript:alert(1)"]}`)},
+		"our name":        {"calls itself Kartei", says("", strings.Replace(described(""), `Fristen\u202ekalender`, `K\u0430rtei.`, 1))},
 		"no addresses":    {noAddress, says("", `{"client_id":"`+documentID+`"}`)},
 	} {
 		p.answer = c.answer

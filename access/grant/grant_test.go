@@ -269,14 +269,76 @@ func TestRedirects(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]bool{
-		callback: true, "http://127.0.0.1/cb": true, "http://localhost:7000/cb": true, "http://[::1]/cb": true, "com.example.app:/x": true,
-		"http://app.example/cb": false, "https:///cb": false, "javascript:alert(1)": false, "data:text/html,x": false, "myapp:/x": false, "https://*.example/cb": false,
+		callback: true, "http://127.0.0.1/cb": true, "http://localhost:7000/cb": true, "http://[::1]/cb": true,
+		"http://app.example/cb": false, "https:///cb": false, "https://*.example/cb": false,
 		"https://a.example/cb#x": false, "https://u@a.example/cb": false, "https://a.example/a/../b": false, "https://a.example/%2e%2e/b": false, "https://a.example/\\b": false,
-		"https://a.example/ b": false, "file:///etc/passwd": false, "": false, "/cb": false,
+		"https://a.example/ b": false, "": false, "/cb": false, "//a.example/cb": false,
 	} {
-		if got := grant.ValidRedirect(address); got != want {
-			t.Errorf("%s: %t", address, got)
+		for _, public := range []bool{true, false} {
+			if got := grant.ValidRedirect(address, public); got != want {
+				t.Errorf("%s: %t", address, got)
+			}
 		}
+	}
+}
+
+// TestSchemes tries addresses with a scheme of a program, which a client without a secret
+// may have, and those that browsers and systems open themselves.
+func TestSchemes(t *testing.T) {
+	for _, address := range []string{
+		"cursor://anysphere.cursor-mcp/oauth/callback", "com.example.app:/x", "myapp:/x", "vscode://vscode.github-authentication/did-authenticate", "raycast://oauth?package_name=Kartei",
+		"claude:///callback", "Cursor://anysphere.cursor-mcp/oauth/callback", "x-windsurf://cb",
+	} {
+		if !grant.ValidRedirect(address, true) || grant.ValidRedirect(address, false) {
+			t.Errorf("%s: %t for a client without a secret, %t for another one", address, grant.ValidRedirect(address, true), grant.ValidRedirect(address, false))
+		}
+	}
+	for _, scheme := range []string{
+		"javascript", "JavaScript", "data", "file", "FILE", "vbscript", "blob", "about", "filesystem", "view-source", "ws", "wss", "ftp", "mailto", "tel", "sms", "intent", "content",
+		"ms-msdt", "ms-settings", "search-ms", "ms-officecmd", "chrome", "chrome-extension", "moz-extension", "edge", "resource", "jar", "ssh", "telnet", "smb", "ldap", "urn", "web+kartei",
+		"itms-services", "x-apple.systempreferences", "shell", "c", "http", "livescript", "mhtml", "ext+x",
+	} {
+		for _, rest := range []string{":alert(1)", "://evil.example/cb", ":///cb", ":/cb", ":"} {
+			if address := scheme + rest; grant.ValidRedirect(address, true) {
+				t.Errorf("%s is accepted", address)
+			}
+		}
+	}
+	for address, want := range map[string]string{"cursor://a/b": "cursor", "com.example.app:/x": "com.example.app", "https://a.example/cb": "", "http://localhost/cb": "", "": ""} {
+		if got := grant.Scheme(address); got != want {
+			t.Errorf("%s has the scheme %q", address, got)
+		}
+	}
+	for _, address := range []string{"cursor:", "cursor://", "cursor://u@a/b", "cursor://a/b#c", "cursor://a/../b", "cursor://a/b c", "cursor:a", "1cursor://a", "cur\tsor://a/b", "cursor://a/\u202eb"} {
+		if grant.ValidRedirect(address, true) {
+			t.Errorf("%s is accepted", address)
+		}
+	}
+}
+
+// TestImpersonates tries names that look like the name of the product, or of an office.
+func TestImpersonates(t *testing.T) {
+	const office = "Kanzlei Morgenstern & Partner mbB"
+	for _, name := range []string{
+		"Kartei", "KARTEI", "Kartei.", "Kartei!", "Ｋａｒｔｅｉ", "Каrtei", "Kаrtеi", "ΚΑRΤΕΙ", "K\u200bartei \u3164", "Kar\u00adtei", "Karte1", "Kartel", "K a r t e i", "Kar-tei", "Kartei™", "»Kartei«",
+		"Kartei Support", "Kartei (offiziell)", "kartei.de", "https://www.kartei.app", "KarteiApp", "Kartei 2", "𝐊𝐚𝐫𝐭𝐞𝐢", "Kärtei", "🅺🅰🆁🆃🅴🅸",
+		office, "Kanzlei Morgenstern", "KANZLEI MORGENSTERN", "Kanzlei  Morgenstern.", "Kаnzlei Mоrgenstern", "Kanzlei-Morgenstern", "Kanzlei Morgenstern mbB", "Kanzlei Morgenstem & Partner mbB",
+		"Kanzlei Morgenstern Support", "Kartei (Kanzlei Morgenstern & Partner)", "kanzlei morgenstern & partner mbb", "Ｋanzlei\u2060 Morgenstern",
+	} {
+		if !grant.Impersonates(name, office) {
+			t.Errorf("%q is accepted", name)
+		}
+	}
+	for _, name := range []string{
+		"", "Cursor", "Claude", "Outlook Kalender", "Karteikarten", "Kartei-Abgleich für Outlook", "Kalender für Kartei", "Kanzlei", "Morgenstern", "Kanzlei Abendstern", "Kantine", "MCP Inspector", "…", "Support",
+		"Fristenkalender für die Kanzlei Morgenstern",
+	} {
+		if grant.Impersonates(name, office, "") {
+			t.Errorf("%q is refused", name)
+		}
+	}
+	if !grant.Impersonates("gmbh", "GmbH") || grant.Impersonates("Kartoffel", "") || !grant.Impersonates("MÜLLER GMBH", "Müller") || !grant.Impersonates("名前", "名前") {
+		t.Error("an office with an odd name")
 	}
 }
 

@@ -182,7 +182,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if c.JSON.JSON {
 		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied, "lostActs": lost}), g.unreadable(copied))
 	}
-	fmt.Fprintf(g.Out, "The database was restored from %s. All sessions have ended: people sign in again.\n", c.File)
+	fmt.Fprintf(g.Out, "The database was restored from %s. All sessions have ended: people sign in again. Connections of applications, links in mails, open invitations and recovery codes have ended, too.\n", c.File)
 	g.lostActs(lost, unknown)
 	fmt.Fprintln(g.Out, "Webhooks that were pending in it are delivered at the first start. To look at a copy only, start with --webhook-deny-nets 0.0.0.0/0,::/0.")
 	if aside != "" {

@@ -357,7 +357,8 @@ func (g *Globals) stepOf(ctx context.Context, j JSON, row string, of imports.Nam
 	return g.step(ctx, caller, j, row, of, of)
 }
 
-// server returns a connection to the server that runs on the data. Imports are its work.
+// server returns a connection to the server that runs on the data. Imports are its work, and
+// what is sealed needs its master key.
 func (g *Globals) server(ctx context.Context) (socket.Caller, func(), error) {
 	caller, done, err := g.Connect(ctx)
 	if err != nil {
@@ -365,7 +366,7 @@ func (g *Globals) server(ctx context.Context) (socket.Caller, func(), error) {
 	}
 	if _, alone := caller.(*admin.Door); alone {
 		done()
-		return nil, nil, fmt.Errorf("%s: no server runs on the data in %s; imports are work of a server", g.words, absolute(string(g.DataDir)))
+		return nil, nil, fmt.Errorf("%s: no server runs on the data in %s, and this is work of a server", g.words, absolute(string(g.DataDir)))
 	}
 	return caller, done, nil
 }

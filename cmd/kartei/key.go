@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -178,22 +179,41 @@ type keySetCmd struct {
 	ID        string    `arg:"" help:"The key, key_..., or the 8 characters by which alerts and the log name it."`
 	Name      *string   `name:"name" placeholder:"NAME" help:"Name to show."`
 	IP        *[]string `name:"ip" placeholder:"CIDR" help:"Addresses or networks from which the key may be used. They replace the earlier ones."`
-	ExpiresIn lifetime  `name:"expires-in" placeholder:"TIME" help:"A new lifetime from now, for example 30d, at most 366d."`
-	Pin       string    `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another."`
+	ExpiresIn *lifetime `name:"expires-in" placeholder:"TIME" help:"A new lifetime from now, for example 30d, at most 366d."`
+	Pin       *string   `name:"pin" placeholder:"YYYY-MM-DD" help:"The version of the API that the key uses unless a call names another."`
 	JSON
 }
 
 // Run changes a key.
 func (c *keySetCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Name == nil && c.IP == nil && c.ExpiresIn == 0 && c.Pin == "" {
+	in := settings.KeyChange{ID: c.ID, Name: c.Name, Networks: c.IP}
+	// The operation treats an empty value as 'not given'.
+	switch {
+	case c.Name == nil && c.IP == nil && c.ExpiresIn == nil && c.Pin == nil:
 		return nothingToSet("--name, --ip, --expires-in or --pin")
+	case empty(c.IP):
+		return usageError{errors.New("--ip: is empty, so nothing would change; give the addresses or networks from which the key may be used")}
+	case c.ExpiresIn != nil && *c.ExpiresIn == 0:
+		return usageError{errors.New("--expires-in: must be at least one second")}
+	case c.Pin != nil && *c.Pin == "":
+		return usageError{errors.New("--pin: is empty, so nothing would change; give a version, YYYY-MM-DD")}
+	}
+	if c.ExpiresIn != nil {
+		in.ExpiresIn = time.Duration(*c.ExpiresIn)
+	}
+	if c.Pin != nil {
+		in.VersionPin = *c.Pin
 	}
 	var k settings.KeyInfo
-	in := settings.KeyChange{ID: c.ID, Name: c.Name, Networks: c.IP, ExpiresIn: time.Duration(c.ExpiresIn), VersionPin: c.Pin}
 	if err := g.act(ctx, "keys.update", in, &k); err != nil {
 		return err
 	}
 	return printOne(g, c.JSON, k, keyHeader, keyRow)
+}
+
+// empty reports whether a list was given without an entry.
+func empty(list *[]string) bool {
+	return list != nil && !slices.ContainsFunc(*list, func(s string) bool { return strings.TrimSpace(s) != "" })
 }
 
 type keyRotateCmd struct {

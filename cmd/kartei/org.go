@@ -202,7 +202,7 @@ func (p pageFlags) page(org string) access.Page {
 
 // flagNames maps the members of inputs to flags, for errors.
 var flagNames = map[string]string{
-	"organizationId": "--org", "principalId": "--principal", "environment": "--env", "networks": "--ip",
+	"organizationId": "--org", "principalId": "--principal", "url": "--url", "eventTypes": "--events", "environment": "--env", "networks": "--ip",
 	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
 	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
 	"to": "--to", "mail": "--mail", "language": "--language",

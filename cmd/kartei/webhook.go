@@ -16,6 +16,11 @@ type webhookCmd struct {
 	Show       webhookShowCmd       `cmd:"" help:"Show one endpoint, without its secret."`
 	Deliveries webhookDeliveriesCmd `cmd:"" help:"Read the delivery log of an endpoint: each attempt of 30 days."`
 	Event      webhookEventCmd      `cmd:"" help:"Show where an event went: each endpoint that got it, with its attempts."`
+	Create     webhookCreateCmd     `cmd:"" help:"Create an endpoint for a user or service account. The secret is shown only now."`
+	Change     webhookChangeCmd     `cmd:"" help:"Change an endpoint: name, address, event types."`
+	Rotate     webhookRotateCmd     `cmd:"" help:"Give an endpoint a new secret; for 24 hours deliveries are signed with both."`
+	Delete     webhookDeleteCmd     `cmd:"" help:"Delete an endpoint with its pending deliveries and its log."`
+	Test       webhookTestCmd       `cmd:"" help:"Send a webhook.test event to an endpoint."`
 	Resend     webhookResendCmd     `cmd:"" help:"Send events again: one, all that failed, or those of a period."`
 	Enable     webhookEnableCmd     `cmd:"" help:"Enable a disabled endpoint. It gets the events from now on."`
 }
@@ -131,6 +136,112 @@ func endpointRow(e webhook.Info) []string {
 		behind = minute(e.BehindSince)
 	}
 	return []string{e.ID, e.OrganizationID, e.Name, e.URL, status, strconv.FormatInt(e.Waiting, 10), behind, strconv.FormatInt(e.Failures, 10), success, failure, missed, e.PrincipalID}
+}
+
+type webhookCreateCmd struct {
+	inOrganization
+	Principal string   `name:"principal" required:"" placeholder:"ID" help:"The user or service account of the endpoint, usr_... or svc_...; it gets the events about what this may read."`
+	Name      string   `name:"name" required:"" placeholder:"NAME" help:"Name to show."`
+	URL       string   `name:"url" required:"" placeholder:"URL" help:"Address to which events are sent: https, port 443."`
+	Events    []string `name:"events" required:"" placeholder:"TYPE" help:"Types of events, for example contact.created,contact.updated."`
+	JSON
+}
+
+// Help returns the text below the command's summary.
+func (*webhookCreateCmd) Help() string {
+	return `The endpoint belongs to the user or service account that is named, and gets no more than this may read.
+The command needs a running server, which seals the secret and knows the networks to which it sends.`
+}
+
+// Run creates an endpoint and shows its secret.
+func (c *webhookCreateCmd) Run(ctx context.Context, g *Globals) error {
+	var made webhook.Issued
+	in := webhook.NewInput{Organization: c.Org, Principal: c.Principal, Fields: webhook.Fields{Name: c.Name, URL: c.URL, EventTypes: c.Events}}
+	if err := g.call(ctx, "webhooks.create", in, &made); err != nil {
+		return err
+	}
+	return showEndpointSecret(g, c.JSON, made)
+}
+
+// showEndpointSecret prints a secret.
+func showEndpointSecret(g *Globals, j JSON, made webhook.Issued) error {
+	if j.JSON {
+		return g.print(made)
+	}
+	fmt.Fprintln(g.Out, made.Text)
+	until := ""
+	if made.PreviousSecretValidUntil != nil {
+		until = " The former one signs, too, until " + minute(*made.PreviousSecretValidUntil) + "."
+	}
+	_, err := fmt.Fprintf(g.Err, "The secret of %s. It is shown only now.%s\n", made.ID, until)
+	return err
+}
+
+type webhookChangeCmd struct {
+	oneEndpoint
+	Name   *string   `name:"name" placeholder:"NAME" help:"Name to show."`
+	URL    *string   `name:"url" placeholder:"URL" help:"Address to which events are sent, pending ones too."`
+	Events *[]string `name:"events" placeholder:"TYPE" help:"Types of events. They replace the earlier ones."`
+}
+
+// Run changes an endpoint and shows it.
+func (c *webhookChangeCmd) Run(ctx context.Context, g *Globals) error {
+	switch {
+	case c.Name == nil && c.URL == nil && c.Events == nil:
+		return nothingToSet("--name, --url or --events")
+	case empty(c.Events):
+		return usageError{errors.New("--events: is empty; an endpoint has at least one type of events")}
+	}
+	in := webhook.ChangeInput{One: webhook.One{Organization: c.Org, ID: c.ID}, Name: c.Name, URL: c.URL, EventTypes: c.Events}
+	if err := g.call(ctx, "webhooks.change", in, &webhook.Endpoint{}); err != nil {
+		return err
+	}
+	return c.show(ctx, g, "webhooks.get")
+}
+
+type (
+	webhookRotateCmd struct{ oneEndpoint }
+	webhookDeleteCmd struct{ oneEndpoint }
+	webhookTestCmd   struct{ oneEndpoint }
+)
+
+// Run gives an endpoint a new secret and shows it.
+func (c *webhookRotateCmd) Run(ctx context.Context, g *Globals) error {
+	var made webhook.Issued
+	if err := g.call(ctx, "webhooks.rotate", webhook.One{Organization: c.Org, ID: c.ID}, &made); err != nil {
+		return err
+	}
+	return showEndpointSecret(g, c.JSON, made)
+}
+
+// Run deletes an endpoint.
+func (c *webhookDeleteCmd) Run(ctx context.Context, g *Globals) error {
+	if err := g.act(ctx, "webhooks.delete", webhook.One{Organization: c.Org, ID: c.ID}, nil); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(map[string]any{"id": c.ID, "deleted": true})
+	}
+	_, err := fmt.Fprintf(g.Out, "%s is deleted. Nothing more is sent to it.\n", c.ID)
+	return err
+}
+
+// Run sends a test event.
+func (c *webhookTestCmd) Run(ctx context.Context, g *Globals) error {
+	var sent webhook.TestSent
+	running, err := g.actOf(ctx, "webhooks.test", webhook.One{Organization: c.Org, ID: c.ID}, &sent)
+	if err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(sent)
+	}
+	when := "now"
+	if !running {
+		when = "as soon as a server runs"
+	}
+	_, err = fmt.Fprintf(g.Out, "%s is sent to %s %s. kartei webhook event %[1]s --org %[4]s shows the result.\n", sent.EventID, c.ID, when, c.Org)
+	return err
 }
 
 type webhookDeliveriesCmd struct {

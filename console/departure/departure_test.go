@@ -499,6 +499,7 @@ func TestErase(t *testing.T) {
 			t.Fatalf("%v %+v", err, err.Detail)
 		}
 		l.hasNoName(t)
+		l.hasNothing(t)
 		if found := mentions(t, o, "xaver", strings.ToLower(email)); len(found) > 0 {
 			t.Errorf("the person is still in %v", found)
 		}
@@ -532,6 +533,7 @@ func (l *leaver) becomeUnique(t *testing.T) {
 	must[settings.KeyInfo](t, l.Office, "keys.update", settings.KeyChange{ID: keyOf(t, l.Office, l.Principal), Name: &name})
 	home := []string{"203.0.113.0/24", "192.0.2.0/24"}
 	must[settings.KeyInfo](t, l.Office, "keys.update", settings.KeyChange{ID: keyOf(t, l.Office, l.Principal), Networks: &home})
+	dbtest.Run(t, l.DB, `update principals set language = 'en', preferences = '{"timeZone":"Europe/Xaver"}' where id = $1`, l.Principal)
 	dbtest.Run(t, l.DB, `insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
 		select number, 'adt_refused', 1, '', 'anonymous', '', 'web', '203.0.113.9', 'signin.password', 'signin.refused', $2, '[]', 'req_1' from organizations where id = $1`, l.ID, l.Principal)
 }
@@ -552,6 +554,28 @@ func (l *leaver) hasNoName(t *testing.T) {
 	}
 	if got := must[settings.KeyInfo](t, l.Office, "keys.get", access.ByID{ID: keyOf(t, l.Office, l.Principal)}); got.Status != settings.KeyRevoked || got.Name != "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// hasNothing fails the test if a column of the person's row says more than that there was
+// somebody.
+func (l *leaver) hasNothing(t *testing.T) {
+	t.Helper()
+	tables, err := schema.Tables(ctx, l.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := tables[slices.IndexFunc(tables, func(t schema.Table) bool { return t.Name == "principals" })]
+	for _, c := range table.Columns {
+		empty, known := map[string]string{
+			"id": "<> ''", "organization": "> 0", "created_at": "> 0", "erased_at": "> 0", // records name it, and the logs
+			"kind": "= 'user'", "role": "= 'viewer'", "rights": "= '{}'", "disabled": "= true", "language": "= 'de'", "preferences": "= '{}'",
+			"name": "= ''", "email": "is null", "email_folded": "is null", "account_id": "is null",
+		}[c.Name]
+		condition := c.Name + ` ` + empty
+		if !known || count(t, l.Office, `select count(*) from principals where id = $1 and `+condition, l.Principal) != 1 {
+			t.Errorf("principals.%s of an erased person: it should be %q; clear it in ErasePerson (settings/erase.go), or say here why it stays", c.Name, empty)
+		}
 	}
 }
 

@@ -42,8 +42,10 @@ type Asked struct {
 	Host   string `json:"host,omitempty"`
 	// RedirectHost is where the person goes afterwards. Local says that it is a program on
 	// the person's computer, which any program there can pretend to be.
-	RedirectHost string `json:"redirectHost,omitempty"`
-	Local        bool   `json:"local,omitempty"`
+	// RedirectScheme is the scheme that the program took, if it has one.
+	RedirectHost   string `json:"redirectHost,omitempty"`
+	Local          bool   `json:"local,omitempty"`
+	RedirectScheme string `json:"redirectScheme,omitempty"`
 	// RedirectOrigin is the origin that a form may end at.
 	RedirectOrigin string `json:"redirectOrigin,omitempty"`
 	// Audience is the resource: v1 or mcp.
@@ -102,12 +104,22 @@ var unknownRedirect = fault.Text{
 	EN: "The application names no address to return to (redirect_uri) that is registered for it. So you were not sent anywhere.",
 }
 
+var impersonates = fault.Text{
+	DE: "Der Name der Anwendung sieht aus wie der Name von Kartei oder Ihrer Organisation. Sie wurden deshalb nicht weitergeleitet. Ihr Hersteller muss sie anders nennen.",
+	EN: "The name of the application looks like the name of Kartei or of your organization. So you were not sent anywhere. Its developer has to name it differently.",
+}
+
 // Ask prepares the consent of a person. From here on an error goes to the application.
 func Ask(ctx context.Context, c *app.Call, in AskInput, client grant.Client) (out Asked, err error) {
+	// The office is known only here. A name may also have been stored before a rule.
+	if grant.Impersonates(client.Name, c.Actor.Organization().Name) {
+		return out, &fault.Fault{Code: fault.InvalidRequest, Detail: &impersonates}
+	}
 	audience, known := audienceOf(c, in.Resources)
 	scopes := in.scopes(c.Actor)
 	code, why := "", ""
 	out.RedirectHost, out.Local, out.RedirectOrigin = grant.Host(in.RedirectURI), grant.Local(in.RedirectURI), originOf(in.RedirectURI)
+	out.RedirectScheme = grant.Scheme(in.RedirectURI)
 	state := in.State
 	switch {
 	case len(in.State) > maxState:

@@ -62,6 +62,9 @@ func CheckRegistration(ctx context.Context, c *app.Call, _ Registration) (checke
 // Register stores a client that nobody has checked. People see that at the consent page,
 // and it can do nothing before one of them lets it.
 func Register(ctx context.Context, c *app.Call, in Registration, _ struct{}) (Registered, error) {
+	if in.Method == "" && slices.ContainsFunc(in.RedirectURIs, func(a string) bool { return grant.Scheme(a) != "" }) {
+		in.Method = grant.NoSecret // a program on somebody's computer keeps no secret (RFC 8252, section 8.4)
+	}
 	if in.Method == "" {
 		in.Method = grant.SecretHeader // RFC 7591, section 2
 	}
@@ -88,10 +91,10 @@ func (r *Registration) check() error {
 	switch {
 	case len(r.RedirectURIs) == 0 || len(r.RedirectURIs) > grant.MaxRedirects:
 		return refused(invalidRedirect, "One to ten redirect_uris are needed.")
-	case slices.ContainsFunc(r.RedirectURIs, func(a string) bool { return !grant.ValidRedirect(a) }):
-		return refused(invalidRedirect, "A redirect_uri has https, or http on this computer, or a scheme with a dot. It has no fragment.")
+	case slices.ContainsFunc(r.RedirectURIs, func(a string) bool { return !grant.ValidRedirect(a, r.Method == grant.NoSecret) }):
+		return refused(invalidRedirect, "A redirect_uri has https, or http on this computer, or, for a client without a secret, a scheme of the program. It has no fragment.")
 	case grant.Impersonates(r.Name):
-		return refused(invalidMetadata, "The client_name is that of this product.")
+		return refused(invalidMetadata, "The client_name is that of this product, or looks like it.")
 	case !slices.Contains([]string{grant.NoSecret, grant.SecretHeader, grant.SecretForm}, r.Method):
 		return refused(invalidMetadata, "The token_endpoint_auth_method is not supported.")
 	case beyond(r.GrantTypes, byCode, byRefresh):

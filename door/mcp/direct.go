@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"mime"
 	"net/http"
 	"slices"
@@ -142,8 +141,7 @@ func (d *door) direct(w http.ResponseWriter, r *http.Request, x *exchange, body 
 	result := set.byName[c.name].call(r.Context(), x, list)
 	answer, err := c.answer(result, d.Release)
 	if err != nil {
-		d.Logger.Error("the result of a tool cannot be written", slog.Any("error", err))
-		http.Error(w, "Internal error.", http.StatusInternalServerError)
+		problem(d.API, w, r, err)
 		return true
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -19,7 +19,6 @@ import (
 
 	"kartei/api"
 	"kartei/kit/fault"
-	"kartei/kit/loopback"
 )
 
 // Path is the address of the door.
@@ -96,6 +95,8 @@ type exchange struct {
 	by       api.Caller
 	language fault.Language
 	server   *sdk.Server
+	// events is true if the client takes an answer only as an event of a stream.
+	events bool
 	// scopes are those of the caller.
 	scopes []string
 	// response is the last answer of the API: to a tool, a resource or tools.list.
@@ -116,7 +117,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	switch origin := r.Header.Get("Origin"); {
 	case !sameHost(r.Host, d.host), origin != "" && origin != d.BaseURL && !slices.Contains(d.Origins, origin):
-		http.Error(w, "This host or origin is not the instance's.", http.StatusForbidden)
+		problem(d.API, w, r, foreign)
 		return
 	case origin != "" && origin != d.BaseURL:
 		h.Set("Access-Control-Allow-Origin", origin)
@@ -125,15 +126,17 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Request-Id, RateLimit, RateLimit-Policy, Retry-After")
 		h.Add("Vary", "Origin")
 	}
-	switch r.Method {
-	case http.MethodPost:
-	case http.MethodOptions:
+	switch {
+	case r.URL.Path != Path && r.URL.Path != Path+"/":
+		problem(d.API, w, r, fault.New(fault.NotFound))
+		return
+	case r.Method == http.MethodPost:
+	case r.Method == http.MethodOptions:
 		h.Set("Allow", "POST, OPTIONS")
 		w.WriteHeader(http.StatusNoContent)
 		return
 	default:
-		h.Set("Allow", "POST")
-		http.Error(w, "This address takes POST.", http.StatusMethodNotAllowed)
+		problem(d.API, w, r, &methodNotAllowed)
 		return
 	}
 	x := &exchange{api: d.API, base: d.BaseURL, language: fault.Preferred(r.Header["Accept-Language"]), by: api.Caller{
@@ -142,16 +145,6 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Header: map[string][]string{"Svc-Preview": {"true"}, "Accept-Language": r.Header["Accept-Language"], "User-Agent": {r.UserAgent()}},
 	}}
 	d.serve(w, r, x)
-}
-
-// sameHost reports whether a request is for the host of the instance. An instance on this
-// machine has several names.
-func sameHost(asked, own string) bool {
-	if strings.EqualFold(asked, own) {
-		return true
-	}
-	a, b := url.URL{Host: asked}, url.URL{Host: own}
-	return a.Port() == b.Port() && loopback.Host(a.Hostname()) && loopback.Host(b.Hostname())
 }
 
 // callsKnownTool reports whether a request calls an existing tool. Names are compared with case, as
@@ -171,8 +164,20 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 		refuse(w, x.response)
 		return
 	}
-	body, ok := readBody(w, r)
-	if !ok || d.direct(w, r, x, body) {
+	asJSON, asEvents := accepted(r.Header["Accept"])
+	switch {
+	case !asJSON && !asEvents:
+		problem(d.API, w, r, unfitForm)
+		return
+	case !asJSON || !asEvents || !acceptable(r.Header):
+		x.events, r = !asJSON, acceptingBoth(r)
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		problem(d.API, w, r, err)
+		return
+	}
+	if d.direct(w, r, x, body) {
 		return
 	}
 	if tools, ok := d.listTools(w, r, x); ok {
@@ -180,26 +185,22 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 	}
 }
 
-// readBody reads a request. Without one it has refused it.
-func readBody(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+// readBody reads a request.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if slices.ContainsFunc(r.Header["Content-Encoding"], func(coding string) bool { return !strings.EqualFold(coding, "identity") }) {
-		http.Error(w, "A request is sent uncompressed.", http.StatusUnsupportedMediaType)
-		return nil, false
+		return nil, compressed
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		http.Error(w, "The request has more than 1 MiB.", http.StatusRequestEntityTooLarge)
-		return nil, false
+		return nil, tooLarge
 	}
 	if err != nil {
-		http.Error(w, "The request did not arrive as a whole.", http.StatusBadRequest)
-		return nil, false
+		return nil, cutOff
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-		http.Error(w, "A request is one JSON object.", http.StatusBadRequest)
-		return nil, false
+		return nil, severalOne
 	}
-	return body, true
+	return body, nil
 }
 
 // bySDK has the SDK answer a request of a caller that has some tools.
@@ -210,14 +211,17 @@ func (d *door) bySDK(w http.ResponseWriter, r *http.Request, x *exchange, tools 
 	}
 	var err error
 	if x.server, err = d.server(tools, x.language); err != nil {
-		d.Logger.Error("the tools cannot be made", slog.Any("error", err))
-		http.Error(w, "The tools cannot be made.", http.StatusInternalServerError)
+		problem(d.API, w, r, err)
 		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	answer := &buffered{header: http.Header{}, code: http.StatusOK}
 	d.sdk.ServeHTTP(answer, r)
+	if f := refusedBySDK(answer); f != nil {
+		problem(d.API, w, r, f)
+		return
+	}
 	answer.header.Del("Cache-Control") // no-store says more than the SDK's
 	for name, value := range answer.header {
 		w.Header()[name] = value
@@ -239,6 +243,10 @@ func (d *door) reply(w http.ResponseWriter, x *exchange, code int, answer []byte
 			refuse(w, x.response)
 			return
 		}
+	}
+	if x.events && code == http.StatusOK && len(answer) > 0 {
+		w.Header().Set("Content-Type", eventForm)
+		answer = asEvent(answer)
 	}
 	w.WriteHeader(code)
 	_, _ = w.Write(answer) // a client that went away needs no error
@@ -264,8 +272,7 @@ func (d *door) listTools(w http.ResponseWriter, r *http.Request, x *exchange) (t
 		err = json.Unmarshal(response.Body, &tools)
 	}
 	if err != nil {
-		d.Logger.Error("an assistant cannot be let in", slog.Any("error", err))
-		http.Error(w, "Internal error.", http.StatusInternalServerError)
+		problem(d.API, w, r, err)
 		return tools, false
 	}
 	x.response = response

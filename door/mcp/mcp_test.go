@@ -387,8 +387,11 @@ func TestRefusals(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		for i := 0; i < len(headers); i += 2 {
-			if r.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
+			switch r.Header.Set(headers[i], headers[i+1]); headers[i] {
+			case "Host":
 				r.Host = headers[i+1]
+			case "Path":
+				r.URL.Path = headers[i+1]
 			}
 		}
 		w := httptest.NewRecorder()
@@ -404,6 +407,18 @@ func TestRefusals(t *testing.T) {
 		"a list":             {200, send("POST", list, "Authorization", authorization)},
 		"GET":                {405, send("GET", "", "Authorization", authorization)},
 		"DELETE":             {405, send("DELETE", "", "Authorization", authorization)},
+		"PUT":                {405, send("PUT", list, "Authorization", authorization)},
+		"an unknown method":  {405, send("BREW", list, "Authorization", authorization)},
+		"an old stream":      {405, send("GET", "", "Accept", "text/event-stream")},
+		"with a slash":       {200, send("POST", list, "Authorization", authorization, "Path", "/mcp/")},
+		"GET with a slash":   {405, send("GET", "", "Path", "/mcp/")},
+		"another path":       {404, send("POST", list, "Authorization", authorization, "Path", "/mcp/sse")},
+		"a page":             {406, send("POST", list, "Authorization", authorization, "Accept", "text/html, application/json;q=0")},
+		"no JSON":            {415, send("POST", list, "Authorization", authorization, "Content-Type", "text/plain")},
+		"compressed":         {415, send("POST", list, "Authorization", authorization, "Content-Encoding", "gzip")},
+		"an unknown version": {400, send("POST", list, "Authorization", authorization, "MCP-Protocol-Version", "1999-01-01")},
+		"nothing":            {400, send("POST", "", "Authorization", authorization)},
+		"no JSON within":     {400, send("POST", "{", "Authorization", authorization)},
 		"no key":             {401, send("POST", list)},
 		"a wrong key":        {401, send("POST", list, "Authorization", "Bearer kart_test_x")},
 		"no key and a tool":  {401, send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get"}}`)},
@@ -422,11 +437,14 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", what, c.got.StatusCode, body, c.want)
 		}
 		var problem struct{ Instance string }
-		if err := json.Unmarshal(body, &problem); err != nil && c.want == 401 {
+		if err := json.Unmarshal(body, &problem); err != nil && c.want >= 400 {
 			t.Errorf("%s: %v", what, err)
 		}
-		if problem.Instance != "/mcp" && c.want == 401 {
-			t.Errorf("%s: the problem is one of %q", what, problem.Instance)
+		if c.want >= 400 && (problem.Instance != "/mcp" || sent(c.got, "Content-Type") != "application/problem+json" || sent(c.got, "Request-Id") == "") {
+			t.Errorf("%s: no problem document: %v %s", what, c.got.Header, body)
+		}
+		if allow := sent(c.got, "Allow"); c.want == 405 && allow != "POST, OPTIONS" {
+			t.Errorf("%s: Allow is %q", what, allow)
 		}
 		if challenge := sent(c.got, "WWW-Authenticate"); c.want == 401 && !strings.Contains(challenge, `resource_metadata="https://kartei.example/.well-known/oauth-protected-resource/mcp"`) {
 			t.Errorf("%s: the challenge is %q", what, challenge)
@@ -434,6 +452,54 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := s.connect("kart_test_x"); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a client with a wrong key connects: %v", err)
+	}
+}
+
+// TestAccept asks as clients do, many of which name one of the two types that the protocol
+// asks for: the answer is JSON, or the only event of a stream.
+func TestAccept(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	key := s.As(access.Member).Key
+	bodies := map[string]string{
+		"initialize": `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		"tools/list": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		"tools/call": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get"}}`,
+	}
+	for accept, want := range map[string]string{
+		"application/json": "application/json", "text/event-stream": "text/event-stream", "application/json, text/event-stream": "application/json",
+		"*/*": "application/json", "": "application/json", "none": "application/json", "text/*": "text/event-stream", "application/*;q=0.1": "application/json",
+		"text/event-stream;q=1, application/json;q=0": "text/event-stream", "Application/JSON; charset=utf-8": "application/json",
+		"text/html, */*;q=0.8": "application/json", "text/event-stream, */*;q=0": "text/event-stream", ", application/json ,": "application/json",
+	} {
+		for method, body := range bodies {
+			r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Authorization", "Bearer "+key)
+			if r.Header.Set("Accept", accept); accept == "none" {
+				r.Header.Del("Accept")
+			}
+			w := httptest.NewRecorder()
+			s.handler.ServeHTTP(w, r)
+			message, event := w.Body.String(), false
+			if message, event = strings.CutPrefix(message, "event: message\ndata: "); event {
+				message, event = strings.CutSuffix(message, "\n\n")
+			}
+			var answer struct {
+				ID     int             `json:"id"`
+				Result json.RawMessage `json:"result"`
+			}
+			if err := json.Unmarshal([]byte(message), &answer); w.Code != 200 || w.Header().Get("Content-Type") != want || event != (want == "text/event-stream") || err != nil || answer.ID != 1 || answer.Result == nil {
+				t.Errorf("%s, Accept %q: %d %q %.200s", method, accept, w.Code, w.Header().Get("Content-Type"), w.Body)
+			}
+		}
+	}
+	r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)).WithContext(t.Context())
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Accept", "text/event-stream")
+	w := httptest.NewRecorder()
+	if s.handler.ServeHTTP(w, r); w.Code != 202 || w.Body.Len() > 0 {
+		t.Errorf("a notification, which has no answer: %d %s", w.Code, w.Body)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,8 @@ type Options struct {
 	Trace func(*http.Request) string
 	// BaseURL is the address of the instance, which is the issuer.
 	BaseURL string
+	// Origins are the origins whose pages may register applications, beside the instance's own.
+	Origins []string
 	// Register says that applications may register themselves, Documents that they may
 	// name a document about them.
 	Register, Documents bool
@@ -70,8 +73,12 @@ func Handler(o Options, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		allowAll(w.Header())
 		w.Header().Set("Cache-Control", "no-store")
+		if r.URL.Path == registerPath {
+			d.allowKnown(w.Header(), r)
+		} else {
+			allowAll(w.Header())
+		}
 		switch r.Method {
 		case http.MethodPost:
 			endpoint(w, r)
@@ -86,8 +93,31 @@ func Handler(o Options, next http.Handler) http.Handler {
 
 // allowAll lets the scripts of every origin call: no cookie counts here, and they bring
 // what they know.
-func allowAll(h http.Header) {
-	h.Set("Access-Control-Allow-Origin", "*")
+func allowAll(h http.Header) { allow(h, "*") }
+
+// allowKnown lets the scripts of the origins register that the operator named. A page of
+// somebody else could use up the registrations of the network in which it is open.
+func (d *door) allowKnown(h http.Header, r *http.Request) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Add("Vary", "Origin")
+	if origin := r.Header.Get("Origin"); slices.Contains(d.Origins, origin) {
+		allow(h, origin)
+	}
+}
+
+// foreignPage reports whether a page in a browser sends a request that belongs neither to
+// the instance nor to an origin that the operator named. A browser says so also where it lets
+// a page send without asking (Fetch, sections 3.1 and 5.1).
+func (d *door) foreignPage(r *http.Request) bool {
+	if origins := r.Header["Origin"]; len(origins) > 0 {
+		return len(origins) > 1 || origins[0] != d.BaseURL && !slices.Contains(d.Origins, origins[0])
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "cross-site" || site == "same-site"
+}
+
+func allow(h http.Header, origin string) {
+	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version")
 	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate, Request-Id, Retry-After")
@@ -157,7 +187,9 @@ func metadata(o *Options) map[string][]byte {
 	rest := resource("/v1", "Kartei", "/guide#applications")
 	documents := map[string][]byte{serverPath: encode(server), resourcePath: rest, resourcePath + "/v1": rest}
 	if o.Assistants {
-		documents[resourcePath+"/mcp"] = resource("/mcp", "Kartei MCP", "/guide#assistants")
+		assistants := resource("/mcp", "Kartei MCP", "/guide#assistants")
+		// A person may have pasted the address with a slash at its end.
+		documents[resourcePath+"/mcp"], documents[resourcePath+"/mcp/"] = assistants, assistants
 	}
 	return documents
 }
@@ -219,6 +251,10 @@ func (d *door) register(w http.ResponseWriter, r *http.Request) {
 		ResponseTypes []string `json:"response_types,omitempty"`
 		Name          string   `json:"client_name,omitempty"`
 		Scope         string   `json:"scope,omitempty"`
+	}
+	if d.foreignPage(r) {
+		refuse(w, http.StatusForbidden, "invalid_request", "Pages of this origin may not register applications.")
+		return
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		refuse(w, http.StatusBadRequest, "invalid_client_metadata", "The request is sent as application/json.")

@@ -50,7 +50,7 @@ func newSite(t *testing.T, d db.DB) *site {
 	t.Helper()
 	s := &site{T: t, Office: apitest.New(t, d), address: "192.0.2.1", client: grant.Client{Kind: grant.Registered, Name: "App", RedirectURIs: []string{callback}, Method: grant.NoSecret}}
 	s.handler = door.Handler(door.Options{
-		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr(s.address) }, Trace: serve.Trace(nil), BaseURL: apitest.BaseURL, Register: true, Assistants: true,
+		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr(s.address) }, Trace: serve.Trace(nil), BaseURL: apitest.BaseURL, Origins: []string{"https://assistant.example"}, Register: true, Assistants: true,
 	}, http.NotFoundHandler())
 	s.write(func(tx db.Tx) error {
 		_, err := s.client.Store(t.Context(), tx, clock.Now(s.Clock))
@@ -360,11 +360,18 @@ func TestRegistration(t *testing.T) {
 			`{"redirect_uris":["https://a.example/cb"],"response_types":["token"]}`:                     "invalid_client_metadata",
 			`{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"private_key_jwt"}`: "invalid_client_metadata",
 			`{"redirect_uris":["https://a.example/cb"],"client_name":"k\u200bARTEI \u3164"}`:            "invalid_client_metadata",
+			`{"redirect_uris":["https://a.example/cb"],"client_name":"Kаrtei."}`:                        "invalid_client_metadata",
+			`{"redirect_uris":["cursor://a/cb"],"token_endpoint_auth_method":"client_secret_post"}`:     "invalid_redirect_uri",
+			`{"redirect_uris":["cursor://a/cb","file:///cb"],"token_endpoint_auth_method":"none"}`:      "invalid_redirect_uri",
 			`{"redirect_uris":["https://%D0%B0pple.com/cb"]}`:                                           "invalid_redirect_uri",
 			`{"redirect_uris":["https://a.example\"b.example/cb"]}`:                                     "invalid_redirect_uri",
 			`{"redirect_uris":"https://a.example/cb"}`:                                                  "invalid_client_metadata",
 			`[`: "invalid_client_metadata",
 		} {
+			s.address = "192.0.2.2"
+			if code == "invalid_redirect_uri" {
+				s.address = "192.0.2.3"
+			}
 			s.want(register(body), 400, code)
 		}
 		s.address = "198.51.100.7"
@@ -388,6 +395,73 @@ func TestRegistration(t *testing.T) {
 			t.Errorf("%d clients are kept that nobody used, %v", left-1, err)
 		}
 	})
+}
+
+// TestPrograms registers programs on somebody's computer: as Cursor does, and one that does
+// not say how it proves itself.
+func TestPrograms(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	for body, addresses := range map[string][]any{
+		`{"redirect_uris":["cursor://anysphere.cursor-mcp/oauth/callback","https://www.cursor.com/agents/mcp/oauth/callback","http://localhost:8787/callback"],"client_name":"Cursor","token_endpoint_auth_method":"none","grant_types":["authorization_code","refresh_token"],"response_types":["code"]}`: {
+			"cursor://anysphere.cursor-mcp/oauth/callback", "https://www.cursor.com/agents/mcp/oauth/callback", "http://localhost:8787/callback",
+		},
+		`{"redirect_uris":["com.example.app:/cb"]}`: {"com.example.app:/cb"},
+	} {
+		got := s.send("POST", "/oauth/register", "application/json", body)
+		if got.status != 201 || got.text("token_endpoint_auth_method") != "none" || got.fields["client_secret"] != nil || !slices.Equal(got.fields["redirect_uris"].([]any), addresses) {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	}
+}
+
+// TestRegistrationByPages registers from pages that somebody of the network has open. Only
+// those that the operator named may, and the others use up nothing.
+func TestRegistrationByPages(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	const body = `{"redirect_uris":["https://a.example/cb"],"token_endpoint_auth_method":"none"}`
+	for range 20 {
+		for what, headers := range map[string][]string{
+			"another origin":         {"Origin", "https://evil.example"},
+			"a page without one":     {"Origin", "null"},
+			"a subdomain":            {"Origin", "https://x.kartei.example", "Sec-Fetch-Site", "same-site"},
+			"several":                {"Origin", apitest.BaseURL, "Origin", "https://evil.example"},
+			"the own one and more":   {"Origin", apitest.BaseURL + ".evil.example"},
+			"without saying it":      {"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"},
+			"without it, near":       {"Sec-Fetch-Site", "same-site"},
+			"an origin with a path":  {"Origin", "https://assistant.example/"},
+			"an origin with a port":  {"Origin", "https://assistant.example:8443"},
+			"the origin without TLS": {"Origin", "http://assistant.example"},
+		} {
+			got := s.send("POST", "/oauth/register", "application/json", body, headers...)
+			if s.want(got, 403, "invalid_request"); got.header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s: its script reads the answer", what)
+			}
+		}
+		for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "text/plain; x=application/json"} {
+			s.want(s.send("POST", "/oauth/register", kind, body), 400, "invalid_client_metadata")
+		}
+	}
+	for _, origin := range []string{"https://evil.example", "null"} {
+		if got := s.send("OPTIONS", "/oauth/register", "", "", "Origin", origin, "Access-Control-Request-Method", "POST"); got.header.Get("Access-Control-Allow-Origin") != "" || got.header.Get("Access-Control-Allow-Headers") != "" {
+			t.Errorf("%s may ask: %v", origin, got.header)
+		}
+	}
+	// A browser keeps answers by their address, so each says that it depends on the origin.
+	asked := s.send("OPTIONS", "/oauth/register", "", "", "Origin", "https://assistant.example")
+	made := s.send("POST", "/oauth/register", "application/json", body, "Origin", "https://assistant.example", "Sec-Fetch-Site", "cross-site")
+	for _, got := range []*reply{asked, made} {
+		if got.header.Get("Access-Control-Allow-Origin") != "https://assistant.example" || got.header.Get("Vary") != "Origin" {
+			t.Errorf("%d %v", got.status, got.header)
+		}
+	}
+	if made.status != 201 {
+		t.Errorf("a known origin: %d %s", made.status, made.body)
+	}
+	for what, headers := range map[string][]string{"a program": nil, "its own page": {"Origin", apitest.BaseURL, "Sec-Fetch-Site", "same-origin"}, "by hand": {"Sec-Fetch-Site", "none"}} {
+		if got := s.send("POST", "/oauth/register", "application/json", body, headers...); got.status != 201 || got.header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: %d %s", what, got.status, got.body)
+		}
+	}
 }
 
 // TestFlood has strangers from a thousand networks register ten thousand applications. One

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"kartei/api"
@@ -20,7 +21,7 @@ func Refusal(a *api.API) func(status int) []byte {
 		if !known {
 			detail = refusals[http.StatusBadRequest]
 		}
-		refused := a.Refuse(&fault.Fault{Code: fault.InvalidRequest, Detail: &detail}, Prefix, nil, header)
+		refused := a.RefuseUnread(&fault.Fault{Code: fault.InvalidRequest, Detail: &detail}, header)
 		answer := http.Response{
 			StatusCode: refused.Status, ProtoMajor: 1, ProtoMinor: 1, Header: header, Close: true,
 			ContentLength: int64(len(refused.Body)), Body: io.NopCloser(bytes.NewReader(refused.Body)),
@@ -29,6 +30,23 @@ func Refusal(a *api.API) func(status int) []byte {
 		_ = answer.Write(&b) // a buffer never fails
 		return b.Bytes()
 	}
+}
+
+// ForServer answers requests whose target is the server as a whole, '*'. Only OPTIONS has it.
+// The first line of HTTP/2 to a connection without TLS looks like one.
+func ForServer(a *api.API) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(a.Options(w.Header()).Status)
+			return
+		}
+		detail := refusals[http.StatusBadRequest]
+		response := a.RefuseUnread(&fault.Fault{Code: fault.InvalidRequest, Detail: &detail}, w.Header())
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Content-Length", strconv.Itoa(len(response.Body)))
+		w.WriteHeader(response.Status)
+		_, _ = w.Write(response.Body) // a client that went away needs no error
+	})
 }
 
 // refusals explain what net/http rejected, by its status.

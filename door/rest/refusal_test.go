@@ -24,7 +24,13 @@ func TestRefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Refuse(rest.Refusal(o.API))
-	s.Serve(o.Handler)
+	s.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "*" {
+			rest.ForServer(o.API).ServeHTTP(w, r)
+			return
+		}
+		o.Handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() { s.Shutdown(t.Context()) })
 	for name, test := range map[string]struct{ head, says string }{
 		"escape":           {"GET /v1/contacts/%zz HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1"},
@@ -32,6 +38,7 @@ func TestRefusal(t *testing.T) {
 		"wrong Host":       {"GET /v1/me HTTP/1.1\r\nHost: a b\r\n\r\n", "Host"},
 		"two Hosts":        {"GET /v1/me HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "Host"},
 		"name of a header": {"GET /v1/me HTTP/1.1\r\nHost: x\r\nA b: c\r\n\r\n", "Header"},
+		"all of HTTP/2":    {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/1.1"},
 		"no HTTP":          {"HALLO\r\n\r\n", "HTTP/1.1"},
 		"coding":           {"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", "Transfer-Encoding"},
 		"Expect":           {"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nContent-Length: 2\r\n\r\n{}", "Expect"},
@@ -58,6 +65,11 @@ func TestRefusal(t *testing.T) {
 				!strings.Contains(fmt.Sprint(p["detail"]), test.says) {
 				t.Errorf("%v", p)
 			}
+			for _, name := range []string{"RateLimit", "RateLimit-Policy", "Svc-Version", "Link", "Vary", "X-Content-Type-Options", "Cache-Control"} {
+				if strings.Join(a.Header.Values(name), "")+strings.Join(a.Header[name], "") == "" {
+					t.Errorf("no %s", name)
+				}
+			}
 			if a.Header.Get("Content-Type") != "application/problem+json" || a.Header.Get("Content-Language") != "de" || !response.Close || a.Header.Get("Date") == "" {
 				t.Errorf("%v", a.Header)
 			}
@@ -65,6 +77,27 @@ func TestRefusal(t *testing.T) {
 				t.Errorf("behind the answer: %q", rest)
 			}
 		})
+	}
+}
+
+// OPTIONS of the server as a whole has the headers of every answer outside the table.
+func TestOptionsOfTheServer(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	s, err := serve.Listen("127.0.0.1:0", serve.Options{MaxHeaderBytes: 1 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(rest.ForServer(o.API))
+	t.Cleanup(func() { s.Shutdown(t.Context()) })
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || response.StatusCode != 204 || !strings.HasPrefix(response.Header.Get("Request-Id"), "req_") || !strings.Contains(response.Header.Get("Allow"), "OPTIONS") {
+		t.Errorf("%v %+v", err, response)
 	}
 }
 

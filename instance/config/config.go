@@ -70,7 +70,7 @@ type Server struct {
 	Registration     bool             `name:"oauth-registration" default:"true" negatable:"" page:"applications.md" help:"Let applications register themselves (RFC 7591); people decide what they may do."`
 	ClientDocuments  bool             `name:"oauth-client-documents" default:"true" negatable:"" page:"applications.md" help:"Let in applications that call themselves by the address of a document about them; people decide what they may do."`
 	MCP              bool             `name:"mcp" default:"true" negatable:"" page:"assistants.md" help:"Let assistants work at /mcp."`
-	MCPOrigins       []Origin         `name:"mcp-origins" placeholder:"ORIGIN" page:"assistants.md" help:"Origins of web pages that may call the door for assistants, such as https://inspector.example.com; without it the instance's own only."`
+	MCPOrigins       []Origin         `name:"mcp-origins" placeholder:"ORIGIN" page:"assistants.md" help:"Origins of web pages that may call the door for assistants and register applications, such as https://inspector.example.com; without it the instance's own only."`
 	ClientHosts      []Host           `name:"oauth-client-hosts" placeholder:"HOST" page:"applications.md" help:"Hosts whose documents are read; without it those of all."`
 	PauseExhausted   bool             `name:"pause-exhausted-keys" negatable:"" page:"limits.md" help:"Pause a key that has used up deletes-day, until kartei key resume."`
 	MaxFileSize      Size             `name:"max-file-size" default:"100MiB" placeholder:"SIZE" page:"files.md" help:"Largest file that may become a document."`

@@ -76,6 +76,8 @@ func Listen(address string, o Options) (*Server, error) {
 			IdleTimeout:       o.Idle,
 			MaxHeaderBytes:    o.MaxHeaderBytes,
 			ErrorLog:          errorLog(o.Logger),
+			// The handler answers OPTIONS * too, so that the answer has its headers.
+			DisableGeneralOptionsHandler: true,
 			// RFC 9113 (section 6.5.2) recommends no fewer than 100.
 			HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		},

@@ -58,6 +58,10 @@ func TestEachActHasTwoDoors(t *testing.T) {
 		"invitations.accept": "has no command: the person accepts with the link",
 		"bell.read":          "writes no line",
 		"grants.end":         "is tried by TestApplications",
+		"webhooks.create":    "at a page for oneself, by the command line for anybody: TestWebhookCommands",
+		"webhooks.change":    "as webhooks.create",
+		"webhooks.rotate":    "as webhooks.create",
+		"webhooks.delete":    "as webhooks.create",
 	}
 	for _, r := range api.Console {
 		both := slices.Contains(r.Doors, api.Web) && slices.Contains(r.Doors, api.Admin)
@@ -82,7 +86,7 @@ func TestEachActHasTwoDoors(t *testing.T) {
 var oneDoor = map[string]string{
 	"signin": "people sign in with a browser", "session": "as signin", "sessions": "as signin", "factors": "as signin", "account": "as signin", "profile": "as signin",
 	"oauth":         "applications and the people who let them in, with a browser",
-	"webhooks":      "programs create and change endpoints by the API, people at their pages",
+	"webhooks.test": "programs and people test by the API",
 	"bulk":          "a change of a whole list is what its clerk sees; programs have batches",
 	"exports.begin": "a list as its clerk sees it",
 	"organizations": "creating and erasing is for the operator",

@@ -118,10 +118,10 @@ func (o *office) gateClosed(disp *Dispatcher, _ func(), long time.Duration) (res
 	}
 }
 
-// A failing endpoint without attempts for more than 48 hours, because the API
-// was off, stays failing after the next failure. The owner is notified after 72
-// more hours, and not before.
-func TestFailingStaysFailingAfterSilence(t *testing.T) {
+// The 72 hours are counted from the first failed attempt after the last success. An endpoint
+// without attempts for days, because the API was off, is not disabled in that time, and it
+// is by the next failure. The owner is told once of each.
+func TestSilenceCounts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := open(t, d)
 		name := o.Endpoint()
@@ -141,23 +141,39 @@ func TestFailingStaysFailingAfterSilence(t *testing.T) {
 			o.Clock.Advance(24 * time.Hour)
 			o.idle(disp)
 		}
+		if got := o.State(name); got != "failing" {
+			t.Errorf("%s in the silence, without an attempt", got)
+		}
 		o.received()
 		o.Set(settings.OrganizationChange{Module: endpointtest.As("on")})
 		o.Clock.Advance(10 * time.Second)
 		o.idle(disp)
-		if got := o.State(name); got != "failing" || len(o.received()) == 0 {
-			t.Fatalf("%s after the failure that followed the silence", got)
+		if got, told := o.State(name), o.Told(); got != "disabled no_success" || len(o.received()) == 0 || !slices.Equal(told, []string{"owner failing", "owner disabled no_success"}) {
+			t.Errorf("%s after the failure that followed the silence, told %v", got, told)
 		}
-		if told := o.Told(); !slices.Equal(told, []string{"owner failing"}) {
-			t.Errorf("told %v", told)
+	})
+}
+
+// A delivery fails, its record becomes invisible so that it is not tried again, and the next
+// event fails after more than 72 hours: the endpoint is disabled.
+func TestDroppedDeliveryCounts(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.Endpoint()
+		o.answer = func(Message) Outcome { return Outcome{Status: 500, Code: webhook.HTTPStatus} }
+		disp, _ := o.dispatcher()
+		o.Event()
+		o.idle(disp)
+		dbtest.Run(t, d, `delete from webhook_deliveries`)
+		o.Clock.Advance(73 * time.Hour)
+		o.idle(disp)
+		if got := o.State(name); got != "active" {
+			t.Errorf("%s without a second attempt", got)
 		}
-		for range 4 {
-			o.Event()
-			o.Clock.Advance(23 * time.Hour)
-			o.idle(disp)
-		}
-		if got, told := o.State(name), o.Told(); got != "disabled no_success" || !slices.Equal(told, []string{"owner failing", "owner disabled no_success"}) {
-			t.Errorf("%s after 72 more hours, told %v", got, told)
+		o.Event()
+		o.idle(disp)
+		if got, told := o.State(name), o.Told(); got != "disabled no_success" || !slices.Equal(told, []string{"owner disabled no_success"}) {
+			t.Errorf("%s after 73 hours, told %v", got, told)
 		}
 	})
 }

@@ -270,6 +270,7 @@ var acts = map[string]fault.Text{
 	"webhook.change":             text("hat einen Endpunkt geändert", "changed an endpoint"),
 	"webhook.delete":             text("hat einen Endpunkt gelöscht", "deleted an endpoint"),
 	"webhook.rotate":             text("hat das Geheimnis eines Endpunkts erneuert", "rotated the secret of an endpoint"),
+	"webhook.test":               text("hat ein Testereignis gesendet", "sent a test event"),
 	"webhook.enable":             text("hat einen Endpunkt eingeschaltet", "enabled an endpoint"),
 	"webhook.resend":             text("hat Ereignisse erneut gesendet", "sent events again"),
 	"person.create":              text("hat eine Person angelegt", "created a person"),

@@ -22,6 +22,7 @@ type asked struct {
 	Host         string   `json:"host"`
 	RedirectHost string   `json:"redirectHost"`
 	Local        bool     `json:"local"`
+	Scheme       string   `json:"redirectScheme"`
 	Scopes       []string `json:"scopes"`
 	Organization struct {
 		Name      string `json:"name"`

@@ -1,0 +1,131 @@
+package mcp
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"kartei/api"
+	"kartei/kit/fault"
+	"kartei/kit/loopback"
+)
+
+// The types of an answer.
+const (
+	jsonForm  = "application/json"
+	eventForm = "text/event-stream"
+)
+
+// accepted reports which types of an answer a client takes (RFC 9110, section 12.5.1). The
+// protocol asks for both, and many clients name one of them.
+func accepted(header []string) (asJSON, asEvents bool) {
+	kinds := strings.Split(strings.Join(header, ","), ",")
+	if len(header) == 0 || strings.TrimSpace(strings.Join(kinds, "")) == "" {
+		return true, true
+	}
+	return takes(kinds, jsonForm), takes(kinds, eventForm)
+}
+
+// takes reports whether a list of types has a type. The most specific entry decides.
+func takes(kinds []string, form string) bool {
+	major, _, _ := strings.Cut(form, "/")
+	for _, wanted := range []string{form, major + "/*", "*/*"} {
+		for _, kind := range kinds {
+			name, parameters, err := mime.ParseMediaType(kind)
+			if err != nil || name != wanted {
+				continue
+			}
+			weight, err := strconv.ParseFloat(parameters["q"], 64)
+			return err != nil || weight > 0
+		}
+	}
+	return false
+}
+
+// acceptingBoth returns a request with the header that the protocol asks for.
+func acceptingBoth(r *http.Request) *http.Request {
+	r = r.WithContext(r.Context())
+	r.Header = r.Header.Clone()
+	r.Header.Set("Accept", jsonForm+", "+eventForm)
+	return r
+}
+
+// asEvent returns an answer of the protocol as the only event of a stream.
+func asEvent(answer []byte) []byte {
+	event := append([]byte("event: message\ndata: "), bytes.ReplaceAll(bytes.TrimSpace(answer), []byte("\n"), []byte("\ndata: "))...)
+	return append(event, "\n\n"...)
+}
+
+// problem refuses a request that no operation answers.
+func problem(a *api.API, w http.ResponseWriter, r *http.Request, err error) {
+	response := a.Refuse(err, Path, r.Header["Accept-Language"], w.Header())
+	w.Header().Set("Content-Length", strconv.Itoa(len(response.Body)))
+	w.WriteHeader(response.Status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(response.Body) // a client that went away needs no error
+	}
+}
+
+// Closed answers at the path of a door that is switched off.
+func Closed(a *api.API) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		problem(a, w, r, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
+			DE: "Diese Instanz lässt keine Assistenten ein.", EN: "This instance lets no assistants in.",
+		}})
+	})
+}
+
+// Serves reports whether a path is one of the door.
+func Serves(path string) bool { return path == Path || strings.HasPrefix(path, Path+"/") }
+
+// methodNotAllowed is the fault of a request that is no POST.
+var methodNotAllowed = fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": "POST, OPTIONS"}}
+
+// refusals are the faults of requests that the SDK refuses in plain text, by its status.
+var refusals = map[int]fault.Code{
+	http.StatusForbidden: fault.Forbidden, http.StatusNotFound: fault.NotFound, http.StatusMethodNotAllowed: fault.MethodNotAllowed,
+	http.StatusRequestEntityTooLarge: fault.PayloadTooLarge, http.StatusUnsupportedMediaType: fault.UnsupportedMediaType,
+	http.StatusInternalServerError: fault.Internal,
+}
+
+// refusedBySDK returns the fault of an answer of the SDK that is no message of the protocol,
+// or nil.
+func refusedBySDK(answer *buffered) *fault.Fault {
+	if answer.code < http.StatusBadRequest || !strings.HasPrefix(answer.header.Get("Content-Type"), "text/plain") {
+		return nil
+	}
+	code, known := refusals[answer.code]
+	if !known {
+		code = fault.InvalidRequest
+	}
+	why := strings.TrimSpace(answer.String())
+	return &fault.Fault{Code: code, Detail: &fault.Text{
+		DE: "Die Anfrage folgt nicht dem Protokoll. Auf Englisch: " + why, EN: "The request does not follow the protocol: " + why,
+	}}
+}
+
+func refusal(code fault.Code, de, en string) *fault.Fault {
+	return &fault.Fault{Code: code, Detail: &fault.Text{DE: de, EN: en}}
+}
+
+var (
+	foreign    = refusal(fault.Forbidden, "Dieser Host oder diese Herkunft (Origin) gehört nicht zur Instanz.", "This host or origin is not the instance's.")
+	compressed = refusal(fault.UnsupportedMediaType, "Senden Sie die Anfrage unkomprimiert.", "A request is sent uncompressed.")
+	tooLarge   = refusal(fault.PayloadTooLarge, "Die Anfrage hat mehr als 1 MiB.", "The request has more than 1 MiB.")
+	cutOff     = refusal(fault.InvalidRequest, "Die Anfrage ist nicht vollständig angekommen.", "The request did not arrive as a whole.")
+	severalOne = refusal(fault.InvalidRequest, "Eine Anfrage ist genau ein JSON-Objekt.", "A request is one JSON object.")
+	unfitForm  = refusal(fault.NotAcceptable, "Der Header Accept lässt weder application/json noch text/event-stream zu.", "The header Accept allows neither application/json nor text/event-stream.")
+)
+
+// sameHost reports whether a request is for the host of the instance. An instance on this
+// machine has several names.
+func sameHost(asked, own string) bool {
+	if strings.EqualFold(asked, own) {
+		return true
+	}
+	a, b := url.URL{Host: asked}, url.URL{Host: own}
+	return a.Port() == b.Port() && loopback.Host(a.Hostname()) && loopback.Host(b.Hostname())
+}
