@@ -16,7 +16,6 @@ import (
 	"kartei/api"
 	"kartei/audit"
 	"kartei/console/account"
-	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/store/db/schema"
@@ -200,7 +199,7 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	mine := func() *visitor { return visitorOf(t, o, owner) }
 	return map[string]any{
 		"signin.ssoBegin": func() any {
-			o.SignInBy(ssotest.Forge(t).Client(t, clock.System))
+			o.SignInBy(ssotest.Forge(t).Client(t, o.Clock))
 			return account.SSOTo{Next: "/contacts"}
 		},
 		"signin.sso": func() any {
@@ -212,7 +211,7 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 		"signin.ssoAccept": func() any {
 			f, email := ssotest.Forge(t), freshEmail()
 			f.Claims = claims("sub-"+email, email, true)
-			o.SignInBy(f.Client(t, clock.System))
+			o.SignInBy(f.Client(t, o.Clock))
 			v := visit(t, o)
 			return v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, email)}))
 		},
@@ -223,7 +222,7 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 		"factors.ssoLink": func() any {
 			f := ssotest.Forge(t)
 			f.Claims = claims("geheim", freshEmail(), true)
-			o.SignInBy(f.Client(t, clock.System))
+			o.SignInBy(f.Client(t, o.Clock))
 			mine().unlinkAll()
 			return mine().back(f, mine().begin("factors.ssoBegin", struct{}{}))
 		},

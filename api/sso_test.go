@@ -15,7 +15,6 @@ import (
 	"kartei/api"
 	"kartei/console/account"
 	"kartei/console/departure"
-	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -61,7 +60,7 @@ func (v *visitor) back(f *ssotest.Forger, l account.Leaving) account.Returned {
 // for the provider of the office from now on.
 func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*visitor, account.Accepted) {
 	t.Helper()
-	o.SignInBy(f.Client(t, clock.System))
+	o.SignInBy(f.Client(t, o.Clock))
 	email := name + "@example.com"
 	f.Claims = claims("sub-"+name, email, true)
 	v := visit(t, o)
@@ -74,7 +73,7 @@ func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*vi
 // link links the account of a visitor.
 func (v *visitor) link(f *ssotest.Forger, name string) {
 	v.Helper()
-	v.o.SignInBy(f.Client(v.T, clock.System))
+	v.o.SignInBy(f.Client(v.T, v.o.Clock))
 	f.Claims = claims("sub-"+name, name+"@example.com", true)
 	v.unlinkAll()
 	v.ask("factors.ssoLink", v.back(f, v.begin("factors.ssoBegin", struct{}{})), nil, 204)
@@ -181,7 +180,7 @@ var requestIDs = regexp.MustCompile(`req_[0-9a-z]+`)
 func TestSSONeverByAddress(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		join(t, o, o.ID, "ida@example.com", access.Admin)
 		id := func(s string) string { return requestIDs.ReplaceAllString(s, "") }
 		f.Claims = claims("fremd", "ida@example.com", true)
@@ -208,7 +207,7 @@ func rowsOf(t *testing.T, o *apitest.Office, table string) (n int) {
 func TestSSOInvitation(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		join(t, o, o.ID, "alt@example.com", access.Member)
 		other, _ := o.Organization("Zweites Büro")
 		f.Answer["userinfo"] = func(w http.ResponseWriter, _ *http.Request) {
@@ -337,7 +336,7 @@ func nonceOf(v *visitor, f *ssotest.Forger) string {
 func TestSSOLink(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		ida, _ := join(t, o, o.ID, "ida@example.com", access.Member)
 		jan, _ := join(t, o, o.ID, "jan@example.com", access.Member)
 		begin := func(v *visitor) account.Returned { return v.back(f, v.begin("factors.ssoBegin", struct{}{})) }
@@ -389,7 +388,7 @@ func TestSSOLink(t *testing.T) {
 
 		// Another provider: the link to the former one stands there, and can be removed.
 		g := ssotest.Forge(t)
-		o.SignInBy(g.Client(t, clock.System))
+		o.SignInBy(g.Client(t, o.Clock))
 		if got := linked(); len(got) > 0 {
 			t.Errorf("linked with the former provider: %v", got)
 		}
@@ -423,8 +422,10 @@ func TestSSOConfirm(t *testing.T) {
 			says   string
 		}{
 			"somebody else":    {claims("jan", "ida@example.com", true), "jemand anders"},
-			"an old sign-in":   {func(c map[string]any) { ok(c); c["auth_time"] = time.Now().Add(-time.Hour).Unix() }, "nicht noch einmal"},
-			"an unknown time":  {func(c map[string]any) { ok(c); delete(c, "auth_time") }, "nicht noch einmal"},
+			"an old sign-in":   {func(c map[string]any) { ok(c); c["auth_time"] = o.Clock.Now().Add(-time.Hour).Unix() }, "nicht noch einmal"},
+			"an unknown time":  {func(c map[string]any) { ok(c); delete(c, "auth_time") }, "Kennwort vergessen"},
+			"the future":       {func(c map[string]any) { ok(c); c["auth_time"] = o.Clock.Now().Add(time.Hour).Unix() }, "Kennwort vergessen"},
+			"absurd":           {func(c map[string]any) { ok(c); c["auth_time"] = 1e300 }, "Kennwort vergessen"},
 			"another nonce":    {func(c map[string]any) { ok(c); c["nonce"] = "x" }, "ungültig"},
 			"another audience": {func(c map[string]any) { ok(c); c["aud"] = "x" }, "ungültig"},
 		} {
@@ -495,7 +496,7 @@ func TestSSOEnds(t *testing.T) {
 func TestSSOAway(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		f.Close()
 		v := visit(t, o)
 		if got := v.ask("signin.ssoBegin", account.SSOTo{}, nil, 502); !strings.Contains(string(got.Body), "Kennwort oder Passkey") {
@@ -523,7 +524,7 @@ func TestPasswordsOff(t *testing.T) {
 			v.ask("organizations.set", settings.OrganizationChange{Passwords: passwords, PasswordAdmin: admin}, nil, want)
 		}
 		set(boss, &off, nil, 422) // no provider
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		set(boss, &off, nil, 422)   // nobody could come back
 		set(boss, &off, &a.ID, 422) // no admin
 		set(ida, &off, &chief.ID, 403)
@@ -559,7 +560,7 @@ func TestPasswordsOff(t *testing.T) {
 		visit(t, o).ask("signin.password", account.PasswordInput{Email: "boss@example.com", Password: somePassword}, nil, 403)
 		o.SignInBy(nil)
 		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		set(boss, &on, nil, 200)
 		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
 	})
@@ -570,7 +571,7 @@ func TestPasswordsOff(t *testing.T) {
 func TestPasswordAdminLeaves(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		boss, _ := join(t, o, o.ID, "boss@example.com", access.Admin)
 		heir := joined(t, o)
 		off, member, viewer, yes := "off", access.Member, access.Viewer, true
@@ -642,7 +643,7 @@ func TestPasswordAdminLeaves(t *testing.T) {
 func TestLastWayWithoutPasswords(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		boss, chief := join(t, o, o.ID, "boss@example.com", access.Admin)
 		ida, _ := join(t, o, o.ID, "ida@example.com", access.Member)
 		ida.link(f, "ida")

@@ -105,7 +105,7 @@ func Accept(ctx context.Context, c *app.Call, in Acceptance, p accepting) (Accep
 	}
 	entering := *c
 	entering.Audit = new(audit.Act) // the line of the acceptance is enough
-	b := begun{Principal: person.ID, Method: access.ByPassword}
+	b := begun{Principal: person.ID, Method: access.ByPassword, At: c.Now}
 	if in.Ticket != "" && p.proven == nil {
 		b.Method = access.ByPasskey
 	}

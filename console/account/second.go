@@ -154,7 +154,7 @@ func SignInBySecond(ctx context.Context, c *app.Call, in SecondInput, proof code
 	if err := proof.use(ctx, c); err != nil {
 		return SignedIn{}, err
 	}
-	b.Trusted = b.Trusted || in.Trusted
+	b.Trusted, b.At = b.Trusted || in.Trusted, c.Now
 	return enter(ctx, c, account, b)
 }
 
@@ -271,7 +271,7 @@ func SignInByPasskey(ctx context.Context, c *app.Call, in PasskeyInput, used use
 	if err := used.take(ctx, c); err != nil {
 		return SignedIn{}, err
 	}
-	return enter(ctx, c, used.account, begun{Trusted: in.Trusted, Method: access.ByPasskey})
+	return enter(ctx, c, used.account, begun{Trusted: in.Trusted, Method: access.ByPasskey, At: c.Now})
 }
 
 // Fresh is the input of Refresh: a passkey, or the password, with a code if the
@@ -367,11 +367,11 @@ func Refresh(ctx context.Context, c *app.Call, in Fresh, p freshProof) (Refreshe
 	if err != nil {
 		return Refreshed{}, err
 	}
-	return s.refresh(ctx, c)
+	return s.refresh(ctx, c, c.Now)
 }
 
-// refresh makes the sign-in of a session recent.
-func (s *own) refresh(ctx context.Context, c *app.Call) (r Refreshed, err error) {
+// refresh makes the sign-in of a session recent. at is when the person proved who they are.
+func (s *own) refresh(ctx context.Context, c *app.Call, at clock.Micros) (r Refreshed, err error) {
 	c.Audit.About(s.home, s.id)
 	r = Refreshed{FreshUntil: c.Now.Add(access.SignInFresh), EndsAt: s.endsAt}
 	r.Token, err = access.RenewSession(ctx, c.Tx, s.id, r.FreshUntil)

@@ -52,8 +52,9 @@ type begun struct {
 	Trusted bool `json:"trusted"`
 	// Principal is the person whom the step before chose.
 	Principal string `json:"principal,omitempty"`
-	// Method is how the person proved the account.
+	// Method is how the person proved the account, and At when, zero if that is unknown.
 	Method access.Method `json:"method"`
+	At     clock.Micros  `json:"at"`
 }
 
 // proven is a password that was checked outside the transaction.
@@ -193,7 +194,7 @@ func noteRefusal(ctx context.Context, c *app.Call, operation, account string, se
 // SignInByPassword begins a session with a password that CheckPassword found right,
 // or asks for the second factor.
 func SignInByPassword(ctx context.Context, c *app.Call, in PasswordInput, p proven) (SignedIn, error) {
-	return passed(ctx, c, in.Email, p, begun{Trusted: in.Trusted, Method: access.ByPassword})
+	return passed(ctx, c, p, begun{Trusted: in.Trusted, Method: access.ByPassword, At: c.Now})
 }
 
 // passed goes on after a correct password.
@@ -268,7 +269,7 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 		return SignedIn{}, err
 	}
 	token, name, err := access.BeginSession(ctx, c.Tx, c.Now, access.NewSession{
-		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address, Agent: c.Agent, Device: device.Hash,
+		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address, Agent: c.Agent, Device: device.Hash, ProvenAt: b.At,
 	})
 	c.Audit.About(p.home, name)
 	c.Audit.By(p.ID)

@@ -266,6 +266,8 @@ func SignInBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (Signe
 	if err != nil {
 		return SignedIn{}, err
 	}
+	case errors.Is(err, sso.ErrUnknownTime):
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &unknownTime}
 	if account == "" {
 		return SignedIn{}, notLinked()
 	}
@@ -301,7 +303,7 @@ func (a *arrived) enter(ctx context.Context, c *app.Call, account string, b begu
 	if err != nil {
 		return SignedIn{}, err
 	}
-	b.Method = access.BySSO
+	b.Method, b.At = access.BySSO, a.AuthTime
 	return enter(ctx, c, account, b)
 }
 
@@ -475,8 +477,8 @@ type RefreshedSSO struct {
 	Next string `json:"next,omitempty"`
 }
 
-// RefreshBySSO makes the sign-in of the session recent. The provider has asked the
-// person again.
+// RefreshBySSO makes the sign-in of the session recent, from the time at which the person
+// signed in at the provider.
 func RefreshBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
@@ -493,7 +495,7 @@ func RefreshBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (r Re
 		return r, err
 	}
 	r.Next = a.way.Next
-	r.Refreshed, err = s.refresh(ctx, c)
+	r.Refreshed, err = s.refresh(ctx, c, a.AuthTime)
 	return r, err
 }
 
@@ -505,6 +507,9 @@ func Unlink(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err err
 	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
+	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // the person came back late
+		return r, orRefuse(nil, &notRecent)
+	}
 	}
 	c.Audit.About(p.Home, p.ID)
 	c.Audit.Hidden("sso", true)
@@ -547,8 +552,12 @@ var (
 		EN: "The answer of the provider was not valid, so nobody is signed in. Try again. If that does not help, ask who operates this instance.",
 	}
 	notRecent = fault.Text{
-		DE: "Der Anbieter hat Sie nicht noch einmal nach Ihrer Anmeldung gefragt. Bestätigen Sie mit Kennwort oder Passkey, oder melden Sie sich ab und neu an.",
-		EN: "The provider did not ask you to sign in again. Confirm with a password or a passkey, or sign out and in again.",
+		DE: "Der Anbieter hat Sie nicht noch einmal nach Ihrer Anmeldung gefragt. Versuchen Sie es noch einmal, oder bestätigen Sie mit Kennwort oder Passkey.",
+		EN: "The provider did not ask you to sign in again. Try again, or confirm with a password or a passkey.",
+	}
+	unknownTime = fault.Text{
+		DE: "Der Anbieter teilt nicht mit, wann Sie sich dort angemeldet haben. Bestätigen Sie mit Kennwort oder Passkey. Haben Sie beides nicht, dann setzen Sie über „Kennwort vergessen“ ein Kennwort.",
+		EN: "The provider does not tell when you signed in there. Confirm with a password or a passkey. If you have neither, set a password by 'Forgot password'.",
 	}
 	linkFirst = fault.Text{
 		DE: "Ihr Konto beim Anbieter ist hier mit keinem Konto verbunden. Haben Sie schon eines, dann melden Sie sich mit Kennwort oder Passkey an und verbinden es unter Einstellungen, Sicherheit. Sonst bitten Sie Ihre Administration um eine Einladung.",

@@ -391,7 +391,8 @@ func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token stri
 		}
 		if err == nil {
 			token, _, err = access.BeginSession(context.Background(), tx, now, access.NewSession{
-				Account: name, Organization: p.Home, Principal: principal, Address: "192.0.2.1", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
+				ProvenAt: now,
+				Account:  name, Organization: p.Home, Principal: principal, Address: "192.0.2.1", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
 			})
 		}
 		return err
