@@ -1,7 +1,9 @@
 package signin
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -28,7 +30,11 @@ const (
 
 const (
 	selectDevice = `select count(*) from devices where token_hash = $1 and account_id = $2 and seen_at > $3`
-	rememberIt   = `insert into devices (token_hash, network, account_id, created_at, seen_at) values ($1, $2, $3, $4, $4)
+	selectHolder = `select account_id from devices where token_hash = $1 and seen_at > $2 limit 1`
+	// The network of somebody is asked for as the one of nobody: both take as long.
+	selectNetwork = `select exists (select 1 from devices where network = $1 and seen_at > $2),
+		exists (select 1 from devices where network = $1 and seen_at > $2 and account_id = $3)`
+	rememberIt = `insert into devices (token_hash, network, account_id, created_at, seen_at) values ($1, $2, $3, $4, $4)
 		on conflict (token_hash, network) do update set seen_at = $4`
 	forgetFormer = `delete from devices where account_id = $1 and seen_at < (select min(n.seen_at) from
 		(select seen_at from devices where account_id = $1 order by seen_at desc limit $2) n)`
@@ -64,6 +70,54 @@ func findDevice(ctx context.Context, tx db.Tx, now clock.Micros, account string,
 		}
 	}
 	return "", "", nil
+}
+
+// Origin is where an attempt comes from, and what is known of it.
+type Origin struct {
+	Address netip.Addr
+	// Proof is what somebody already has who confirms it: a session, or a mailed link. It
+	// is empty at a sign-in.
+	Proof string
+	// Device is the hash of a device that the account knows, empty for others.
+	Device string
+	// Known says that somebody signed in from the network lately, Own that the account did.
+	Known, Own bool
+}
+
+// mark is what attempts are counted by, empty for those who are not known themselves.
+func (o Origin) mark() string { return cmp.Or(o.Proof, o.Device) }
+
+func (o Origin) network() string { return access.Network(o.Address).String() }
+
+// FindOrigin returns what is known of an attempt at an account, which is empty for an
+// address that has none. Only Device and Own depend on the account: the first needs the
+// secret of the browser, and the second serves those who know the password. So nobody
+// learns from a bound which address has an account.
+func FindOrigin(ctx context.Context, tx db.Tx, now clock.Micros, account, tokens string, from netip.Addr) (o Origin, err error) {
+	o.Address = from
+	if o.Device, err = FindDevice(ctx, tx, now, account, tokens); err != nil {
+		return o, err
+	}
+	err = tx.QueryRow(ctx, selectNetwork, networkHash(from), now.Add(-DeviceLifetime), account).Scan(&o.Known, &o.Own)
+	if !from.IsValid() {
+		o.Known, o.Own = false, false
+	}
+	return o, err
+}
+
+// FindBrowser is FindOrigin before the account is known: any account may know the device.
+func FindBrowser(ctx context.Context, tx db.Tx, now clock.Micros, tokens string, from netip.Addr) (Origin, error) {
+	for _, token := range split(tokens) {
+		var account string
+		err := tx.QueryRow(ctx, selectHolder, access.HashToken(token), now.Add(-DeviceLifetime)).Scan(&account)
+		if err == nil {
+			return FindOrigin(ctx, tx, now, account, token, from)
+		}
+		if !errors.Is(err, db.ErrNoRows) {
+			return Origin{}, err
+		}
+	}
+	return FindOrigin(ctx, tx, now, "", "", from)
 }
 
 // split returns the tokens that a browser keeps. Who sends more has not got them here.
@@ -113,4 +167,3 @@ func ForgetDevices(ctx context.Context, tx db.Tx, account, but string) error {
 }
 
 func networkHash(from netip.Addr) string { return access.HashToken(access.Network(from).String()) }
-

@@ -60,6 +60,7 @@ type begun struct {
 // proven is a password that was checked outside the transaction.
 type proven struct {
 	account stored
+	bounds  signin.Bounds
 	// rehashed replaces the stored password, if its costs have changed.
 	rehashed string
 }
@@ -78,7 +79,7 @@ func CheckPassword(ctx context.Context, c *app.Call, in PasswordInput) (proven, 
 	if err := bothGiven(in); err != nil {
 		return proven{}, err
 	}
-	return checkPassword(ctx, c, "signin.password", in.Email, in.Password)
+	return checkPassword(ctx, c, "signin.password", "", in.Email, in.Password)
 }
 
 func bothGiven(in PasswordInput) error {
@@ -98,38 +99,50 @@ func bothGiven(in PasswordInput) error {
 	return nil
 }
 
-func checkPassword(ctx context.Context, c *app.Call, operation, email, password string) (p proven, err error) {
-	limits := signin.PasswordLimits(email, c.Address)
+// checkPassword checks the password of an address. proof is what a person has already who
+// confirms it, and empty at a sign-in. A place for the hash is reserved before the attempt
+// is counted, so a refused one writes nothing.
+func checkPassword(ctx context.Context, c *app.Call, operation, proof, email, password string) (p proven, err error) {
+	var from signin.Origin
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
-		if p.account, err = byEmail(ctx, tx, email); err != nil {
-			return err
-		}
-		left, err := signin.Blocked(ctx, tx, c.Now, limits...)
-		if err == nil && left > 0 {
-			err = tooMany(left)
+		if p.account, err = byEmail(ctx, tx, email); err == nil {
+			from, err = originOf(ctx, c, tx, p.account.id, proof)
 		}
 		return err
 	})
-	if err == nil {
-		err = attempt(ctx, c, limits...)
-	}
 	if err != nil {
 		return p, err
 	}
-	same, outdated, err := desk(c).Hasher.Verify(ctx, p.account.password, password)
+	turn, err := desk(c).Hasher.Reserve(from)
 	if err != nil {
 		return p, throttled(err)
 	}
+	defer turn.End()
+	p.bounds = from.PasswordBounds(email)
+	if err := attempt(ctx, c, p.bounds.All()...); err != nil {
+		return p, err
+	}
+	same, outdated, err := turn.Verify(ctx, p.account.password, password)
+	if err != nil {
+		return p, err
+	}
 	if !same {
-		if err := refusedPassword(ctx, c, operation, email, &p.account, limits); err != nil {
+		if err := refusedPassword(ctx, c, operation, email, &p); err != nil {
 			return p, err
 		}
 		return p, wrongPassword()
 	}
 	if outdated {
-		p.rehashed, err = desk(c).Hasher.Hash(ctx, password)
+		p.rehashed, err = turn.Hash(ctx, password)
 	}
-	return p, throttled(err)
+	return p, err
+}
+
+// originOf returns what is known of the caller's attempt at an account.
+func originOf(ctx context.Context, c *app.Call, tx db.Tx, account, proof string) (signin.Origin, error) {
+	o, err := signin.FindOrigin(ctx, tx, c.Now, account, c.Device, c.Address)
+	o.Proof = proof
+	return o, err
 }
 
 // wrongPassword is the one answer to an unknown address and a wrong password.
@@ -144,18 +157,18 @@ var wrong = fault.Text{
 
 // refusedPassword records a refusal, and mails a link if the bound of an hour is
 // reached.
-func refusedPassword(ctx context.Context, c *app.Call, operation, email string, a *stored, limits []signin.Limit) error {
+func refusedPassword(ctx context.Context, c *app.Call, operation, email string, p *proven) error {
 	return desk(c).DB.Write(ctx, func(tx db.Tx) error {
 		call := *c
 		call.Tx = tx
-		if err := noteRefusal(ctx, &call, operation, a.id, limits[1]); err != nil {
+		if err := noteRefusal(ctx, &call, operation, p.account.id, p.bounds.Series); err != nil {
 			return err
 		}
-		left, err := signin.Blocked(ctx, tx, c.Now, limits[0])
-		if err != nil || left == 0 {
+		n, err := signin.Count(ctx, tx, p.bounds.Hour)
+		if err != nil || n != p.bounds.Hour.Most {
 			return err
 		}
-		return sendReset(ctx, &call, email, a, manyGuesses)
+		return sendReset(ctx, &call, email, &p.account, manyGuesses)
 	})
 }
 
@@ -198,7 +211,7 @@ func SignInByPassword(ctx context.Context, c *app.Call, in PasswordInput, p prov
 }
 
 // passed goes on after a correct password.
-func passed(ctx context.Context, c *app.Call, email string, p proven, b begun) (SignedIn, error) {
+func passed(ctx context.Context, c *app.Call, p proven, b begun) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, p.account.id); err != nil {
 		return SignedIn{}, err
 	}
@@ -209,7 +222,7 @@ func passed(ctx context.Context, c *app.Call, email string, p proven, b begun) (
 	if a.password != p.account.password { // it was changed meanwhile
 		return SignedIn{}, wrongPassword()
 	}
-	if err := signin.Cleared(ctx, c.Tx, signin.PasswordLimits(email, c.Address)...); err != nil {
+	if err := signin.Cleared(ctx, c.Tx, p.bounds.All()...); err != nil {
 		return SignedIn{}, err
 	}
 	if p.rehashed != "" {

@@ -221,14 +221,11 @@ func prove(ctx context.Context, c *app.Call, kind signin.Kind, in Returned) (a a
 	if a.way, err = desk(c).OpenWay(c.Now, kind, in.Ticket); err != nil || !a.way.Asked.Answers(in.Answer) {
 		return a, unknown(orNone(err))
 	}
-	err = desk(c).DB.Write(ctx, func(tx db.Tx) error {
-		if err := signin.Attempt(ctx, tx, c.Now, signin.NetworkLimit(c.Address)); err != nil {
-			return err
-		}
-		return signin.UseWay(ctx, tx, c.Now, kind, a.way)
-	})
-	if err != nil {
-		return a, unknown(throttled(err))
+	if err := countReturn(ctx, c); err != nil {
+		return a, err
+	}
+	if err := desk(c).DB.Write(ctx, func(tx db.Tx) error { return signin.UseWay(ctx, tx, c.Now, kind, a.way) }); err != nil {
+		return a, unknown(err)
 	}
 	if in.Error != "" {
 		return a, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &sentAway}
@@ -238,6 +235,22 @@ func prove(ctx context.Context, c *app.Call, kind signin.Kind, in Returned) (a a
 		err = providerFault(c, err)
 	}
 	return a, err
+}
+
+// countReturn bounds the people who come back, before they are known.
+func countReturn(ctx context.Context, c *app.Call) error {
+	var from signin.Origin
+	err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		from, err = signin.FindBrowser(ctx, tx, c.Now, c.Device, c.Address)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if by := c.Actor.Credential(); by.Kind == access.Session {
+		from.Proof = by.ID
+	}
+	return attempt(ctx, c, from.NetworkLimits()...)
 }
 
 // maxLogged bounds what the log tells of an error, in bytes: it may quote an answer.
@@ -253,6 +266,8 @@ func providerFault(c *app.Call, err error) error {
 	switch {
 	case errors.Is(err, sso.ErrAway):
 		return &fault.Fault{Code: fault.Upstream, Detail: &providerAway, Cause: err}
+	case errors.Is(err, sso.ErrUnknownTime):
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &unknownTime}
 	case errors.Is(err, sso.ErrNotRecent):
 		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &notRecent}
 	}
@@ -266,8 +281,6 @@ func SignInBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (Signe
 	if err != nil {
 		return SignedIn{}, err
 	}
-	case errors.Is(err, sso.ErrUnknownTime):
-		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &unknownTime}
 	if account == "" {
 		return SignedIn{}, notLinked()
 	}
@@ -494,6 +507,9 @@ func RefreshBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (r Re
 	if err != nil {
 		return r, err
 	}
+	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // the person came back late
+		return r, orRefuse(nil, &notRecent)
+	}
 	r.Next = a.way.Next
 	r.Refreshed, err = s.refresh(ctx, c, a.AuthTime)
 	return r, err
@@ -507,9 +523,6 @@ func Unlink(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err err
 	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
 	if err != nil {
 		return l, err
-	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // the person came back late
-		return r, orRefuse(nil, &notRecent)
-	}
 	}
 	c.Audit.About(p.Home, p.ID)
 	c.Audit.Hidden("sso", true)
