@@ -15,6 +15,7 @@ import (
 	"kartei/api"
 	"kartei/console/account"
 	"kartei/console/departure"
+	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -449,6 +450,104 @@ func TestSSOConfirm(t *testing.T) {
 		v.token = r.Token
 		v.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
 		jan.ask("session.ssoBegin", account.SSOTo{}, nil, 403)
+	})
+}
+
+// TestSSOIsAsRecentAsItsProof signs in by a provider that asked the person at some time. The
+// sign-in is as recent, and not recent if the provider does not tell. A confirmation asks the
+// provider to ask again, and without a time takes a password.
+func TestSSOIsAsRecentAsItsProof(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		v, _ := bySSO(t, o, f, "ida")
+		ok, now := f.Claims, o.Clock.Now()
+		at := func(value any) func(map[string]any) {
+			return func(c map[string]any) { ok(c); c["auth_time"] = value }
+		}
+		missing := func(c map[string]any) { ok(c); delete(c, "auth_time") }
+		for name, c := range map[string]struct {
+			claims func(map[string]any)
+			left   time.Duration
+		}{
+			"now":               {at(now.Unix()), access.SignInFresh},
+			"nine minutes ago":  {at(now.Add(-9 * time.Minute).Unix()), time.Minute},
+			"a day ago":         {at(now.Add(-24 * time.Hour).Unix()), 0},
+			"unknown":           {missing, 0},
+			"in an hour":        {at(now.Add(time.Hour).Unix()), 0},
+			"a clock ahead":     {at(now.Add(30 * time.Second).Unix()), access.SignInFresh},
+			"in milliseconds":   {at(now.UnixMilli()), 0},
+			"no number":         {at("gestern"), 0},
+			"beyond any number": {at(1e300), 0},
+			"before all":        {at(-1e300), 0},
+		} {
+			f.Claims = c.claims
+			if v.signInBySSO(f, 200); v.token == "" {
+				t.Fatal(name)
+			}
+			var s account.Session
+			v.ask("session.get", struct{}{}, &s, 200)
+			if left := max(s.FreshUntil.Sub(clock.FromTime(now)), 0); left != c.left {
+				t.Errorf("%s: recent for %s, want %s", name, left, c.left)
+			}
+			want := 200
+			if c.left == 0 {
+				want = 403
+			}
+			v.ask("factors.passkeyOptions", struct{}{}, nil, want)
+		}
+
+		f.Claims = missing
+		v.signInBySSO(f, 200)
+		l := v.begin("session.ssoBegin", account.SSOTo{})
+		if !strings.Contains(l.Address, "max_age=0") || !strings.Contains(l.Address, "prompt=login") {
+			t.Errorf("the provider need not ask again: %s", l.Address)
+		}
+		if got := v.ask("session.ssoRefresh", v.back(f, l), nil, 403); !strings.Contains(string(got.Body), "Kennwort vergessen") || strings.Contains(string(got.Body), "melden Sie sich ab") {
+			t.Errorf("%s", got.Body)
+		}
+		v.ask("signin.forgot", account.Forgotten{Email: "ida@example.com"}, nil, 204)
+		v.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@example.com"), Password: somePassword}, nil, 204)
+		v.signInBySSO(f, 200)
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
+		var r account.Refreshed
+		v.ask("session.refresh", map[string]any{"password": somePassword}, &r, 200)
+		v.token = r.Token
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 200)
+
+		// The choice of a person makes nothing more recent.
+		other, _ := o.Organization("Zweites Büro")
+		join(t, o, other, "ida@example.com", access.Member)
+		f.Claims = at(now.Add(-24 * time.Hour).Unix())
+		s, _ := v.signInBySSO(f, 200)
+		v.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: s.Persons[0].ID}, &s, 200)
+		v.token = s.Token
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
+	})
+}
+
+// TestSSOOfADayAgo is about a real provider that asked the person a day ago.
+func TestSSOOfADayAgo(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		const callback = "https://kartei.example" + account.SSOPath
+		p := ssotest.Start(t, callback)
+		o.SignInBy(p.Client(callback))
+		p.Add("ida@firma.example", true)
+		o.Clock.Advance(max(time.Since(o.Clock.Now()), 0) + 24*time.Hour)
+		v := visit(t, o)
+		way := func(row string, in any) account.Returned {
+			l := v.begin(row, in)
+			return account.Returned{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
+		}
+		var a account.Accepted
+		v.ask("signin.ssoAccept", way("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
+		v.token = a.Token
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
+		v.ask("session.ssoRefresh", way("session.ssoBegin", account.SSOTo{}), nil, 403)
+		v.token = ""
+		var s account.SignedIn
+		v.ask("signin.sso", way("signin.ssoBegin", account.SSOTo{}), &s, 200)
+		v.token = s.Token
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
 	})
 }
 
