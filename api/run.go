@@ -109,6 +109,9 @@ func (a *API) change(ctx context.Context, c *call) error {
 		}
 		return a.once(ctx, c, tx)
 	}
+	if c.prefetchErr != nil && c.idempotency == "" { // nothing is written, and no replay is asked for
+		return c.prefetchErr
+	}
 	err := a.db.WriteIn(ctx, c.actor.Org(), write)
 	if errors.Is(err, db.ErrDuplicate) {
 		// Another call took the same unique value at the same moment. Now that

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
@@ -35,23 +36,31 @@ type visitor struct {
 	token string
 	from  string
 	agent string
+	// device is what the browser keeps of its sign-ins.
+	device string
 }
 
 func visit(t *testing.T, o *apitest.Office) *visitor {
 	return &visitor{T: t, o: o, from: "198.51.100.7", agent: "Probebrowser/1.0"}
 }
 
-// ask calls a row, decodes its answer into out, and wants a status.
-func (v *visitor) ask(row string, in, out any, want int) *api.Response {
+// send calls a row.
+func (v *visitor) send(row string, in any) *api.Response {
 	v.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
 		v.Fatal(err)
 	}
-	got := v.o.API.Do(v.Context(), &api.Request{
-		Operation: row, Door: api.Web, Credential: api.Cookie(v.token, false), Address: netip.MustParseAddr(v.from),
+	return v.o.API.Do(v.Context(), &api.Request{
+		Operation: row, Door: api.Web, Credential: api.Cookie(v.token, false), Address: netip.MustParseAddr(v.from), Device: v.device,
 		Header: map[string][]string{"User-Agent": {v.agent}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
+}
+
+// ask calls a row, decodes its answer into out, and wants a status.
+func (v *visitor) ask(row string, in, out any, want int) *api.Response {
+	v.Helper()
+	got := v.send(row, in)
 	if got.Status != want {
 		v.Fatalf("%s: %d %s, want %d", row, got.Status, got.Body, want)
 	}
@@ -70,7 +79,7 @@ func (v *visitor) signIn(email, password, status string) (s account.SignedIn) {
 	if s.Status != status || (s.Token != "") != (status == "signedIn") || (s.Ticket == "") != (status == "signedIn") {
 		v.Fatalf("%+v, want %s", s, status)
 	}
-	v.token = s.Token
+	v.token, v.device = s.Token, cmp.Or(s.Device, v.device)
 	return s
 }
 
@@ -89,7 +98,7 @@ func join(t *testing.T, o *apitest.Office, organization, email string, role acce
 	v := visit(t, o)
 	var a account.Accepted
 	v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Berg", Password: somePassword}, &a, 200)
-	v.token = a.Token
+	v.token, v.device = a.Token, a.Device
 	return v, a
 }
 

@@ -254,6 +254,9 @@ func (o *Office) doors() http.Handler {
 	})
 }
 
+// Desk returns what the sign-in of the office needs.
+func (o *Office) Desk() *signin.Desk { return o.desk }
+
 // SignInBy gives the office an OpenID provider, nil for none.
 func (o *Office) SignInBy(p *sso.Provider) { o.desk.Provider = p }
 

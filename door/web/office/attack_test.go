@@ -2,6 +2,7 @@ package office_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -68,6 +69,31 @@ func TestThrottledSignInSaysWhen(t *testing.T) {
 		}
 		o.Clock.Advance(2 * time.Minute)
 		got.send("/signin", "password", password).want(303)
+	})
+}
+
+// TestKnownBrowserSignsIn has a browser that signed in before, and is elsewhere now, while
+// strangers guess. The cookie by which it is known stays when the session ends.
+func TestKnownBrowserSignsIn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := invited(t, o, "ida@kanzlei.example")
+		b.get("/").send("/signout").want(303)
+		if b.cookie != "" || b.device == "" {
+			t.Fatalf("after signing out: session %q, device %q", b.cookie, b.device)
+		}
+		guesser := *b
+		guesser.device = ""
+		status := 401
+		for n := 0; status == 401; n++ {
+			guesser.from = fmt.Sprintf("203.0.%d.9", n)
+			status = guesser.get("/signin").send("/signin", "email", "ida@kanzlei.example", "password", "falsch geraten").Status
+		}
+		for device, want := range map[string]int{"": 429, "erfunden." + strings.Repeat("x", 43): 429, b.device: 303} {
+			v := *b
+			v.device, v.from = device, "198.51.100.9"
+			v.get("/signin").send("/signin", "email", "ida@kanzlei.example", "password", password).want(want)
+		}
 	})
 }
 

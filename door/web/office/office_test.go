@@ -30,6 +30,8 @@ type browser struct {
 	t       testing.TB
 	handler http.Handler
 	cookie  string
+	device  string
+	from    string
 }
 
 // open returns the pages of an office, and the browser of a person of it.
@@ -50,7 +52,7 @@ func openAt(t testing.TB, o *apitest.Office, base string) *browser {
 func openLogging(t testing.TB, o *apitest.Office, base string, log io.Writer) *browser {
 	t.Helper()
 	h := office.Handler(office.Options{
-		API: o.API, Uploads: o.Uploads(), Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, Trace: serve.Trace(nil), BaseURL: base,
+		API: o.API, Uploads: o.Uploads(), Address: func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }, Trace: serve.Trace(nil), BaseURL: base,
 		Clock: o.Clock, FormKey: []byte("0123456789abcdef0123456789abcdef"), Public: public(), Asset: web.Asset,
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
@@ -66,6 +68,9 @@ func public() http.Handler {
 	})
 	return mux
 }
+
+// deviceCookie is the name of the cookie by which accounts know a browser.
+const deviceCookie = "__Host-kartei-device"
 
 // page is an answer to a browser.
 type page struct {
@@ -95,6 +100,12 @@ func (b *browser) answer(r *http.Request) *page {
 	if b.cookie != "" {
 		r.AddCookie(&http.Cookie{Name: "__Host-kartei", Value: b.cookie})
 	}
+	if b.device != "" {
+		r.AddCookie(&http.Cookie{Name: deviceCookie, Value: b.device})
+	}
+	if b.from != "" {
+		r.RemoteAddr = b.from + ":1234"
+	}
 	w := httptest.NewRecorder()
 	b.handler.ServeHTTP(w, r)
 	body, err := io.ReadAll(w.Body)
@@ -102,10 +113,15 @@ func (b *browser) answer(r *http.Request) *page {
 		b.t.Fatal(err)
 	}
 	for _, c := range w.Result().Cookies() {
+		if c.Name == deviceCookie {
+			b.device = c.Value
+		}
 		if c.Name == "__Host-kartei" {
 			b.cookie = c.Value
+		}
+		if c.Name == "__Host-kartei" || c.Name == deviceCookie {
 			if c.MaxAge >= 0 && (!c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/") {
-				b.t.Errorf("the cookie of a session is sent as %s", c)
+				b.t.Errorf("a cookie is sent as %s", c)
 			}
 		}
 	}
