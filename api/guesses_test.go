@@ -13,6 +13,7 @@ import (
 
 	"kartei/access"
 	"kartei/access/signin"
+	"kartei/api"
 	"kartei/console/account"
 	"kartei/kit/clock"
 	"kartei/store/db"
@@ -299,7 +300,7 @@ func TestStrangersUseUpMails(t *testing.T) {
 // TestDevices follows what an account knows of browsers: until when, and what ends it.
 func TestDevices(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
-		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
+		ida, person := join(t, o, o.ID, "ida@neu.example", access.Member)
 		knows := func(device string) bool {
 			t.Helper()
 			found := ""
@@ -312,13 +313,13 @@ func TestDevices(t *testing.T) {
 			return found != ""
 		}
 		first := ida.device
-		if !knows(first) || knows("") || knows(access.NewToken()) || knows(strings.Repeat("x.", 200)+first) {
+		if !knows(first) || knows("") || knows(access.NewToken()) || knows(strings.Repeat("x.", 200)+first) || !knows("x."+first) {
 			t.Error("the first sign-in")
 		}
 		// Another account in the same browser has a token of its own; a token that somebody put
 		// there is not taken over.
 		jan, _ := join(t, o, o.ID, "jan@neu.example", access.Member)
-		jan.device = first + "." + "untergeschoben"
+		jan.device = first + ".kein-Token." + access.NewToken()
 		jan.signIn("jan@neu.example", somePassword, "signedIn")
 		if theirs := strings.Split(jan.device, "."); len(theirs) != 3 || knows(theirs[0]) || !knows(jan.device) {
 			t.Errorf("%q", jan.device)
@@ -343,8 +344,15 @@ func TestDevices(t *testing.T) {
 		} {
 			phone = visit(t, o)
 			phone.signIn("ida@neu.example", somePassword, "signedIn")
+			var f account.Factors
+			if ida.ask("factors.get", struct{}{}, &f, 200); f.KnownElsewhere != 1 {
+				t.Errorf("%d other browsers are known", f.KnownElsewhere)
+			}
 			if end(); knows(phone.device) || !knows(first) {
 				t.Error(name)
+			}
+			if ida.ask("factors.get", struct{}{}, &f, 200); f.KnownElsewhere != 0 {
+				t.Errorf("%s: %d other browsers are known", name, f.KnownElsewhere)
 			}
 		}
 		o.Clock.Advance(signin.DeviceLifetime - time.Hour)
@@ -370,8 +378,15 @@ func TestDevices(t *testing.T) {
 			v.signIn("ida@neu.example", "ein ganz anderes Kennwort", "signedIn")
 		}
 		var n int
-		if dbtest.Get(t, o.DB, []any{&n}, `select count(*) from devices where account_id = $1`, accountOf(t, o, "ida@neu.example")); n != 20 {
+		id := accountOf(t, o, "ida@neu.example")
+		if dbtest.Get(t, o.DB, []any{&n}, `select count(*) from devices where account_id = $1`, id); n != 20 {
 			t.Errorf("%d rows", n)
+		}
+		if got := ask(t, o, api.Admin, api.Local(), "people.erase", access.ByID{ID: person.ID}); got.Fault != nil {
+			t.Fatalf("%s", got.Body)
+		}
+		if dbtest.Get(t, o.DB, []any{&n}, `select count(*) from devices where account_id = $1`, id); n != 0 {
+			t.Errorf("%d rows of an account that is erased", n)
 		}
 	})
 }

@@ -1138,7 +1138,7 @@ func TestNoSecretIsStored(t *testing.T) {
 			}
 		}
 		all.WriteString(o.Logged.String())
-		secrets := append([]string{somePassword, begun.Ticket, token, signin.Base32(secret), string(secret), v.code(secret) + "\"", o.Linked("ida@neu.example"), o.Linked("ida@anders.example")}, codes...)
+		secrets := append([]string{somePassword, begun.Ticket, token, v.device, signin.Base32(secret), string(secret), v.code(secret) + "\"", o.Linked("ida@neu.example"), o.Linked("ida@anders.example")}, codes...)
 		for i, s := range secrets {
 			if strings.Contains(all.String(), s) {
 				t.Errorf("secret %d is stored or logged", i)

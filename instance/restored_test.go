@@ -2,10 +2,12 @@ package instance
 
 import (
 	"context"
+	"net/netip"
 	"path/filepath"
 	"testing"
 
 	"kartei/access"
+	"kartei/access/signin"
 	"kartei/api"
 	"kartei/console/account"
 	"kartei/kit/clock"
@@ -35,6 +37,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var token string
+	var device signin.Device
 	err = i.DB.Write(ctx, func(tx db.Tx) error {
 		name, err := account.Create(ctx, tx, 1, ida.Email)
 		if err == nil {
@@ -42,6 +45,9 @@ func TestRestoredEndsSessions(t *testing.T) {
 		}
 		if err == nil {
 			token, _, err = access.BeginSession(ctx, tx, clock.Now(i.clock), access.NewSession{Account: name, Organization: org.Number, Principal: ida.ID})
+		}
+		if err == nil {
+			device, err = signin.Remember(ctx, tx, clock.Now(i.clock), name, "", netip.Addr{})
 		}
 		return err
 	})
@@ -85,7 +91,17 @@ func TestRestoredEndsSessions(t *testing.T) {
 	if err != nil || len(lost) != 2 || words["key.revoke"] != key.ID || words["person.set"] != ida.ID {
 		t.Errorf("%+v %v", lost, err)
 	}
-	if err := works(begin(t, c)); !fault.Is(err, fault.Unauthenticated) {
+	restored := begin(t, c)
+	if err := works(restored); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("a session goes on: %v", err)
+	}
+	if err := restored.DB.Read(ctx, func(tx db.Tx) error {
+		o, err := signin.FindBrowser(ctx, tx, clock.Now(restored.clock), device.Tokens, netip.Addr{})
+		if o.Device != "" {
+			t.Error("a browser is known still")
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
 	}
 }

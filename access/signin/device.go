@@ -24,6 +24,8 @@ const (
 	// maxDevices bounds the rows of an account, and so the networks that one account makes
 	// known. The latest ones stay.
 	maxDevices = 20
+	// tokenLength is the length of a token (access.NewToken).
+	tokenLength = 43
 	// maxTokens bounds the tokens of a browser: one for each account that signs in there.
 	maxTokens = 5
 )
@@ -40,6 +42,7 @@ const (
 		(select seen_at from devices where account_id = $1 order by seen_at desc limit $2) n)`
 	forgetOld = `delete from devices where (token_hash, network) in
 		(select token_hash, network from devices where seen_at <= $1 order by seen_at limit 100)`
+	countDevices  = `select count(distinct token_hash) from devices where account_id = $1 and token_hash <> $2 and seen_at > $3`
 	forgetDevice  = `delete from devices where account_id = $1 and token_hash = $2`
 	forgetDevices = `delete from devices where account_id = $1 and token_hash <> $2`
 )
@@ -120,13 +123,10 @@ func FindBrowser(ctx context.Context, tx db.Tx, now clock.Micros, tokens string,
 	return FindOrigin(ctx, tx, now, "", "", from)
 }
 
-// split returns the tokens that a browser keeps. Who sends more has not got them here.
+// split returns the tokens that a browser keeps. What is no token did not come from here.
 func split(tokens string) []string {
-	if tokens == "" || len(tokens) > maxTokens*64 {
-		return nil
-	}
-	list := strings.Split(tokens, ".")
-	return list[:min(len(list), maxTokens)]
+	list := strings.SplitN(tokens, ".", maxTokens+1)
+	return slices.DeleteFunc(list[:min(len(list), maxTokens)], func(t string) bool { return len(t) != tokenLength })
 }
 
 // Remember makes the browser and the network of a sign-in known to the account. An account
@@ -152,6 +152,11 @@ func Remember(ctx context.Context, tx db.Tx, now clock.Micros, account, tokens s
 		_, err = tx.Exec(ctx, forgetOld, now.Add(-DeviceLifetime))
 	}
 	return d, err
+}
+
+// CountDevices returns how many devices of an account are known, but one.
+func CountDevices(ctx context.Context, tx db.Tx, now clock.Micros, account, but string) (n int64, err error) {
+	return n, tx.QueryRow(ctx, countDevices, account, but, now.Add(-DeviceLifetime)).Scan(&n)
 }
 
 // ForgetDevice makes a device of an account an unknown one.
