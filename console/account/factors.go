@@ -30,6 +30,8 @@ type Factors struct {
 	// SSO is the name of the OpenID provider, empty if the instance has none.
 	SSO        string     `json:"sso"`
 	Identities []Identity `json:"identities"`
+	// KnownElsewhere counts the other browsers and networks that the account knows.
+	KnownElsewhere int64 `json:"knownElsewhere"`
 	// PasskeysPossible is false if the address of the instance allows none.
 	PasskeysPossible bool `json:"passkeysPossible"`
 }
@@ -72,6 +74,9 @@ func GetFactors(ctx context.Context, c *app.Call, _ app.None) (Factors, error) {
 		f.SSO = p.Name()
 	}
 	if err = c.Tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.RecoveryCodes); err != nil {
+		return f, err
+	}
+	if f.KnownElsewhere, err = signin.CountDevices(ctx, c.Tx, c.Now, a.id, s.device); err != nil {
 		return f, err
 	}
 	if f.Identities, err = identities(ctx, c, a.id); err != nil {

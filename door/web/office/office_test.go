@@ -30,8 +30,6 @@ type browser struct {
 	t       testing.TB
 	handler http.Handler
 	cookie  string
-	device  string
-	from    string
 }
 
 // open returns the pages of an office, and the browser of a person of it.
@@ -69,9 +67,6 @@ func public() http.Handler {
 	return mux
 }
 
-// deviceCookie is the name of the cookie by which accounts know a browser.
-const deviceCookie = "__Host-kartei-device"
-
 // page is an answer to a browser.
 type page struct {
 	*browser
@@ -100,12 +95,6 @@ func (b *browser) answer(r *http.Request) *page {
 	if b.cookie != "" {
 		r.AddCookie(&http.Cookie{Name: "__Host-kartei", Value: b.cookie})
 	}
-	if b.device != "" {
-		r.AddCookie(&http.Cookie{Name: deviceCookie, Value: b.device})
-	}
-	if b.from != "" {
-		r.RemoteAddr = b.from + ":1234"
-	}
 	w := httptest.NewRecorder()
 	b.handler.ServeHTTP(w, r)
 	body, err := io.ReadAll(w.Body)
@@ -113,15 +102,10 @@ func (b *browser) answer(r *http.Request) *page {
 		b.t.Fatal(err)
 	}
 	for _, c := range w.Result().Cookies() {
-		if c.Name == deviceCookie {
-			b.device = c.Value
-		}
 		if c.Name == "__Host-kartei" {
 			b.cookie = c.Value
-		}
-		if c.Name == "__Host-kartei" || c.Name == deviceCookie {
 			if c.MaxAge >= 0 && (!c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/") {
-				b.t.Errorf("a cookie is sent as %s", c)
+				b.t.Errorf("the cookie of a session is sent as %s", c)
 			}
 		}
 	}
