@@ -113,16 +113,50 @@ func TestGuessesTellNothing(t *testing.T) {
 	})
 }
 
-// useUp makes all attempts of a limit.
-func useUp(t *testing.T, o *apitest.Office, l signin.Limit) {
+// useUp makes attempts until a limit refuses one.
+func useUp(t *testing.T, o *apitest.Office, limits ...signin.Limit) {
 	t.Helper()
 	var err error
 	for err == nil {
-		err = o.Desk().Attempt(t.Context(), clock.Now(o.Clock), l)
+		err = o.Desk().Attempt(t.Context(), clock.Now(o.Clock), limits...)
 	}
 	if signin.Waits(err) == 0 {
 		t.Fatal(err)
 	}
+}
+
+// TestSitesAreCounted has strangers in two networks of one /48, and of one /24, who use up
+// what both have together. A third network there waits a minute, but nobody who is known.
+func TestSitesAreCounted(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		ida, _ := join(t, o, o.ID, "ida@neu.example", access.Member)
+		for _, at := range []struct{ first, second, third, elsewhere string }{
+			{"2001:db8:5:1::1", "2001:db8:5:2::1", "2001:db8:5:3::1", "2001:db8:6:3::1"},
+			{"203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.112.3"},
+		} {
+			for _, from := range []string{at.first, at.second} {
+				useUp(t, o, signin.Origin{Address: netip.MustParseAddr(from)}.NetworkLimits()...)
+			}
+			right := account.PasswordInput{Email: "ida@neu.example", Password: somePassword}
+			by := func(from, device string) int {
+				v := visit(t, o)
+				v.from, v.device = from, device
+				return v.send("signin.password", right).Status
+			}
+			if status := by(at.third, ""); status != 429 {
+				t.Errorf("%s: %d", at.third, status)
+			}
+			if status := by(at.elsewhere, ""); status != 200 {
+				t.Errorf("%s: %d", at.elsewhere, status)
+			}
+			if status := by(at.third, ida.device); status != 200 { // and now the network is known
+				t.Errorf("a known device at %s: %d", at.third, status)
+			}
+			if status := by(at.third, ""); status != 200 {
+				t.Errorf("a known network at %s: %d", at.third, status)
+			}
+		}
+	})
 }
 
 // TestRefusedAttemptsWriteNothing refuses sign-ins because of each bound, and because no

@@ -50,6 +50,11 @@ func TestProvider(t *testing.T) {
 			t.Fatalf("%+v", answer)
 		}
 		is, err := client.Prove(t.Context(), asked, answer, true)
+		now := clock.Now(clock.System)
+		if is.AuthTime < asked.At.Add(-time.Second) || is.AuthTime > now {
+			t.Errorf("signed in at %d, between %d and %d", is.AuthTime, asked.At, now)
+		}
+		is.AuthTime = 0
 		if err != nil || is != (sso.Identity{Issuer: p.Issuer, Subject: sub, Email: "ida@kanzlei.example", Verified: true, Name: "Ida Anbieter"}) {
 			t.Fatalf("%+v %v", is, err)
 		}
