@@ -23,8 +23,8 @@ type Options struct {
 	// pins the first. There is no default.
 	Versions []string
 	// Failures is the number of refused credentials that one address may
-	// present in FailureWindow. After that it is blocked until the window ends.
-	// The default is 30 in a minute.
+	// present in FailureWindow. After that it is blocked until the window ends:
+	// only valid ones are accepted, few at a time. The default is 30 in a minute.
 	Failures      int
 	FailureWindow time.Duration
 	// Credentials is the number of keys and tokens, and of sessions, in the caches, by
@@ -71,6 +71,7 @@ type Directory struct {
 	bearers  cached[*cachedBearer]
 	sessions cached[*cachedSession]
 	throttle *throttle
+	looks    *looks
 	uses     uses
 
 	mu sync.Mutex
@@ -87,6 +88,7 @@ func NewDirectory(d db.DB, c clock.Clock, o Options) *Directory {
 		db: d, clock: c, options: o,
 		shared:   d.Dialect().Name != "sqlite",
 		throttle: newThrottle(o.Failures, o.FailureWindow, o.Addresses),
+		looks:    newLooks(),
 		uses:     uses{pending: make(map[use]clock.Micros)},
 		finders:  make(map[Scheme]Finder),
 		seen:     make(map[string]*atomic.Pointer[sightings]),
@@ -134,9 +136,10 @@ func (d *Directory) Forget() {
 // *Refusal as its cause for the request log. Every refusal costs the same: one
 // hash, one comparison and one lookup in the database. Text that cannot be a
 // key is refused earlier, which tells nothing about the keys that exist. An
-// address with too many refusals gets RATE_LIMITED with RetryAfter, unless the
-// key was used from there within the last hour. Other errors are those of the
-// database.
+// address with too many refusals gets RATE_LIMITED with RetryAfter for further ones. There
+// a valid key is accepted all the same. Unless it was used from there within the last hour,
+// it waits for its lookup, and gets RATE_LIMITED too if too many wait. Other errors are
+// those of the database.
 //
 // The switches of the organization come later, in Actor.Gate. Only level off is
 // refused here as well, because it must look and take as long as a wrong key.
@@ -155,7 +158,11 @@ func (d *Directory) Authenticate(ctx context.Context, presented, audience string
 	cred := cache.get(t.kid)
 	if !d.vouched(t.kid, cred, source(from), now) {
 		if left := d.throttle.blocked(source(from), now); left > 0 {
-			return nil, throttled(left)
+			end := d.looks.begin(ctx, source(from))
+			if end == nil {
+				return nil, throttled(left)
+			}
+			defer end()
 		}
 	}
 	if d.shared {
@@ -292,8 +299,8 @@ func throttled(left time.Duration) error {
 }
 
 var guesses = fault.Text{
-	DE: "Von dieser Adresse kamen in kurzer Zeit zu viele ungültige Zugangsdaten; bis die Wartezeit um ist, werden keine weiteren geprüft. Es ist kein Limit des Schlüssels: Prüfen Sie den Schlüssel.",
-	EN: "Too many invalid credentials came from this address in a short time; no more are checked until the wait is over. This is not a limit of the key: check the key.",
+	DE: "Von dieser Adresse kamen in kurzer Zeit zu viele ungültige Zugangsdaten, und auch diese sind ungültig oder konnten noch nicht geprüft werden. Es ist kein Limit des Schlüssels: Prüfen Sie den Schlüssel.",
+	EN: "Too many invalid credentials came from this address in a short time, and these are invalid too, or could not be checked yet. This is not a limit of the key: check the key.",
 }
 
 // vouched reports whether the key was used from this address within the last

@@ -1,5 +1,7 @@
 package access
 
+import "net/netip"
+
 // Forge gives a text in the form of a key the right checksum.
 func Forge(key string) string {
 	body := key[:tokenLength-checksumLength]
@@ -19,4 +21,18 @@ func (d *Directory) ThrottledAddresses() int {
 	d.throttle.mu.Lock()
 	defer d.throttle.mu.Unlock()
 	return len(d.throttle.failures)
+}
+
+// LookAtMost takes all lookups that a blocked address may have, and returns what ends them.
+// Nobody waits: the places are taken, and the slots are not.
+func (d *Directory) LookAtMost(from netip.Addr) (end func()) {
+	d.looks.mu.Lock()
+	defer d.looks.mu.Unlock()
+	d.looks.total += looksOfOne
+	d.looks.of[from] += looksOfOne
+	return func() {
+		for range looksOfOne {
+			d.looks.leave(from)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"net/netip"
 	"sync"
 	"time"
@@ -8,17 +9,20 @@ import (
 	"kartei/kit/clock"
 )
 
-// throttle counts refused credentials by address, so that keys cannot be
-// guessed quickly. An address that reaches the limit is blocked until the
-// window of its first failure ends.
+// throttle counts refused credentials by address, so that guesses cost little. An
+// address that reaches the limit is blocked until the window of its first failure
+// ends: what cannot be a key is not looked up, and keys are looked up few at a time.
 type throttle struct {
 	limit  int
 	window time.Duration
 	max    int // addresses remembered
 
 	mu       sync.Mutex
-	failures map[netip.Addr]failures
+	failures map[netip.Prefix]failures
 }
+
+// siteLimit is how many times the limit of a network a /48 of IPv6 may have.
+const siteLimit = 4
 
 type failures struct {
 	count int
@@ -26,11 +30,24 @@ type failures struct {
 }
 
 func newThrottle(limit int, window time.Duration, max int) *throttle {
-	return &throttle{limit: limit, window: window, max: max, failures: make(map[netip.Addr]failures)}
+	return &throttle{limit: limit, window: window, max: max, failures: make(map[netip.Prefix]failures)}
 }
 
 // Network returns the unit in which guesses from an address are counted: see source.
 func Network(from netip.Addr) netip.Addr { return source(from.Unmap().WithZone("")) }
+
+// Site returns the wider unit in which guesses from an address are counted a second time:
+// the /48 of an IPv6 address, the /24 of an IPv4 one. Providers give a customer up to a
+// /48, so whoever has one comes from 65,536 networks.
+func Site(from netip.Addr) netip.Addr {
+	from = from.Unmap().WithZone("")
+	bits := 48
+	if from.Is4() {
+		bits = 24
+	}
+	p, _ := from.Prefix(bits) // the zero prefix for no address
+	return p.Addr()
+}
 
 // source returns the unit of counting for an address: an IPv4 address, or the
 // /64 of an IPv6 address. One customer can use all of a /64. Callers without an
@@ -43,10 +60,31 @@ func source(from netip.Addr) netip.Addr {
 	return p.Addr()
 }
 
+// units returns what an address is counted by: its network, and the /48 of IPv6. Callers
+// without an address share the zero one.
+func units(from netip.Addr) (network, site netip.Prefix) {
+	if !from.Is6() {
+		return netip.PrefixFrom(from, from.BitLen()), network
+	}
+	network, _ = from.Prefix(64)
+	site, _ = from.Prefix(48)
+	return network, site
+}
+
 // blocked returns how long an address stays blocked, or zero.
 func (t *throttle) blocked(from netip.Addr, now clock.Micros) time.Duration {
+	network, site := units(from)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	left := t.left(network, t.limit, now)
+	if site.IsValid() {
+		left = max(left, t.left(site, siteLimit*t.limit, now))
+	}
+	return left
+}
+
+// left returns how long a unit stays blocked, or zero.
+func (t *throttle) left(from netip.Prefix, limit int, now clock.Micros) time.Duration {
 	f, known := t.failures[from]
 	if !known {
 		return 0
@@ -56,7 +94,7 @@ func (t *throttle) blocked(from netip.Addr, now clock.Micros) time.Duration {
 		delete(t.failures, from)
 		return 0
 	}
-	if f.count < t.limit {
+	if f.count < limit {
 		return 0
 	}
 	return left
@@ -66,8 +104,16 @@ func (t *throttle) blocked(from netip.Addr, now clock.Micros) time.Duration {
 // with that many addresses would not be stopped anyway, and memory stays
 // bounded.
 func (t *throttle) failed(from netip.Addr, now clock.Micros) {
+	network, site := units(from)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.count(network, now)
+	if site.IsValid() {
+		t.count(site, now)
+	}
+}
+
+func (t *throttle) count(from netip.Prefix, now clock.Micros) {
 	f, known := t.failures[from]
 	if age := now.Sub(f.since); !known || age < 0 || age >= t.window {
 		f = failures{since: now}
@@ -80,6 +126,57 @@ func (t *throttle) failed(from netip.Addr, now clock.Micros) {
 	}
 	f.count++
 	t.failures[from] = f
+}
+
+// looks bounds the credentials of blocked addresses that are looked up. A secret has 256
+// random bits, so nobody guesses one: what is bounded is the load. So a key that was not
+// used from an address lately is accepted there, whoever guesses from the same address.
+type looks struct {
+	slots chan struct{}
+
+	mu    sync.Mutex
+	total int
+	of    map[netip.Addr]int
+}
+
+const (
+	// looksAtOnce is the number of lookups at a time, looksWaiting the number of calls that
+	// may wait for one, and looksOfOne the share of one network.
+	looksAtOnce  = 4
+	looksWaiting = 512
+	looksOfOne   = 64
+)
+
+func newLooks() *looks {
+	return &looks{slots: make(chan struct{}, looksAtOnce), of: map[netip.Addr]int{}}
+}
+
+// begin waits for a lookup, and returns what ends it, or nil if too many wait.
+func (l *looks) begin(ctx context.Context, from netip.Addr) (end func()) {
+	l.mu.Lock()
+	if l.total >= looksWaiting || l.of[from] >= looksOfOne {
+		l.mu.Unlock()
+		return nil
+	}
+	l.total++
+	l.of[from]++
+	l.mu.Unlock()
+	select {
+	case l.slots <- struct{}{}:
+		return func() { <-l.slots; l.leave(from) }
+	case <-ctx.Done():
+		l.leave(from)
+		return nil
+	}
+}
+
+func (l *looks) leave(from netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total--
+	if l.of[from]--; l.of[from] == 0 {
+		delete(l.of, from)
+	}
 }
 
 // sightings are the addresses from which a key was used with success. Every

@@ -17,7 +17,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		counting := &countingDB{DB: d}
 		o := newOfficeWith(t, counting, access.Options{Failures: 5})
-		good, late := o.key(), o.key()
+		good, late, rare := o.key(), o.key(), o.key()
 		o.accepted(good.Key, loopback)
 		wrong := access.Forge(good.Key[:40] + flip(good.Key[40]) + good.Key[41:])
 		unknown := access.Forge(good.Key[:10] + flip(good.Key[10]) + good.Key[11:])
@@ -42,15 +42,16 @@ func TestGuessingIsThrottled(t *testing.T) {
 		o.refused(good.Key[:60]+flip(good.Key[60]), loopback, access.WrongChecksum)
 
 		counting.reads = 0
-		for _, presented := range []string{unknown, "nonsense", late.Key} {
+		for _, presented := range []string{"nonsense", good.Key[:60] + flip(good.Key[60]), unknown} {
+			if counting.reads != 0 {
+				t.Errorf("%d queries for what is no key", counting.reads)
+			}
 			if wait := shutOut(presented, loopback); wait != 40*time.Second {
 				t.Errorf("wait %s, want what is left of the minute", wait)
 			}
 		}
-		if counting.reads != 0 {
-			t.Errorf("%d queries for an address that is shut out", counting.reads)
-		}
-		shutOut(wrong, loopback) // the key was used from here, but not with this secret
+		o.accepted(rare.Key, loopback) // it was never used from here
+		shutOut(wrong, loopback)       // the key was used from here, but not with this secret
 
 		o.accepted(good.Key, loopback) // it was used from here before
 		must(o.operator.PauseKey(ctx, access.ByID{ID: late.ID}))
@@ -67,7 +68,49 @@ func TestGuessingIsThrottled(t *testing.T) {
 	})
 }
 
-// A success vouches for an hour.
+// TestLooksAreBounded has as many credentials of a blocked address looked up as may be: a
+// further one, and the key of somebody there, is refused. A key elsewhere is not, nor is
+// one that was used there.
+func TestLooksAreBounded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOfficeWith(t, d, access.Options{Failures: 1})
+		good, rare := o.key(), o.key()
+		o.accepted(good.Key, loopback)
+		o.refused("nonsense", loopback, access.Malformed)
+		o.refused("nonsense", netip.MustParseAddr("127.0.0.2"), access.Malformed)
+		end := o.dir.LookAtMost(loopback)
+		if _, err := o.dir.Authenticate(ctx, rare.Key, access.V1, loopback); !fault.Is(err, fault.RateLimited) {
+			t.Errorf("beyond the bound: %v", err)
+		}
+		o.accepted(good.Key, loopback)
+		end()
+		o.accepted(rare.Key, netip.MustParseAddr("127.0.0.2"))
+		o.accepted(rare.Key, loopback)
+	})
+}
+
+// TestGuessesOfASite come from many networks of one /48. They are counted together too, and
+// keep no key out.
+func TestGuessesOfASite(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOfficeWith(t, d, access.Options{Failures: 5})
+		in := o.newKey()
+		in.Networks = nil
+		in.Scopes = []string{"contacts:read"}
+		good := must(o.operator.CreateKey(ctx, in))
+		from := func(n int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf("2001:db8:1:%x::1", n)) }
+		for n := range 20 {
+			o.refused("nonsense", from(n), access.Malformed)
+		}
+		if _, err := o.dir.Authenticate(ctx, "nonsense", access.V1, from(20)); !fault.Is(err, fault.RateLimited) {
+			t.Errorf("a /48 guesses on: %v", err)
+		}
+		o.refused("nonsense", netip.MustParseAddr("2001:db8:2::1"), access.Malformed)
+		o.accepted(good.Key, from(20))
+	})
+}
+
+// A success vouches for an hour: such a key does not wait for a lookup.
 func TestOldSuccessesDoNotVouch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := newOfficeWith(t, d, access.Options{Failures: 1})
@@ -75,6 +118,7 @@ func TestOldSuccessesDoNotVouch(t *testing.T) {
 		o.accepted(good.Key, loopback)
 		o.clock.Advance(59 * time.Minute)
 		o.refused("nonsense", loopback, access.Malformed)
+		defer o.dir.LookAtMost(loopback)()
 		o.accepted(good.Key, loopback)
 		o.clock.Advance(time.Hour)
 		o.refused("nonsense", loopback, access.Malformed)

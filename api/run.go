@@ -109,6 +109,9 @@ func (a *API) change(ctx context.Context, c *call) error {
 		}
 		return a.once(ctx, c, tx)
 	}
+	if c.prefetchErr != nil && c.idempotency == "" { // nothing is written, and no replay is asked for
+		return c.prefetchErr
+	}
 	err := a.db.WriteIn(ctx, c.actor.Org(), write)
 	if errors.Is(err, db.ErrDuplicate) {
 		// Another call took the same unique value at the same moment. Now that
@@ -137,7 +140,7 @@ func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 		agent = sent[0]
 	}
 	return &app.Call{
-		Address: c.Address, Agent: agent,
+		Address: c.Address, Agent: agent, Device: c.Device,
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id, Door: string(c.Door),
 		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Audit: c.audited, Services: a.services,
 	}

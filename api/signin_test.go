@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"kartei/api"
 	"kartei/audit"
 	"kartei/console/account"
-	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/store/db/schema"
@@ -36,23 +36,31 @@ type visitor struct {
 	token string
 	from  string
 	agent string
+	// device is what the browser keeps of its sign-ins.
+	device string
 }
 
 func visit(t *testing.T, o *apitest.Office) *visitor {
 	return &visitor{T: t, o: o, from: "198.51.100.7", agent: "Probebrowser/1.0"}
 }
 
-// ask calls a row, decodes its answer into out, and wants a status.
-func (v *visitor) ask(row string, in, out any, want int) *api.Response {
+// send calls a row.
+func (v *visitor) send(row string, in any) *api.Response {
 	v.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
 		v.Fatal(err)
 	}
-	got := v.o.API.Do(v.Context(), &api.Request{
-		Operation: row, Door: api.Web, Credential: api.Cookie(v.token, false), Address: netip.MustParseAddr(v.from),
+	return v.o.API.Do(v.Context(), &api.Request{
+		Operation: row, Door: api.Web, Credential: api.Cookie(v.token, false), Address: netip.MustParseAddr(v.from), Device: v.device,
 		Header: map[string][]string{"User-Agent": {v.agent}}, HasBody: true, Body: func() ([]byte, error) { return body, nil },
 	}, nil)
+}
+
+// ask calls a row, decodes its answer into out, and wants a status.
+func (v *visitor) ask(row string, in, out any, want int) *api.Response {
+	v.Helper()
+	got := v.send(row, in)
 	if got.Status != want {
 		v.Fatalf("%s: %d %s, want %d", row, got.Status, got.Body, want)
 	}
@@ -71,7 +79,7 @@ func (v *visitor) signIn(email, password, status string) (s account.SignedIn) {
 	if s.Status != status || (s.Token != "") != (status == "signedIn") || (s.Ticket == "") != (status == "signedIn") {
 		v.Fatalf("%+v, want %s", s, status)
 	}
-	v.token = s.Token
+	v.token, v.device = s.Token, cmp.Or(s.Device, v.device)
 	return s
 }
 
@@ -90,7 +98,7 @@ func join(t *testing.T, o *apitest.Office, organization, email string, role acce
 	v := visit(t, o)
 	var a account.Accepted
 	v.ask("invitations.accept", account.Acceptance{Token: made.Token, Name: "Ida Berg", Password: somePassword}, &a, 200)
-	v.token = a.Token
+	v.token, v.device = a.Token, a.Device
 	return v, a
 }
 
@@ -200,7 +208,7 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 	mine := func() *visitor { return visitorOf(t, o, owner) }
 	return map[string]any{
 		"signin.ssoBegin": func() any {
-			o.SignInBy(ssotest.Forge(t).Client(t, clock.System))
+			o.SignInBy(ssotest.Forge(t).Client(t, o.Clock))
 			return account.SSOTo{Next: "/contacts"}
 		},
 		"signin.sso": func() any {
@@ -212,7 +220,7 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 		"signin.ssoAccept": func() any {
 			f, email := ssotest.Forge(t), freshEmail()
 			f.Claims = claims("sub-"+email, email, true)
-			o.SignInBy(f.Client(t, clock.System))
+			o.SignInBy(f.Client(t, o.Clock))
 			v := visit(t, o)
 			return v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, email)}))
 		},
@@ -223,7 +231,7 @@ func ssoInputs(t *testing.T, o *apitest.Office, owner string) map[string]any {
 		"factors.ssoLink": func() any {
 			f := ssotest.Forge(t)
 			f.Claims = claims("geheim", freshEmail(), true)
-			o.SignInBy(f.Client(t, clock.System))
+			o.SignInBy(f.Client(t, o.Clock))
 			mine().unlinkAll()
 			return mine().back(f, mine().begin("factors.ssoBegin", struct{}{}))
 		},
@@ -1130,7 +1138,7 @@ func TestNoSecretIsStored(t *testing.T) {
 			}
 		}
 		all.WriteString(o.Logged.String())
-		secrets := append([]string{somePassword, begun.Ticket, token, signin.Base32(secret), string(secret), v.code(secret) + "\"", o.Linked("ida@neu.example"), o.Linked("ida@anders.example")}, codes...)
+		secrets := append([]string{somePassword, begun.Ticket, token, v.device, signin.Base32(secret), string(secret), v.code(secret) + "\"", o.Linked("ida@neu.example"), o.Linked("ida@anders.example")}, codes...)
 		for i, s := range secrets {
 			if strings.Contains(all.String(), s) {
 				t.Errorf("secret %d is stored or logged", i)

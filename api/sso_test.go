@@ -61,7 +61,7 @@ func (v *visitor) back(f *ssotest.Forger, l account.Leaving) account.Returned {
 // for the provider of the office from now on.
 func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*visitor, account.Accepted) {
 	t.Helper()
-	o.SignInBy(f.Client(t, clock.System))
+	o.SignInBy(f.Client(t, o.Clock))
 	email := name + "@example.com"
 	f.Claims = claims("sub-"+name, email, true)
 	v := visit(t, o)
@@ -74,7 +74,7 @@ func bySSO(t *testing.T, o *apitest.Office, f *ssotest.Forger, name string) (*vi
 // link links the account of a visitor.
 func (v *visitor) link(f *ssotest.Forger, name string) {
 	v.Helper()
-	v.o.SignInBy(f.Client(v.T, clock.System))
+	v.o.SignInBy(f.Client(v.T, v.o.Clock))
 	f.Claims = claims("sub-"+name, name+"@example.com", true)
 	v.unlinkAll()
 	v.ask("factors.ssoLink", v.back(f, v.begin("factors.ssoBegin", struct{}{})), nil, 204)
@@ -181,7 +181,7 @@ var requestIDs = regexp.MustCompile(`req_[0-9a-z]+`)
 func TestSSONeverByAddress(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		join(t, o, o.ID, "ida@example.com", access.Admin)
 		id := func(s string) string { return requestIDs.ReplaceAllString(s, "") }
 		f.Claims = claims("fremd", "ida@example.com", true)
@@ -208,7 +208,7 @@ func rowsOf(t *testing.T, o *apitest.Office, table string) (n int) {
 func TestSSOInvitation(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		join(t, o, o.ID, "alt@example.com", access.Member)
 		other, _ := o.Organization("Zweites Büro")
 		f.Answer["userinfo"] = func(w http.ResponseWriter, _ *http.Request) {
@@ -337,7 +337,7 @@ func nonceOf(v *visitor, f *ssotest.Forger) string {
 func TestSSOLink(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		ida, _ := join(t, o, o.ID, "ida@example.com", access.Member)
 		jan, _ := join(t, o, o.ID, "jan@example.com", access.Member)
 		begin := func(v *visitor) account.Returned { return v.back(f, v.begin("factors.ssoBegin", struct{}{})) }
@@ -389,7 +389,7 @@ func TestSSOLink(t *testing.T) {
 
 		// Another provider: the link to the former one stands there, and can be removed.
 		g := ssotest.Forge(t)
-		o.SignInBy(g.Client(t, clock.System))
+		o.SignInBy(g.Client(t, o.Clock))
 		if got := linked(); len(got) > 0 {
 			t.Errorf("linked with the former provider: %v", got)
 		}
@@ -423,8 +423,10 @@ func TestSSOConfirm(t *testing.T) {
 			says   string
 		}{
 			"somebody else":    {claims("jan", "ida@example.com", true), "jemand anders"},
-			"an old sign-in":   {func(c map[string]any) { ok(c); c["auth_time"] = time.Now().Add(-time.Hour).Unix() }, "nicht noch einmal"},
-			"an unknown time":  {func(c map[string]any) { ok(c); delete(c, "auth_time") }, "nicht noch einmal"},
+			"an old sign-in":   {func(c map[string]any) { ok(c); c["auth_time"] = o.Clock.Now().Add(-time.Hour).Unix() }, "nicht noch einmal"},
+			"an unknown time":  {func(c map[string]any) { ok(c); delete(c, "auth_time") }, "Kennwort vergessen"},
+			"the future":       {func(c map[string]any) { ok(c); c["auth_time"] = o.Clock.Now().Add(time.Hour).Unix() }, "Kennwort vergessen"},
+			"absurd":           {func(c map[string]any) { ok(c); c["auth_time"] = 1e300 }, "Kennwort vergessen"},
 			"another nonce":    {func(c map[string]any) { ok(c); c["nonce"] = "x" }, "ungültig"},
 			"another audience": {func(c map[string]any) { ok(c); c["aud"] = "x" }, "ungültig"},
 		} {
@@ -448,6 +450,104 @@ func TestSSOConfirm(t *testing.T) {
 		v.token = r.Token
 		v.ask("factors.password", account.NewPassword{Password: somePassword}, nil, 204)
 		jan.ask("session.ssoBegin", account.SSOTo{}, nil, 403)
+	})
+}
+
+// TestSSOIsAsRecentAsItsProof signs in by a provider that asked the person at some time. The
+// sign-in is as recent, and not recent if the provider does not tell. A confirmation asks the
+// provider to ask again, and without a time takes a password.
+func TestSSOIsAsRecentAsItsProof(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		f := ssotest.Forge(t)
+		v, _ := bySSO(t, o, f, "ida")
+		ok, now := f.Claims, o.Clock.Now()
+		at := func(value any) func(map[string]any) {
+			return func(c map[string]any) { ok(c); c["auth_time"] = value }
+		}
+		missing := func(c map[string]any) { ok(c); delete(c, "auth_time") }
+		for name, c := range map[string]struct {
+			claims func(map[string]any)
+			left   time.Duration
+		}{
+			"now":               {at(now.Unix()), access.SignInFresh},
+			"nine minutes ago":  {at(now.Add(-9 * time.Minute).Unix()), time.Minute},
+			"a day ago":         {at(now.Add(-24 * time.Hour).Unix()), 0},
+			"unknown":           {missing, 0},
+			"in an hour":        {at(now.Add(time.Hour).Unix()), 0},
+			"a clock ahead":     {at(now.Add(30 * time.Second).Unix()), access.SignInFresh},
+			"in milliseconds":   {at(now.UnixMilli()), 0},
+			"no number":         {at("gestern"), 0},
+			"beyond any number": {at(1e300), 0},
+			"before all":        {at(-1e300), 0},
+		} {
+			f.Claims = c.claims
+			if v.signInBySSO(f, 200); v.token == "" {
+				t.Fatal(name)
+			}
+			var s account.Session
+			v.ask("session.get", struct{}{}, &s, 200)
+			if left := max(s.FreshUntil.Sub(clock.FromTime(now)), 0); left != c.left {
+				t.Errorf("%s: recent for %s, want %s", name, left, c.left)
+			}
+			want := 200
+			if c.left == 0 {
+				want = 403
+			}
+			v.ask("factors.passkeyOptions", struct{}{}, nil, want)
+		}
+
+		f.Claims = missing
+		v.signInBySSO(f, 200)
+		l := v.begin("session.ssoBegin", account.SSOTo{})
+		if !strings.Contains(l.Address, "max_age=0") || !strings.Contains(l.Address, "prompt=login") {
+			t.Errorf("the provider need not ask again: %s", l.Address)
+		}
+		if got := v.ask("session.ssoRefresh", v.back(f, l), nil, 403); !strings.Contains(string(got.Body), "Kennwort vergessen") || strings.Contains(string(got.Body), "melden Sie sich ab") {
+			t.Errorf("%s", got.Body)
+		}
+		v.ask("signin.forgot", account.Forgotten{Email: "ida@example.com"}, nil, 204)
+		v.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@example.com"), Password: somePassword}, nil, 204)
+		v.signInBySSO(f, 200)
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
+		var r account.Refreshed
+		v.ask("session.refresh", map[string]any{"password": somePassword}, &r, 200)
+		v.token = r.Token
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 200)
+
+		// The choice of a person makes nothing more recent.
+		other, _ := o.Organization("Zweites Büro")
+		join(t, o, other, "ida@example.com", access.Member)
+		f.Claims = at(now.Add(-24 * time.Hour).Unix())
+		s, _ := v.signInBySSO(f, 200)
+		v.ask("signin.choose", account.Choice{Ticket: s.Ticket, Principal: s.Persons[0].ID}, &s, 200)
+		v.token = s.Token
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
+	})
+}
+
+// TestSSOOfADayAgo is about a real provider that asked the person a day ago.
+func TestSSOOfADayAgo(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		const callback = "https://kartei.example" + account.SSOPath
+		p := ssotest.Start(t, callback)
+		o.SignInBy(p.Client(callback))
+		p.Add("ida@firma.example", true)
+		o.Clock.Advance(max(time.Since(o.Clock.Now()), 0) + 24*time.Hour)
+		v := visit(t, o)
+		way := func(row string, in any) account.Returned {
+			l := v.begin(row, in)
+			return account.Returned{Ticket: l.Ticket, Answer: ssotest.Answer(p.SignIn(l.Address, "ida@firma.example"))}
+		}
+		var a account.Accepted
+		v.ask("signin.ssoAccept", way("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "Ida@Firma.example")}), &a, 200)
+		v.token = a.Token
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
+		v.ask("session.ssoRefresh", way("session.ssoBegin", account.SSOTo{}), nil, 403)
+		v.token = ""
+		var s account.SignedIn
+		v.ask("signin.sso", way("signin.ssoBegin", account.SSOTo{}), &s, 200)
+		v.token = s.Token
+		v.ask("factors.passkeyOptions", struct{}{}, nil, 403)
 	})
 }
 
@@ -495,7 +595,7 @@ func TestSSOEnds(t *testing.T) {
 func TestSSOAway(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		f.Close()
 		v := visit(t, o)
 		if got := v.ask("signin.ssoBegin", account.SSOTo{}, nil, 502); !strings.Contains(string(got.Body), "Kennwort oder Passkey") {
@@ -523,7 +623,7 @@ func TestPasswordsOff(t *testing.T) {
 			v.ask("organizations.set", settings.OrganizationChange{Passwords: passwords, PasswordAdmin: admin}, nil, want)
 		}
 		set(boss, &off, nil, 422) // no provider
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		set(boss, &off, nil, 422)   // nobody could come back
 		set(boss, &off, &a.ID, 422) // no admin
 		set(ida, &off, &chief.ID, 403)
@@ -559,7 +659,7 @@ func TestPasswordsOff(t *testing.T) {
 		visit(t, o).ask("signin.password", account.PasswordInput{Email: "boss@example.com", Password: somePassword}, nil, 403)
 		o.SignInBy(nil)
 		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		set(boss, &on, nil, 200)
 		visit(t, o).signIn("boss@example.com", somePassword, "signedIn")
 	})
@@ -570,7 +670,7 @@ func TestPasswordsOff(t *testing.T) {
 func TestPasswordAdminLeaves(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		boss, _ := join(t, o, o.ID, "boss@example.com", access.Admin)
 		heir := joined(t, o)
 		off, member, viewer, yes := "off", access.Member, access.Viewer, true
@@ -642,7 +742,7 @@ func TestPasswordAdminLeaves(t *testing.T) {
 func TestLastWayWithoutPasswords(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		boss, chief := join(t, o, o.ID, "boss@example.com", access.Admin)
 		ida, _ := join(t, o, o.ID, "ida@example.com", access.Member)
 		ida.link(f, "ida")

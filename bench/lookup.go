@@ -169,7 +169,7 @@ func (d *desk) begin(ctx context.Context, f founder, o *office) (err error) {
 			err = account.Join(ctx, tx, member, name)
 		}
 		if err == nil {
-			token, _, err = access.BeginSession(ctx, tx, now, access.NewSession{Account: name, Organization: p.Home, Principal: member, Address: "127.0.0.1", Agent: "bench"})
+			token, _, err = access.BeginSession(ctx, tx, now, access.NewSession{ProvenAt: now, Account: name, Organization: p.Home, Principal: member, Address: "127.0.0.1", Agent: "bench"})
 		}
 		return err
 	}); err != nil {

@@ -22,6 +22,7 @@ const (
 	endAllTickets     = `delete from sign_in_tickets`
 	endAllInvitations = `delete from invitations`
 	endAllCodes       = `delete from recovery_codes`
+	endAllDevices     = `delete from devices`
 	selectAuditedOrgs = `select number, id from organizations`
 )
 
@@ -82,8 +83,8 @@ func Lost(ctx context.Context, store *config.Store, before []audit.Line) ([]audi
 
 // Restored completes a database that was just restored from a file. It clears the
 // place of the files, since the copy names the original one. It ends all sessions,
-// grants, links, invitations and recovery codes: some of them were used or ended after the
-// copy was made, and each of these serves once. It audits the act.
+// grants, links, invitations and recovery codes, and forgets devices: some of them were used
+// or ended after the copy was made, and each of these serves once. It audits the act.
 func Restored(ctx context.Context, store *config.Store, from string) error {
 	d, done, err := openData(ctx, store, begun)
 	if err != nil {
@@ -97,7 +98,7 @@ func Restored(ctx context.Context, store *config.Store, from string) error {
 				return err
 			}
 		}
-		for _, statement := range []string{endAllTickets, endAllInvitations, endAllCodes} {
+		for _, statement := range []string{endAllTickets, endAllInvitations, endAllCodes, endAllDevices} {
 			if _, err := tx.Exec(ctx, statement); err != nil {
 				return err
 			}

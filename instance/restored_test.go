@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"net/netip"
 	"path/filepath"
 	"testing"
 
@@ -36,6 +37,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var token string
+	var device signin.Device
 	err = i.DB.Write(ctx, func(tx db.Tx) error {
 		name, err := account.Create(ctx, tx, 1, ida.Email)
 		if err == nil {
@@ -43,6 +45,9 @@ func TestRestoredEndsSessions(t *testing.T) {
 		}
 		if err == nil {
 			token, _, err = access.BeginSession(ctx, tx, clock.Now(i.clock), access.NewSession{Account: name, Organization: org.Number, Principal: ida.ID})
+		}
+		if err == nil {
+			device, err = signin.Remember(ctx, tx, clock.Now(i.clock), name, "", netip.Addr{})
 		}
 		return err
 	})
@@ -113,6 +118,15 @@ func TestRestoredEndsSessions(t *testing.T) {
 			t.Errorf("an invitation that was %s after the backup works again", what)
 		}
 	}
+	if err := again.DB.Read(ctx, func(tx db.Tx) error {
+		o, err := signin.FindBrowser(ctx, tx, clock.Now(again.clock), device.Tokens, netip.Addr{})
+		if o.Device != "" {
+			t.Error("a browser is known still")
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
 	for _, table := range onceOnly {
 		var left int64
 		if err := again.DB.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, `select count(*) from `+table).Scan(&left) }); err != nil || left > 0 {
@@ -122,7 +136,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 }
 
 // onceOnly are the tables whose rows each serve once.
-var onceOnly = []string{"sign_in_tickets", "invitations", "recovery_codes"}
+var onceOnly = []string{"sign_in_tickets", "invitations", "recovery_codes", "devices"}
 
 // invited invites somebody.
 func (i *Instance) invited(t *testing.T, o *operator.Operator, organization, email string) settings.CreatedInvitation {

@@ -10,9 +10,12 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
+
+	"kartei/access"
 )
 
 // params are the costs of Argon2id.
@@ -29,9 +32,11 @@ var current = params{memory: 19 * 1024, time: 2, threads: 1}
 const (
 	saltSize = 16
 	keySize  = 32
-	// waiting bounds the hashes that wait for a processor. At most a second
-	// passes until their turn.
-	waiting = 16
+	// placesEach is the number of places that a class has for each processor. At most two
+	// seconds pass until a turn.
+	placesEach = 8
+	// placesOfOne is the number of places that one session, link or device has.
+	placesOfOne = 2
 	// maxMemory and maxTime bound what a stored hash may ask for.
 	maxMemory = 256 * 1024
 	maxTime   = 16
@@ -42,16 +47,91 @@ var ErrBusy = errors.New("signin: too many passwords are being checked")
 
 // Hasher hashes passwords. It uses each processor for one password at a time, so
 // that many sign-ins neither take all memory nor hold up the calls of others for
-// long.
+// long. Strangers have half of the processors, and their own places in the queue.
 type Hasher struct {
-	slots, queue chan struct{}
-	decoy        string
+	slots, strangers chan struct{}
+	decoy            string
+
+	mu     sync.Mutex
+	places int // of each class
+	taken  map[class]int
+	of     map[claim]int
+}
+
+// class is who wants a password to be hashed. Each class has its own places, so that no
+// class waits because another one has none left.
+type class int
+
+const (
+	stranger class = iota
+	knownNetwork
+	known // a device, a session, or whoever has a mailed link
+)
+
+// claim is somebody with places of a class. Who guesses from one network, or sends the
+// same link many times, does not take all of them.
+type claim struct {
+	class class
+	who   string
+}
+
+// most returns how many places a claim has.
+func (h *Hasher) most(c claim) int {
+	if c.class == known && c.who != "" {
+		return placesOfOne
+	}
+	return h.places / 2
+}
+
+// Turn is a place in the queue of a Hasher. Whoever has none is refused before anything
+// is written.
+type Turn struct {
+	hasher *Hasher
+	claim  claim
+}
+
+// Reserve returns a place for an attempt, or ErrBusy. It must be ended.
+func (h *Hasher) Reserve(o Origin) (*Turn, error) { return h.reserve(o.claim()) }
+
+// claim returns whose places an attempt takes.
+func (o Origin) claim() claim {
+	switch {
+	case o.mark() != "":
+		return claim{known, o.mark()}
+	case o.Known:
+		return claim{knownNetwork, o.network()}
+	}
+	return claim{stranger, access.Site(o.Address).String()}
+}
+
+func (h *Hasher) reserve(c claim) (*Turn, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.taken[c.class] >= h.places || h.of[c] >= h.most(c) {
+		return nil, ErrBusy
+	}
+	h.taken[c.class]++
+	h.of[c]++
+	return &Turn{h, c}, nil
+}
+
+// End gives the place back.
+func (t *Turn) End() {
+	t.hasher.mu.Lock()
+	defer t.hasher.mu.Unlock()
+	t.hasher.taken[t.claim.class]--
+	if t.hasher.of[t.claim]--; t.hasher.of[t.claim] == 0 {
+		delete(t.hasher.of, t.claim)
+	}
 }
 
 // NewHasher returns a Hasher.
 func NewHasher() *Hasher {
 	n := runtime.GOMAXPROCS(0)
-	h := &Hasher{slots: make(chan struct{}, n), queue: make(chan struct{}, n*(1+waiting))}
+	h := &Hasher{
+		slots: make(chan struct{}, n), strangers: make(chan struct{}, max(n/2, 1)),
+		places: n * placesEach, taken: map[class]int{}, of: map[claim]int{},
+	}
 	h.decoy = encode(current, random(saltSize), random(keySize)) // nobody knows its password
 	return h
 }
@@ -62,49 +142,71 @@ func random(n int) []byte {
 	return b
 }
 
-// Hash returns a password in the PHC string format.
+// Hash is Turn.Hash for a program that hashes a password of its own.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
+	t, err := h.reserve(claim{class: known})
+	if err != nil {
+		return "", err
+	}
+	defer t.End()
+	return t.Hash(ctx, password)
+}
+
+// Hash returns a password in the PHC string format.
+func (t *Turn) Hash(ctx context.Context, password string) (string, error) {
 	salt := random(saltSize)
-	key, err := h.key(ctx, password, salt, current)
+	key, err := t.key(ctx, password, salt, current)
 	return encode(current, salt, key), err
 }
 
 // Verify reports whether a password is the stored one, and whether it should be
 // hashed anew, because the costs have changed. Without a stored password it takes
 // as long and is false.
-func (h *Hasher) Verify(ctx context.Context, stored, password string) (same, outdated bool, err error) {
-	known := stored != ""
-	if !known {
-		stored = h.decoy
+func (t *Turn) Verify(ctx context.Context, stored, password string) (same, outdated bool, err error) {
+	exists := stored != ""
+	if !exists {
+		stored = t.hasher.decoy
 	}
 	p, salt, want, err := decode(stored)
 	if err != nil {
 		return false, false, err
 	}
-	key, err := h.key(ctx, password, salt, p)
+	key, err := t.key(ctx, password, salt, p)
 	if err != nil {
 		return false, false, err
 	}
-	same = subtle.ConstantTimeCompare(key, want) == 1 && known
+	same = subtle.ConstantTimeCompare(key, want) == 1 && exists
 	return same, p != current, nil
 }
 
-// key computes Argon2id as soon as a processor is free. With too many ahead of it
-// the error is ErrBusy.
-func (h *Hasher) key(ctx context.Context, password string, salt []byte, p params) ([]byte, error) {
-	select {
-	case h.queue <- struct{}{}:
-		defer func() { <-h.queue }()
-	default:
-		return nil, ErrBusy
+// key computes Argon2id as soon as a processor is free.
+func (t *Turn) key(ctx context.Context, password string, salt []byte, p params) ([]byte, error) {
+	done, err := t.processor(ctx)
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	defer done()
 	return argon2.IDKey([]byte(norm.NFC.String(password)), salt, p.time, p.memory, p.threads, keySize), nil
+}
+
+// processor waits for a processor, and returns what gives it back.
+func (t *Turn) processor(ctx context.Context) (done func(), err error) {
+	needs := []chan struct{}{t.hasher.slots}
+	if t.claim.class == stranger {
+		needs = []chan struct{}{t.hasher.strangers, t.hasher.slots}
+	}
+	done = func() {}
+	for _, need := range needs {
+		select {
+		case need <- struct{}{}:
+			before := done
+			done = func() { <-need; before() }
+		case <-ctx.Done():
+			done()
+			return nil, ctx.Err()
+		}
+	}
+	return done, nil
 }
 
 var phc = base64.RawStdEncoding

@@ -1,6 +1,10 @@
 package signin
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -41,29 +45,111 @@ func TestHasher(t *testing.T) {
 	if err != nil || !strings.HasPrefix(stored, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Fatalf("%s %v", stored, err)
 	}
+	turn, err := h.Reserve(Origin{Device: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer turn.End()
 	for password, want := range map[string]bool{"Grüße aus Köln": true, "Gru\u0308ße aus Ko\u0308ln": true, "grüße aus Köln": false, "": false} {
-		if same, outdated, err := h.Verify(ctx, stored, password); same != want || outdated || err != nil {
+		if same, outdated, err := turn.Verify(ctx, stored, password); same != want || outdated || err != nil {
 			t.Errorf("%q: %t %t %v", password, same, outdated, err)
 		}
 	}
-	if same, _, err := h.Verify(ctx, "", "x"); same || err != nil {
+	if same, _, err := turn.Verify(ctx, "", "x"); same || err != nil {
 		t.Errorf("nothing stored: %t %v", same, err)
 	}
 	defer func(p params) { current = p }(current)
 	current.time = 3
-	if same, outdated, err := h.Verify(ctx, stored, "Grüße aus Köln"); !same || !outdated || err != nil {
+	if same, outdated, err := turn.Verify(ctx, stored, "Grüße aus Köln"); !same || !outdated || err != nil {
 		t.Errorf("other costs: %t %t %v", same, outdated, err)
 	}
 	for _, broken := range []string{"x", "$argon2id$v=19$m=99999999,t=2,p=1$AAAA$AAAA", strings.Replace(stored, "argon2id", "argon2i", 1), stored + "A"} {
-		if same, _, err := h.Verify(ctx, broken, "x"); same || err == nil {
+		if same, _, err := turn.Verify(ctx, broken, "x"); same || err == nil {
 			t.Errorf("%s: %t %v", broken, same, err)
 		}
 	}
-	for range cap(h.queue) {
-		h.queue <- struct{}{}
+}
+
+// TestPlaces fills the places of each class: the others have theirs, and one network, link
+// or device does not take all.
+func TestPlaces(t *testing.T) {
+	h := NewHasher()
+	from := func(n int) netip.Addr { return netip.MustParseAddr(fmt.Sprintf("2001:db8:%x:1::1", n)) }
+	for name, origin := range map[string]func(n int) Origin{
+		"strangers":      func(n int) Origin { return Origin{Address: from(n)} },
+		"known networks": func(n int) Origin { return Origin{Address: from(n), Known: true} },
+		"devices":        func(n int) Origin { return Origin{Address: from(0), Device: fmt.Sprint(n)} },
+	} {
+		take := func(n int) (turns []*Turn) {
+			for i := range 1000 {
+				who := n
+				if n == 0 {
+					who = 1 + i
+				}
+				turn, err := h.Reserve(origin(who))
+				if err != nil {
+					return turns
+				}
+				turns = append(turns, turn)
+			}
+			t.Fatalf("%s have no bound", name)
+			return nil
+		}
+		one := take(1)
+		if len(one) == 0 || len(one) > h.places/2 {
+			t.Errorf("%s: one has %d of %d places", name, len(one), h.places)
+		}
+		for _, turn := range one {
+			turn.End()
+		}
+		for range 2 {
+			all := take(0)
+			if len(all) != h.places {
+				t.Errorf("%s: %d of %d places", name, len(all), h.places)
+			}
+			for _, turn := range all {
+				turn.End()
+			}
+		}
+		defer func(all []*Turn) {
+			for _, turn := range all {
+				turn.End()
+			}
+		}(take(0))
 	}
-	if _, err := h.Hash(ctx, "x"); err != ErrBusy {
-		t.Errorf("a full queue: %v", err)
+	if _, err := h.Hash(t.Context(), "x"); err != ErrBusy {
+		t.Errorf("all places are taken: %v", err)
+	}
+}
+
+// TestStrangersLeaveAProcessor has strangers who compute on all the processors that they
+// may have. A known device computes beside them, if there are two processors.
+func TestStrangersLeaveAProcessor(t *testing.T) {
+	h := NewHasher()
+	h.slots, h.strangers = make(chan struct{}, 2), make(chan struct{}, 1)
+	turn := func(o Origin) *Turn {
+		turn, err := h.Reserve(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(turn.End)
+		return turn
+	}
+	end, err := turn(Origin{}).processor(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := turn(Origin{}).processor(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second stranger: %v", err)
+	}
+	if _, err := turn(Origin{Device: "d"}).Hash(t.Context(), "x"); err != nil {
+		t.Errorf("a known device: %v", err)
+	}
+	end()
+	if len(h.slots) != 0 || len(h.strangers) != 0 {
+		t.Error("a processor is not given back")
 	}
 }
 

@@ -35,47 +35,124 @@ const (
 	freeGuesses    = 5
 	guessesOfHour  = 50
 	attemptsOfHost = 120
+	attemptsOfSite = 2 * attemptsOfHost
+	mailsOfAddress = 3
+	mailsOfHost    = 60
+	mailsOfSite    = 2 * mailsOfHost
 	longestPause   = time.Minute
 )
 
-// PasswordLimits bound the guesses of the password of an address from a network.
-// The pause concerns the pair, so a stranger does not slow the person down. All
-// networks together have 50 guesses an hour; then the person signs in by passkey,
-// or by a link that is mailed. Offices share a network, so its own bound is wide.
-func PasswordLimits(email string, from netip.Addr) []Limit {
-	folded, network := access.FoldEmail(email), access.Network(from).String()
-	return []Limit{
-		{Subject: "password|" + folded, Window: time.Hour, Most: guessesOfHour},
-		{Subject: "password|" + network + "|" + folded, Window: time.Hour, Sliding: true, Free: freeGuesses},
-		NetworkLimit(from),
+// Bounds are the limits of the guesses of one secret.
+type Bounds struct {
+	// Hour bounds the guesses of an hour. Series counts those in a row, and slows them
+	// down.
+	Hour, Series Limit
+	// Others bound a network, whatever it guesses.
+	Others []Limit
+}
+
+// All returns all limits.
+func (b Bounds) All() []Limit {
+	all := slices.Clone(b.Others)
+	if b.Hour.Subject != b.Series.Subject {
+		all = append(all, b.Hour)
+	}
+	return append(all, b.Series)
+}
+
+// series is the limit of those who are known: nobody else counts for it.
+func series(subject string) Bounds {
+	l := Limit{Subject: subject, Window: time.Hour, Sliding: true, Free: freeGuesses, Most: guessesOfHour}
+	return Bounds{Hour: l, Series: l}
+}
+
+// PasswordBounds bound the guesses of the password of an address. A session, a known
+// device and a known network have their own 50 an hour, so no stranger keeps them out.
+// All strangers together have 50; then the person signs in by passkey, or by a link that
+// is mailed. The bounds of a network are wide, because offices share one.
+func (o Origin) PasswordBounds(email string) Bounds {
+	folded := access.FoldEmail(email)
+	pair := "password|" + o.network() + "|" + folded
+	switch {
+	case o.mark() != "":
+		return series("password|" + o.mark())
+	case o.Known:
+		b := series(pair)
+		b.Others = o.NetworkLimits()
+		return b
+	}
+	return Bounds{
+		Hour:   Limit{Subject: "password|" + folded, Window: time.Hour, Most: guessesOfHour},
+		Series: Limit{Subject: pair, Window: time.Hour, Sliding: true, Free: freeGuesses},
+		Others: o.NetworkLimits(),
 	}
 }
 
-// NetworkLimit bounds the attempts of a network.
-func NetworkLimit(from netip.Addr) Limit {
-	return Limit{Subject: "network|" + access.Network(from).String(), Window: time.Minute, Most: attemptsOfHost, Keeps: true}
+// NetworkLimits bound what a network tries, whomever it concerns. A session and a known
+// device do not wait for others in their network.
+func (o Origin) NetworkLimits() []Limit {
+	switch {
+	case o.mark() != "":
+		return []Limit{ofHost("network|" + o.mark())}
+	case o.Known:
+		return []Limit{ofHost("network|" + o.network())}
+	}
+	return []Limit{ofHost("network|" + o.network()), ofSite("network|", o.Address)}
 }
 
-// ClientLimit bounds the guesses of a network at the endpoints for applications. It is
-// apart from NetworkLimit: a page of somebody else can make a browser call these, and must
+func ofHost(subject string) Limit {
+	return Limit{Subject: subject, Window: time.Minute, Most: attemptsOfHost, Keeps: true}
+}
+
+func ofSite(kind string, from netip.Addr) Limit {
+	return Limit{Subject: kind + "site|" + access.Site(from).String(), Window: time.Minute, Most: attemptsOfSite, Keeps: true}
+}
+
+// ClientLimits bound the guesses of a network at the endpoints for applications. They are
+// apart from NetworkLimits: a page of somebody else can make a browser call these, and must
 // not keep an office from signing in.
-func ClientLimit(from netip.Addr) Limit {
-	return Limit{Subject: "client|" + access.Network(from).String(), Window: time.Minute, Most: attemptsOfHost, Keeps: true}
+func ClientLimits(from netip.Addr) []Limit {
+	return []Limit{ofHost("client|" + access.Network(from).String()), ofSite("client|", from)}
 }
 
-// CodeLimits bound the guesses of the second factor of an account. Whoever makes
-// them knows the password, so the network does not matter.
-func CodeLimits(account string) []Limit {
-	return []Limit{{Subject: "code|" + account, Window: time.Hour, Free: freeGuesses, Most: guessesOfHour}}
-}
-
-// MailLimits bound the mails to an address that strangers cause, and those that a
-// network causes.
-func MailLimits(kind, email string, from netip.Addr) []Limit {
-	return []Limit{
-		{Subject: "mail|" + kind + "|" + access.FoldEmail(email), Window: time.Hour, Most: 3, Keeps: true},
-		{Subject: "mail|" + kind + "|" + access.Network(from).String(), Window: time.Hour, Most: 60, Keeps: true},
+// CodeBounds bound the guesses of the second factor of an account. Whoever makes them
+// knows the password. The networks of others do not count as known: a code has six digits
+// only.
+func (o Origin) CodeBounds(account string) Bounds {
+	subject := "code|" + account
+	switch {
+	case o.mark() != "":
+		subject = "code|" + o.mark()
+	case o.Own:
+		subject = "code|" + o.network() + "|" + account
 	}
+	l := Limit{Subject: subject, Window: time.Hour, Free: freeGuesses, Most: guessesOfHour}
+	return Bounds{Hour: l, Series: l}
+}
+
+// MailLimit bounds the mails of a kind to one person.
+func MailLimit(kind, subject string) Limit {
+	return Limit{Subject: "mail|" + kind + "|" + subject, Window: time.Hour, Most: mailsOfAddress, Keeps: true}
+}
+
+// ResetLimits bound the mailed links for a new password: to an address, and of a network.
+// The window is the lifetime of a link. So while strangers have used up the mails to a
+// person, the mailbox of the person has a link that works.
+func (o Origin) ResetLimits(email string) []Limit {
+	to := Limit{Window: ResetLifetime, Most: mailsOfAddress, Keeps: true}
+	host := Limit{Subject: "mail|reset|" + o.network(), Window: time.Hour, Most: mailsOfHost, Keeps: true}
+	site := Limit{Subject: "mail|reset|site|" + access.Site(o.Address).String(), Window: time.Hour, Most: mailsOfSite, Keeps: true}
+	folded := access.FoldEmail(email)
+	switch {
+	case o.mark() != "":
+		to.Subject = "mail|reset|" + o.mark()
+		return []Limit{to}
+	case o.Known:
+		to.Subject = "mail|reset|" + o.network() + "|" + folded
+		return []Limit{to, host}
+	}
+	to.Subject = "mail|reset|" + folded
+	return []Limit{to, host, site}
 }
 
 // WaitError says how long a subject must wait.
@@ -103,6 +180,22 @@ const (
 	forgetAttempts  = `delete from sign_in_attempts where subject in (select subject from sign_in_attempts where expires_at < $1 order by expires_at limit 100)`
 	selectAttempted = `select count, since, next_at from sign_in_attempts where subject = $1`
 )
+
+// Attempt counts an attempt in a transaction of its own, since that of a refused call is
+// rolled back. An attempt that has to wait is a *WaitError, and begins no transaction.
+func (d *Desk) Attempt(ctx context.Context, now clock.Micros, limits ...Limit) error {
+	err := d.DB.Read(ctx, func(tx db.Tx) error {
+		left, err := Blocked(ctx, tx, now, limits...)
+		if err == nil && left > 0 {
+			err = &WaitError{left}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return d.DB.Write(ctx, func(tx db.Tx) error { return Attempt(ctx, tx, now, limits...) })
+}
 
 // Attempt counts an attempt before it is made, so that many at the same time count
 // each. With too many it is a *WaitError, and the transaction must be rolled back.

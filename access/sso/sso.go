@@ -6,9 +6,11 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +31,8 @@ var (
 	ErrProof = errors.New("the answer of the provider proves nothing")
 	// ErrNotRecent means that the provider did not ask the person again.
 	ErrNotRecent = errors.New("the provider did not ask the person again")
+	// ErrUnknownTime means that the provider does not tell when the person signed in.
+	ErrUnknownTime = errors.New("the provider does not tell when the person signed in (auth_time)")
 	// ErrBusy means that too many people come back at the same time.
 	ErrBusy = errors.New("too many answers of the provider are checked at present")
 )
@@ -91,7 +95,7 @@ const (
 	// how long nobody asks again after a failure.
 	knownFor = time.Hour
 	awayFor  = 5 * time.Second
-	// authTimeSkew is how far the clock of the provider may be behind.
+	// authTimeSkew is how far the clock of the provider may be behind, or ahead.
 	authTimeSkew = time.Minute
 )
 
@@ -263,6 +267,8 @@ type Identity struct {
 	// Verified says that the provider has checked that the address is theirs.
 	Verified bool
 	Name     string
+	// AuthTime is when the person signed in at the provider, zero if it does not tell.
+	AuthTime clock.Micros
 }
 
 // Prove redeems the code of an answer, and returns who came back. The caller has
@@ -317,11 +323,11 @@ func notRedeemed(err error) error {
 
 // claims are the members of an ID token beside those that the library reads.
 type claims struct {
-	Email    string   `json:"email"`
-	Verified truth    `json:"email_verified"`
-	Name     string   `json:"name"`
-	AuthTime *float64 `json:"auth_time"`
-	Party    string   `json:"azp"`
+	Email    string `json:"email"`
+	Verified truth  `json:"email_verified"`
+	Name     string `json:"name"`
+	AuthTime moment `json:"auth_time"`
+	Party    string `json:"azp"`
 }
 
 // truth is true, also as a text, as some providers write it.
@@ -352,10 +358,42 @@ func (p *Provider) verify(ctx context.Context, k *known, a Asked, text string) (
 		return Identity{}, fmt.Errorf("%w: it was issued to another client", ErrProof)
 	case token.Subject == "" || clean(token.Subject, 255) != token.Subject:
 		return Identity{}, fmt.Errorf("%w: the subject is empty, too long, or no text", ErrProof)
-	case a.Fresh && (c.AuthTime == nil || clock.Micros(*c.AuthTime*1e6) < a.At.Add(-authTimeSkew)):
+	}
+	is := Identity{
+		Issuer: p.options.Issuer, Subject: token.Subject, Email: clean(c.Email, 254), Verified: bool(c.Verified), Name: clean(c.Name, 200),
+		AuthTime: c.AuthTime.within(clock.Now(p.options.Clock)),
+	}
+	switch {
+	case !a.Fresh:
+	case is.AuthTime == 0:
+		return Identity{}, ErrUnknownTime
+	case is.AuthTime < a.At.Add(-authTimeSkew):
 		return Identity{}, ErrNotRecent
 	}
-	return Identity{Issuer: p.options.Issuer, Subject: token.Subject, Email: clean(c.Email, 254), Verified: bool(c.Verified), Name: clean(c.Name, 200)}, nil
+	return is, nil
+}
+
+// moment is a time in seconds since 1970, also as a text. What is neither is zero: it does
+// not matter to a sign-in that need not be recent.
+type moment float64
+
+// UnmarshalJSON never fails.
+func (m *moment) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	if err != nil || math.IsNaN(f) {
+		f = 0
+	}
+	*m = moment(f)
+	return nil
+}
+
+// within returns the time, zero if it tells nothing: before 1970, or more than
+// authTimeSkew after now.
+func (m moment) within(now clock.Micros) clock.Micros {
+	if m <= 0 || float64(m)*1e6 > float64(now.Add(authTimeSkew)) {
+		return 0
+	}
+	return min(clock.Micros(float64(m)*1e6), now)
 }
 
 // complete asks the provider for the address.

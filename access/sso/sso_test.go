@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,11 @@ func TestProvider(t *testing.T) {
 			t.Fatalf("%+v", answer)
 		}
 		is, err := client.Prove(t.Context(), asked, answer, true)
+		now := clock.Now(clock.System)
+		if is.AuthTime < asked.At.Add(-time.Second) || is.AuthTime > now {
+			t.Errorf("signed in at %d, between %d and %d", is.AuthTime, asked.At, now)
+		}
+		is.AuthTime = 0
 		if err != nil || is != (sso.Identity{Issuer: p.Issuer, Subject: sub, Email: "ida@kanzlei.example", Verified: true, Name: "Ida Anbieter"}) {
 			t.Fatalf("%+v %v", is, err)
 		}
@@ -144,7 +150,13 @@ func TestForgedTokens(t *testing.T) {
 		"a subject with NUL":             {claims: set("sub", "ida\x00"), want: sso.ErrProof},
 		"a long subject":                 {claims: set("sub", strings.Repeat("i", 256)), want: sso.ErrProof},
 		"an old sign-in":                 {claims: set("auth_time", ago(2*time.Minute)), fresh: true, want: sso.ErrNotRecent},
-		"a sign-in of an unknown time":   {claims: unset("auth_time"), fresh: true, want: sso.ErrNotRecent},
+		"a sign-in of an unknown time":   {claims: unset("auth_time"), fresh: true, want: sso.ErrUnknownTime},
+		"a sign-in in an hour":           {claims: set("auth_time", ago(-time.Hour)), fresh: true, want: sso.ErrUnknownTime},
+		"a sign-in in milliseconds":      {claims: set("auth_time", 1000*ago(0)), fresh: true, want: sso.ErrUnknownTime},
+		"a sign-in before 1970":          {claims: set("auth_time", -1e300), fresh: true, want: sso.ErrUnknownTime},
+		"a sign-in at a word":            {claims: set("auth_time", "gestern"), fresh: true, want: sso.ErrUnknownTime},
+		"a word that may be old":         {claims: set("auth_time", "gestern")},
+		"a sign-in at a text":            {claims: set("auth_time", strconv.FormatInt(ago(0), 10)), fresh: true},
 		"a foreign key": {sign: func(*ssotest.Forger) func([]byte) string {
 			return func(c []byte) string { return ssotest.Signed(jose.RS256, foreign, c) }
 		}, want: sso.ErrProof},

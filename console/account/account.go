@@ -224,10 +224,9 @@ var (
 // desk returns what the sign-in needs.
 func desk(c *app.Call) *signin.Desk { return c.Services.SignIn }
 
-// attempt counts an attempt in a transaction of its own, since that of a refused
-// call is rolled back.
+// attempt counts an attempt in a transaction of its own.
 func attempt(ctx context.Context, c *app.Call, limits ...signin.Limit) error {
-	return throttled(desk(c).DB.Write(ctx, func(tx db.Tx) error { return signin.Attempt(ctx, tx, c.Now, limits...) }))
+	return throttled(desk(c).Attempt(ctx, c.Now, limits...))
 }
 
 // throttled turns a wait into 429, and a full queue of passwords too.

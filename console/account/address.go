@@ -43,7 +43,7 @@ func ChangeEmail(ctx context.Context, c *app.Call, in NewAddress) (app.Nothing, 
 	case !c.Services.Settings.Mails:
 		return app.Nothing{}, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimits("address", s.account.id, c.Address)[0])); err != nil {
+	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("address", s.account.id))); err != nil {
 		return app.Nothing{}, err
 	}
 	c.Audit.About(s.home, c.Actor.PrincipalID())

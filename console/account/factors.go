@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kartei/access"
 	"kartei/access/signin"
 	"kartei/app"
 	"kartei/kit/clock"
@@ -29,6 +30,8 @@ type Factors struct {
 	// SSO is the name of the OpenID provider, empty if the instance has none.
 	SSO        string     `json:"sso"`
 	Identities []Identity `json:"identities"`
+	// KnownElsewhere counts the other browsers and networks that the account knows.
+	KnownElsewhere int64 `json:"knownElsewhere"`
 	// PasskeysPossible is false if the address of the instance allows none.
 	PasskeysPossible bool `json:"passkeysPossible"`
 }
@@ -73,6 +76,9 @@ func GetFactors(ctx context.Context, c *app.Call, _ app.None) (Factors, error) {
 	if err = c.Tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.RecoveryCodes); err != nil {
 		return f, err
 	}
+	if f.KnownElsewhere, err = signin.CountDevices(ctx, c.Tx, c.Now, a.id, s.device); err != nil {
+		return f, err
+	}
 	if f.Identities, err = identities(ctx, c, a.id); err != nil {
 		return f, err
 	}
@@ -111,40 +117,48 @@ func HashPassword(ctx context.Context, c *app.Call, in NewPassword) (p changing,
 		err = checkNew("password", in.Password, s.account.email)
 	}
 	if err == nil && s.account.password != "" {
-		p.proven, err = checkCurrent(ctx, c, &s.account, in.Current)
+		p.proven, err = checkCurrent(ctx, c, &s, in.Current)
 	}
 	if err == nil {
-		p.hash, err = hashNew(ctx, c, "password", in.Password, s.account.email)
+		p.hash, err = hashNew(ctx, c, s.id, in.Password, s.account.email)
 	}
 	return p, err
 }
 
-// checkCurrent checks the present password of an account.
-func checkCurrent(ctx context.Context, c *app.Call, a *stored, password string) (*proven, error) {
+// checkCurrent checks the present password of the session's account.
+func checkCurrent(ctx context.Context, c *app.Call, s *own, password string) (*proven, error) {
 	if password == "" || len(password) > maxPassword {
 		return nil, fault.Invalid(fault.Field{Name: "current", Code: fault.Required})
 	}
-	p, err := checkPassword(ctx, c, "factors.password", a.email, password)
+	p, err := checkPassword(ctx, c, "factors.password", s.id, s.account.email, password)
 	if fault.Is(err, fault.Unauthenticated) {
 		err = fault.Invalid(fault.Field{Name: "current", Code: fault.InvalidFormat, Text: &wrongOne})
 	}
 	return &p, err
 }
 
-func hashNew(ctx context.Context, c *app.Call, field, password, email string) (string, error) {
-	if err := checkNew(field, password, email); err != nil {
+// hashNew hashes a new password of somebody who has a proof: a session, or a link.
+func hashNew(ctx context.Context, c *app.Call, proof, password, email string) (string, error) {
+	if err := checkNew("password", password, email); err != nil {
 		return "", err
 	}
-	hash, err := desk(c).Hasher.Hash(ctx, password)
-	return hash, throttled(err)
+	turn, err := desk(c).Hasher.Reserve(signin.Origin{Proof: proof})
+	if err != nil {
+		return "", throttled(err)
+	}
+	defer turn.End()
+	return turn.Hash(ctx, password)
 }
+
+// byLink is the proof of somebody who has a mailed link.
+func byLink(token string) string { return "link|" + access.HashToken(token) }
 
 // SetPassword sets the password of the caller's account, and ends its other
 // sessions.
 func SetPassword(ctx context.Context, c *app.Call, _ NewPassword, p changing) (app.Nothing, error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && p.proven != nil {
-		if err = signin.Cleared(ctx, c.Tx, signin.PasswordLimits(s.account.email, c.Address)...); err == nil && s.account.password != p.proven.account.password {
+		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err == nil && s.account.password != p.proven.account.password {
 			err = inSession(wrongPassword()) // it was changed meanwhile
 		}
 	}
@@ -245,7 +259,7 @@ func (RecoveryCodes) Secret() {}
 
 // LimitCodes counts an attempt to confirm a generator.
 func LimitCodes(ctx context.Context, c *app.Call, _ Confirmation) (nothing struct{}, err error) {
-	return nothing, attempt(ctx, c, signin.CodeLimits("confirm|"+c.Actor.Credential().ID)...)
+	return nothing, attempt(ctx, c, signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}.CodeBounds("").All()...)
 }
 
 // ConfirmTOTP takes a generator into use, if it makes the right codes. With the first

@@ -66,13 +66,13 @@ func CheckAcceptance(ctx context.Context, c *app.Call, in Acceptance) (p accepti
 	switch {
 	case err != nil || p.signedIn != "":
 	case a.id == "" && in.Ticket == "":
-		p.hash, err = hashNew(ctx, c, "password", in.Password, i.Email)
+		p.hash, err = hashNew(ctx, c, byLink(in.Token), in.Password, i.Email)
 	case a.id == "":
 	case in.Password == "" || len(in.Password) > maxPassword:
 		err = hasAccount()
 	default:
 		var right proven
-		if right, err = checkPassword(ctx, c, "invitations.accept", i.Email, in.Password); fault.Is(err, fault.Unauthenticated) {
+		if right, err = checkPassword(ctx, c, "invitations.accept", "", i.Email, in.Password); fault.Is(err, fault.Unauthenticated) {
 			err = hasAccount()
 		}
 		p.proven = &right
@@ -105,12 +105,12 @@ func Accept(ctx context.Context, c *app.Call, in Acceptance, p accepting) (Accep
 	}
 	entering := *c
 	entering.Audit = new(audit.Act) // the line of the acceptance is enough
-	b := begun{Principal: person.ID, Method: access.ByPassword}
+	b := begun{Principal: person.ID, Method: access.ByPassword, At: c.Now}
 	if in.Ticket != "" && p.proven == nil {
 		b.Method = access.ByPasskey
 	}
 	if p.proven != nil {
-		signedIn, err := passed(ctx, &entering, person.Email, *p.proven, b)
+		signedIn, err := passed(ctx, &entering, *p.proven, b)
 		return Accepted{person, signedIn}, err
 	}
 	signedIn, err := enter(ctx, &entering, account, b)

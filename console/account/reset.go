@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"kartei/access"
 	"kartei/access/signin"
@@ -41,15 +40,18 @@ func LimitForgot(ctx context.Context, c *app.Call, in Forgotten) (send bool, err
 	if !c.Services.Settings.Mails {
 		return false, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
 	}
-	limits, left := signin.MailLimits("reset", in.Email, c.Address), time.Duration(0)
-	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
-		left, err = signin.Blocked(ctx, tx, c.Now, limits...) // spares a transaction
+	var from signin.Origin
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		a, err := byEmail(ctx, tx, in.Email)
+		if err == nil {
+			from, err = originOf(ctx, c, tx, a.id, "")
+		}
 		return err
 	})
-	if err != nil || left > 0 {
+	if err != nil {
 		return false, err
 	}
-	err = desk(c).DB.Write(ctx, func(tx db.Tx) error { return signin.Attempt(ctx, tx, c.Now, limits...) })
+	err = desk(c).Attempt(ctx, c.Now, from.ResetLimits(in.Email)...)
 	if signin.Waits(err) > 0 {
 		return false, nil
 	}
@@ -107,8 +109,8 @@ var (
 		EN: "This link sets a new password:\n\n%s\n\nThe link works once, and for 30 minutes. Your second factor stays. If you did not ask for a new password, delete this message.",
 	}
 	manyGuesses = fault.Text{
-		DE: "Jemand hat sehr oft ein falsches Kennwort für Ihr Konto eingegeben. Anmeldungen mit Kennwort sind deshalb bis zu einer Stunde lang gesperrt. Waren Sie es selbst, dann setzen Sie unter diesem Link ein neues:\n\n%s\n\nDer Link ist 30 Minuten lang gültig. Mit einem Passkey können Sie sich weiterhin anmelden.",
-		EN: "Somebody has entered a wrong password for your account very often. Sign-ins by password are therefore blocked for up to an hour. If it was you, set a new one by this link:\n\n%s\n\nThe link works for 30 minutes. A passkey still signs you in.",
+		DE: "Jemand hat sehr oft ein falsches Kennwort für Ihr Konto eingegeben. Anmeldungen mit Kennwort sind deshalb bis zu einer Stunde lang gesperrt, außer von Geräten und aus Netzen, von denen Sie sich zuletzt angemeldet haben. Waren Sie es selbst, dann setzen Sie unter diesem Link ein neues:\n\n%s\n\nDer Link ist 30 Minuten lang gültig. Mit einem Passkey können Sie sich weiterhin anmelden.",
+		EN: "Somebody has entered a wrong password for your account very often. Sign-ins by password are therefore blocked for up to an hour, except from devices and networks that signed in lately. If it was you, set a new one by this link:\n\n%s\n\nThe link works for 30 minutes. A passkey still signs you in.",
 	}
 )
 
@@ -146,11 +148,11 @@ func CheckReset(ctx context.Context, c *app.Call, in NewByLink) (l linked, err e
 	switch {
 	case err != nil:
 	case l.kind == signin.Reset:
-		l.hash, err = hashNew(ctx, c, "password", in.Password, a.email)
+		l.hash, err = hashNew(ctx, c, byLink(in.Token), in.Password, a.email)
 	case in.Password == "" || len(in.Password) > maxPassword:
 		err = fault.Invalid(fault.Field{Name: "password", Code: fault.Required})
 	default:
-		l.proven, err = checkPassword(ctx, c, "signin.reset", a.email, in.Password)
+		l.proven, err = checkPassword(ctx, c, "signin.reset", byLink(in.Token), a.email, in.Password)
 		err = inSession(err)
 	}
 	return l, err
@@ -182,7 +184,7 @@ func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothin
 		err = endOthers(ctx, c, l.account, "")
 	}
 	if err == nil {
-		err = signin.Cleared(ctx, c.Tx, signin.PasswordLimits(a.email, c.Address)...)
+		err = letIn(ctx, c, &a)
 	}
 	if err == nil {
 		err = about(ctx, c, l.account)
@@ -191,6 +193,16 @@ func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothin
 		return app.Nothing{}, err
 	}
 	return app.Nothing{}, tell(ctx, c, l.account, title, text)
+}
+
+// letIn makes the network of somebody who used a mailed link a known one: strangers who
+// guess at the same time do not keep the person out. Nobody has the token of the device.
+func letIn(ctx context.Context, c *app.Call, a *stored) error {
+	if _, err := signin.Remember(ctx, c.Tx, c.Now, a.id, "", c.Address); err != nil {
+		return err
+	}
+	bounds := signin.Origin{Address: c.Address, Known: true}.PasswordBounds(a.email)
+	return signin.Cleared(ctx, c.Tx, bounds.All()...)
 }
 
 var factorsLifted = fault.Text{
@@ -294,7 +306,7 @@ func mailFactors(ctx context.Context, c *app.Call, account string) error {
 	if err != nil {
 		return err
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimits("factors", a.email, c.Address)[0])); err != nil {
+	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("factors", access.FoldEmail(a.email)))); err != nil {
 		return err
 	}
 	in, err := languageOf(ctx, c.Tx, account)

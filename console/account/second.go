@@ -44,19 +44,21 @@ func CheckSecond(ctx context.Context, c *app.Call, in SecondInput) (proof codePr
 	if err != nil {
 		return proof, err
 	}
-	return checkCode(ctx, c, "signin.second", account, in.codes)
+	return checkCode(ctx, c, "signin.second", "", account, in.codes)
 }
 
 // codeProof is a code that was right when it was checked. It is used in the
 // transaction of the call.
 type codeProof struct {
 	account, sealed string
+	bounds          signin.Bounds
 	step            int64
 	recovery        string // the hash
 }
 
-// checkCode checks one of the codes of an account.
-func checkCode(ctx context.Context, c *app.Call, operation, account string, in codes) (proof codeProof, err error) {
+// checkCode checks one of the codes of an account. session is the one in which a person
+// confirms it, and empty at a sign-in.
+func checkCode(ctx context.Context, c *app.Call, operation, session, account string, in codes) (proof codeProof, err error) {
 	proof.account = account
 	field := "code"
 	switch {
@@ -65,8 +67,16 @@ func checkCode(ctx context.Context, c *app.Call, operation, account string, in c
 	case in.RecoveryCode != "":
 		field = "recoveryCode"
 	}
-	limits := signin.CodeLimits(account)
-	if err := attempt(ctx, c, limits...); err != nil {
+	var from signin.Origin
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		from, err = originOf(ctx, c, tx, account, session)
+		return err
+	})
+	if err != nil {
+		return proof, err
+	}
+	proof.bounds = from.CodeBounds(account)
+	if err := attempt(ctx, c, proof.bounds.All()...); err != nil {
 		return proof, err
 	}
 	right := false
@@ -93,7 +103,7 @@ func checkCode(ctx context.Context, c *app.Call, operation, account string, in c
 		err = desk(c).DB.Write(ctx, func(tx db.Tx) error {
 			call := *c
 			call.Tx = tx
-			return noteRefusal(ctx, &call, operation, account, limits[0])
+			return noteRefusal(ctx, &call, operation, account, proof.bounds.Series)
 		})
 		if err == nil {
 			err = wrongCode(field)
@@ -113,7 +123,7 @@ var codeIsWrong = fault.Text{
 
 // use takes a code, which serves once. The use of a recovery code is mailed.
 func (p *codeProof) use(ctx context.Context, c *app.Call) error {
-	if err := signin.Cleared(ctx, c.Tx, signin.CodeLimits(p.account)...); err != nil {
+	if err := signin.Cleared(ctx, c.Tx, p.bounds.All()...); err != nil {
 		return err
 	}
 	if p.recovery == "" {
@@ -154,7 +164,7 @@ func SignInBySecond(ctx context.Context, c *app.Call, in SecondInput, proof code
 	if err := proof.use(ctx, c); err != nil {
 		return SignedIn{}, err
 	}
-	b.Trusted = b.Trusted || in.Trusted
+	b.Trusted, b.At = b.Trusted || in.Trusted, c.Now
 	return enter(ctx, c, account, b)
 }
 
@@ -222,13 +232,26 @@ type usedPasskey struct {
 // CheckPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
 // guessed, so nobody's failures slow down anybody else: only those of a network count.
 func CheckPasskey(ctx context.Context, c *app.Call, in PasskeyInput) (used usedPasskey, err error) {
+	return checkPasskey(ctx, c, "", in)
+}
+
+// checkPasskey is CheckPasskey, also in a session.
+func checkPasskey(ctx context.Context, c *app.Call, session string, in PasskeyInput) (used usedPasskey, err error) {
 	if desk(c).Passkeys == nil {
 		return used, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
-	if err := attempt(ctx, c, signin.NetworkLimit(c.Address)); err != nil {
+	used.account = signin.Holder(in.Response)
+	var from signin.Origin
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		from, err = originOf(ctx, c, tx, used.account, session)
+		return err
+	})
+	if err == nil {
+		err = attempt(ctx, c, from.NetworkLimits()...)
+	}
+	if err != nil {
 		return used, err
 	}
-	used.account = signin.Holder(in.Response)
 	if used.kept, err = desk(c).OpenCeremony(c.Now, signin.Ceremony, in.Ticket); err != nil {
 		return used, unknown(err)
 	}
@@ -271,7 +294,7 @@ func SignInByPasskey(ctx context.Context, c *app.Call, in PasskeyInput, used use
 	if err := used.take(ctx, c); err != nil {
 		return SignedIn{}, err
 	}
-	return enter(ctx, c, used.account, begun{Trusted: in.Trusted, Method: access.ByPasskey})
+	return enter(ctx, c, used.account, begun{Trusted: in.Trusted, Method: access.ByPasskey, At: c.Now})
 }
 
 // Fresh is the input of Refresh: a passkey, or the password, with a code if the
@@ -316,7 +339,7 @@ func CheckFresh(ctx context.Context, c *app.Call, in Fresh) (p freshProof, err e
 		return p, err
 	}
 	if in.Ticket != "" {
-		used, err := CheckPasskey(ctx, c, PasskeyInput{Ticket: in.Ticket, Response: in.Response})
+		used, err := checkPasskey(ctx, c, s.id, PasskeyInput{Ticket: in.Ticket, Response: in.Response})
 		if err == nil && used.account != s.account.id {
 			err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.Unknown), Detail: &wrongPasskey}
 		}
@@ -329,10 +352,10 @@ func CheckFresh(ctx context.Context, c *app.Call, in Fresh) (p freshProof, err e
 	if f.any() && in.Code == "" && in.RecoveryCode == "" {
 		return p, fault.Invalid(fault.Field{Name: "code", Code: fault.Required})
 	}
-	if p.password, err = checkPassword(ctx, c, "session.refresh", s.account.email, in.Password); err != nil || !f.any() {
+	if p.password, err = checkPassword(ctx, c, "session.refresh", s.id, s.account.email, in.Password); err != nil || !f.any() {
 		return p, inSession(err)
 	}
-	code, err := checkCode(ctx, c, "session.refresh", s.account.id, in.codes)
+	code, err := checkCode(ctx, c, "session.refresh", s.id, s.account.id, in.codes)
 	p.code = &code
 	return p, err
 }
@@ -359,7 +382,7 @@ func Refresh(ctx context.Context, c *app.Call, in Fresh, p freshProof) (Refreshe
 	case s.account.password != p.password.account.password:
 		err = inSession(wrongPassword())
 	default:
-		err = signin.Cleared(ctx, c.Tx, signin.PasswordLimits(s.account.email, c.Address)...)
+		err = signin.Cleared(ctx, c.Tx, p.password.bounds.All()...)
 	}
 	if err == nil && p.code != nil {
 		err = p.code.use(ctx, c)
@@ -367,13 +390,13 @@ func Refresh(ctx context.Context, c *app.Call, in Fresh, p freshProof) (Refreshe
 	if err != nil {
 		return Refreshed{}, err
 	}
-	return s.refresh(ctx, c)
+	return s.refresh(ctx, c, c.Now)
 }
 
-// refresh makes the sign-in of a session recent.
-func (s *own) refresh(ctx context.Context, c *app.Call) (r Refreshed, err error) {
+// refresh makes the sign-in of a session recent. at is when the person proved who they are.
+func (s *own) refresh(ctx context.Context, c *app.Call, at clock.Micros) (r Refreshed, err error) {
 	c.Audit.About(s.home, s.id)
-	r = Refreshed{FreshUntil: c.Now.Add(access.SignInFresh), EndsAt: s.endsAt}
+	r = Refreshed{FreshUntil: at.Add(access.SignInFresh), EndsAt: s.endsAt}
 	r.Token, err = access.RenewSession(ctx, c.Tx, s.id, r.FreshUntil)
 	return r, err
 }

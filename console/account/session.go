@@ -51,13 +51,14 @@ type Session struct {
 }
 
 const (
-	selectOwnSession = `select s.id, s.organization, s.expires_at, s.idle, s.method, p.preferences,
+	selectOwnSession = `select s.id, s.organization, s.expires_at, s.idle, s.method, s.device, p.preferences,
 		(select count(*) from (select 1 from notices n where n.organization = s.organization and n.principal = s.principal_id and n.read_at = 0 limit 100) unread),
 		exists(select 1 from api_keys k where k.principal_id = s.principal_id and k.revoked_at = 0), ` + accountMembers + ` from sessions s
 		join principals p on p.id = s.principal_id join accounts a on a.id = s.account_id where s.id = $1 and s.principal_id = $2`
 
 	sessionColumns = `select s.id, s.organization, o.name, s.created_at, s.last_seen_at, s.expires_at, s.idle, s.address, s.agent
 		from sessions s join organizations o on o.number = s.organization`
+	selectDeviceOf = `select device from sessions where id = $1 and account_id = $2`
 	// The newest ones. Nobody has more browsers.
 	selectSessions = sessionColumns + ` where s.account_id = $1 and s.ended_at = 0 and s.expires_at > $2 and s.last_seen_at + s.idle > $2 order by s.id desc limit 100`
 )
@@ -70,6 +71,7 @@ type own struct {
 	endsAt      clock.Micros
 	idle        clock.Micros
 	method      access.Method
+	device      string
 	preferences string
 	bell        int
 	hasKey      bool
@@ -80,7 +82,7 @@ type own struct {
 func ownSession(ctx context.Context, c *app.Call) (s own, err error) {
 	a := &s.account
 	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
-		&s.id, &s.home, &s.endsAt, &s.idle, &s.method, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
+		&s.id, &s.home, &s.endsAt, &s.idle, &s.method, &s.device, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.New(fault.NotFound)
 	}
@@ -209,9 +211,15 @@ func EndSessions(ctx context.Context, c *app.Call, in Ending) (app.Nothing, erro
 	}
 	if in.Others {
 		c.Audit.About(s.home, c.Actor.PrincipalID())
-		return app.Nothing{}, access.EndOtherSessions(ctx, c.Tx, c.Now, s.account.id, s.id)
+		if err := access.EndOtherSessions(ctx, c.Tx, c.Now, s.account.id, s.id); err != nil {
+			return app.Nothing{}, err
+		}
+		return app.Nothing{}, signin.ForgetDevices(ctx, c.Tx, s.account.id, s.device)
 	}
 	c.Audit.About(s.home, in.ID)
+	if err := s.forgetDeviceOf(ctx, c, in.ID); err != nil {
+		return app.Nothing{}, err
+	}
 	ended, err := access.EndSession(ctx, c.Tx, c.Now, s.account.id, in.ID)
 	if err == nil && !ended {
 		err = &fault.Fault{Code: fault.NotFound, Detail: &noSession}
@@ -219,18 +227,44 @@ func EndSessions(ctx context.Context, c *app.Call, in Ending) (app.Nothing, erro
 	return app.Nothing{}, err
 }
 
+// forgetDeviceOf makes the browser of a session unknown: its owner ends a session of a
+// device that is lost. The browser of the caller stays known.
+func (s *own) forgetDeviceOf(ctx context.Context, c *app.Call, session string) error {
+	device, err := deviceOf(ctx, c.Tx, s.account.id, session)
+	if err != nil || device == "" || device == s.device {
+		return err
+	}
+	return signin.ForgetDevice(ctx, c.Tx, s.account.id, device)
+}
+
+// deviceOf returns the device of a session of an account, empty for none.
+func deviceOf(ctx context.Context, tx db.Tx, account, session string) (device string, err error) {
+	err = tx.QueryRow(ctx, selectDeviceOf, session, account).Scan(&device)
+	if errors.Is(err, db.ErrNoRows) {
+		err = nil
+	}
+	return device, err
+}
+
 var noSession = fault.Text{
 	DE: "Diese Sitzung ist schon zu Ende.",
 	EN: "This session has ended already.",
 }
 
-// endOthers ends all sessions of an account but one, and everything that was begun
-// with the factors that changed.
+// endOthers ends all sessions of an account but one, forgets the devices of all others, and
+// ends everything that was begun with the factors that changed.
 func endOthers(ctx context.Context, c *app.Call, account, but string) error {
 	if err := lock(ctx, c.Tx, account); err != nil {
 		return err
 	}
 	if err := access.EndOtherSessions(ctx, c.Tx, c.Now, account, but); err != nil {
+		return err
+	}
+	device, err := deviceOf(ctx, c.Tx, account, but)
+	if err == nil {
+		err = signin.ForgetDevices(ctx, c.Tx, account, device)
+	}
+	if err != nil {
 		return err
 	}
 	return signin.EndTickets(ctx, c.Tx, account, "")

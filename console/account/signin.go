@@ -36,6 +36,8 @@ type SignedIn struct {
 	// Token is the credential of the session. Its cookie ends at EndsAt.
 	Token  string       `json:"token,omitempty"`
 	EndsAt clock.Micros `json:"endsAt,omitzero"`
+	// Device is what the browser keeps, so that the account knows it (signin.Remember).
+	Device string `json:"device,omitempty"`
 	// Person is who signed in.
 	Person *Person `json:"person,omitempty"`
 	// Next is the page to open after a single sign-on.
@@ -50,13 +52,15 @@ type begun struct {
 	Trusted bool `json:"trusted"`
 	// Principal is the person whom the step before chose.
 	Principal string `json:"principal,omitempty"`
-	// Method is how the person proved the account.
+	// Method is how the person proved the account, and At when, zero if that is unknown.
 	Method access.Method `json:"method"`
+	At     clock.Micros  `json:"at"`
 }
 
 // proven is a password that was checked outside the transaction.
 type proven struct {
 	account stored
+	bounds  signin.Bounds
 	// rehashed replaces the stored password, if its costs have changed.
 	rehashed string
 }
@@ -75,7 +79,7 @@ func CheckPassword(ctx context.Context, c *app.Call, in PasswordInput) (proven, 
 	if err := bothGiven(in); err != nil {
 		return proven{}, err
 	}
-	return checkPassword(ctx, c, "signin.password", in.Email, in.Password)
+	return checkPassword(ctx, c, "signin.password", "", in.Email, in.Password)
 }
 
 func bothGiven(in PasswordInput) error {
@@ -95,38 +99,50 @@ func bothGiven(in PasswordInput) error {
 	return nil
 }
 
-func checkPassword(ctx context.Context, c *app.Call, operation, email, password string) (p proven, err error) {
-	limits := signin.PasswordLimits(email, c.Address)
+// checkPassword checks the password of an address. proof is what a person has already who
+// confirms it, and empty at a sign-in. A place for the hash is reserved before the attempt
+// is counted, so a refused one writes nothing.
+func checkPassword(ctx context.Context, c *app.Call, operation, proof, email, password string) (p proven, err error) {
+	var from signin.Origin
 	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
-		if p.account, err = byEmail(ctx, tx, email); err != nil {
-			return err
-		}
-		left, err := signin.Blocked(ctx, tx, c.Now, limits...)
-		if err == nil && left > 0 {
-			err = tooMany(left)
+		if p.account, err = byEmail(ctx, tx, email); err == nil {
+			from, err = originOf(ctx, c, tx, p.account.id, proof)
 		}
 		return err
 	})
-	if err == nil {
-		err = attempt(ctx, c, limits...)
-	}
 	if err != nil {
 		return p, err
 	}
-	same, outdated, err := desk(c).Hasher.Verify(ctx, p.account.password, password)
+	turn, err := desk(c).Hasher.Reserve(from)
 	if err != nil {
 		return p, throttled(err)
 	}
+	defer turn.End()
+	p.bounds = from.PasswordBounds(email)
+	if err := attempt(ctx, c, p.bounds.All()...); err != nil {
+		return p, err
+	}
+	same, outdated, err := turn.Verify(ctx, p.account.password, password)
+	if err != nil {
+		return p, err
+	}
 	if !same {
-		if err := refusedPassword(ctx, c, operation, email, &p.account, limits); err != nil {
+		if err := refusedPassword(ctx, c, operation, email, &p); err != nil {
 			return p, err
 		}
 		return p, wrongPassword()
 	}
 	if outdated {
-		p.rehashed, err = desk(c).Hasher.Hash(ctx, password)
+		p.rehashed, err = turn.Hash(ctx, password)
 	}
-	return p, throttled(err)
+	return p, err
+}
+
+// originOf returns what is known of the caller's attempt at an account.
+func originOf(ctx context.Context, c *app.Call, tx db.Tx, account, proof string) (signin.Origin, error) {
+	o, err := signin.FindOrigin(ctx, tx, c.Now, account, c.Device, c.Address)
+	o.Proof = proof
+	return o, err
 }
 
 // wrongPassword is the one answer to an unknown address and a wrong password.
@@ -141,18 +157,18 @@ var wrong = fault.Text{
 
 // refusedPassword records a refusal, and mails a link if the bound of an hour is
 // reached.
-func refusedPassword(ctx context.Context, c *app.Call, operation, email string, a *stored, limits []signin.Limit) error {
+func refusedPassword(ctx context.Context, c *app.Call, operation, email string, p *proven) error {
 	return desk(c).DB.Write(ctx, func(tx db.Tx) error {
 		call := *c
 		call.Tx = tx
-		if err := noteRefusal(ctx, &call, operation, a.id, limits[1]); err != nil {
+		if err := noteRefusal(ctx, &call, operation, p.account.id, p.bounds.Series); err != nil {
 			return err
 		}
-		left, err := signin.Blocked(ctx, tx, c.Now, limits[0])
-		if err != nil || left == 0 {
+		n, err := signin.Count(ctx, tx, p.bounds.Hour)
+		if err != nil || n != p.bounds.Hour.Most {
 			return err
 		}
-		return sendReset(ctx, &call, email, a, manyGuesses)
+		return sendReset(ctx, &call, email, &p.account, manyGuesses)
 	})
 }
 
@@ -191,11 +207,11 @@ func noteRefusal(ctx context.Context, c *app.Call, operation, account string, se
 // SignInByPassword begins a session with a password that CheckPassword found right,
 // or asks for the second factor.
 func SignInByPassword(ctx context.Context, c *app.Call, in PasswordInput, p proven) (SignedIn, error) {
-	return passed(ctx, c, in.Email, p, begun{Trusted: in.Trusted, Method: access.ByPassword})
+	return passed(ctx, c, p, begun{Trusted: in.Trusted, Method: access.ByPassword, At: c.Now})
 }
 
 // passed goes on after a correct password.
-func passed(ctx context.Context, c *app.Call, email string, p proven, b begun) (SignedIn, error) {
+func passed(ctx context.Context, c *app.Call, p proven, b begun) (SignedIn, error) {
 	if err := lock(ctx, c.Tx, p.account.id); err != nil {
 		return SignedIn{}, err
 	}
@@ -206,7 +222,7 @@ func passed(ctx context.Context, c *app.Call, email string, p proven, b begun) (
 	if a.password != p.account.password { // it was changed meanwhile
 		return SignedIn{}, wrongPassword()
 	}
-	if err := signin.Cleared(ctx, c.Tx, signin.PasswordLimits(email, c.Address)...); err != nil {
+	if err := signin.Cleared(ctx, c.Tx, p.bounds.All()...); err != nil {
 		return SignedIn{}, err
 	}
 	if p.rehashed != "" {
@@ -261,8 +277,12 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 	if c.Address.IsValid() {
 		address = c.Address.Unmap().String()
 	}
+	device, err := signin.Remember(ctx, c.Tx, c.Now, account, c.Device, c.Address)
+	if err != nil {
+		return SignedIn{}, err
+	}
 	token, name, err := access.BeginSession(ctx, c.Tx, c.Now, access.NewSession{
-		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address, Agent: c.Agent,
+		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address, Agent: c.Agent, Device: device.Hash, ProvenAt: b.At,
 	})
 	c.Audit.About(p.home, name)
 	c.Audit.By(p.ID)
@@ -270,7 +290,7 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 	if b.Trusted {
 		ends = access.TrustedLifetime
 	}
-	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Person: &p}, err
+	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Device: device.Tokens, Person: &p}, err
 }
 
 // admits refuses a password for an organization that has switched passwords off.

@@ -221,14 +221,11 @@ func prove(ctx context.Context, c *app.Call, kind signin.Kind, in Returned) (a a
 	if a.way, err = desk(c).OpenWay(c.Now, kind, in.Ticket); err != nil || !a.way.Asked.Answers(in.Answer) {
 		return a, unknown(orNone(err))
 	}
-	err = desk(c).DB.Write(ctx, func(tx db.Tx) error {
-		if err := signin.Attempt(ctx, tx, c.Now, signin.NetworkLimit(c.Address)); err != nil {
-			return err
-		}
-		return signin.UseWay(ctx, tx, c.Now, kind, a.way)
-	})
-	if err != nil {
-		return a, unknown(throttled(err))
+	if err := countReturn(ctx, c); err != nil {
+		return a, err
+	}
+	if err := desk(c).DB.Write(ctx, func(tx db.Tx) error { return signin.UseWay(ctx, tx, c.Now, kind, a.way) }); err != nil {
+		return a, unknown(err)
 	}
 	if in.Error != "" {
 		return a, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &sentAway}
@@ -238,6 +235,22 @@ func prove(ctx context.Context, c *app.Call, kind signin.Kind, in Returned) (a a
 		err = providerFault(c, err)
 	}
 	return a, err
+}
+
+// countReturn bounds the people who come back, before they are known.
+func countReturn(ctx context.Context, c *app.Call) error {
+	var from signin.Origin
+	err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		from, err = signin.FindBrowser(ctx, tx, c.Now, c.Device, c.Address)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if by := c.Actor.Credential(); by.Kind == access.Session {
+		from.Proof = by.ID
+	}
+	return attempt(ctx, c, from.NetworkLimits()...)
 }
 
 // maxLogged bounds what the log tells of an error, in bytes: it may quote an answer.
@@ -253,6 +266,8 @@ func providerFault(c *app.Call, err error) error {
 	switch {
 	case errors.Is(err, sso.ErrAway):
 		return &fault.Fault{Code: fault.Upstream, Detail: &providerAway, Cause: err}
+	case errors.Is(err, sso.ErrUnknownTime):
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &unknownTime}
 	case errors.Is(err, sso.ErrNotRecent):
 		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &notRecent}
 	}
@@ -301,7 +316,7 @@ func (a *arrived) enter(ctx context.Context, c *app.Call, account string, b begu
 	if err != nil {
 		return SignedIn{}, err
 	}
-	b.Method = access.BySSO
+	b.Method, b.At = access.BySSO, a.AuthTime
 	return enter(ctx, c, account, b)
 }
 
@@ -475,8 +490,8 @@ type RefreshedSSO struct {
 	Next string `json:"next,omitempty"`
 }
 
-// RefreshBySSO makes the sign-in of the session recent. The provider has asked the
-// person again.
+// RefreshBySSO makes the sign-in of the session recent, from the time at which the person
+// signed in at the provider.
 func RefreshBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (r RefreshedSSO, err error) {
 	s, err := ownSession(ctx, c)
 	if err == nil && a.way.Account != s.account.id {
@@ -492,8 +507,11 @@ func RefreshBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (r Re
 	if err != nil {
 		return r, err
 	}
+	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // the person came back late
+		return r, orRefuse(nil, &notRecent)
+	}
 	r.Next = a.way.Next
-	r.Refreshed, err = s.refresh(ctx, c)
+	r.Refreshed, err = s.refresh(ctx, c, a.AuthTime)
 	return r, err
 }
 
@@ -547,8 +565,12 @@ var (
 		EN: "The answer of the provider was not valid, so nobody is signed in. Try again. If that does not help, ask who operates this instance.",
 	}
 	notRecent = fault.Text{
-		DE: "Der Anbieter hat Sie nicht noch einmal nach Ihrer Anmeldung gefragt. Bestätigen Sie mit Kennwort oder Passkey, oder melden Sie sich ab und neu an.",
-		EN: "The provider did not ask you to sign in again. Confirm with a password or a passkey, or sign out and in again.",
+		DE: "Der Anbieter hat Sie nicht noch einmal nach Ihrer Anmeldung gefragt. Versuchen Sie es noch einmal, oder bestätigen Sie mit Kennwort oder Passkey.",
+		EN: "The provider did not ask you to sign in again. Try again, or confirm with a password or a passkey.",
+	}
+	unknownTime = fault.Text{
+		DE: "Der Anbieter teilt nicht mit, wann Sie sich dort angemeldet haben. Bestätigen Sie mit Kennwort oder Passkey. Haben Sie beides nicht, dann setzen Sie über „Kennwort vergessen“ ein Kennwort.",
+		EN: "The provider does not tell when you signed in there. Confirm with a password or a passkey. If you have neither, set a password by 'Forgot password'.",
 	}
 	linkFirst = fault.Text{
 		DE: "Ihr Konto beim Anbieter ist hier mit keinem Konto verbunden. Haben Sie schon eines, dann melden Sie sich mit Kennwort oder Passkey an und verbinden es unter Einstellungen, Sicherheit. Sonst bitten Sie Ihre Administration um eine Einladung.",

@@ -96,7 +96,7 @@ person.json               Name, Adresse, Rolle, Rechte, Einstellungen
 keys.jsonl                Schlüssel der API, ohne ihre Geheimnisse
 webhook-endpoints.jsonl   Webhook-Endpunkte, ohne Adresse und Geheimnisse
 sessions.jsonl            Anmeldungen mit dem Browser, und womit sie sich angemeldet hat
-account.json              das Konto der Anmeldung mit verbundenen Identitäten (Single Sign-on)
+account.json              das Konto der Anmeldung mit Identitäten (Single Sign-on) und bekannten Browsern
                           (nur für die Person selbst und den Betreiber)
 bell.jsonl                Einträge der Glocke (nur für die Person selbst und den Betreiber)
 recents.jsonl             zuletzt geöffnete Einträge (nur für die Person selbst und den Betreiber)
@@ -114,7 +114,7 @@ person.json               name, address, role, rights, preferences
 keys.jsonl                keys of the API, without their secrets
 webhook-endpoints.jsonl   webhook endpoints, without address and secrets
 sessions.jsonl            sign-ins with a browser, and how the person signed in
-account.json              the account of the sign-in with linked identities (single sign-on)
+account.json              the account of the sign-in with identities (single sign-on) and known browsers
                           (for the person and the operator alone)
 bell.jsonl                entries of the bell (for the person and the operator alone)
 recents.jsonl             records that were opened lately (for the person and the operator alone)

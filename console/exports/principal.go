@@ -143,6 +143,8 @@ type account struct {
 	Passkeys  []passkey    `json:"passkeys"`
 	// Identities are those of single sign-on.
 	Identities []identity `json:"identities"`
+	// Devices are the browsers that the account knows, each with a network.
+	Devices []device `json:"devices"`
 	// Organizations are all in which the account is a person.
 	Organizations []membership `json:"organizations"`
 }
@@ -162,6 +164,12 @@ type identity struct {
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
 }
 
+// device is a browser of which only a hash is kept, as of its network.
+type device struct {
+	CreatedAt  clock.Micros `json:"createdAt"`
+	LastUsedAt clock.Micros `json:"lastUsedAt"`
+}
+
 type membership struct {
 	OrganizationID string `json:"organizationId"`
 	Name           string `json:"name"`
@@ -173,6 +181,7 @@ const (
 		join principals p on p.account_id = a.id where p.id = $1`
 	selectPasskeys    = `select name, created_at, last_used_at from passkeys where account_id = $1 order by id`
 	selectIdentities  = `select issuer, subject, label, created_at, last_used_at from identities where account_id = $1 order by id`
+	selectDevices     = `select created_at, seen_at from devices where account_id = $1 order by created_at, token_hash, network`
 	selectMemberships = `select o.id, o.name, p.id from principals p join organizations o on o.number = p.organization where p.account_id = $1 order by o.number`
 )
 
@@ -202,6 +211,12 @@ func principalAccount(ctx context.Context, r *reading) ([]document.File, error) 
 	a.Identities, err = db.List(ctx, r.Tx, func(from db.Row) (i identity, err error) {
 		return i, from.Scan(&i.Issuer, &i.Subject, &i.Label, &i.CreatedAt, &i.LastUsedAt)
 	}, selectIdentities, found[0].id)
+	if err != nil {
+		return nil, err
+	}
+	a.Devices, err = db.List(ctx, r.Tx, func(from db.Row) (d device, err error) {
+		return d, from.Scan(&d.CreatedAt, &d.LastUsedAt)
+	}, selectDevices, found[0].id)
 	if err != nil {
 		return nil, err
 	}

@@ -55,11 +55,9 @@ func byDocument(ctx context.Context, c *app.Call, documents *grant.Documents, cl
 
 // countDocument bounds the requests that people make the instance send.
 func countDocument(ctx context.Context, c *app.Call) error {
-	err := c.Services.SignIn.DB.Write(ctx, func(tx db.Tx) error {
-		return signin.Attempt(ctx, tx, c.Now,
-			signin.Limit{Subject: "document|" + c.Actor.PrincipalID(), Window: time.Minute, Most: documentsOfPerson, Keeps: true},
-			signin.Limit{Subject: "documents", Window: time.Minute, Most: documentsOfInstance, Keeps: true})
-	})
+	err := c.Services.SignIn.Attempt(ctx, c.Now,
+		signin.Limit{Subject: "document|" + c.Actor.PrincipalID(), Window: time.Minute, Most: documentsOfPerson, Keeps: true},
+		signin.Limit{Subject: "documents", Window: time.Minute, Most: documentsOfInstance, Keeps: true})
 	if left := signin.Waits(err); left > 0 {
 		return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyDocuments}
 	}

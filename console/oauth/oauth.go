@@ -93,10 +93,7 @@ type ClientAuth struct {
 	Secret   string `json:"clientSecret,omitempty"`
 }
 
-// guessed counts a failed try, in a transaction of its own: the call is rolled back.
+// guessed counts a failed try.
 func guessed(ctx context.Context, c *app.Call) error {
-	err := c.Services.SignIn.DB.Write(ctx, func(tx db.Tx) error {
-		return signin.Attempt(ctx, tx, c.Now, signin.ClientLimit(c.Address))
-	})
-	return throttled(err)
+	return throttled(c.Services.SignIn.Attempt(ctx, c.Now, signin.ClientLimits(c.Address)...))
 }

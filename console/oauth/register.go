@@ -11,7 +11,6 @@ import (
 	"kartei/access/signin"
 	"kartei/app"
 	"kartei/kit/fault"
-	"kartei/store/db"
 )
 
 // Registration is what a client says about itself (RFC 7591, section 2). Other members
@@ -46,17 +45,21 @@ const (
 	invalidMetadata = "invalid_client_metadata"
 )
 
-// registrationsOfHour bounds the clients that register from one network.
-const registrationsOfHour = 10
+// registrationsOfHour bounds the clients that register from one network in an hour,
+// registrationsOfSite those from its wider one (access.Site).
+const (
+	registrationsOfHour = 10
+	registrationsOfSite = 4 * registrationsOfHour
+)
 
-// CheckRegistration counts a registration, in a transaction of its own.
+// CheckRegistration counts a registration.
 func CheckRegistration(ctx context.Context, c *app.Call, _ Registration) (checked struct{}, err error) {
 	if !c.Services.Applications.Register {
 		return checked, fault.New(fault.NotFound)
 	}
-	limit := signin.Limit{Subject: "register|" + access.Network(c.Address).String(), Window: time.Hour, Most: registrationsOfHour, Keeps: true}
-	err = c.Services.SignIn.DB.Write(ctx, func(tx db.Tx) error { return signin.Attempt(ctx, tx, c.Now, limit) })
-	return checked, throttled(err)
+	host := signin.Limit{Subject: "register|" + access.Network(c.Address).String(), Window: time.Hour, Most: registrationsOfHour, Keeps: true}
+	site := signin.Limit{Subject: "register|site|" + access.Site(c.Address).String(), Window: time.Hour, Most: registrationsOfSite, Keeps: true}
+	return checked, throttled(c.Services.SignIn.Attempt(ctx, c.Now, host, site))
 }
 
 // Register stores a client that nobody has checked. People see that at the consent page,

@@ -112,7 +112,7 @@ func notIssued(ctx context.Context, c *app.Call, r *grant.Refusal) (TokenOutput,
 	if r.Code != grant.InvalidGrant {
 		return TokenOutput{}, asFault(r)
 	}
-	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.ClientLimit(c.Address))); err != nil && r.Ended == nil {
+	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.ClientLimits(c.Address)...)); err != nil && r.Ended == nil {
 		return TokenOutput{}, err
 	}
 	if r.Ended == nil {

@@ -528,7 +528,7 @@ func TestGuesses(t *testing.T) {
 				t.Errorf("others of the network wait: %d %s", got.status, got.body)
 			}
 			if err := s.DB.Read(t.Context(), func(tx db.Tx) error {
-				left, err := signin.Blocked(t.Context(), tx, clock.Now(s.Clock), signin.NetworkLimit(netip.MustParseAddr(s.address)))
+				left, err := signin.Blocked(t.Context(), tx, clock.Now(s.Clock), signin.Origin{Address: netip.MustParseAddr(s.address)}.NetworkLimits()...)
 				if left > 0 {
 					t.Errorf("nobody of the network can sign in for %s", left)
 				}

@@ -254,6 +254,9 @@ func (o *Office) doors() http.Handler {
 	})
 }
 
+// Desk returns what the sign-in of the office needs.
+func (o *Office) Desk() *signin.Desk { return o.desk }
+
 // SignInBy gives the office an OpenID provider, nil for none.
 func (o *Office) SignInBy(p *sso.Provider) { o.desk.Provider = p }
 
@@ -391,7 +394,8 @@ func Session(t testing.TB, d db.DB, c clock.Clock, principal string) (token stri
 		}
 		if err == nil {
 			token, _, err = access.BeginSession(context.Background(), tx, now, access.NewSession{
-				Account: name, Organization: p.Home, Principal: principal, Address: "192.0.2.1", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
+				ProvenAt: now,
+				Account:  name, Organization: p.Home, Principal: principal, Address: "192.0.2.1", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0",
 			})
 		}
 		return err

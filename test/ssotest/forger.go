@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-jose/go-jose/v4"
 
@@ -32,6 +31,8 @@ type Forger struct {
 	Answer map[string]http.HandlerFunc
 	// Nonce is that of the question.
 	Nonce string
+	// Clock is the one of its client.
+	Clock clock.Clock
 
 	Key   *rsa.PrivateKey
 	mu    sync.Mutex
@@ -49,7 +50,7 @@ var forgedKey = sync.OnceValue(func() *rsa.PrivateKey {
 
 // Forge starts a forger.
 func Forge(t testing.TB) *Forger {
-	f := &Forger{Key: forgedKey(), Answer: map[string]http.HandlerFunc{}, asked: map[string]int{}}
+	f := &Forger{Key: forgedKey(), Clock: clock.System, Answer: map[string]http.HandlerFunc{}, asked: map[string]int{}}
 	mux := http.NewServeMux()
 	for path, of := range map[string]struct {
 		name  string
@@ -88,12 +89,13 @@ func (f *Forger) Form() url.Values {
 	return f.form
 }
 
-// Client returns a client of the forger.
+// Client returns a client of the forger, which has the client's clock from now on.
 func (f *Forger) Client(t testing.TB, c clock.Clock) *sso.Provider {
 	at, err := url.Parse(f.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.Clock = c
 	p := sso.New(sso.Options{
 		Issuer: f.URL, ClientID: ClientID, ClientSecret: Secret, Name: "Firmenlogin", Callback: "https://kartei.example/signin/sso/callback",
 		Egress: egress.Options{Trusted: at}, Clock: c,
@@ -123,7 +125,7 @@ func (f *Forger) token(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.form = r.PostForm
 	f.mu.Unlock()
-	now := time.Now().Unix()
+	now := f.Clock.Now().Unix()
 	c := map[string]any{
 		"iss": f.URL, "sub": "ida", "aud": ClientID, "exp": now + 300, "iat": now, "auth_time": now, "nonce": f.Nonce,
 		"email": "ida@kanzlei.example", "email_verified": true, "name": "Ida Berg",

@@ -2,6 +2,7 @@ package office_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -68,6 +69,65 @@ func TestThrottledSignInSaysWhen(t *testing.T) {
 		}
 		o.Clock.Advance(2 * time.Minute)
 		got.send("/signin", "password", password).want(303)
+	})
+}
+
+// place is where a browser is: its address, and the cookie by which accounts know it there.
+type place struct {
+	http.Handler
+	device, from string
+}
+
+const deviceCookie = "__Host-kartei-device"
+
+func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.RemoteAddr = p.from + ":1234"
+	if p.device != "" {
+		r.AddCookie(&http.Cookie{Name: deviceCookie, Value: p.device})
+	}
+	p.Handler.ServeHTTP(w, r)
+	for _, line := range w.Header()["Set-Cookie"] {
+		if c, err := http.ParseSetCookie(line); err == nil && c.Name == deviceCookie {
+			p.device = c.Value
+			if !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.MaxAge != int(signin.DeviceLifetime.Seconds()) {
+				panic("the cookie of a device is sent as " + line)
+			}
+		}
+	}
+}
+
+// TestKnownBrowserSignsIn has a browser that signed in before, and is elsewhere now, while
+// strangers guess. The cookie by which it is known stays when the session ends.
+func TestKnownBrowserSignsIn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := invited(t, o, "ida@kanzlei.example")
+		mine := &place{Handler: b.handler, from: "192.0.2.1"}
+		b.handler = mine
+		b.get("/").send("/signout").want(303)
+		signsIn := func(password string) int {
+			t.Helper()
+			b.cookie = ""
+			return b.get("/signin").send("/signin", "email", "ida@kanzlei.example", "password", password).Status
+		}
+		if got := signsIn(password); got != 303 || mine.device == "" {
+			t.Fatalf("%d, device %q", got, mine.device)
+		}
+		b.get("/").send("/signout").want(303)
+		known, status := mine.device, 401
+		if known == "" {
+			t.Fatal("the end of the session ends the device")
+		}
+		for n := 0; status == 401; n++ {
+			mine.from, mine.device = fmt.Sprintf("203.0.%d.9", n), ""
+			status = signsIn("falsch geraten")
+		}
+		for device, want := range map[string]int{"": 429, "erfunden." + strings.Repeat("x", 43): 429, known: 303} {
+			mine.from, mine.device = "198.51.100.9", device
+			if got := signsIn(password); got != want {
+				t.Errorf("a browser with %q: %d", device, got)
+			}
+		}
 	})
 }
 

@@ -34,6 +34,8 @@ type factorsInfo struct {
 	RecoveryCodes     int           `json:"recoveryCodes"`
 	Passkeys          []passkeyInfo `json:"passkeys"`
 	PasskeysPossible  bool          `json:"passkeysPossible"`
+	// KnownElsewhere counts the other browsers and networks that the account knows.
+	KnownElsewhere int `json:"knownElsewhere"`
 	// SSO is the name of the provider, empty without one.
 	SSO        string         `json:"sso"`
 	Identities []identityInfo `json:"identities"`

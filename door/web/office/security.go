@@ -65,8 +65,18 @@ func showSecurity(v *request) view {
 	return v.settings(securityPath, securityTitle(v), securityView(v, p))
 }
 
-// others reports whether there are sessions beside the present one.
-func (p securityPage) others() bool { return len(p.sessions) > 1 }
+// others reports whether there are sessions or known browsers beside the present one.
+func (p securityPage) others() bool { return len(p.sessions) > 1 || p.factors.KnownElsewhere > 0 }
+
+// knownText says where strangers who guess do not lock the person out.
+func knownText(v *request, n int) string {
+	return v.words.Plural(n, "Ein weiterer Browser oder Ort ist von einer Anmeldung der letzten 90 Tage bekannt.",
+		"%d weitere Browser oder Orte sind von Anmeldungen der letzten 90 Tage bekannt.",
+		"One more browser or place is known from a sign-in of the last 90 days.",
+		"%d more browsers or places are known from sign-ins of the last 90 days.") + " " +
+		v.words.Say("Wer Ihr Kennwort zu erraten versucht, sperrt Sie dort nicht aus. „Alle anderen beenden“ vergisst auch sie.",
+			"Whoever tries to guess your password does not lock you out there. “End all others” forgets them too.")
+}
 
 // passwordForm is the page on which a person changes the password.
 type passwordForm struct {

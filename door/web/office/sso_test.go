@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -64,7 +63,7 @@ func TestSSOOnPages(t *testing.T) {
 			t.Error("a button without a provider")
 		}
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		b := invited(t, o, "ida@kanzlei.example")
 		linking := b.get(security).want(200, "Mit Firmenlogin verbinden").send(security + "/sso").leaves()
 		done := b.returns(f, linking, linking.cookie).want(303)
@@ -113,7 +112,7 @@ func TestSSOOnPages(t *testing.T) {
 		unknown := b.get("/signin").send("/signin/sso").leaves()
 		b.returns(f, unknown, unknown.cookie).want(401, "mit keinem Konto verbunden", `name="password"`)
 		f.Close()
-		o.SignInBy(f.Client(t, clock.System)) // a replica that has not asked it before
+		o.SignInBy(f.Client(t, o.Clock)) // a replica that has not asked it before
 		b.get("/signin").send("/signin/sso").want(502, "antwortet nicht", `name="password"`)
 		b.get("/signin").send("/signin", "email", "ida@kanzlei.example", "password", password).want(303)
 	})
@@ -129,7 +128,7 @@ func TestPasswordsOffOnPages(t *testing.T) {
 			t.Error("a switch without a provider")
 		}
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		form := b.get(path).want(200, "Anmeldung mit Kennwort", "Für den Notfall")
 		form.send(path, "passwords", "off").want(422, "Verbinden Sie zuerst")
 		linking := b.get(security).send(security + "/sso").leaves()
@@ -150,7 +149,7 @@ func TestInvitationAfterRefusal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		f := ssotest.Forge(t)
-		o.SignInBy(f.Client(t, clock.System))
+		o.SignInBy(f.Client(t, o.Clock))
 		made, err := operator.Do(t.Context(), o.Operator, inviteTo, invitation(o.ID, "jan@kanzlei.example"))
 		if err != nil {
 			t.Fatal(err)
