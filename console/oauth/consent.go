@@ -189,14 +189,18 @@ func (in *AskInput) scopes(person *access.Actor) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return !person.May(s) })
 }
 
-// originOf returns the origin of an address of the web, and the scheme of another one.
+// originOf returns what the policy of a page calls the place of an address: its origin, or
+// the scheme of an address that is not of the web.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	if u.Scheme != "https" && u.Scheme != "http" {
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
 		return u.Scheme + ":"
+	case strings.Contains(u.Hostname(), ":"): // the policy of a page knows no IPv6 addresses
+		return u.Scheme + "://*" + strings.TrimPrefix(u.Host, "["+u.Hostname()+"]")
 	}
 	return u.Scheme + "://" + u.Host
 }
