@@ -277,7 +277,7 @@ func TestConsentOff(t *testing.T) {
 		b.get("/settings/interfaces/applications").want(200, "Verbundene Anwendungen ruhen", "Fristenkalender", "Trennen")
 		set("known")
 		program.Do("GET", "/me", nil).Want(200)
-		admin.get("/settings/audit").want(200, "Anwendungen keine → freigegebene")
+		admin.get("/settings/audit").want(200, "Anwendungen: keine → freigegebene")
 		admin.get(page + "?of=sandbox").want(200).without(`name="applications"`)
 	})
 }
