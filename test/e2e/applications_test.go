@@ -171,8 +171,13 @@ func (a *application) connect(p *person, config *oauth2.Config, scopes ...string
 	fields := p.form(strings.TrimPrefix(address, a.served.URL), "/oauth/authorize")
 	fields.Set("decision", "allow")
 	fields["scopes"] = scopes // nothing is ticked of an application that nobody has checked
-	answer, err := p.browser.PostForm(a.served.URL+"/oauth/authorize", fields)
-	p.body(answer, err)
+	staying := *p.browser     // no program listens at the address to which the browser goes
+	staying.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, err := staying.PostForm(a.served.URL+"/oauth/authorize", fields)
+	if err != nil {
+		a.Fatal(err)
+	}
+	answer.Body.Close()
 	back := answer.Header.Get("Location")
 	to, err := neturl.Parse(back)
 	if err != nil || answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(back, config.RedirectURL+"?") || to.Query().Get("state") != "zustand" || to.Query().Get("iss") != a.served.URL {
