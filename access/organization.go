@@ -37,6 +37,8 @@ type OrganizationInfo struct {
 	// may sign in by password in any case.
 	Passwords     string `json:"passwords"`
 	PasswordAdmin string `json:"passwordAdmin,omitempty"`
+	// Applications says which applications people may connect.
+	Applications Applications `json:"applications"`
 	// EraseAt is the time of the erasure in the state deleting, and nil
 	// otherwise.
 	EraseAt *clock.Micros `json:"eraseAt,omitempty"`
@@ -47,6 +49,19 @@ type OrganizationInfo struct {
 	Number int64 `json:"-"`
 	Live   int64 `json:"-"`
 }
+
+// Applications says which applications the people of an organization may connect.
+type Applications string
+
+// The values of Applications.
+const (
+	// NoApplications lets people connect none. Those that are connected rest.
+	NoApplications Applications = "off"
+	// KnownApplications are those that an admin has approved.
+	KnownApplications Applications = "known"
+	// AllApplications lets each person decide.
+	AllApplications Applications = "all"
+)
 
 // OrganizationIn reads an organization inside a transaction. An unknown id is
 // NOT_FOUND.
@@ -68,7 +83,7 @@ func ScanOrganization(row db.Row) (OrganizationInfo, error) {
 	var eraseAt clock.Micros
 	err := row.Scan(&o.Number, &o.ID, &o.Name, &o.Live, &module, &secrecy, &o.Level, &o.State, &o.CreatedAt, &eraseAt,
 		&o.SandboxID, &o.SandboxOf, &o.Country,
-		&o.SecrecyAt, &o.SecrecyBy, &o.SecondFactorFrom, &off, &o.PasswordAdmin)
+		&o.SecrecyAt, &o.SecrecyBy, &o.SecondFactorFrom, &off, &o.PasswordAdmin, &o.Applications)
 	if eraseAt > 0 {
 		o.EraseAt = &eraseAt
 	}

@@ -35,13 +35,18 @@ const (
 		where k.kid = $1 or k.previous_kid = $1`
 	selectToken = `select
 			g.id, false, case when o.sandbox_of is null then 'live' else 'test' end, t.secret_hash, t.scopes, g.scopes, '[]', '',
-			t.expires_at, g.paused or c.disabled, g.ended_at, g.last_used_at, g.audience, c.client_id, c.name, g.created_at, g.expires_at,` + bearerOwner + `
+			t.expires_at, ` + grantRests + `, g.ended_at, g.last_used_at, g.audience, c.client_id, c.name, g.created_at, g.expires_at,` + bearerOwner + `
 		from oauth_tokens t
 		join oauth_grants g on g.id = t.grant_id
 		join oauth_clients c on c.id = g.client_id
 		join principals p on p.id = g.principal_id
 		join organizations o on o.number = g.organization
+		left join organizations live on live.number = o.sandbox_of
 		where t.kid = $1 and t.kind = 'access'`
+	// A grant rests while it is paused, while its client is disabled, and while its
+	// organization lets its people connect no applications. A client of an admin has a
+	// switch of its own.
+	grantRests  = `g.paused or c.disabled or c.kind <> 'admin' and coalesce(live.applications, o.applications) = 'off'`
 	bearerOwner = `
 			p.id, p.kind, p.name, p.role, p.rights, p.disabled,
 			o.number, o.id, o.name, coalesce(o.sandbox_of, 0), o.module_on, o.secrecy_declared, o.level, o.state`
@@ -77,7 +82,8 @@ const (
 			o.module_on, o.secrecy_declared, o.level, o.state, o.created_at, o.erase_at,
 			coalesce(sandbox.id, ''), coalesce(live.id, ''), o.country,
 			o.secrecy_at, o.secrecy_by, coalesce(live.second_factor_from, o.second_factor_from),
-			coalesce(live.passwords_off, o.passwords_off), coalesce(live.password_admin, o.password_admin)
+			coalesce(live.passwords_off, o.passwords_off), coalesce(live.password_admin, o.password_admin),
+			coalesce(live.applications, o.applications)
 		from organizations o
 		left join organizations sandbox on sandbox.sandbox_of = o.number
 		left join organizations live on live.number = o.sandbox_of`
@@ -120,8 +126,10 @@ const (
 	selectKeyByID = `select principal_id, expires_at, paused, revoked_at, scopes from api_keys where id = $1 and organization = $2`
 	updatePaused  = `update api_keys set paused = true where id = $1 and paused = false`
 
-	selectGrantByID = `select g.principal_id, g.expires_at, g.paused or c.disabled, g.ended_at, g.scopes
-		from oauth_grants g join oauth_clients c on c.id = g.client_id where g.id = $1 and g.organization = $2`
+	selectGrantByID = `select g.principal_id, g.expires_at, ` + grantRests + `, g.ended_at, g.scopes
+		from oauth_grants g join oauth_clients c on c.id = g.client_id
+		join organizations o on o.number = g.organization
+		left join organizations live on live.number = o.sandbox_of where g.id = $1 and g.organization = $2`
 	selectGrantLabel = `select c.name, o.name from oauth_grants g join oauth_clients c on c.id = g.client_id
 		join organizations o on o.number = g.organization where g.id = $1`
 	updateGrantPaused = `update oauth_grants set paused = true where id = $1 and paused = false`

@@ -45,6 +45,13 @@ func newApplications(t *testing.T, o *apitest.Office, principal, service string)
 		t.Fatal(err)
 	}
 	a.service = oauth.ClientAuth{ClientID: made.ID, Secret: made.ClientSecret}
+	a.write(func(tx db.Tx) error {
+		o, err := access.OrganizationIn(t.Context(), tx, o.ID)
+		if err == nil {
+			_, err = grant.ApproveClient(t.Context(), tx, clock.Now(a.o.Clock), o.Live, &a.client, principal, "")
+		}
+		return err
+	})
 	a.grant()
 	return a
 }
@@ -68,7 +75,7 @@ func (a *applications) begin() (g grant.Grant, code string) {
 			var begun grant.Begun
 			begun, err = grant.Begin(a.Context(), tx, clock.Now(a.o.Clock), grant.NewGrant{
 				Client: &a.client, Organization: sandbox.Number, Principal: a.principal, Scopes: []string{"contacts:read", "contacts:write"}, Audience: access.V1,
-				RedirectURI: a.client.RedirectURIs[0], Challenge: challenge(),
+				RedirectURI: a.client.RedirectURIs[0], Challenge: challenge(), Renewal: grant.RenewalOf(&a.client, false),
 			})
 			g, code = begun.Grant, begun.Code
 		}
@@ -98,6 +105,25 @@ func (a *applications) exchange() oauth.TokenInput {
 
 func (a *applications) revoke() oauth.TokenQuestion {
 	return oauth.TokenQuestion{ClientAuth: oauth.ClientAuth{ClientID: a.client.ClientID}, Token: a.tokens().Refresh}
+}
+
+// asked returns a request that waits for an admin, of an application of its own.
+func (a *applications) asked() (name string) {
+	a.Helper()
+	other := grant.Client{Kind: grant.Registered, Name: "Geheim", RedirectURIs: []string{"https://app.example/cb"}, Method: grant.NoSecret}
+	a.write(func(tx db.Tx) error {
+		o, err := access.OrganizationIn(a.Context(), tx, a.o.ID)
+		if err == nil {
+			_, err = other.Store(a.Context(), tx, clock.Now(a.o.Clock))
+		}
+		if err != nil {
+			return err
+		}
+		asked, _, err := grant.AskFor(a.Context(), tx, clock.Now(a.o.Clock), o.Live, &other, a.principal)
+		name = asked.ID
+		return err
+	})
+	return name
 }
 
 func (a *applications) asks() oauth.AskInput {

@@ -75,7 +75,8 @@ var Console = []ConsoleRow{
 	row("organizations.list", read, byOperator, atSocket, "", ask(settings.ListOrganizations)),
 	row("organizations.create", administer, byOperator, atSocket, "organization.create", ask(settings.CreateOrganization)),
 	row("organizations.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetOrganization)),
-	row("organizations.set", administer, byAdmin|byOperator, atPeople|fresh, "organization.set", ask(settings.SetOrganization)),
+	// oauth.SetOrganization is settings.SetOrganization, and also disables webhook endpoints.
+	row("organizations.set", administer, byAdmin|byOperator, atPeople|fresh, "organization.set", ask(oauth.SetOrganization)),
 	row("organizations.erase", administer, byOperator, atSocket, "organization.erase", ask(settings.EraseOrganization)),
 
 	row("people.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListUsers)),
@@ -120,7 +121,7 @@ var Console = []ConsoleRow{
 	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
 
 	row("oauth.ask", note, byMember, atWeb, "", asking(oauth.FindClient, oauth.Ask)),
-	// oauth.Answer asks for a recent sign-in if the application may write.
+	// oauth.Answer asks for a recent sign-in if the person lets the application act.
 	row("oauth.answer", administer, byMember, atWeb|unstored, "grant.create", ask(oauth.Answer)),
 	// Tokens are issued as often as programs like, so only the end of a grant is in the
 	// audit log, and only that empties the cache of callers.
@@ -130,6 +131,10 @@ var Console = []ConsoleRow{
 	row("oauth.register", note, byAnyone, atClients|unstored, "", asking(oauth.CheckRegistration, oauth.Register)),
 	row("grants.list", read, bySelf|byOperator, atPeople, "", ask(oauth.ListGrants)),
 	row("grants.end", administer, bySelf|byOperator, atPeople|always, "grant.end", ask(oauth.EndGrant)),
+	row("grants.renew", administer, bySelf, atWeb|fresh, "grant.renew", ask(oauth.RenewGrant)),
+	row("clients.approvals", read, byMember|byOperator, atPeople, "", ask(oauth.ListApprovals)),
+	row("clients.approve", administer, byAdmin|byOperator, atPeople|fresh, "client.approve", asking(oauth.FindApplication, oauth.Approve)),
+	row("clients.disapprove", administer, byAdmin|byOperator, atPeople|always, "client.disapprove", ask(oauth.Disapprove)),
 	row("clients.list", read, byAdmin|byOperator, atPeople, "", ask(oauth.ListClients)),
 	row("clients.create", administer, byAdmin|byOperator, atPeople|fresh, "client.create", ask(oauth.CreateClient)),
 	row("clients.rotate", administer, byAdmin|byOperator, atPeople|fresh, "client.rotate", ask(oauth.RotateClient)),

@@ -109,12 +109,12 @@ var (
 			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo",
 		"program":  "tools.list tools.text",
 		"operator": "organizations.list organizations.create organizations.erase people.unlink webhooks.test jobs.list jobs.retry",
-		"admin operator": "clients.list clients.create clients.rotate clients.set organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
+		"admin operator": "clients.approve clients.disapprove clients.list clients.create clients.rotate clients.set organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list exports.organization",
-		"member operator": "names.resolve names.find exports.contact exports.parts imports.list imports.get imports.lines imports.create imports.append imports.complete " +
+		"member operator": "clients.approvals names.resolve names.find exports.contact exports.parts imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
-		"self": "keys.terms requests.caused events.outcomes",
+		"self": "grants.renew keys.terms requests.caused events.outcomes",
 		"self operator": "grants.list grants.end keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.create webhooks.change webhooks.rotate webhooks.delete webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
@@ -124,10 +124,10 @@ var (
 		"fresh": "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd " +
 			"factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail organizations.set people.create people.set " +
 			"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate " +
-			"clients.create clients.rotate webhooks.create webhooks.rotate exports.person exports.organization",
+			"grants.renew clients.approve clients.create clients.rotate webhooks.create webhooks.rotate exports.person exports.organization",
 		"always": "signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end " +
 			"factors.get factors.password factors.totpBegin factors.totpConfirm factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd " +
-			"profile.get invitations.revoke keys.pause keys.revoke grants.end",
+			"profile.get invitations.revoke keys.pause keys.revoke grants.end clients.disapprove",
 		"setup": "factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink",
 		"reads": "exports.begin exports.contact exports.person exports.organization",
@@ -141,7 +141,7 @@ var (
 			"sessions.list signins.list sessions.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove " +
 			"factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink " +
 			"account.changeEmail account.confirmEmail profile.get profile.set records.history records.changes documents.page documents.underway " +
-			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer requests.caused " +
+			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer grants.renew requests.caused " +
 			"events.feed events.outcomes lookup.find lookup.similar lookup.titles lookup.tags exports.begin bulk.list bulk.get " +
 			"bulk.report bulk.start bulk.stop bulk.resume bulk.undo lookup.recent lookup.opened",
 		"admin": "organizations.list organizations.create organizations.erase people.unlink webhooks.test jobs.list jobs.retry",
@@ -732,20 +732,24 @@ func (m *inputMaker) applications() map[string]any {
 	m.t.Helper()
 	apps := newApplications(m.t, m.o, m.owner.Principal, m.service)
 	return map[string]any{
-		"tools.list":       api.ToolsInput{},
-		"tools.text":       map[string]string{"id": m.letter.ID},
-		"oauth.ask":        apps.asks(),
-		"oauth.answer":     apps.answer,
-		"oauth.token":      func() any { return apps.exchange() },
-		"oauth.revoke":     func() any { return apps.revoke() },
-		"oauth.introspect": oauth.TokenQuestion{ClientAuth: apps.service, Token: "x"},
-		"oauth.register":   oauth.Registration{RedirectURIs: []string{"https://app.example/cb"}, Name: secretName},
-		"grants.list":      oauth.FindGrants{Page: access.Page{Organization: m.o.ID}, Principal: m.owner.Principal},
-		"grants.end":       func() any { return byID(apps.grant().ID) },
-		"clients.list":     access.Page{Organization: m.o.ID},
-		"clients.create":   oauth.NewClient{Organization: m.o.ID, Name: secretName, Principal: m.service, Scopes: []string{"contacts:read"}, Environment: access.Test},
-		"clients.rotate":   byID(apps.service.ClientID),
-		"clients.set":      oauth.ClientChange{ID: apps.service.ClientID, Disabled: true},
+		"tools.list":         api.ToolsInput{},
+		"tools.text":         map[string]string{"id": m.letter.ID},
+		"oauth.ask":          apps.asks(),
+		"oauth.answer":       apps.answer,
+		"oauth.token":        func() any { return apps.exchange() },
+		"oauth.revoke":       func() any { return apps.revoke() },
+		"oauth.introspect":   oauth.TokenQuestion{ClientAuth: apps.service, Token: "x"},
+		"oauth.register":     oauth.Registration{RedirectURIs: []string{"https://app.example/cb"}, Name: secretName},
+		"grants.list":        oauth.FindGrants{Page: access.Page{Organization: m.o.ID}, Principal: m.owner.Principal},
+		"grants.end":         func() any { return byID(apps.grant().ID) },
+		"grants.renew":       func() any { return byID(apps.grant().ID) },
+		"clients.list":       access.Page{Organization: m.o.ID},
+		"clients.approvals":  access.Page{Organization: m.o.ID},
+		"clients.approve":    func() any { return oauth.ApproveInput{Organization: m.o.ID, ID: apps.asked()} },
+		"clients.disapprove": func() any { return oauth.DisapproveInput{Organization: m.o.ID, ID: apps.asked()} },
+		"clients.create":     oauth.NewClient{Organization: m.o.ID, Name: secretName, Principal: m.service, Scopes: []string{"contacts:read"}, Environment: access.Test},
+		"clients.rotate":     byID(apps.service.ClientID),
+		"clients.set":        oauth.ClientChange{ID: apps.service.ClientID, Disabled: true},
 	}
 }
 

@@ -47,7 +47,7 @@ var organizationRows = []struct{ table, key string }{
 	{"search_blocks", "family, segment, audience, rank, word, position"}, {"search_segments", "family, segment"},
 	{"visibility_losses", "record_id, principal"}, {"events", "tick"}, {"notices", "principal, id"}, {"recents", "principal"},
 	{"limits", "subject"}, {"reading_time", "at"}, {"request_log", "at, request_id"}, {"usage_hours", "hour, kind, subject, writer"}, {"jobs", "id"}, {"job_turns", ""},
-	{"audit_lines", "id"}, {"handovers", "id"}, {"import_pieces", "import_id, number"}, {"import_lines", "import_id, number"}, {"imports", "id"}, {"bulk_lines", "act_id, record_id"}, {"bulk_acts", "id"}, {"invitations", "id"}, {"sessions", "id"}, {"api_keys", "kid"}, {"oauth_tokens", "kid"}, {"oauth_grants", "id"}, {"oauth_clients", "id"}, {"principals", "id"},
+	{"audit_lines", "id"}, {"handovers", "id"}, {"import_pieces", "import_id, number"}, {"import_lines", "import_id, number"}, {"imports", "id"}, {"bulk_lines", "act_id, record_id"}, {"bulk_acts", "id"}, {"invitations", "id"}, {"sessions", "id"}, {"api_keys", "kid"}, {"oauth_approvals", "id"}, {"oauth_tokens", "kid"}, {"oauth_grants", "id"}, {"oauth_clients", "id"}, {"principals", "id"},
 }
 
 // eraser erases organizations in steps. An interrupted run leaves fewer rows,

@@ -34,6 +34,7 @@ var Retention = []retention.Rule{
 	// A grant is told by name in the request log as long as its calls are.
 	retention.Keep("oauth_tokens", 7*day, "expires_at", "kid", "(kind <> 'refresh' or used_at = 0)"),
 	retention.Keep("oauth_grants", requestlog.Age, "expires_at", "id"),
+	retention.Keep("oauth_approvals", 30*day, "asked_at", "id", "approved_at = 0"),
 	retention.Keep("handovers", 90*day, "finished_at", "id", "finished_at > 0"),
 	retention.Keep("imports", 90*day, "forgotten_at", "id", "forgotten_at > 0"),
 	retention.Keep("jobs", 30*day, "due_at", "id", "state = 'failed'").OrNobodys(),

@@ -19,8 +19,10 @@ const (
 	// they are.
 	eraseKeys = `update api_keys set name = '', networks = '[]', revoked_at = case when revoked_at = 0 then $2 else revoked_at end
 		where principal_id = $1`
-	eraseSessions    = `delete from sessions where principal_id = $1`
-	eraseGrants      = `delete from oauth_grants where principal_id = $1`
+	eraseSessions = `delete from sessions where principal_id = $1`
+	eraseGrants   = `delete from oauth_grants where principal_id = $1`
+	// What was approved for all people stays.
+	eraseApprovals   = `delete from oauth_approvals where organization = $1 and principal = $2`
 	eraseBell        = `delete from notices where organization = $1 and principal = $2`
 	eraseInvitations = `delete from invitations where organization = $1 and email_folded = $2`
 )
@@ -47,6 +49,7 @@ func ErasePerson(ctx context.Context, c *app.Call, p access.PrincipalInfo) (acce
 	}{
 		{eraseInvitations, []any{p.Home, access.FoldEmail(p.Email)}},
 		{eraseBell, []any{p.Home, p.ID}},
+		{eraseApprovals, []any{p.Home, p.ID}},
 		{eraseKeys, []any{p.ID, c.Now}},
 		{eraseSessions, []any{p.ID}},
 		{eraseGrants, []any{p.ID}},

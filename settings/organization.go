@@ -42,6 +42,8 @@ type OrganizationChange struct {
 	// in by password while others may not, empty for nobody.
 	Passwords     *string `json:"passwords,omitempty"`
 	PasswordAdmin *string `json:"passwordAdmin,omitempty"`
+	// Applications says which applications people may connect.
+	Applications *access.Applications `json:"applications,omitempty"`
 	// State is for the operator only.
 	State *access.State `json:"state,omitempty"`
 }
@@ -61,7 +63,7 @@ func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (a
 	var f faults
 	live := access.OrganizationInfo{
 		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
-		SecondFactor: "optional", Passwords: "on",
+		SecondFactor: "optional", Passwords: "on", Applications: access.KnownApplications,
 	}
 	in.Name = f.name("name", in.Name)
 	setOrganization(&live, &f, OrganizationChange{
@@ -117,6 +119,7 @@ func noteOrganization(c *app.Call, before, after access.OrganizationInfo) {
 	c.Audit.Changed("passwords", before.Passwords, after.Passwords)
 	c.Audit.Changed("passwordAdmin", before.PasswordAdmin, after.PasswordAdmin)
 	c.Audit.Changed("secondFactor", before.SecondFactor, after.SecondFactor)
+	c.Audit.Changed("applications", string(before.Applications), string(after.Applications))
 }
 
 // ListOrganizations lists organizations and sandboxes.
@@ -197,7 +200,7 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 	if err := setPasswords(ctx, c, before, o); err != nil {
 		return o, err
 	}
-	if _, err = c.Tx.Exec(ctx, updateDuties, o.Number, o.SecrecyAt, o.SecrecyBy, o.SecondFactorFrom); err != nil || o.SandboxOf != "" {
+	if _, err = c.Tx.Exec(ctx, updateDuties, o.Number, o.SecrecyAt, o.SecrecyBy, o.SecondFactorFrom, string(o.Applications)); err != nil || o.SandboxOf != "" {
 		return o, err
 	}
 	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o), o.Country)
@@ -211,6 +214,9 @@ func (f *faults) organizationChange(c *app.Call, o *access.OrganizationInfo, in 
 	}
 	if in.SecondFactor != nil && o.SandboxOf != "" {
 		f.say("secondFactor", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+	}
+	if in.Applications != nil && o.SandboxOf != "" {
+		f.say("applications", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
 	}
 	if in.Country != nil && o.SandboxOf != "" {
 		f.say("country", fault.ReadOnly, "Die Sandbox ist in dem Land ihrer Organisation.", "A sandbox is in the country of its organization.")
@@ -270,6 +276,10 @@ func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange
 	if c.SecondFactor != nil {
 		oneOf(f, "secondFactor", *c.SecondFactor, "required", "optional")
 		o.SecondFactor = *c.SecondFactor
+	}
+	if c.Applications != nil {
+		oneOf(f, "applications", *c.Applications, access.NoApplications, access.KnownApplications, access.AllApplications)
+		o.Applications = *c.Applications
 	}
 	if c.State != nil {
 		oneOf(f, "state", *c.State, access.Open, access.Closed, access.Deleting)

@@ -18,7 +18,8 @@ const (
 	updateOrganization = `update organizations
 		set name = $2, module_on = $3, secrecy_declared = $4, level = $5, state = $6, erase_at = $7, country = $8 where number = $1`
 	updateDuties = `update organizations set secrecy_at = $2, secrecy_by = $3,
-		second_factor_from = case when sandbox_of is null then cast($4 as bigint) else 0 end where number = $1`
+		second_factor_from = case when sandbox_of is null then cast($4 as bigint) else 0 end,
+		applications = case when sandbox_of is null then $5 else applications end where number = $1`
 	countKeys = `select count(*), count(case when scopes like '%:write"%' then 1 end) from api_keys
 		where organization = $1 and revoked_at = 0 and expires_at > $2`
 	updateSandbox = `update organizations set name = $2, state = $3, erase_at = $4, country = $5 where sandbox_of = $1`

@@ -66,6 +66,8 @@ type Client struct {
 	LastUsedAt clock.Micros
 	// FreshUntil is how long a client of a document is known without reading it again.
 	FreshUntil clock.Micros
+	// DocumentHash is SHA-256 of the document in hex, empty for a client without one.
+	DocumentHash string
 
 	secretHash string
 }
@@ -79,13 +81,14 @@ const (
 
 const (
 	clientColumns = `select id, kind, client_id, name, redirect_uris, auth_method, secret_hash, coalesce(organization, 0),
-		coalesce(principal_id, ''), scopes, disabled, created_at, last_used_at, fresh_until from oauth_clients`
+		coalesce(principal_id, ''), scopes, disabled, created_at, last_used_at, fresh_until, document_hash from oauth_clients`
 	selectClient     = clientColumns + ` where client_id = $1`
 	selectClientByID = clientColumns + ` where id = $1`
 	insertClient     = `insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, secret_hash, organization,
-			principal_id, scopes, created_at, last_used_at, fresh_until)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12)
-		on conflict (client_id) do update set name = excluded.name, redirect_uris = excluded.redirect_uris, fresh_until = excluded.fresh_until
+			principal_id, scopes, created_at, last_used_at, fresh_until, document_hash)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13)
+		on conflict (client_id) do update set name = excluded.name, redirect_uris = excluded.redirect_uris, fresh_until = excluded.fresh_until,
+			document_hash = excluded.document_hash
 		returning id, disabled`
 	updateClientUse    = `update oauth_clients set last_used_at = $2 where id = $1`
 	updateClientSecret = `update oauth_clients set secret_hash = $2 where id = $1`
@@ -94,7 +97,8 @@ const (
 	// ever used, or uses any more, go in pieces, with each new one.
 	forgetUnused = `delete from oauth_clients where id in (select id from oauth_clients c
 		where c.kind = $2 and c.last_used_at < $1 and c.disabled = false
-		and not exists (select 1 from oauth_grants g where g.client_id = c.id) order by c.last_used_at limit 100)`
+		and not exists (select 1 from oauth_grants g where g.client_id = c.id)
+		and not exists (select 1 from oauth_approvals a where a.client_id = c.id) order by c.last_used_at limit 100)`
 )
 
 // unusedFor is how long a client that no admin made is kept without a grant.
@@ -114,7 +118,7 @@ func ClientByID(ctx context.Context, tx db.Tx, name string) (Client, error) {
 func scanClient(row db.Row) (c Client, err error) {
 	var uris, scopes string
 	err = row.Scan(&c.ID, &c.Kind, &c.ClientID, &c.Name, &uris, &c.Method, &c.secretHash, &c.Organization, &c.Principal, &scopes,
-		&c.Disabled, &c.CreatedAt, &c.LastUsedAt, &c.FreshUntil)
+		&c.Disabled, &c.CreatedAt, &c.LastUsedAt, &c.FreshUntil, &c.DocumentHash)
 	if err != nil {
 		return c, err
 	}
@@ -144,7 +148,7 @@ func (c *Client) Store(ctx context.Context, tx db.Tx, now clock.Micros) (secret 
 		}
 	}
 	err = tx.QueryRow(ctx, insertClient, c.ID, string(c.Kind), c.ClientID, c.Name, list(c.RedirectURIs), c.Method, c.secretHash,
-		orNull(c.Organization), orNull(c.Principal), list(c.Scopes), now, c.FreshUntil).Scan(&c.ID, &c.Disabled)
+		orNull(c.Organization), orNull(c.Principal), list(c.Scopes), now, c.FreshUntil, c.DocumentHash).Scan(&c.ID, &c.Disabled)
 	return secret, err
 }
 

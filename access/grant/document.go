@@ -2,6 +2,8 @@ package grant
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,6 +145,8 @@ func (d *Documents) fetch(ctx context.Context, clientID string) (found read, err
 		}}
 	}
 	found.client, err = parseDocument(clientID, body)
+	sum := sha256.Sum256(body)
+	found.client.DocumentHash = hex.EncodeToString(sum[:])
 	found.use = useOf(header.Get("Cache-Control"))
 	return found, err
 }

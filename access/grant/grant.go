@@ -1,6 +1,7 @@
 package grant
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -26,6 +27,10 @@ const (
 	SilentFor = 30 * 24 * time.Hour
 	// Lifetime is that of a grant at most.
 	Lifetime = 365 * 24 * time.Hour
+	// Renewal is how long the grant of an application that nobody knows lasts, unless the
+	// person renews it. WarnBefore is how long before its end the person is told.
+	Renewal    = 90 * 24 * time.Hour
+	WarnBefore = 7 * 24 * time.Hour
 	// Grace is how long a used refresh token gets the same answer again, as long as its
 	// successor is unused. So an answer that was lost costs nobody the grant.
 	Grace = 60 * time.Second
@@ -85,6 +90,8 @@ type Grant struct {
 	ExpiresAt, EndedAt clock.Micros
 	Paused             bool
 	LastUsedAt         clock.Micros
+	// Renewal is how long it lasts unless the person renews it, zero if nobody has to.
+	Renewal time.Duration
 }
 
 // Tokens are the answer of the token endpoint.
@@ -99,16 +106,26 @@ type Tokens struct {
 }
 
 const (
-	grantColumns = `select id, client_id, organization, principal_id, scopes, audience, created_at, expires_at, ended_at, paused, last_used_at
+	grantColumns = `select id, client_id, organization, principal_id, scopes, audience, created_at, expires_at, ended_at, paused, last_used_at, renewal
 		from oauth_grants`
 	selectGrant = grantColumns + ` where id = $1`
 	// The live grants of a principal and a client, the newest first.
-	selectLive     = grantColumns + ` where principal_id = $1 and client_id = $2 and ended_at = 0 and expires_at > $3 order by created_at desc, id desc`
+	selectLive = grantColumns + ` where principal_id = $1 and client_id = $2 and ended_at = 0 and expires_at > $3 order by created_at desc, id desc`
+	// The live grants of applications that people of an organization connected.
+	selectConnected = grantColumns + ` where organization in (select number from organizations where number = $1 or sandbox_of = $1)
+		and ended_at = 0 and expires_at > $2 and client_id in (select id from oauth_clients where kind <> 'admin') order by id`
 	selectOfClient = grantColumns + ` where client_id = $1 and ended_at = 0 and expires_at > $2 order by id`
 	// The standing grant of a client of an admin.
 	selectStanding = grantColumns + ` where client_id = $1 and audience = $2 and ended_at = 0 order by created_at, id limit 1`
-	insertGrant    = `insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8)`
+	insertGrant    = `insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at, renewal)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	renewGrant = `update oauth_grants set expires_at = $2, warned_at = 0 where id = $1 and ended_at = 0`
+	// The token that waits lives as if the grant had always lasted so long.
+	renewToken = `update oauth_tokens set expires_at = created_at + $2 where grant_id = $1 and kind = 'refresh' and used_at = 0 and expires_at < created_at + $2`
+	warnGrant  = `update oauth_grants set warned_at = $2 where id = $1 and warned_at = 0 and ended_at = 0`
+	// A grant whose code was not exchanged lasts no longer than the code.
+	selectEnding = grantColumns + ` where renewal > 0 and warned_at = 0 and ended_at = 0 and expires_at > $1 and expires_at <= $2
+		and expires_at - created_at > $5 and id > $3 order by id limit $4`
 	updateExpiry = `update oauth_grants set expires_at = $2, scopes = $3 where id = $1 and ended_at = 0`
 	// The grants that nobody has ended, but whose time is over, or whose refresh token
 	// waited too long. A grant has at most one that is unused.
@@ -156,6 +173,9 @@ type NewGrant struct {
 	// RedirectURI is where the code is sent, and Challenge the challenge of RFC 7636
 	// (S256).
 	RedirectURI, Challenge string
+	// Renewal is how long the grant lasts unless the person renews it. Zero means
+	// Lifetime, without a renewal.
+	Renewal time.Duration
 }
 
 // Begun is a new grant.
@@ -173,7 +193,7 @@ type Begun struct {
 func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Begun, err error) {
 	g := Grant{
 		ID: id.New(id.Grant), Client: n.Client.ID, Organization: n.Organization, Principal: n.Principal, Scopes: sorted(n.Scopes),
-		Audience: n.Audience, CreatedAt: now, ExpiresAt: now.Add(CodeLifetime),
+		Audience: n.Audience, CreatedAt: now, ExpiresAt: now.Add(CodeLifetime), Renewal: n.Renewal,
 	}
 	if _, err := tx.Exec(ctx, updateClientUse, g.Client, now); err != nil { // grants of a client are made one after the other
 		return out, err
@@ -197,7 +217,7 @@ func Begin(ctx context.Context, tx db.Tx, now clock.Micros, n NewGrant) (out Beg
 }
 
 func (g *Grant) insert(ctx context.Context, tx db.Tx) error {
-	_, err := tx.Exec(ctx, insertGrant, g.ID, g.Client, g.Organization, g.Principal, list(g.Scopes), g.Audience, g.CreatedAt, g.ExpiresAt)
+	_, err := tx.Exec(ctx, insertGrant, g.ID, g.Client, g.Organization, g.Principal, list(g.Scopes), g.Audience, g.CreatedAt, g.ExpiresAt, clock.Micros(0).Add(g.Renewal))
 	return err
 }
 
@@ -236,7 +256,7 @@ func Exchange(ctx context.Context, tx db.Tx, now clock.Micros, c *Client, text, 
 	if err != nil {
 		return Tokens{}, err
 	}
-	g.ExpiresAt = now.Add(Lifetime)
+	g.ExpiresAt = now.Add(cmp.Or(g.Renewal, Lifetime))
 	if _, err := tx.Exec(ctx, updateExpiry, g.ID, g.ExpiresAt, list(g.Scopes)); err != nil {
 		return Tokens{}, err
 	}
@@ -396,6 +416,45 @@ func Expired(ctx context.Context, tx db.Tx, now clock.Micros, after string, limi
 	return db.List(ctx, tx, scanGrant, selectExpired, now, limit, after)
 }
 
+// Renew lets a grant last as long as a new one. access.Changed must come before: the end
+// of the grant is known to the callers.
+func Renew(ctx context.Context, tx db.Tx, now clock.Micros, g *Grant) error {
+	g.ExpiresAt = now.Add(g.Renewal)
+	_, err := tx.Exec(ctx, renewGrant, g.ID, g.ExpiresAt)
+	if err == nil {
+		_, err = tx.Exec(ctx, renewToken, g.ID, SilentFor.Microseconds())
+	}
+	return err
+}
+
+// Ending returns at most limit grants that somebody has to renew within WarnBefore, and
+// who was not told yet. They are sorted by their ids, and follow the id after.
+func Ending(ctx context.Context, tx db.Tx, now clock.Micros, after string, limit int) ([]Grant, error) {
+	return db.List(ctx, tx, scanGrant, selectEnding, now, now.Add(WarnBefore), after, limit, CodeLifetime.Microseconds())
+}
+
+// Warn notes that the person was told, and reports whether nobody did so before.
+func Warn(ctx context.Context, tx db.Tx, now clock.Micros, name string) (bool, error) {
+	n, err := tx.Exec(ctx, warnGrant, name, now)
+	return n > 0, err
+}
+
+// RenewalOf returns how long a grant of a client lasts without a renewal by the person.
+// Nobody has checked a client without a secret that registered itself, nor one whose document no
+// admin has approved.
+func RenewalOf(c *Client, verified bool) time.Duration {
+	if c.Public() && !verified {
+		return Renewal
+	}
+	return 0
+}
+
+// Connected returns the live grants of applications that people of a live organization
+// connected, there or in its sandbox.
+func Connected(ctx context.Context, tx db.Tx, now clock.Micros, live int64) ([]Grant, error) {
+	return db.List(ctx, tx, scanGrant, selectConnected, live, now)
+}
+
 // OfClient returns the live grants of a client.
 func OfClient(ctx context.Context, tx db.Tx, now clock.Micros, client string) ([]Grant, error) {
 	return db.List(ctx, tx, scanGrant, selectOfClient, client, now)
@@ -521,7 +580,9 @@ func GrantByID(ctx context.Context, tx db.Tx, name string) (Grant, error) {
 
 func scanGrant(row db.Row) (g Grant, err error) {
 	var scopes string
-	err = row.Scan(&g.ID, &g.Client, &g.Organization, &g.Principal, &scopes, &g.Audience, &g.CreatedAt, &g.ExpiresAt, &g.EndedAt, &g.Paused, &g.LastUsedAt)
+	var renewal clock.Micros
+	err = row.Scan(&g.ID, &g.Client, &g.Organization, &g.Principal, &scopes, &g.Audience, &g.CreatedAt, &g.ExpiresAt, &g.EndedAt, &g.Paused, &g.LastUsedAt, &renewal)
+	g.Renewal = renewal.Sub(0)
 	if err == nil {
 		err = json.Unmarshal([]byte(scopes), &g.Scopes)
 	}

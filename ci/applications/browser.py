@@ -5,9 +5,10 @@
                                        and prints the address at which the browser ends
     browser.py deny ADDRESS            the same, but denies it
 
-Sign-ins are limited, so the cookies of one are kept in the file KARTEI_COOKIES. With scopes the
-person leaves only these checked, otherwise those that the page proposes. The requests have the
-headers with which a browser says where they come from.
+Sign-ins are limited, so the cookies of one are kept in the file KARTEI_COOKIES. If that was long ago,
+the person confirms it. With scopes they tick only these, otherwise all but those of webhooks: the page
+ticks nothing of an application that nobody has checked. The requests have the headers with which a
+browser says where they come from.
 """
 
 import html.parser
@@ -120,20 +121,36 @@ def decide(decision, address, scopes):
     form, elsewhere = form_of(address, "/oauth/authorize")
     if elsewhere:
         return elsewhere
-    fields = form["fields"]
-    if scopes:
-        fields = [f for f in fields if f[0] != "scopes"] + [("scopes", s) for s in scopes]
+    status, headers, page = answer(decision, address, form, scopes)
+    if status == 403:
+        form = confirm(address, page)
+        status, headers, page = answer(decision, address, form, scopes)
+    if status == 303:
+        return headers["Location"]
+    sys.exit(f"the answer {decision} is answered with {status}: {' '.join(Forms(page).text)[:500]}")
+
+
+def answer(decision, address, form, scopes):
+    fields = [f for f in form["fields"] if f[0] != "scopes"]
+    offered = [value for name, value in form["choices"] if name == "scopes" and not value.startswith("webhook_endpoints:")]
+    fields += [("scopes", s) for s in scopes or offered]
     missing = [f for f in [*fields, ("decision", decision)] if f[0] in ("scopes", "decision") and f not in form["choices"]]
     if missing:
         sys.exit(f"the page does not offer {missing}")
-    status, headers, page = send(origin(address) + "/oauth/authorize", [*fields, ("decision", decision)])
-    if status in (302, 303):
-        return headers["Location"]
-    # The page goes on by itself, and has the same address in a link.
-    wait, _, url = (headers["Refresh"] or "").partition("; url=")
-    if status != 200 or wait != "0":
-        sys.exit(f"the answer {decision} is answered with {status}: {' '.join(Forms(page).text)[:500]}")
-    return url.strip('"')
+    return send(origin(address) + "/oauth/authorize", [*fields, ("decision", decision)])
+
+
+def confirm(address, page):
+    """Confirms the sign-in, and returns the form of the consent page that follows."""
+    for form in Forms(page).found:
+        if form["action"] == "/confirm":
+            fields = [*form["fields"], ("password", os.environ["KARTEI_PASSWORD"])]
+            status, _, page = send(origin(address) + "/confirm", fields)
+            cookies.save(ignore_discard=True)
+            for form in Forms(page).found:
+                if form["action"] == "/oauth/authorize":
+                    return form
+    sys.exit(f"{address}: the sign-in cannot be confirmed: {' '.join(Forms(page).text)[:500]}")
 
 
 match sys.argv[1:]:

@@ -13,7 +13,7 @@ export const service = {
   scopes: process.env.KARTEI_SCOPES,
 }
 
-// A program that asks for all ten scopes gets these: the consent page does not propose webhooks.
+// A program that asks for all ten scopes gets these: the person ticks all but webhooks.
 export const proposed =
   'companies:read companies:write contacts:read contacts:write documents:read documents:write tasks:read tasks:write'
 

@@ -17,7 +17,7 @@ issuer = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(resource))
 # A client of a service account, made by the operator.
 service_id, service_secret, account = (os.environ[n] for n in ("KARTEI_CLIENT_ID", "KARTEI_CLIENT_SECRET", "KARTEI_ACCOUNT"))
 
-# A program that asks for all ten scopes gets these: the consent page does not propose webhooks.
+# A program that asks for all ten scopes gets these: the person ticks all but webhooks.
 proposed = "companies:read companies:write contacts:read contacts:write documents:read documents:write tasks:read tasks:write"
 
 callback = "http://127.0.0.1:53076/callback"

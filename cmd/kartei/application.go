@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/console/oauth"
+	"kartei/kit/id"
 )
 
 type clientCmd struct {
@@ -16,6 +18,10 @@ type clientCmd struct {
 	Rotate  clientRotateCmd  `cmd:"" help:"Give a client a new secret; the old one ends at once."`
 	Disable clientDisableCmd `cmd:"" help:"Refuse a client and its tokens until it is enabled."`
 	Enable  clientEnableCmd  `cmd:"" help:"Enable a disabled client."`
+
+	Approvals  clientApprovalsCmd  `cmd:"" help:"List the applications that people may connect, and those that wait for an admin."`
+	Approve    clientApproveCmd    `cmd:"" help:"Let people connect an application."`
+	Disapprove clientDisapproveCmd `cmd:"" help:"Take an approval back and end the connections that rest on it, or refuse a request."`
 }
 
 type clientCreateCmd struct {
@@ -110,6 +116,75 @@ func (c *oneClient) set(ctx context.Context, g *Globals, disabled bool) error {
 		return err
 	}
 	return printOne(g, c.JSON, info, clientHeader, clientRow)
+}
+
+type clientApprovalsCmd struct {
+	Org string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
+	pageFlags
+	JSON
+}
+
+// Run lists approvals and requests.
+func (c *clientApprovalsCmd) Run(ctx context.Context, g *Globals) error {
+	var page access.List[oauth.ApprovalInfo]
+	if err := g.act(ctx, "clients.approvals", c.page(c.Org), &page); err != nil {
+		return err
+	}
+	return printList(g, c.JSON, page, approvalHeader, approvalRow)
+}
+
+var approvalHeader = []string{"ID", "APPLICATION", "CLIENT", "STATUS", "FOR", "ASKED BY"}
+
+func approvalRow(i oauth.ApprovalInfo) []string {
+	status, whom := "waits", cmp.Or(i.PrincipalID, "everybody")
+	if i.ApprovedAt != 0 {
+		status = "approved " + minute(i.ApprovedAt)
+	}
+	return []string{i.ID, i.Client, i.ClientID, status, whom, strings.Join(i.AskedBy, " ")}
+}
+
+type clientApproveCmd struct {
+	Org       string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
+	Principal string `name:"principal" placeholder:"USR" help:"Who may connect an application that registered itself, usr_..."`
+	Client    string `arg:"" help:"The application: its client_id, which is cli_... or the address of its document; or a request, apr_..."`
+	JSON
+}
+
+// Help returns the text below the command's summary.
+func (*clientApproveCmd) Help() string {
+	return `An application with a document is approved for everybody, with the document as it is now: a changed one has to be
+approved again. An application that registered itself is approved for one person.`
+}
+
+// Run approves an application.
+func (c *clientApproveCmd) Run(ctx context.Context, g *Globals) error {
+	in := oauth.ApproveInput{Organization: c.Org, ClientID: c.Client, Principal: c.Principal}
+	if id.Valid(id.Approval, c.Client) {
+		in = oauth.ApproveInput{Organization: c.Org, ID: c.Client}
+	}
+	var info oauth.ApprovalInfo
+	if err := g.act(ctx, "clients.approve", in, &info); err != nil {
+		return err
+	}
+	return printOne(g, c.JSON, info, approvalHeader, approvalRow)
+}
+
+type clientDisapproveCmd struct {
+	Org string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_..."`
+	ID  string `arg:"" help:"The approval or the request, apr_..."`
+	JSON
+}
+
+// Run takes an approval back.
+func (c *clientDisapproveCmd) Run(ctx context.Context, g *Globals) error {
+	if err := g.act(ctx, "clients.disapprove", oauth.DisapproveInput{Organization: c.Org, ID: c.ID}, nil); err != nil {
+		return err
+	}
+	if c.JSON.JSON {
+		return g.print(app.Nothing{})
+	}
+	_, err := fmt.Fprintf(g.Out, "%s is taken back.\n", c.ID)
+	return err
 }
 
 type grantCmd struct {

@@ -68,26 +68,27 @@ func (c *orgShowCmd) Run(ctx context.Context, g *Globals) error {
 }
 
 type orgSetCmd struct {
-	ID      string        `arg:"" help:"The organization, org_..."`
-	Name    *string       `name:"name" placeholder:"NAME" help:"Name to show."`
-	Module  *string       `name:"module" placeholder:"on|off" help:"Module publicApi. While it is off, calls get 403 API_MODULE_DISABLED."`
-	Level   *access.Level `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API. With off, calls get 401; with read, writes get 403."`
-	Secrecy *string       `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; the API needs it."`
-	Country *string       `name:"country" placeholder:"CODE" help:"The country of the office, as AT. Letters and telephone numbers within it do not name it."`
-	Factor  *string       `name:"second-factor" placeholder:"required|optional" help:"Whether people need a second factor to sign in. Required, it is asked for after seven days."`
-	Pass    *string       `name:"password-sign-in" placeholder:"on|off" help:"Whether passwords sign in. Off needs an OpenID provider, and --password-admin."`
-	Admin   *string       `name:"password-admin" placeholder:"USR" help:"An admin who may sign in by password in any case, for emergencies; empty for nobody."`
-	State   *access.State `name:"state" placeholder:"open|closed|deleting" help:"The state of the organization. Only an open one is served; one in the state deleting is erased after --organization-retention."`
+	ID      string               `arg:"" help:"The organization, org_..."`
+	Name    *string              `name:"name" placeholder:"NAME" help:"Name to show."`
+	Module  *string              `name:"module" placeholder:"on|off" help:"Module publicApi. While it is off, calls get 403 API_MODULE_DISABLED."`
+	Level   *access.Level        `name:"level" placeholder:"off|read|on" help:"The organization's own switch for its API. With off, calls get 401; with read, writes get 403."`
+	Secrecy *string              `name:"secrecy" placeholder:"declared|undeclared" help:"Whether the organization has declared if professional secrecy applies; the API needs it."`
+	Country *string              `name:"country" placeholder:"CODE" help:"The country of the office, as AT. Letters and telephone numbers within it do not name it."`
+	Factor  *string              `name:"second-factor" placeholder:"required|optional" help:"Whether people need a second factor to sign in. Required, it is asked for after seven days."`
+	Pass    *string              `name:"password-sign-in" placeholder:"on|off" help:"Whether passwords sign in. Off needs an OpenID provider, and --password-admin."`
+	Admin   *string              `name:"password-admin" placeholder:"USR" help:"An admin who may sign in by password in any case, for emergencies; empty for nobody."`
+	Apps    *access.Applications `name:"applications" placeholder:"off|known|all" help:"Which applications people may connect: none, those that an admin approved, or all. With off, connected ones get 401."`
+	State   *access.State        `name:"state" placeholder:"open|closed|deleting" help:"The state of the organization. Only an open one is served; one in the state deleting is erased after --organization-retention."`
 	JSON
 }
 
 // Run changes an organization.
 func (c *orgSetCmd) Run(ctx context.Context, g *Globals) error {
-	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.Factor == nil && c.Pass == nil && c.Admin == nil && c.State == nil {
-		return nothingToSet("--name, --module, --level, --secrecy, --country, --second-factor, --password-sign-in, --password-admin or --state")
+	if c.Name == nil && c.Module == nil && c.Level == nil && c.Secrecy == nil && c.Country == nil && c.Factor == nil && c.Pass == nil && c.Admin == nil && c.Apps == nil && c.State == nil {
+		return nothingToSet("--name, --module, --level, --secrecy, --country, --second-factor, --password-sign-in, --password-admin, --applications or --state")
 	}
 	return showOrg(ctx, g, c.JSON, "organizations.set", settings.OrganizationChange{
-		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, SecondFactor: c.Factor, Passwords: c.Pass, PasswordAdmin: c.Admin, State: c.State,
+		ID: c.ID, Name: c.Name, Module: c.Module, Level: c.Level, Secrecy: c.Secrecy, Country: c.Country, SecondFactor: c.Factor, Passwords: c.Pass, PasswordAdmin: c.Admin, Applications: c.Apps, State: c.State,
 	})
 }
 
@@ -176,7 +177,7 @@ func showOrg(ctx context.Context, g *Globals, j JSON, act string, in any) error 
 	return printOne(g, j, o, orgHeader, orgRow)
 }
 
-var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "COUNTRY", "SECOND FACTOR", "PASSWORDS", "ERASED ON", "SANDBOX"}
+var orgHeader = []string{"ID", "NAME", "MODULE", "SECRECY", "LEVEL", "STATE", "COUNTRY", "SECOND FACTOR", "PASSWORDS", "APPLICATIONS", "ERASED ON", "SANDBOX"}
 
 func orgRow(o access.OrganizationInfo) []string {
 	sandbox := o.SandboxID
@@ -187,7 +188,7 @@ func orgRow(o access.OrganizationInfo) []string {
 	if o.EraseAt != nil {
 		erased = o.EraseAt.Time().Format("2006-01-02 15:04 UTC")
 	}
-	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), o.Country, o.SecondFactor, o.Passwords, erased, sandbox}
+	return []string{o.ID, o.Name, o.Module, o.Secrecy, string(o.Level), string(o.State), o.Country, o.SecondFactor, o.Passwords, string(o.Applications), erased, sandbox}
 }
 
 // pageFlags select a part of a list.
@@ -206,7 +207,7 @@ var flagNames = map[string]string{
 	"expiresIn": "--expires-in", "versionPin": "--pin", "scopes": "--scopes", "rights": "--rights",
 	"email": "--email", "role": "--role", "module": "--module", "level": "--level", "secrecy": "--secrecy",
 	"to": "--to", "mail": "--mail", "language": "--language",
-	"secondFactor": "--second-factor", "passwords": "--password-sign-in", "passwordAdmin": "--password-admin",
+	"secondFactor": "--second-factor", "passwords": "--password-sign-in", "passwordAdmin": "--password-admin", "applications": "--applications", "clientId": "CLIENT",
 	"state": "--state", "country": "--country", "limit": "--limit", "requestId": "REQUEST-ID",
 }
 

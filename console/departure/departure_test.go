@@ -645,12 +645,13 @@ func tablesOfPeople(t *testing.T, o *apitest.Office) (names []string) {
 	return names
 }
 
-// leaveTraces writes a notice for a person, what the person opened lately, and a
-// line of the person in the audit log.
+// leaveTraces writes a notice for a person, an application that they asked for, what they
+// opened lately, and a line of the person in the audit log.
 func leaveTraces(t *testing.T, o *apitest.Office, person string) {
 	t.Helper()
 	err := o.DB.Write(ctx, func(tx db.Tx) error {
 		tx.Queue(`insert into notices (organization, principal, id, created_at, kind, data, read_at, mailing, mail_at, mailed_at) values (1, $1, 'ntc_a', 1, 'quota.low', '{}', 0, false, 0, 0)`, person)
+		tx.Queue(`insert into oauth_approvals (organization, id, client_id, principal, asked_at) values (1, 'apr_a', 'cli_a', $1, 1)`, person)
 		tx.Queue(`insert into recents (organization, principal, switched_off, records) values (1, $1, false, '[]')`, person)
 		tx.Queue(`insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
 			values (1, 'aud_a', 1, $1, 'session', '', 'web', '192.0.2.9', 'keys.pause', 'key.pause', 'key_a', '[]', 'req_a')`, person)

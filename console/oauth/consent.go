@@ -46,8 +46,21 @@ type Asked struct {
 	RedirectHost   string `json:"redirectHost,omitempty"`
 	Local          bool   `json:"local,omitempty"`
 	RedirectScheme string `json:"redirectScheme,omitempty"`
-	// RedirectOrigin is the origin that a form may end at.
+	// RedirectOrigin is the origin that a form may end at, or the scheme of a program.
 	RedirectOrigin string `json:"redirectOrigin,omitempty"`
+	// Admitted is true if the person may connect the application. Without it Redirect is
+	// an address to offer, but not to open unasked.
+	Admitted bool `json:"admitted,omitempty"`
+	// Refused says why the person may not: applicationsOff or notApproved. Then Redirect
+	// leads back to the application with access_denied.
+	Refused string `json:"refused,omitempty"`
+	// Verified says that an admin has approved the application, whose host is proven. What
+	// it asks for is proposed.
+	Verified bool `json:"verified,omitempty"`
+	// Approves says that the person is an admin, and approves the application by letting it act.
+	Approves bool `json:"approves,omitempty"`
+	// Renewal says that the person has to renew the connection every 90 days.
+	Renewal bool `json:"renewal,omitempty"`
 	// Audience is the resource: v1 or mcp.
 	Audience string `json:"audience,omitempty"`
 	// Scopes are those that the application asks for and that the person has.
@@ -69,6 +82,8 @@ type asked struct {
 	Challenge    string   `json:"challenge"`
 	Audience     string   `json:"audience"`
 	Scopes       []string `json:"scopes"`
+	// DocumentHash is what the application said about itself when the page was shown.
+	DocumentHash string `json:"documentHash,omitempty"`
 }
 
 // by reports whether a caller is the one who was asked, where they were asked.
@@ -82,14 +97,7 @@ const maxState = 2000
 // FindClient finds the application of a request, before the transaction. It may read the
 // document of the application, which only a person who has signed in can cause.
 func FindClient(ctx context.Context, c *app.Call, in AskInput) (client grant.Client, err error) {
-	if documents := c.Services.Applications.Documents; documents != nil && grant.NamesDocument(in.ClientID) {
-		client, err = byDocument(ctx, c, documents, in.ClientID)
-	} else {
-		err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
-			client, err = liveClient(ctx, tx, in.ClientID)
-			return err
-		})
-	}
+	client, err = findClient(ctx, c, in.ClientID)
 	switch {
 	case err != nil:
 		return client, err
@@ -97,6 +105,18 @@ func FindClient(ctx context.Context, c *app.Call, in AskInput) (client grant.Cli
 		return client, &fault.Fault{Code: fault.InvalidRequest, Detail: &unknownRedirect}
 	}
 	return client, nil
+}
+
+// findClient returns the client that calls itself by a name.
+func findClient(ctx context.Context, c *app.Call, clientID string) (client grant.Client, err error) {
+	if documents := c.Services.Applications.Documents; documents != nil && grant.NamesDocument(clientID) {
+		return byDocument(ctx, c, documents, clientID)
+	}
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		client, err = liveClient(ctx, tx, clientID)
+		return err
+	})
+	return client, err
 }
 
 var unknownRedirect = fault.Text{
@@ -137,19 +157,34 @@ func Ask(ctx context.Context, c *app.Call, in AskInput, client grant.Client) (ou
 	case len(scopes) == 0:
 		code, why = grant.InvalidScope, "There are no such scopes, or the person has none of them."
 	}
+	if out.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID); err != nil {
+		return out, err
+	}
+	standing, err := grant.StandingOf(ctx, c.Tx, &out.Organization, &client, c.Actor.PrincipalID())
+	if err != nil {
+		return out, err
+	}
+	out.Approves = standing.Setting == access.KnownApplications && !standing.Approved && c.Actor.SeesAll()
+	out.Admitted = standing.Open() || out.Approves
 	if code != "" {
 		out.Redirect = back(c, in.RedirectURI, state, "error", code, "error_description", why)
 		return out, nil
 	}
-	if out.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID); err != nil {
-		return out, err
-	}
 	out.Client, out.Audience, out.Scopes = client.Name, audience, scopes
 	if client.Kind == grant.ByDocument {
 		out.Host = grant.Host(client.ClientID)
+		out.Verified = standing.Approved
 	}
+	if !out.Admitted {
+		out.Redirect = back(c, in.RedirectURI, state, "error", "access_denied")
+		if out.Refused = applicationsOff; standing.Setting != access.NoApplications {
+			out.Refused, err = notApproved, askAdmins(ctx, c, standing.Live, &client)
+		}
+		return out, err
+	}
+	out.Renewal = grant.RenewalOf(&client, out.Verified) > 0
 	out.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Consent, "", asked{
-		c.Actor.Credential().ID, c.Actor.PrincipalID(), out.Organization.ID, client.ID, in.RedirectURI, in.State, in.Challenge, audience, scopes,
+		c.Actor.Credential().ID, c.Actor.PrincipalID(), out.Organization.ID, client.ID, in.RedirectURI, in.State, in.Challenge, audience, scopes, client.DocumentHash,
 	})
 	return out, err
 }
@@ -166,14 +201,18 @@ func (in *AskInput) scopes(person *access.Actor) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return !person.May(s) })
 }
 
-// originOf returns the origin of an address, or its scheme if it has no host.
+// originOf returns what the policy of a page calls the place of an address: its origin, or
+// the scheme of an address that is not of the web.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}
-	if u.Host == "" {
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
 		return u.Scheme + ":"
+	case strings.Contains(u.Hostname(), ":"): // the policy of a page knows no IPv6 addresses
+		return u.Scheme + "://*" + strings.TrimPrefix(u.Host, "["+u.Hostname()+"]")
 	}
 	return u.Scheme + "://" + u.Host
 }
@@ -182,7 +221,7 @@ func originOf(address string) string {
 type AnswerInput struct {
 	Ticket string `json:"ticket"`
 	Allow  bool   `json:"allow,omitempty"`
-	// Scopes are those that the person left in.
+	// Scopes are those that the person chose.
 	Scopes []string `json:"scopes,omitempty"`
 	// Sandbox is true if the application may act in the sandbox, in place of the live
 	// organization.
@@ -197,8 +236,8 @@ type Answered struct {
 // Secret implements app.Secret: the address has a code.
 func (Answered) Secret() {}
 
-// Answer lets an application act for the caller, or not. A scope that writes needs a
-// recent sign-in.
+// Answer lets an application act for the caller, or not. Letting it needs a recent sign-in,
+// whatever it may do; a refusal never waits.
 func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return out, err
@@ -219,16 +258,21 @@ func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err
 	if len(scopes) == 0 {
 		return out, fault.Invalid(fault.Field{Name: "scopes", Code: fault.Required, Text: &nothingLeft})
 	}
-	if slices.ContainsFunc(scopes, access.Writes) {
-		if err := c.Actor.Recent(c.Now); err != nil {
-			return out, err
-		}
+	if err := c.Actor.Recent(c.Now); err != nil {
+		return out, err
 	}
 	client, err := grant.ClientByID(ctx, c.Tx, a.Client)
 	if err != nil || client.Disabled {
 		return out, &fault.Fault{Code: fault.NotFound, Detail: &unknownClient, Cause: err}
 	}
+	if client.DocumentHash != a.DocumentHash {
+		return out, &fault.Fault{Code: fault.NotFound, Detail: &describedAnew}
+	}
 	o, err := access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID)
+	if err != nil {
+		return out, err
+	}
+	verified, err := admit(ctx, c, &o, &client)
 	if err == nil && in.Sandbox && o.SandboxID == "" {
 		return out, &fault.Fault{Code: fault.NotFound, Detail: &askedTooLong}
 	}
@@ -240,7 +284,7 @@ func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err
 	}
 	begun, err := grant.Begin(ctx, c.Tx, c.Now, grant.NewGrant{
 		Client: &client, Organization: o.Number, Principal: c.Actor.PrincipalID(), Scopes: scopes, Audience: a.Audience,
-		RedirectURI: a.RedirectURI, Challenge: a.Challenge,
+		RedirectURI: a.RedirectURI, Challenge: a.Challenge, Renewal: grant.RenewalOf(&client, verified),
 	})
 	if err != nil {
 		return out, err
@@ -248,6 +292,9 @@ func Answer(ctx context.Context, c *app.Call, in AnswerInput) (out Answered, err
 	c.Audit.About(o.Number, begun.Grant.ID)
 	c.Audit.Changed("clientId", nil, client.ClientID)
 	c.Audit.Changed("scopes", nil, begun.Grant.Scopes)
+	if err := tellConnected(ctx, c, &begun.Grant, false); err != nil {
+		return out, err
+	}
 	// A person who connects an application too often loses the oldest connection.
 	if len(begun.Replaced) > 0 {
 		if _, err := disableEndpoints(ctx, c, begun.Replaced...); err != nil {
@@ -269,8 +316,12 @@ var (
 		EN: "This request has expired, or was answered already. Start again in the application.",
 	}
 	nothingLeft = fault.Text{
-		DE: "Lassen Sie mindestens ein Recht stehen, oder lehnen Sie ab.",
-		EN: "Leave at least one right, or deny.",
+		DE: "Sie haben nichts angekreuzt. Wählen Sie mindestens ein Recht, oder lehnen Sie ab.",
+		EN: "You have ticked nothing. Choose at least one right, or deny.",
+	}
+	describedAnew = fault.Text{
+		DE: "Die Anwendung beschreibt sich inzwischen anders als auf der Seite, die Sie gesehen haben. Beginnen Sie in der Anwendung neu.",
+		EN: "The application describes itself otherwise by now than on the page that you saw. Start again in the application.",
 	}
 )
 

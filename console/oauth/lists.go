@@ -34,6 +34,8 @@ type GrantInfo struct {
 	CreatedAt  clock.Micros `json:"createdAt"`
 	ExpiresAt  clock.Micros `json:"expiresAt"`
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
+	// Renewal says that the connection ends unless the person renews it.
+	Renewal bool `json:"renewal,omitempty"`
 
 	organization, live int64
 }
@@ -47,7 +49,7 @@ type FindGrants struct {
 
 const (
 	grantColumns = `select g.id, o.id, case when o.sandbox_of is null then 'live' else 'test' end, g.principal_id, c.client_id, c.name, c.kind, g.scopes, g.audience, g.paused or c.disabled, g.created_at,
-			g.expires_at, g.last_used_at, o.number, coalesce(o.sandbox_of, o.number)
+			g.expires_at, g.last_used_at, g.renewal > 0, o.number, coalesce(o.sandbox_of, o.number)
 		from oauth_grants g join oauth_clients c on c.id = g.client_id join organizations o on o.number = g.organization`
 	selectGrant = grantColumns + ` where g.id = $1 and g.ended_at = 0`
 	// A grant whose code was not exchanged lasts no longer than the code.
@@ -83,7 +85,7 @@ func ListGrants(ctx context.Context, c *app.Call, in FindGrants) (page access.Li
 func scanGrant(row db.Row) (g GrantInfo, err error) {
 	var scopes string
 	err = row.Scan(&g.ID, &g.OrganizationID, &g.Environment, &g.PrincipalID, &g.ClientID, &g.Client, &g.ClientKind, &scopes, &g.Audience, &g.Paused, &g.CreatedAt,
-		&g.ExpiresAt, &g.LastUsedAt, &g.organization, &g.live)
+		&g.ExpiresAt, &g.LastUsedAt, &g.Renewal, &g.organization, &g.live)
 	if err == nil {
 		err = json.Unmarshal([]byte(scopes), &g.Scopes)
 	}

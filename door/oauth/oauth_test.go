@@ -19,6 +19,7 @@ import (
 	"kartei/access"
 	"kartei/access/grant"
 	"kartei/access/signin"
+	"kartei/api"
 	"kartei/console/oauth"
 	door "kartei/door/oauth"
 	"kartei/kit/clock"
@@ -86,7 +87,7 @@ func (s *site) code(more ...string) (code string) {
 			var begun grant.Begun
 			begun, err = grant.Begin(s.T.Context(), tx, clock.Now(s.Clock), grant.NewGrant{
 				Client: &s.client, Organization: o.Number, Principal: who, Scopes: append([]string{"contacts:read", "contacts:write"}, more...), Audience: access.V1,
-				RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
+				RedirectURI: callback, Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Renewal: grant.RenewalOf(&s.client, false),
 			})
 			code = begun.Code
 		}
@@ -262,6 +263,77 @@ func TestExpiredGrant(t *testing.T) {
 		var notices int64
 		if dbtest.Get(t, s.DB, []any{&notices}, `select count(*) from notices where kind = 'webhook_disabled'`); notices != 1 {
 			t.Errorf("%d notices", notices)
+		}
+	})
+}
+
+// TestRenewal connects an application that nobody has checked. The connection lasts 90 days,
+// however often it is used, unless the person renews it, who is told a week before its end and
+// at its end.
+func TestRenewal(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		s := newSite(t, d)
+		tokens := s.exchange(s.code())
+		expirer := &oauth.Expirer{DB: s.DB, Clock: s.Clock, Notices: s.Notices(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+		told := func() string {
+			t.Helper()
+			if err := expirer.Once(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return strings.Join(dbtest.Texts(t, s.DB, `select kind from notices where kind like 'application_%' order by id`), " ")
+		}
+		// pass lets days pass, in which the application goes on working.
+		pass := func(days int) {
+			t.Helper()
+			for ; days > 0; days -= 20 {
+				s.Clock.Advance(time.Duration(min(days, 20)) * 24 * time.Hour)
+				tokens = s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", tokens.text("refresh_token"))
+			}
+		}
+		var grant, principal string
+		dbtest.Get(t, s.DB, []any{&grant, &principal}, `select id, principal_id from oauth_grants`)
+		pass(82)
+		if got := told(); got != "" {
+			t.Errorf("after 82 days the person is told %s", got)
+		}
+		pass(2)
+		for range 2 {
+			if got := told(); got != "application_ends" {
+				t.Errorf("after 84 days the person is told %q", got)
+			}
+		}
+		renew := func(by string) int {
+			t.Helper()
+			r, err := api.Send(t.Context(), s.API, api.Caller{Door: api.Web, Credential: api.Cookie(s.Session(by), false), Address: netip.MustParseAddr("192.0.2.1")}, "grants.renew", api.Arguments{Body: access.ByID{ID: grant}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Status
+		}
+		if got := renew(s.User(access.Admin)); got != 404 {
+			t.Errorf("an admin who renews for somebody else is answered %d", got)
+		}
+		if got := renew(principal); got != 200 {
+			t.Fatalf("the renewal is answered %d", got)
+		}
+		pass(82) // the token that waited lives on, too
+		if got := told(); got != "application_ends application_connected application_connected" {
+			t.Errorf("after the renewal people are told %s", got)
+		}
+		pass(7)
+		if got := told(); !strings.HasSuffix(got, " application_ends") {
+			t.Errorf("the person is told %s", got)
+		}
+		c := &apitest.Client{Office: s.Office, Key: tokens.text("access_token")}
+		c.Do("GET", "/contacts", nil).Want(200)
+		s.Clock.Advance(24 * time.Hour)
+		if got := told(); !strings.HasSuffix(got, " application_ended") {
+			t.Errorf("at the end the person is told %s", got)
+		}
+		c.Do("GET", "/contacts", nil).Want(401)
+		s.want(s.post("/oauth/token", "grant_type", "refresh_token", "client_id", s.client.ClientID, "refresh_token", tokens.text("refresh_token")), 400, "invalid_grant")
+		if got := renew(principal); got != 404 {
+			t.Errorf("the renewal of a connection that has ended is answered %d", got)
 		}
 	})
 }

@@ -27,6 +27,7 @@ const (
 	Key             = "key_"
 	Client          = "cli_"
 	Grant           = "gra_"
+	Approval        = "apr_"
 	Notice          = "ntc_"
 	Job             = "job_"
 	AuditLine       = "aud_"

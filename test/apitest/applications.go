@@ -30,7 +30,7 @@ func (o *Office) Connect(c *grant.Client, principal, audience string, scopes ...
 		}
 		begun, err := grant.Begin(ctx, tx, now, grant.NewGrant{
 			Client: c, Organization: in.Number, Principal: principal, Scopes: scopes, Audience: audience, RedirectURI: c.RedirectURIs[0],
-			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]),
+			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Renewal: grant.RenewalOf(c, false),
 		})
 		if err == nil {
 			tokens, err = grant.Exchange(ctx, tx, now, c, begun.Code, c.RedirectURIs[0], verifier, "")

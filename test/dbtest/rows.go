@@ -87,7 +87,7 @@ func Fill(t testing.TB, d db.DB, rows int) {
 }
 
 // fixed are the values of columns with a rule.
-var fixed = map[string]string{"level": "on", "state": "open", "role": "admin", "environment": "live", "sandbox_of": "", "audience": "v1"}
+var fixed = map[string]string{"level": "on", "state": "open", "role": "admin", "environment": "live", "sandbox_of": "", "audience": "v1", "applications": "known"}
 
 // kinds are the values of columns named kind that have a rule, by table.
 var kinds = map[string]string{"principals": "user", "oauth_clients": "registered", "oauth_tokens": "access"}

@@ -170,11 +170,17 @@ func (a *application) connect(p *person, config *oauth2.Config, scopes ...string
 	address := asked.AuthCodeURL("zustand", oauth2.S256ChallengeOption(verifier))
 	fields := p.form(strings.TrimPrefix(address, a.served.URL), "/oauth/authorize")
 	fields.Set("decision", "allow")
-	answer, err := p.browser.PostForm(a.served.URL+"/oauth/authorize", fields)
-	p.body(answer, err)
-	_, back, _ := strings.Cut(answer.Header.Get("Refresh"), `url="`)
-	to, err := neturl.Parse(strings.TrimSuffix(back, `"`))
-	if err != nil || !strings.HasPrefix(back, config.RedirectURL+"?") || to.Query().Get("state") != "zustand" || to.Query().Get("iss") != a.served.URL {
+	fields["scopes"] = scopes // nothing is ticked of an application that nobody has checked
+	staying := *p.browser     // no program listens at the address to which the browser goes
+	staying.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, err := staying.PostForm(a.served.URL+"/oauth/authorize", fields)
+	if err != nil {
+		a.Fatal(err)
+	}
+	answer.Body.Close()
+	back := answer.Header.Get("Location")
+	to, err := neturl.Parse(back)
+	if err != nil || answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(back, config.RedirectURL+"?") || to.Query().Get("state") != "zustand" || to.Query().Get("iss") != a.served.URL {
 		a.Fatalf("the browser goes to %q", back)
 	}
 	tokens, err := config.Exchange(context.Background(), to.Query().Get("code"), oauth2.VerifierOption(verifier))

@@ -124,6 +124,17 @@ func (o *Office) states() map[string]func(tab *webtest.Tab) {
 			tab.Click(`main ul.set strong a`)
 			tab.Says("Das Ereignis")
 		},
+		"47-asked": func(tab *webtest.Tab) {
+			tab.SetCookie(o.BaseURL, o.Cookie(o.Jonas()))
+			tab.Open(o.BaseURL + o.visitor(o.Helene()).asking())
+			tab.SetCookie(o.BaseURL, o.Cookie(o.Helene()))
+		},
+		"48-approval": func(tab *webtest.Tab) {
+			o.visitor(o.Helene()).connected()
+			tab.Open(o.BaseURL + "/settings/interfaces/applications")
+			tab.Click(`#waiting ~ ul a, section[aria-labelledby="waiting"] a`)
+			tab.Says("Freigeben heißt")
+		},
 		"45-applications": func(tab *webtest.Tab) {
 			o.visitor(o.Helene()).connected()
 			tab.Open(o.BaseURL + "/settings/interfaces/applications")

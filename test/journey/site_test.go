@@ -264,9 +264,17 @@ func (v *visitor) connected() {
 		return
 	}
 	const of = ` from organizations where id = $3`
-	dbtest.Run(v.TB, v.DB, `insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
-		select $1, '`+anApplication+`', number, $2, '["contacts:read"]', 'v1', cast($4 as bigint), cast($5 as bigint)`+of,
-		id.New(id.Grant), v.principal, v.OrganizationID, clock.Now(v.Clock), clock.Now(v.Clock).Add(grant.Lifetime))
+	now := clock.Now(v.Clock)
+	dbtest.Run(v.TB, v.DB, `insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at, renewal)
+		select $1, '`+anApplication+`', number, $2, '["contacts:read"]', 'v1', cast($4 as bigint), cast($5 as bigint), cast($6 as bigint)`+of,
+		id.New(id.Grant), v.principal, v.OrganizationID, now, now.Add(grant.Renewal), grant.Renewal.Microseconds())
+	for _, approved := range []clock.Micros{0, now} { // one waits for an admin
+		name := id.New(id.Client)
+		dbtest.Run(v.TB, v.DB, `insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, created_at, last_used_at)
+			values ($1, 'registered', $1, 'Posteingang', '["https://mail.example.com/back"]', 'none', 1, 1)`, name)
+		dbtest.Run(v.TB, v.DB, `insert into oauth_approvals (organization, id, client_id, principal, asked_by, asked_at, approved_at)
+			select number, $1, $2, $4, $5, cast($6 as bigint), cast($7 as bigint)`+of, id.New(id.Approval), name, v.OrganizationID, v.Jonas(), `["`+v.Jonas()+`"]`, now, approved)
+	}
 	account := v.serviceAccount()
 	for _, disabled := range []bool{false, true} {
 		dbtest.Run(v.TB, v.DB, `insert into oauth_clients (id, kind, client_id, name, redirect_uris, auth_method, organization, principal_id, scopes, disabled, created_at, last_used_at)

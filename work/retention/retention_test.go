@@ -69,6 +69,8 @@ var tables = map[string]struct {
 		values ($2 || cast(cast($1 as bigint) as text), 'access', $1, 'gra_a', '', '[]', 1, $3)`, 7 * 24 * time.Hour, false},
 	"oauth_grants": {`insert into oauth_grants (id, client_id, organization, principal_id, scopes, audience, created_at, expires_at)
 		values ($2 || cast(cast($1 as bigint) as text), 'cli_a', $1, 'usr_a', '[]', 'v1', 1, $3)`, 30 * 24 * time.Hour, false},
+	"oauth_approvals": {`insert into oauth_approvals (organization, id, client_id, asked_at)
+		values ($1, $2, $2, $3)`, 30 * 24 * time.Hour, false},
 	"jobs": {`insert into jobs (organization, id, kind, key, payload, state, claim, attempt, due_at, error, created_at, started_at)
 		values ($1, $2, 'a', '', 'null', 'failed', 1, 1, $3, '', 1, 1)`, 30 * 24 * time.Hour, true},
 }

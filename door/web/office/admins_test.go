@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/door/web/office"
+	"kartei/kit/clock"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/store/db/schema"
@@ -44,7 +46,17 @@ func administered(t *testing.T, o *apitest.Office, admin *browser) map[string]st
 	admin.get(applications+"/new").send(applications+"/new", "name", secretName, "principalId", account.ID, "environment", "test", "scopes", "contacts:read").want(200)
 	var client string
 	dbtest.Get(t, o.DB, []any{&client}, `select id from oauth_clients where name = $1`, secretName)
-	return map[string]string{peoplePath + "/invitations/": invitation.ID, peoplePath + "/": person, accountsPath + "/": account.ID, applications + "/": client}
+	waiting, asked := newClient(t, o, "Kalender"), grant.Approval{}
+	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
+		in, err := access.OrganizationIn(t.Context(), tx, o.ID)
+		if err == nil {
+			asked, _, err = grant.AskFor(t.Context(), tx, clock.Now(o.Clock), in.Live, &waiting, person)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{applications + "/approvals/": asked.ID, peoplePath + "/invitations/": invitation.ID, peoplePath + "/": person, accountsPath + "/": account.ID, applications + "/": client}
 }
 
 // form is what an admin would send to a page of admins.

@@ -27,6 +27,23 @@ type grantInfo struct {
 	CreatedAt   clock.Micros `json:"createdAt"`
 	ExpiresAt   clock.Micros `json:"expiresAt"`
 	LastUsedAt  clock.Micros `json:"lastUsedAt"`
+	// Renewal says that the connection ends unless the person renews it.
+	Renewal bool `json:"renewal"`
+}
+
+// approvalInfo is an application that people may connect, or that waits for an admin, as
+// clients.approvals returns it.
+type approvalInfo struct {
+	ID          string       `json:"id"`
+	ClientID    string       `json:"clientId"`
+	Client      string       `json:"client"`
+	ClientKind  string       `json:"clientKind"`
+	Hosts       []string     `json:"hosts"`
+	PrincipalID string       `json:"principalId"`
+	AskedBy     []string     `json:"askedBy"`
+	AskedAt     clock.Micros `json:"askedAt"`
+	ApprovedAt  clock.Micros `json:"approvedAt"`
+	ApprovedBy  string       `json:"approvedBy"`
 }
 
 // clientInfo is the application of a service account as clients.list returns it.
@@ -46,8 +63,11 @@ type clientInfo struct {
 type applicationsPage struct {
 	groups  []grantGroup
 	clients []clientInfo
-	names   map[string]string
-	more    bool
+	// waiting are the applications that an admin is asked for, approved those that people
+	// may connect.
+	waiting, approved []approvalInfo
+	names             map[string]string
+	more              bool
 }
 
 // grantGroup are the grants of one application.
@@ -58,8 +78,12 @@ type grantGroup struct {
 
 // origin says how the application became known.
 func (g *grantGroup) origin(v *request) string {
-	first := g.grants[0]
-	if at, err := url.Parse(first.ClientID); err == nil && first.ClientKind == "document" {
+	return originText(v, g.grants[0].ClientKind, g.grants[0].ClientID)
+}
+
+// originText says how an application became known.
+func originText(v *request, kind, clientID string) string {
+	if at, err := url.Parse(clientID); err == nil && kind == "document" {
 		return v.words.Say("von ", "from ") + at.Host
 	}
 	return v.words.Say("hat sich selbst angemeldet; niemand hat geprüft, wer dahintersteht", "registered by itself; nobody has checked who is behind it")
@@ -73,7 +97,10 @@ func showApplications(v *request) view {
 		return v.failed(err)
 	}
 	p.more = grants.HasMore
-	owners := []string{}
+	owners, err := p.readApprovals(v)
+	if err != nil {
+		return v.failed(err)
+	}
 	for _, g := range grants.Data {
 		if g.ClientKind != "admin" { // the application stands in the list of its service account
 			p.add(g)
@@ -89,11 +116,99 @@ func showApplications(v *request) view {
 		for _, c := range p.clients {
 			owners = append(owners, c.PrincipalID)
 		}
-		if err := v.namesOf(owners, p.names); err != nil {
-			return v.failed(err)
-		}
+	}
+	if err := v.namesOf(owners, p.names); err != nil {
+		return v.failed(err)
 	}
 	return v.settings(applicationsPath, applicationsTitle(v), applicationsView(v, p))
+}
+
+// readApprovals reads what waits and what is approved, and returns whom it names.
+func (p *applicationsPage) readApprovals(v *request) (named []string, err error) {
+	approvals, err := ask[listOf[approvalInfo]](v, "clients.approvals", arguments{body: map[string]any{}})
+	for _, a := range approvals.Data {
+		if a.ApprovedAt == 0 {
+			p.waiting = append(p.waiting, a)
+		} else {
+			p.approved = append(p.approved, a)
+		}
+		named = append(named, a.named()...)
+	}
+	return named, err
+}
+
+// named are the people whom an approval names.
+func (a *approvalInfo) named() (ids []string) {
+	for _, one := range append([]string{a.PrincipalID, a.ApprovedBy}, a.AskedBy...) {
+		ids = append(ids, present(one)...)
+	}
+	return ids
+}
+
+// title is what the application calls itself.
+func (a *approvalInfo) title() string { return first(a.Client, a.ClientID) }
+
+// whom says who may connect the application.
+func (a *approvalInfo) whom(v *request, names map[string]string) string {
+	if a.PrincipalID == "" {
+		return v.words.Say("alle im Büro, solange sich ihre Beschreibung nicht ändert", "everybody in the office, as long as its description does not change")
+	}
+	return first(names[a.PrincipalID], a.PrincipalID)
+}
+
+// askers are the names of the people who asked.
+func (a *approvalInfo) askers(v *request, names map[string]string) string {
+	list := make([]string, len(a.AskedBy))
+	for i, by := range a.AskedBy {
+		list[i] = first(names[by], by)
+	}
+	return v.words.List(list)
+}
+
+// by is the name of who approved the application.
+func (a *approvalInfo) by(v *request, names map[string]string) string {
+	if a.ApprovedBy == "" {
+		return v.words.Say("Betreiber", "the operator")
+	}
+	return first(names[a.ApprovedBy], a.ApprovedBy)
+}
+
+// approvalsPath is the place of the pages about one approval.
+const approvalsPath = applicationsPath + "/approvals"
+
+// showApproval serves the page on which an admin approves an application.
+func showApproval(v *request) view {
+	approvals, err := ask[listOf[approvalInfo]](v, "clients.approvals", arguments{body: map[string]any{}})
+	if err != nil {
+		return v.failed(err)
+	}
+	i := slices.IndexFunc(approvals.Data, func(a approvalInfo) bool { return a.ID == v.PathValue("id") })
+	if i < 0 {
+		return v.problem(http.StatusNotFound, problemPage{
+			Title: v.words.Say("Nicht mehr da", "No longer here"),
+			Text:  v.words.Say("Diese Anfrage ist abgelehnt, oder die Freigabe ist zurückgenommen.", "This request was declined, or the approval was taken back."),
+		})
+	}
+	names := map[string]string{}
+	if err := v.namesOf(approvals.Data[i].named(), names); err != nil {
+		return v.failed(err)
+	}
+	return v.settings(applicationsPath, v.words.Say("Anwendung freigeben", "Approve an application"), approvalView(v, approvals.Data[i], names))
+}
+
+// approve lets people connect an application.
+func approve(v *request) view {
+	return v.actedOnApplication("clients.approve", map[string]any{"id": v.PathValue("id")}, "approved")
+}
+
+// disapprove takes an approval back, or declines a request.
+func disapprove(v *request) view {
+	return v.actedOnApplication("clients.disapprove", map[string]any{"id": v.PathValue("id")}, first(map[string]string{"waits": "declined"}[v.form.Get("was")], "disapproved"))
+}
+
+// renewGrant lets an application act for 90 days more.
+func renewGrant(v *request) view {
+	return v.actedOnApplication("grants.renew", map[string]any{"id": v.PathValue("id")}, "grantRenewed")
 }
 
 func applicationsTitle(v *request) string { return v.words.Say("Anwendungen", "Applications") }

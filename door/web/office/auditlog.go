@@ -244,7 +244,7 @@ func (p *auditPage) href(l *auditLine) templ.SafeURL {
 
 // targetPages are the places of the pages about targets, by the prefix of the id.
 var targetPages = map[string]string{
-	"key": keysPath + "/", "gra": applicationsPath + "#", "cli": applicationsPath + "#", "whe": "/settings/interfaces/webhooks/", "usr": "/settings/people/", "svc": "/settings/service-accounts/",
+	"key": keysPath + "/", "gra": applicationsPath + "#", "apr": applicationsPath + "#", "cli": applicationsPath + "#", "whe": "/settings/interfaces/webhooks/", "usr": "/settings/people/", "svc": "/settings/service-accounts/",
 }
 
 // from says by which door, and from where.
@@ -263,6 +263,9 @@ var acts = map[string]fault.Text{
 	"key.rotate":                 text("hat das Geheimnis eines API-Schlüssels erneuert", "rotated the secret of an API key"),
 	"grant.create":               text("hat eine Anwendung verbunden", "connected an application"),
 	"grant.end":                  text("hat eine Anwendung getrennt", "disconnected an application"),
+	"grant.renew":                text("hat eine Verbindung mit einer Anwendung verlängert", "renewed a connection with an application"),
+	"client.approve":             text("hat eine Anwendung freigegeben", "approved an application"),
+	"client.disapprove":          text("hat die Freigabe einer Anwendung zurückgenommen oder verweigert", "took back or refused the approval of an application"),
 	"client.create":              text("hat eine Anwendung für ein Dienstkonto angelegt", "created an application for a service account"),
 	"client.rotate":              text("hat das Geheimnis einer Anwendung erneuert", "rotated the secret of an application"),
 	"client.set":                 text("hat eine Anwendung gesperrt oder freigegeben", "disabled or enabled an application"),
@@ -340,6 +343,7 @@ var members = map[string]fault.Text{
 	"refused": text("abgelehnt", "refused"), "erased": text("inzwischen gelöscht", "erased meanwhile"), "deleted": text("wieder gelöscht", "deleted again"),
 	"restored": text("zurückgesetzt", "restored"), "kept": text("behalten", "kept"), "gone": text("inzwischen gelöscht", "deleted since"),
 	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"), "clientId": text("Anwendung", "application"), "reason": text("Grund", "reason"),
+	"applications": text("Anwendungen", "applications"), "approved": text("freigegeben", "approved"), "endedGrants": text("beendete Verbindungen", "ended connections"),
 	"secret": text("Geheimnis", "secret"), "replaced": text("ersetzt", "replaces"),
 }
 
@@ -355,6 +359,7 @@ var valueWords = map[string]map[string]fault.Text{
 	"role":         {"member": text("Mitarbeit", "member"), "viewer": text("nur lesen", "viewer"), "admin": text("Administration", "admin")},
 	"rights":       {"write": text("schreiben", "write"), "read": text("nur lesen", "read only"), "none": text("nichts", "nothing")},
 	"reason":       {"reuse": text("ein Token wurde zweimal benutzt", "a token was used twice"), "client": text("die Anwendung hat sich abgemeldet", "the application signed out")},
+	"applications": {"off": text("keine", "none"), "known": text("freigegebene", "approved ones"), "all": text("alle", "all")},
 	"module":       onOff,
 	"passwords":    onOff,
 	"level":        {"on": text("lesen und schreiben", "read and write"), "read": text("nur lesen", "read only"), "off": text("nichts", "nothing")},

@@ -16,14 +16,25 @@ const consentPath = "/oauth/authorize"
 
 // asked is what an application asks for, as oauth.ask returns it.
 type asked struct {
-	Redirect     string   `json:"redirect"`
-	Ticket       string   `json:"ticket"`
-	Client       string   `json:"client"`
-	Host         string   `json:"host"`
-	RedirectHost string   `json:"redirectHost"`
-	Local        bool     `json:"local"`
-	Scheme       string   `json:"redirectScheme"`
-	Scopes       []string `json:"scopes"`
+	Redirect     string `json:"redirect"`
+	Ticket       string `json:"ticket"`
+	Client       string `json:"client"`
+	Host         string `json:"host"`
+	RedirectHost string `json:"redirectHost"`
+	Local        bool   `json:"local"`
+	Scheme       string `json:"redirectScheme"`
+	// RedirectOrigin is where the form ends.
+	RedirectOrigin string   `json:"redirectOrigin"`
+	Scopes         []string `json:"scopes"`
+	// Admitted says that the person may connect the application, Refused why not: off or
+	// asked.
+	Admitted bool   `json:"admitted"`
+	Refused  string `json:"refused"`
+	// Verified says that an admin has approved the application, Approves that the answer of
+	// this admin does, Renewal that the connection has to be renewed.
+	Verified     bool `json:"verified"`
+	Approves     bool `json:"approves"`
+	Renewal      bool `json:"renewal"`
 	Organization struct {
 		Name      string `json:"name"`
 		SandboxID string `json:"sandboxId"`
@@ -31,6 +42,8 @@ type asked struct {
 	} `json:"organization"`
 	// query is what the application asked, and wrong what the person's answer lacked.
 	query, wrong string
+	// answered is what the person chose before, or nil.
+	answered *form
 }
 
 // name is what the application calls itself.
@@ -42,13 +55,13 @@ func (a *asked) name(v *request) string {
 // browser goes back to the application with an error, unless it is not known where that
 // is.
 func showConsent(v *request) view {
-	return v.consent(v.URL.Query(), "")
+	return v.consent(v.URL.Query(), nil, "")
 }
 
-// consent asks a person. wrong says what an answer before lacked.
-func (v *request) consent(q url.Values, wrong string) view {
+// consent asks a person. answered is what they chose before, and wrong what that lacked.
+func (v *request) consent(q url.Values, answered *form, wrong string) view {
 	a, err := ask[asked](v, "oauth.ask", arguments{body: askedBy(q)})
-	a.query, a.wrong = q.Encode(), wrong
+	a.query, a.answered, a.wrong = q.Encode(), answered, wrong
 	switch {
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidRequest):
 		return v.problem(http.StatusBadRequest, problemPage{
@@ -56,9 +69,11 @@ func (v *request) consent(q url.Values, wrong string) view {
 		})
 	case err != nil:
 		return v.failed(err)
-	case a.Redirect != "" && a.Local:
-		return view{to: a.Redirect}
-	case a.Redirect != "": // nobody has checked the application, so its address is not opened unasked
+	case a.Refused != "":
+		return v.refusedConsent(a)
+	case a.Redirect != "" && (a.Local || a.Admitted):
+		return v.leaveFor(a.Redirect)
+	case a.Redirect != "": // nobody in the office knows the application, so its address is not opened unasked
 		return v.problem(http.StatusBadRequest, problemPage{
 			Title: v.words.Say("Diese Anwendung kann nicht verbunden werden", "This application cannot be connected"),
 			Text:  v.words.Say("Die Anwendung fragt auf eine Weise, die nicht möglich ist. Wenn Sie zu ihr zurückgehen, erfährt ihr Hersteller den Grund.", "The application asks in a way that is not possible. If you go back to it, its developer learns the reason."),
@@ -69,7 +84,27 @@ func (v *request) consent(q url.Values, wrong string) view {
 	if wrong != "" {
 		status = http.StatusUnprocessableEntity
 	}
+	letFormEnd(v.w.Header(), a.RedirectOrigin)
 	return view{status: status, body: cardPage(v.look(), v.words.Say("Anwendung verbinden", "Connect an application"), consentView(v, a))}
+}
+
+// leaveFor sends the browser to an address of an application. Behind a form of another page,
+// such as the sign-in, the policy of that page would stop a redirect, so a page goes on.
+func (v *request) leaveFor(address string) view {
+	if v.form == nil && v.Header.Get("Sec-Fetch-Site") != "same-origin" {
+		return view{to: address}
+	}
+	v.w.Header().Set("Refresh", `0; url="`+strings.ReplaceAll(address, `"`, "%22")+`"`)
+	return view{status: http.StatusOK, body: cardPage(v.look(), v.words.Say("Zurück zur Anwendung", "Back to the application"), backView(v, address))}
+}
+
+// refusedConsent says why the person may not connect an application.
+func (v *request) refusedConsent(a asked) view {
+	status, title := http.StatusOK, v.words.Say("Die Administration ist gefragt", "Your admins have been asked")
+	if a.Refused == "off" {
+		status, title = http.StatusForbidden, v.words.Say("Ihr Büro lässt keine Anwendungen zu", "Your office admits no applications")
+	}
+	return view{status: status, body: cardPage(v.look(), title, refusedView(v, title, a))}
 }
 
 // askedBy returns the input of oauth.ask of a query.
@@ -86,9 +121,20 @@ func askedBy(q url.Values) map[string]any {
 	return body
 }
 
-// answerConsent lets the application act, or not, and sends the browser back to it. A page
-// that goes on by itself does that: the policy of the pages lets no form end elsewhere.
+// review is the decision of a form that waited until the person had confirmed their
+// sign-in: they see once more what they allow.
+const review = "review"
+
+// answerConsent lets the application act, or not, and sends the browser back to it. The
+// policy of the page names where its form ends.
 func answerConsent(v *request) view {
+	query, err := url.ParseQuery(v.form.Get("asked"))
+	if err != nil {
+		return v.failed(fault.New(fault.InvalidRequest))
+	}
+	if v.form.Get("decision") == review {
+		return v.consent(query, v.form, "")
+	}
 	a := v.do("oauth.answer", arguments{body: map[string]any{
 		"ticket": v.form.Get("ticket"), "allow": v.form.Get("decision") == "allow", "scopes": v.form.Values["scopes"], "sandbox": v.form.Get("environment") == "test",
 	}})
@@ -96,11 +142,9 @@ func answerConsent(v *request) view {
 	case a.is(fault.NotFound):
 		return v.problem(a.Status, problemPage{Title: v.words.Say("Nicht verbunden", "Not connected"), Text: a.Fault.DetailIn(v.words.Language)})
 	case a.is(fault.ValidationFailed):
-		query, err := url.ParseQuery(v.form.Get("asked"))
-		if err != nil {
-			return v.failed(a.Fault)
-		}
-		return v.consent(query, a.Fault.Fields[0].Message(v.words.Language))
+		return v.consent(query, v.form, a.Fault.Fields[0].Message(v.words.Language))
+	case v.stale:
+		return v.confirmConsent()
 	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}
@@ -110,9 +154,16 @@ func answerConsent(v *request) view {
 	if err := decode(a.Body, &out); err != nil {
 		return v.failed(err)
 	}
-	v.w.Header().Set("Refresh", `0; url="`+strings.ReplaceAll(out.Redirect, `"`, "%22")+`"`)
-	title := v.words.Say("Zurück zur Anwendung", "Back to the application")
-	return view{status: http.StatusOK, secret: true, body: cardPage(v.look(), title, backView(v, out.Redirect))}
+	return view{to: out.Redirect}
+}
+
+// confirmConsent asks for a recent sign-in, and then for the consent again, with what the
+// person has chosen.
+func (v *request) confirmConsent() view {
+	v.stale = false
+	waiting := v.again(v.form.token)
+	waiting.Fields.Set("decision", review)
+	return v.confirmForm(confirmForm{Next: consentPath + "?" + v.form.Get("asked"), Resume: waiting}, http.StatusForbidden)
 }
 
 // consentFamily are the scopes of a family on the consent page.
@@ -127,8 +178,17 @@ type consentScope struct {
 	chosen           bool
 }
 
-// families returns what the application asks for, by family. Webhooks send data
-// elsewhere, so nobody gets them by not looking.
+// proposes reports whether a right is ticked: as the person chose, and before that only
+// where an admin has approved the application. Webhooks send data elsewhere, so nobody gets
+// them by not looking.
+func (a *asked) proposes(scope string) bool {
+	if a.answered != nil {
+		return slices.Contains(a.answered.Values["scopes"], scope)
+	}
+	return a.Verified && !strings.HasPrefix(scope, "webhook_endpoints:")
+}
+
+// families returns what the application asks for, by family.
 func (a *asked) families(v *request) (list []consentFamily) {
 	for _, family := range keyFamilies {
 		f := consentFamily{label: family.label.In(v.words.Language)}
@@ -137,7 +197,7 @@ func (a *asked) families(v *request) (list []consentFamily) {
 			if !slices.Contains(a.Scopes, name) {
 				continue
 			}
-			s := consentScope{name: name, chosen: family.name != "webhook_endpoints"}
+			s := consentScope{name: name, chosen: a.proposes(name)}
 			words := scopeWords[name]
 			s.text, s.hint, _ = strings.Cut(words.In(v.words.Language), ": ")
 			f.scopes = append(f.scopes, s)
@@ -163,12 +223,41 @@ var scopeWords = map[string]fault.Text{
 	"webhook_endpoints:write": text("Webhooks ändern: Änderungen an Adressen melden lassen, die die Anwendung wählt", "Change webhooks: have changes reported to addresses that the application chooses"),
 }
 
+// approving says what the answer of an admin does beside letting the application act.
+func (a *asked) approving(v *request) string {
+	if a.Host != "" {
+		return v.words.Say("Wenn Sie sie zulassen, geben Sie sie damit für alle in Ihrem Büro frei.", "If you allow it, you approve it for everybody in your office.")
+	}
+	return v.words.Say("Wenn Sie sie zulassen, geben Sie sie damit frei, nur für sich selbst.", "If you allow it, you approve it, for yourself only.")
+}
+
+// allowing is the text of the button.
+func (a *asked) allowing(v *request) string {
+	if a.Approves {
+		return v.words.Say("Freigeben und zulassen", "Approve and allow")
+	}
+	return v.words.Say("Zulassen", "Allow")
+}
+
+// lasting says when the connection ends.
+func (a *asked) lasting(v *request) string {
+	if a.Renewal {
+		return v.words.Say("Die Verbindung endet nach 30 Tagen ohne Nutzung, und nach 90 Tagen, wenn Sie sie nicht verlängern; Sie können sie jederzeit unter Einstellungen, Anwendungen trennen.",
+			"The connection ends after 30 days without use, and after 90 days unless you renew it; you can disconnect it at any time in the settings, under Applications.")
+	}
+	return v.words.Say("Die Verbindung endet nach 30 Tagen ohne Nutzung, spätestens nach einem Jahr; Sie können sie jederzeit unter Einstellungen, Anwendungen trennen.",
+		"The connection ends after 30 days without use, and after a year at the latest; you can disconnect it at any time in the settings, under Applications.")
+}
+
 // environments is the choice between the live organization and its sandbox.
 func (a *asked) environments(v *request) look.Field {
 	f := look.Field{Name: "environment", Label: v.words.Say("Mit welchen Daten", "With which data"), Value: "live", Options: []look.Option{
 		{Value: "live", Text: a.Organization.Name, Hint: v.words.Say("Die wirklichen Daten des Büros.", "The real data of the office.")},
 	}}
 	if a.Organization.SandboxID != "" {
+		if a.answered != nil && a.answered.Get("environment") == "test" {
+			f.Value = "test"
+		}
 		f.Options = append(f.Options, look.Option{Value: "test", Text: "Sandbox", Hint: v.words.Say("Nur Testdaten, zum Ausprobieren.", "Test data only, to try the application.")})
 	}
 	return f

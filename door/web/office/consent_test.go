@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -17,8 +18,10 @@ import (
 
 	"kartei/access"
 	"kartei/access/grant"
+	"kartei/console/oauth"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
+	"kartei/notify"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
@@ -41,6 +44,14 @@ func newClient(t *testing.T, o *apitest.Office, name string) grant.Client {
 	return c
 }
 
+// admits sets which applications people of an office may connect.
+func admits(t *testing.T, o *apitest.Office, which access.Applications) {
+	t.Helper()
+	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: o.ID, Applications: &which}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // asking is the address at which an application asks, with some parameters changed. An
 // empty one is left out.
 func asking(c *grant.Client, set ...string) string {
@@ -57,18 +68,15 @@ func asking(c *grant.Client, set ...string) string {
 	return consentPath + "?" + q.Encode()
 }
 
-// backLink leads to an application that asked in a wrong way.
+// backLink leads to an application that the person may not connect.
 var backLink = regexp.MustCompile(`href="(https://app\.example/callback[^"]*)"`)
 
 // went returns the parameters with which the browser goes back to the application.
 func (p *page) went() url.Values {
 	p.t.Helper()
 	to := p.Header.Get("Location")
-	if link := backLink.FindStringSubmatch(p.Body); link != nil && p.Status == http.StatusBadRequest {
+	if link := backLink.FindStringSubmatch(p.Body); link != nil && p.Status != http.StatusSeeOther {
 		to = html.UnescapeString(link[1])
-	}
-	if refresh := p.Header.Get("Refresh"); refresh != "" {
-		_, to, _ = strings.Cut(strings.TrimSuffix(refresh, `"`), `url="`)
 	}
 	u, err := url.Parse(to)
 	if err != nil || !strings.HasPrefix(to, "https://app.example/callback?") || u.Query().Get("x") != "1" || u.Query().Get("state") != "zu<stand>" || u.Query().Get("iss") != apitest.BaseURL {
@@ -82,14 +90,18 @@ func (p *page) went() url.Values {
 func TestConsent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
+		admits(t, o, access.AllApplications)
 		b, c := open(t, o, access.Member), newClient(t, o, `Frist<b>"`)
 		shown := b.get(asking(&c)).want(200, "Frist&lt;b&gt;&#34;", "Niemand hat geprüft", "app.example", "Kontakte lesen", "Kontakte ändern", "Sandbox", "nie mehr als Sie selbst", "Zulassen", "Ablehnen").without("Aufgaben lesen").without("<b>")
 		fields := shown.fields(consentPath)
-		if got := strings.Join(fields["scopes"], " "); got != "contacts:read contacts:write" {
-			t.Errorf("chosen is %q: webhooks send data elsewhere, and are not", got)
+		if got := strings.Join(fields["scopes"], " "); got != "" {
+			t.Errorf("chosen is %q, of an application that nobody has checked", got)
+		}
+		if policy := shown.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "; form-action 'self' https://app.example; ") {
+			t.Errorf("the policy is %q", policy)
 		}
 		fields.Set("decision", "deny")
-		if q := b.do("POST", consentPath, fields).want(200).went(); q.Get("error") != "access_denied" || q.Has("code") {
+		if q := b.do("POST", consentPath, fields).want(303).went(); q.Get("error") != "access_denied" || q.Has("code") {
 			t.Errorf("%v", q)
 		}
 		b.do("POST", consentPath, fields).want(404, "abgelaufen")
@@ -102,7 +114,7 @@ func TestConsent(t *testing.T) {
 		foreign.Set("ticket", fields.Get("ticket"))
 		foreign.Set("decision", "allow")
 		other.do("POST", consentPath, foreign).want(404)
-		q := b.do("POST", consentPath, fields).want(200).went()
+		q := b.do("POST", consentPath, fields).want(303).went()
 		if !strings.HasPrefix(q.Get("code"), "kart_code_") {
 			t.Fatalf("%v", q)
 		}
@@ -125,18 +137,148 @@ func TestConsent(t *testing.T) {
 		none := b.get(asking(&c)).fields(consentPath)
 		delete(none, "scopes")
 		none.Set("decision", "allow")
-		again := b.do("POST", consentPath, none).want(422, "mindestens ein Recht", "Zulassen").fields(consentPath)
+		again := b.do("POST", consentPath, none).want(422, "nichts angekreuzt", "mindestens ein Recht", "Zulassen").fields(consentPath)
 		again.Set("decision", "deny")
-		if q := b.do("POST", consentPath, again).want(200).went(); q.Get("error") != "access_denied" {
+		if q := b.do("POST", consentPath, again).want(303).went(); q.Get("error") != "access_denied" {
 			t.Errorf("%v", q)
 		}
-		// A right to write needs a recent sign-in, a right to read does not.
+	})
+}
+
+// TestConsentIsFresh answers with a sign-in of long ago. Whatever the application may do, the
+// person confirms first, and then sees what they have chosen; a refusal does not wait.
+func TestConsentIsFresh(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		admits(t, o, access.AllApplications)
+		b, c := invited(t, o, "ida@kanzlei.example"), newClient(t, o, "Fristenkalender")
+		o.Clock.Advance(access.SignInFresh + time.Second)
+		fields := b.get(asking(&c)).fields(consentPath)
+		fields["scopes"], fields["environment"] = []string{"contacts:read"}, []string{"test"}
+		fields.Set("decision", "allow")
+		asked := b.do("POST", consentPath, fields).want(403, "bestätigen")
+		if n := dbtest.Texts(t, d, `select id from oauth_grants`); len(n) > 0 {
+			t.Errorf("the grants are %v", n)
+		}
+		again := asked.send("/confirm", "password", password).want(200, "Fristenkalender", "Zulassen").fields(consentPath)
+		if again.Get("scopes") != "contacts:read" || len(again["scopes"]) != 1 || again.Get("environment") != "test" {
+			t.Errorf("after the confirmation the choice is %v", again)
+		}
+		again.Set("decision", "allow")
+		if q := b.do("POST", consentPath, again).want(303).went(); !q.Has("code") {
+			t.Errorf("%v", q)
+		}
 		o.Clock.Advance(access.SignInFresh + time.Second)
 		late := b.get(asking(&c)).fields(consentPath)
-		late.Set("decision", "allow")
-		b.do("POST", consentPath, late).want(403, "bestätigen")
-		late["scopes"] = []string{"contacts:read"}
-		b.do("POST", consentPath, late).want(200).went()
+		late.Set("decision", "deny")
+		if q := b.do("POST", consentPath, late).want(303).went(); q.Get("error") != "access_denied" {
+			t.Errorf("%v", q)
+		}
+	})
+}
+
+// TestConsentOfKnown asks for an application that is new to the office. The admins are told
+// once, one of them approves it, for one person, and that can be taken back.
+func TestConsentOfKnown(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		const list = "/settings/interfaces/applications"
+		b, colleague, admin, c := open(t, o, access.Member), open(t, o, access.Member), open(t, o, access.Admin), newClient(t, o, "Fristenkalender")
+		bells := func(kind notify.Kind) int {
+			return len(dbtest.Texts(t, d, `select id from notices where kind = $1`, string(kind)))
+		}
+		for range 2 {
+			if q := b.get(asking(&c)).want(200, "Fristenkalender", "Die Administration wurde gefragt").without("Zulassen").went(); q.Get("error") != "access_denied" {
+				t.Errorf("%v", q)
+			}
+		}
+		admins := bells(oauth.AskedFor)
+		if admins == 0 || admins > 2 { // the office has admins of its own
+			t.Errorf("there are %d notices for admins", admins)
+		}
+		// A wrong request asks nobody, and sends nobody to an address that no admin knows.
+		b.get(asking(&c, "scope", "openid")).want(400, "Zurück zu app.example")
+		if n := bells(oauth.AskedFor); n != admins {
+			t.Errorf("there are %d notices for admins", n)
+		}
+		link := bellLink.FindStringSubmatch(admin.get("/bell").want(200, "wartet auf Ihre Freigabe").Body)
+		if link == nil {
+			t.Fatalf("the bell has no link: %s", admin.get("/bell").main())
+		}
+		b.get(list).want(200, "Warten auf Freigabe", "Fristenkalender").without("Freigeben")
+		colleague.get(list).want(200).without("Fristenkalender")
+		form := b.get("/settings/profile").fields("/settings/profile")
+		b.do("POST", link[1]+"/approve", form).want(403)
+		admin.get(link[1]).want(200, "Fristenkalender", "app.example", "Hat sich selbst angemeldet").send(link[1] + "/approve").want(303)
+		if n := bells(oauth.Approved); n != 1 {
+			t.Errorf("%d people are told of the approval", n)
+		}
+		b.get("/bell").want(200, "ist freigegeben")
+		colleague.get(asking(&c)).want(200, "Die Administration wurde gefragt") // it is approved for one person
+		fields := b.get(asking(&c)).want(200, "Zulassen").without("wurde gefragt").fields(consentPath)
+		if len(fields["scopes"]) > 0 {
+			t.Errorf("%v is ticked, of an application that registered itself", fields["scopes"])
+		}
+		fields["scopes"] = []string{"contacts:read"}
+		fields.Set("decision", "allow")
+		late := maps.Clone(fields)
+		b.do("POST", consentPath, fields).want(303).went()
+		if n := bells(oauth.Connected); n != 1+admins {
+			t.Errorf("%d people are told of the connection", n)
+		}
+		late.Set("ticket", b.get(asking(&c)).fields(consentPath).Get("ticket"))
+		admin.get(link[1]).send(link[1] + "/revoke").want(303)
+		if live := dbtest.Texts(t, d, `select id from oauth_grants where ended_at = 0`); len(live) > 0 {
+			t.Errorf("the grants %v outlive the approval", live)
+		}
+		b.do("POST", consentPath, late).want(403, "freigeben") // the page was shown before
+		admin.get(link[1]).want(404, "Freigabe ist zurückgenommen")
+		words := dbtest.Texts(t, d, `select word from audit_lines where word like 'client.%' order by at`)
+		if strings.Join(words, " ") != "client.approve client.disapprove" {
+			t.Errorf("the audit log has %v", words)
+		}
+		// An admin approves by connecting, and the page says so.
+		own := admin.get(asking(&c)).want(200, "in Ihrem Büro neu", "Freigeben und zulassen").fields(consentPath)
+		own["scopes"] = []string{"contacts:read"}
+		own.Set("decision", "allow")
+		admin.do("POST", consentPath, own).want(303).went()
+		if again := admin.get(asking(&c)).want(200, "Zulassen"); strings.Contains(again.Body, "Freigeben und zulassen") {
+			t.Error("an approved application is approved again")
+		}
+	})
+}
+
+// TestConsentOff switches applications off and on again. Nobody connects one meanwhile, and
+// those that are connected rest.
+func TestConsentOff(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		who, admin, c := o.As(access.Member), open(t, o, access.Admin), newClient(t, o, "Fristenkalender")
+		b := openAt(t, o, apitest.BaseURL)
+		b.cookie = o.Session(who.Principal)
+		tokens := o.Connect(&c, who.Principal, access.V1, "contacts:read", "webhook_endpoints:write")
+		program := &apitest.Client{Office: o, Key: tokens.Access}
+		hook := program.Do("POST", "/webhook_endpoints", map[string]any{"name": "CRM", "url": "https://crm.example.com/hook", "eventTypes": []string{"contact.created"}},
+			"Idempotency-Key", apitest.Fresh(), "Svc-Preview", "true").Want(201).Text("id")
+		program.Do("GET", "/me", nil).Want(200)
+		const page = "/settings/organization"
+		set := func(which string) { admin.get(page).send(page, "applications", which).want(303) }
+		set("off")
+		program.Do("GET", "/me", nil).Want(401)
+		var status string
+		if dbtest.Get(t, d, []any{&status}, `select status from webhook_endpoints where id = $1`, hook); status != "disabled" {
+			t.Errorf("the endpoint is %s", status)
+		}
+		for _, by := range []*browser{b, admin} {
+			if q := by.get(asking(&c)).want(403, "lässt keine Anwendungen zu").without("Zulassen").went(); q.Get("error") != "access_denied" {
+				t.Errorf("%v", q)
+			}
+		}
+		b.get("/settings/interfaces/applications").want(200, "Verbundene Anwendungen ruhen", "Fristenkalender", "Trennen")
+		set("known")
+		program.Do("GET", "/me", nil).Want(200)
+		admin.get("/settings/audit").want(200, "Anwendungen: keine → freigegebene")
+		admin.get(page + "?of=sandbox").want(200).without(`name="applications"`)
 	})
 }
 
@@ -144,6 +286,7 @@ func TestConsent(t *testing.T) {
 // sent to an address before it is known to be the application's.
 func TestConsentErrors(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
+	admits(t, o, access.AllApplications)
 	b, c := open(t, o, access.Member), newClient(t, o, "Fristenkalender")
 	for _, set := range [][]string{
 		{"client_id", ""},
@@ -175,11 +318,11 @@ func TestConsentErrors(t *testing.T) {
 		{"invalid_target", []string{"resource", "https://evil.example/v1"}},
 		{"invalid_target", []string{"resource", "https://kartei.example/v1#x"}},
 	} {
-		if q := b.get(asking(&c, test.set...)).want(400, "Zurück zu app.example").went(); q.Get("error") != test.code || q.Has("code") {
+		if q := b.get(asking(&c, test.set...)).want(303).went(); q.Get("error") != test.code || q.Has("code") {
 			t.Errorf("%v: %v", test.set, q)
 		}
 	}
-	if q := b.get(asking(&c) + "&state=twice").want(400).went(); q.Get("error") != "invalid_request" {
+	if q := b.get(asking(&c) + "&state=twice").want(303).went(); q.Get("error") != "invalid_request" {
 		t.Errorf("%v", q)
 	}
 	// A program on the person's computer is told at once.
@@ -187,7 +330,7 @@ func TestConsentErrors(t *testing.T) {
 	if !strings.HasPrefix(local, "http://127.0.0.1:53076/cb?") || !strings.Contains(local, "error=invalid_request") {
 		t.Errorf("the browser goes to %q", local)
 	}
-	if long := b.get(asking(&c, "state", strings.Repeat("x", 2001))).want(400); !strings.Contains(long.Body, "error=invalid_request") || strings.Contains(long.Body, "state=") {
+	if long := b.get(asking(&c, "state", strings.Repeat("x", 2001))).want(303).Header.Get("Location"); !strings.Contains(long, "error=invalid_request") || strings.Contains(long, "state=") {
 		t.Error("a state of 2,001 characters is kept")
 	}
 	b.get(asking(&c, "redirect_uri", "http://127.0.0.1:53076/cb")).want(200, "Programm auf diesem Computer", "gerade selbst gestartet")
@@ -204,8 +347,12 @@ func TestConsentErrors(t *testing.T) {
 // other one before they answer: the application does not get what the page did not name.
 func TestConsentOfTheOrganization(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
+	admits(t, o, access.AllApplications)
 	b, c := invited(t, o, "ida@kanzlei.example"), newClient(t, o, "Fristenkalender")
 	other, _ := o.Organization("Notariat Abendrot")
+	if _, err := o.Operator.SetOrganization(t.Context(), settings.OrganizationChange{ID: other, Applications: new(access.AllApplications)}); err != nil {
+		t.Fatal(err)
+	}
 	made, err := operator.Do(t.Context(), o.Operator, inviteTo, invitation(other, "ida@kanzlei.example"))
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +368,8 @@ func TestConsentOfTheOrganization(t *testing.T) {
 	fields = b.get(asking(&c)).fields(consentPath)
 	fields.Set("decision", "allow")
 	fields.Set("ticket", own)
-	b.do("POST", consentPath, fields).want(200).went()
+	fields["scopes"] = []string{"contacts:read"}
+	b.do("POST", consentPath, fields).want(303).went()
 }
 
 // TestConsentOnceMore connects an application more often than is kept. The webhook endpoints
@@ -229,6 +377,7 @@ func TestConsentOfTheOrganization(t *testing.T) {
 func TestConsentOnceMore(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
+		admits(t, o, access.AllApplications)
 		who, c := o.As(access.Member), newClient(t, o, "Fristenkalender")
 		b := openAt(t, o, apitest.BaseURL)
 		b.cookie = o.Session(who.Principal)
@@ -239,7 +388,7 @@ func TestConsentOnceMore(t *testing.T) {
 			fields := b.get(asking(&c, "code_challenge", base64.RawURLEncoding.EncodeToString(sum[:]))).fields(consentPath)
 			fields["scopes"], fields["environment"] = []string{"contacts:read", "webhook_endpoints:write"}, []string{"test"}
 			fields.Set("decision", "allow")
-			return b.do("POST", consentPath, fields).want(200).went().Get("code")
+			return b.do("POST", consentPath, fields).want(303).went().Get("code")
 		}
 		code, tokens := connect(), grant.Tokens{}
 		if err := d.Write(t.Context(), func(tx db.Tx) (err error) {
@@ -277,7 +426,7 @@ func TestConsentOnceMore(t *testing.T) {
 func TestConsentByDocument(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		const name = "https://example.com/oauth/client.json"
-		came, status := 0, http.StatusInternalServerError
+		came, status, about := 0, http.StatusInternalServerError, "Assistent"
 		publisher := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			came++
 			if cookies := r.Header.Get("Cookie") + r.Header.Get("Authorization"); cookies != "" || r.URL.Path != "/oauth/client.json" {
@@ -286,7 +435,7 @@ func TestConsentByDocument(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Cache-Control", "max-age=3600")
 			w.WriteHeader(status)
-			fmt.Fprintf(w, `{"client_id":%q,"client_name":"Assistent","redirect_uris":["https://app.example/callback?x=1","http://localhost/callback"]}`, name)
+			fmt.Fprintf(w, `{"client_id":%q,"client_name":%q,"redirect_uris":["https://app.example/callback?x=1","http://localhost/callback"]}`, name, about)
 		}))
 		t.Cleanup(publisher.Close)
 		to, roots := netip.MustParseAddrPort(publisher.Listener.Addr().String()), x509.NewCertPool()
@@ -296,6 +445,7 @@ func TestConsentByDocument(t *testing.T) {
 		}), nil, apitest.BaseURL)
 		t.Cleanup(documents.Close)
 		o := apitest.New(t, d, apitest.Documents(documents), apitest.Replicas(2))
+		admits(t, o, access.AllApplications)
 		c := grant.Client{ClientID: name, RedirectURIs: []string{"https://app.example/callback?x=1"}}
 
 		openAt(t, o, apitest.BaseURL).get(asking(&c)).want(303)
@@ -317,9 +467,21 @@ func TestConsentByDocument(t *testing.T) {
 		if came != 2 {
 			t.Errorf("the document was read %d times", came)
 		}
-		fields := b.get(asking(&c)).fields(consentPath)
+		// An admin approves this document, for everybody. What it asks for is proposed then.
+		admits(t, o, access.KnownApplications)
+		b.get(asking(&c)).want(200, "Die Administration wurde gefragt")
+		admin := open(t, o, access.Admin)
+		own := admin.get(asking(&c)).want(200, "für alle in Ihrem Büro").fields(consentPath)
+		own["scopes"] = []string{"contacts:read"}
+		own.Set("decision", "allow")
+		admin.do("POST", consentPath, own).want(303).went()
+		b.get("/bell").want(200, "ist freigegeben")
+		fields := b.get(asking(&c)).want(200, "in Ihrem Büro freigegeben", "spätestens nach einem Jahr").fields(consentPath)
+		if got := strings.Join(fields["scopes"], " "); got != "contacts:read contacts:write" {
+			t.Errorf("chosen is %q: webhooks send data elsewhere, and are not", got)
+		}
 		fields.Set("decision", "allow")
-		if q := b.do("POST", consentPath, fields).want(200).went(); !strings.HasPrefix(q.Get("code"), "kart_code_") {
+		if q := b.do("POST", consentPath, fields).want(303).went(); !strings.HasPrefix(q.Get("code"), "kart_code_") {
 			t.Errorf("%v", q)
 		}
 		o.Clock.Advance(time.Hour)
@@ -327,13 +489,20 @@ func TestConsentByDocument(t *testing.T) {
 		if came != 3 {
 			t.Errorf("the document was read %d times after an hour", came)
 		}
+		// A changed document is approved anew.
+		about = "Assistentin"
+		o.Clock.Advance(time.Hour)
+		b.get(asking(&c)).want(200, "Assistentin", "Die Administration wurde gefragt")
+		if came != 4 {
+			t.Errorf("the document was read %d times after two hours", came)
+		}
 		// A person makes the instance send ten requests a minute.
 		status = http.StatusNotFound
 		for i := range 10 {
 			b.get(asking(&c, "client_id", fmt.Sprintf("%s?%d", name, i)))
 		}
 		b.get(asking(&c, "client_id", name+"?more")).want(429, "Zu viel auf einmal")
-		if came != 3+9 {
+		if came != 4+9 {
 			t.Errorf("%d requests were sent", came)
 		}
 		o.Clock.Advance(time.Minute)

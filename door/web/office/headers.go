@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"net/http"
+	"strings"
 )
 
 // newNonce returns a nonce for the scripts of one response.
@@ -11,6 +12,13 @@ func newNonce() string {
 	b := make([]byte, 18)
 	rand.Read(b)
 	return base64.StdEncoding.EncodeToString(b)
+}
+
+// letFormEnd lets the forms of a page end at an origin, or at a scheme that a program took.
+// Browsers apply the policy of a page to the redirect that answers its form.
+func letFormEnd(h http.Header, origin string) {
+	const own = "form-action 'self'"
+	h.Set("Content-Security-Policy", strings.Replace(h.Get("Content-Security-Policy"), own, own+" "+origin, 1))
 }
 
 // setHeaders sets the headers of every page. The policy allows scripts with the

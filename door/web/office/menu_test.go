@@ -33,6 +33,7 @@ func TestSettingsPages(t *testing.T) {
 		"/settings/people/{id}/erase":                      "a link of the page of a person",
 		"/settings/service-accounts/new":                   "a link of the list of service accounts",
 		"/settings/interfaces/applications/new":            "a link of the list of applications",
+		"/settings/interfaces/applications/approvals/{id}": "a link of the list of applications, and of the bell",
 		"/settings/service-accounts/{id}":                  "a link of the list of service accounts",
 		"/settings/service-accounts/{id}/leave":            "a link of the page of a service account",
 	}

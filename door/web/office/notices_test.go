@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/api"
 	"kartei/console/oauth"
 	"kartei/kit/clock"
@@ -33,9 +34,10 @@ import (
 // told are two people who are told of something, and what the notices are about.
 type told struct {
 	*apitest.Office
-	owner, admin, key, paused, grant, failing, disabled, task string
-	center                                                    *notify.Center
-	mails                                                     string
+	owner, admin, key, paused, grant, asked, failing, disabled, task string
+	application                                                      grant.Client
+	center                                                           *notify.Center
+	mails                                                            string
 }
 
 // tell makes two keys, a connected application, two endpoints and a task of a person, and tells
@@ -51,8 +53,8 @@ func tell(t *testing.T, o *apitest.Office) *told {
 		}
 		*key = made.ID
 	}
-	application := newClient(t, o, "Fristenkalender")
-	w.grant = o.Connect(&application, w.owner, access.V1, "contacts:read").Grant.ID
+	w.application = newClient(t, o, "Fristenkalender")
+	w.grant = o.Connect(&w.application, w.owner, access.V1, "contacts:read").Grant.ID
 	program := &apitest.Client{Office: o, Principal: w.owner, Key: o.Key(w.owner)}
 	for _, endpoint := range []*string{&w.failing, &w.disabled} {
 		*endpoint = program.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
@@ -94,12 +96,30 @@ func (w *told) post(t *testing.T, tx db.Tx) error {
 	if err != nil {
 		return err
 	}
+	approved, err := grant.ApproveClient(t.Context(), tx, clock.Now(w.Clock), live, &w.application, w.owner, w.admin)
+	if err != nil {
+		return err
+	}
+	other := grant.Client{Kind: grant.Registered, Name: "Kalender", RedirectURIs: []string{"https://app.example/callback"}, Method: grant.NoSecret}
+	if _, err := other.Store(t.Context(), tx, clock.Now(w.Clock)); err != nil {
+		return err
+	}
+	asked, _, err := grant.AskFor(t.Context(), tx, clock.Now(w.Clock), live, &other, w.owner)
+	if err != nil {
+		return err
+	}
+	w.asked = asked.ID
 	for _, n := range []struct {
 		kind  notify.Kind
 		to    []string
 		facts any
 	}{
 		{oauth.TokenReused, both, oauth.ReuseFacts{Grant: w.grant}},
+		{oauth.Connected, both, oauth.GrantFacts{Grant: w.grant, PrincipalID: w.owner, Scopes: []string{"contacts:read"}}},
+		{oauth.EndsSoon, []string{w.owner}, oauth.GrantFacts{Grant: w.grant, PrincipalID: w.owner}},
+		{oauth.NotRenewed, []string{w.owner}, oauth.GrantFacts{Grant: w.grant, PrincipalID: w.owner}},
+		{oauth.Approved, []string{w.owner}, oauth.ApprovalFacts{Approval: approved.ID, Client: w.application.ID}},
+		{oauth.AskedFor, []string{w.admin}, oauth.ApprovalFacts{Approval: asked.ID, Client: other.ID, PrincipalID: w.owner}},
 		{webhook.IsFailing, []string{w.owner}, webhook.AlertFacts{Organization: w.ID, Endpoint: w.failing}},
 		{webhook.WasDisabled, []string{w.owner}, webhook.AlertFacts{Organization: w.ID, Endpoint: w.disabled, Reason: webhook.Gone}},
 		{task.IsDue, []string{w.owner}, task.DueFacts{Task: w.task, DueAt: clock.Now(w.Clock)}},
@@ -112,7 +132,7 @@ func (w *told) post(t *testing.T, tx db.Tx) error {
 }
 
 var (
-	bellLink = regexp.MustCompile(`<a class="button" href="(/(?:settings|tasks)/[^"]+)"`)
+	bellLink = regexp.MustCompile(`<a class="button ?" href="(/(?:settings|tasks)/[^"]+)"`)
 	mailLink = regexp.MustCompile(`https://kartei\.example(/\S*)?`)
 )
 
@@ -169,11 +189,12 @@ type cures map[notify.Kind]map[string]string
 func TestNoticesLeadToTheirCure(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := tell(t, apitest.New(t, d, apitest.Replicas(1)))
-		mailed := w.mailed(t, 11) // which moves the clock, so people sign in after it
+		mailed := w.mailed(t, 17) // which moves the clock, so people sign in after it
 		owner, admin := openAt(t, w.Office, "https://kartei.example"), openAt(t, w.Office, "https://kartei.example")
 		owner.cookie, admin.cookie = w.Session(w.owner), w.Session(w.admin)
 		w.Session(w.owner) // another one, which can be ended
 		key, applications, person := keysPath+"/"+w.key, "/settings/interfaces/applications", peoplePath+"/"+w.owner
+		request := applications + "/approvals/" + w.asked
 		paused, hooks, due := keysPath+"/"+w.paused, "/settings/interfaces/webhooks/", "/tasks/"+w.task
 		act := func(path, act string) map[string]string { return map[string]string{path: `action="` + act + `"`} }
 		grant := act(applications, applications+"/"+w.grant+"/end")
@@ -185,14 +206,17 @@ func TestNoticesLeadToTheirCure(t *testing.T) {
 		}{
 			{owner, w.owner, cures{
 				notify.QuotaLow: act(key, key+"/pause"), notify.KeyPaused: exhausted, notify.SessionQuotaLow: act(security, security+"/sessions/end"), oauth.TokenReused: grant,
+				oauth.Connected: grant, oauth.EndsSoon: act(applications, applications+"/"+w.grant+"/renew"),
+				oauth.NotRenewed: {applications: `id="connected"`}, oauth.Approved: {applications: `id="approved"`}, // it is connected again from there
 				webhook.IsFailing: act(hooks+w.failing, hooks+w.failing+"/test"), webhook.WasDisabled: act(hooks+w.disabled, hooks+w.disabled+"/enable"), task.IsDue: act(due, due+"/complete"),
 			}},
 			{admin, w.admin, cures{
 				notify.QuotaLow: act(key, key+"/pause"), notify.KeyPaused: exhausted, notify.SessionQuotaLow: {person: `href="` + person + `/leave"`}, oauth.TokenReused: grant,
+				oauth.Connected: grant, oauth.AskedFor: act(request, request+"/approve"),
 			}},
 		} {
 			for kind := range api.NoticeForms() {
-				if r.principal == w.owner && r.cures[kind] == nil {
+				if r.principal == w.owner && r.cures[kind] == nil && kind != oauth.AskedFor { // which is for admins alone
 					t.Errorf("nothing is said of the cure of %s", kind)
 				}
 			}
@@ -203,6 +227,7 @@ func TestNoticesLeadToTheirCure(t *testing.T) {
 			dbtest.Get(t, d, []any{&email}, `select email from principals where id = $1`, r.principal)
 			links := map[string][]string{"email": mailed[email]}
 			for _, bell := range []string{"/bell", "/sandbox/bell"} {
+				links[bell] = nil
 				for _, found := range bellLink.FindAllStringSubmatch(r.get(bell).want(200).main(), -1) {
 					links[bell] = append(links[bell], found[1])
 				}
@@ -226,6 +251,8 @@ func TestNoticesLeadToTheirCure(t *testing.T) {
 		}
 		owner.get(key).send(key + "/pause").want(303)
 		owner.get(security).send(security + "/sessions/end").want(303)
+		owner.get(applications).send(applications + "/" + w.grant + "/renew").want(303)
+		admin.get(request).send(request + "/approve").want(303)
 		admin.get(applications).send(applications + "/" + w.grant + "/end").want(303)
 		owner.get("/contacts").want(200)
 		admin.get(person + "/leave").send(person + "/leave").want(303)

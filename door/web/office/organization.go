@@ -35,6 +35,8 @@ type organizationInfo struct {
 	// Passwords is on or off, PasswordAdmin who may use one in any case.
 	Passwords     string `json:"passwords"`
 	PasswordAdmin string `json:"passwordAdmin"`
+	// Applications is off, known or all: which applications people may connect.
+	Applications string `json:"applications"`
 	// Keys counts the working keys, WritingKeys those of them that may write.
 	Keys        int `json:"keys"`
 	WritingKeys int `json:"writingKeys"`
@@ -70,7 +72,7 @@ func (v *request) organizationPage(p organizationPage, status int) view {
 		return v.failed(err)
 	}
 	if p.typed == nil {
-		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": p.is.Level, "secondFactor": p.is.SecondFactor, "passwords": p.is.Passwords, "passwordAdmin": p.is.PasswordAdmin}
+		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": p.is.Level, "secondFactor": p.is.SecondFactor, "passwords": p.is.Passwords, "passwordAdmin": p.is.PasswordAdmin, "applications": p.is.Applications}
 	}
 	return v.settingsAs(status, organizationPath, v.words.Say("Organisation", "Organization"), organizationView(v, p))
 }
@@ -134,6 +136,14 @@ func (p *organizationPage) fields(v *request) (list []look.Field) {
 			look.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
 	)
 	if p.is.SandboxOf == "" {
+		list = append(list, field("applications", say("Anwendungen, die Personen verbinden", "Applications that people connect"), "",
+			look.Option{Value: "known", Text: say("Nur freigegebene", "Approved ones only"), Hint: say(
+				"Wer eine neue Anwendung verbinden möchte, fragt damit die Administration, die sie freigibt.",
+				"Who wants to connect a new application asks the admins by it, who approve it.")},
+			look.Option{Value: "all", Text: say("Alle", "All"), Hint: say("Jede Person entscheidet selbst. Die Administration erfährt von jeder Verbindung.", "Each person decides. The admins are told of each connection.")},
+			look.Option{Value: "off", Text: say("Keine", "None"), Hint: say(
+				"Verbundene Anwendungen ruhen, bis Sie das wieder ändern. Ihre Webhooks werden abgeschaltet. Anwendungen von Dienstkonten arbeiten weiter.",
+				"Connected applications rest until you change this again. Their webhooks are disabled. Applications of service accounts go on.")}))
 		list = append(append(list, p.factor(v)), p.passwords(v)...)
 	}
 	return list
@@ -176,7 +186,7 @@ func saveOrganization(v *request) view {
 	p, body := organizationPage{typed: values{}}, map[string]any{"id": o.ID}
 	names := []string{"secrecy", "module", "level"}
 	if o.SandboxOf == "" { // the sandbox has those of the organization
-		names = append(names, "name", "country", "secondFactor")
+		names = append(names, "name", "country", "secondFactor", "applications")
 		if v.form.Has("passwords") { // without a provider there is no such field
 			names = append(names, "passwords", "passwordAdmin")
 		}

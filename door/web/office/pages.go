@@ -189,8 +189,12 @@ func init() {
 
 		{"GET", consentPath, "oauth.ask", private, showConsent},
 		{"POST", consentPath, "oauth.answer oauth.ask", private, answerConsent},
-		{"GET", applicationsPath, "grants.list clients.list names.resolve", private, showApplications},
+		{"GET", applicationsPath, "grants.list clients.list clients.approvals names.resolve", private, showApplications},
 		{"POST", applicationsPath + "/{id}/end", "grants.end", private, endGrant},
+		{"POST", applicationsPath + "/{id}/renew", "grants.renew", private, renewGrant},
+		{"GET", approvalsPath + "/{id}", "clients.approvals names.resolve", private, showApproval},
+		{"POST", approvalsPath + "/{id}/approve", "clients.approve", private, approve},
+		{"POST", approvalsPath + "/{id}/revoke", "clients.disapprove", private, disapprove},
 		{"GET", applicationsPath + "/new", "clients.create serviceAccounts.list", private, showNewClient},
 		{"POST", applicationsPath + "/new", "clients.create serviceAccounts.list", private, createClient},
 		{"POST", applicationsPath + "/{id}/rotate", "clients.rotate", private, rotateClient},

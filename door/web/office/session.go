@@ -24,6 +24,8 @@ type session struct {
 		SandboxOf string `json:"sandboxOf"`
 		// Country is where the office is.
 		Country string `json:"country"`
+		// Applications is off, known or all: which applications people may connect.
+		Applications string `json:"applications"`
 		// EraseAt is when the organization is erased, zero if it stays.
 		EraseAt clock.Micros `json:"eraseAt"`
 	} `json:"organization"`

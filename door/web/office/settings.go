@@ -111,6 +111,10 @@ func (v *request) saved(path, done string) view {
 // else about it.
 var doneTexts = map[string]fault.Text{
 	"grantEnded":   text("Die Anwendung ist getrennt. Ihr nächster Aufruf wird abgewiesen.", "The application is disconnected. Its next call is refused."),
+	"grantRenewed": text("Die Verbindung ist um 90 Tage verlängert.", "The connection is renewed for 90 days."),
+	"approved":     text("Die Anwendung ist freigegeben. Wer auf sie wartet, erfährt es.", "The application is approved. Those who wait for it are told."),
+	"disapproved":  text("Die Freigabe ist zurückgenommen, und die Verbindungen der Anwendung sind beendet.", "The approval is taken back, and the connections of the application have ended."),
+	"declined":     text("Die Anfrage ist abgelehnt.", "The request is declined."),
 	"clientOff":    text("Die Anwendung ist gesperrt. Ihr nächster Aufruf wird abgewiesen.", "The application is disabled. Its next call is refused."),
 	"clientOn":     text("Die Anwendung ist wieder freigegeben.", "The application is enabled again."),
 	"profile":      text("Profil gespeichert.", "Profile saved."),

@@ -16,6 +16,7 @@ var Whole = map[string]string{
 	"api_keys":         "a key is looked up before its organization is known",
 	"oauth_clients":    "an application is looked up before its organization is known",
 	"oauth_grants":     "they belong to applications",
+	"oauth_approvals":  "they belong to applications",
 	"oauth_tokens":     "a token is looked up before its organization is known",
 	"invitations":      "a token is looked up before its organization is known",
 	"sign_in_tickets":  "a token is looked up before its account is known",

@@ -46,7 +46,10 @@ create table organizations (
 	-- Whether passwords sign in to the organization, and the one admin who may in any
 	-- case, empty for nobody. Without an OpenID provider it has no effect.
 	passwords_off      boolean not null default false,
-	password_admin     text    not null default ''
+	password_admin     text    not null default '',
+	-- Which applications people may connect: none, those that an admin approved, or all.
+	-- That of a sandbox is its organization's.
+	applications       text    not null default 'known' check (applications in ('off', 'known', 'all'))
 );
 
 -- How people sign in: an address with its password and its second factors. One
@@ -272,8 +275,9 @@ create table oauth_clients (
 	created_at    bigint  not null,
 	-- When a grant of it was last made.
 	last_used_at  bigint  not null,
-	-- How long its document need not be read again.
-	fresh_until   bigint  not null default 0
+	-- How long its document need not be read again, and SHA-256 of the document in hex.
+	fresh_until   bigint  not null default 0,
+	document_hash text    not null default ''
 );
 create index oauth_clients_organization on oauth_clients (organization, id);
 -- The clients that no admin made and that nobody uses.
@@ -295,7 +299,11 @@ create table oauth_grants (
 	expires_at   bigint  not null,
 	ended_at     bigint  not null default 0,
 	paused       boolean not null default false,
-	last_used_at bigint  not null default 0
+	last_used_at bigint  not null default 0,
+	-- How long it lasts unless the person renews it, in microseconds: zero if nobody has
+	-- to. When the person was told that it ends soon, zero before.
+	renewal      bigint  not null default 0,
+	warned_at    bigint  not null default 0
 );
 -- The grants of somebody who leaves, or of an application.
 create index oauth_grants_principal on oauth_grants (principal_id, client_id);
@@ -304,6 +312,9 @@ create index oauth_grants_client on oauth_grants (client_id);
 create index oauth_grants_expires_at on oauth_grants (organization, expires_at);
 -- The grants whose time is over, whose endpoints are still to be disabled.
 create index oauth_grants_unended on oauth_grants (expires_at) where ended_at = 0;
+
+-- The grants that somebody has to renew.
+create index oauth_grants_renewal on oauth_grants (expires_at) where renewal > 0 and warned_at = 0 and ended_at = 0;
 
 -- Codes, access tokens and refresh tokens. A used refresh token stays as long as its
 -- grant, so that its second use is recognized.
@@ -331,6 +342,31 @@ create index oauth_tokens_grant on oauth_tokens (grant_id);
 create index oauth_tokens_expires_at on oauth_tokens (organization, expires_at);
 -- The refresh tokens that waited too long for their use.
 create index oauth_tokens_silent on oauth_tokens (expires_at) where kind = 'refresh' and used_at = 0;
+
+-- The applications that an organization lets its people connect, and those that wait for
+-- an admin. One that registered itself stands here for one person, one with a document
+-- for all people, with that document.
+create table oauth_approvals (
+	-- A live organization.
+	organization  bigint not null,
+	id            text   not null,
+	-- Of oauth_clients. The row of a client stays as long as this one.
+	client_id     text   not null,
+	-- Who may connect it. Empty for everybody.
+	principal     text   not null default '',
+	-- SHA-256 of the document that was approved. Empty for a client without one.
+	document_hash text   not null default '',
+	-- A JSON array: the people who asked for it.
+	asked_by      text   not null default '[]',
+	asked_at      bigint not null,
+	-- Zero while it waits. approved_by is empty for the operator.
+	approved_at   bigint not null default 0,
+	approved_by   text   not null default '',
+	primary key (organization, id)
+);
+create unique index oauth_approvals_client on oauth_approvals (organization, client_id, principal, document_hash);
+-- Retention of those that nobody answered.
+create index oauth_approvals_asked_at on oauth_approvals (organization, asked_at);
 
 -- Open invitations. An accepted or revoked one has no row.
 create table invitations (
