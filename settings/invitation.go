@@ -119,7 +119,10 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 	if err := mayInvite(ctx, c, &made, in.Role); err != nil {
 		return CreatedInvitation{}, err
 	}
-	made, err = storeInvitation(ctx, c, made, in.Mail)
+	if made, err = storeInvitation(ctx, c, made, in.Mail); err != nil {
+		return CreatedInvitation{}, err
+	}
+	err = c.Gives(ctx, app.Gain{Word: app.PersonInvited, ID: made.ID, Organization: made.organization})
 	if !isOperator(c) {
 		made.Token, made.Link = "", ""
 	}

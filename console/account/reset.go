@@ -166,12 +166,12 @@ func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothin
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	title, text := passwordTitle, passwordText
+	what := newPassword
 	if l.kind == signin.Reset {
 		c.Audit.Hidden("password", true)
 		_, err = c.Tx.Exec(ctx, updatePassword, l.account, l.hash, c.Now)
 	} else {
-		title, text = factorTitle, factorsLifted
+		what = factorsGone
 		if a.password != l.proven.account.password {
 			return app.Nothing{}, inSession(wrongPassword())
 		}
@@ -190,12 +190,7 @@ func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothin
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	return app.Nothing{}, tell(ctx, c, l.account, title, text)
-}
-
-var factorsLifted = fault.Text{
-	DE: "Die zweiten Faktoren Ihres Kontos wurden entfernt: App für Einmalcodes, Passkeys und Wiederherstellungscodes. Richten Sie bei der nächsten Anmeldung neue ein.",
-	EN: "The second factors of your account were removed: the app for codes, passkeys and recovery codes. Set up new ones at the next sign-in.",
+	return app.Nothing{}, tell(ctx, c, l.account, what)
 }
 
 // liftFactors removes the second factors of an account.
@@ -261,7 +256,10 @@ func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, e
 		return l, &fault.Fault{Code: fault.Forbidden, Detail: &onlyOperator}
 	case !byOperator:
 		l.Mailed = true
-		return l, mailFactors(ctx, c, account)
+		if err := mailFactors(ctx, c, account); err != nil {
+			return l, err
+		}
+		return l, tellBell(ctx, c, account, resetByAdmin)
 	}
 	if err := liftFactors(ctx, c, account); err != nil {
 		return l, err
@@ -272,7 +270,7 @@ func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, e
 	if err := l.issue(ctx, c, account); err != nil {
 		return l, err
 	}
-	return l, tell(ctx, c, account, factorTitle, factorsLifted)
+	return l, tell(ctx, c, account, factorsGone)
 }
 
 // issue makes a link that sets a password.

@@ -218,6 +218,9 @@ create table api_keys (
 	revoked_at    bigint  not null,
 	created_at    bigint  not null,
 	last_used_at  bigint  not null,
+	-- Who has seen the secret: the principal who made the key or last rotated it, empty
+	-- for the operator.
+	made_by       text    not null default '',
 	-- The values before the last rotation. They tell a client that still uses the
 	-- old secret from one that guesses.
 	previous_kid  text,
