@@ -115,7 +115,7 @@ var (
 		"member operator": "names.resolve names.find exports.contact exports.parts imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
 		"admin": "exports.audit",
-		"self": "keys.terms requests.caused events.outcomes webhooks.create webhooks.change webhooks.rotate webhooks.delete",
+		"self":  "keys.terms requests.caused events.outcomes webhooks.create webhooks.change webhooks.rotate webhooks.delete",
 		"self operator": "grants.list grants.end keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.enable webhooks.resend events.deliveries exports.person",
 	}

@@ -227,7 +227,9 @@ func (f *Facts) who(n names) fault.Text {
 
 // page is the page where the recipient takes the access back, or looks at it.
 func (f *Facts) page(recipient string) notify.Page {
-	at := func(path, de, en string) notify.Page { return notify.Page{Path: path, Name: fault.Text{DE: de, EN: en}} }
+	at := func(path, de, en string) notify.Page {
+		return notify.Page{Path: path, Name: fault.Text{DE: de, EN: en}}
+	}
 	kind, _, _ := strings.Cut(string(f.Word), ".")
 	switch {
 	case kind == "key":
