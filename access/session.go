@@ -41,6 +41,8 @@ type NewSession struct {
 	Method Method
 	// Address and Agent tell the person which device it is.
 	Address, Agent string
+	// Device is the hash of the token by which the browser is known, empty without one.
+	Device string
 }
 
 // Method is how a person signed in.
@@ -59,8 +61,8 @@ const maxAgent = 300
 
 const (
 	insertSession = `insert into sessions (id, token_hash, account_id, organization, principal_id, created_at, last_seen_at,
-			expires_at, idle, fresh_until, address, agent, method)
-		values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11, $12)`
+			expires_at, idle, fresh_until, address, agent, method, device)
+		values ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9, $10, $11, $12, $13)`
 	// A session of another organization than its person's is found nowhere. The OpenID
 	// provider of a single sign-on answers for the second factor.
 	sessionColumns = `select s.id, o.number, s.principal_id, s.expires_at, s.idle, s.last_seen_at, s.fresh_until, s.ended_at,
@@ -91,7 +93,7 @@ func BeginSession(ctx context.Context, tx db.Tx, now clock.Micros, n NewSession)
 	n.Agent = strings.ToValidUTF8(strings.ReplaceAll(n.Agent[:min(len(n.Agent), maxAgent)], "\x00", ""), "")
 	token, name = NewToken(), id.New(id.Session)
 	_, err = tx.Exec(ctx, insertSession, name, HashToken(token), n.Account, n.Organization, n.Principal, now, now.Add(lifetime),
-		clock.Micros(idle/time.Microsecond), now.Add(SignInFresh), n.Address, n.Agent, string(cmp.Or(n.Method, ByPassword)))
+		clock.Micros(idle/time.Microsecond), now.Add(SignInFresh), n.Address, n.Agent, string(cmp.Or(n.Method, ByPassword)), n.Device)
 	return token, name, err
 }
 

@@ -40,8 +40,8 @@ type Caller struct {
 	Door       Door
 	Credential Credential
 	Address    netip.Addr
-	// Trace is as in Request.
-	Trace string
+	// Trace and Device are as in Request.
+	Trace, Device string
 	// Header holds headers of the contract under their canonical names, for
 	// example Idempotency-Key or Accept-Language.
 	Header map[string][]string
@@ -111,7 +111,7 @@ func (o *Operation) pathOf(record string) string {
 
 // request returns the request of a call.
 func (args *Arguments) request(operation string, by Caller) (*Request, error) {
-	r := &Request{Header: map[string][]string{}, Door: by.Door, Credential: by.Credential, Address: by.Address, Trace: by.Trace, Malformed: args.Malformed}
+	r := &Request{Header: map[string][]string{}, Door: by.Door, Credential: by.Credential, Address: by.Address, Trace: by.Trace, Device: by.Device, Malformed: args.Malformed}
 	encode := stdjson.Marshal
 	if InConsole(operation) {
 		r.Operation = operation

@@ -65,6 +65,8 @@ type Request struct {
 	// Trace is the traceparent header of a caller in a trusted network, and
 	// empty for others: that header decides which calls are traced.
 	Trace string
+	// Device is what a browser keeps of its sign-ins, and empty for others.
+	Device string
 	// Refusal, if set, is a fault that the door found. The call is answered
 	// with it at once.
 	Refusal error

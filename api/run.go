@@ -144,7 +144,7 @@ func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 		agent = sent[0]
 	}
 	return &app.Call{
-		Address: c.Address, Agent: agent,
+		Address: c.Address, Agent: agent, Device: c.Device,
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id, Door: string(c.Door),
 		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Audit: c.audited, Giver: c, Services: a.services,
 	}

@@ -49,6 +49,8 @@ type Call struct {
 	// it is.
 	Address netip.Addr
 	Agent   string
+	// Device holds the tokens by which accounts know the caller's browser (signin.Remember).
+	Device string
 	// Prefetched is what the operation read outside the database before its
 	// transaction began (see api.prefetching).
 	Prefetched any

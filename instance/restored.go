@@ -20,6 +20,7 @@ const (
 	endAllSessions    = `update sessions set ended_at = $1 where ended_at = 0`
 	endAllGrants      = `update oauth_grants set ended_at = $1, expires_at = case when expires_at < $1 then expires_at else $1 end where ended_at = 0`
 	endAllTickets     = `delete from sign_in_tickets`
+	endAllDevices     = `delete from devices`
 	selectAuditedOrgs = `select number, id from organizations`
 )
 
@@ -80,7 +81,7 @@ func Lost(ctx context.Context, store *config.Store, before []audit.Line) ([]audi
 
 // Restored completes a database that was just restored from a file. It clears the
 // place of the files, since the copy names the original one. It ends all sessions,
-// grants and links: some of them were ended after the copy was made. It audits the act.
+// grants and links, and forgets devices: some of them were ended after the copy was made. It audits the act.
 func Restored(ctx context.Context, store *config.Store, from string) error {
 	d, done, err := openData(ctx, store, begun)
 	if err != nil {
@@ -94,8 +95,10 @@ func Restored(ctx context.Context, store *config.Store, from string) error {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, endAllTickets); err != nil {
-			return err
+		for _, statement := range []string{endAllTickets, endAllDevices} {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
 		}
 		return access.PutSetting(ctx, tx, placeSetting, "")
 	})

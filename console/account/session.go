@@ -51,7 +51,7 @@ type Session struct {
 }
 
 const (
-	selectOwnSession = `select s.id, s.organization, s.expires_at, s.idle, s.method, p.preferences,
+	selectOwnSession = `select s.id, s.organization, s.expires_at, s.idle, s.method, s.device, p.preferences,
 		(select count(*) from (select 1 from notices n where n.organization = s.organization and n.principal = s.principal_id and n.read_at = 0 limit 100) unread),
 		exists(select 1 from api_keys k where k.principal_id = s.principal_id and k.revoked_at = 0), ` + accountMembers + ` from sessions s
 		join principals p on p.id = s.principal_id join accounts a on a.id = s.account_id where s.id = $1 and s.principal_id = $2`
@@ -70,6 +70,7 @@ type own struct {
 	endsAt      clock.Micros
 	idle        clock.Micros
 	method      access.Method
+	device      string
 	preferences string
 	bell        int
 	hasKey      bool
@@ -80,7 +81,7 @@ type own struct {
 func ownSession(ctx context.Context, c *app.Call) (s own, err error) {
 	a := &s.account
 	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
-		&s.id, &s.home, &s.endsAt, &s.idle, &s.method, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
+		&s.id, &s.home, &s.endsAt, &s.idle, &s.method, &s.device, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.New(fault.NotFound)
 	}

@@ -36,6 +36,8 @@ type SignedIn struct {
 	// Token is the credential of the session. Its cookie ends at EndsAt.
 	Token  string       `json:"token,omitempty"`
 	EndsAt clock.Micros `json:"endsAt,omitzero"`
+	// Device is what the browser keeps, so that the account knows it (signin.Remember).
+	Device string `json:"device,omitempty"`
 	// Person is who signed in.
 	Person *Person `json:"person,omitempty"`
 	// Next is the page to open after a single sign-on.
@@ -261,8 +263,12 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 	if c.Address.IsValid() {
 		address = c.Address.Unmap().String()
 	}
+	device, err := signin.Remember(ctx, c.Tx, c.Now, account, c.Device, c.Address)
+	if err != nil {
+		return SignedIn{}, err
+	}
 	token, name, err := access.BeginSession(ctx, c.Tx, c.Now, access.NewSession{
-		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address, Agent: c.Agent,
+		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address, Agent: c.Agent, Device: device.Hash,
 	})
 	c.Audit.About(p.home, name)
 	c.Audit.By(p.ID)
@@ -270,7 +276,7 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 	if b.Trusted {
 		ends = access.TrustedLifetime
 	}
-	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Person: &p}, err
+	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Device: device.Tokens, Person: &p}, err
 }
 
 // admits refuses a password for an organization that has switched passwords off.

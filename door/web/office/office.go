@@ -153,6 +153,20 @@ func (h *handler) signIn(w http.ResponseWriter, token string, ends time.Time) {
 	})
 }
 
+// deviceLifetime is how long a browser keeps what makes it known, in seconds. It is as long
+// as the instance knows it.
+const deviceLifetime = 90 * 24 * 60 * 60
+
+func (h *handler) deviceCookie() string { return h.cookie + "-device" }
+
+// keepDevice sets the cookie by which accounts know the browser. It stays after the
+// sign-out, and opens nothing.
+func (h *handler) keepDevice(w http.ResponseWriter, tokens string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: h.deviceCookie(), Value: tokens, Path: "/", MaxAge: deviceLifetime, Secure: h.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
 // signOut removes the cookie of the session, and what the browser kept of pages.
 func (h *handler) signOut(w http.ResponseWriter) {
 	http.SetCookie(w, &http.Cookie{Name: h.cookie, Path: "/", MaxAge: -1, Secure: h.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})

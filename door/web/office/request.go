@@ -92,8 +92,10 @@ func (h *handler) page(p *Page, sandbox bool) http.Handler {
 }
 
 // cookie returns the text of the session's cookie, empty if there is none.
-func (v *request) cookie() string {
-	if c := v.CookiesNamed(v.office.cookie); len(c) > 0 {
+func (v *request) cookie() string { return v.cookieNamed(v.office.cookie) }
+
+func (v *request) cookieNamed(name string) string {
+	if c := v.CookiesNamed(name); len(c) > 0 {
 		return c[0].Value
 	}
 	return ""
@@ -357,7 +359,7 @@ func (v *request) do(row string, args arguments) answer {
 
 // caller returns who calls, in the sandbox or in the environment of the page.
 func (v *request) caller(sandbox bool) api.Caller {
-	return api.Caller{Door: api.Web, Credential: api.Cookie(v.token, sandbox || v.sandbox), Address: v.office.Address(v.Request), Trace: v.office.Trace(v.Request), Header: map[string][]string{
+	return api.Caller{Door: api.Web, Credential: api.Cookie(v.token, sandbox || v.sandbox), Address: v.office.Address(v.Request), Trace: v.office.Trace(v.Request), Device: v.cookieNamed(v.office.deviceCookie()), Header: map[string][]string{
 		"Accept-Language": {string(v.words.Language)},
 		"User-Agent":      {v.UserAgent()},
 	}}

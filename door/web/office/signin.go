@@ -36,7 +36,9 @@ type signedIn struct {
 	// Token is the text of the cookie, which ends at EndsAt.
 	Token  string       `json:"token"`
 	EndsAt clock.Micros `json:"endsAt"`
-	Person person       `json:"person"`
+	// Device is the text of the cookie by which the account knows the browser.
+	Device string `json:"device"`
+	Person person `json:"person"`
 	// Next is the page to open after a single sign-on.
 	Next string `json:"next"`
 }
@@ -129,6 +131,7 @@ func (v *request) signedIn(a answer, f signInForm) view {
 		v.do("signin.out", arguments{}) // if that fails, the session ends when it is idle
 	}
 	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
+	v.office.keepDevice(v.w, s.Device)
 	v.office.noteOrigin(v.Request)
 	if v.over() {
 		return v.signedInOver(s.Token)

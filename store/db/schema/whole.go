@@ -11,6 +11,7 @@ var Whole = map[string]string{
 	"recovery_codes":   "they belong to accounts",
 	"passkeys":         "they belong to accounts",
 	"identities":       "they belong to accounts",
+	"devices":          "they belong to accounts",
 	"sessions":         "a token is looked up before its organization is known",
 	"api_keys":         "a key is looked up before its organization is known",
 	"oauth_clients":    "an application is looked up before its organization is known",

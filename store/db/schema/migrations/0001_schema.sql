@@ -132,6 +132,23 @@ create table sign_in_attempts (
 );
 create index sign_in_attempts_expires_at on sign_in_attempts (expires_at);
 
+-- Where accounts signed in lately: a row for each browser of an account and each network
+-- from which it signed in. Guesses of strangers keep nobody out there.
+create table devices (
+	-- SHA-256 of the token in hex. The token itself is in a cookie of the browser alone.
+	token_hash text   not null,
+	-- SHA-256 of the network in hex, as in sign_in_attempts.
+	network    text   not null,
+	account_id text   not null references accounts (id) on delete cascade,
+	created_at bigint not null,
+	-- The last sign-in.
+	seen_at    bigint not null,
+	primary key (token_hash, network)
+);
+create index devices_account on devices (account_id, seen_at);
+create index devices_network on devices (network, seen_at);
+create index devices_seen_at on devices (seen_at);
+
 -- Users and service accounts.
 create table principals (
 	id           text    not null primary key,
@@ -190,7 +207,9 @@ create table sessions (
 	-- What the person sees in the list of their sessions: the address and the
 	-- browser of the sign-in.
 	address      text    not null,
-	agent        text    not null
+	agent        text    not null,
+	-- The token_hash of its browser in devices. Empty without one.
+	device       text    not null default ''
 );
 -- Retention.
 create index sessions_expires_at on sessions (organization, expires_at);
