@@ -55,6 +55,10 @@ var Console = []ConsoleRow{
 	row("signins.list", read, byMember, atWeb|always, "", ask(account.ListSignIns)),
 	row("sessions.end", administer, byMember, atWeb|always, "session.end", ask(account.EndSessions)),
 
+	row("access.list", read, byMember, atWeb|always|setup, "", ask(account.ListActing)),
+	// account.EndActing also ends passkeys if the sign-in is recent.
+	row("access.end", administer, byMember, atWeb|always|setup, "access.end", ask(account.EndActing)),
+
 	row("factors.get", read, byMember, atWeb|always|setup, "", ask(account.GetFactors)),
 	row("factors.password", administer, byMember, atWeb|always|fresh|setup|gives, "account.password", asking(account.HashPassword, account.SetPassword)),
 	row("factors.totpBegin", administer, byMember, atWeb|always|fresh|setup, "account.totp", ask(account.BeginTOTP)),

@@ -102,7 +102,7 @@ var (
 	consoleCallers = map[string]string{
 		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept signin.choose signin.forgot signin.reset " +
 			"account.confirmEmail invitations.accept oauth.token oauth.revoke oauth.introspect oauth.register",
-		"member": "oauth.ask oauth.answer signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end factors.get " +
+		"member": "oauth.ask oauth.answer signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end access.list access.end factors.get " +
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
@@ -126,10 +126,10 @@ var (
 			"factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail organizations.set people.create people.set " +
 			"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.resume keys.rotate " +
 			"clients.create clients.rotate webhooks.create webhooks.rotate webhooks.enable webhooks.resend exports.person exports.organization exports.audit",
-		"always": "signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end " +
+		"always": "signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end access.list access.end " +
 			"factors.get factors.password factors.totpBegin factors.totpConfirm factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd " +
 			"profile.get invitations.revoke keys.pause keys.revoke grants.end",
-		"setup": "factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
+		"setup": "access.list access.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink",
 		"reads": "exports.begin exports.contact exports.person exports.organization exports.audit",
 		"unstored": "signin.password signin.second signin.passkey signin.sso signin.ssoAccept signin.choose signin.forgot signin.reset session.switch " +
@@ -139,7 +139,7 @@ var (
 	consoleDoors = map[string]string{
 		"web": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept " +
 			"signin.choose signin.out signin.forgot signin.reset session.get session.switch session.refresh session.ssoBegin session.ssoRefresh " +
-			"sessions.list signins.list sessions.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove " +
+			"sessions.list signins.list sessions.end access.list access.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove " +
 			"factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink " +
 			"account.changeEmail account.confirmEmail profile.get profile.set records.history records.changes documents.page documents.underway " +
 			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer requests.caused webhooks.create webhooks.change webhooks.rotate " +
@@ -708,6 +708,7 @@ func (m *inputMaker) keys() map[string]any {
 		"keys.create":     settings.NewKey{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Name: secretName, Scopes: []string{"contacts:read"}},
 		"keys.update":     settings.KeyChange{ID: m.key(), Name: new(secretName), Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
 		"keys.terms":      settings.KeyTermsInput{},
+		"access.end":      account.End{ID: m.key()},
 		"keys.pause":      byID(m.key()),
 		"keys.resume":     byID(m.key()),
 		"keys.revoke":     byID(m.key()),

@@ -23,7 +23,7 @@ var giveNothing = map[string]string{
 	"the input proves who signs in, and a device that is not known is told of": "signin.password signin.second signin.passkey signin.sso signin.choose",
 	"the invitation was told, and its token is the proof":                      "signin.ssoAccept invitations.accept",
 	"only the owner of the address gets a link":                                "signin.forgot",
-	"it takes access away": "signin.out sessions.end invitations.revoke keys.pause keys.revoke grants.end webhooks.delete oauth.revoke people.erase " +
+	"it takes access away": "signin.out sessions.end access.end invitations.revoke keys.pause keys.revoke grants.end webhooks.delete oauth.revoke people.erase " +
 		"organizations.erase webhookEndpoints.delete",
 	"the account has the person already, and the session goes on":               "session.switch",
 	"the input proves the person, and only the session that asks is recent now": "session.refresh session.ssoRefresh",

@@ -183,6 +183,7 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			return input{"password": somePassword}
 		},
 		"sessions.end":        input{"others": true},
+		"access.list":         struct{}{},
 		"account.changeEmail": account.NewAddress{Email: "geheim.umzug@example.com"},
 		"account.confirmEmail": func() any {
 			email := freshEmail()

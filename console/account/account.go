@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -184,27 +185,32 @@ func mail(ctx context.Context, c *app.Call, m notify.Message) error {
 // tell tells the owner of an account of a change of how they sign in: by an email, in the
 // language of one of the persons, and in the bell of each person.
 func tell(ctx context.Context, c *app.Call, account string, what change) error {
-	if err := mailOf(ctx, c, account, what); err != nil {
+	return tellOf(ctx, c, account, ChangeFacts{What: what})
+}
+
+func tellOf(ctx context.Context, c *app.Call, account string, f ChangeFacts) error {
+	if err := mailOf(ctx, c, account, f.What); err != nil {
 		return err
 	}
-	return tellBell(ctx, c, account, what)
+	return tellBell(ctx, c, account, f)
 }
 
 // tellBell tells the persons of an account of a change of how they sign in, which another
 // email tells of. Most changes give access.
-func tellBell(ctx context.Context, c *app.Call, account string, what change) error {
+func tellBell(ctx context.Context, c *app.Call, account string, f ChangeFacts) error {
+	f.At = c.Now
 	persons, err := allPersonsOf(ctx, c.Tx, account)
 	if err != nil {
 		return err
 	}
 	for _, p := range persons {
-		if what != codeUsed {
+		if !f.What.givesNothing() {
 			if err := c.Gives(ctx, app.Gain{Word: app.SignInChanged, ID: p.ID, Organization: p.home, Principal: p.ID, Told: true}); err != nil {
 				return err
 			}
 		}
 		if center := c.Services.Settings.Notices; center != nil {
-			if err := center.Tell(ctx, c.Tx, p.home, p.ID, SignInChanged, ChangeFacts{what, c.Now}, false); err != nil {
+			if err := center.Tell(ctx, c.Tx, p.home, p.ID, SignInChanged, f, false); err != nil {
 				return err
 			}
 		}
@@ -223,7 +229,11 @@ func mailOf(ctx context.Context, c *app.Call, account string, what change) error
 	if err != nil {
 		return err
 	}
-	m := notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in) + "\n\n" + notYou.In(in)}
+	m := notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in)}
+	if what == newDevice && c.Address.IsValid() {
+		m.Text += fmt.Sprintf(fromWhere.In(in), c.Address.Unmap())
+	}
+	m.Text += "\n\n" + notYou.In(in)
 	if base := c.Services.Settings.BaseURL; base != "" {
 		m.Text += "\n\n" + toPassword.In(in) + "\n" + base + ForgotPath + "\n\n" + toAccess.In(in) + "\n" + base + AccessPath
 	}

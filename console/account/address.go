@@ -59,7 +59,7 @@ func ChangeEmail(ctx context.Context, c *app.Call, in NewAddress) (app.Nothing, 
 	if err := sendAddress(ctx, c, &s, s.account.email, m, oldAddressText); err != nil {
 		return app.Nothing{}, err
 	}
-	return app.Nothing{}, tellBell(ctx, c, s.account.id, addressBegun)
+	return app.Nothing{}, tellBell(ctx, c, s.account.id, ChangeFacts{What: addressBegun})
 }
 
 func sendAddress(ctx context.Context, c *app.Call, s *own, to string, m moving, text fault.Text) error {

@@ -3,6 +3,8 @@ package account
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"kartei/kit/clock"
@@ -18,6 +20,8 @@ const SignInChanged notify.Kind = "sign_in_changed"
 type ChangeFacts struct {
 	What change       `json:"what"`
 	At   clock.Micros `json:"at"`
+	// Session is the session of a sign-in.
+	Session string `json:"session,omitempty"`
 }
 
 // change is a change of how somebody signs in. Notices keep the word, so it stays as it is.
@@ -37,7 +41,12 @@ const (
 	addressBegun change = "newEmail"
 	addressMoved change = "email"
 	resetByAdmin change = "resetFactors"
+	newDevice    change = "device"
+	allEnded     change = "allEnded"
 )
+
+// givesNothing reports whether a change makes no new way in.
+func (w change) givesNothing() bool { return w == codeUsed || w == newDevice || w == allEnded }
 
 // changes are the words of the changes.
 var changes = map[change]notify.Words{
@@ -87,6 +96,39 @@ var changes = map[change]notify.Words{
 		DE: "Die Administration Ihrer Organisation möchte die zweiten Faktoren Ihres Kontos entfernen. Sie haben dazu eine E-Mail mit einem Link, der das bestätigt.",
 		EN: "An admin of your organization wants to remove the second factors of your account. You have an email with a link that confirms it.",
 	}},
+	allEnded: {Title: factorTitle, Text: fault.Text{
+		DE: "Passkeys und Verbindungen mit Single Sign-on Ihres Kontos wurden entfernt. Alle anderen Sitzungen sind beendet.",
+		EN: "The passkeys of your account and its links with single sign-on were removed. All other sessions have ended.",
+	}},
+	newDevice: {Title: fault.Text{DE: "Anmeldung mit einem unbekannten Gerät", EN: "Sign-in from an unknown device"}, Text: fault.Text{
+		DE: "In Ihrem Konto hat sich jemand mit einem Browser angemeldet, den das Konto noch nicht kannte.",
+		EN: "Somebody signed in to your account with a browser that the account did not know.",
+	}},
+}
+
+var fromWhere = fault.Text{DE: " Die Anmeldung kam von der Adresse %s.", EN: " The sign-in came from the address %s."}
+
+const selectAddress = `select address from sessions where id = $1`
+
+// wordsOf returns the words of a notice. The address of a sign-in is known as long as its
+// session is kept.
+func wordsOf(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
+	var f ChangeFacts
+	w, err := changeWords(data)
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	if err != nil || f.Session == "" {
+		return w, err
+	}
+	var address string
+	err = tx.QueryRow(ctx, selectAddress, f.Session).Scan(&address)
+	if errors.Is(err, db.ErrNoRows) || err == nil && address == "" {
+		return w, nil
+	}
+	w.Text.DE = strings.Replace(w.Text.DE, "\n\n", fmt.Sprintf(fromWhere.DE, address)+"\n\n", 1)
+	w.Text.EN = strings.Replace(w.Text.EN, "\n\n", fmt.Sprintf(fromWhere.EN, address)+"\n\n", 1)
+	return w, err
 }
 
 var factorTitle = fault.Text{DE: "Ihre Anmeldung wurde geändert", EN: "Your sign-in was changed"}
@@ -94,7 +136,7 @@ var factorTitle = fault.Text{DE: "Ihre Anmeldung wurde geändert", EN: "Your sig
 // Forms holds the forms of notices about accounts. Their emails go to the account, and not by
 // a notice: a person may have another address.
 var Forms = map[notify.Kind]notify.Form{SignInChanged: {
-	Words: func(_ context.Context, _ db.Tx, data []byte) (notify.Words, error) { return changeWords(data) },
+	Words: wordsOf,
 	Mail:  changeWords,
 	Page: func(string, []byte) (notify.Page, error) {
 		return notify.Page{Path: AccessPath, Name: fault.Text{DE: "Zugänge ansehen", EN: "View all access"}}, nil

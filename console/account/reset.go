@@ -259,7 +259,7 @@ func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, e
 		if err := mailFactors(ctx, c, account); err != nil {
 			return l, err
 		}
-		return l, tellBell(ctx, c, account, resetByAdmin)
+		return l, tellBell(ctx, c, account, ChangeFacts{What: resetByAdmin})
 	}
 	if err := liftFactors(ctx, c, account); err != nil {
 		return l, err

@@ -288,6 +288,8 @@ var acts = map[string]fault.Text{
 	"organization.erase":         text("hat eine Organisation gelöscht", "erased an organization"),
 	"session.begin":              text("hat sich angemeldet", "signed in"),
 	"session.end":                text("hat eine Sitzung beendet", "ended a session"),
+	"access.end":                 text("hat Zugänge beendet", "ended access"),
+	"audit.export":               text("hat das Protokoll exportiert", "exported the audit log"),
 	"session.switch":             text("hat die Organisation gewechselt", "switched the organization"),
 	"session.refresh":            text("hat die Anmeldung bestätigt", "confirmed the sign-in"),
 	"account.forgot":             text("hat ein neues Kennwort angefordert", "asked for a new password"),
@@ -340,6 +342,8 @@ var members = map[string]fault.Text{
 	"restored": text("zurückgesetzt", "restored"), "kept": text("behalten", "kept"), "gone": text("inzwischen gelöscht", "deleted since"),
 	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"), "clientId": text("Anwendung", "application"), "reason": text("Grund", "reason"),
 	"secret": text("Geheimnis", "secret"), "replaced": text("ersetzt", "replaces"),
+	"endedKeys": text("widerrufene Schlüssel", "revoked keys"), "endedGrants": text("getrennte Anwendungen", "disconnected applications"),
+	"sessions": text("Sitzungen", "sessions"), "passkeys": text("Passkeys", "passkeys"), "sso": text("Single Sign-on", "single sign-on"),
 }
 
 // memberParts are the words behind the point of a member.
