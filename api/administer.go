@@ -154,6 +154,11 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 			}
 			defer a.busy.leave(c)
 			c.fingerprint = fingerprintOf(c)
+			if c.op.Run.secret() { // whether a key was used decides about a replay
+				if err := a.access.Flush(ctx); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	if c.op.Run.prefetch != nil {

@@ -1,7 +1,10 @@
 package api_test
 
 import (
+	"encoding/json"
 	"maps"
+	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -9,10 +12,12 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/app"
 	"kartei/console/gains"
 	"kartei/console/oauth"
 	"kartei/lookup"
 	"kartei/settings"
+	"kartei/store/replay"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )
@@ -198,5 +203,137 @@ func TestProgramsGiveAccessInTheOpen(t *testing.T) {
 		if n := len(dbtest.Texts(t, o.DB, `select id from notices where principal = $1`, member.Principal)); n != len(want)+1 {
 			t.Errorf("%d notices", n)
 		}
+	})
+}
+
+// askOnce is ask with an Idempotency-Key, as a form of a page has one.
+func askOnce(t *testing.T, o *apitest.Office, as api.Credential, row, key string, in any) *api.Response {
+	t.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.API.Do(t.Context(), &api.Request{
+		Operation: row, Door: api.Web, Credential: as, Address: netip.MustParseAddr("192.0.2.7"), HasBody: true,
+		Header: map[string][]string{"Idempotency-Key": {key}}, Body: func() ([]byte, error) { return body, nil },
+	}, nil)
+}
+
+// TestSecretsAreShownAgainToTheirSessionOnly sends a form again whose answer has a secret. The
+// same session sees the same answer for ten minutes; nobody else does, and nobody after that.
+func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		inputs, owner := consoleInputs(t, o)
+		maps.Copy(inputs, wideningInputs(t, o, inputs, owner))
+		tried := 0
+		for i := range api.Console {
+			r := &api.Console[i]
+			if !r.Run.Output.Implements(reflect.TypeFor[app.Secret]()) || !r.Writes() || r.Unstored || r.Who.String() == "operator" || r.Who.String() == "anyone" || r.ID == "factors.ssoBegin" { // which needs a provider
+				continue
+			}
+			tried++
+			in := inputs[r.ID]
+			if f, is := in.(func() any); is {
+				in = f()
+			}
+			sandbox := aboutTheCaller(r)
+			mine, other := api.Cookie(o.Session(owner), sandbox), api.Cookie(o.Session(owner), sandbox)
+			made := askOnce(t, o, mine, r.ID, "form-"+r.ID, in)
+			if made.Fault != nil {
+				t.Errorf("%s: %s", r.ID, made.Body)
+				continue
+			}
+			if r.ID == "factors.totpConfirm" || r.ID == "factors.passkeyAdd" || r.ID == "factors.recoveryCodes" { // all other sessions have ended
+				other = api.Cookie(o.Session(owner), sandbox)
+			}
+			if got := askOnce(t, o, other, r.ID, "form-"+r.ID, in); got.Status != 404 || !strings.Contains(string(got.Body), "schon bearbeitet") {
+				t.Errorf("%s shows its secret to another session: %d %s", r.ID, got.Status, got.Body)
+			}
+			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); string(got.Body) != string(made.Body) {
+				t.Errorf("%s: the same session gets %d %s", r.ID, got.Status, got.Body)
+			}
+			o.Clock.Advance(replay.SecretLifetime)
+			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); got.Status != 404 && got.Status != 403 { // 403: the sign-in is not recent any more
+				t.Errorf("%s shows its secret after ten minutes: %d %s", r.ID, got.Status, got.Body)
+			}
+			freshUntil(t, o, o.Clock.Now().Add(time.Hour).UnixMicro())
+			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); got.Status != 404 {
+				t.Errorf("%s shows its secret after ten minutes: %d %s", r.ID, got.Status, got.Body)
+			}
+		}
+		if tried < 8 {
+			t.Errorf("%d rows show a secret", tried)
+		}
+	})
+}
+
+// TestSecretOfAUsedKeyIsGone sends the form of a key again, after its first use, after a
+// rotation and after a revocation.
+func TestSecretOfAUsedKeyIsGone(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner := o.User(access.Member)
+		as := api.Cookie(o.Session(owner), false)
+		create := func(form string) (made settings.CreatedKey, again func() int) {
+			in := settings.NewKey{Principal: owner, Environment: access.Test, Scopes: []string{"contacts:read"}}
+			if got := askOnce(t, o, as, "keys.create", form, in); json.Unmarshal(got.Body, &made) != nil || made.Key == "" {
+				t.Fatalf("%s", got.Body)
+			}
+			return made, func() int { return askOnce(t, o, as, "keys.create", form, in).Status }
+		}
+		used, again := create("one-form-of-a-key")
+		if got := again(); got != 200 {
+			t.Errorf("before its use: %d", got)
+		}
+		(&apitest.Client{Office: o, Principal: owner, Key: used.Key}).Do("GET", "/me", nil).Want(200)
+		if got := again(); got != 404 {
+			t.Errorf("after its use: %d", got)
+		}
+		if n := len(dbtest.Texts(t, o.DB, `select body from idempotency where record = $1 and body <> ''`, used.ID)); n != 0 {
+			t.Errorf("%d answers with the secret are kept", n)
+		}
+		for form, row := range map[string]string{"another-form-of-a-key": "keys.revoke", "a-third-form-of-a-key": "keys.rotate", "a-fourth-form-of-a-key": "access.end"} {
+			made, again := create(form)
+			if got := ask(t, o, api.Web, as, row, access.ByID{ID: made.ID}); got.Fault != nil {
+				t.Fatalf("%s: %s", row, got.Body)
+			}
+			if got := again(); got != 404 {
+				t.Errorf("after %s: %d", row, got)
+			}
+		}
+	})
+}
+
+// TestExportsOfADayAreCounted checks that two exports of 150 records ask like one of 300, and
+// that another person's and another day's do not count.
+func TestExportsOfADayAreCounted(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		clerk, other := o.User(access.Member), o.User(access.Member)
+		as, others := api.Cookie(o.Session(clerk), false), api.Cookie(o.Session(other), false)
+		export := func(as api.Credential, records int64, stale bool) {
+			t.Helper()
+			got := ask(t, o, api.Web, as, "exports.begin", lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: records})
+			if api.Stale(got.Fault) != stale || !stale && got.Fault != nil {
+				t.Errorf("%d records: %d %s", records, got.Status, got.Body)
+			}
+		}
+		freshUntil(t, o, 1)
+		export(as, 201, true)
+		export(as, 150, false)
+		export(as, 51, true)
+		export(as, 50, false)
+		export(as, 1, true)
+		export(others, 200, false)
+		if n := len(dbtest.Texts(t, o.DB, `select id from notices`)); n != 0 {
+			t.Errorf("%d notices of small exports", n)
+		}
+		freshUntil(t, o, o.Clock.Now().Add(time.Hour).UnixMicro())
+		export(as, 1, false)
+		if n := len(dbtest.Texts(t, o.DB, `select id from notices where principal = $1`, clerk)); n != 1 {
+			t.Errorf("%d notices of a large export", n)
+		}
+		o.Clock.Advance(24*time.Hour + time.Microsecond)
+		as = api.Cookie(o.Session(clerk), false)
+		freshUntil(t, o, 1)
+		export(as, 200, false)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"kartei/kit/id"
 	"kartei/notify"
 	"kartei/store/db"
+	"kartei/store/replay"
 )
 
 const (
@@ -288,6 +289,9 @@ func RevokeInvitation(ctx context.Context, c *app.Call, in access.ByID) (app.Not
 		return app.Nothing{}, err
 	}
 	c.Audit.About(i.organization, i.ID)
+	if err := replay.EraseSecrets(ctx, c.Tx, i.organization, i.ID); err != nil {
+		return app.Nothing{}, err
+	}
 	return app.Nothing{}, endInvitation(ctx, c, i.ID)
 }
 

@@ -17,6 +17,7 @@ import (
 	"kartei/kit/id"
 	"kartei/limit"
 	"kartei/store/db"
+	"kartei/store/replay"
 )
 
 // The lifetime of a key: 30 days by default (contract, 'Authentication', point
@@ -364,8 +365,10 @@ func changeKey(ctx context.Context, c *app.Call, keyID string, change func(*KeyI
 	change(&k)
 	k.Status = k.statusAt(c.Now)
 	noteKey(c, before, k)
-	_, err = c.Tx.Exec(ctx, updateKey, k.ID, k.paused, int64(k.RevokedAt))
-	return k, err
+	if _, err := c.Tx.Exec(ctx, updateKey, k.ID, k.paused, int64(k.RevokedAt)); err != nil || k.RevokedAt == 0 {
+		return k, err
+	}
+	return k, replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID)
 }
 
 // keyToChange reads a key for a change, and fails if it is revoked.
@@ -429,6 +432,9 @@ func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error
 	noteKey(c, before, k)
 	secret := access.NewSecret(k.Environment)
 	if _, err := c.Tx.Exec(ctx, updateSecret, k.ID, secret.Kid, secret.Hash, int64(k.ExpiresAt), c.Actor.PrincipalID()); err != nil {
+		return CreatedKey{}, err
+	}
+	if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {
 		return CreatedKey{}, err
 	}
 	err = c.Gives(ctx, gainOf(app.KeyRotated, k.organization, k.ID, k.PrincipalID))

@@ -504,6 +504,9 @@ func (r *Row) rotate(ctx context.Context, c *app.Call) (Rotated, error) {
 	if err := r.replace(ctx, c, rotateSecret, r.secret, r.previous, r.previousUntil, read); err != nil {
 		return Rotated{}, err
 	}
+	if err := replay.EraseSecrets(ctx, c.Tx, r.Organization, r.ID); err != nil {
+		return Rotated{}, err
+	}
 	if err := c.Gives(ctx, r.gain(app.HookRotated)); err != nil {
 		return Rotated{}, err
 	}

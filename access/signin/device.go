@@ -113,4 +113,3 @@ func ForgetDevices(ctx context.Context, tx db.Tx, account, but string) error {
 }
 
 func networkHash(from netip.Addr) string { return access.HashToken(access.Network(from).String()) }
-

@@ -12,6 +12,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/store/db"
+	"kartei/store/replay"
 	"kartei/webhook"
 )
 
@@ -195,6 +196,9 @@ func (a *Acting) none() bool { return len(a.Keys)+len(a.Grants)+len(a.Endpoints)
 func (a *Acting) end(ctx context.Context, c *app.Call) error {
 	for _, k := range a.Keys {
 		if _, err := c.Tx.Exec(ctx, revokeKey, k.ID, c.Now); err != nil {
+			return err
+		}
+		if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"kartei/kit/id"
 	"kartei/settings"
 	"kartei/store/db"
+	"kartei/store/replay"
 	"kartei/webhook"
 )
 
@@ -319,6 +320,9 @@ func RotateClient(ctx context.Context, c *app.Call, in access.ByID) (out Created
 	if out.ClientSecret, err = info.client.Rotate(ctx, c.Tx); err != nil {
 		return out, err
 	}
+	if err := replay.EraseSecrets(ctx, c.Tx, info.client.Organization, info.ID); err != nil {
+		return out, err
+	}
 	return out, c.Gives(ctx, gainOf(app.NewSecret, &info.client))
 }
 
@@ -350,8 +354,11 @@ func SetClient(ctx context.Context, c *app.Call, in ClientChange) (ClientInfo, e
 			return info, err
 		}
 	}
-	if err := info.client.SetDisabled(ctx, c.Tx, in.Disabled); err != nil || in.Disabled {
+	if err := info.client.SetDisabled(ctx, c.Tx, in.Disabled); err != nil {
 		return info, err
+	}
+	if in.Disabled {
+		return info, replay.EraseSecrets(ctx, c.Tx, info.client.Organization, info.ID)
 	}
 	return info, c.Gives(ctx, gainOf(app.ClientOn, &info.client))
 }

@@ -456,8 +456,12 @@ func (p *auditPage) value(v *request, member string, value any) string {
 }
 
 // exportAudit serves the log with its filters as a table. It is written while the log is
-// read.
+// read. The call that notes it has no idempotency key: the page stays, and its form may be
+// sent again.
 func exportAudit(v *request) view {
+	if a := v.do("exports.audit", arguments{body: map[string]any{}}); a.Fault != nil {
+		return v.failed(a.Fault)
+	}
 	p := auditPage{names: map[string]string{}}
 	in := p.readAuditFilter(v)
 	in["limit"] = auditAsked

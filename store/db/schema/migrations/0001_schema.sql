@@ -1108,10 +1108,14 @@ create table idempotency (
 	-- its row stays, so that a repeated call is not run again.
 	record       text    not null default '',
 	erased       boolean not null default false,
+	-- The session that alone sees an answer with a secret again, empty for other answers.
+	holder       text    not null default '',
 	primary key (organization, principal, key)
 );
 -- Retention.
 create index idempotency_age on idempotency (organization, created_at);
+-- Answers with secrets, which are erased after minutes.
+create index idempotency_secrets on idempotency (organization, created_at) where holder <> '' and erased = false;
 create index idempotency_record on idempotency (organization, record);
 /*postgres:
 alter table idempotency alter column organization set (n_distinct = 16);
