@@ -60,7 +60,8 @@ var floors = [][]string{
 	{"console/departure", "lookup"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
-	{"console/account", "console/oauth", "console/imports", "console/bulk"},
+	// The notices of access that was given.
+	{"console/account", "console/oauth", "console/imports", "console/bulk", "console/gains"},
 	// What leaves as one file: everything about a person, everything of an organization.
 	{"console/exports"},
 	// The frozen documents of the versions, and what they say, enforced.

@@ -325,7 +325,9 @@ func (d *Directory) vouched(kid string, cred *cachedBearer, from netip.Addr, now
 func (d *Directory) succeeded(cred *cachedBearer, from netip.Addr, now clock.Micros) {
 	sighted(cred.seen, from, now)
 	if last := cred.used.Load(); now-clock.Micros(last) >= useResolution && cred.used.CompareAndSwap(last, int64(now)) {
-		d.uses.mark(cred.use, now)
+		of := cred.use
+		of.first = last == 0
+		d.uses.mark(of, now)
 	}
 }
 

@@ -110,7 +110,7 @@ func (d *Directory) find(ctx context.Context, f *Finder, text string, from netip
 	}
 	sighted(d.sightingsOf(name), from, now)
 	if f.use != "" && now-p.used >= useResolution && ctx.Value(unattended{}) == nil {
-		d.uses.mark(use{f.use, p.ID}, now)
+		d.uses.mark(use{statement: f.use, name: p.ID}, now)
 	}
 	return a, nil
 }

@@ -171,9 +171,9 @@ func scanBearer(row db.Row, t token) (*cachedBearer, error) {
 	a.organization.Sandbox = sandbox != 0
 	c := &a.credential
 	if t.form == AccessTokenForm {
-		c.Kind, c.Short, c.Grant, cred.form, cred.use = Token, id.Short(c.ID), &grant, t.form, use{updateGrantUse, c.ID}
+		c.Kind, c.Short, c.Grant, cred.form, cred.use = Token, id.Short(c.ID), &grant, t.form, use{statement: updateGrantUse, name: c.ID}
 	} else {
-		c.Kind, c.Short, cred.form, cred.use = Key, t.kid[:kidShortLength], c.Environment, use{updateLastUse, t.kid}
+		c.Kind, c.Short, cred.form, cred.use = Key, t.kid[:kidShortLength], c.Environment, use{statement: updateLastUse, name: t.kid}
 	}
 	c.Duties = duties[c.Kind]
 	a.scopes = effectiveScopes(scopes, &a)

@@ -2,11 +2,13 @@ package access
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/replay"
 )
 
 const (
@@ -27,7 +29,11 @@ type uses struct {
 
 // use is a credential that was used: the statement that writes the time, and the
 // text that finds the row.
-type use struct{ statement, name string }
+type use struct {
+	statement, name string
+	// first says that it was not used before.
+	first bool
+}
 
 func (u *uses) mark(of use, now clock.Micros) {
 	u.mu.Lock()
@@ -56,10 +62,41 @@ func (d *Directory) Flush(ctx context.Context) error {
 	}
 	return d.db.Write(ctx, func(tx db.Tx) error {
 		for of, at := range marks {
+			if of.first && of.statement == updateLastUse {
+				if err := eraseSecret(ctx, tx, of.name); err != nil {
+					return err
+				}
+			}
 			tx.Queue(of.statement, of.name, int64(at))
 		}
 		return nil
 	})
+}
+
+const (
+	selectUsedKey = `select id, organization from api_keys where kid = $1`
+	selectLastUse = `select count(*) from api_keys where id = $1 and last_used_at > $2`
+)
+
+// eraseSecret erases the stored answers that show the secret of a key: whoever uses it has it.
+func eraseSecret(ctx context.Context, tx db.Tx, kid string) error {
+	var key string
+	var organization int64
+	err := tx.QueryRow(ctx, selectUsedKey, kid).Scan(&key, &organization)
+	if errors.Is(err, db.ErrNoRows) { // it was rotated
+		return nil
+	}
+	if err == nil {
+		err = replay.EraseSecrets(ctx, tx, organization, key)
+	}
+	return err
+}
+
+// UsedSince reports whether a key was used after a time, as far as Flush has written it.
+func UsedSince(ctx context.Context, tx db.Tx, key string, since clock.Micros) (bool, error) {
+	var n int64
+	err := tx.QueryRow(ctx, selectLastUse, key, since).Scan(&n)
+	return n > 0, err
 }
 
 // Run writes last uses every ten seconds until ctx ends, and then once more.

@@ -154,6 +154,11 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 			}
 			defer a.busy.leave(c)
 			c.fingerprint = fingerprintOf(c)
+			if c.op.Run.secret() { // whether a key was used decides about a replay
+				if err := a.access.Flush(ctx); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	if c.op.Run.prefetch != nil {
@@ -171,7 +176,10 @@ func (a *API) administer(ctx context.Context, c *call) (err error) {
 		if err = a.once(ctx, c, tx); err != nil || c.replayed {
 			return err
 		}
-		return c.audit(tx)
+		if c.console.Audit == "" || c.audited.Omitted() {
+			return nil
+		}
+		return c.audit(tx, c.console.Audit)
 	}
 	if !c.op.Run.facts.writes || c.prefetchErr != nil && c.idempotency == "" { // a failed prefetch is the answer: nothing is written
 		err = a.db.Read(ctx, operate)
@@ -218,17 +226,14 @@ func (a *API) identifyAgain(ctx context.Context, c *call) error {
 }
 
 // audit appends the line of an act to the audit log.
-func (c *call) audit(tx db.Tx) error {
-	if c.console.Audit == "" || c.audited.Omitted() {
-		return nil
-	}
+func (c *call) audit(tx db.Tx, word string) error {
 	if c.audited.Target() == "" {
 		return fmt.Errorf("api: %s does not name its target for the audit log", c.op.ID)
 	}
 	credential := c.actor.Credential()
 	l := audit.Line{
 		Time: c.now, PrincipalID: c.actor.PrincipalID(), CredentialKind: string(credential.Kind), CredentialID: credential.ID,
-		Door: string(c.Door), Operation: c.op.ID, Word: c.console.Audit, RequestID: c.id,
+		Door: string(c.Door), Operation: c.op.ID, Word: word, RequestID: c.id,
 	}
 	if c.Address.IsValid() {
 		l.Address = c.Address.Unmap().String()

@@ -48,6 +48,8 @@ type Authenticator interface {
 	Confirm(ctx context.Context, tx db.Tx, a *access.Actor) error
 	Used(a *access.Actor, from netip.Addr)
 	Forget()
+	// Flush writes when credentials were last used.
+	Flush(ctx context.Context) error
 }
 
 // Options configure an API.

@@ -44,7 +44,7 @@ var Console = []ConsoleRow{
 	row("signin.choose", administer, byAnyone, atWeb|unstored, "session.begin", asking(account.CheckChoice, account.Choose)),
 	row("signin.out", administer, byMember, atWeb|always, "session.end", ask(account.SignOut)),
 	row("signin.forgot", administer, byAnyone, atWeb|unstored, "account.forgot", asking(account.LimitForgot, account.Forgot)),
-	row("signin.reset", administer, byAnyone, atWeb|unstored, "account.reset", asking(account.CheckReset, account.Reset)),
+	row("signin.reset", administer, byAnyone, atWeb|unstored|gives, "account.reset", asking(account.CheckReset, account.Reset)),
 
 	row("session.get", read, byMember, atWeb|always, "", ask(account.GetSession)),
 	row("session.switch", administer, byMember, atWeb|always|unstored, "session.switch", ask(account.Switch)),
@@ -55,20 +55,24 @@ var Console = []ConsoleRow{
 	row("signins.list", read, byMember, atWeb|always, "", ask(account.ListSignIns)),
 	row("sessions.end", administer, byMember, atWeb|always, "session.end", ask(account.EndSessions)),
 
+	row("access.list", read, byMember, atWeb|always|setup, "", ask(account.ListActing)),
+	// account.EndActing also ends passkeys if the sign-in is recent.
+	row("access.end", administer, byMember, atWeb|always|setup, "access.end", ask(account.EndActing)),
+
 	row("factors.get", read, byMember, atWeb|always|setup, "", ask(account.GetFactors)),
-	row("factors.password", administer, byMember, atWeb|always|fresh|setup, "account.password", asking(account.HashPassword, account.SetPassword)),
+	row("factors.password", administer, byMember, atWeb|always|fresh|setup|gives, "account.password", asking(account.HashPassword, account.SetPassword)),
 	row("factors.totpBegin", administer, byMember, atWeb|always|fresh|setup, "account.totp", ask(account.BeginTOTP)),
-	row("factors.totpConfirm", administer, byMember, atWeb|always|fresh|setup, "account.totp", asking(account.LimitCodes, account.ConfirmTOTP)),
-	row("factors.totpRemove", administer, byMember, atWeb|fresh|setup, "account.totp", ask(account.RemoveTOTP)),
-	row("factors.recoveryCodes", administer, byMember, atWeb|always|fresh|setup, "account.recoveryCodes", ask(account.RenewRecoveryCodes)),
+	row("factors.totpConfirm", administer, byMember, atWeb|always|fresh|setup|gives, "account.totp", asking(account.LimitCodes, account.ConfirmTOTP)),
+	row("factors.totpRemove", administer, byMember, atWeb|fresh|setup|gives, "account.totp", ask(account.RemoveTOTP)),
+	row("factors.recoveryCodes", administer, byMember, atWeb|always|fresh|setup|gives, "account.recoveryCodes", ask(account.RenewRecoveryCodes)),
 	row("factors.passkeyOptions", administer, byMember, atWeb|always|fresh|setup, "account.passkey", ask(account.BeginPasskey)),
-	row("factors.passkeyAdd", administer, byMember, atWeb|always|fresh|setup, "account.passkey", ask(account.AddPasskey)),
-	row("factors.passkeyRemove", administer, byMember, atWeb|fresh|setup, "account.passkey", ask(account.RemovePasskey)),
+	row("factors.passkeyAdd", administer, byMember, atWeb|always|fresh|setup|gives, "account.passkey", ask(account.AddPasskey)),
+	row("factors.passkeyRemove", administer, byMember, atWeb|fresh|setup|gives, "account.passkey", ask(account.RemovePasskey)),
 	row("factors.ssoBegin", administer, byMember, atWeb|fresh|setup, "account.sso", asking(account.AskProvider[app.None], account.BeginSSOLink)),
-	row("factors.ssoLink", administer, byMember, atWeb|fresh|setup, "account.sso", asking(account.ProveLink, account.LinkSSO)),
-	row("factors.ssoUnlink", administer, byMember, atWeb|fresh|setup, "account.sso", ask(account.UnlinkSSO)),
-	row("account.changeEmail", administer, byMember, atWeb|fresh, "account.changeEmail", ask(account.ChangeEmail)),
-	row("account.confirmEmail", administer, byAnyone, atWeb, "account.confirmEmail", asking(account.CheckLink, account.ConfirmEmail)),
+	row("factors.ssoLink", administer, byMember, atWeb|fresh|setup|gives, "account.sso", asking(account.ProveLink, account.LinkSSO)),
+	row("factors.ssoUnlink", administer, byMember, atWeb|fresh|setup|gives, "account.sso", ask(account.UnlinkSSO)),
+	row("account.changeEmail", administer, byMember, atWeb|fresh|gives, "account.changeEmail", ask(account.ChangeEmail)),
+	row("account.confirmEmail", administer, byAnyone, atWeb|gives, "account.confirmEmail", asking(account.CheckLink, account.ConfirmEmail)),
 	row("profile.get", read, byMember, atWeb|always, "", ask(account.GetProfile)),
 	row("profile.set", administer, byMember, atWeb, "profile.set", ask(account.SetProfile)),
 
@@ -76,28 +80,28 @@ var Console = []ConsoleRow{
 	row("organizations.create", administer, byOperator, atSocket, "organization.create", ask(settings.CreateOrganization)),
 	row("organizations.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetOrganization)),
 	// oauth.SetOrganization is settings.SetOrganization, and also disables webhook endpoints.
-	row("organizations.set", administer, byAdmin|byOperator, atPeople|fresh, "organization.set", ask(oauth.SetOrganization)),
+	row("organizations.set", administer, byAdmin|byOperator, atPeople|fresh|gives, "organization.set", ask(oauth.SetOrganization)),
 	row("organizations.erase", administer, byOperator, atSocket, "organization.erase", ask(settings.EraseOrganization)),
 
 	row("people.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListUsers)),
 	row("people.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetUser)),
 	row("people.holdings", read, byAdmin|byOperator, atPeople, "", ask(departure.Holds)),
-	row("people.create", administer, byAdmin|byOperator, atPeople|fresh, "person.create", ask(settings.CreateUser)),
-	row("people.set", administer, byAdmin|byOperator, atPeople|fresh, "person.set", ask(settings.SetUser)),
-	row("people.handOver", administer, byAdmin|byOperator, atPeople|fresh, "person.handOver", ask(departure.HandOver)),
+	row("people.create", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.create", ask(settings.CreateUser)),
+	row("people.set", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.set", ask(settings.SetUser)),
+	row("people.handOver", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.handOver", ask(departure.HandOver)),
 	row("people.handOverStatus", read, byAdmin|byOperator, atPeople, "", ask(departure.Status)),
 	row("people.erase", administer, byAdmin|byOperator, atPeople|fresh, "person.erase", asking(departure.Count, departure.Erase)),
-	row("people.invite", administer, byAdmin|byOperator, atPeople|fresh, "person.invite", ask(settings.Invite)),
-	row("people.resetFactors", administer, byAdmin|byOperator, atPeople|fresh, "person.resetFactors", ask(account.ResetFactors)),
-	row("people.unlink", administer, byOperator, atSocket, "person.unlink", ask(account.Unlink)),
+	row("people.invite", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.invite", ask(settings.Invite)),
+	row("people.resetFactors", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.resetFactors", ask(account.ResetFactors)),
+	row("people.unlink", administer, byOperator, atSocket|gives, "person.unlink", ask(account.Unlink)),
 	row("invitations.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListInvitations)),
 	row("invitations.revoke", administer, byAdmin|byOperator, atPeople|always, "invitation.revoke", ask(settings.RevokeInvitation)),
 	row("invitations.accept", administer, byAnyone, atPeople|unstored, "invitation.accept", asking(account.CheckAcceptance, account.Accept)),
 
 	row("serviceAccounts.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListServiceAccounts)),
 	row("serviceAccounts.get", read, byAdmin|byOperator, atPeople, "", ask(settings.GetServiceAccount)),
-	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.create", ask(settings.CreateServiceAccount)),
-	row("serviceAccounts.set", administer, byAdmin|byOperator, atPeople|fresh, "serviceAccount.set", ask(settings.SetServiceAccount)),
+	row("serviceAccounts.create", administer, byAdmin|byOperator, atPeople|fresh|gives, "serviceAccount.create", ask(settings.CreateServiceAccount)),
+	row("serviceAccounts.set", administer, byAdmin|byOperator, atPeople|fresh|gives, "serviceAccount.set", ask(settings.SetServiceAccount)),
 	row("records.history", read, byMember, atWeb, "", ask(record.History)),
 	row("records.changes", read, byMember, atWeb, "", ask(record.Changes)),
 	row("documents.page", read, byMember, atWeb, "", asking(document.DrawPage, document.GetPage)),
@@ -111,18 +115,17 @@ var Console = []ConsoleRow{
 	row("keys.list", read, bySelf|byOperator, atPeople, "", ask(settings.ListKeys)),
 	row("keys.get", read, bySelf|byOperator, atPeople, "", ask(settings.GetKey)),
 	row("keys.terms", read, bySelf, atWeb, "", ask(settings.GetKeyTerms)),
-	row("keys.create", administer, bySelf|byOperator, atPeople|fresh, "key.create", ask(settings.CreateKey)),
-	// settings.UpdateKey asks for a recent sign-in if a change widens.
-	row("keys.update", administer, bySelf|byOperator, atPeople, "key.update", ask(settings.UpdateKey)),
+	row("keys.create", administer, bySelf|byOperator, atPeople|fresh|gives, "key.create", ask(settings.CreateKey)),
+	row("keys.update", administer, bySelf|byOperator, atPeople|gives, "key.update", ask(settings.UpdateKey)),
 	row("keys.pause", administer, bySelf|byOperator, atPeople|always, "key.pause", ask(settings.PauseKey)),
-	row("keys.resume", administer, bySelf|byOperator, atPeople, "key.resume", ask(settings.ResumeKey)),
+	row("keys.resume", administer, bySelf|byOperator, atPeople|gives|fresh, "key.resume", ask(settings.ResumeKey)),
 	// webhook.RevokeKey is settings.RevokeKey, and also disables webhook endpoints.
 	row("keys.revoke", administer, bySelf|byOperator, atPeople|always, "key.revoke", ask(webhook.RevokeKey)),
-	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh, "key.rotate", ask(settings.RotateKey)),
+	row("keys.rotate", administer, bySelf|byOperator, atPeople|fresh|gives, "key.rotate", ask(settings.RotateKey)),
 
 	row("oauth.ask", note, byMember, atWeb, "", asking(oauth.FindClient, oauth.Ask)),
 	// oauth.Answer asks for a recent sign-in if the person lets the application act.
-	row("oauth.answer", administer, byMember, atWeb|unstored, "grant.create", ask(oauth.Answer)),
+	row("oauth.answer", administer, byMember, atWeb|unstored|gives, "grant.create", ask(oauth.Answer)),
 	// Tokens are issued as often as programs like, so only the end of a grant is in the
 	// audit log, and only that empties the cache of callers.
 	row("oauth.token", administer, byAnyone, atClients|unstored, "grant.end", asking(oauth.CheckClient, oauth.Token)),
@@ -131,15 +134,14 @@ var Console = []ConsoleRow{
 	row("oauth.register", note, byAnyone, atClients|unstored, "", asking(oauth.CheckRegistration, oauth.Register)),
 	row("grants.list", read, bySelf|byOperator, atPeople, "", ask(oauth.ListGrants)),
 	row("grants.end", administer, bySelf|byOperator, atPeople|always, "grant.end", ask(oauth.EndGrant)),
-	row("grants.renew", administer, bySelf, atWeb|fresh, "grant.renew", ask(oauth.RenewGrant)),
+	row("grants.renew", administer, bySelf, atWeb|fresh|gives, "grant.renew", ask(oauth.RenewGrant)),
 	row("clients.approvals", read, byMember|byOperator, atPeople, "", ask(oauth.ListApprovals)),
-	row("clients.approve", administer, byAdmin|byOperator, atPeople|fresh, "client.approve", asking(oauth.FindApplication, oauth.Approve)),
+	row("clients.approve", administer, byAdmin|byOperator, atPeople|fresh|gives, "client.approve", asking(oauth.FindApplication, oauth.Approve)),
 	row("clients.disapprove", administer, byAdmin|byOperator, atPeople|always, "client.disapprove", ask(oauth.Disapprove)),
 	row("clients.list", read, byAdmin|byOperator, atPeople, "", ask(oauth.ListClients)),
-	row("clients.create", administer, byAdmin|byOperator, atPeople|fresh, "client.create", ask(oauth.CreateClient)),
-	row("clients.rotate", administer, byAdmin|byOperator, atPeople|fresh, "client.rotate", ask(oauth.RotateClient)),
-	// oauth.SetClient asks for a recent sign-in to switch a client on.
-	row("clients.set", administer, byAdmin|byOperator, atPeople, "client.set", ask(oauth.SetClient)),
+	row("clients.create", administer, byAdmin|byOperator, atPeople|fresh|gives, "client.create", ask(oauth.CreateClient)),
+	row("clients.rotate", administer, byAdmin|byOperator, atPeople|fresh|gives, "client.rotate", ask(oauth.RotateClient)),
+	row("clients.set", administer, byAdmin|byOperator, atPeople|gives, "client.set", ask(oauth.SetClient)),
 
 	row("tools.list", read, byProgram, atTools, "", ask(toolsList)).costs(1),
 	row("tools.text", read, byProgram, atTools, "", asking(document.ReadText, document.GetText)).costs(1).needs("documents:read"),
@@ -156,15 +158,14 @@ var Console = []ConsoleRow{
 	row("webhooks.list", read, bySelf|byOperator, atPeople, "", ask(webhook.ListInfos)),
 	row("webhooks.get", read, bySelf|byOperator, atPeople, "", ask(webhook.GetInfo)),
 	row("webhooks.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.ListAttempts)),
-	row("webhooks.create", administer, bySelf|byOperator, atPeople|fresh, "webhook.create", ask(webhook.CreateByPerson)),
-	// webhook.ChangeByPerson asks for a recent sign-in if a change sends events elsewhere.
-	row("webhooks.change", administer, bySelf|byOperator, atPeople, "webhook.change", ask(webhook.ChangeByPerson)),
-	row("webhooks.rotate", administer, bySelf|byOperator, atPeople|fresh, "webhook.rotate", ask(webhook.RotateByPerson)),
+	row("webhooks.create", administer, bySelf|byOperator, atPeople|fresh|gives, "webhook.create", ask(webhook.CreateByPerson)),
+	row("webhooks.change", administer, bySelf|byOperator, atPeople|gives, "webhook.change", ask(webhook.ChangeByPerson)),
+	row("webhooks.rotate", administer, bySelf|byOperator, atPeople|fresh|gives, "webhook.rotate", ask(webhook.RotateByPerson)),
 	row("webhooks.delete", administer, bySelf|byOperator, atPeople, "webhook.delete", ask(webhook.DeleteByPerson)),
 	// People test by the operation of the API.
 	row("webhooks.test", administer, byOperator, atSocket, "webhook.test", ask(webhook.TestByOperator)),
-	row("webhooks.enable", administer, bySelf|byOperator, atPeople, "webhook.enable", ask(webhook.Enable)),
-	row("webhooks.resend", administer, bySelf|byOperator, atPeople, "webhook.resend", ask(webhook.Resend)),
+	row("webhooks.enable", administer, bySelf|byOperator, atPeople|gives|fresh, "webhook.enable", ask(webhook.Enable)),
+	row("webhooks.resend", administer, bySelf|byOperator, atPeople|gives|fresh, "webhook.resend", ask(webhook.Resend)),
 	row("events.feed", read, byMember, atWeb, "", ask(event.Read)),
 	row("events.deliveries", read, bySelf|byOperator, atPeople, "", ask(webhook.DeliveriesOf)),
 	row("events.outcomes", read, bySelf, atWeb, "", ask(webhook.OutcomesOf)),
@@ -173,11 +174,11 @@ var Console = []ConsoleRow{
 	row("lookup.similar", read, byMember, atWeb, "", ask(lookup.FindSimilar)),
 	row("lookup.titles", read, byMember, atWeb, "", ask(lookup.Titles)),
 	row("lookup.tags", read, byMember, atWeb, "", ask(lookup.Tags)),
-	row("exports.begin", administer, byMember, atWeb|reading, "records.export", ask(lookup.BeginExport)),
-	// exports.BeginContact asks for a recent sign-in if many records leave.
-	row("exports.contact", administer, byMember|byOperator, atPeople|reading, "records.exportContact", ask(exports.BeginContact)),
-	row("exports.person", administer, bySelf|byOperator, atPeople|fresh|reading, "records.exportPerson", ask(exports.BeginPrincipal)),
-	row("exports.organization", administer, byAdmin|byOperator, atPeople|fresh|reading, "records.exportOrganization", ask(exports.BeginOrganization)),
+	row("exports.begin", administer, byMember, atWeb|reading|gives, "records.export", ask(lookup.BeginExport)),
+	row("exports.contact", administer, byMember|byOperator, atPeople|reading|gives, "records.exportContact", ask(exports.BeginContact)),
+	row("exports.person", administer, bySelf|byOperator, atPeople|fresh|reading|gives, "records.exportPerson", ask(exports.BeginPrincipal)),
+	row("exports.organization", administer, byAdmin|byOperator, atPeople|fresh|reading|gives, "records.exportOrganization", ask(exports.BeginOrganization)),
+	row("exports.audit", administer, byAdmin, atWeb|fresh|gives|reading, "audit.export", ask(exports.BeginAudit)),
 	row("exports.parts", read, byMember|byOperator, atPeople, "", asking(exports.ReadParts, exports.GetParts)),
 
 	row("imports.list", read, byMember|byOperator, atPeople, "", ask(imports.List)),
@@ -213,7 +214,7 @@ type ConsoleRow struct {
 	Who Who
 	// Doors are the doors at which it exists.
 	Doors []Door
-	// Fresh requires that a person has signed in recently.
+	// Fresh requires that a person has signed in recently, whatever the input is.
 	Fresh bool
 	// Unstored answers are never stored for an Idempotency-Key, because they issue the
 	// token of a session, of which the database has only a hash.
@@ -294,8 +295,8 @@ const (
 	atSocket places = 1 << iota
 	// atWeb is the web application.
 	atWeb
-	// fresh requires a fresh sign-in of each person who calls. What gives access or
-	// erases has it. What only takes access away has not: that must never wait.
+	// fresh requires a fresh sign-in of each person who calls. What always gives access, or
+	// erases, has it. What only takes access away has not: that must never wait.
 	fresh
 	// always opens a row to people whose organization is not open: to leave it, to
 	// choose another one, to take access away, and to set up what a sign-in there needs.
@@ -312,6 +313,10 @@ const (
 	// reading is for acts that only read: whoever may read in an organization that is
 	// closed or being deleted may call them.
 	reading
+	// gives is for acts that make, widen, restore or hand out access, always or with some
+	// inputs. With such an input its function says so by app.Call.Gives, which asks for a
+	// fresh sign-in and tells those whom it concerns.
+	gives
 	// atPeople stands for the doors of people.
 	atPeople = atSocket | atWeb
 )
@@ -339,7 +344,7 @@ func row(id string, act Act, who Who, where places, audit string, run handler) C
 	family, _, _ := strings.Cut(id, ".")
 	r := ConsoleRow{Operation: Operation{ID: id, Family: family, Act: act, Batch: notBatch, Run: run}, Who: who, Fresh: where&fresh != 0, Always: where&always != 0 || who.Has(byAnyone), Reads: where&reading != 0, Setup: where&setup != 0, Unstored: where&unstored != 0, Audit: audit}
 	r.prepare()
-	r.Run.facts.discloses = run.counted
+	r.Run.facts.discloses, r.Run.gives = run.counted, where&gives != 0
 	if where&atSocket != 0 {
 		r.Doors = append(r.Doors, Admin)
 	}

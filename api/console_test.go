@@ -102,7 +102,7 @@ var (
 	consoleCallers = map[string]string{
 		"anyone": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept signin.choose signin.forgot signin.reset " +
 			"account.confirmEmail invitations.accept oauth.token oauth.revoke oauth.introspect oauth.register",
-		"member": "oauth.ask oauth.answer signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end factors.get " +
+		"member": "oauth.ask oauth.answer signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end access.list access.end factors.get " +
 			"factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail profile.get profile.set records.history records.changes " +
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
@@ -114,7 +114,8 @@ var (
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list exports.organization",
 		"member operator": "clients.approvals names.resolve names.find exports.contact exports.parts imports.list imports.get imports.lines imports.create imports.append imports.complete " +
 			"imports.map imports.run imports.undo imports.discard",
-		"self": "grants.renew keys.terms requests.caused events.outcomes",
+		"admin": "exports.audit",
+		"self":  "grants.renew keys.terms requests.caused events.outcomes",
 		"self operator": "grants.list grants.end keys.list keys.get keys.create keys.update keys.pause keys.resume keys.revoke keys.rotate requests.list usage.get bell.list bell.read " +
 			"webhooks.list webhooks.get webhooks.deliveries webhooks.create webhooks.change webhooks.rotate webhooks.delete webhooks.enable webhooks.resend events.deliveries exports.person",
 	}
@@ -123,14 +124,14 @@ var (
 	consoleColumns = map[string]string{
 		"fresh": "factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd " +
 			"factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink account.changeEmail organizations.set people.create people.set " +
-			"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.rotate " +
-			"grants.renew clients.approve clients.create clients.rotate webhooks.create webhooks.rotate exports.person exports.organization",
-		"always": "signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end " +
+			"people.handOver people.erase people.invite people.resetFactors serviceAccounts.create serviceAccounts.set keys.create keys.resume keys.rotate " +
+			"grants.renew clients.approve clients.create clients.rotate webhooks.create webhooks.rotate webhooks.enable webhooks.resend exports.person exports.organization exports.audit",
+		"always": "signin.out session.get session.switch session.refresh session.ssoBegin session.ssoRefresh sessions.list signins.list sessions.end access.list access.end " +
 			"factors.get factors.password factors.totpBegin factors.totpConfirm factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd " +
 			"profile.get invitations.revoke keys.pause keys.revoke grants.end clients.disapprove",
-		"setup": "factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
+		"setup": "access.list access.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove factors.recoveryCodes factors.passkeyOptions " +
 			"factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink",
-		"reads": "exports.begin exports.contact exports.person exports.organization",
+		"reads": "exports.begin exports.contact exports.person exports.organization exports.audit",
 		"unstored": "signin.password signin.second signin.passkey signin.sso signin.ssoAccept signin.choose signin.forgot signin.reset session.switch " +
 			"session.refresh session.ssoRefresh invitations.accept oauth.answer oauth.token oauth.register",
 	}
@@ -138,11 +139,11 @@ var (
 	consoleDoors = map[string]string{
 		"web": "signin.password signin.second signin.passkeyOptions signin.passkey signin.ssoBegin signin.sso signin.ssoInvited signin.ssoAccept " +
 			"signin.choose signin.out signin.forgot signin.reset session.get session.switch session.refresh session.ssoBegin session.ssoRefresh " +
-			"sessions.list signins.list sessions.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove " +
+			"sessions.list signins.list sessions.end access.list access.end factors.get factors.password factors.totpBegin factors.totpConfirm factors.totpRemove " +
 			"factors.recoveryCodes factors.passkeyOptions factors.passkeyAdd factors.passkeyRemove factors.ssoBegin factors.ssoLink factors.ssoUnlink " +
 			"account.changeEmail account.confirmEmail profile.get profile.set records.history records.changes documents.page documents.underway " +
 			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer grants.renew requests.caused " +
-			"events.feed events.outcomes lookup.find lookup.similar lookup.titles lookup.tags exports.begin bulk.list bulk.get " +
+			"events.feed events.outcomes lookup.find lookup.similar lookup.titles lookup.tags exports.begin exports.audit bulk.list bulk.get " +
 			"bulk.report bulk.start bulk.stop bulk.resume bulk.undo lookup.recent lookup.opened",
 		"admin": "organizations.list organizations.create organizations.erase people.unlink webhooks.test jobs.list jobs.retry",
 		"oauth": "oauth.token oauth.revoke oauth.introspect oauth.register",
@@ -707,6 +708,7 @@ func (m *inputMaker) keys() map[string]any {
 		"keys.create":     settings.NewKey{Organization: m.o.ID, Principal: m.owner.Principal, Environment: access.Test, Name: secretName, Scopes: []string{"contacts:read"}},
 		"keys.update":     settings.KeyChange{ID: m.key(), Name: new(secretName), Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour},
 		"keys.terms":      settings.KeyTermsInput{},
+		"access.end":      account.End{ID: m.key()},
 		"keys.pause":      byID(m.key()),
 		"keys.resume":     byID(m.key()),
 		"keys.revoke":     byID(m.key()),
@@ -816,6 +818,7 @@ func (m *inputMaker) exports() map[string]any {
 		"exports.contact":      exports.Input{Organization: m.o.SandboxID, ID: m.contact()},
 		"exports.person":       exports.Input{ID: m.owner.Principal},
 		"exports.organization": exports.Input{ID: m.o.ID},
+		"exports.audit":        exports.AuditInput{},
 		"exports.parts": func() any {
 			var begun exports.Begun
 			if got := ask(m.t, m.o, api.Admin, api.Local(), "exports.person", exports.Input{ID: m.owner.Principal}); json.Unmarshal(got.Body, &begun) != nil {

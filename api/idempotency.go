@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/record"
@@ -102,7 +103,17 @@ func (a *API) once(ctx context.Context, c *call, tx db.Tx) (err error) {
 // deleted since, and the stored answer with it. It also does so if the call
 // changed an existing record that the caller no longer sees.
 func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answer) error {
-	if stored.Erased {
+	hidden := c.console != nil && c.op.Run.secret()
+	if hidden && !stored.Erased {
+		var err error
+		if stored.Erased, err = a.usedUp(ctx, c, tx, stored.Record); err != nil {
+			return err
+		}
+	}
+	switch {
+	case stored.Erased && hidden:
+		return &fault.Fault{Code: fault.NotFound, Detail: &shownOnce}
+	case stored.Erased:
 		return fault.New(fault.NotFound)
 	}
 	if c.op.Run.facts.shows {
@@ -114,6 +125,21 @@ func (a *API) repeat(ctx context.Context, c *call, tx db.Tx, stored *replay.Answ
 	}
 	c.result = result{status: stored.Status, etag: stored.ETag, location: stored.Location, body: stored.Body, secret: c.op.Run.secret()}
 	return nil
+}
+
+// usedUp reports whether an answer with a secret is not shown again: to another session, after
+// some minutes, or once the key of the answer was used.
+func (a *API) usedUp(ctx context.Context, c *call, tx db.Tx, record string) (bool, error) {
+	holder, stored, err := replay.Restriction(ctx, tx, c.replayKey())
+	if err != nil || holder != c.actor.Credential().ID || c.now >= stored.Add(replay.SecretLifetime) {
+		return true, err
+	}
+	return access.UsedSince(ctx, tx, record, stored)
+}
+
+var shownOnce = fault.Text{
+	DE: "Dieses Formular ist schon bearbeitet, und das Geheimnis wurde gezeigt. Es lässt sich nicht noch einmal anzeigen. Haben Sie es verloren, dann erneuern Sie es.",
+	EN: "This form was processed already, and the secret was shown. It cannot be shown again. If you lost it, make a new one.",
 }
 
 // secret reports whether the answer contains a secret.
@@ -132,6 +158,9 @@ func (a *API) store(c *call, tx db.Tx) {
 		answer.Fingerprint, answer.Body = "", append([]byte(c.fingerprint), c.result.body...)
 	}
 	a.answers.Store(tx, c.replayKey(), c.now, &answer)
+	if c.console != nil && c.op.Run.secret() {
+		replay.Restrict(tx, c.replayKey(), c.actor.Credential().ID)
+	}
 }
 
 // opened returns the fingerprint of a stored answer. In the second table it begins

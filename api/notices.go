@@ -3,6 +3,8 @@ package api
 import (
 	"maps"
 
+	"kartei/console/account"
+	"kartei/console/gains"
 	"kartei/console/oauth"
 	"kartei/notify"
 	"kartei/task"
@@ -15,5 +17,7 @@ func NoticeForms() map[notify.Kind]notify.Form {
 	maps.Copy(all, webhook.Forms)
 	maps.Copy(all, task.Forms)
 	maps.Copy(all, oauth.Forms)
+	maps.Copy(all, account.Forms)
+	maps.Copy(all, gains.Forms)
 	return all
 }

@@ -165,6 +165,10 @@ type handler struct {
 	bind *binding
 	// facts are prepared once for each row too.
 	facts facts
+	// gives is GivesAccess. audit is the word of a row of the contract in the audit log,
+	// empty if the log omits it.
+	gives bool
+	audit string
 }
 
 // facts are what the path asks about a row during a call.

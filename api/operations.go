@@ -56,12 +56,12 @@ var Operations = []Operation{
 	{"GET", "/operations/{id}", "operations.get", "operations", get, stable, "", 1, inBatch, "", do(operation.Get)},
 
 	{"GET", "/webhook_endpoints", "webhookEndpoints.list", "webhook_endpoints", read, stable, "webhook_endpoints:read", 2, notBatch, "", do(webhook.List)},
-	{"POST", "/webhook_endpoints", "webhookEndpoints.create", "webhook_endpoints", create, preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.Create, fault.WebhookURLInvalid, fault.WebhookEndpointLimit)},
+	{"POST", "/webhook_endpoints", "webhookEndpoints.create", "webhook_endpoints", create, preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.Create, fault.WebhookURLInvalid, fault.WebhookEndpointLimit).giving("webhook.create")},
 	{"GET", "/webhook_endpoints/{id}", "webhookEndpoints.get", "webhook_endpoints", get, stable, "webhook_endpoints:read", 1, notBatch, "", do(webhook.Get)},
-	{"PATCH", "/webhook_endpoints/{id}", "webhookEndpoints.update", "webhook_endpoints", update, preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.Update, fault.WebhookURLInvalid)},
+	{"PATCH", "/webhook_endpoints/{id}", "webhookEndpoints.update", "webhook_endpoints", update, preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.Update, fault.WebhookURLInvalid).giving("webhook.change")},
 	{"DELETE", "/webhook_endpoints/{id}", "webhookEndpoints.delete", "webhook_endpoints", remove, preview, "webhook_endpoints:write", 10, notBatch, "", do(webhook.Delete)},
 	{"POST", "/webhook_endpoints/{id}/test", "webhookEndpoints.test", "webhook_endpoints", act, preview, "webhook_endpoints:write", 5, notBatch, "webhook.test", do(webhook.SendTest)},
-	{"POST", "/webhook_endpoints/{id}/rotate_secret", "webhookEndpoints.rotateSecret", "webhook_endpoints", act, preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.RotateSecret)},
+	{"POST", "/webhook_endpoints/{id}/rotate_secret", "webhookEndpoints.rotateSecret", "webhook_endpoints", act, preview, "webhook_endpoints:write", 5, notBatch, "", do(webhook.RotateSecret).giving("webhook.rotate")},
 	{"GET", "/webhook_endpoints/{id}/deliveries", "webhookEndpoints.deliveries", "webhook_endpoints", get, stable, "webhook_endpoints:read", 2, notBatch, "", do(webhook.Deliveries)},
 
 	{"GET", "/events", "events.list", "events", read, stable, "", 1, inBatch, "", do(event.List)},

@@ -107,7 +107,14 @@ func (a *API) change(ctx context.Context, c *call) error {
 		if err := a.confirm(ctx, c, tx); err != nil {
 			return err
 		}
-		return a.once(ctx, c, tx)
+		if c.op.Run.audit == "" {
+			return a.once(ctx, c, tx)
+		}
+		c.audited = new(audit.Act)
+		if err := a.once(ctx, c, tx); err != nil || c.replayed || c.audited.Target() == "" {
+			return err
+		}
+		return c.audit(tx, c.op.Run.audit)
 	}
 	if c.prefetchErr != nil && c.idempotency == "" { // nothing is written, and no replay is asked for
 		return c.prefetchErr
@@ -142,7 +149,7 @@ func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 	return &app.Call{
 		Address: c.Address, Agent: agent, Device: c.Device,
 		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id, Door: string(c.Door),
-		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Audit: c.audited, Services: a.services,
+		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Audit: c.audited, Giver: c, Services: a.services,
 	}
 }
 

@@ -191,6 +191,7 @@ func signInInputs(t *testing.T, o *apitest.Office, owner string) map[string]any 
 			return input{"password": somePassword}
 		},
 		"sessions.end":        input{"others": true},
+		"access.list":         struct{}{},
 		"account.changeEmail": account.NewAddress{Email: "geheim.umzug@example.com"},
 		"account.confirmEmail": func() any {
 			email := freshEmail()
@@ -1014,7 +1015,7 @@ func TestReset(t *testing.T) {
 		if v.works() {
 			t.Error("a session goes on")
 		}
-		if mails := o.Mailed(); !strings.Contains(mails[len(mails)-1].Text, "nicht selbst eingerichtet") || !strings.Contains(mails[len(mails)-1].Text, "example"+account.SecurityPath) {
+		if mails := o.Mailed(); !strings.Contains(mails[len(mails)-1].Text, "nicht selbst eingerichtet") || !strings.Contains(mails[len(mails)-1].Text, "example"+account.AccessPath) {
 			t.Errorf("what an attacker may have set up: %q", mails[len(mails)-1].Text)
 		}
 		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")

@@ -59,6 +59,9 @@ type Call struct {
 	// Audit receives the description of an administrative operation for the
 	// audit log. It is nil for other operations.
 	Audit *audit.Act
+	// Giver is asked before the operation gives access (see Gives). It is nil for work
+	// without the path.
+	Giver Giver
 	// Services holds what operations need beyond a single call.
 	Services *Services
 }

@@ -24,6 +24,8 @@ var Retention = []retention.Rule{
 	retention.Keep("limits", 2*day, "updated_at", "subject"), // twice the longest window
 	retention.Keep("notices", notify.Age, "created_at", "principal, id"),
 	retention.Keep("idempotency", replay.Lifetime, "created_at", "principal, key"),
+	// An answer with a secret loses it, and its row stays.
+	{Name: "idempotency", Age: replay.SecretLifetime, Due: replay.Secrets.Due, Delete: replay.Secrets.Erase},
 	// An operation.completed event is visible through its operation, so
 	// operations are kept a day longer than events.
 	retention.Keep("operations", 31*day, "finished_at", "id", "finished_at > 0"),

@@ -3,9 +3,11 @@ package lookup
 import (
 	"context"
 	"slices"
+	"time"
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/audit"
 	"kartei/company"
 	"kartei/contact"
 	"kartei/kit/fault"
@@ -16,8 +18,11 @@ const (
 	// mostExported is how many records an export has at most. The pages of a list
 	// count as outflow, of which a person has three times as much in an hour.
 	mostExported = record.CountCap - 1
-	// unconfirmed is how many records leave without a recent sign-in.
-	unconfirmed = 1000
+	// unconfirmed is how many records a person takes out within a day without a recent
+	// sign-in.
+	unconfirmed = 200
+	// counted bounds the exports of a day that are counted. Beyond it each one asks.
+	counted = 1000
 )
 
 // ExportInput is the input of BeginExport: which records of a list, and as what.
@@ -57,10 +62,10 @@ func BeginExport(ctx context.Context, c *app.Call, in ExportInput) (out Export, 
 	if out.Count, err = in.count(ctx, c); err != nil {
 		return out, err
 	}
-	if err := CheckSize(c, out.Count, &tooMany); err != nil {
+	o := c.Actor.Organization()
+	if err := CheckSize(ctx, c, o.Number, o.ID, out.Count, &tooMany); err != nil {
 		return out, err
 	}
-	o := c.Actor.Organization()
 	c.Audit.About(o.Number, o.ID)
 	c.Audit.Changed("family", nil, in.Family)
 	c.Audit.Changed("format", nil, in.Format)
@@ -69,17 +74,51 @@ func BeginExport(ctx context.Context, c *app.Call, in ExportInput) (out Export, 
 	return out, nil
 }
 
-// CheckSize refuses an export with too many records, or with many records that the caller
-// did not confirm by a recent sign-in.
-func CheckSize(c *app.Call, records int64, tooMany *fault.Text) error {
+// exportWords are the words of the exports that count in a day.
+var exportWords = []string{"records.export", "records.exportContact"}
+
+// CheckSize refuses an export with too many records. If a person takes out many records within
+// a day, the export gives access, and needs a recent sign-in. What is exported has the id that
+// about names.
+func CheckSize(ctx context.Context, c *app.Call, organization int64, about string, records int64, tooMany *fault.Text) error {
 	by := c.Actor.Credential()
-	switch {
-	case records > mostExported:
+	if records > mostExported {
 		return &fault.Fault{Code: fault.PayloadTooLarge, Detail: tooMany}
-	case records > unconfirmed && by.Kind != access.Operator && c.Now >= by.FreshUntil:
+	}
+	if by.Kind == access.Operator {
+		return nil
+	}
+	today, err := exported(ctx, c, organization)
+	if err != nil || today+records <= unconfirmed {
+		return err
+	}
+	if c.Now >= by.FreshUntil {
 		return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NotFresh), Detail: &confirmFirst}
 	}
-	return nil
+	return c.Gives(ctx, app.Gain{Word: app.ListExported, ID: about, Organization: organization, Principal: c.Actor.PrincipalID()})
+}
+
+// exported returns how many records the caller took out within the last 24 hours, by the audit
+// log. Two exports at the same moment do not see each other.
+func exported(ctx context.Context, c *app.Call, organization int64) (all int64, err error) {
+	for _, word := range exportWords {
+		lines, err := audit.Query(ctx, c.Tx, map[int64]string{organization: ""},
+			audit.Filter{Who: c.Actor.PrincipalID(), Word: word, Since: c.Now.Add(-24 * time.Hour), Limit: counted})
+		if err != nil {
+			return 0, err
+		}
+		if len(lines) == counted {
+			return unconfirmed, nil
+		}
+		for _, l := range lines {
+			for _, change := range l.Changes {
+				if n, is := change.To.(float64); is && change.Member == "records" {
+					all += int64(n)
+				}
+			}
+		}
+	}
+	return all, nil
 }
 
 // count counts the records of an export.
@@ -110,6 +149,6 @@ var tooMany = fault.Text{
 }
 
 var confirmFirst = fault.Text{
-	DE: "Mehr als 1.000 Einträge verlassen die Kartei nur nach einer neuen Anmeldung. Bitte melden Sie sich noch einmal an.",
-	EN: "More than 1,000 entries leave the file only after a recent sign-in. Please sign in again.",
+	DE: "Mehr als 200 Einträge am Tag verlassen die Kartei nur nach einer neuen Anmeldung. Bitte melden Sie sich noch einmal an.",
+	EN: "More than 200 entries a day leave the file only after a recent sign-in. Please sign in again.",
 }

@@ -18,6 +18,7 @@ import (
 	"kartei/kit/id"
 	"kartei/notify"
 	"kartei/store/db"
+	"kartei/store/replay"
 )
 
 const (
@@ -119,7 +120,10 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 	if err := mayInvite(ctx, c, &made, in.Role); err != nil {
 		return CreatedInvitation{}, err
 	}
-	made, err = storeInvitation(ctx, c, made, in.Mail)
+	if made, err = storeInvitation(ctx, c, made, in.Mail); err != nil {
+		return CreatedInvitation{}, err
+	}
+	err = c.Gives(ctx, app.Gain{Word: app.PersonInvited, ID: made.ID, Organization: made.organization})
 	if !isOperator(c) {
 		made.Token, made.Link = "", ""
 	}
@@ -285,6 +289,9 @@ func RevokeInvitation(ctx context.Context, c *app.Call, in access.ByID) (app.Not
 		return app.Nothing{}, err
 	}
 	c.Audit.About(i.organization, i.ID)
+	if err := replay.EraseSecrets(ctx, c.Tx, i.organization, i.ID); err != nil {
+		return app.Nothing{}, err
+	}
 	return app.Nothing{}, endInvitation(ctx, c, i.ID)
 }
 

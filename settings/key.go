@@ -17,6 +17,7 @@ import (
 	"kartei/kit/id"
 	"kartei/limit"
 	"kartei/store/db"
+	"kartei/store/replay"
 )
 
 // The lifetime of a key: 30 days by default (contract, 'Authentication', point
@@ -62,6 +63,9 @@ type KeyInfo struct {
 	// LockedUntil is the end of the lock of a key with too many 429 answers, or
 	// 0. Operations that change a key leave it 0.
 	LockedUntil clock.Micros `json:"lockedUntil"`
+	// MadeBy is the person who has seen the secret: who made the key, or last rotated
+	// it. It is empty for the operator.
+	MadeBy string `json:"madeBy"`
 
 	paused       bool
 	organization int64
@@ -111,8 +115,8 @@ type Rotation struct {
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
 }
 
-// CreateKey creates a key. Its secret is shown only in this answer. Only admins
-// and the operator create keys for others.
+// CreateKey creates a key. Its secret is shown only in this answer. A person makes keys of
+// their own, an admin those of service accounts too, and the operator all.
 func CreateKey(ctx context.Context, c *app.Call, in NewKey) (CreatedKey, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return CreatedKey{}, err
@@ -134,8 +138,16 @@ func CreateKey(ctx context.Context, c *app.Call, in NewKey) (CreatedKey, error) 
 	noteKey(c, KeyInfo{}, KeyInfo{Name: draft.name, Networks: draft.networks, VersionPin: draft.versionPin, ExpiresAt: draft.expiresAt})
 	_, err = c.Tx.Exec(ctx, insertKey, secret.Kid, created.ID, draft.organization, in.Principal, draft.name, in.Environment,
 		secret.Hash, mustJSON(draft.scopes), mustJSON(draft.networks), draft.versionPin,
-		int64(draft.expiresAt), int64(draft.createdAt))
-	return created, err
+		int64(draft.expiresAt), int64(draft.createdAt), c.Actor.PrincipalID())
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	return created, c.Gives(ctx, gainOf(app.KeyCreated, draft.organization, created.ID, in.Principal))
+}
+
+// gainOf returns the access that a key gives its owner.
+func gainOf(word app.Gained, organization int64, key, owner string) app.Gain {
+	return app.Gain{Word: word, ID: key, Organization: organization, Principal: owner}
 }
 
 // noteKey records a change in the audit log. The name is hidden, because it may
@@ -180,7 +192,7 @@ func draftKey(ctx context.Context, c *app.Call, f *faults, in NewKey) (keyDraft,
 	}
 	switch {
 	case in.Principal == "" || o.ID == "":
-	case err != nil || p.Home != o.Live || !own(c, p.ID):
+	case err != nil || p.Home != o.Live || !secretOf(c, p.ID):
 		f.say("principalId", fault.FieldNotFound,
 			"Einen solchen Benutzer oder ein solches Dienstkonto gibt es in dieser Organisation nicht.",
 			"There is no such user or service account in this organization.")
@@ -327,7 +339,11 @@ func PauseKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error)
 
 // ResumeKey ends a pause. It does not revive an expired key.
 func ResumeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
-	return changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = false })
+	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = false })
+	if err != nil {
+		return k, err
+	}
+	return k, c.Gives(ctx, gainOf(app.KeyResumed, k.organization, k.ID, k.PrincipalID))
 }
 
 // RevokeKey revokes a key permanently. It does nothing to a revoked key.
@@ -349,8 +365,10 @@ func changeKey(ctx context.Context, c *app.Call, keyID string, change func(*KeyI
 	change(&k)
 	k.Status = k.statusAt(c.Now)
 	noteKey(c, before, k)
-	_, err = c.Tx.Exec(ctx, updateKey, k.ID, k.paused, int64(k.RevokedAt))
-	return k, err
+	if _, err := c.Tx.Exec(ctx, updateKey, k.ID, k.paused, int64(k.RevokedAt)); err != nil || k.RevokedAt == 0 {
+		return k, err
+	}
+	return k, replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID)
 }
 
 // keyToChange reads a key for a change, and fails if it is revoked.
@@ -376,12 +394,26 @@ func revokedForGood() error {
 	return f.err()
 }
 
+// secretOf reports whether the caller may get the secret of a key of a principal. Whoever has
+// it acts in the name of the principal, so admins get only those of service accounts.
+func secretOf(c *app.Call, principal string) bool {
+	return isOperator(c) || principal == c.Actor.PrincipalID() || administers(c) && id.Valid(id.ServiceAccount, principal)
+}
+
+var othersKey = fault.Text{
+	DE: "Das Geheimnis dieses Schlüssels bekommt nur die Person, der er gehört. Sie können ihn anhalten oder widerrufen.",
+	EN: "Only the person whose key it is gets its secret. You can pause it or revoke it.",
+}
+
 // RotateKey gives a key a new kid and a new secret. The id and the properties
 // stay, so that request log and limits continue. The old secret is invalid at
 // once. Without a lifetime the expiry stays; an expired key needs a lifetime. A
 // paused key stays paused.
 func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error) {
 	k, err := keyToChange(ctx, c, in.ID)
+	if err == nil && !secretOf(c, k.PrincipalID) {
+		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &othersKey}
+	}
 	if err != nil {
 		return CreatedKey{}, err
 	}
@@ -399,7 +431,13 @@ func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error
 	}
 	noteKey(c, before, k)
 	secret := access.NewSecret(k.Environment)
-	_, err = c.Tx.Exec(ctx, updateSecret, k.ID, secret.Kid, secret.Hash, int64(k.ExpiresAt))
+	if _, err := c.Tx.Exec(ctx, updateSecret, k.ID, secret.Kid, secret.Hash, int64(k.ExpiresAt), c.Actor.PrincipalID()); err != nil {
+		return CreatedKey{}, err
+	}
+	if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {
+		return CreatedKey{}, err
+	}
+	err = c.Gives(ctx, gainOf(app.KeyRotated, k.organization, k.ID, k.PrincipalID))
 	return CreatedKey{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
 }
 
@@ -453,7 +491,7 @@ func scanKey(row db.Row, now clock.Micros) (KeyInfo, error) {
 	var k KeyInfo
 	var kid, scopes, networks string
 	err := row.Scan(&k.ID, &kid, &k.Name, &k.OrganizationID, &k.PrincipalID, &k.Environment, &scopes, &networks,
-		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt, &k.organization, &k.live)
+		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt, &k.MadeBy, &k.organization, &k.live)
 	if err != nil {
 		return k, err
 	}

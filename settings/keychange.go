@@ -53,16 +53,16 @@ func UpdateKey(ctx context.Context, c *app.Call, in KeyChange) (KeyInfo, error) 
 	if err := f.err(); err != nil {
 		return KeyInfo{}, err
 	}
+	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, mustJSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
+		return KeyInfo{}, err
+	}
 	if widens(before, k) {
-		if err := c.Actor.Recent(c.Now); err != nil {
+		if err := c.Gives(ctx, gainOf(app.KeyWidened, k.organization, k.ID, k.PrincipalID)); err != nil {
 			return KeyInfo{}, err
 		}
 	}
 	k.Status = k.statusAt(c.Now)
 	noteKey(c, before, k)
-	if _, err := c.Tx.Exec(ctx, updateKeySettings, k.ID, k.Name, mustJSON(k.Networks), int64(k.ExpiresAt), k.VersionPin); err != nil {
-		return KeyInfo{}, err
-	}
 	return GetKey(ctx, c, access.ByID{ID: k.ID})
 }
 

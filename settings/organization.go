@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"time"
 
 	"kartei/access"
@@ -200,11 +201,29 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 	if err := setPasswords(ctx, c, before, o); err != nil {
 		return o, err
 	}
-	if _, err = c.Tx.Exec(ctx, updateDuties, o.Number, o.SecrecyAt, o.SecrecyBy, o.SecondFactorFrom, string(o.Applications)); err != nil || o.SandboxOf != "" {
+	if _, err = c.Tx.Exec(ctx, updateDuties, o.Number, o.SecrecyAt, o.SecrecyBy, o.SecondFactorFrom, string(o.Applications)); err != nil {
 		return o, err
 	}
-	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o), o.Country)
-	return o, err
+	if o.SandboxOf == "" {
+		if _, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o), o.Country); err != nil {
+			return o, err
+		}
+	}
+	if !opened(before, o) {
+		return o, nil
+	}
+	return o, c.Gives(ctx, app.Gain{Word: app.Opened, ID: o.ID, Organization: o.Number})
+}
+
+// opened reports whether a change of an organization lets in what was kept out before:
+// programs, passwords, people without a second factor, everybody.
+func opened(before, after access.OrganizationInfo) bool {
+	levels := []access.Level{access.Off, access.Read, access.On}
+	return slices.Index(levels, after.Level) > slices.Index(levels, before.Level) ||
+		before.Module != "on" && after.Module == "on" || before.Secrecy != "declared" && after.Secrecy == "declared" ||
+		before.SecondFactor == "required" && after.SecondFactor != "required" ||
+		before.Passwords == "off" && (after.Passwords != "off" || before.PasswordAdmin != after.PasswordAdmin) ||
+		before.State != access.Open && after.State == access.Open
 }
 
 // organizationChange refuses changes that are not allowed.

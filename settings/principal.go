@@ -123,7 +123,15 @@ func createPrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	if err := f.err(); err != nil {
 		return access.PrincipalInfo{}, err
 	}
-	return insertNew(ctx, c, o, p)
+	if p, err = insertNew(ctx, c, o, p); err != nil {
+		return p, err
+	}
+	// A new person cannot sign in yet, so only the admins are told.
+	word := app.PersonCreated
+	if kind == access.ServiceAccountPrincipal {
+		word = app.AccountCreated
+	}
+	return p, c.Gives(ctx, app.Gain{Word: word, ID: p.ID, Organization: p.Home})
 }
 
 // newPrincipal checks the input and returns the new principal.
@@ -151,6 +159,14 @@ func insertNew(ctx context.Context, c *app.Call, o access.OrganizationInfo, p ac
 	_, err := c.Tx.Exec(ctx, insertPrincipal, p.ID, string(p.Type), p.Home, p.Name,
 		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), mustJSON(p.Rights), false, int64(p.CreatedAt), p.Language)
 	return p, emailTaken(err)
+}
+
+// widenedRights reports whether a principal may do more than before.
+func widenedRights(before, after access.PrincipalInfo) bool {
+	more := func(scope string) bool {
+		return access.Allows(after.Role, after.Rights, scope) && !access.Allows(before.Role, before.Rights, scope)
+	}
+	return before.Disabled && !after.Disabled || after.Role == access.Admin && before.Role != access.Admin || slices.ContainsFunc(access.AllScopes(), more)
 }
 
 // notePrincipal records a change in the audit log. Names and addresses are
@@ -244,7 +260,14 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	if err == nil && (before.Role != p.Role || p.Disabled && !before.Disabled) {
 		err = access.EndSessionsOf(ctx, c.Tx, c.Now, p.ID)
 	}
-	return p, emailTaken(err)
+	if err != nil || !widenedRights(before, p) {
+		return p, emailTaken(err)
+	}
+	word := app.PersonWidened
+	if kind == access.ServiceAccountPrincipal {
+		word = app.AccountWidened
+	}
+	return p, c.Gives(ctx, app.Gain{Word: word, ID: p.ID, Organization: p.Home, Principal: p.ID, Admins: true})
 }
 
 // Disable refuses the keys and the sign-ins of a principal from now on, as part of

@@ -33,8 +33,8 @@ type KeyTerms struct {
 	Limits []PolicyLeft `json:"limits"`
 }
 
-// GetKeyTerms returns which keys the caller can make for itself, or an admin for somebody of
-// the organization.
+// GetKeyTerms returns which keys the caller can make for itself, or an admin for a service
+// account of the organization.
 func GetKeyTerms(ctx context.Context, c *app.Call, in KeyTermsInput) (KeyTerms, error) {
 	o, err := Organization(ctx, c, "")
 	if err == nil && o.SandboxOf != "" {
@@ -48,7 +48,7 @@ func GetKeyTerms(ctx context.Context, c *app.Call, in KeyTermsInput) (KeyTerms, 
 	if err != nil {
 		return KeyTerms{}, err
 	}
-	if p.Home != o.Live || !own(c, owner) {
+	if p.Home != o.Live || !secretOf(c, owner) {
 		return KeyTerms{}, fault.New(fault.NotFound)
 	}
 	scopes := slices.DeleteFunc(access.AllScopes(), func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })

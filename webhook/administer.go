@@ -382,6 +382,9 @@ func Enable(ctx context.Context, c *app.Call, in EnableInput) (out Enabled, err 
 	held, err := c.Tx.Exec(ctx, keepDisabled, r.Organization, r.ID)
 	if err == nil && held == 1 {
 		c.Audit.Changed("status", r.Status, Active)
+		if err := c.Gives(ctx, r.gain(app.HookEnabled)); err != nil {
+			return out, err
+		}
 		if in.Missed {
 			if out.Sends, err = r.sendUnsent(ctx, c); err != nil {
 				return out, err
@@ -538,6 +541,9 @@ func Resend(ctx context.Context, c *app.Call, in ResendInput) (out ResendOutput,
 		return out, fault.Invalid(fault.Field{Name: "id", Code: fault.ReadOnly, Text: &isDisabled})
 	}
 	c.Audit.About(r.Organization, r.ID)
+	if err := c.Gives(ctx, r.gain(app.HookResent)); err != nil {
+		return out, err
+	}
 	sees, rests, err := Visibility(ctx, c.Tx, r.Organization, r.Principal, c.Services.Families)
 	switch {
 	case err != nil:

@@ -151,8 +151,8 @@ func disabledWords(f AlertFacts, n names) notify.Words {
 	switch f.Reason {
 	case KeyRevoked:
 		why = fault.Text{
-			DE: fmt.Sprintf("Der API-Schlüssel oder die Anwendung, womit der Webhook-Endpunkt %s angelegt wurde, hat keinen Zugriff mehr. Dabei wurde am %s (UTC) auch der Endpunkt abgeschaltet.", n.de, minute(f.At)),
-			EN: fmt.Sprintf("The API key or the application that created the webhook endpoint %s has no access any more. The endpoint was disabled at the same time, at %s (UTC).", n.en, minute(f.At)),
+			DE: fmt.Sprintf("Der API-Schlüssel oder die Anwendung, womit der Webhook-Endpunkt %s angelegt wurde, hat keinen Zugriff mehr, oder jemand hat den Endpunkt unter „Zugänge“ beendet. Deshalb wurde er am %s (UTC) abgeschaltet.", n.de, minute(f.At)),
+			EN: fmt.Sprintf("The API key or the application that created the webhook endpoint %s has no access any more, or somebody ended the endpoint under “Access”. So it was disabled, at %s (UTC).", n.en, minute(f.At)),
 		}
 		title = fault.Text{DE: "sein Schlüssel oder seine Anwendung hat keinen Zugriff mehr", EN: "its key or application has no access any more"}
 	case Gone:

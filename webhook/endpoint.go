@@ -187,6 +187,20 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	if err := mayRead(c, in.Fields.EventTypes); err != nil {
 		return Created{}, err
 	}
+	r := Row{
+		Endpoint: Endpoint{
+			Object: "webhook_endpoint", ID: id.New(id.WebhookEndpoint), Fields: in.Fields, Status: Active,
+			Revision: 1, CreatedAt: c.Now, UpdatedAt: c.Now,
+		},
+		Organization: c.Actor.Org(), Principal: c.Actor.PrincipalID(), Key: c.Actor.Credential().ID,
+	}
+	// The notice takes the turn of jobs, which comes before the clock.
+	if err := c.Gives(ctx, r.gain(app.HookCreated)); err != nil {
+		return Created{}, err
+	}
+	c.Audit.About(r.Organization, r.ID)
+	c.Audit.Hidden("url", true) // some receivers have a secret in it
+	c.Audit.Changed("eventTypes", nil, r.EventTypes)
 	// The clock row is locked until the commit. Of two simultaneous calls, the
 	// second therefore counts the endpoint of the first.
 	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
@@ -200,13 +214,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
 	if n >= MaxEndpoints {
 		return Created{}, fault.New(fault.WebhookEndpointLimit)
 	}
-	r := Row{
-		Endpoint: Endpoint{
-			Object: "webhook_endpoint", ID: id.New(id.WebhookEndpoint), Fields: in.Fields, Status: Active,
-			Revision: 1, CreatedAt: c.Now, UpdatedAt: c.Now,
-		},
-		Organization: c.Actor.Org(), Principal: c.Actor.PrincipalID(), Key: c.Actor.Credential().ID, Cursor: tick,
-	}
+	r.Cursor = tick
 	secret, err := r.newSecret(c)
 	if err != nil {
 		return Created{}, err
@@ -355,7 +363,13 @@ func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) 
 	return r.at(c.Now), nil
 }
 
-// change gives an endpoint other members. What changes nothing makes no revision.
+// gain returns the access that the endpoint gives: its owner's events leave to its URL.
+func (r *Row) gain(word app.Gained) app.Gain {
+	return app.Gain{Word: word, ID: r.ID, Organization: r.Organization, Principal: r.Principal}
+}
+
+// change gives an endpoint other members. What changes nothing makes no revision. A change
+// after which events go elsewhere, or more of them, gives access.
 func (r *Row) change(ctx context.Context, c *app.Call, after Fields) error {
 	if err := after.prepare(c.Services.Webhooks.Guard); err != nil {
 		return err
@@ -366,11 +380,22 @@ func (r *Row) change(ctx context.Context, c *app.Call, after Fields) error {
 	if after.Name == r.Name && after.URL == r.URL && slices.Equal(after.EventTypes, r.EventTypes) {
 		return nil
 	}
+	before := r.Fields
 	if after.URL != r.URL { // this key now answers for where events go
 		r.Key = c.Actor.Credential().ID
 	}
 	r.Fields = after
-	return r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes), r.Key)
+	c.Audit.About(r.Organization, r.ID)
+	c.Audit.Hidden("name", before.Name != r.Name)
+	c.Audit.Hidden("url", before.URL != r.URL)
+	c.Audit.Changed("eventTypes", before.EventTypes, r.EventTypes)
+	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes), r.Key); err != nil {
+		return err
+	}
+	if before.URL == r.URL && within(r.EventTypes, before.EventTypes) {
+		return nil
+	}
+	return c.Gives(ctx, r.gain(app.HookChanged))
 }
 
 // replace makes the next revision. The arguments of the statement follow the
@@ -475,7 +500,14 @@ func (r *Row) rotate(ctx context.Context, c *app.Call) (Rotated, error) {
 	if err != nil {
 		return Rotated{}, err
 	}
+	c.Audit.About(r.Organization, r.ID)
 	if err := r.replace(ctx, c, rotateSecret, r.secret, r.previous, r.previousUntil, read); err != nil {
+		return Rotated{}, err
+	}
+	if err := replay.EraseSecrets(ctx, c.Tx, r.Organization, r.ID); err != nil {
+		return Rotated{}, err
+	}
+	if err := c.Gives(ctx, r.gain(app.HookRotated)); err != nil {
 		return Rotated{}, err
 	}
 	return Rotated{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil

@@ -545,8 +545,8 @@ func TestErase(t *testing.T) {
 			ended, waits := o.Ended(), o.Clock.Waited()
 			o.Clock.Advance(time.Second)
 			err := o.DB.Read(t.Context(), func(tx db.Tx) error {
-				return tx.QueryRow(t.Context(), `select (select count(*) from webhook_attempts where endpoint = $1) + (select count(*) from webhook_deliveries where endpoint = $1) + (select count(*) from jobs)`,
-					strings.TrimPrefix(at, endpoints+"/")).Scan(&left)
+				return tx.QueryRow(t.Context(), `select (select count(*) from webhook_attempts where endpoint = $1) + (select count(*) from webhook_deliveries where endpoint = $1) + (select count(*) from jobs where kind = $2)`,
+					strings.TrimPrefix(at, endpoints+"/"), webhook.EraseKind).Scan(&left)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -63,7 +63,7 @@ func DisableOf(ctx context.Context, c *app.Call, organization, key string) (disa
 	if err != nil {
 		return nil, err
 	}
-	return disableAll(ctx, c, made)
+	return DisableAll(ctx, c, made)
 }
 
 // DisableOfGrant disables the webhook endpoints that an application made, and returns
@@ -75,11 +75,13 @@ func DisableOfGrant(ctx context.Context, c *app.Call, organization int64, grant 
 	if err != nil {
 		return nil, err
 	}
-	return disableAll(ctx, c, made)
+	return DisableAll(ctx, c, made)
 }
 
-func disableAll(ctx context.Context, c *app.Call, made []Row) (disabled []string, err error) {
-	for _, r := range made { // before the first notice: it holds the turn of jobs
+// DisableAll disables endpoints of which a credential was ended, and returns their ids. It holds them
+// before the first notice, which holds the turn of jobs.
+func DisableAll(ctx context.Context, c *app.Call, made []Row) (disabled []string, err error) {
+	for _, r := range made {
 		QueueHold(c.Tx, Address{r.Organization, r.ID})
 	}
 	disabled = []string{}

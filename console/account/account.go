@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -181,9 +182,45 @@ func mail(ctx context.Context, c *app.Call, m notify.Message) error {
 	return c.Services.Settings.Notices.Send(ctx, c.Tx, 0, m)
 }
 
-// tell enqueues a message about the security of an account to its owner, in the
-// language of one of the persons.
-func tell(ctx context.Context, c *app.Call, account string, title, text fault.Text) error {
+// tell tells the owner of an account of a change of how they sign in: by an email, in the
+// language of one of the persons, and in the bell of each person.
+func tell(ctx context.Context, c *app.Call, account string, what change) error {
+	return tellOf(ctx, c, account, ChangeFacts{What: what})
+}
+
+func tellOf(ctx context.Context, c *app.Call, account string, f ChangeFacts) error {
+	if err := mailOf(ctx, c, account, f.What); err != nil {
+		return err
+	}
+	return tellBell(ctx, c, account, f)
+}
+
+// tellBell tells the persons of an account of a change of how they sign in, which another
+// email tells of. Most changes give access.
+func tellBell(ctx context.Context, c *app.Call, account string, f ChangeFacts) error {
+	f.At = c.Now
+	persons, err := allPersonsOf(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	for _, p := range persons {
+		if !f.What.givesNothing() {
+			if err := c.Gives(ctx, app.Gain{Word: app.SignInChanged, ID: p.ID, Organization: p.home, Principal: p.ID, Told: true}); err != nil {
+				return err
+			}
+		}
+		if center := c.Services.Settings.Notices; center != nil {
+			if err := center.Tell(ctx, c.Tx, p.home, p.ID, SignInChanged, f, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mailOf enqueues the email about a change of how somebody signs in.
+func mailOf(ctx context.Context, c *app.Call, account string, what change) error {
+	title, text := changes[what].Title, changes[what].Text
 	a, err := byID(ctx, c.Tx, account)
 	if err != nil {
 		return err
@@ -192,9 +229,13 @@ func tell(ctx context.Context, c *app.Call, account string, title, text fault.Te
 	if err != nil {
 		return err
 	}
-	m := notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in) + "\n\n" + notYou.In(in)}
+	m := notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in)}
+	if what == newDevice && c.Address.IsValid() {
+		m.Text += fmt.Sprintf(fromWhere.In(in), c.Address.Unmap())
+	}
+	m.Text += "\n\n" + notYou.In(in)
 	if base := c.Services.Settings.BaseURL; base != "" {
-		m.Text += "\n\n" + toPassword.In(in) + "\n" + base + ForgotPath + "\n\n" + toSecurity.In(in) + "\n" + base + SecurityPath
+		m.Text += "\n\n" + toPassword.In(in) + "\n" + base + ForgotPath + "\n\n" + toAccess.In(in) + "\n" + base + AccessPath
 	}
 	return mail(ctx, c, m)
 }
@@ -207,18 +248,18 @@ func languageOf(ctx context.Context, tx db.Tx, account string) (fault.Language, 
 	return fault.Language(persons[0].Language), nil
 }
 
-// SecurityPath is the page of the caller's factors, links and sessions.
-const SecurityPath = "/settings/security"
+// AccessPath is the page with everything that acts for the account of the caller.
+const AccessPath = "/settings/security/access"
 
-// A new password ends the sessions of an attacker, but leaves their passkey and their
-// link with single sign-on.
+// A new password ends the sessions of an attacker, but leaves their passkey, their link with
+// single sign-on, and what they made: keys, grants and endpoints.
 var (
 	notYou = fault.Text{
-		DE: "Waren Sie das nicht, dann setzen Sie gleich ein neues Kennwort; damit enden alle Sitzungen. Entfernen Sie danach unter Einstellungen, Sicherheit, was Sie nicht selbst eingerichtet haben. Sagen Sie es auch der Administration Ihrer Organisation.",
-		EN: "If this was not you, set a new password at once; that ends all sessions. Then remove under settings, security, what you did not set up yourself. Tell an admin of your organization too.",
+		DE: "Waren Sie das nicht, dann setzen Sie gleich ein neues Kennwort; damit enden alle Sitzungen. Sehen Sie danach nach, was noch für Ihr Konto handelt, und beenden Sie, was Sie nicht selbst eingerichtet haben. Sagen Sie es auch der Administration Ihrer Organisation.",
+		EN: "If this was not you, set a new password at once; that ends all sessions. Then look at what still acts for your account, and end what you did not set up yourself. Tell an admin of your organization too.",
 	}
 	toPassword = fault.Text{DE: "Neues Kennwort setzen:", EN: "Set a new password:"}
-	toSecurity = fault.Text{DE: "Einstellungen, Sicherheit:", EN: "Settings, security:"}
+	toAccess   = fault.Text{DE: "Was für Ihr Konto handelt:", EN: "What acts for your account:"}
 )
 
 // desk returns what the sign-in needs.

@@ -56,7 +56,10 @@ func ChangeEmail(ctx context.Context, c *app.Call, in NewAddress) (app.Nothing, 
 		return app.Nothing{}, err
 	}
 	m.Old = true
-	return app.Nothing{}, sendAddress(ctx, c, &s, s.account.email, m, oldAddressText)
+	if err := sendAddress(ctx, c, &s, s.account.email, m, oldAddressText); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, tellBell(ctx, c, s.account.id, ChangeFacts{What: addressBegun})
 }
 
 func sendAddress(ctx context.Context, c *app.Call, s *own, to string, m moving, text fault.Text) error {
@@ -83,10 +86,6 @@ var (
 	oldAddressText = fault.Text{
 		DE: "Ihr Konto soll eine andere Adresse für die Anmeldung bekommen. Waren Sie es, dann bestätigen Sie das unter diesem Link:\n\n%s\n\nDer Link ist einen Tag lang gültig. Waren Sie es nicht, dann bestätigen Sie nichts und ändern Sie Ihr Kennwort.",
 		EN: "Your account is to get another sign-in address. If it was you, confirm it by this link:\n\n%s\n\nThe link works for a day. If it was not you, confirm nothing and change your password.",
-	}
-	addressChanged = fault.Text{
-		DE: "Die Adresse für die Anmeldung in Ihrem Konto wurde geändert.",
-		EN: "The sign-in address of your account was changed.",
 	}
 )
 
@@ -148,7 +147,7 @@ func ConfirmEmail(ctx context.Context, c *app.Call, in Link, _ struct{}) (Confir
 		return Confirmed{}, err
 	}
 	c.Audit.Hidden("email", true)
-	if err := tell(ctx, c, account, addressTitle, addressChanged); err != nil { // to the old address
+	if err := tell(ctx, c, account, addressMoved); err != nil { // to the old address
 		return Confirmed{}, err
 	}
 	a, err := byID(ctx, c.Tx, account)

@@ -173,17 +173,8 @@ func SetPassword(ctx context.Context, c *app.Call, _ NewPassword, p changing) (a
 	}
 	c.Audit.About(s.home, c.Actor.PrincipalID())
 	c.Audit.Hidden("password", true)
-	return app.Nothing{}, tell(ctx, c, s.account.id, passwordTitle, passwordText)
+	return app.Nothing{}, tell(ctx, c, s.account.id, newPassword)
 }
-
-var (
-	passwordTitle = fault.Text{DE: "Ihr Kennwort wurde geändert", EN: "Your password was changed"}
-	passwordText  = fault.Text{
-		DE: "Das Kennwort Ihres Kontos wurde geändert. Alle anderen Sitzungen sind beendet.",
-		EN: "The password of your account was changed. All other sessions have ended.",
-	}
-	factorTitle = fault.Text{DE: "Ihre Anmeldung wurde geändert", EN: "Your sign-in was changed"}
-)
 
 // Generator is a generator of codes that is not confirmed yet.
 type Generator struct {
@@ -287,19 +278,17 @@ func ConfirmTOTP(ctx context.Context, c *app.Call, in Confirmation, _ struct{}) 
 	if r.Codes, err = firstCodes(ctx, c, account); err != nil {
 		return r, err
 	}
-	return r, s.changed(ctx, c, "totp", fault.Text{
-		DE: "In Ihrem Konto wurde eine App für Einmalcodes eingerichtet.", EN: "An app for codes was set up in your account.",
-	})
+	return r, s.changed(ctx, c, "totp", totpAdded)
 }
 
 // changed ends what the change of a factor concerns, and tells its owner.
-func (s *own) changed(ctx context.Context, c *app.Call, member string, text fault.Text) error {
+func (s *own) changed(ctx context.Context, c *app.Call, member string, what change) error {
 	c.Audit.About(s.home, c.Actor.PrincipalID())
 	c.Audit.Hidden(member, true)
 	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
 		return err
 	}
-	return tell(ctx, c, s.account.id, factorTitle, text)
+	return tell(ctx, c, s.account.id, what)
 }
 
 // firstCodes makes recovery codes for an account that has none.
@@ -340,10 +329,7 @@ func RenewRecoveryCodes(ctx context.Context, c *app.Call, _ app.None) (r Recover
 	if r.Codes, err = newCodes(ctx, c, s.account.id); err != nil {
 		return r, err
 	}
-	return r, s.changed(ctx, c, "recoveryCodes", fault.Text{
-		DE: "In Ihrem Konto wurden neue Wiederherstellungscodes erzeugt. Die alten gelten nicht mehr.",
-		EN: "New recovery codes were made in your account. The old ones are no longer valid.",
-	})
+	return r, s.changed(ctx, c, "recoveryCodes", codesRenewed)
 }
 
 var noFactor = fault.Text{
@@ -367,9 +353,7 @@ func RemoveTOTP(ctx context.Context, c *app.Call, _ app.None) (app.Nothing, erro
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	return app.Nothing{}, s.changed(ctx, c, "totp", fault.Text{
-		DE: "In Ihrem Konto wurde die App für Einmalcodes entfernt.", EN: "The app for codes was removed from your account.",
-	})
+	return app.Nothing{}, s.changed(ctx, c, "totp", totpRemoved)
 }
 
 // dropCodes removes the recovery codes of an account without a second factor.
@@ -461,9 +445,7 @@ func AddPasskey(ctx context.Context, c *app.Call, in NewPasskey) (p AddedPasskey
 	if p.Codes, err = firstCodes(ctx, c, s.account.id); err != nil {
 		return p, err
 	}
-	return p, s.changed(ctx, c, "passkeys", fault.Text{
-		DE: "In Ihrem Konto wurde ein Passkey eingerichtet.", EN: "A passkey was added to your account.",
-	})
+	return p, s.changed(ctx, c, "passkeys", passkeyAdded)
 }
 
 // storePasskey checks the answer of the browser, and stores the passkey.
@@ -550,9 +532,7 @@ func RemovePasskey(ctx context.Context, c *app.Call, in ByID) (app.Nothing, erro
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	return app.Nothing{}, s.changed(ctx, c, "passkeys", fault.Text{
-		DE: "In Ihrem Konto wurde ein Passkey entfernt.", EN: "A passkey was removed from your account.",
-	})
+	return app.Nothing{}, s.changed(ctx, c, "passkeys", passkeyGone)
 }
 
 var lastWay = fault.Text{

@@ -168,12 +168,12 @@ func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothin
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	title, text := passwordTitle, passwordText
+	what := newPassword
 	if l.kind == signin.Reset {
 		c.Audit.Hidden("password", true)
 		_, err = c.Tx.Exec(ctx, updatePassword, l.account, l.hash, c.Now)
 	} else {
-		title, text = factorTitle, factorsLifted
+		what = factorsGone
 		if a.password != l.proven.account.password {
 			return app.Nothing{}, inSession(wrongPassword())
 		}
@@ -192,7 +192,7 @@ func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothin
 	if err != nil {
 		return app.Nothing{}, err
 	}
-	return app.Nothing{}, tell(ctx, c, l.account, title, text)
+	return app.Nothing{}, tell(ctx, c, l.account, what)
 }
 
 // letIn makes the network of somebody who used a mailed link a known one: strangers who
@@ -203,11 +203,6 @@ func letIn(ctx context.Context, c *app.Call, a *stored) error {
 	}
 	bounds := signin.Origin{Address: c.Address, Known: true}.PasswordBounds(a.email)
 	return signin.Cleared(ctx, c.Tx, bounds.All()...)
-}
-
-var factorsLifted = fault.Text{
-	DE: "Die zweiten Faktoren Ihres Kontos wurden entfernt: App für Einmalcodes, Passkeys und Wiederherstellungscodes. Richten Sie bei der nächsten Anmeldung neue ein.",
-	EN: "The second factors of your account were removed: the app for codes, passkeys and recovery codes. Set up new ones at the next sign-in.",
 }
 
 // liftFactors removes the second factors of an account.
@@ -273,7 +268,10 @@ func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, e
 		return l, &fault.Fault{Code: fault.Forbidden, Detail: &onlyOperator}
 	case !byOperator:
 		l.Mailed = true
-		return l, mailFactors(ctx, c, account)
+		if err := mailFactors(ctx, c, account); err != nil {
+			return l, err
+		}
+		return l, tellBell(ctx, c, account, ChangeFacts{What: resetByAdmin})
 	}
 	if err := liftFactors(ctx, c, account); err != nil {
 		return l, err
@@ -284,7 +282,7 @@ func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, e
 	if err := l.issue(ctx, c, account); err != nil {
 		return l, err
 	}
-	return l, tell(ctx, c, account, factorTitle, factorsLifted)
+	return l, tell(ctx, c, account, factorsGone)
 }
 
 // issue makes a link that sets a password.

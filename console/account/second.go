@@ -140,16 +140,8 @@ func (p *codeProof) use(ctx context.Context, c *app.Call) error {
 	if err != nil {
 		return err
 	}
-	return tell(ctx, c, p.account, recoveryTitle, recoveryText)
+	return tell(ctx, c, p.account, codeUsed)
 }
-
-var (
-	recoveryTitle = fault.Text{DE: "Ein Wiederherstellungscode wurde verwendet", EN: "A recovery code was used"}
-	recoveryText  = fault.Text{
-		DE: "Bei einer Anmeldung in Ihrem Konto wurde ein Wiederherstellungscode verwendet. Er gilt nun nicht mehr.",
-		EN: "A recovery code was used to sign in to your account. It is no longer valid.",
-	}
-)
 
 // SignInBySecond begins a session after the second factor.
 func SignInBySecond(ctx context.Context, c *app.Call, in SecondInput, proof codeProof) (SignedIn, error) {

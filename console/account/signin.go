@@ -69,6 +69,9 @@ const (
 	// maxPassword bounds what is hashed, in bytes.
 	maxPassword = 1024
 
+	// countFormer counts the earlier sign-ins of an account that are still known.
+	countFormer = `select count(*) from (select 1 from sessions where account_id = $1 union all select 1 from devices where account_id = $1 and seen_at > $2) former`
+
 	updateRehashed = `update accounts set password = $3 where id = $1 and password = $2`
 )
 
@@ -277,6 +280,10 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 	if c.Address.IsValid() {
 		address = c.Address.Unmap().String()
 	}
+	var former int64
+	if err := c.Tx.QueryRow(ctx, countFormer, account, c.Now.Add(-signin.DeviceLifetime)).Scan(&former); err != nil {
+		return SignedIn{}, err
+	}
 	device, err := signin.Remember(ctx, c.Tx, c.Now, account, c.Device, c.Address)
 	if err != nil {
 		return SignedIn{}, err
@@ -286,6 +293,9 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 	})
 	c.Audit.About(p.home, name)
 	c.Audit.By(p.ID)
+	if err == nil && !device.Known && former > 0 { // the first sign-in of an account tells nobody anything
+		err = tellOf(ctx, c, account, ChangeFacts{What: newDevice, Session: name})
+	}
 	ends := access.SessionLifetime
 	if b.Trusted {
 		ends = access.TrustedLifetime

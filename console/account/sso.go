@@ -401,9 +401,7 @@ func LinkSSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (app.Nothi
 	if err := a.link(ctx, c, s.account.id, 0); err != nil {
 		return app.Nothing{}, err // an identity that another call took is found when this one runs again
 	}
-	return app.Nothing{}, s.changed(ctx, c, "sso", fault.Text{
-		DE: "Ihr Konto wurde mit Single Sign-on verbunden.", EN: "Your account was linked with single sign-on.",
-	})
+	return app.Nothing{}, s.changed(ctx, c, "sso", ssoLinked)
 }
 
 // UnlinkSSO removes a link. The last way to sign in stays.
@@ -428,7 +426,7 @@ func UnlinkSSO(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
 	if err := s.withoutLink(ctx, c); err != nil {
 		return app.Nothing{}, err
 	}
-	return app.Nothing{}, s.changed(ctx, c, "sso", unlinkedText)
+	return app.Nothing{}, s.changed(ctx, c, "sso", ssoUnlinked)
 }
 
 // keepsAWay refuses a change after which nobody could sign in to the account.
@@ -547,7 +545,7 @@ func Unlink(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err err
 	if err != nil {
 		return l, err
 	}
-	return l, tell(ctx, c, account, factorTitle, unlinkedText)
+	return l, tell(ctx, c, account, ssoUnlinked)
 }
 
 var (
@@ -606,7 +604,4 @@ var (
 		EN: "Somebody else signed in at the provider than the person with whom your account is linked.",
 	}
 	nothingLinked = fault.Text{DE: "Das Konto dieser Person ist nicht mit Single Sign-on verbunden.", EN: "The account of this person is not linked with single sign-on."}
-	unlinkedText  = fault.Text{
-		DE: "Ihr Konto ist nicht mehr mit Single Sign-on verbunden.", EN: "Your account is no longer linked with single sign-on.",
-	}
 )

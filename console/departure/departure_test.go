@@ -607,8 +607,8 @@ func (l *leaver) leavesLinesWithoutAddress(t *testing.T) {
 	if n := count(t, l.Office, `select count(*) from audit_lines where target = $1 and changes like '%"networks"%'`, keyOf(t, l.Office, l.Principal)); n == 0 {
 		t.Error("no line says that the networks of the key were changed")
 	}
-	if n := count(t, l.Office, `select count(*) from audit_lines where principal = $1`, l.Principal); n != 1 {
-		t.Errorf("%d lines of the audit log", n)
+	if n := count(t, l.Office, `select count(*) from audit_lines where principal = $1`, l.Principal); n != 2 {
+		t.Errorf("%d lines of the audit log, want those of the export and of the endpoint", n)
 	}
 	if n := count(t, l.Office, `select count(*) from request_log where principal_id = $1 and address <> ''`, l.Principal); n > 0 {
 		t.Errorf("%d lines of the request log have an address", n)

@@ -165,7 +165,7 @@ func HandOver(ctx context.Context, c *app.Call, in HandOverInput) (out HandOverO
 			return out, err
 		}
 	}
-	return out, nil
+	return out, c.Gives(ctx, app.Gain{Word: app.HandedOver, ID: from.ID, Organization: from.Home, Principal: to.ID, Admins: true})
 }
 
 // parties reads the principals of a hand-over.

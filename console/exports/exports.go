@@ -107,7 +107,7 @@ func BeginContact(ctx context.Context, c *app.Call, in Input) (Begun, error) {
 	if err != nil {
 		return Begun{}, err
 	}
-	if err := lookup.CheckSize(c, n, &tooMany); err != nil {
+	if err := lookup.CheckSize(ctx, c, o.Number, in.ID, n, &tooMany); err != nil {
 		return Begun{}, err
 	}
 	if x.Last, err = db.LastTick(ctx, c.Tx, x.Organization); err != nil {
@@ -156,6 +156,9 @@ func BeginPrincipal(ctx context.Context, c *app.Call, in Input) (Begun, error) {
 		return Begun{}, err
 	}
 	c.Audit.About(p.Home, p.ID)
+	if err := c.Gives(ctx, app.Gain{Word: app.PersonExported, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
+		return Begun{}, err
+	}
 	return x.seal(c, p.Name, 0)
 }
 
@@ -173,7 +176,26 @@ func BeginOrganization(ctx context.Context, c *app.Call, in Input) (Begun, error
 		return Begun{}, err
 	}
 	c.Audit.About(o.Number, o.ID)
+	if err := c.Gives(ctx, app.Gain{Word: app.AllExported, ID: o.ID, Organization: o.Number}); err != nil {
+		return Begun{}, err
+	}
 	return x.seal(c, o.Name, 0)
+}
+
+// AuditInput is the input of BeginAudit.
+type AuditInput struct {
+	Organization string `json:"organizationId,omitempty"`
+}
+
+// BeginAudit decides whether the audit log may leave as a file, whatever its size. Its lines
+// are read page by page afterwards, like those on the screen.
+func BeginAudit(ctx context.Context, c *app.Call, in AuditInput) (app.Nothing, error) {
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(o.Number, o.ID)
+	return app.Nothing{}, c.Gives(ctx, app.Gain{Word: app.AuditExported, ID: o.ID, Organization: o.Number})
 }
 
 // export is an export, and how far it came: the content of its cursor.

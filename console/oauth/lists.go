@@ -14,6 +14,7 @@ import (
 	"kartei/kit/id"
 	"kartei/settings"
 	"kartei/store/db"
+	"kartei/store/replay"
 	"kartei/webhook"
 )
 
@@ -191,7 +192,12 @@ func CreateClient(ctx context.Context, c *app.Call, in NewClient) (out CreatedCl
 	c.Audit.Hidden("name", true)
 	c.Audit.Changed("principalId", nil, client.Principal)
 	c.Audit.Changed("scopes", nil, client.Scopes)
-	return out, nil
+	return out, c.Gives(ctx, gainOf(app.ClientMade, &client))
+}
+
+// gainOf returns the access that a client gives its service account.
+func gainOf(word app.Gained, client *grant.Client) app.Gain {
+	return app.Gain{Word: word, ID: client.ID, Organization: client.Organization, Principal: client.Principal}
 }
 
 // draft applies the rules for clients of admins, and collects the errors.
@@ -313,8 +319,13 @@ func RotateClient(ctx context.Context, c *app.Call, in access.ByID) (out Created
 	c.Audit.About(info.client.Organization, info.ID)
 	c.Audit.Hidden("secret", true)
 	out.ID = info.ID
-	out.ClientSecret, err = info.client.Rotate(ctx, c.Tx)
-	return out, err
+	if out.ClientSecret, err = info.client.Rotate(ctx, c.Tx); err != nil {
+		return out, err
+	}
+	if err := replay.EraseSecrets(ctx, c.Tx, info.client.Organization, info.ID); err != nil {
+		return out, err
+	}
+	return out, c.Gives(ctx, gainOf(app.NewSecret, &info.client))
 }
 
 // ClientChange is the input of SetClient.
@@ -333,11 +344,6 @@ func SetClient(ctx context.Context, c *app.Call, in ClientChange) (ClientInfo, e
 	if err != nil {
 		return info, err
 	}
-	if !in.Disabled {
-		if err := c.Actor.Recent(c.Now); err != nil {
-			return info, err
-		}
-	}
 	c.Audit.About(info.client.Organization, info.ID)
 	c.Audit.Changed("disabled", info.Disabled, in.Disabled)
 	info.Disabled = in.Disabled
@@ -350,5 +356,11 @@ func SetClient(ctx context.Context, c *app.Call, in ClientChange) (ClientInfo, e
 			return info, err
 		}
 	}
-	return info, info.client.SetDisabled(ctx, c.Tx, in.Disabled)
+	if err := info.client.SetDisabled(ctx, c.Tx, in.Disabled); err != nil {
+		return info, err
+	}
+	if in.Disabled {
+		return info, replay.EraseSecrets(ctx, c.Tx, info.client.Organization, info.ID)
+	}
+	return info, c.Gives(ctx, gainOf(app.ClientOn, &info.client))
 }

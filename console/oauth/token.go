@@ -14,6 +14,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
+	"kartei/store/replay"
 )
 
 // TokenInput is a request to the token endpoint (RFC 6749, sections 4.1.3, 4.4.2 and 6).
@@ -89,7 +90,9 @@ func Token(ctx context.Context, c *app.Call, in TokenInput, by proof) (TokenOutp
 	case byRefresh:
 		tokens, err = grant.Refresh(ctx, c.Tx, c.Now, &by.client, in.RefreshToken, scopes, asked)
 	case byClient:
-		tokens, err = grant.ForService(ctx, c.Tx, c.Now, &by.client, scopes, audience)
+		if tokens, err = grant.ForService(ctx, c.Tx, c.Now, &by.client, scopes, audience); err == nil && by.client.LastUsedAt <= by.client.CreatedAt {
+			err = replay.EraseSecrets(ctx, c.Tx, by.client.Organization, by.client.ID) // whoever uses the secret has it
+		}
 	case "":
 		err = refused(grant.InvalidRequest, "The request has no grant_type.")
 	default:

@@ -16,6 +16,10 @@ import (
 // idempotency').
 const Lifetime = 24 * time.Hour
 
+// SecretLifetime is how long the session that got a secret sees it again. It covers a lost
+// answer, and somebody who goes back in the browser.
+const SecretLifetime = 10 * time.Minute
+
 // Purpose is the purpose of the derived keys that seal answers.
 const Purpose = "answers"
 
@@ -63,6 +67,42 @@ const (
 	page   = `select principal, key, body from idempotency where organization = $1 and (principal, key) > ($2, $3) order by principal, key limit $4`
 	reseal = `update idempotency set body = $5 where organization = $1 and principal = $2 and key = $3 and body = $4`
 )
+
+const (
+	restrict    = `update idempotency set holder = $4 where organization = $1 and principal = $2 and key = $3`
+	restriction = `select holder, created_at from idempotency where organization = $1 and principal = $2 and key = $3`
+	places      = `select o.number from organizations h join organizations o on o.number = h.number or o.number = h.sandbox_of or o.sandbox_of = h.number where h.number = $1`
+	eraseSecret = `update idempotency set erased = true, etag = '', location = '', body = ''
+		where organization = $1 and record = $2 and erased = false and holder <> ''`
+	secretsDue   = `from idempotency where organization = $1 and holder <> '' and erased = false and created_at < $2 order by created_at limit `
+	eraseSecrets = `update idempotency set erased = true, etag = '', location = '', body = ''
+		where organization = $1 and (principal, key) in (select principal, key ` + secretsDue + `$3)`
+)
+
+// Secrets is the retention of answers with secrets: their rows stay, so that a form that is
+// sent again makes nothing twice.
+var Secrets = struct{ Due, Erase string }{"select 1 " + secretsDue + "1", eraseSecrets}
+
+// Restrict lets only a session see the answer again that Store just stored.
+func Restrict(tx db.Tx, k Key, holder string) {
+	tx.Queue(restrict, k.Organization, k.Principal, k.Name, holder)
+}
+
+// Restriction returns who sees an answer with a secret again, and since when it is stored.
+func Restriction(ctx context.Context, tx db.Tx, k Key) (holder string, stored clock.Micros, err error) {
+	err = tx.QueryRow(ctx, restriction, k.Organization, k.Principal, k.Name).Scan(&holder, &stored)
+	return holder, stored, err
+}
+
+// EraseSecrets erases the answers with secrets about a record of an organization, in which the
+// record works. They may belong to its sandbox, or to the live organization.
+func EraseSecrets(ctx context.Context, tx db.Tx, organization int64, record string) error {
+	numbers, err := db.Values[int64](ctx, tx, places, organization)
+	for _, number := range numbers {
+		tx.Queue(eraseSecret, number, record)
+	}
+	return err
+}
 
 // sealedMark begins an encrypted body; JSON never begins so. Rows of a release
 // that sealed only secrets may lack it for a day.

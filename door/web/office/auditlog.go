@@ -292,6 +292,8 @@ var acts = map[string]fault.Text{
 	"organization.erase":         text("hat eine Organisation gelöscht", "erased an organization"),
 	"session.begin":              text("hat sich angemeldet", "signed in"),
 	"session.end":                text("hat eine Sitzung beendet", "ended a session"),
+	"access.end":                 text("hat Zugänge beendet", "ended access"),
+	"audit.export":               text("hat das Protokoll exportiert", "exported the audit log"),
 	"session.switch":             text("hat die Organisation gewechselt", "switched the organization"),
 	"session.refresh":            text("hat die Anmeldung bestätigt", "confirmed the sign-in"),
 	"account.forgot":             text("hat ein neues Kennwort angefordert", "asked for a new password"),
@@ -345,6 +347,8 @@ var members = map[string]fault.Text{
 	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"), "clientId": text("Anwendung", "application"), "reason": text("Grund", "reason"),
 	"applications": text("Anwendungen", "applications"), "approved": text("freigegeben", "approved"), "endedGrants": text("beendete Verbindungen", "ended connections"),
 	"secret": text("Geheimnis", "secret"), "replaced": text("ersetzt", "replaces"),
+	"endedKeys": text("widerrufene Schlüssel", "revoked keys"), "endedGrants": text("getrennte Anwendungen", "disconnected applications"),
+	"sessions": text("Sitzungen", "sessions"), "passkeys": text("Passkeys", "passkeys"), "sso": text("Single Sign-on", "single sign-on"),
 }
 
 // memberParts are the words behind the point of a member.
@@ -458,8 +462,12 @@ func (p *auditPage) value(v *request, member string, value any) string {
 }
 
 // exportAudit serves the log with its filters as a table. It is written while the log is
-// read.
+// read. The call that notes it has no idempotency key: the page stays, and its form may be
+// sent again.
 func exportAudit(v *request) view {
+	if a := v.do("exports.audit", arguments{body: map[string]any{}}); a.Fault != nil {
+		return v.failed(a.Fault)
+	}
 	p := auditPage{names: map[string]string{}}
 	in := p.readAuditFilter(v)
 	in["limit"] = auditAsked

@@ -115,6 +115,8 @@ func (e bellEntry) leadsTo() string { return first(e.Page, "/bell") }
 // icon returns the shape of an entry.
 func (e bellEntry) icon() string {
 	switch {
+	case strings.HasPrefix(e.Kind, "access"), strings.HasPrefix(e.Kind, "sign_in"):
+		return "shield-check"
 	case strings.HasPrefix(e.Kind, "task"):
 		return "clock"
 	case strings.HasPrefix(e.Kind, "webhook"), strings.HasPrefix(e.Kind, "quota"), strings.HasPrefix(e.Kind, "key"), strings.HasPrefix(e.Kind, "session"):

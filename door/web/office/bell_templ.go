@@ -90,7 +90,7 @@ func bellView(v *request, p bellPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Data) == 0 {
-			templ_7745c5c3_Err = look.Empty("bell", v.words.Say("Keine Hinweise", "No notices"), v.words.Say("Hier und per E-Mail erfahren Sie von fälligen Aufgaben, von Grenzen, die fast erreicht sind, und von Schnittstellen, die nicht mehr antworten.", "You are told here and by email of due tasks, of limits that are almost reached, and of interfaces that no longer answer.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Empty("bell", v.words.Say("Keine Hinweise", "No notices"), v.words.Say("Hier und per E-Mail erfahren Sie von fälligen Aufgaben, von neuen Zugängen, von Grenzen, die fast erreicht sind, und von Schnittstellen, die nicht mehr antworten.", "You are told here and by email of due tasks, of new access, of limits that are almost reached, and of interfaces that no longer answer.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

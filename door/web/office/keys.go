@@ -12,6 +12,7 @@ import (
 	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 )
 
 // keysPath is the page of the API keys: a person sees their own, an admin all of the
@@ -34,6 +35,8 @@ type keyInfo struct {
 	CreatedAt      clock.Micros `json:"createdAt"`
 	LastUsedAt     clock.Micros `json:"lastUsedAt"`
 	LockedUntil    clock.Micros `json:"lockedUntil"`
+	// MadeBy is the person who has seen the secret, empty for the operator.
+	MadeBy string `json:"madeBy"`
 }
 
 // title is the name of a key, or the beginning of its text.
@@ -53,6 +56,23 @@ func versionEnds(version string) (time.Time, bool) {
 		return time.Time{}, true
 	}
 	return api.Versions[i].Sunset, !api.Versions[i].Sunset.IsZero()
+}
+
+// madeBy says who made the key, or last rotated it.
+func (k *keyInfo) madeBy(v *request, names map[string]string) string {
+	switch k.MadeBy {
+	case "":
+		return v.words.Say("vom Betreiber der Instanz", "by the operator of the instance")
+	case v.session.Principal.ID:
+		return v.words.Say("von Ihnen", "by you")
+	}
+	return v.words.Say("von ", "by ") + first(names[k.MadeBy], k.MadeBy)
+}
+
+// secretOf reports whether the person may get a new secret of the key: of their own, and as an
+// admin of those of service accounts.
+func (k *keyInfo) secretOf(v *request) bool {
+	return k.PrincipalID == v.session.Principal.ID || v.session.Administers && strings.HasPrefix(k.PrincipalID, id.ServiceAccount)
 }
 
 // endsSoon is how long before the end of a key its bar warns.
@@ -117,6 +137,8 @@ func keysTitle(v *request) string { return v.words.Say("API-Schlüssel", "API ke
 type keyPage struct {
 	key   keyInfo
 	owner string
+	// made says by whom it was made.
+	made  string
 	terms keyTerms
 	calls []loggedCall
 	typed values
@@ -153,13 +175,16 @@ func (v *request) keyPage(p keyPage, status int) view {
 			return err
 		},
 	)
-	if err == nil && p.key.PrincipalID != v.session.Principal.ID {
-		err = v.namesOf([]string{p.key.PrincipalID}, names)
+	if err == nil && (p.key.PrincipalID != v.session.Principal.ID || p.key.MadeBy != "" && p.key.MadeBy != v.session.Principal.ID) {
+		err = v.namesOf(append(present(p.key.MadeBy), p.key.PrincipalID), names)
 	}
 	if err != nil {
 		return v.failed(err)
 	}
-	p.owner = names[p.key.PrincipalID]
+	p.made = p.key.madeBy(v, names)
+	if p.key.PrincipalID != v.session.Principal.ID {
+		p.owner = names[p.key.PrincipalID]
+	}
 	if len(p.calls) > 0 && p.calls[0].Status != http.StatusUnauthorized { // the time of the last use is written with a delay
 		p.key.LastUsedAt = max(p.key.LastUsedAt, p.calls[0].Time)
 	}

@@ -195,6 +195,24 @@ func TestKeyOfServiceAccount(t *testing.T) {
 		program.Do("GET", "/contacts", nil).Want(200)
 		program.Do("GET", "/tasks", nil).Want(403)
 
+		// Nobody gets the secret of another person's key, an admin neither.
+		clerk := o.User(access.Member)
+		if got := admin.get(keysPath + "/new?owner=" + clerk); got.Status != 404 {
+			t.Errorf("an admin opens the form of a person's key: %d", got.Status)
+		}
+		if got := shown.send(keysPath+"/new", "owner", clerk); got.Status != 404 {
+			t.Errorf("an admin creates the key of a person: %d", got.Status)
+		}
+		theirs, err := o.Operator.CreateKey(t.Context(), settings.NewKey{Organization: o.ID, Principal: clerk, Environment: access.Test, Scopes: []string{"contacts:read"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := admin.get(keysPath+"/"+theirs.ID).want(200, "vom Betreiber der Instanz", "Pausieren", "Widerrufen")
+		if strings.Contains(page.Body, theirs.ID+"/rotate") {
+			t.Error("an admin is offered a new secret of a person's key")
+		}
+		page.send(keysPath + "/" + theirs.ID + "/pause").want(303)
+
 		if got := member.get(form); got.Status != 404 {
 			t.Errorf("a member opens the form of a service account: %d", got.Status)
 		}

@@ -2,6 +2,7 @@ package office
 
 import (
 	"net/http"
+	"net/url"
 	"time"
 
 	"kartei/kit/fault"
@@ -20,7 +21,8 @@ type linkKind struct {
 	// stands below it. complete is the autocomplete value of the field.
 	password, hint fault.Text
 	complete       string
-	// after is the page to go to afterwards, and done the word for its message.
+	// after is the page to go to afterwards, and done the word for its message. From there
+	// the person comes to all that acts for the account.
 	after, done string
 }
 
@@ -90,7 +92,7 @@ func followLink(k *linkKind) func(*request) view {
 			v.retryAfter(f.Wait)
 			return v.link(f, a.Status)
 		case k.after != "":
-			return v.saved(k.after, k.done)
+			return view{to: k.after + "?" + url.Values{doneField: {k.done}, "next": {actingPath}}.Encode()}
 		}
 		return v.addressConfirmed(a)
 	}

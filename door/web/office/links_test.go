@@ -31,7 +31,7 @@ func TestForgottenPassword(t *testing.T) {
 		token := o.Linked("ida@kanzlei.example")
 		page := b.get("/reset").want(200, "data-fragment", `autocomplete="new-password"`)
 		page.send("/reset", "token", token, "password", "kurz").want(422, "12", token)
-		if got := page.send("/reset", "token", "https://kartei.example/reset#"+token, "password", next).want(303); got.Location != "/signin?done=password" {
+		if got := page.send("/reset", "token", "https://kartei.example/reset#"+token, "password", next).want(303); got.Location != "/signin?done=password&next=%2Fsettings%2Fsecurity%2Faccess" {
 			t.Errorf("afterwards: %s", got.Location)
 		}
 		b.get("/signin?done=password").want(200, "Ihr Kennwort ist gesetzt")

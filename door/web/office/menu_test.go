@@ -19,7 +19,7 @@ func TestSettingsPages(t *testing.T) {
 		"/settings/data/{id}/undo":                         "a link of the page of an import",
 		"/settings/data/{id}/report":                       "a link of the page of an import",
 		"/settings/data/{id}/refused":                      "a link of the page of an import",
-		"/settings/audit/export":                           "a link of the audit log",
+		"/settings/security/access":                        "a link of the security page",
 		"/settings/interfaces/requests/{id}":               "a link of the list of calls",
 		"/settings/interfaces/keys/{id}/first":             "a part of the page of a new key, for its script",
 		"/settings/interfaces/events/{id}":                 "a link of the feed",

@@ -32,7 +32,7 @@ type keyTerms struct {
 type keyForm struct {
 	terms   keyTerms
 	address string
-	// owner is whose key it will be; empty is the person.
+	// owner is the service account whose key it will be; empty is the person.
 	owner string
 	// others are the service accounts of which an admin can choose one.
 	others []look.Option

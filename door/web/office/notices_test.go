@@ -17,6 +17,8 @@ import (
 	"kartei/access"
 	"kartei/access/grant"
 	"kartei/api"
+	"kartei/console/account"
+	"kartei/console/gains"
 	"kartei/console/oauth"
 	"kartei/kit/clock"
 	"kartei/limit"
@@ -123,6 +125,7 @@ func (w *told) post(t *testing.T, tx db.Tx) error {
 		{webhook.IsFailing, []string{w.owner}, webhook.AlertFacts{Organization: w.ID, Endpoint: w.failing}},
 		{webhook.WasDisabled, []string{w.owner}, webhook.AlertFacts{Organization: w.ID, Endpoint: w.disabled, Reason: webhook.Gone}},
 		{task.IsDue, []string{w.owner}, task.DueFacts{Task: w.task, DueAt: clock.Now(w.Clock)}},
+		{account.SignInChanged, []string{w.owner}, account.ChangeFacts{What: "password", At: clock.Now(w.Clock)}},
 	} {
 		if err := w.center.Post(t.Context(), tx, live, n.to, n.kind, n.facts); err != nil {
 			return err
@@ -189,7 +192,7 @@ type cures map[notify.Kind]map[string]string
 func TestNoticesLeadToTheirCure(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		w := tell(t, apitest.New(t, d, apitest.Replicas(1)))
-		mailed := w.mailed(t, 17) // which moves the clock, so people sign in after it
+		mailed := w.mailed(t, 19) // which moves the clock, so people sign in after it
 		owner, admin := openAt(t, w.Office, "https://kartei.example"), openAt(t, w.Office, "https://kartei.example")
 		owner.cookie, admin.cookie = w.Session(w.owner), w.Session(w.admin)
 		w.Session(w.owner) // another one, which can be ended
@@ -209,6 +212,8 @@ func TestNoticesLeadToTheirCure(t *testing.T) {
 				oauth.Connected: grant, oauth.EndsSoon: act(applications, applications+"/"+w.grant+"/renew"),
 				oauth.NotRenewed: {applications: `id="connected"`}, oauth.Approved: {applications: `id="approved"`}, // it is connected again from there
 				webhook.IsFailing: act(hooks+w.failing, hooks+w.failing+"/test"), webhook.WasDisabled: act(hooks+w.disabled, hooks+w.disabled+"/enable"), task.IsDue: act(due, due+"/complete"),
+				gains.AccessGiven:     {hooks + w.failing: `action="` + hooks + w.failing + `/test"`, hooks + w.disabled: `action="` + hooks + w.disabled + `/enable"`},
+				account.SignInChanged: act(security+"/access", security+"/access/end"),
 			}},
 			{admin, w.admin, cures{
 				notify.QuotaLow: act(key, key+"/pause"), notify.KeyPaused: exhausted, notify.SessionQuotaLow: {person: `href="` + person + `/leave"`}, oauth.TokenReused: grant,

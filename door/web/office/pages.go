@@ -158,6 +158,9 @@ func init() {
 		{"GET", "/settings/profile", "profile.get", private, showProfile},
 		{"POST", "/settings/profile", "profile.set", private, saveProfile},
 		{"GET", "/settings/security", "factors.get sessions.list signins.list", private, showSecurity},
+		{"GET", actingPath, "access.list", private, showActing},
+		{"POST", actingPath + "/end", "access.end", private, endAllActing},
+		{"POST", actingPath + "/{id}/end", "access.end factors.passkeyRemove factors.ssoUnlink", private, endActing},
 		{"GET", "/settings/security/password", "factors.get", private, showPassword},
 		{"POST", "/settings/security/password", "factors.password", private, savePassword},
 		{"POST", "/settings/security/totp", "factors.totpBegin", private, beginTOTP},
@@ -257,7 +260,7 @@ func init() {
 		{"GET", "/settings/organization", "organizations.get people.list names.resolve", private, showOrganization},
 		{"POST", "/settings/organization", "organizations.set organizations.get people.list names.resolve", private, saveOrganization},
 		{"GET", "/settings/audit", "audit.list people.list serviceAccounts.list names.resolve", private, showAudit},
-		{"GET", "/settings/audit/export", "audit.list names.resolve", private, exportAudit},
+		{"POST", "/settings/audit/export", "exports.audit audit.list names.resolve", private, exportAudit},
 
 		{"GET", "/search", "lookup.find lookup.recent", inside, showSearch},
 		{"GET", "/search/text/{id}", "documents.text", inside, showWords},

@@ -272,6 +272,9 @@ type requestPage struct {
 	// key is the name of the key, empty if the person cannot open it. application is that
 	// of an application, in place of a key.
 	key, application, owner string
+	// made says by whom the key was made.
+	made    string
+	keyInfo keyInfo
 	// chain is what the call changed, and where the events of that went.
 	chain []caused
 }
@@ -304,11 +307,14 @@ func showRequest(v *request) view {
 			return v.failed(err)
 		}
 		if k.ID != "" {
-			p.key = k.title()
+			p.key, p.keyInfo = k.title(), k
 		}
 	}
-	if err := v.namesOf([]string{p.call.PrincipalID, p.call.KeyID}, names); err != nil {
+	if err := v.namesOf(append(present(p.keyInfo.MadeBy), p.call.PrincipalID, p.call.KeyID), names); err != nil {
 		return v.failed(err)
+	}
+	if p.key != "" {
+		p.made = p.keyInfo.madeBy(v, names)
 	}
 	p.owner, p.application = names[p.call.PrincipalID], names[p.call.KeyID]
 	if p.chain, err = v.chain(&p.call); err != nil {

@@ -177,7 +177,7 @@ func TestSecretsOfInterfaces(t *testing.T) {
 		}
 		o.Log.Flush(t.Context())
 		pages := o.Logged.String()
-		for _, path := range []string{keysPath, key, webhooksPath, endpoint, applications, "/settings/audit", "/settings/audit/export", "/settings/interfaces/requests", "/bell"} {
+		for _, path := range []string{keysPath, key, webhooksPath, endpoint, applications, "/settings/audit", "/settings/interfaces/requests", "/bell"} {
 			pages += b.get(path).want(200).Body
 		}
 		for _, mail := range o.Mailed() {

@@ -240,6 +240,9 @@ create table api_keys (
 	revoked_at    bigint  not null,
 	created_at    bigint  not null,
 	last_used_at  bigint  not null,
+	-- Who has seen the secret: the principal who made the key or last rotated it, empty
+	-- for the operator.
+	made_by       text    not null default '',
 	-- The values before the last rotation. They tell a client that still uses the
 	-- old secret from one that guesses.
 	previous_kid  text,
@@ -1141,10 +1144,14 @@ create table idempotency (
 	-- its row stays, so that a repeated call is not run again.
 	record       text    not null default '',
 	erased       boolean not null default false,
+	-- The session that alone sees an answer with a secret again, empty for other answers.
+	holder       text    not null default '',
 	primary key (organization, principal, key)
 );
 -- Retention.
 create index idempotency_age on idempotency (organization, created_at);
+-- Answers with secrets, which are erased after minutes.
+create index idempotency_secrets on idempotency (organization, created_at) where holder <> '' and erased = false;
 create index idempotency_record on idempotency (organization, record);
 /*postgres:
 alter table idempotency alter column organization set (n_distinct = 16);

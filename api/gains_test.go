@@ -1,0 +1,339 @@
+package api_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/api"
+	"kartei/app"
+	"kartei/console/gains"
+	"kartei/console/oauth"
+	"kartei/lookup"
+	"kartei/settings"
+	"kartei/store/replay"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// giveNothing lists the rows that change something and lack the column of access, by the
+// reason why they give none. A new row belongs here, or has the column.
+var giveNothing = map[string]string{
+	"the input proves who signs in, and a device that is not known is told of": "signin.password signin.second signin.passkey signin.sso signin.choose",
+	"the invitation was told, and its token is the proof":                      "signin.ssoAccept invitations.accept",
+	"only the owner of the address gets a link":                                "signin.forgot",
+	"it takes access away": "signin.out sessions.end access.end invitations.revoke keys.pause keys.revoke grants.end webhooks.delete oauth.revoke people.erase " +
+		"organizations.erase webhookEndpoints.delete",
+	"the account has the person already, and the session goes on":               "session.switch",
+	"the input proves the person, and only the session that asks is recent now": "session.refresh session.ssoRefresh",
+	"it prepares another row, which gives access":                               "factors.totpBegin factors.passkeyOptions factors.ssoBegin oauth.ask",
+	"a grant was told, and its tokens are as good as it":                        "oauth.token",
+	"the application may do nothing until a person lets it":                     "oauth.register",
+	"nobody is in the organization yet":                                         "organizations.create",
+	"it changes what the caller sees, and no right":                             "profile.set bell.read lookup.opened",
+	"it repeats work that somebody was allowed to begin":                        "jobs.retry",
+	"it changes records with the rights of the caller": "imports.create imports.append imports.complete imports.map imports.run imports.undo imports.discard " +
+		"bulk.start bulk.stop bulk.resume bulk.undo " +
+		"contacts.create contacts.update contacts.delete companies.create companies.update companies.delete tasks.create tasks.update tasks.delete tasks.complete " +
+		"documents.create documents.update documents.delete uploads.create batch.run",
+	"the event has nothing but its id, and goes where events go already": "webhookEndpoints.test",
+}
+
+// TestRowsThatGiveNoAccess checks that each row of both tables that changes something has the
+// column of access, or a reason why it gives none.
+func TestRowsThatGiveNoAccess(t *testing.T) {
+	reasons := map[string]string{}
+	for why, rows := range giveNothing {
+		for id := range strings.FieldsSeq(rows) {
+			reasons[id] = why
+		}
+	}
+	check := func(op *api.Operation) {
+		why := reasons[op.ID]
+		switch {
+		case op.GivesAccess() && why != "":
+			t.Errorf("%s gives access, and is in giveNothing: %s", op.ID, why)
+		case op.Writes() && !op.GivesAccess() && why == "":
+			t.Errorf("%s changes something: give it the column of access, or say in giveNothing why it gives none", op.ID)
+		}
+		delete(reasons, op.ID)
+	}
+	for i := range api.Operations {
+		check(&api.Operations[i])
+	}
+	for i := range api.Console {
+		check(&api.Console[i].Operation)
+	}
+	for id := range reasons {
+		t.Errorf("%s is in giveNothing, and no row", id)
+	}
+}
+
+// TestAccessIsConfirmedToldAndAudited calls each row that gives access, with an input that
+// does. A person whose sign-in is not recent is refused, and nothing is left. Otherwise somebody
+// finds it in the bell, an email is on its way, and the audit log has a line.
+func TestAccessIsConfirmedToldAndAudited(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		inputs, owner := consoleInputs(t, o)
+		maps.Copy(inputs, wideningInputs(t, o, inputs, owner))
+		for i := range api.Console {
+			r := &api.Console[i]
+			if !r.GivesAccess() {
+				continue
+			}
+			in := inputs[r.ID]
+			if f, is := in.(func() any); is {
+				in = f()
+			}
+			door, as := api.Web, api.Cookie(o.Session(owner), aboutTheCaller(r))
+			if f, is := in.(func(api.Door, api.Credential) any); is {
+				in = f(door, as)
+			}
+			switch {
+			case r.Who.String() == "anyone":
+				as = api.Credential{}
+			case r.Who.String() == "operator":
+				door, as = api.Admin, api.Local()
+			default:
+				before := given(t, o, r.Audit)
+				freshUntil(t, o, 1)
+				if got := ask(t, o, door, as, r.ID, in); !api.Stale(got.Fault) {
+					t.Errorf("%s gives access to somebody whose sign-in is not recent: %d %s", r.ID, got.Status, got.Body)
+				}
+				if after := given(t, o, r.Audit); after != before {
+					t.Errorf("%s was refused, and leaves %v of %v", r.ID, after, before)
+				}
+				freshUntil(t, o, o.Clock.Now().Add(time.Hour).UnixMicro())
+			}
+			before := given(t, o, r.Audit)
+			if got := ask(t, o, door, as, r.ID, in); got.Fault != nil {
+				t.Errorf("%s does not succeed: %s", r.ID, got.Body)
+				continue
+			}
+			after := given(t, o, r.Audit)
+			if after.bell <= before.bell || after.mails <= before.mails || after.lines <= before.lines {
+				t.Errorf("%s gives access, and was %+v and is %+v: its function must call app.Call.Gives", r.ID, before, after)
+			}
+		}
+	})
+}
+
+// freshUntil sets until when all sessions count as recent.
+func freshUntil(t *testing.T, o *apitest.Office, at int64) {
+	t.Helper()
+	dbtest.Run(t, o.DB, `update sessions set fresh_until = $1`, at)
+	o.Directory.Forget()
+}
+
+// wideningInputs are inputs of the rows that give access with some inputs only.
+func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owner string) map[string]any {
+	t.Helper()
+	key := inputs["keys.resume"].(access.ByID).ID
+	dbtest.Run(t, o.DB, `update api_keys set paused = true where id = $1`, key)
+	dbtest.Run(t, o.DB, `update organizations set level = 'read' where id = $1`, o.ID)
+	hook := inputs["webhooks.enable"].(map[string]string)
+	dbtest.Run(t, o.DB, `update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where id = $1`, hook["id"])
+	other := inputs["webhooks.rotate"].(access.ByID).ID
+	role, on := access.Admin, access.On
+	return map[string]any{
+		"organizations.set":   settings.OrganizationChange{ID: o.ID, Level: &on},
+		"people.set":          settings.PrincipalChange{ID: o.User(access.Member), Role: &role},
+		"serviceAccounts.set": settings.PrincipalChange{ID: inputs["serviceAccounts.set"].(settings.PrincipalChange).ID, Role: &role},
+		"clients.set":         oauth.ClientChange{ID: inputs["clients.set"].(oauth.ClientChange).ID},
+		"keys.update":         settings.KeyChange{ID: inputs["keys.update"].(settings.KeyChange).ID, ExpiresIn: 300 * 24 * time.Hour},
+		"webhooks.resend":     map[string]any{"organizationId": o.SandboxID, "id": other, "failed": true},
+		"exports.begin":       lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: 201},
+	}
+}
+
+// traces are what access leaves that was given.
+type traces struct{ bell, mails, lines int }
+
+// given returns what was told of access so far, and the lines with a word.
+func given(t *testing.T, o *apitest.Office, word string) (all traces) {
+	t.Helper()
+	count := func(query string, args ...any) (n int) {
+		dbtest.Get(t, o.DB, []any{&n}, query, args...)
+		return n
+	}
+	all.bell = count(`select count(*) from notices`)
+	all.mails = count(`select count(*) from notices where mailing`) + count(`select count(*) from jobs where kind = 'emails.send'`)
+	all.lines = count(`select count(*) from audit_lines where word = $1`, word)
+	return all
+}
+
+// TestProgramsGiveAccessInTheOpen checks the rows of the contract that give access: the owner
+// finds what a program did in the bell, with the key, and the audit log has a line of it.
+func TestProgramsGiveAccessInTheOpen(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		member := o.As(access.Member)
+		made := member.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201)
+		path := "/webhook_endpoints/" + made.Text("id")
+		member.Do("PATCH", path, map[string]any{"name": "Buchführung"}, "If-Match", `"r1"`).Want(200)
+		member.Do("PATCH", path, map[string]any{"eventTypes": []string{"contact.created", "contact.updated"}}, "If-Match", `"r2"`).Want(200)
+		member.Do("POST", path+"/rotate_secret", nil).Want(200)
+		want := []string{"webhook.created", "webhook.changed", "webhook.rotated"}
+		var told []string
+		for _, data := range dbtest.Texts(t, o.DB, `select data from notices where principal = $1 and kind = $2 order by id`, member.Principal, string(gains.AccessGiven)) {
+			word, _, _ := strings.Cut(strings.TrimPrefix(data, `{"word":"`), `"`)
+			if told = append(told, word); !strings.Contains(data, made.Text("id")) || !strings.Contains(data, `"kind":"key"`) {
+				t.Errorf("%s", data)
+			}
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+		audited := dbtest.Texts(t, o.DB, `select word || ' ' || kind || ' ' || target from audit_lines order by id`)
+		for i, word := range []string{"webhook.create", "webhook.change", "webhook.change", "webhook.rotate"} {
+			if line := word + " key " + made.Text("id"); i >= len(audited) || audited[i] != line {
+				t.Errorf("the lines %q lack %q in place %d", audited, line, i)
+			}
+		}
+		// A replay tells nothing again.
+		again := map[string]any{"name": "Zweiter", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}
+		for range 2 {
+			member.Do("POST", "/webhook_endpoints", again, "Idempotency-Key", "the-same-key").Want(201)
+		}
+		if n := len(dbtest.Texts(t, o.DB, `select id from notices where principal = $1`, member.Principal)); n != len(want)+1 {
+			t.Errorf("%d notices", n)
+		}
+	})
+}
+
+// askOnce is ask with an Idempotency-Key, as a form of a page has one.
+func askOnce(t *testing.T, o *apitest.Office, as api.Credential, row, key string, in any) *api.Response {
+	t.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.API.Do(t.Context(), &api.Request{
+		Operation: row, Door: api.Web, Credential: as, Address: netip.MustParseAddr("192.0.2.7"), HasBody: true,
+		Header: map[string][]string{"Idempotency-Key": {key}}, Body: func() ([]byte, error) { return body, nil },
+	}, nil)
+}
+
+// TestSecretsAreShownAgainToTheirSessionOnly sends a form again whose answer has a secret. The
+// same session sees the same answer for ten minutes; nobody else does, and nobody after that.
+func TestSecretsAreShownAgainToTheirSessionOnly(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		inputs, owner := consoleInputs(t, o)
+		maps.Copy(inputs, wideningInputs(t, o, inputs, owner))
+		tried := 0
+		for i := range api.Console {
+			r := &api.Console[i]
+			if !r.Run.Output.Implements(reflect.TypeFor[app.Secret]()) || !r.Writes() || r.Unstored || r.Who.String() == "operator" || r.Who.String() == "anyone" || r.ID == "factors.ssoBegin" { // which needs a provider
+				continue
+			}
+			tried++
+			in := inputs[r.ID]
+			if f, is := in.(func() any); is {
+				in = f()
+			}
+			sandbox := aboutTheCaller(r)
+			mine, other := api.Cookie(o.Session(owner), sandbox), api.Cookie(o.Session(owner), sandbox)
+			made := askOnce(t, o, mine, r.ID, "form-"+r.ID, in)
+			if made.Fault != nil {
+				t.Errorf("%s: %s", r.ID, made.Body)
+				continue
+			}
+			if r.ID == "factors.totpConfirm" || r.ID == "factors.passkeyAdd" || r.ID == "factors.recoveryCodes" { // all other sessions have ended
+				other = api.Cookie(o.Session(owner), sandbox)
+			}
+			if got := askOnce(t, o, other, r.ID, "form-"+r.ID, in); got.Status != 404 || !strings.Contains(string(got.Body), "schon bearbeitet") {
+				t.Errorf("%s shows its secret to another session: %d %s", r.ID, got.Status, got.Body)
+			}
+			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); string(got.Body) != string(made.Body) {
+				t.Errorf("%s: the same session gets %d %s", r.ID, got.Status, got.Body)
+			}
+			o.Clock.Advance(replay.SecretLifetime)
+			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); got.Status != 404 && got.Status != 403 { // 403: the sign-in is not recent any more
+				t.Errorf("%s shows its secret after ten minutes: %d %s", r.ID, got.Status, got.Body)
+			}
+			freshUntil(t, o, o.Clock.Now().Add(time.Hour).UnixMicro())
+			if got := askOnce(t, o, mine, r.ID, "form-"+r.ID, in); got.Status != 404 {
+				t.Errorf("%s shows its secret after ten minutes: %d %s", r.ID, got.Status, got.Body)
+			}
+		}
+		if tried < 8 {
+			t.Errorf("%d rows show a secret", tried)
+		}
+	})
+}
+
+// TestSecretOfAUsedKeyIsGone sends the form of a key again, after its first use, after a
+// rotation and after a revocation.
+func TestSecretOfAUsedKeyIsGone(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		owner := o.User(access.Member)
+		as := api.Cookie(o.Session(owner), false)
+		create := func(form string) (made settings.CreatedKey, again func() int) {
+			in := settings.NewKey{Principal: owner, Environment: access.Test, Scopes: []string{"contacts:read"}}
+			if got := askOnce(t, o, as, "keys.create", form, in); json.Unmarshal(got.Body, &made) != nil || made.Key == "" {
+				t.Fatalf("%s", got.Body)
+			}
+			return made, func() int { return askOnce(t, o, as, "keys.create", form, in).Status }
+		}
+		used, again := create("one-form-of-a-key")
+		if got := again(); got != 200 {
+			t.Errorf("before its use: %d", got)
+		}
+		(&apitest.Client{Office: o, Principal: owner, Key: used.Key}).Do("GET", "/me", nil).Want(200)
+		if got := again(); got != 404 {
+			t.Errorf("after its use: %d", got)
+		}
+		if n := len(dbtest.Texts(t, o.DB, `select body from idempotency where record = $1 and body <> ''`, used.ID)); n != 0 {
+			t.Errorf("%d answers with the secret are kept", n)
+		}
+		for form, row := range map[string]string{"another-form-of-a-key": "keys.revoke", "a-third-form-of-a-key": "keys.rotate", "a-fourth-form-of-a-key": "access.end"} {
+			made, again := create(form)
+			if got := ask(t, o, api.Web, as, row, access.ByID{ID: made.ID}); got.Fault != nil {
+				t.Fatalf("%s: %s", row, got.Body)
+			}
+			if got := again(); got != 404 {
+				t.Errorf("after %s: %d", row, got)
+			}
+		}
+	})
+}
+
+// TestExportsOfADayAreCounted checks that two exports of 150 records ask like one of 300, and
+// that another person's and another day's do not count.
+func TestExportsOfADayAreCounted(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		clerk, other := o.User(access.Member), o.User(access.Member)
+		as, others := api.Cookie(o.Session(clerk), false), api.Cookie(o.Session(other), false)
+		export := func(as api.Credential, records int64, stale bool) {
+			t.Helper()
+			got := ask(t, o, api.Web, as, "exports.begin", lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: records})
+			if api.Stale(got.Fault) != stale || !stale && got.Fault != nil {
+				t.Errorf("%d records: %d %s", records, got.Status, got.Body)
+			}
+		}
+		freshUntil(t, o, 1)
+		export(as, 201, true)
+		export(as, 150, false)
+		export(as, 51, true)
+		export(as, 50, false)
+		export(as, 1, true)
+		export(others, 200, false)
+		if n := len(dbtest.Texts(t, o.DB, `select id from notices`)); n != 0 {
+			t.Errorf("%d notices of small exports", n)
+		}
+		freshUntil(t, o, o.Clock.Now().Add(time.Hour).UnixMicro())
+		export(as, 1, false)
+		if n := len(dbtest.Texts(t, o.DB, `select id from notices where principal = $1`, clerk)); n != 1 {
+			t.Errorf("%d notices of a large export", n)
+		}
+		o.Clock.Advance(24*time.Hour + time.Microsecond)
+		as = api.Cookie(o.Session(clerk), false)
+		freshUntil(t, o, 1)
+		export(as, 200, false)
+	})
+}
