@@ -112,7 +112,7 @@
   document.addEventListener("htmx:before:response", function (event) {
     const ctx = event.detail.ctx, status = ctx.response.status;
     if (!ctx.live) { return; }
-    if (status === 429 || status >= 500) { // nobody asked for it: it comes later
+    if (status === 429 || status >= 500 || !window.kartei.isOurs(ctx.response.headers)) { // nobody asked for it: it comes later
       event.preventDefault();
       due = true;
       plan(1000 * (ctx.response.headers.get("Retry-After") || 30));
