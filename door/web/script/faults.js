@@ -22,6 +22,15 @@
 
   // whole is the answer as the content of the page.
   const whole = { target: "#main", select: "#main", swap: "outerHTML", selectOOB: ".side:outerMorph:.side,#bell:outerMorph:#bell", whole: true };
+  // A page of another organization than the session's leads back there, and goes on.
+  let refused = null; // the request that was refused for that
+  document.addEventListener("submit", function (event) {
+    const form = event.target;
+    if (event.defaultPrevented || !form.matches(".faults form[data-home]")) { return; }
+    event.preventDefault();
+    waiting = refused;
+    htmx.ajax("POST", form.getAttribute("action"), { source: form, event, target: form, swap: "none" });
+  });
   document.addEventListener("submit", function (event) {
     const form = event.target, over = form.closest(".over");
     if (event.defaultPrevented || form.getAttribute("method") !== "post" || form.matches(native) || !(over || form.closest("#main:not(.card)"))) { return; }
@@ -118,7 +127,8 @@
   document.addEventListener("htmx:before:request", function (event) {
     const ctx = event.detail.ctx;
     ctx.asked = { target: ctx.target, select: ctx.select, swap: ctx.swap, push: ctx.push, replace: ctx.replace, selectOOB: ctx.selectOOB, whole: ctx.whole, visit: ctx.visit };
-    if (ctx.sourceElement.closest(".over")) { ctx.request.headers["Kartei-Over"] = "1"; }
+    if (ctx.sourceElement.closest(".over, [data-home]")) { ctx.request.headers["Kartei-Over"] = "1"; }
+    if (page.dataset.me) { ctx.request.headers["Kartei-Person"] = page.dataset.me; }
   });
 
   function again(ctx) {
@@ -156,7 +166,8 @@
     const ctx = waiting;
     waiting = null;
     hide("out");
-    over.close();
+    for (const way of document.querySelectorAll(".faults [data-home]")) { way.closest(".banner").remove(); }
+    if (over) { over.close(); }
     document.dispatchEvent(new CustomEvent("kartei:signed-in"));
     if (me !== page.dataset.me) {
       if (ctx && isForm(ctx.sourceElement)) { HTMLFormElement.prototype.submit.call(ctx.sourceElement); } else { location.reload(); }
@@ -203,7 +214,9 @@
       return;
     }
     if (headers.has("Kartei-Token") && isForm(source)) { source.querySelector('[name="form-token"]').value = headers.get("Kartei-Token"); }
+    if (headers.has("Kartei-Elsewhere")) { refused = ctx; }
     if (ctx.hx.retarget === "#faults") {
+      keep(formOf(ctx));
       const wait = Number(headers.get("Retry-After"));
       if (wait && isForm(source)) { hold(source); }
       ctx.hx.retarget = room(source);

@@ -72,7 +72,7 @@
 
   function look() {
     timer = 0;
-    if (!due || document.hidden) { return; }
+    if (!due || document.hidden || document.querySelector(".faults [data-home]")) { return; }
     if (!main().dataset.live) { // an answer to a form has taken the place of what was to be shown anew
       due = false;
       return;

@@ -7,6 +7,7 @@
   const { say, toast, isOurs, isOursXHR, isBarred } = window.kartei;
   const atOnce = 3, most = 50, pauses = [1, 2, 4, 8];
   const lang = document.documentElement.lang;
+  const me = document.documentElement.dataset.me || "", headers = { "Kartei-Person": me };
   const root = document.documentElement.dataset.root || "";
   const items = [];
   let number = 0, panel, list, title;
@@ -127,7 +128,7 @@
   }
   async function post(path, fields) {
     let answer;
-    try { answer = await fetch(root + path, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" }); } catch { throw new Broken(0); }
+    try { answer = await fetch(root + path, { method: "POST", headers, body: new URLSearchParams(fields), redirect: "manual" }); } catch { throw new Broken(0); }
     return judge(answer.status, isOurs(answer.headers), await answer.text().catch(() => { throw new Broken(0); }), answer.headers.get("Retry-After"));
   }
   function put(i, id) {
@@ -135,6 +136,7 @@
       const xhr = i.xhr = new XMLHttpRequest(), begun = performance.now();
       xhr.open("PUT", root + "/documents/upload/" + id);
       xhr.setRequestHeader("Content-Type", "application/octet-stream");
+      xhr.setRequestHeader("Kartei-Person", me);
       xhr.upload.addEventListener("progress", function (event) {
         const past = (performance.now() - begun) / 1000, rate = event.loaded / Math.max(past, .1), left = Math.ceil((i.file.size - event.loaded) / Math.max(rate, 1));
         i.bar.value = Math.min(event.loaded, i.file.size);
