@@ -88,6 +88,7 @@ var Console = []ConsoleRow{
 	row("people.erase", administer, byAdmin|byOperator, atPeople|fresh, "person.erase", asking(departure.Count, departure.Erase)),
 	row("people.invite", administer, byAdmin|byOperator, atPeople|fresh, "person.invite", ask(settings.Invite)),
 	row("people.resetFactors", administer, byAdmin|byOperator, atPeople|fresh, "person.resetFactors", ask(account.ResetFactors)),
+	row("people.resetPassword", administer, byOperator, atSocket, "person.resetPassword", ask(account.ResetPassword)),
 	row("people.unlink", administer, byOperator, atSocket, "person.unlink", ask(account.Unlink)),
 	row("invitations.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListInvitations)),
 	row("invitations.revoke", administer, byAdmin|byOperator, atPeople|always, "invitation.revoke", ask(settings.RevokeInvitation)),

@@ -279,6 +279,7 @@ var acts = map[string]fault.Text{
 	"person.invite":              text("hat jemanden eingeladen", "invited somebody"),
 	"person.unlink":              text("hat eine Verbindung mit Single Sign-on getrennt", "removed a link with single sign-on"),
 	"person.resetFactors":        text("hat zweite Faktoren zurückgesetzt", "reset second factors"),
+	"person.resetPassword":       text("hat einen Link für ein neues Kennwort erzeugt", "made a link that sets a new password"),
 	"invitation.revoke":          text("hat eine Einladung zurückgenommen", "revoked an invitation"),
 	"invitation.accept":          text("hat eine Einladung angenommen", "accepted an invitation"),
 	"serviceAccount.create":      text("hat ein Dienstkonto angelegt", "created a service account"),
@@ -339,7 +340,7 @@ var members = map[string]fault.Text{
 	"refused": text("abgelehnt", "refused"), "erased": text("inzwischen gelöscht", "erased meanwhile"), "deleted": text("wieder gelöscht", "deleted again"),
 	"restored": text("zurückgesetzt", "restored"), "kept": text("behalten", "kept"), "gone": text("inzwischen gelöscht", "deleted since"),
 	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"), "clientId": text("Anwendung", "application"), "reason": text("Grund", "reason"),
-	"secret": text("Geheimnis", "secret"), "replaced": text("ersetzt", "replaces"),
+	"handedOver": text("Link gezeigt", "link shown"), "secret": text("Geheimnis", "secret"), "replaced": text("ersetzt", "replaces"),
 }
 
 // memberParts are the words behind the point of a member.
