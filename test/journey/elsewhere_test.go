@@ -42,7 +42,7 @@ func TestSwitchedMeanwhile(t *testing.T) {
 	leave := func() {
 		t.Helper()
 		two.Open(o.BaseURL + "/signin/choose")
-		two.Click(`form[action="/switch"] button`)
+		two.Click(`main form[action="/switch"] button`)
 		two.At("/")
 		two.Until(`document.querySelector("#menu-person")?.textContent.includes("Notariat Abendrot")`)
 	}
