@@ -22,7 +22,7 @@ demo: build
 # time, and `make lint` vets.
 SHORT = -short
 test:
-	@ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
+	@ci/setup.sh postgresql pgbouncer chromium clamd nginx versitygw npm venv standardwebhooks axe
 	@$(GO) test $(SHORT) -vet=off -ldflags=-w -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
 	@if [ -n '$(SHORT)' ]; then echo 'Left out: walks through all pages; stories with a browser by keyboard, on telephones and on PostgreSQL; most tests of the whole program on PostgreSQL. make test SHORT= runs them.'; fi
 

@@ -93,6 +93,7 @@ var Console = []ConsoleRow{
 	row("people.erase", administer, byAdmin|byOperator, atPeople|fresh, "person.erase", asking(departure.Count, departure.Erase)),
 	row("people.invite", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.invite", ask(settings.Invite)),
 	row("people.resetFactors", administer, byAdmin|byOperator, atPeople|fresh|gives, "person.resetFactors", ask(account.ResetFactors)),
+	row("people.resetPassword", administer, byOperator, atSocket|gives, "person.resetPassword", ask(account.ResetPassword)),
 	row("people.unlink", administer, byOperator, atSocket|gives, "person.unlink", ask(account.Unlink)),
 	row("invitations.list", read, byAdmin|byOperator, atPeople, "", ask(settings.ListInvitations)),
 	row("invitations.revoke", administer, byAdmin|byOperator, atPeople|always, "invitation.revoke", ask(settings.RevokeInvitation)),

@@ -108,7 +108,7 @@ var (
 			"documents.page documents.text documents.underway uploads.terms uploads.open lookup.find lookup.similar lookup.titles lookup.tags " +
 			"exports.begin lookup.recent lookup.opened events.feed bulk.list bulk.get bulk.report bulk.start bulk.stop bulk.resume bulk.undo",
 		"program":  "tools.list tools.text",
-		"operator": "organizations.list organizations.create organizations.erase people.unlink webhooks.test jobs.list jobs.retry",
+		"operator": "organizations.list organizations.create organizations.erase people.resetPassword people.unlink webhooks.test jobs.list jobs.retry",
 		"admin operator": "clients.approve clients.disapprove clients.list clients.create clients.rotate clients.set organizations.get organizations.set people.list people.get people.holdings people.create people.set people.handOver people.handOverStatus " +
 			"people.erase people.invite people.resetFactors invitations.list invitations.revoke serviceAccounts.list serviceAccounts.get " +
 			"serviceAccounts.create serviceAccounts.set requests.versions audit.list exports.organization",
@@ -145,7 +145,7 @@ var (
 			"documents.text uploads.terms uploads.open keys.terms oauth.ask oauth.answer grants.renew requests.caused " +
 			"events.feed events.outcomes lookup.find lookup.similar lookup.titles lookup.tags exports.begin exports.audit bulk.list bulk.get " +
 			"bulk.report bulk.start bulk.stop bulk.resume bulk.undo lookup.recent lookup.opened",
-		"admin": "organizations.list organizations.create organizations.erase people.unlink webhooks.test jobs.list jobs.retry",
+		"admin": "organizations.list organizations.create organizations.erase people.resetPassword people.unlink webhooks.test jobs.list jobs.retry",
 		"oauth": "oauth.token oauth.revoke oauth.introspect oauth.register",
 		"mcp":   "tools.list tools.text",
 	}
@@ -661,7 +661,7 @@ func (m *inputMaker) people() map[string]any {
 		values (1, $1, 'ntc_1', 1, 'unknown', '{}', 0, false, 0, 0)`, m.owner.Principal)
 	home, person := access.Page{Organization: m.o.ID}, map[string]string{"organizationId": m.o.ID, "principalId": m.owner.Principal}
 	return map[string]any{
-		"people.resetFactors": byID(joined(m.t, m.o)),
+		"people.resetFactors": byID(joined(m.t, m.o)), "people.resetPassword": byID(joined(m.t, m.o)),
 		"people.unlink": func() any {
 			_, a := bySSO(m.t, m.o, ssotest.Forge(m.t), apitest.Fresh())
 			return byID(a.ID)

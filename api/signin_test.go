@@ -1046,6 +1046,48 @@ func TestReset(t *testing.T) {
 		w.ask("signin.reset", account.NewByLink{Token: lifted.Token, Password: somePassword}, nil, 204)
 		w.signIn("ida@neu.example", somePassword, "signedIn")
 		_ = secret
+		// The operator hands over a link that sets a password. The factors stay.
+		w.generate()
+		for _, refused := range []string{me.ID + "x", o.User(access.Member)} { // nobody, and somebody without an account
+			if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", access.ByID{ID: refused}); got.Fault == nil {
+				t.Errorf("%s: %s", refused, got.Body)
+			}
+		}
+		var handed account.Lifted
+		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil || handed.Mailed || handed.Link != "https://kartei.example/reset#"+handed.Token {
+			t.Errorf("%s", got.Body)
+		}
+		if !w.works() {
+			t.Error("the link ends sessions before it is used")
+		}
+		w.ask("signin.reset", account.NewByLink{Token: handed.Token, Password: "wieder ein anderes Kennwort"}, nil, 204)
+		w.ask("signin.reset", account.NewByLink{Token: handed.Token, Password: "wieder ein anderes Kennwort"}, nil, 404)
+		w.signIn("ida@neu.example", "wieder ein anderes Kennwort", "second")
+	})
+}
+
+// TestResetOfUnconfirmed follows links to an account whose invitation an admin handed
+// over. A mailed link shows whose the address is: what somebody else may have set up ends.
+// A link of the operator shows nothing, and leaves it.
+func TestResetOfUnconfirmed(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		v, a := join(t, o, o.ID, "ida@neu.example", access.Member)
+		v.generate()
+		dbtest.Run(t, o.DB, `update accounts set unconfirmed = true`)
+		w := visit(t, o)
+		var handed account.Lifted
+		if got := ask(t, o, api.Admin, api.Local(), "people.resetPassword", access.ByID{ID: a.ID}); json.Unmarshal(got.Body, &handed) != nil {
+			t.Fatalf("%s", got.Body)
+		}
+		w.ask("signin.reset", account.NewByLink{Token: handed.Token, Password: "ein ganz anderes Kennwort"}, nil, 204)
+		w.signIn("ida@neu.example", "ein ganz anderes Kennwort", "second")
+		w.ask("signin.forgot", account.Forgotten{Email: "ida@neu.example"}, nil, 204)
+		w.ask("signin.reset", account.NewByLink{Token: o.Linked("ida@neu.example"), Password: "noch ein anderes Kennwort"}, nil, 204)
+		w.signIn("ida@neu.example", "noch ein anderes Kennwort", "signedIn")
+		var unconfirmed bool
+		if dbtest.Get(t, o.DB, []any{&unconfirmed}, `select unconfirmed from accounts where email = 'ida@neu.example'`); unconfirmed {
+			t.Error("the address is still in doubt")
+		}
 	})
 }
 

@@ -252,6 +252,14 @@ func TestSSOInvitation(t *testing.T) {
 		v.ask("signin.ssoInvited", account.SSOInvitation{Token: "x"}, nil, 404)
 		v.ask("signin.ssoInvited", account.SSOInvitation{Token: invite(t, o, "c@example.com"), Name: "a\x00b"}, nil, 422)
 
+		// A link that an admin handed over shows nothing of the address, and links nothing.
+		f.Claims = claims("gegeben", "gegeben@example.com", true)
+		handed := invite(t, o, "gegeben@example.com")
+		dbtest.Run(t, o.DB, `update invitations set handed_over = true where email = 'gegeben@example.com'`)
+		if got := v.ask("signin.ssoAccept", v.back(f, v.begin("signin.ssoInvited", account.SSOInvitation{Token: handed, Name: "Ida"})), nil, 403); !strings.Contains(inWords(got), "kam nicht per E-Mail") {
+			t.Errorf("%s", got.Body)
+		}
+
 		// Somebody who is linked already joins a second office.
 		f.Claims = claims("neu", "neu@example.com", true)
 		made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: other, Email: "neu@example.com"})

@@ -40,6 +40,7 @@ const (
 	PersonCreated  Gained = "person.created"
 	PersonInvited  Gained = "person.invited"
 	PersonWidened  Gained = "person.widened"
+	PasswordLink   Gained = "person.passwordLink"
 	AccountCreated Gained = "serviceAccount.created"
 	AccountWidened Gained = "serviceAccount.widened"
 	Opened         Gained = "organization.opened"

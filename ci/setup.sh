@@ -9,6 +9,7 @@ has() {
 	postgresql) command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null ;;
 	pgbouncer) command -v pgbouncer || [ -x /usr/sbin/pgbouncer ] ;;
 	clamd) command -v clamd || [ -x /usr/sbin/clamd ] ;;
+	nginx) command -v nginx || [ -x /usr/sbin/nginx ] ;;
 	chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
 	venv) python3 -c 'import venv, ensurepip' ;;
 	versitygw) command -v versitygw || [ -e "$versitygw" ] ;;
@@ -23,6 +24,7 @@ package() {
 	venv) echo python3-venv ;;
 	javac) echo default-jdk-headless ;;
 	mvn) echo maven ;;
+	nginx) echo nginx-light ;;
 	clamd) echo clamav-daemon ;; # without freshclam's download: the tests bring the one signature that they need
 	*) echo "$1" ;;
 	esac
@@ -33,6 +35,7 @@ loss() {
 	postgresql) echo "the tests run on SQLite only" ;;
 	pgbouncer) echo "nothing is tried through a pooler" ;;
 	clamd) echo "nothing is scanned for malware" ;;
+	nginx) echo "no pages are tried through a proxy" ;;
 	versitygw) echo "files are stored in folders only, not in a bucket" ;;
 	standardwebhooks) echo "no other language than Go verifies deliveries" ;;
 	chromium) echo "the pages are not looked at in a browser" ;;

@@ -62,13 +62,16 @@ type Invitation struct {
 	InvitedBy string       `json:"invitedBy"`
 	CreatedAt clock.Micros `json:"createdAt"`
 	ExpiresAt clock.Micros `json:"expiresAt"`
+	// HandedOver says that the admin got the link to pass it on, because no mail server
+	// sends it. Its holder has not shown that the address is theirs.
+	HandedOver bool `json:"handedOver,omitempty"`
 
 	organization int64
 }
 
-// CreatedInvitation is a new invitation. Its token is shown only here, and only to
-// the operator. An admin has it mailed: whoever has the token acts as the owner of
-// the address, who may have an account that admins know nothing about.
+// CreatedInvitation is a new invitation. Its token is shown only here, and only to the
+// operator. An admin has it mailed, or passes it on if no mail server sends it: whoever
+// has the token acts as the owner of the address.
 type CreatedInvitation struct {
 	Invitation
 	Token string `json:"token,omitempty"`
@@ -100,7 +103,10 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 		return CreatedInvitation{}, err
 	}
 	made := newInvitation(c, &f, in)
-	in.Mail = in.Mail || !isOperator(c)
+	if !isOperator(c) {
+		in.Mail = c.Services.Settings.Mails
+		made.HandedOver = !in.Mail
+	}
 	if in.Mail && !c.Services.Settings.Mails {
 		f.say("mail", fault.ForbiddenCombination, "Es ist kein Mailserver eingerichtet (--smtp-url), oder der Server läuft nicht.",
 			"No mail server is configured (--smtp-url), or no server is running.")
@@ -124,7 +130,7 @@ func Invite(ctx context.Context, c *app.Call, in NewInvitation) (CreatedInvitati
 		return CreatedInvitation{}, err
 	}
 	err = c.Gives(ctx, app.Gain{Word: app.PersonInvited, ID: made.ID, Organization: made.organization})
-	if !isOperator(c) {
+	if !isOperator(c) && !made.HandedOver {
 		made.Token, made.Link = "", ""
 	}
 	return made, err
@@ -208,6 +214,9 @@ func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail
 	c.Audit.About(i.organization, i.ID)
 	c.Audit.Hidden("email", true)
 	c.Audit.Changed("role", nil, string(i.Role))
+	if i.HandedOver {
+		c.Audit.Changed("handedOver", nil, true)
+	}
 	if len(i.Rights) > 0 {
 		c.Audit.Changed("rights", nil, i.Rights)
 	}
@@ -215,7 +224,7 @@ func storeInvitation(ctx context.Context, c *app.Call, i CreatedInvitation, mail
 		return i, err
 	}
 	if _, err := c.Tx.Exec(ctx, insertInvitation, i.ID, i.organization, access.HashToken(i.Token), i.Email, access.FoldEmail(i.Email), i.Language,
-		string(i.Role), mustJSON(i.Rights), i.InvitedBy, i.CreatedAt, i.ExpiresAt); err != nil {
+		string(i.Role), mustJSON(i.Rights), i.InvitedBy, i.CreatedAt, i.ExpiresAt, i.HandedOver); err != nil {
 		return i, err
 	}
 	if i.Mailed = mail; !mail {
@@ -379,7 +388,7 @@ func scanInvitation(row db.Row) (Invitation, error) { return scanInvitationAnd(r
 // that follow them.
 func scanInvitationAnd(row db.Row, more ...any) (i Invitation, err error) {
 	var rights string
-	err = row.Scan(append([]any{&i.ID, &i.organization, &i.OrganizationID, &i.Email, &i.Language, &i.Role, &rights, &i.InvitedBy, &i.CreatedAt, &i.ExpiresAt}, more...)...)
+	err = row.Scan(append([]any{&i.ID, &i.organization, &i.OrganizationID, &i.Email, &i.Language, &i.Role, &rights, &i.InvitedBy, &i.CreatedAt, &i.ExpiresAt, &i.HandedOver}, more...)...)
 	if err != nil {
 		return i, err
 	}

@@ -81,10 +81,10 @@ const (
 // The statements about invitations.
 const (
 	insertInvitation = `insert into invitations
-		(id, organization, token_hash, email, email_folded, language, role, rights, invited_by, created_at, expires_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+		(id, organization, token_hash, email, email_folded, language, role, rights, invited_by, created_at, expires_at, handed_over)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
-	invitationColumns = `select i.id, i.organization, o.id, i.email, i.language, i.role, i.rights, i.invited_by, i.created_at, i.expires_at`
+	invitationColumns = `select i.id, i.organization, o.id, i.email, i.language, i.role, i.rights, i.invited_by, i.created_at, i.expires_at, i.handed_over`
 	invitationTables  = ` from invitations i join organizations o on o.number = i.organization`
 	// invitationHolds restricts a query to invitations of the operator, and of
 	// people who administer their organization at present.

@@ -17,6 +17,7 @@ type userCmd struct {
 	Set    userSetCmd    `cmd:"" help:"Change a user: name, email, role, rights, or disable them."`
 	Invite userInviteCmd `cmd:"" help:"Invite somebody to an organization. The link is shown only now."`
 
+	Reset          userResetCmd          `cmd:"" name:"reset" help:"Print a link that sets a new password, for somebody who forgot theirs."`
 	ResetFactors   userResetFactorsCmd   `cmd:"" name:"reset-factors" help:"Remove the second factors of somebody who lost them, and print a link that sets a new password."`
 	Holdings       userHoldingsCmd       `cmd:"" help:"Show what somebody has who is about to leave."`
 	Unlink         userUnlinkCmd         `cmd:"" help:"Remove a user's link with the OpenID provider (single sign-on)."`

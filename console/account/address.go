@@ -105,7 +105,7 @@ const (
 	// the same time, and an account has one change at a time, so one that is missing
 	// was confirmed.
 	addressTickets = `select data from sign_in_tickets where account_id = $1 and kind = 'address' and expires_at > $2`
-	updateEmail    = `update accounts set email = $2, email_folded = $3 where id = $1`
+	updateEmail    = `update accounts set email = $2, email_folded = $3, unconfirmed = false where id = $1`
 	// movePersons gives the persons of the account the new address for messages, if
 	// they had the old one, and nobody of their organization has the new one.
 	movePersons = `update principals set email = $2, email_folded = $3 where account_id = $1 and email_folded = $4

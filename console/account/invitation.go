@@ -40,6 +40,8 @@ type Accepted struct {
 type accepting struct {
 	// signedIn is the account of the caller's session.
 	signedIn string
+	// handedOver says that nobody has shown that the address is theirs.
+	handedOver bool
 	// proven is the account of the address, hash the password of a new one.
 	proven *proven
 	hash   string
@@ -55,6 +57,7 @@ func CheckAcceptance(ctx context.Context, c *app.Call, in Acceptance) (p accepti
 		if i, err = settings.OpenInvitation(ctx, &call, in.Token); err != nil {
 			return err
 		}
+		p.handedOver = i.HandedOver
 		if c.Actor.Credential().Kind == access.Session {
 			mine, err := ownSession(ctx, &call)
 			p.signedIn = mine.account.id
@@ -154,7 +157,7 @@ func (p *accepting) account(ctx context.Context, c *app.Call, in Acceptance, ema
 	}
 	if in.Ticket == "" {
 		account := id.New(id.Account)
-		if err := createInvited(ctx, c, account, email); err != nil {
+		if err := p.create(ctx, c, account, email); err != nil {
 			return "", err
 		}
 		_, err := c.Tx.Exec(ctx, updatePassword, account, p.hash, c.Now)
@@ -165,18 +168,21 @@ func (p *accepting) account(ctx context.Context, c *app.Call, in Acceptance, ema
 	if err != nil {
 		return "", err
 	}
-	if err := createInvited(ctx, c, owner.Account, email); err != nil {
+	if err := p.create(ctx, c, owner.Account, email); err != nil {
 		return "", err
 	}
 	return owner.Account, made.store(ctx, c.Tx)
 }
 
-// createInvited makes the account of somebody who accepts. If the address has got one
-// since the invitation was checked, the person proves that it is theirs.
-func createInvited(ctx context.Context, c *app.Call, account, email string) error {
+// create makes the account of somebody who accepts. If the address has got one since the
+// invitation was checked, the person proves that it is theirs.
+func (p *accepting) create(ctx context.Context, c *app.Call, account, email string) error {
 	err := create(ctx, c.Tx, c.Now, account, email)
 	if errors.Is(err, db.ErrDuplicate) {
 		return hasAccount()
+	}
+	if err == nil && p.handedOver {
+		_, err = c.Tx.Exec(ctx, `update accounts set unconfirmed = true where id = $1`, account)
 	}
 	return err
 }

@@ -59,8 +59,8 @@ func LimitForgot(ctx context.Context, c *app.Call, in Forgotten) (send bool, err
 }
 
 var noMails = fault.Text{
-	DE: "Diese Instanz verschickt keine E-Mails. Wer sie betreibt, kann Ihnen einen Link geben.",
-	EN: "This instance sends no emails. Its operator can give you a link.",
+	DE: "Diese Instanz verschickt keine E-Mails. Wer sie betreibt, kann Ihnen einen Link geben: kartei user reset.",
+	EN: "This instance sends no emails. Its operator can give you a link: kartei user reset.",
 }
 
 // Forgot mails a link that sets a password. The answer and its time do not tell
@@ -88,7 +88,7 @@ func sendReset(ctx context.Context, c *app.Call, typed string, a *stored, text f
 	if err != nil {
 		return err
 	}
-	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, a.id, nil)
+	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, a.id, way{Mailed: true})
 	if err != nil {
 		return err
 	}
@@ -118,6 +118,13 @@ var (
 type NewByLink struct {
 	Token    string `json:"token"`
 	Password string `json:"password"`
+}
+
+// way says how a link that sets a password reached its holder.
+type way struct {
+	// Mailed says that it was mailed to the address of the account, and not printed for
+	// the operator.
+	Mailed bool `json:"mailed,omitempty"`
 }
 
 // linked is a link that was checked outside the transaction.
@@ -161,7 +168,12 @@ func CheckReset(ctx context.Context, c *app.Call, in NewByLink) (l linked, err e
 // Reset sets a password by a link, or lifts the second factors, and ends all sessions
 // of the account. The person then signs in.
 func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothing, error) {
-	if _, err := signin.Take(ctx, c.Tx, c.Now, l.kind, in.Token, nil); err != nil {
+	var came way
+	into := any(&came)
+	if l.kind != signin.Reset {
+		into = nil
+	}
+	if _, err := signin.Take(ctx, c.Tx, c.Now, l.kind, in.Token, into); err != nil {
 		return app.Nothing{}, unknown(err)
 	}
 	a, err := byID(ctx, c.Tx, l.account)
@@ -171,7 +183,9 @@ func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothin
 	what := newPassword
 	if l.kind == signin.Reset {
 		c.Audit.Hidden("password", true)
-		_, err = c.Tx.Exec(ctx, updatePassword, l.account, l.hash, c.Now)
+		if _, err = c.Tx.Exec(ctx, updatePassword, l.account, l.hash, c.Now); err == nil && came.Mailed {
+			err = confirmAddress(ctx, c, l.account)
+		}
 	} else {
 		what = factorsGone
 		if a.password != l.proven.account.password {
@@ -203,6 +217,20 @@ func letIn(ctx context.Context, c *app.Call, a *stored) error {
 	}
 	bounds := signin.Origin{Address: c.Address, Known: true}.PasswordBounds(a.email)
 	return signin.Cleared(ctx, c.Tx, bounds.All()...)
+}
+
+// confirmAddress ends the doubt about the address of an account, whose owner has just
+// followed a mailed link. Whoever accepted the invitation may be somebody else, and so
+// may be the owner of its factors and links: they end with the doubt.
+func confirmAddress(ctx context.Context, c *app.Call, account string) error {
+	n, err := c.Tx.Exec(ctx, `update accounts set unconfirmed = false where id = $1 and unconfirmed`, account)
+	if err != nil || n == 0 {
+		return err
+	}
+	if _, err := c.Tx.Exec(ctx, deleteIdentities, account); err != nil {
+		return err
+	}
+	return liftFactors(ctx, c, account)
 }
 
 // liftFactors removes the second factors of an account.
@@ -288,11 +316,33 @@ func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, e
 // issue makes a link that sets a password.
 func (l *Lifted) issue(ctx context.Context, c *app.Call, account string) (err error) {
 	l.ExpiresAt = c.Now.Add(signin.ResetLifetime)
-	l.Token, err = signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, nil)
+	l.Token, err = signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, way{})
 	if base := c.Services.Settings.BaseURL; err == nil && base != "" {
 		l.Link = base + ResetPath + l.Token
 	}
 	return err
+}
+
+// ResetPassword returns a link that sets a new password of a person, for the operator of
+// an instance that sends no emails. Nothing else changes until the link is followed.
+func ResetPassword(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err error) {
+	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	if err != nil {
+		return l, err
+	}
+	c.Audit.About(p.Home, p.ID)
+	c.Audit.Hidden("password", true)
+	var account string
+	if err := c.Tx.QueryRow(ctx, selectAccountOf, p.ID).Scan(&account); err != nil {
+		return l, err
+	}
+	if account == "" {
+		return l, &fault.Fault{Code: fault.Forbidden, Detail: &notJoined}
+	}
+	if err := c.Gives(ctx, app.Gain{Word: app.PasswordLink, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
+		return l, err
+	}
+	return l, l.issue(ctx, c, account)
 }
 
 const selectAccountOf = `select coalesce(account_id, '') from principals where id = $1`

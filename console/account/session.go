@@ -48,6 +48,8 @@ type Session struct {
 	Bell int `json:"bell"`
 	// HasKey says that the person has a key of the API, and so writes programs.
 	HasKey bool `json:"hasKey"`
+	// Mails says that a mail server sends emails.
+	Mails bool `json:"mails"`
 }
 
 const (
@@ -101,7 +103,7 @@ func GetSession(ctx context.Context, c *app.Call, _ app.None) (s Session, err er
 	s.ID, s.FreshUntil, s.ExpiresAt = credential.ID, credential.FreshUntil, credential.ExpiresAt
 	s.SecondFactorFrom, s.SecondFactorDue = credential.SecondFactorFrom, c.Actor.SecondFactor(c.Now) != nil
 	s.Email, s.EndsAt, s.Trusted = mine.account.email, mine.endsAt, mine.trusted()
-	s.Bell, s.HasKey = mine.bell, mine.hasKey
+	s.Bell, s.HasKey, s.Mails = mine.bell, mine.hasKey, c.Services.Settings.Mails
 	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()
 	if err := json.Unmarshal([]byte(mine.preferences), &s.Preferences); err != nil {
 		return s, err

@@ -351,7 +351,7 @@ func AcceptBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (Accep
 		name = a.Name
 	}
 	person, account, err := joinInvited(ctx, c, settings.Acceptance{Token: a.way.Invitation, Name: name}, func(email string) (string, error) {
-		return a.accountOf(ctx, c, email)
+		return a.accountOf(ctx, c, email, i.HandedOver)
 	})
 	if err != nil {
 		return Accepted{}, err
@@ -363,11 +363,14 @@ func AcceptBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (Accep
 }
 
 // accountOf returns the account of a person who accepts an invitation, and makes it if
-// the address has none.
-func (a *arrived) accountOf(ctx context.Context, c *app.Call, email string) (string, error) {
+// the address has none. An invitation that an admin handed over links nothing.
+func (a *arrived) accountOf(ctx context.Context, c *app.Call, email string, handedOver bool) (string, error) {
 	account, err := a.holder(ctx, c.Tx)
 	if err != nil || account != "" {
 		return account, err
+	}
+	if handedOver {
+		return "", orRefuse(nil, &handedLink)
 	}
 	known, err := byEmail(ctx, c.Tx, email)
 	if err != nil || known.id != "" {
@@ -573,6 +576,10 @@ var (
 	linkFirst = fault.Text{
 		DE: "Ihr Konto beim Anbieter ist hier mit keinem Konto verbunden. Haben Sie schon eines, dann melden Sie sich mit Kennwort oder Passkey an und verbinden es unter Einstellungen, Sicherheit. Sonst bitten Sie Ihre Administration um eine Einladung.",
 		EN: "Your account at the provider is linked with no account here. If you have one, sign in with its password or passkey, and link it under settings, security. Otherwise ask an admin for an invitation.",
+	}
+	handedLink = fault.Text{
+		DE: "Dieser Link kam nicht per E-Mail, deshalb verbindet er nichts. Nehmen Sie die Einladung mit Kennwort oder Passkey an, und verbinden Sie das Konto danach unter Einstellungen, Sicherheit.",
+		EN: "This link did not come by email, so it links nothing. Accept the invitation with a password or a passkey, and link the account afterwards under settings, security.",
 	}
 	notVerified = fault.Text{
 		DE: "Der Anbieter bestätigt nicht, dass die eingeladene Adresse Ihnen gehört. Nehmen Sie die Einladung mit einem Kennwort oder Passkey an, und verbinden Sie das Konto danach unter Einstellungen, Sicherheit.",

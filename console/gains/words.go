@@ -147,6 +147,10 @@ var words = map[app.Gained]sentences{
 		fault.Text{DE: "Neue Person", EN: "New person"},
 		fault.Text{DE: "wurde „THING“ in ORG angelegt.", EN: "“THING” was created in ORG."},
 	},
+	app.PasswordLink: {
+		fault.Text{DE: "Link für ein neues Kennwort ausgegeben", EN: "A link for a new password was handed out"},
+		fault.Text{DE: "wurde ein Link ausgegeben, mit dem sich das Kennwort von „THING“ neu setzen lässt.", EN: "a link that sets a new password of “THING” was handed out."},
+	},
 	app.PersonInvited: {
 		fault.Text{DE: "Jemand wurde eingeladen", EN: "Somebody was invited"},
 		fault.Text{DE: "wurde jemand zu ORG eingeladen. Die Einladung steht unter Personen.", EN: "somebody was invited to ORG. The invitation is listed under people."},

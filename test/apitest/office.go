@@ -103,6 +103,7 @@ type options struct {
 
 	transfers, transfersEach int
 	batched                  bool
+	silent                   bool
 	way                      *Way // nil for none
 	stored                   func(blob.Store) blob.Store
 	texts                    extract.Options
@@ -114,6 +115,9 @@ type options struct {
 // in turn. The default is the value of KARTEI_TEST_REPLICAS, or one. Tests that
 // use the insides of one API set 1.
 func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
+
+// Silent takes the mail server away.
+func Silent() Option { return func(o *options) { o.silent = true } }
 
 // Metered makes the limits count, with other numbers for some of them. It uses
 // one replica, because several use the time of the database, which a test
@@ -221,7 +225,7 @@ func (o *Office) open() {
 		SignIn:       o.desk,
 		Applications: app.Applications{Register: true, Documents: o.options.documents, Assistants: true},
 		Settings: app.Settings{
-			BaseURL: BaseURL, Mails: true,
+			BaseURL: BaseURL, Mails: !o.options.silent,
 			Notices: o.Notices(),
 		},
 	})

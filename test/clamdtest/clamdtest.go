@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"kartei/extract"
+	"kartei/test/child"
 )
 
 // EICAR is the harmless file that every scanner reports as a virus (eicar.org).
@@ -32,8 +32,8 @@ type Daemon struct {
 	dir   string
 	bin   string
 	lines string
-	end   chan struct{} // closed to end the process
-	ended chan struct{}
+	// process is nil while the daemon does not run.
+	process *child.Process
 }
 
 // Start starts a clamd that ends with the test. settings are lines of its
@@ -90,11 +90,7 @@ func (d *Daemon) Start(t testing.TB) {
 	}
 	cmd := exec.Command(d.bin, "--config-file", config)
 	cmd.Stdout, cmd.Stderr = write, write
-	cmd.SysProcAttr = attributes()
-	d.end, d.ended = make(chan struct{}), make(chan struct{})
-	started := make(chan error)
-	go d.keep(cmd, started)
-	err = <-started
+	d.process, err = child.Start(cmd)
 	write.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -102,29 +98,6 @@ func (d *Daemon) Start(t testing.TB) {
 	if said, up := follow(log); !up {
 		t.Fatalf("clamd did not start:\n%s", said)
 	}
-}
-
-// keep starts the process and waits for its end. The kernel signals the process
-// if the thread that started it ends, so that thread is kept.
-func (d *Daemon) keep(cmd *exec.Cmd, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer close(d.ended)
-	err := cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
-	gone := make(chan struct{})
-	go func() {
-		select {
-		case <-d.end:
-			cmd.Process.Kill()
-		case <-gone:
-		}
-	}()
-	cmd.Wait()
-	close(gone)
 }
 
 // follow reads the log until clamd accepts connections, and discards the rest.
@@ -148,11 +121,10 @@ func follow(log *os.File) (said string, up bool) {
 
 // Stop kills the daemon, as a crash would.
 func (d *Daemon) Stop() {
-	if d.end == nil {
+	if d.process == nil {
 		return
 	}
-	close(d.end)
-	<-d.ended
-	d.end = nil
+	d.process.Kill()
+	d.process = nil
 	os.Remove(filepath.Join(d.dir, "socket"))
 }

@@ -85,13 +85,14 @@ func TestEachActHasTwoDoors(t *testing.T) {
 // oneDoor says of acts, or of the first part of their names, why they have one door.
 var oneDoor = map[string]string{
 	"signin": "people sign in with a browser", "session": "as signin", "sessions": "as signin", "factors": "as signin", "account": "as signin", "profile": "as signin",
-	"oauth":         "applications and the people who let them in, with a browser",
-	"webhooks.test": "programs and people test by the API",
-	"bulk":          "a change of a whole list is what its clerk sees; programs have batches",
-	"exports.begin": "a list as its clerk sees it",
-	"organizations": "creating and erasing is for the operator",
-	"people.unlink": "cures a wrong link with a provider, which needs the operator",
-	"jobs.retry":    "jobs are the operator's",
+	"oauth":                "applications and the people who let them in, with a browser",
+	"webhooks.test":        "programs and people test by the API",
+	"bulk":                 "a change of a whole list is what its clerk sees; programs have batches",
+	"exports.begin":        "a list as its clerk sees it",
+	"organizations":        "creating and erasing is for the operator",
+	"people.resetPassword": "prints a link, which nobody but the operator gets",
+	"people.unlink":        "cures a wrong link with a provider, which needs the operator",
+	"jobs.retry":           "jobs are the operator's",
 }
 
 // doorAct is an act of an admin, through both doors.

@@ -34,8 +34,24 @@ type line struct {
 	cut atomic.Int32
 	// wait replaces the seconds to wait in answers, if it is not zero.
 	wait atomic.Int32
+	// between holds the next answer to a form, after the office has sent it.
+	between atomic.Pointer[pause]
 	// streams is how many streams of changes are open, and opened how many ever were.
 	streams, opened atomic.Int32
+}
+
+// pause is a pause between the answer of the office and its arrival.
+type pause struct {
+	// path is the end of the address that is waited for.
+	path           string
+	answered, over chan struct{}
+}
+
+// pause holds the next answer to a form whose address ends in path.
+func (l *line) pause(path string) *pause {
+	p := &pause{path, make(chan struct{}), make(chan struct{})}
+	l.between.Store(p)
+	return p
 }
 
 var (
@@ -64,6 +80,10 @@ func (o *Office) line() *line {
 			if r.Request.Method == "POST" && !alone && l.cut.Load() > 0 {
 				l.cut.Add(-1)
 				panic(http.ErrAbortHandler)
+			}
+			if p := l.between.Load(); p != nil && r.Request.Method == "POST" && !alone && strings.HasSuffix(r.Request.URL.Path, p.path) && l.between.CompareAndSwap(p, nil) {
+				close(p.answered)
+				<-p.over
 			}
 			if n := l.wait.Load(); n > 0 && r.StatusCode >= 400 {
 				body, err := io.ReadAll(r.Body)

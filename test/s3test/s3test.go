@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +20,8 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"golang.org/x/sys/unix"
+
+	"kartei/test/child"
 )
 
 // The credentials of the server.
@@ -180,26 +181,12 @@ func start() (_ *Gateway, err error) {
 	var output bytes.Buffer
 	cmd := exec.Command(binary, "--port", port, "--access", AccessKey, "--secret", SecretKey, "--quiet", "posix", dir)
 	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.SysProcAttr = diesWithParent()
-	started, ended := make(chan error), make(chan struct{})
-	go func() {
-		// The kernel signals the server if the thread that started it ends. So
-		// that thread is kept until the server has ended.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		defer close(ended)
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
+	process, err := child.Start(cmd)
+	if err != nil {
 		return nil, err
 	}
 	g := &Gateway{URL: "http://" + port, Dir: dir, stop: func() {
-		cmd.Process.Kill()
-		<-ended
+		process.Kill()
 		os.RemoveAll(dir)
 	}}
 	for {
@@ -208,7 +195,7 @@ func start() (_ *Gateway, err error) {
 			a.Body.Close()
 		}
 		select {
-		case <-ended:
+		case <-process.Ended():
 			return nil, fmt.Errorf("%w: %s", errEnded, output.Bytes())
 		case <-time.After(20 * time.Millisecond): // it does not report when it listens
 		}

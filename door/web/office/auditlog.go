@@ -283,6 +283,7 @@ var acts = map[string]fault.Text{
 	"person.invite":              text("hat jemanden eingeladen", "invited somebody"),
 	"person.unlink":              text("hat eine Verbindung mit Single Sign-on getrennt", "removed a link with single sign-on"),
 	"person.resetFactors":        text("hat zweite Faktoren zurückgesetzt", "reset second factors"),
+	"person.resetPassword":       text("hat einen Link für ein neues Kennwort erzeugt", "made a link that sets a new password"),
 	"invitation.revoke":          text("hat eine Einladung zurückgenommen", "revoked an invitation"),
 	"invitation.accept":          text("hat eine Einladung angenommen", "accepted an invitation"),
 	"serviceAccount.create":      text("hat ein Dienstkonto angelegt", "created a service account"),
@@ -346,8 +347,8 @@ var members = map[string]fault.Text{
 	"restored": text("zurückgesetzt", "restored"), "kept": text("behalten", "kept"), "gone": text("inzwischen gelöscht", "deleted since"),
 	"webhook_endpoints": text("Webhook-Endpunkte", "webhook endpoints"), "clientId": text("Anwendung", "application"), "reason": text("Grund", "reason"),
 	"applications": text("Anwendungen", "applications"), "approved": text("freigegeben", "approved"), "endedGrants": text("beendete Verbindungen", "ended connections"),
-	"secret": text("Geheimnis", "secret"), "replaced": text("ersetzt", "replaces"),
-	"endedKeys": text("widerrufene Schlüssel", "revoked keys"), "endedGrants": text("getrennte Anwendungen", "disconnected applications"),
+	"handedOver": text("Link gezeigt", "link shown"), "secret": text("Geheimnis", "secret"), "replaced": text("ersetzt", "replaces"),
+	"endedKeys": text("widerrufene Schlüssel", "revoked keys"),
 	"sessions": text("Sitzungen", "sessions"), "passkeys": text("Passkeys", "passkeys"), "sso": text("Single Sign-on", "single sign-on"),
 }
 

@@ -146,7 +146,7 @@ func sizeText(w say.Words, bytes string) string {
 // kind returns the tone of a message. A fault that passes by itself is only a
 // warning.
 func (p problemPage) kind() look.Kind {
-	if p.Wait > 0 || p.Again != nil && p.RequestID == "" {
+	if p.Wait > 0 || p.Elsewhere || p.Again != nil && p.RequestID == "" {
 		return look.Warn
 	}
 	return look.Bad

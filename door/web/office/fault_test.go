@@ -1,10 +1,16 @@
 package office_test
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,8 +61,9 @@ func TestFaultsOnPages(t *testing.T) {
 		}
 
 		// A form that is too old stays where it is, and gets a new token.
+		before := b.get("/contacts").Body
 		o.Clock.Advance(21 * time.Hour)
-		b.cookie = o.Session(o.As(access.Member).Principal)
+		b.cookie = o.Session(regexp.MustCompile(`data-me="([^"]+)"`).FindStringSubmatch(before)[1])
 		old := b.do("POST", "/sandbox/contacts/new", form, script...).want(422, "noch einmal senden")
 		token := old.Header.Get("Kartei-Token")
 		if token == "" || token == form.Get("form-token") {
@@ -129,6 +136,41 @@ func TestLive(t *testing.T) {
 		o.API.EndWatches()
 		s.ends(t)
 	})
+}
+
+// TestLiveEnds: a stream that the server ends has its last chunk, also if the last line is
+// older than the time in which a browser must accept one. Otherwise browsers take the end
+// for a broken line.
+func TestLiveEnds(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1))
+	b := open(t, o, access.Member)
+	var control *http.ResponseController
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control = http.NewResponseController(w)
+		b.handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	line, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer line.Close()
+	fmt.Fprintf(line, "GET /sandbox/live HTTP/1.1\r\nHost: kartei.example\r\nCookie: __Host-kartei=%s\r\n\r\n", b.cookie)
+	answer, err := http.ReadResponse(bufio.NewReader(line), nil)
+	if err != nil || answer.StatusCode != 200 || !slices.Equal(answer.TransferEncoding, []string{"chunked"}) {
+		t.Fatalf("%v %v", answer, err)
+	}
+	begin := make([]byte, len(":\n\n"))
+	if _, err := io.ReadFull(answer.Body, begin); err != nil {
+		t.Fatal(err)
+	}
+	if err := control.SetWriteDeadline(time.Unix(1, 0)); err != nil { // as after a while without a line
+		t.Fatal(err)
+	}
+	o.API.EndWatches()
+	if rest, err := io.ReadAll(answer.Body); err != nil {
+		t.Errorf("the stream breaks off after %q: %v", rest, err)
+	}
 }
 
 // Two hundred streams that are opened and killed leave nothing behind.

@@ -26,8 +26,14 @@ const liveWrite = 10 * time.Second
 func showLive(v *request) view {
 	control := http.NewResponseController(v.w)
 	lines := 0
+	renew := func() error {
+		if err := control.SetWriteDeadline(time.Now().Add(liveWrite)); !errors.Is(err, http.ErrNotSupported) {
+			return err
+		}
+		return nil
+	}
 	err := v.office.API.Watch(v.Context(), api.Cookie(v.token, v.sandbox), v.office.Address(v.Request), func(families []string) error {
-		if err := control.SetWriteDeadline(time.Now().Add(liveWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		if err := renew(); err != nil {
 			return err
 		}
 		if lines++; lines == 1 {
@@ -46,6 +52,7 @@ func showLive(v *request) view {
 		return control.Flush()
 	})
 	if lines > 0 { // the browser connects again, and a refusal then says why
+		_ = renew() // for the closing chunk: the last line may be older; a closed connection needs none
 		return view{sent: true}
 	}
 	f := asFault(err)

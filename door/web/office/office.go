@@ -72,7 +72,19 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("/", h.outside)
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(h.denyForeign))
-	return protection.Handler(mux)
+	return signed(protection.Handler(mux))
+}
+
+// answerHeader is in each answer of the web application. The script of a page shows no
+// answer without it: a proxy or a captive portal has sent that one (script/answer.js).
+const answerHeader = "Kartei-Answer"
+
+// signed adds answerHeader to each answer of a handler.
+func signed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(answerHeader, "1")
+		h.ServeHTTP(w, r)
+	})
 }
 
 // sandboxPath begins the address of each page of the sandbox. So an address says

@@ -73,7 +73,7 @@ func (p *Page) Inside() bool { return p.For == inside }
 // enrols reports whether the page is open to a person who lacks the second factor that
 // the organization requires: it sets one up, or leaves.
 func (p *Page) enrols() bool {
-	return strings.HasPrefix(p.Path, securityPath) || strings.HasPrefix(p.Path, confirmPath) || slices.Contains([]string{signOutPath, "/switch", "/signin/choose"}, p.Path)
+	return strings.HasPrefix(p.Path, securityPath) || strings.HasPrefix(p.Path, confirmPath) || slices.Contains([]string{signOutPath, switchPath, "/signin/choose"}, p.Path)
 }
 
 // first is the id of the first row of the page.
@@ -149,7 +149,7 @@ func init() {
 		{"POST", signOutPath, "signin.out", private, signOut},
 
 		{"GET", "/signin/choose", "session.get", private, showChoose},
-		{"POST", "/switch", "session.switch", private, switchTo},
+		{"POST", switchPath, "session.switch", private, switchTo},
 		{"GET", "/confirm", "factors.get", private, showConfirm},
 		{"POST", "/confirm", "session.refresh", private, confirm},
 		{"POST", "/confirm/passkey", "signin.passkeyOptions", private, showPasskeyOptions},

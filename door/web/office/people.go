@@ -296,8 +296,17 @@ func (v *request) invite(f inviteForm, status int) view {
 	return v.settingsAs(status, peoplePath, v.words.Say("Person einladen", "Invite a person"), inviteView(v, f))
 }
 
-// invite sends an invitation. Its link goes to the address alone, and an admin never sees
-// it: whoever has it acts as the owner of the address.
+// invitedInfo is a new invitation. Its link is in it only if no mail server sends it.
+type invitedInfo struct {
+	Email     string       `json:"email"`
+	Link      string       `json:"link"`
+	ExpiresAt clock.Micros `json:"expiresAt"`
+	Mailed    bool         `json:"mailed"`
+}
+
+// invite sends an invitation. With a mail server its link goes to the address alone, and
+// an admin never sees it: whoever has it acts as the owner of the address. Without one the
+// admin sees it once, and passes it on.
 func invite(v *request) view {
 	f := inviteForm{typed: values{"email": v.form.text("email"), "role": v.form.text("role"), "language": v.form.text("language")}}
 	rights := v.rightsSent(f.typed)
@@ -314,7 +323,16 @@ func invite(v *request) view {
 	case a.Fault != nil:
 		return v.failed(a.Fault)
 	}
-	return v.saved(peoplePath, "invited")
+	var made invitedInfo
+	if err := decode(a.Body, &made); err != nil {
+		return v.failed(err)
+	}
+	if made.Mailed {
+		return v.saved(peoplePath, "invited")
+	}
+	out := v.settings(peoplePath, v.words.Say("Einladung für ", "Invitation for ")+made.Email, invitedView(v, made))
+	out.secret = true
+	return out
 }
 
 // revokeInvitation ends an open invitation.
@@ -323,4 +341,13 @@ func revokeInvitation(v *request) view {
 		return v.failed(a.Fault)
 	}
 	return v.saved(peoplePath, "uninvited")
+}
+
+// sendOrShow chooses between the words of an instance that sends emails, and of one that
+// shows links.
+func sendOrShow(v *request, send, show string) string {
+	if v.session.Mails {
+		return send
+	}
+	return show
 }

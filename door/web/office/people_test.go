@@ -1,6 +1,7 @@
 package office_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -207,13 +208,40 @@ func TestManyKeysOnPages(t *testing.T) {
 	})
 }
 
-// TestInvitationsOnPages says why nobody can be invited without a mail server, and shows
-// and revokes open invitations.
+// TestInvitationWithoutMails invites on an instance that sends no emails. The page says so
+// before, shows the link once, and never that it was sent.
+func TestInvitationWithoutMails(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Silent())
+		b := open(t, o, access.Admin)
+		form := b.get(peoplePath+"/invite").want(200, "Diese Instanz verschickt keine E-Mails", "Einladen und Link zeigen").without("erhält einen Link")
+		made := form.send(peoplePath+"/invite", "email", "neu@kanzlei.example").want(200, "Nur jetzt zu sehen, und nicht versandt", "neu@kanzlei.example").without("unterwegs")
+		link := regexp.MustCompile(`data-copy="(https://kartei\.example/invitation#[^"]+)"`).FindStringSubmatch(made.Body)
+		if link == nil {
+			t.Fatalf("the page has no link\n%s", made.main())
+		}
+		_, token, _ := strings.Cut(link[1], "#")
+		list := b.get(peoplePath).want(200, "neu@kanzlei.example", "Neuer Link").without(token).without("Noch einmal senden")
+		again := list.send(peoplePath+"/invite").want(200, "Nur jetzt zu sehen").without(token)
+		b.get("/settings/audit").want(200, "hat jemanden eingeladen", "Link gezeigt").without(token)
+		guest := &browser{t: t, handler: b.handler}
+		guest.get("/invitation").send("/invitation", "token", token, "name", "Neu", "password", password).want(404)
+		_, token, _ = strings.Cut(regexp.MustCompile(`data-copy="([^"]+)"`).FindStringSubmatch(again.Body)[1], "#")
+		guest.get("/invitation").send("/invitation", "token", token, "name", "Neu", "password", password).want(303)
+		guest.get("/").want(200, "Neu")
+		var unconfirmed bool
+		if dbtest.Get(t, d, []any{&unconfirmed}, `select unconfirmed from accounts where email = 'neu@kanzlei.example'`); !unconfirmed {
+			t.Error("the address counts as the person's")
+		}
+	})
+}
+
+// TestInvitationsOnPages shows and revokes open invitations.
 func TestInvitationsOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
 		b := open(t, o, access.Admin)
-		form := b.get(peoplePath+"/invite").want(200, "kartei user invite")
+		form := b.get(peoplePath+"/invite").want(200, "Nur sie sieht ihn").without("keine E-Mails")
 		form.send(peoplePath+"/invite", "email", "keine", "right.contacts", "read").want(422, `value="keine"`, `value="read" selected`)
 		if _, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{Organization: o.ID, Email: "neu@kanzlei.example", Role: access.Viewer}); err != nil {
 			t.Fatal(err)

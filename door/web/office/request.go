@@ -124,16 +124,14 @@ func (v *request) serve() view {
 			return v.failed(err)
 		}
 	}
+	if out, refused := v.misplaced(); refused {
+		return out
+	}
 	if v.session.SecondFactorDue && v.page.For != open && !v.page.enrols() {
 		return view{to: securityPath}
 	}
 	if !v.session.mayOpen(v.page) {
 		return v.failed(&fault.Fault{Code: fault.Forbidden, Detail: &notAllowed})
-	}
-	if v.form != nil && !v.office.tokens.valid(v.form.token, v.session.Principal.ID) {
-		return v.sendAgain(http.StatusUnprocessableEntity, v.words.Say(
-			"Dieses Formular ist zu alt oder gehört zu einer anderen Anmeldung. Gespeichert wurde noch nichts.",
-			"This form is too old, or belongs to another sign-in. Nothing was stored yet."))
 	}
 	out := v.page.Serve(v)
 	if v.stale {

@@ -44,6 +44,8 @@ type session struct {
 	Bell int `json:"bell"`
 	// HasKey says that the person has a key of the API.
 	HasKey bool `json:"hasKey"`
+	// Mails says that a mail server sends emails.
+	Mails bool `json:"mails"`
 }
 
 // preferences are the person's own settings for the pages.

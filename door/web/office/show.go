@@ -142,6 +142,12 @@ type problemPage struct {
 	Wait time.Duration
 	// Again is the form that can be sent again, or nil.
 	Again *again
+	// Home is the organization that the page belongs to, if the session has left it.
+	Home *home
+	// Elsewhere says that the page belongs to another person than the session.
+	Elsewhere bool
+	// Kept is what a person typed, to read and to copy.
+	Kept string
 	// Reload offers the page itself, if it may be there later.
 	Reload string
 	// Back is an address of somebody else, and BackTo its host.
@@ -264,7 +270,7 @@ func (v *request) serversFault() string {
 		return v.words.Say(
 			"Das liegt am Server und nicht an Ihrer Datei. Bitte wählen Sie sie noch einmal; alles andere steht noch hier.",
 			"This is the server's fault, and not your file's. Please choose it again; everything else is still here.")
-	case v.Method == http.MethodPut || v.form != nil && v.form.Has("n"):
+	case v.inQueue():
 		return v.words.Say(
 			"Das liegt am Server und nicht an Ihrer Datei. Sie bleibt hier und kann noch einmal gesendet werden.",
 			"This is the server's fault, and not your file's. It stays here, and can be sent again.")

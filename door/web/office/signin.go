@@ -143,11 +143,15 @@ func (v *request) signedIn(a answer, f signInForm) view {
 	if err := v.identify(); err != nil {
 		return v.failed(err)
 	}
-	return v.goOnWith(f.Resume)
+	return v.goOnWith(f.Resume, v.words.Say("Sie sind wieder angemeldet", "You are signed in again"))
 }
 
-// goOnWith offers a form that waited for the sign-in.
-func (v *request) goOnWith(waiting *again) view {
+// goOnWith offers a form that waited for a sign-in, or for the way back to its
+// organization.
+func (v *request) goOnWith(waiting *again, title string) view {
+	if of := v.madeIt(waiting.Token); of != nil {
+		return v.problem(http.StatusOK, v.elsewherePage(of, waiting))
+	}
 	if !v.office.tokens.madeFor(waiting.Token, v.session.Principal.ID) {
 		return v.problem(http.StatusOK, problemPage{Title: v.words.Say("Sie sind angemeldet", "You are signed in"), Text: v.words.Say(
 			"Was auf dieser Seite wartete, hatte jemand anders eingegeben. Es wurde nicht gespeichert.",
@@ -156,7 +160,7 @@ func (v *request) goOnWith(waiting *again) view {
 	if !v.office.tokens.valid(waiting.Token, v.session.Principal.ID) {
 		waiting.Token = v.mint()
 	}
-	p := problemPage{Title: v.words.Say("Sie sind wieder angemeldet", "You are signed in again"), Again: waiting,
+	p := problemPage{Title: title, Again: waiting,
 		Text: v.words.Say("Senden Sie jetzt, was Sie eingegeben hatten.", "Now send what you had entered.")}
 	return v.problem(http.StatusOK, p)
 }
@@ -243,16 +247,6 @@ const choosePath = "/signin/choose"
 // showChoose lists the organizations of the account.
 func showChoose(v *request) view {
 	return v.ok(v.words.Say("Organisation wechseln", "Switch organization"), "", switchView(v))
-}
-
-// switchTo goes on as another person of the account.
-func switchTo(v *request) view {
-	s, err := ask[signedIn](v, "session.switch", arguments{body: map[string]any{"principalId": v.form.Get("principalId")}})
-	if err != nil {
-		return v.failed(err)
-	}
-	v.office.signIn(v.w, s.Token, s.EndsAt.Time())
-	return view{to: "/"}
 }
 
 const signOutPath = "/signout"

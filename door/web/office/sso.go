@@ -245,5 +245,5 @@ func goOn(v *request) view {
 	case confirming:
 		return v.resend(f.Resume, v.token)
 	}
-	return v.goOnWith(f.Resume)
+	return v.goOnWith(f.Resume, v.words.Say("Sie sind wieder angemeldet", "You are signed in again"))
 }

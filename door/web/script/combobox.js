@@ -180,7 +180,7 @@
   }
   document.addEventListener("htmx:before:response", function (event) {
     const { ctx } = event.detail;
-    if (isField(ctx.sourceElement) && (ctx.response.status !== 200 || ctx.response.raw.redirected)) {
+    if (isField(ctx.sourceElement) && (ctx.response.status !== 200 || ctx.response.raw.redirected || !window.kartei.isOurs(ctx.response.headers))) {
       event.preventDefault();
       fail(ctx.sourceElement, ctx);
     }

@@ -111,7 +111,7 @@
     last = box;
   });
   document.addEventListener("htmx:after:swap", function (event) {
-    if (event.detail.ctx.sourceElement.closest("#bulk button")) { for (const box of chosen()) { box.checked = false; } }
+    if (event.detail.ctx.sourceElement.closest("#bulk button") && !event.detail.ctx.hx?.retarget) { for (const box of chosen()) { box.checked = false; } }
     dress();
   });
 

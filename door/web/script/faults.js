@@ -22,6 +22,15 @@
 
   // whole is the answer as the content of the page.
   const whole = { target: "#main", select: "#main", swap: "outerHTML", selectOOB: ".side:outerMorph:.side,#bell:outerMorph:#bell", whole: true };
+  // A page of another organization than the session's leads back there, and goes on.
+  let refused = null; // the request that was refused for that
+  document.addEventListener("submit", function (event) {
+    const form = event.target;
+    if (event.defaultPrevented || !form.matches(".faults form[data-home]")) { return; }
+    event.preventDefault();
+    waiting = refused;
+    htmx.ajax("POST", form.getAttribute("action"), { source: form, event, target: form, swap: "none" });
+  });
   document.addEventListener("submit", function (event) {
     const form = event.target, over = form.closest(".over");
     if (event.defaultPrevented || form.getAttribute("method") !== "post" || form.matches(native) || !(over || form.closest("#main:not(.card)"))) { return; }
@@ -35,11 +44,12 @@
   // come: it asks, or says why.
   const here = () => location.pathname + location.search;
   window.kartei.visit = function (address) {
-    const from = here(), load = () => { if (here() === from) { location.assign(address); } };
+    const from = here(), waits = () => lost.some((l) => l.ctx.visit);
+    const load = () => { if (here() === from && !waits()) { location.assign(address); } };
     if (address === from || !dispatchEvent(new Event("beforeunload", { cancelable: true }))) {
       location.assign(address);
     } else {
-      htmx.ajax("GET", address, { source: document.body, push: "true", ...whole }).then(load, load);
+      htmx.ajax("GET", address, { source: document.body, push: "true", visit: true, ...whole }).then(load, load);
     }
   };
 
@@ -48,7 +58,8 @@
   let coming;
   const isComing = (is) => page.toggleAttribute("data-coming", is);
   function came(event) {
-    if (!event.detail.ctx || !event.detail.ctx.whole) { return; }
+    const ctx = event.detail.ctx;
+    if (!ctx || !ctx.whole) { return; }
     clearTimeout(coming);
     isComing(false);
   }
@@ -73,18 +84,17 @@
     for (const b of buttons(form)) { b.removeAttribute("aria-disabled"); }
   }
 
-  // --- Messages above the page, each at most once.
-  function show(name) {
-    const box = faults();
-    if (!box) { return null; }
-    hide(name);
+  // --- Messages above the page, or within the dialog that asked, each at most once.
+  function show(name, box = faults()) {
+    const shown = box && box.querySelector(`[data-fault="${name}"]`);
+    if (!box || shown) { return shown; }
     const banner = document.getElementById("fault-" + name).content.firstElementChild.cloneNode(true);
     banner.dataset.fault = name;
     box.append(banner);
     return banner;
   }
   function hide(name) {
-    for (const old of document.querySelectorAll(`#faults [data-fault="${name}"]`)) { old.remove(); }
+    for (const old of document.querySelectorAll(`.faults [data-fault="${name}"]`)) { old.remove(); }
   }
 
   // --- Waiting: a countdown holds the forms that it is about.
@@ -116,8 +126,9 @@
   // --- Sending again. The sent body is kept, so that it is the same to the letter.
   document.addEventListener("htmx:before:request", function (event) {
     const ctx = event.detail.ctx;
-    ctx.asked = { target: ctx.target, select: ctx.select, swap: ctx.swap, push: ctx.push, replace: ctx.replace, selectOOB: ctx.selectOOB, whole: ctx.whole };
-    if (ctx.sourceElement.closest(".over")) { ctx.request.headers["Kartei-Over"] = "1"; }
+    ctx.asked = { target: ctx.target, select: ctx.select, swap: ctx.swap, push: ctx.push, replace: ctx.replace, selectOOB: ctx.selectOOB, whole: ctx.whole, visit: ctx.visit };
+    if (ctx.sourceElement.closest(".over, [data-home]")) { ctx.request.headers["Kartei-Over"] = "1"; }
+    if (page.dataset.me) { ctx.request.headers["Kartei-Person"] = page.dataset.me; }
   });
 
   function again(ctx) {
@@ -155,7 +166,8 @@
     const ctx = waiting;
     waiting = null;
     hide("out");
-    over.close();
+    for (const way of document.querySelectorAll(".faults [data-home]")) { way.closest(".banner").remove(); }
+    if (over) { over.close(); }
     document.dispatchEvent(new CustomEvent("kartei:signed-in"));
     if (me !== page.dataset.me) {
       if (ctx && isForm(ctx.sourceElement)) { HTMLFormElement.prototype.submit.call(ctx.sourceElement); } else { location.reload(); }
@@ -185,6 +197,7 @@
   document.addEventListener("htmx:after:request", function (event) {
     const ctx = event.detail.ctx, { status, headers, raw } = ctx.response, source = ctx.sourceElement;
     back(ctx);
+    if (waits(ctx)) { ["large", "barred"].forEach(hide); }
     if (headers.has("Kartei-Signed-In")) {
       event.preventDefault();
       signedIn(headers.get("Kartei-Signed-In"));
@@ -201,7 +214,9 @@
       return;
     }
     if (headers.has("Kartei-Token") && isForm(source)) { source.querySelector('[name="form-token"]').value = headers.get("Kartei-Token"); }
+    if (headers.has("Kartei-Elsewhere")) { refused = ctx; }
     if (ctx.hx.retarget === "#faults") {
+      keep(formOf(ctx));
       const wait = Number(headers.get("Retry-After"));
       if (wait && isForm(source)) { hold(source); }
       ctx.hx.retarget = room(source);
@@ -279,19 +294,50 @@
     title.focus({ preventScroll: true });
   });
 
-  // --- The connection. A missing answer does not tell whether a change was stored.
+  // --- The connection. Without an answer of the server nobody knows whether a change was
+  // stored.
   let lost = [];
   const pauses = [1, 2, 4, 8, 15, 30]; // seconds
+  const unsure = ["lost", "away", "unread", "offline"]; // messages while something is not answered
+  const isWrite = (ctx) => ctx.request.method === "POST";
+  const formOf = (ctx) => isWrite(ctx) ? isForm(ctx.sourceElement) ? ctx.sourceElement : ctx.sourceElement.form : null;
+  const waits = (ctx) => asks(ctx) || ctx.visit;
   document.addEventListener("htmx:error", function (event) {
     const ctx = event.detail.ctx;
-    if (!ctx || !ctx.request || ctx.text !== undefined || !asks(ctx)) { return; }
-    const writes = ctx.request.method === "POST", tries = ctx.tries || 0;
-    if (writes && isForm(ctx.sourceElement)) { hold(ctx.sourceElement, true); }
+    if (!ctx || !ctx.request || ctx.text !== undefined || !waits(ctx)) { return; }
+    sendLater(ctx, navigator.onLine ? isWrite(ctx) ? "lost" : "unread" : "offline");
+  });
+  function sendLater(ctx, message) {
+    const form = formOf(ctx), tries = ctx.tries || 0;
+    if (form) { hold(form, true); }
+    keep(form);
     ctx.tries = tries + 1;
     const timer = setTimeout(() => resend(), 1000 * pauses[Math.min(tries, pauses.length - 1)]);
     lost.push({ ctx, timer });
-    if (navigator.onLine) { show(writes ? "lost" : "unread"); } else { show("offline"); }
+    for (const other of unsure) { if (other !== message) { hide(other); } }
+    show(message, room(ctx.sourceElement));
+  }
+  // keep makes the browser ask before the page is left.
+  function keep(form) {
+    if (form && form.matches("[data-save]")) { form.dataset.started = ""; }
+  }
+
+  // An answer of somebody between is not shown. It is as if none had come, unless it
+  // would be the same again.
+  document.addEventListener("htmx:before:response", function (event) {
+    const ctx = event.detail.ctx, { status, headers } = ctx.response;
+    if (window.kartei.isOurs(headers)) { return; }
+    event.preventDefault();
+    came(event);
+    if (!waits(ctx)) { return; }
+    if (window.kartei.isBarred(status)) { stop(ctx, status); } else { sendLater(ctx, isWrite(ctx) ? "away" : "unread"); }
   });
+  function stop(ctx, status) {
+    back(ctx);
+    keep(formOf(ctx));
+    const banner = show(status === 413 ? "large" : "barred", room(ctx.sourceElement)), said = banner && banner.querySelector("[data-status]");
+    if (said) { said.textContent = status; }
+  }
   function resend() {
     const all = lost;
     lost = [];
@@ -303,9 +349,12 @@
   // back ends the messages about a lost connection, since an answer came.
   function back(ctx) {
     if (!ctx.tries) { return; }
-    if (isForm(ctx.sourceElement)) { release(ctx.sourceElement); }
-    hide("lost");
-    hide("unread");
+    const form = formOf(ctx);
+    if (form) {
+      release(form);
+      delete form.dataset.started;
+    }
+    unsure.forEach(hide);
   }
   addEventListener("offline", () => show("offline"));
   addEventListener("online", function () {

@@ -72,7 +72,7 @@
 
   function look() {
     timer = 0;
-    if (!due || document.hidden) { return; }
+    if (!due || document.hidden || document.querySelector(".faults [data-home]")) { return; }
     if (!main().dataset.live) { // an answer to a form has taken the place of what was to be shown anew
       due = false;
       return;
@@ -112,7 +112,7 @@
   document.addEventListener("htmx:before:response", function (event) {
     const ctx = event.detail.ctx, status = ctx.response.status;
     if (!ctx.live) { return; }
-    if (status === 429 || status >= 500) { // nobody asked for it: it comes later
+    if (status === 429 || status >= 500 || !window.kartei.isOurs(ctx.response.headers)) { // nobody asked for it: it comes later
       event.preventDefault();
       due = true;
       plan(1000 * (ctx.response.headers.get("Retry-After") || 30));

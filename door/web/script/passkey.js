@@ -4,7 +4,7 @@
 "use strict";
 
 (function () {
-  const { say, toast } = window.kartei;
+  const { say, toast, isOurs } = window.kartei;
   const able = window.PublicKeyCredential && PublicKeyCredential.parseRequestOptionsFromJSON;
   const renew = 9 * 60 * 1000; // a question is good for ten minutes
   let listening = null;
@@ -14,6 +14,7 @@
       method: "POST", headers: { Accept: "application/json" },
       body: new URLSearchParams({ "form-token": form.elements["form-token"].value, token: form.elements.token ? form.elements.token.value : "" }),
     });
+    if (!isOurs(answer.headers)) { throw new Error(say("Kartei antwortet gerade nicht. Bitte versuchen Sie es gleich noch einmal.", "Kartei does not answer at the moment. Please try again in a moment.")); }
     const said = await answer.json();
     if (said.confirm && await window.kartei.confirm()) { return options(button, form); }
     if (!answer.ok) { throw new Error(said.problem || say("Das ist noch nicht möglich.", "This is not possible yet.")); }

@@ -36,7 +36,7 @@
   });
   document.addEventListener("htmx:after:swap", function (event) {
     const source = event.detail.ctx.sourceElement;
-    if (!source || !source.closest) { return; }
+    if (!source || !source.closest || event.detail.ctx.hx?.retarget) { return; } // a message leaves everything
     if (source.closest(".toast")) { source.closest(".toast").remove(); } // taken back
     if (at >= 0 && (source === round || !round.isConnected)) { // htmx names the target instead of a source that is gone
       const all = rows();

@@ -4,9 +4,10 @@
 "use strict";
 
 (function () {
-  const { say, toast } = window.kartei;
+  const { say, toast, isOurs, isOursXHR, isBarred } = window.kartei;
   const atOnce = 3, most = 50, pauses = [1, 2, 4, 8];
   const lang = document.documentElement.lang;
+  const me = document.documentElement.dataset.me || "", headers = { "Kartei-Person": me };
   const root = document.documentElement.dataset.root || "";
   const items = [];
   let number = 0, panel, list, title;
@@ -112,28 +113,36 @@
   class Broken extends Error { constructor(wait, text) { super("broken"); this.wait = wait; this.text = text; } }
   class Refused extends Error {}
   class SignIn extends Error {}
-  function judge(status, text, wait) {
+  function judge(status, ours, text, wait) {
+    if (!ours) { stopped(status); }
     if (status === 401) { throw new SignIn(); }
     if (status === 0 || status === 408 || status === 409 || status === 429 || status >= 500) { throw new Broken(Number(wait) || 0, status >= 500 && !text.startsWith("<") && text); }
     if (status >= 400) { throw new Refused(text.startsWith("<") ? say("Die Datei wurde nicht angenommen.", "The file was not accepted.") : text); }
     return text;
   }
+  // stopped judges an answer of somebody between, or none, of status 0.
+  function stopped(status) {
+    if (status === 413) { throw new Refused(say("Die Datei ist größer, als der Proxy vor Kartei durchlässt.", "The file is larger than the proxy before Kartei lets through.")); }
+    const text = say("Kartei ist gerade nicht erreichbar.", "Kartei cannot be reached at the moment.");
+    throw new Broken(0, status && (isBarred(status) ? say(`Ein Proxy vor Kartei hat das aufgehalten (${status}).`, `A proxy before Kartei has stopped this (${status}).`) : text));
+  }
   async function post(path, fields) {
     let answer;
-    try { answer = await fetch(root + path, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" }); } catch { throw new Broken(0); }
-    return judge(answer.status, await answer.text(), answer.headers.get("Retry-After"));
+    try { answer = await fetch(root + path, { method: "POST", headers, body: new URLSearchParams(fields), redirect: "manual" }); } catch { throw new Broken(0); }
+    return judge(answer.status, isOurs(answer.headers), await answer.text().catch(() => { throw new Broken(0); }), answer.headers.get("Retry-After"));
   }
   function put(i, id) {
     return new Promise(function (resolve, reject) {
       const xhr = i.xhr = new XMLHttpRequest(), begun = performance.now();
       xhr.open("PUT", root + "/documents/upload/" + id);
       xhr.setRequestHeader("Content-Type", "application/octet-stream");
+      xhr.setRequestHeader("Kartei-Person", me);
       xhr.upload.addEventListener("progress", function (event) {
         const past = (performance.now() - begun) / 1000, rate = event.loaded / Math.max(past, .1), left = Math.ceil((i.file.size - event.loaded) / Math.max(rate, 1));
         i.bar.value = Math.min(event.loaded, i.file.size);
         i.flow.textContent = `${size(Math.min(event.loaded, i.file.size))} ${say("von", "of")} ${size(i.file.size)} · ${size(rate)}/s · ${say("noch", "left:")} ${left} s`;
       });
-      const end = () => { try { resolve(judge(xhr.status, xhr.responseText, xhr.getResponseHeader("Retry-After"))); } catch (e) { reject(e); } };
+      const end = () => { try { resolve(judge(xhr.status, xhr.status > 0 && isOursXHR(xhr), xhr.responseText, xhr.getResponseHeader("Retry-After"))); } catch (e) { reject(e); } };
       for (const name of ["load", "error", "abort", "timeout"]) { xhr.addEventListener(name, end); }
       xhr.send(i.file);
     });

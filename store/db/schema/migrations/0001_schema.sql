@@ -68,7 +68,10 @@ create table accounts (
 	-- The step of the last used code: none is used twice.
 	totp_step           bigint not null default 0,
 	totp_since          bigint not null default 0,
-	created_at          bigint not null
+	created_at          bigint not null,
+	-- True as long as nobody has shown that the address is theirs: an admin passed the link
+	-- of the invitation on. A mailed link ends that.
+	unconfirmed         boolean not null default false
 );
 
 -- Codes that replace a second factor, once each.
@@ -388,7 +391,9 @@ create table invitations (
 	-- The admin who invited. Empty for the operator.
 	invited_by   text   not null,
 	created_at   bigint not null,
-	expires_at   bigint not null
+	expires_at   bigint not null,
+	-- True if the admin got the link, because no mail server sends it.
+	handed_over  boolean not null default false
 );
 -- One invitation for each address.
 create unique index invitations_email on invitations (organization, email_folded);

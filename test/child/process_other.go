@@ -1,7 +1,8 @@
 //go:build !linux
 
-package clamdtest
+package child
 
 import "syscall"
 
+// attributes make a program end with this process, on Linux only.
 func attributes() *syscall.SysProcAttr { return nil }

@@ -1,6 +1,6 @@
-package clamdtest
+package child
 
 import "syscall"
 
-// attributes make clamd end with this process.
+// attributes make a program end with this process.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

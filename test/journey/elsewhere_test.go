@@ -1,0 +1,94 @@
+package journey
+
+import (
+	"context"
+	"testing"
+
+	"kartei/access"
+	"kartei/settings"
+	"kartei/test/dbtest"
+	"kartei/test/webtest"
+)
+
+// inSecond makes a person of the office one of a second organization too, with the same
+// account, and returns who they are there.
+func (o *Office) inSecond(principal string) string {
+	o.Helper()
+	ctx := context.Background()
+	second, err := o.Operator().CreateOrganization(ctx, settings.NewOrganization{Name: "Notariat Abendrot"})
+	if err != nil {
+		o.Fatal(err)
+	}
+	made, err := o.Operator().CreateUser(ctx, settings.NewPrincipal{Organization: second.ID, Name: "Helene Abend", Email: o.emailOf(principal), Role: access.Admin})
+	if err != nil {
+		o.Fatal(err)
+	}
+	dbtest.Run(o.TB, o.DB, `update principals set account_id = (select account_id from principals where id = $1) where id = $2`, principal, made.ID)
+	o.Directory.Forget()
+	return made.ID
+}
+
+// TestSwitchedMeanwhile: another tab switches the organization while a form and the quick
+// line are typed, and while a list is open. Nothing goes to the other organization. One
+// click leads back, and then the same is sent, once.
+func TestSwitchedMeanwhile(t *testing.T) {
+	axe := webtest.Axe(t, "../..")
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(20))
+	o.passwords()
+	o.Speaks(o.Helene(), "de")
+	o.inSecond(o.Helene())
+	one := o.SignedIn(o.Helene(), webtest.View{Width: 320, Language: "de"})
+	two := one.Beside(speaks)
+	leave := func() {
+		t.Helper()
+		two.Open(o.BaseURL + "/signin/choose")
+		two.Click(`main form[action="/switch"] button`)
+		two.At("/")
+		two.Until(`document.querySelector("#menu-person")?.textContent.includes("Notariat Abendrot")`)
+	}
+	back := func() {
+		t.Helper()
+		one.Says("Diese Seite gehört zu „" + o.name() + "“")
+		one.Click(".faults [data-home] button")
+	}
+
+	one.Open(o.BaseURL + "/contacts/new")
+	one.Fill(`[name="lastName"]`, "Zwischenzeit")
+	leave()
+	submit(one)
+	one.Says("In diesem Browser arbeiten Sie inzwischen in „Notariat Abendrot“.")
+	for _, found := range one.Faults(axe) {
+		if !loaded(found, 409) {
+			t.Error(found)
+		}
+	}
+	back()
+	one.Until(`/^.contacts.con_/.test(location.pathname)`)
+	if n := len(o.found("Zwischenzeit")); n != 1 {
+		t.Errorf("stored %d times", n)
+	}
+
+	one.Open(o.BaseURL + "/tasks")
+	one.Fill("#f-line", "Frist notieren")
+	leave()
+	one.Press(webtest.Enter)
+	one.Says("Diese Seite gehört zu")
+	if kept := webtest.Eval[string](one, `document.getElementById("f-line").value`); kept != "Frist notieren" {
+		t.Errorf("the quick line has %q", kept)
+	}
+	back()
+	one.Until(`document.getElementById("f-line").value === "" && document.querySelector("main").innerText.includes("Frist notieren")`)
+
+	// A list takes no part of the other organization: it says so by itself.
+	one.Open(o.BaseURL + "/contacts")
+	leave()
+	back()
+	one.Until(`!document.querySelector(".faults [data-home]")`)
+}
+
+// name is the name of the office.
+func (o *Office) name() (name string) {
+	o.Helper()
+	dbtest.Get(o.TB, o.DB, []any{&name}, `select name from organizations where id = $1`, o.OrganizationID)
+	return name
+}
