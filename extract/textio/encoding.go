@@ -1,6 +1,7 @@
 package textio
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"strings"
@@ -43,6 +44,16 @@ func Decoded(r io.Reader) io.Reader {
 		return transform.NewReader(all, guess{})
 	}
 	return transform.NewReader(all, charmap.Windows1252.NewDecoder())
+}
+
+// Narrow returns UTF-16 that begins with a byte order mark as UTF-8, and all else
+// unchanged.
+func Narrow(r io.Reader) io.Reader {
+	buffered := bufio.NewReader(r)
+	if head, _ := buffered.Peek(2); IsUTF16(head) {
+		return transform.NewReader(buffered, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
+	}
+	return buffered
 }
 
 // IsUTF8 reports whether text is valid UTF-8. If it goes on, its last character
