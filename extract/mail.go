@@ -166,7 +166,7 @@ func (m *mailReader) multipart(h mimeHeader, kind, boundary string, depth int) e
 	choice := textio.Choice{Out: m.out}
 	var err error
 	n := 0
-	for ; err == nil && m.mime.stopped && m.mime.level == own && !m.mime.last; n++ {
+	for ; err == nil && m.parts >= 0 && m.mime.stopped && m.mime.level == own && !m.mime.last; n++ {
 		m.mime.resume()
 		inner, content := m.mime.header(false)
 		if kind == "multipart/alternative" {
