@@ -20,14 +20,18 @@ import (
 
 // Fields are the members of a document besides the envelope.
 type Fields struct {
-	Name        string  `json:"name" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
-	ContentType string  `json:"contentType" read:"true" example:"application/pdf"`
-	Size        int64   `json:"size" read:"true" min:"1" example:"48213"`
-	SHA256      string  `json:"sha256" read:"true" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
-	ContactID   *string `json:"contactId" prefix:"con_" ref:"contacts"`
-	CompanyID   *string `json:"companyId" prefix:"cmp_" ref:"companies"`
-	TaskID      *string `json:"taskId" prefix:"tsk_" ref:"tasks"`
-	UploadID    string  `json:"uploadId" read:"true" prefix:"upl_" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Name        string `json:"name" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
+	ContentType string `json:"contentType" read:"true" example:"application/pdf"`
+	Size        int64  `json:"size" read:"true" min:"1" example:"48213"`
+	SHA256      string `json:"sha256" read:"true" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+	// TextStatus says how much of the file's text was read when the document was
+	// made: the search finds that much. TextReason says why the rest was not.
+	TextStatus TextStatus  `json:"textStatus" read:"true" enum:"complete,partial,none,unread" example:"complete"`
+	TextReason *TextReason `json:"textReason" read:"true" enum:"encrypted,damaged,too_long,too_complex,unsupported,overdrawn,unavailable"`
+	ContactID  *string     `json:"contactId" prefix:"con_" ref:"contacts"`
+	CompanyID  *string     `json:"companyId" prefix:"cmp_" ref:"companies"`
+	TaskID     *string     `json:"taskId" prefix:"tsk_" ref:"tasks"`
+	UploadID   string      `json:"uploadId" read:"true" prefix:"upl_" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
 	record.Sharing
 }
 
@@ -208,8 +212,12 @@ func eraseRest(ctx context.Context, c *app.Call, name string) error {
 // Shared returns the members that all families have in common.
 func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
 
-// Normalize does nothing: a document has no defaults.
-func (f *Fields) Normalize() {}
+// Normalize sets the status of a text that nobody has read.
+func (f *Fields) Normalize() {
+	if f.TextStatus == "" {
+		f.TextStatus = Unread
+	}
+}
 
 // Wrong checks the name.
 func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {

@@ -77,6 +77,7 @@ func TestLife(t *testing.T) {
 		want(t, got, map[string]any{
 			"object": "document", "id": id, "name": "Klage_Müller.txt", "contentType": "text/plain", "size": float64(len(file)), "sha256": sum(file),
 			"contactId": contact, "companyId": nil, "taskId": nil, "uploadId": upload, "externalId": "d-1", "visibility": "organization", "revision": 1.0,
+			"textStatus": "complete", "textReason": nil,
 		})
 
 		content := download(c, id).Want(200)

@@ -112,6 +112,7 @@ func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, e
 	if text.Reason != extract.Complete && text.Reason != extract.Unsupported {
 		w.Logger.Info("text of a document not read completely", "organization", w.job.Organization, "document", w.Document, "reason", text.Reason)
 	}
+	w.Fields.TextStatus, w.Fields.TextReason = textOf(w.Fields.ContentType, text)
 	d := new(search.Document)
 	d.Add(search.Note, text.Body)
 	return d, nil

@@ -21,13 +21,22 @@ const (
 )
 
 // directory finds the end record of an archive. It reports false if the file
-// does not end with one.
-func (c *content) directory() (end int64, found bool) {
+// does not end with one. Exactly means that nothing follows; otherwise a few bytes
+// may that are nothing themselves, as programs leave them.
+func (c *content) directory(exactly bool) (end int64, found bool) {
 	tail := c.part(max(0, c.size-tailSize), tailSize)
 	for i := len(tail) - 22; i >= 0; i-- {
-		if bytes.HasPrefix(tail[i:], []byte("PK\x05\x06")) && int(binary.LittleEndian.Uint16(tail[i+20:])) == len(tail)-i-22 {
-			return max(0, c.size-tailSize) + int64(i), true
+		if !bytes.HasPrefix(tail[i:], []byte("PK\x05\x06")) {
+			continue
 		}
+		rest := len(tail) - i - 22 - int(binary.LittleEndian.Uint16(tail[i+20:]))
+		switch {
+		case rest < 0, exactly && rest > 0:
+			continue
+		case rest > 0 && means(tail[len(tail)-rest:]):
+			return 0, false // the reader would take this record
+		}
+		return max(0, c.size-tailSize) + int64(i), true
 	}
 	return 0, false
 }
@@ -70,7 +79,7 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 
 // archive returns the type of a file that begins as a ZIP archive.
 func (c *content) archive(head []byte) string {
-	end, found := c.directory()
+	end, found := c.directory(false)
 	if !found || !c.whole(end) {
 		return Unknown
 	}
@@ -141,8 +150,8 @@ var mains = map[string]string{
 
 // pack returns the type of an archive by its entries.
 func pack(z *zip.Reader) string {
-	var macros, manifest, program bool
-	var list *zip.File
+	var macros, program bool
+	var list, manifest, own *zip.File
 	for _, f := range z.File {
 		switch name := strings.ToLower(f.Name); {
 		case name == "[content_types].xml":
@@ -150,20 +159,18 @@ func pack(z *zip.Reader) string {
 		case strings.HasSuffix(name, "/vbaproject.bin"):
 			macros = true
 		case name == "meta-inf/manifest.xml":
-			manifest = true
+			manifest = f
+		case f.Name == "mimetype" && own == nil:
+			own = f
 		case name == "meta-inf/manifest.mf", name == "androidmanifest.xml":
 			program = true
 		}
 	}
-	first := ""
-	if f := z.File[0]; f.Name == "mimetype" && f.Method == zip.Store {
-		first = strings.TrimSpace(string(inflate(f, 128)))
-	}
-	switch {
-	case strings.HasPrefix(first, odf) && manifest:
-		return first
-	case strings.HasPrefix(first, odf):
+	switch said := odfType(own, manifest); {
+	case strings.HasPrefix(said, odf) && (manifest == nil || list != nil):
 		return Unknown
+	case strings.HasPrefix(said, odf):
+		return said
 	case list != nil:
 		found := office(inflate(list, typesSize))
 		if macros && strings.HasPrefix(found, ooxml) {
@@ -174,6 +181,31 @@ func pack(z *zip.Reader) string {
 		return "application/java-archive"
 	}
 	return "application/zip"
+}
+
+// odfType returns the type that an OpenDocument file says that it is. It
+// should be in the first entry, without compression; programs that pack a
+// document anew put it elsewhere, or leave it out, and the manifest has it too.
+func odfType(own, manifest *zip.File) string {
+	if own != nil {
+		if said := strings.TrimSpace(strings.TrimPrefix(string(inflate(own, 128)), mark)); strings.HasPrefix(said, odf) {
+			return said
+		}
+	}
+	if manifest == nil {
+		return ""
+	}
+	d := xml.NewDecoder(bytes.NewReader(inflate(manifest, typesSize)))
+	d.Strict = false
+	for {
+		token, err := d.RawToken()
+		if err != nil {
+			return ""
+		}
+		if e, is := token.(xml.StartElement); is && e.Name.Local == "file-entry" && attribute(e, "full-path") == "/" {
+			return attribute(e, "media-type")
+		}
+	}
 }
 
 // inflate returns the first bytes of an entry.

@@ -17,6 +17,7 @@ import (
 	"github.com/klippa-app/go-pdfium/enums"
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/structs"
 )
 
 // drawFunc draws a page of a file. It runs in the child process, under its
@@ -47,15 +48,18 @@ func drawTo(out io.Writer, draw drawFunc, in *textio.Input, s Sheet) error {
 
 // drawPDF draws a page of a PDF, and reads its text.
 func drawPDF(in *textio.Input, s Sheet) (*Page, error) {
-	p, document, pages, err := openPDF(in)
-	if err != nil || s.Number > pages {
-		return &Page{Pages: pages}, err
+	f, err := openPDF(in)
+	if err != nil {
+		return nil, err
 	}
-	handle, err := loadPage(p, document, s.Number-1)
+	if s.Number > f.pages {
+		return &Page{Pages: f.pages}, nil
+	}
+	opened, err := f.page(s.Number - 1)
 	if err != nil {
 		return nil, textio.ErrBroken
 	}
-	d := drawing{Pdfium: p, ref: requests.Page{ByReference: &handle}, page: &Page{Number: s.Number, Pages: pages}}
+	d := drawing{Pdfium: f.Pdfium, ref: requests.Page{ByReference: &opened.ref}, notes: opened.notes, page: &Page{Number: s.Number, Pages: f.pages}}
 	if err := d.measure(float64(s.DPI)); err != nil {
 		return nil, textio.ErrBroken
 	}
@@ -75,8 +79,9 @@ func drawPDF(in *textio.Input, s Sheet) (*Page, error) {
 // drawing is a page of a PDF that is drawn.
 type drawing struct {
 	pdfium.Pdfium
-	ref  requests.Page
-	page *Page
+	ref   requests.Page
+	notes []note
+	page  *Page
 	// x and y turn a point of the page into a pixel of the picture: the factors
 	// of both coordinates, and an offset.
 	x, y [3]float64
@@ -161,8 +166,9 @@ func (d *drawing) read() error {
 	if err != nil {
 		return err
 	}
-	var w writer
-	for i := 0; i < count.Count && len(w.boxes) < maxChars-2; i++ {
+	var runes []rune
+	var at []int // the index of each, for its place
+	for i := 0; i < count.Count && len(runes) < maxChars; i++ {
 		r, err := d.char(text.TextPage, i)
 		if err != nil {
 			return err
@@ -177,7 +183,20 @@ func (d *drawing) read() error {
 				i++
 			}
 		}
-		w.write(r, func() Box { return d.box(text.TextPage, i) })
+		runes, at = append(runes, r), append(at, i)
+	}
+	var w writer
+	for i, r := range runes {
+		for _, shown := range lineEnd(r, runes[i+1:]) {
+			w.write(shown, func() Box { return d.box(text.TextPage, at[i]) })
+		}
+	}
+	for _, n := range d.notes {
+		box := d.boxOf(n.place)
+		w.write('\n', nil)
+		for _, r := range n.text {
+			w.write(r, func() Box { return box })
+		}
 	}
 	d.page.Text, d.page.Boxes = w.text.String(), w.boxes
 	return nil
@@ -198,11 +217,16 @@ func (d *drawing) box(text references.FPDF_TEXTPAGE, i int) Box {
 	if err != nil {
 		return Box{}
 	}
+	return d.boxOf(structs.FPDF_FS_RECTF{Left: float32(b.Rect.Left), Top: float32(b.Rect.Top), Right: float32(b.Rect.Right), Bottom: float32(b.Rect.Bottom)})
+}
+
+// boxOf returns a rectangle of the page in the picture.
+func (d *drawing) boxOf(r structs.FPDF_FS_RECTF) Box {
 	at := func(x, y float32) (float64, float64) {
 		return d.x[0]*float64(x) + d.x[1]*float64(y) + d.x[2], d.y[0]*float64(x) + d.y[1]*float64(y) + d.y[2]
 	}
-	x1, y1 := at(b.Rect.Left, b.Rect.Bottom)
-	x2, y2 := at(b.Rect.Right, b.Rect.Top)
+	x1, y1 := at(r.Left, r.Bottom)
+	x2, y2 := at(r.Right, r.Top)
 	clamp := func(v float64, most int) uint16 { return uint16(min(max(v, 0), float64(most))) } // NaN becomes 0
 	box := Box{
 		clamp(math.Floor(min(x1, x2)), d.page.Width), clamp(math.Floor(min(y1, y2)), d.page.Height),
@@ -225,6 +249,7 @@ type writer struct {
 
 func (w *writer) write(r rune, box func() Box) {
 	switch r = textio.Kept(r); {
+	case len(w.boxes) >= maxChars-2:
 	case r == '\n':
 		w.lines++
 	case r == '\t':

@@ -87,6 +87,9 @@ func FuzzReadJSON(f *testing.F) {
 func FuzzReadMail(f *testing.F) {
 	f.Add([]byte(letter))
 	f.Add([]byte(multipart))
+	f.Add([]byte(alternatives("Guten Tag", "<p>Rumpf")))
+	f.Add([]byte("\ufeff\r\nFrom - Sat Nov 28 10:00:00 2026\nSubject: =?utf-8?B?R3LD?= =?utf-8?Q?=BC?=\nx\nContent-Type: text/plain; name*0*=a''%41; charset=x\n" +
+		"Content-Transfer-Encoding: quoted-printable\n\na==\n=\n\nFrom b Sat Nov 28 10:00:00 2026\n\nx"))
 	readtest.Fuzz(f, readMail)
 }
 

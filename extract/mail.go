@@ -1,13 +1,11 @@
 package extract
 
 import (
-	"errors"
+	"bytes"
+	"cmp"
 	"io"
-	"mime"
+	"net/mail"
 	"strings"
-
-	"github.com/emersion/go-message"
-	"github.com/emersion/go-message/mail"
 
 	"kartei/extract/textio"
 )
@@ -18,134 +16,183 @@ const (
 	maxParts = 1_000 // of all
 )
 
-func init() { message.CharsetReader = textio.Named }
-
 // readMail reads a message (RFC 5322, MIME): subject, sender, recipients, date,
-// texts, and the names of attachments.
+// texts, and the names of attachments. If a file begins as a mailbox, it reads
+// the messages one after the other.
 func readMail(in *textio.Input, out *textio.Sink) error {
-	m := mailReader{out: out, parts: maxParts}
-	e, err := message.Read(in)
-	if e == nil || err != nil && !tolerable(err) {
-		return textio.ErrBroken
+	m := mailReader{mime: newMIME(textio.Narrow(in)), out: out, parts: maxParts}
+	for {
+		if err := m.message(0); err != nil {
+			return err
+		}
+		if !m.mime.more {
+			return m.missing
+		}
+		m.mime.resume()
+		m.mime.more = false
+		out.Paragraph()
 	}
-	m.head(&mail.Header{Header: e.Header})
-	out.Paragraph()
-	return m.entity(e, 0)
-}
-
-// tolerable reports whether a part can be read in spite of an error: its
-// encoding is unknown.
-func tolerable(err error) bool {
-	return message.IsUnknownCharset(err) || message.IsUnknownEncoding(err)
 }
 
 type mailReader struct {
-	out   *textio.Sink
-	parts int // that may still follow
+	mime    *mimeReader
+	out     *textio.Sink
+	parts   int   // that may still follow
+	missing error // why a part has no text; the first one
+}
+
+// message reads a message.
+func (m *mailReader) message(depth int) error {
+	h, content := m.mime.header(true)
+	if len(h) == 0 {
+		return textio.ErrBroken
+	}
+	m.head(h)
+	m.out.Paragraph()
+	return m.entity(h, content, depth, "text/plain")
 }
 
 // head writes the header fields that a mail program shows.
-func (m *mailReader) head(h *mail.Header) {
-	subject, err := h.Subject()
-	if err != nil {
-		subject = h.Get("Subject")
-	}
+func (m *mailReader) head(h mimeHeader) {
 	m.out.Line()
-	m.out.Text(textio.OneLine(subject))
-	for _, field := range []string{"From", "To", "Cc"} {
+	m.out.Text(textio.OneLine(decodedWords(h["subject"])))
+	for _, field := range []string{"from", "to", "cc", "bcc"} {
 		m.out.Line()
-		list, err := h.AddressList(field)
-		if err != nil {
-			m.out.Text(textio.OneLine(h.Get(field)))
-		}
-		for _, a := range list {
-			m.out.Text(textio.OneLine(a.Name) + " " + a.Address + "\t")
-		}
+		m.addresses(h[field])
+		m.addresses(h[field+" again"])
 	}
 	m.out.Line()
-	m.out.Text(h.Get("Date"))
+	m.out.Text(textio.OneLine(h["date"]))
 }
 
-// entity writes a message or one of its parts.
-func (m *mailReader) entity(e *message.Entity, depth int) error {
+// addresses writes the addresses of a field, or its text if it has others.
+func (m *mailReader) addresses(field string) {
+	if field == "" {
+		return
+	}
+	list, err := (&mail.AddressParser{WordDecoder: wordDecoder}).ParseList(field)
+	if err != nil {
+		m.out.Text(textio.OneLine(decodedWords(field)))
+	}
+	for _, a := range list {
+		m.out.Text(textio.OneLine(a.Name) + " " + a.Address + "\t")
+	}
+}
+
+// entity writes a message or one of its parts, after its header. Content is what
+// was read of it.
+func (m *mailReader) entity(h mimeHeader, content []byte, depth int, standard string) error {
 	if m.parts--; m.parts < 0 || depth > maxDepth {
 		return textio.ErrInflated
 	}
-	if parts := e.MultipartReader(); parts != nil {
-		return m.multipart(e, parts, depth)
+	defer m.mime.skip()
+	kind, params := parameters(cmp.Or(h["content-type"], standard))
+	if boundary := strings.TrimSpace(params["boundary"]); strings.HasPrefix(kind, "multipart/") && boundary != "" {
+		return m.multipart(h, kind, boundary, depth)
 	}
-	kind, params, _ := e.Header.ContentType()
-	if name := attachedName(e, params); name != "" {
+	disposition, more := parameters(h["content-disposition"])
+	name := cmp.Or(more["filename"], params["name"])
+	if name == "" && disposition == "attachment" {
+		name = "attachment"
+	}
+	if name != "" {
 		m.out.Line()
-		if err := m.out.Text(textio.OneLine(name) + "\n"); err != nil {
+		if err := m.out.Text(textio.OneLine(decodedWords(name)) + "\n"); err != nil {
 			return err
 		}
-		return nil
 	}
-	m.out.Paragraph()
+	body := m.mime.content(h, content)
 	switch {
-	case kind == "text/html":
-		return textio.CopyHTML(utf8Of(e, params), m.out)
-	case kind == "" || strings.HasPrefix(kind, "text/"):
-		return textio.CopyText(utf8Of(e, params), m.out)
-	case kind == "message/rfc822":
-		return m.forwarded(e, depth)
+	case kind == "message/rfc822" || kind == "message/global":
+		return m.forwarded(body, depth)
+	case disposition == "attachment":
+	case isSealed(kind, params, name):
+		m.missing = cmp.Or(m.missing, textio.ErrEncrypted)
+	case kind == "application/pkcs7-mime" || kind == "application/x-pkcs7-mime":
+		m.missing = cmp.Or(m.missing, errUnsupported)
+	case kind == "text/html" || kind == "application/xhtml+xml":
+		m.out.Paragraph()
+		return textio.CopyHTML(inPart(params, body), m.out)
+	case kind == "" || !strings.Contains(kind, "/") || strings.HasPrefix(kind, "text/") || strings.HasPrefix(kind, "multipart/") || strings.HasPrefix(kind, "message/"):
+		m.out.Paragraph()
+		return textio.CopyText(inPart(params, body), m.out)
 	}
 	return nil
 }
 
-// utf8Of returns a part's text in UTF-8. The standard says ASCII for a part
+// isSealed reports whether a part is the encrypted content of a message: of
+// S/MIME or PGP.
+func isSealed(kind string, params map[string]string, name string) bool {
+	switch kind {
+	case "application/pkcs7-mime", "application/x-pkcs7-mime":
+		return params["smime-type"] == "enveloped-data" || params["smime-type"] == "authenveloped-data" || params["smime-type"] == "" && name == "smime.p7m"
+	case "application/pgp-encrypted":
+		return true
+	}
+	return false
+}
+
+// inPart returns a part's text in UTF-8. The standard says ASCII for a part
 // without a charset; here its encoding is guessed.
-func utf8Of(e *message.Entity, params map[string]string) io.Reader {
-	if params["charset"] == "" {
-		return textio.Decoded(e.Body)
-	}
-	return e.Body
+func inPart(params map[string]string, body io.Reader) io.Reader {
+	r, _ := textio.Named(params["charset"], body) // never an error
+	return r
 }
 
-// attachedName returns the name of an attached file; "" for a part that is
-// shown.
-func attachedName(e *message.Entity, params map[string]string) string {
-	disposition, more, _ := e.Header.ContentDisposition()
-	name := more["filename"]
-	if name == "" {
-		name = params["name"]
+// forwarded reads a message within another one, which may be encoded.
+func (m *mailReader) forwarded(body io.Reader, depth int) error {
+	m.out.Paragraph()
+	outer := m.mime
+	m.mime = newMIME(body)
+	m.mime.single = true
+	err := m.message(depth + 1)
+	m.mime = outer
+	if err == textio.ErrBroken {
+		return nil // without a header; its name is written
 	}
-	if name == "" && disposition == "attachment" {
-		name = "attachment"
-	}
-	if decoded, err := new(mime.WordDecoder).DecodeHeader(name); err == nil {
-		name = decoded
-	}
-	return name
+	return err
 }
 
-func (m *mailReader) forwarded(e *message.Entity, depth int) error {
-	inner, err := message.Read(e.Body)
-	if inner == nil || err != nil && !tolerable(err) {
-		return textio.ErrBroken
+// multipart writes the parts. Alternatives have the same content, so they are
+// written once, if they do.
+func (m *mailReader) multipart(h mimeHeader, kind, boundary string, depth int) error {
+	own, standard := len(m.mime.boundaries), "text/plain"
+	if kind == "multipart/digest" {
+		standard = "message/rfc822"
 	}
-	m.head(&mail.Header{Header: inner.Header})
-	return m.entity(inner, depth+1)
-}
-
-// multipart writes the parts. Alternatives have the same content, so only the
-// first with text is written.
-func (m *mailReader) multipart(e *message.Entity, parts message.MultipartReader, depth int) error {
-	kind, _, _ := e.Header.ContentType()
-	written := m.out.Left()
-	for {
-		part, err := parts.NextPart()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case part == nil || err != nil && !tolerable(err):
-			return textio.ErrBroken
-		case kind == "multipart/alternative" && m.out.Left() < written:
+	m.mime.boundaries = append(m.mime.boundaries, boundary)
+	before := &capped{most: maxPreamble}
+	_, _ = io.Copy(before, m.mime.content(h, nil))
+	choice := textio.Choice{Out: m.out}
+	var err error
+	n := 0
+	for ; err == nil && m.parts >= 0 && m.mime.stopped && m.mime.level == own && !m.mime.last; n++ {
+		m.mime.resume()
+		inner, content := m.mime.header(false)
+		if kind == "multipart/alternative" {
+			choice.Add(func(out *textio.Sink) error { return m.into(out, inner, content, depth+1, standard) })
 			continue
 		}
-		if err := m.entity(part, depth+1); err != nil {
-			return err
-		}
+		err = m.entity(inner, content, depth+1, standard)
 	}
+	m.mime.boundaries = m.mime.boundaries[:own]
+	switch {
+	case m.mime.stopped && m.mime.level == own:
+		m.mime.resume() // what follows is nothing
+	case n == 0: // the boundary is another one
+		m.out.Paragraph()
+		err = cmp.Or(err, textio.CopyText(textio.Decoded(bytes.NewReader(before.kept)), m.out))
+	}
+	return cmp.Or(choice.Write(), err)
+}
+
+// maxPreamble bounds what is kept of the text before the first part.
+const maxPreamble = 1 << 20
+
+// into writes a part to another sink.
+func (m *mailReader) into(out *textio.Sink, h mimeHeader, content []byte, depth int, standard string) error {
+	outer := m.out
+	m.out = out
+	defer func() { m.out = outer }()
+	return m.entity(h, content, depth, standard)
 }

@@ -5,13 +5,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/klippa-app/go-pdfium"
 	failures "github.com/klippa-app/go-pdfium/errors"
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
-	"github.com/klippa-app/go-pdfium/responses"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
 
@@ -69,43 +70,55 @@ func warm(in *textio.Input, _ *textio.Sink) error {
 	return err
 }
 
-// openPDF opens the document of a PDF, and counts its pages.
-func openPDF(in *textio.Input) (p pdfium.Pdfium, document references.FPDF_DOCUMENT, pages int, err error) {
+// openPDF opens a PDF and counts its pages.
+func openPDF(in *textio.Input) (*pdfFile, error) {
 	whole, err := in.Hold()
 	if err != nil {
-		return nil, "", 0, err
+		return nil, err
 	}
-	if p, err = openPDFium(in); err != nil {
-		return nil, "", 0, err
+	p, err := openPDFium(in)
+	if err != nil {
+		return nil, err
 	}
-	opened, err := p.OpenDocument(&requests.OpenDocument{FileReader: io.NewSectionReader(whole, 0, whole.Size), FileReaderSize: whole.Size})
+	f := &pdfFile{Pdfium: p, whole: whole}
+	f.first, err = f.open()
+	if err != nil {
+		return nil, err
+	}
+	count, err := p.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: f.first.document})
+	if err != nil || count.PageCount == 0 {
+		return nil, textio.ErrBroken
+	}
+	f.pages = count.PageCount
+	return f, nil
+}
+
+// open opens the file once more.
+func (f *pdfFile) open() (*pdfCopy, error) {
+	opened, err := f.OpenDocument(&requests.OpenDocument{FileReader: io.NewSectionReader(f.whole, 0, f.whole.Size), FileReaderSize: f.whole.Size})
 	switch {
 	case errors.Is(err, failures.ErrPassword), errors.Is(err, failures.ErrSecurity):
-		return nil, "", 0, textio.ErrEncrypted
+		return nil, textio.ErrEncrypted
 	case err != nil:
-		return nil, "", 0, textio.ErrBroken
+		return nil, textio.ErrBroken
 	}
-	count, err := p.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: opened.Document})
-	if err != nil || count.PageCount == 0 {
-		return nil, "", 0, textio.ErrBroken
-	}
-	return p, opened.Document, count.PageCount, nil
+	return &pdfCopy{document: opened.Document}, nil
 }
 
 // readPDF reads a PDF page by page.
 func readPDF(in *textio.Input, out *textio.Sink) error {
-	p, document, pages, err := openPDF(in)
+	f, err := openPDF(in)
 	if err != nil {
 		return err
 	}
 	bad := 0
-	for i := range pages {
+	for i := range f.pages {
 		if i > 0 {
 			if err := out.Page(); err != nil {
 				return err
 			}
 		}
-		if err := readPage(p, document, i, out); errors.Is(err, textio.ErrFull) {
+		if err := f.readPage(i, out); errors.Is(err, textio.ErrFull) {
 			return err
 		} else if err != nil {
 			bad++
@@ -117,67 +130,73 @@ func readPDF(in *textio.Input, out *textio.Sink) error {
 	return nil
 }
 
-// loadPage loads a page with its form fields and notes. For that they become
-// part of the page, as for printing.
-func loadPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int) (references.FPDF_PAGE, error) {
-	page, err := p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: i})
-	if err != nil {
-		return "", err
-	}
-	flat, err := p.FPDFPage_Flatten(&requests.FPDFPage_Flatten{
-		Page: requests.Page{ByReference: &page.Page}, Usage: requests.FPDFPage_FlattenUsageNormalDisplay,
-	})
-	if flattened := err == nil && flat.Result == responses.FPDFPage_FlattenResultSuccess; !flattened {
-		return page.Page, nil // without its forms and notes, which is better than no page
-	}
-	closePage(p, page.Page)
-	if page, err = p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: i}); err != nil {
-		return "", err
-	}
-	return page.Page, nil
-}
-
-// readPage reads a page.
-func readPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, i int, out *textio.Sink) error {
-	page, err := loadPage(p, document, i)
+// readPage reads a page: its text, then the comments on it and what its form
+// does not show.
+func (f *pdfFile) readPage(i int, out *textio.Sink) error {
+	page, err := f.page(i)
 	if err != nil {
 		return err
 	}
-	defer closePage(p, page)
-	text, err := p.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page}})
-	if err != nil {
-		return err
+	defer f.closePage(page.ref)
+	runes := []rune(page.text)
+	for at, r := range runes {
+		if err := out.Text(lineEnd(r, runes[at+1:])); err != nil {
+			return err
+		}
 	}
-	err = readChars(p, text.TextPage, out)
-	_, closing := p.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: text.TextPage})
-	return errors.Join(err, closing)
-}
-
-// closePage frees the memory of a page. An error is ignored, since the process
-// ends soon.
-func closePage(p pdfium.Pdfium, page references.FPDF_PAGE) {
-	_, _ = p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page})
+	for _, n := range page.notes {
+		out.Line()
+		if err := out.Text(n.text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // charsAtOnce bounds how many characters are copied out of WebAssembly at a
 // time.
 const charsAtOnce = 1 << 16
 
-func readChars(p pdfium.Pdfium, page references.FPDF_TEXTPAGE, out *textio.Sink) error {
-	count, err := p.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: page})
+// chars returns the text of a page.
+func (f *pdfFile) chars(page references.FPDF_TEXTPAGE) (string, error) {
+	count, err := f.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: page})
 	if err != nil {
-		return err
+		return "", err
 	}
+	var all strings.Builder
 	for start := 0; start < count.Count; start += charsAtOnce {
-		text, err := p.FPDFText_GetText(&requests.FPDFText_GetText{
+		text, err := f.FPDFText_GetText(&requests.FPDFText_GetText{
 			TextPage: page, StartIndex: start, Count: min(charsAtOnce, count.Count-start),
 		})
 		if err != nil {
-			return err
+			return "", err
 		}
-		if err := out.Text(text.Text); err != nil {
-			return err
-		}
+		all.WriteString(text.Text)
 	}
-	return nil
+	return all.String(), nil
+}
+
+// suspended are the words after a hyphen that stands for the rest of a word, as
+// in 'Haus- und Grundbesitz'.
+var suspended = map[string]bool{"und": true, "oder": true, "bzw": true, "sowie": true, "als": true, "bis": true, "noch": true, "and": true, "or": true}
+
+// lineEnd returns a character of PDFium as text, with what follows it. PDFium
+// puts a mark in the place of a hyphen and the end of its line. The hyphen stays
+// before a capital letter or a number, as in a name, and before 'und'. Otherwise
+// it has divided a word.
+func lineEnd(r rune, next []rune) string {
+	if r != '\x02' && r != '\ufffe' {
+		return string(r)
+	}
+	word := 0
+	for word < len(next) && word < 8 && unicode.IsLetter(next[word]) {
+		word++
+	}
+	switch {
+	case len(next) > 0 && (unicode.IsUpper(next[0]) || unicode.IsDigit(next[0])):
+		return "-"
+	case suspended[string(next[:word])]:
+		return "- "
+	}
+	return ""
 }

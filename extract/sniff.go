@@ -106,10 +106,13 @@ func (c *content) detect(declared *kind) string {
 	}
 	head := c.part(0, headSize)
 	found := recognise(head)
+	if ended := bytes.TrimRight(head, padding); found == Unknown && int64(len(head)) == c.size && len(ended) > 0 {
+		head, found = ended, recognise(ended) // a text with padding behind it
+	}
 	if found == "application/zip" {
 		return c.archive(head)
 	}
-	switch _, ends := c.directory(); {
+	switch _, ends := c.directory(true); {
 	case ends:
 		return Polyglot // an archive follows after another content
 	case found == "application/x-ole-storage":
@@ -128,10 +131,17 @@ func recognise(head []byte) string {
 	case bytes.HasPrefix(head, []byte(legacy.Signature)):
 		return "application/x-ole-storage"
 	}
-	m := mimetype.Detect(textio.Wide(head))
-	if m.Is("application/pdf") && !bytes.HasPrefix(head, []byte("%PDF-")) {
-		return Polyglot // readers, and the library, take up to 1024 bytes of anything before it
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte(mark)), blanks)
+	if bytes.HasPrefix(text, []byte(`{\rtf`)) {
+		return "text/rtf"
 	}
+	if at := bytes.Index(head[:min(len(head), pdfWithin)], []byte("%PDF-")); at >= 0 {
+		if !means(head[:at]) {
+			return "application/pdf"
+		}
+		return Polyglot
+	}
+	m := mimetype.Detect(textio.Wide(head))
 	for p := m; p != nil; p = p.Parent() {
 		if p.Is("text/xml") && !m.Is("application/xhtml+xml") {
 			return "text/xml"
@@ -147,6 +157,38 @@ func recognise(head []byte) string {
 	return name
 }
 
+const (
+	mark    = "\xef\xbb\xbf" // of the byte order, in UTF-8
+	blanks  = " \t\r\n"
+	padding = blanks + "\x00\x1a" // what programs write behind a text; 1A is the end of file of CP/M and DOS
+	// pdfWithin is the part of a file in which readers look for the header of a
+	// PDF. A line feed, a mark of byte order or the head of an answer of HTTP
+	// comes before it.
+	pdfWithin = 1024
+)
+
+// signatures are what a reader of another format looks for, anywhere in a few
+// bytes before or after a file.
+var signatures = []string{"PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "%pdf-", legacy.Signature, `{\rtf`, "<html", "<head", "<body", "<script", "<svg", "<!doctype",
+	"<iframe", "<?", "<%", "<!--"}
+
+// means reports whether a few bytes before or after a file are something
+// themselves. Blanks, padding and short rubbish are not.
+func means(b []byte) bool {
+	trimmed := bytes.Trim(bytes.TrimPrefix(b, []byte(mark)), padding)
+	if len(trimmed) == 0 {
+		return false
+	}
+	lower := bytes.ToLower(b)
+	for _, s := range signatures {
+		if bytes.Contains(b, []byte(s)) || bytes.Contains(lower, []byte(s)) {
+			return true
+		}
+	}
+	m := mimetype.Detect(trimmed)
+	return len(b) > pdfWithin || !m.Is("text/plain") && !m.Is(Unknown)
+}
+
 // isBinary reports whether a character does not occur in text.
 func isBinary(r rune) bool { return r < '\t' || r == '\v' || r > '\r' && r < ' ' && r != 0x1b }
 
@@ -154,11 +196,14 @@ func isBinary(r rune) bool { return r < '\t' || r == '\v' || r > '\r' && r < ' '
 // HTML, SVG and JSON by their first bytes only, XML by its declaration, and
 // email by the usual spelling of its fields.
 func asText(found string, head []byte, declared *kind) string {
+	if declared.name == "message/rfc822" && (found == Unknown || found == "application/mbox") && startsMail(textio.Wide(head)) {
+		return "message/rfc822" // with bytes of a picture, or several
+	}
 	if !strings.HasPrefix(found, "text/") && found != "image/svg+xml" && found != "application/xhtml+xml" && found != "application/json" {
 		return found
 	}
 	decoded := textio.Wide(head)
-	if trimmed := bytes.TrimLeft(bytes.TrimPrefix(decoded, []byte("\xef\xbb\xbf")), " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '<' {
+	if trimmed := bytes.TrimLeft(bytes.TrimPrefix(decoded, []byte(mark)), blanks); len(trimmed) > 0 && trimmed[0] == '<' {
 		return markup(found, trimmed)
 	}
 	switch {
@@ -210,7 +255,7 @@ func rootOf(text []byte) string {
 
 // startsJSON reports whether the text is the beginning of JSON.
 func startsJSON(text []byte) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))), jsontext.AllowDuplicateNames(true))
+	d := jsontext.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte(mark))), jsontext.AllowDuplicateNames(true))
 	for n := 0; ; n++ {
 		if _, err := d.ReadToken(); err != nil {
 			return n > 0 && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF))
@@ -218,26 +263,31 @@ func startsJSON(text []byte) bool {
 	}
 }
 
-// startsMail reports whether the text begins with the header of a message:
-// fields by RFC 5322, with at least one that every message has.
+// startsMail reports whether the text begins with the header of a message: fields
+// by RFC 5322, with at least one that every message has. Programs that keep
+// messages leave a mark, an empty line or a line that begins with From before it,
+// and lines without a colon within.
 func startsMail(text []byte) bool {
-	known := false
+	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte(mark)), blanks)
+	known, fields, others := false, 0, 0
 	for n := 0; ; n++ {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
 		line = bytes.TrimRight(line, "\r")
 		if len(line) == 0 || !whole {
-			return known
+			return known && fields >= others
 		}
 		text = rest
-		if n > 0 && (line[0] == ' ' || line[0] == '\t') || n == 0 && bytes.HasPrefix(line, []byte("From ")) {
+		if n > 0 && (line[0] == ' ' || line[0] == '\t') || isFromLine(line) {
 			continue
 		}
-		name, _, is := bytes.Cut(line, []byte(":"))
-		if !is || len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return false
+		name := fieldName(line)
+		if name == "" {
+			others++
+			continue
 		}
-		switch strings.ToLower(string(name)) {
-		case "from", "date", "received", "return-path", "message-id", "mime-version", "delivered-to":
+		fields++
+		switch strings.ToLower(name) {
+		case "from", "to", "date", "subject", "received", "return-path", "message-id", "mime-version", "delivered-to":
 			known = true
 		}
 	}

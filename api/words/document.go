@@ -47,6 +47,12 @@ var documentWords = map[string]text{
 	"document.Fields.contentType": {"Medientyp der Datei", "Media type of the file"},
 	"document.Fields.size":        {"Größe der Datei in Bytes", "Size of the file in bytes"},
 	"document.Fields.sha256":      {"SHA-256 der Datei, hexadezimal", "SHA-256 of the file, hexadecimal"},
+	"document.Fields.textStatus": {
+		"Wie viel vom Text der Datei gelesen wurde, als das Dokument entstand; so viel findet die Suche. complete: der ganze, partial: ein Teil, none: die Datei hat keinen, wie ein Scan oder ein Bild, unread: keiner",
+		"How much of the file's text was read when the document was made; the search finds that much. complete: all of it, partial: a part, none: the file has none, like a scan or a picture, unread: nothing"},
+	"document.Fields.textReason": {
+		"Warum Text fehlt, bei partial und unread. encrypted: Kennwort oder Verschlüsselung, damaged: beschädigt, too_long: länger als gelesen wird, too_complex: zu aufwendig, unsupported: eine Form, die hier nicht gelesen wird, overdrawn: die Lesezeit der Organisation war verbraucht, unavailable: dieser Server liest keine Texte",
+		"Why text is missing, with partial and unread. encrypted: a password or encryption, damaged: damaged, too_long: longer than is read, too_complex: it takes too much time or memory, unsupported: a form that is not read here, overdrawn: the organization had used up its reading time, unavailable: this server reads no texts"},
 	"document.Fields.contactId": {
 		"Kontakt, zu dem das Dokument gehört; er muss sichtbar sein. null auch, solange er für Sie nicht sichtbar ist",
 		"Contact that the document belongs to; it must be visible. null also while you cannot see it"},

@@ -4,30 +4,77 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
 	"kartei/extract/textio"
 )
 
-// inCodepage returns text in a code page of Windows as UTF-8.
-func inCodepage(page uint64, r io.Reader) (io.Reader, error) {
+// codepage returns the encoding of a code page of Windows; nil for an unknown
+// one.
+func codepage(page uint64) encoding.Encoding {
+	name := codepageNames[page]
 	switch {
-	case page == 65001:
-		return textio.Named("utf-8", r)
+	case page == 437:
+		return charmap.CodePage437
+	case page == 850:
+		return charmap.CodePage850
+	case page == 852:
+		return charmap.CodePage852
 	case page >= 1250 && page <= 1258:
-		return textio.Named(fmt.Sprintf("windows-%d", page), r)
+		name = fmt.Sprintf("windows-%d", page)
 	case page >= 28591 && page <= 28606:
-		return textio.Named(fmt.Sprintf("iso-8859-%d", page-28590), r)
-	case codepageNames[page] != "":
-		return textio.Named(codepageNames[page], r)
+		name = fmt.Sprintf("iso-8859-%d", page-28590)
+	}
+	e, _ := htmlindex.Get(name)
+	return e
+}
+
+// inCodepage returns text in a code page of Windows as UTF-8. The encoding of an
+// unknown one is guessed.
+func inCodepage(page uint64, r io.Reader) (io.Reader, error) {
+	if e := codepage(page); e != nil {
+		return transform.NewReader(r, e.NewDecoder()), nil
 	}
 	return textio.Decoded(r), nil
 }
 
-// codepageNames are those whose names do not hold their numbers.
+// codepageNames are those whose names do not hold their numbers. A text in
+// UTF-8, 65001, is guessed, since it may be in another one.
 var codepageNames = map[uint64]string{866: "ibm866", 874: "windows-874", 932: "shift_jis", 936: "gbk", 949: "euc-kr", 950: "big5", 10000: "macintosh",
-	20866: "koi8-r", 20932: "euc-jp", 21866: "koi8-u", 50220: "iso-2022-jp", 51932: "euc-jp", 51949: "euc-kr", 54936: "gb18030"}
+	10007: "x-mac-cyrillic", 20866: "koi8-r", 20932: "euc-jp", 21866: "koi8-u", 50220: "iso-2022-jp", 51932: "euc-jp", 51949: "euc-kr", 54936: "gb18030"}
+
+// utf8Page is the number of UTF-8.
+const utf8Page = 65001
+
+// codepageOf returns the code page of a locale of Windows (MS-LCID). Its lower
+// ten bits are the language.
+func codepageOf(locale uint64) uint64 {
+	switch locale & 0xffff {
+	case 0x081a, 0x241a, 0x141a, 0x181a, 0x2c1a: // Serbian and Bosnian in Latin letters
+		return 1250
+	case 0x0c1a, 0x1c1a, 0x201a, 0x281a, 0x301a: // in Cyrillic letters
+		return 1251
+	case 0x082c, 0x0843: // Azerbaijani and Uzbek in Cyrillic letters
+		return 1251
+	case 0x0004, 0x0804, 0x1004: // Chinese in simplified characters
+		return 936
+	}
+	if page := languagePages[locale&0x3ff]; page > 0 {
+		return page
+	}
+	return westernPage
+}
+
+// languagePages are the code pages of languages that are not written in
+// Windows-1252.
+var languagePages = map[uint64]uint64{0x05: 1250, 0x0e: 1250, 0x15: 1250, 0x18: 1250, 0x1a: 1250, 0x1b: 1250, 0x1c: 1250, 0x24: 1250,
+	0x02: 1251, 0x19: 1251, 0x22: 1251, 0x23: 1251, 0x28: 1251, 0x2f: 1251, 0x3f: 1251, 0x40: 1251, 0x44: 1251, 0x50: 1251,
+	0x08: 1253, 0x1f: 1254, 0x2c: 1254, 0x43: 1254, 0x0d: 1255, 0x01: 1256, 0x20: 1256, 0x29: 1256, 0x25: 1257, 0x26: 1257, 0x27: 1257,
+	0x2a: 1258, 0x1e: 874, 0x11: 932, 0x12: 949, 0x04: 950}
 
 // utf16le returns UTF-16 without a mark of its byte order as UTF-8.
 func utf16le(r io.Reader) io.Reader {

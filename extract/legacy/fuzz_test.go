@@ -17,6 +17,7 @@ func FuzzRTF(f *testing.F) {
 	f.Add(letter)
 	f.Add([]byte(`{\rtf1\uc2 \u-10179??\u-8704??\'e4{\*\x y}\bin3 abc}`))
 	f.Add([]byte(`{\rtf1\fromhtml1{\*\htmltag4 <b>}\htmlrtf x\htmlrtf0 c{\htmlrtf y}}`))
+	f.Add([]byte(`{\rtf1\ansicpg932{\fonttbl{\f1\fcharset134 A;}}{\info{\upr{\title a}{\*\ud{\title b}}}}{\header k}\f1\'ba\'cf{\footnote n}\u128512?}` + "\x00"))
 	readtest.Fuzz(f, RTF)
 }
 

@@ -1,6 +1,7 @@
 package legacy
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ const (
 	propLongName         = 0x3707
 	propSMTPAddress      = 0x39fe
 	propInternetCodepage = 0x3fde
+	propMessageLocale    = 0x3ff1
 	propMessageCodepage  = 0x3ffd
 	propSenderSMTP       = 0x5d01
 	propSenderForSMTP    = 0x5d02
@@ -85,7 +87,9 @@ type item struct {
 	codepages codepages
 }
 
-// codepages are the code pages of the text and of the HTML of an item.
+// codepages are the code pages of the texts and of the HTML of an item. The first
+// one is that of the message or of its language: programs write the body alone
+// in the code page of the Internet.
 type codepages struct {
 	text, page uint64 // 0: not set
 }
@@ -105,7 +109,10 @@ func (m *outlookReader) item(storage, head int, inherited codepages) (*item, err
 	for b = b[head:]; len(b) >= 16; b = b[16:] {
 		i.fixed[binary.LittleEndian.Uint32(b)] = binary.LittleEndian.Uint64(b[8:])
 	}
-	if page, is := i.number(propMessageCodepage); is {
+	if locale, is := i.number(propMessageLocale); is {
+		i.codepages.text = codepageOf(locale)
+	}
+	if page, is := i.number(propMessageCodepage); is && page != utf8Page {
 		i.codepages.text = page
 	}
 	if page, is := i.number(propInternetCodepage); is {
@@ -140,7 +147,18 @@ func (i *item) text(property uint32) (io.Reader, error) {
 	if page == 0 {
 		page = i.codepages.page
 	}
-	return inCodepage(page, s.reader())
+	return unlessUTF8(page, s.reader())
+}
+
+// unlessUTF8 returns text in a code page as UTF-8. Text with valid characters of
+// UTF-8 is that, whatever the code page: other texts hardly ever look so.
+func unlessUTF8(page uint64, r io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReaderSize(r, maxField)
+	head, err := buffered.Peek(maxField)
+	if text, whole := head, err != nil; !doubleByte(int(page)) && textio.IsUTF8(text, !whole) {
+		return textio.Decoded(buffered), nil
+	}
+	return inCodepage(page, buffered)
 }
 
 // field returns the first property with text, as one line.
@@ -270,36 +288,50 @@ func (m *outlookReader) person(i *item, names, addresses []uint32) error {
 	return nil
 }
 
-// body writes the text of a message. Outlook stores it in up to three forms
-// with the same content; the first one is written.
+// body writes the text of a message. Programs store it in up to three forms. The
+// text and the page may differ; RTF is written if both are missing.
 func (m *outlookReader) body(i *item) error {
-	plain, err := i.text(propBody)
-	if err != nil {
+	before := m.out.Left()
+	choice := textio.Choice{Out: m.out}
+	choice.Add(func(out *textio.Sink) error { return m.plain(i, out) })
+	choice.Add(func(out *textio.Sink) error { return m.html(i, out) })
+	if err := choice.Write(); err != nil || m.out.Left() < before {
 		return err
 	}
-	if plain != nil {
-		before := m.out.Left()
-		if err := textio.CopyText(plain, m.out); err != nil || m.out.Left() < before {
-			return err
-		}
+	return m.rtf(i)
+}
+
+// plain writes the text of a message.
+func (m *outlookReader) plain(i *item, out *textio.Sink) error {
+	r, err := i.text(propBody)
+	if r == nil || err != nil {
+		return err
 	}
+	return textio.CopyText(r, out)
+}
+
+// html writes the page of a message.
+func (m *outlookReader) html(i *item, out *textio.Sink) error {
 	page, err := i.stream(propHTML, typeBinary)
 	if err != nil {
 		return err
 	}
 	if page != nil && page.size > 0 {
-		r, err := inCodepage(i.codepages.page, page.reader())
+		r, err := unlessUTF8(i.codepages.page, page.reader())
 		if err != nil {
 			return err
 		}
-		return textio.CopyHTML(r, m.out)
+		return textio.CopyHTML(r, out)
 	}
-	if r, err := i.text(propHTML); r != nil || err != nil {
-		if err != nil {
-			return err
-		}
-		return textio.CopyHTML(r, m.out)
+	r, err := i.text(propHTML)
+	if r == nil || err != nil {
+		return err
 	}
+	return textio.CopyHTML(r, out)
+}
+
+// rtf writes the compressed RTF of a message.
+func (m *outlookReader) rtf(i *item) error {
 	packed, err := i.stream(propCompressedRTF, typeBinary)
 	if packed == nil || err != nil || packed.size == 0 {
 		return err

@@ -45,7 +45,7 @@ func TestOutlook(t *testing.T) {
 	}
 	whole := outlookItem("", 32, map[uint32]uint64{propSubmitted<<16 | typeTime: uint64(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC).Unix()+11_644_473_600) * 10_000_000},
 		entry{"0037001F", wide16("Kündigung\r\nMietvertrag")}, entry{"0042001F", wide16("Anna Berg")}, entry{"0065001F", wide16("/O=EXCHANGE/CN=ANNA")},
-		entry{"5D01001F", wide16("anna@example.com")}, entry{"1000001F", wide16("Договор 😀\r\n")}, entry{"10130102", "<p>dasselbe"})
+		entry{"5D01001F", wide16("anna@example.com")}, entry{"1000001F", wide16("Договор 😀\r\n")}, entry{"10130102", "<p>&#x414;оговор 😀"})
 	whole = append(whole, recipient(0, 2, "Kanzlei", "kanzlei@example.com")...)
 	whole = append(whole, recipient(1, 1, "Jürgen Weiß", "weiss@example.com")...)
 	whole = append(whole, recipient(2, 3, "Niemand", "bcc@example.com")...)
@@ -72,6 +72,14 @@ func TestOutlook(t *testing.T) {
 		{"recipients as Outlook shows them", text(nil, entry{"0037001F", wide16("a")}, entry{"0E04001F", wide16("Anna; Berta")}, entry{"0E03001F", wide16("Carla")}), "a\nAnna; Berta\nCarla"},
 		{"Windows-1251", text(codepage(propMessageCodepage, 1251), entry{"1000001E", "\xc4\xee\xe3\xee\xe2\xee\xf0"}), "Договор"},
 		{"the code page of the Internet", text(codepage(propInternetCodepage, 28605), entry{"1000001E", "12 \xa4"}), "12 €"},
+		{"a locale, and another code page of the Internet", text(map[uint32]uint64{propMessageLocale<<16 | typeNumber: 1031, propInternetCodepage<<16 | typeNumber: 1251},
+			entry{"0037001E", "Subject \xf6\xe4\xfc"}, entry{"10130102", "<p>\xf6\xe4\xfc</p>"}), "Subject öäü\n\nцдь"},
+		{"a locale, and a body in UTF-8", text(map[uint32]uint64{propMessageLocale<<16 | typeNumber: 1031, propInternetCodepage<<16 | typeNumber: 65001},
+			entry{"0037001E", "Subject \xf6\xe4\xfc"}, entry{"1000001E", "Körper"}), "Subject öäü\n\nKörper"},
+		{"a locale alone", text(map[uint32]uint64{propMessageLocale<<16 | typeNumber: 0x0415}, entry{"1000001E", "\xa3\xf3d\x9f"}), "Łódź"},
+		{"UTF-8 as the code page of a message that is not in it", text(map[uint32]uint64{propMessageCodepage<<16 | typeNumber: 65001, propMessageLocale<<16 | typeNumber: 1032},
+			entry{"1000001E", "\xcb\xfc\xe3\xef\xf2"}), "Λόγος"},
+		{"a text that only says that there is a page", text(nil, entry{"1000001F", wide16("Kein HTML?")}, entry{"1013001F", wide16("<p>Rumpfwort")}), "Kein HTML?\n\nRumpfwort"},
 		{"no code page", text(nil, entry{"1000001E", "M\xfcller"}), "Müller"},
 		{"a page in KOI8-R", text(codepage(propInternetCodepage, 20866), entry{"10130102", "<p>\xe4\xcf\xc7\xcf\xd7\xcf\xd2</p>"}), "Договор"},
 		{"a page as text", text(nil, entry{"1013001F", wide16("<p>Grüße")}), "Grüße"},

@@ -1,6 +1,7 @@
 package textio
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"strings"
@@ -39,26 +40,70 @@ func Decoded(r io.Reader) io.Reader {
 	switch {
 	case IsUTF16(head):
 		return transform.NewReader(all, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
-	case isUTF8(head, err == nil):
-		return all
+	case IsUTF8(head, err == nil):
+		return transform.NewReader(all, guess{})
 	}
 	return transform.NewReader(all, charmap.Windows1252.NewDecoder())
 }
 
-// isUTF8 reports whether text is valid UTF-8. If it goes on, its last character
+// Narrow returns UTF-16 that begins with a byte order mark as UTF-8, and all else
+// unchanged.
+func Narrow(r io.Reader) io.Reader {
+	buffered := bufio.NewReader(r)
+	if head, _ := buffered.Peek(2); IsUTF16(head) {
+		return transform.NewReader(buffered, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder())
+	}
+	return buffered
+}
+
+// IsUTF8 reports whether text is valid UTF-8. If it goes on, its last character
 // may be cut.
-func isUTF8(text []byte, goesOn bool) bool {
+func IsUTF8(text []byte, goesOn bool) bool {
 	_, n, err := transform.Bytes(encoding.UTF8Validator, text)
 	return err == nil || goesOn && len(text)-n < 4
 }
 
-// Named returns text of an encoding with a name of the WHATWG as UTF-8. Text of
-// an unknown encoding is returned unchanged. The error is always nil: the
-// signature is the one that encoding/xml and go-message ask for.
+// guess keeps valid UTF-8, and reads each other byte as Windows-1252.
+type guess struct{ transform.NopResetter }
+
+func (guess) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	for nSrc < len(src) {
+		r, n := utf8.DecodeRune(src[nSrc:])
+		if r == utf8.RuneError && n == 1 {
+			if !atEOF && !utf8.FullRune(src[nSrc:]) {
+				return nDst, nSrc, transform.ErrShortSrc
+			}
+			r = charmap.Windows1252.DecodeByte(src[nSrc])
+		}
+		if nDst+utf8.RuneLen(r) > len(dst) {
+			return nDst, nSrc, transform.ErrShortDst
+		}
+		nDst += utf8.EncodeRune(dst[nDst:], r)
+		nSrc += n
+	}
+	return nDst, nSrc, nil
+}
+
+// Guessed returns a short text of an unknown encoding: valid UTF-8, or else
+// Windows-1252.
+func Guessed(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	b, _ = charmap.Windows1252.NewDecoder().Bytes(b)
+	return string(b)
+}
+
+// Named returns text of an encoding with a name of the WHATWG as UTF-8. Programs
+// say UTF-8 and ASCII of texts in other encodings, so these are guessed, as the
+// text of an unknown encoding is. The error is always nil: the signature is the
+// one that encoding/xml asks for.
 func Named(label string, r io.Reader) (io.Reader, error) {
-	e, _ := htmlindex.Get(strings.TrimSpace(label))
-	if e == nil {
-		return r, nil
+	label = strings.ToLower(strings.Trim(strings.TrimSpace(label), `"'`))
+	e, _ := htmlindex.Get(label)
+	switch {
+	case e == nil, e == unicode.UTF8, label == "us-ascii", label == "ascii":
+		return Decoded(r), nil
 	}
 	return transform.NewReader(r, e.NewDecoder()), nil
 }
@@ -103,8 +148,5 @@ func wholeRunes(b []byte) int {
 // OneLine returns the text of a header field as one line. A field that is not
 // valid UTF-8 is read as Windows-1252.
 func OneLine(s string) string {
-	if !utf8.ValidString(s) {
-		s, _ = charmap.Windows1252.NewDecoder().String(s)
-	}
-	return strings.ReplaceAll(s, "\n", " ")
+	return strings.ReplaceAll(Guessed([]byte(s)), "\n", " ")
 }

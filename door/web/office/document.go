@@ -373,7 +373,7 @@ func (d *viewer) reason(v *request) string {
 		reason = "lost"
 	case d.page != nil:
 		reason = d.page.Reason
-	case d.text != nil:
+	case d.text != nil && d.text.Text == "":
 		reason = d.text.Reason
 	}
 	say := v.words.Say
@@ -395,6 +395,45 @@ func (d *viewer) reason(v *request) string {
 		return say("Dieses Bild hat keinen Text.", "This picture has no text.")
 	}
 	return say("Dateien dieser Art lassen sich hier nicht zeigen.", "Files of this kind cannot be shown here.")
+}
+
+// textFact says how much of a file's text was read, if that is not all of it. A
+// picture has none, which nobody asks.
+func textFact(v *request, record values) string {
+	status, reason := record["textStatus"], record["textReason"]
+	say := v.words.Say
+	switch status {
+	case "none":
+		if strings.HasPrefix(record["contentType"], "image/") {
+			return ""
+		}
+		return say("Die Datei enthält keinen lesbaren Text, zum Beispiel als Scan. Die Suche findet sie nur über Name und Schlagwörter.", "The file has no text that can be read, for example as a scan. The search finds it by name and tags only.")
+	case "partial":
+		return say("Nur teilweise gelesen: ", "Only read in part: ") + missingText(v, reason) + " " + say("Die Suche findet nur diesen Teil.", "The search finds this part only.")
+	case "unread":
+		return say("Nicht gelesen: ", "Not read: ") + missingText(v, reason) + " " + say("Die Suche findet die Datei nur über Name und Schlagwörter.", "The search finds the file by name and tags only.")
+	}
+	return ""
+}
+
+// missingText says why text of a file is missing.
+func missingText(v *request, reason string) string {
+	say := v.words.Say
+	switch reason {
+	case "encrypted":
+		return say("Der Inhalt ist verschlüsselt oder mit einem Kennwort geschützt.", "The content is encrypted or protected by a password.")
+	case "damaged", "broken":
+		return say("Die Datei ist beschädigt oder unvollständig.", "The file is damaged or incomplete.")
+	case "too_long":
+		return say("Der Text ist länger, als gelesen wird.", "The text is longer than is read.")
+	case "too_complex", "inflated", "memory", "time", "crashed":
+		return say("Die Datei ist zu groß oder zu aufwendig.", "The file is too large or too complex.")
+	case "overdrawn":
+		return say("Die Lesezeit Ihrer Organisation war verbraucht.", "The reading time of your organization was used up.")
+	case "unavailable", "unconfined":
+		return say("Dieser Server liest keine Texte.", "This server reads no texts.")
+	}
+	return say("Diese Form der Datei wird hier nicht gelesen.", "This form of the file is not read here.")
 }
 
 // piece is a part of a text, with the number of its hit or zero.
