@@ -45,8 +45,8 @@ var dialects = func() (list []*dialect) {
 		if len(cells) > 2 {
 			m.slot = cells[2]
 		}
-		if d := list[len(list)-1]; d.headings[foldHeading(cells[0])] == (meaning{}) {
-			d.headings[foldHeading(cells[0])] = m
+		if d := list[len(list)-1]; d.headings[Fold(cells[0])] == (meaning{}) {
+			d.headings[Fold(cells[0])] = m
 		}
 	}
 	return list
@@ -55,9 +55,9 @@ var dialects = func() (list []*dialect) {
 // umlauts are written out in folded headings.
 var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss")
 
-// foldHeading returns a heading in the form that is compared: small letters without
+// Fold returns a heading in the form that is compared: small letters without
 // accents, digits, and # for a number in the file of dialects.
-func foldHeading(text string) string {
+func Fold(text string) string {
 	text = norm.NFD.String(umlauts.Replace(strings.ToLower(norm.NFC.String(text))))
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '#' {
@@ -112,7 +112,7 @@ func choose(folded []string) *dialect {
 func meanings(headings []string) (list []meaning, program string) {
 	folded := make([]string, len(headings))
 	for i, h := range headings {
-		folded[i] = foldHeading(h)
+		folded[i] = Fold(h)
 	}
 	best := choose(folded)
 	list = make([]meaning, len(headings))
@@ -161,7 +161,7 @@ func known(cells []string) (n int) {
 		if len(cell) > 80 {
 			continue
 		}
-		folded := foldHeading(cell)
+		folded := Fold(cell)
 		if slices.ContainsFunc(dialects, func(d *dialect) bool { _, known := d.of(folded); return known }) {
 			n++
 		}

@@ -32,7 +32,7 @@ func (f *File) guess(headings []string, rows []row) {
 			continue
 		}
 		switch {
-		case c.Member == "title" && foldHeading(c.Heading) == "title" && !taken["jobTitle"] && most(values[at], job):
+		case c.Member == "title" && Fold(c.Heading) == "title" && !taken["jobTitle"] && most(values[at], job):
 			c.Member = "jobTitle"
 		case c.Member == "":
 			if c.Member = meant(values[at], len(headings) == 0); c.Member != Other {
