@@ -42,13 +42,13 @@ func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candi
 	if err := x.readCompanies(ctx, c.Tx, readable); err != nil {
 		return nil, err
 	}
+	for _, n := range readable {
+		n.companyID = x.companies[n.companyKey]
+	}
 	if err := matchFirms(ctx, c, readable); err != nil {
 		return nil, err
 	}
 	for _, n := range readable {
-		if n.companyKey != "" && n.companyID == "" {
-			n.companyID = x.companies[n.companyKey]
-		}
 		if !n.firm && n.companyKey != "" && n.companyID == "" && !c.Actor.May("companies:write") {
 			x.withoutCompany(n)
 		}

@@ -34,6 +34,8 @@ type Property struct {
 	Types []string
 	// Pref is 1 for the first choice, 100 for the last one, and 0 without a word of it.
 	Pref int
+	// Typed is what somebody typed in place of the value, as cards of Kartei have it.
+	Typed string
 	// Head is the property as the file names it, with its parameters.
 	Head string
 	// Binary says that the value is a picture, a sound or a key, which is left out.
@@ -184,6 +186,9 @@ func (r *Reader) property() (p Property, err error) {
 		if !named { // version 2.1: TEL;WORK;VOICE
 			key, is = "TYPE", key
 		}
+		if strings.EqualFold(key, typedParameter) {
+			p.Typed = typedEscapes.Replace(strings.Trim(is, `"`))
+		}
 		switch is = strings.ToLower(strings.Trim(is, `"`)); strings.ToUpper(strings.TrimSpace(key)) {
 		case "TYPE":
 			for kind := range strings.SplitSeq(is, ",") {
@@ -210,11 +215,17 @@ func (r *Reader) property() (p Property, err error) {
 		}
 	}
 	value, p.Binary = transferred(value, encoding)
-	if p.value = strings.TrimSuffix(r.text(value, charset), "\r"); p.Binary && charset == "" && !utf8.Valid(value) {
+	if p.value = r.text(value, charset); p.Binary && charset == "" && !utf8.Valid(value) {
 		p.value = ""
 	}
 	return p, nil
 }
+
+// typedParameter is the parameter with the text that somebody typed.
+const typedParameter = "X-KARTEI-TYPED"
+
+// typedEscapes are those of parameters (RFC 6868).
+var typedEscapes = strings.NewReplacer("^^", "^", "^n", "\n", "^'", `"`)
 
 // soft joins a value with the lines behind its soft line breaks.
 func (r *Reader) soft(value []byte) ([]byte, error) {

@@ -57,6 +57,9 @@ func (f *File) openCards(from io.Reader) {
 // reading is a card on its way to an entry.
 type reading struct {
 	values []Value
+	// typed are the kinds of numbers of which the card has what somebody typed: all numbers
+	// of that text follow.
+	typed []string
 	// labels are those of groups: Apple writes item1.X-ABLabel.
 	labels    map[string]string
 	addresses int
@@ -206,7 +209,12 @@ func (c *reading) number(p *vcard.Property) {
 			text += " ext. " + extension
 		}
 	}
-	label := c.label(p)
+	label, kind := c.label(p), strings.Join(p.Types, ",")
+	if p.Typed != "" {
+		text, c.typed = p.Typed, append(c.typed, kind)
+	} else if slices.Contains(c.typed, kind) {
+		return
+	}
 	switch {
 	case p.Is("fax"):
 		c.add("fax", text, label, p)
