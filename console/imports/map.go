@@ -22,6 +22,8 @@ type entry struct {
 	firm, group bool
 	// itself is the id of the record, as exports of Kartei have it.
 	itself string
+	// exact says that Kartei wrote the entry: nothing of it is divided, guessed or repaired.
+	exact bool
 	// lines are the lines of the note for values that no member takes, and noteSize is
 	// how long the note is with them.
 	lines    []string
@@ -78,6 +80,10 @@ func (c *content) read(values []source.Value, now clock.Micros) *entry {
 			key := strings.TrimSuffix(column.Target, "label") + column.Slot
 			labels[key] = strings.TrimSpace(labels[key] + " " + v.Text)
 		}
+	}
+	for _, v := range values {
+		column := columns[v.Column]
+		e.exact = e.exact || column != nil && (column.Target == targetID || column.Target == "externalId") && (id.Valid(id.Contact, v.Text) || id.Valid(id.Company, v.Text))
 	}
 	for _, v := range values {
 		column := columns[v.Column]
@@ -144,7 +150,7 @@ func letters(at int) (name string) {
 func (e *entry) put(i item) {
 	i.text = strings.TrimSpace(i.text)
 	parts := []string{i.text}
-	if !i.card && strings.Contains(i.text, ":::") {
+	if !i.card && !e.exact && strings.Contains(i.text, ":::") {
 		parts = strings.Split(i.text, ":::")
 	}
 	for n, part := range parts {
@@ -176,7 +182,7 @@ func (e *entry) put(i item) {
 // putEmails adds the addresses of a cell.
 func (e *entry) putEmails(i item) {
 	text := invisible.Remove(i.text)
-	list := strings.FieldsFunc(text, func(r rune) bool { return r == ';' || r == ',' || r == '\n' || r == '|' })
+	list := strings.FieldsFunc(text, func(r rune) bool { return !e.exact && (r == ';' || r == ',' || r == '\n' || r == '|') })
 	if len(list) == 1 && strings.Count(text, "@") > 1 && !strings.Contains(text, "<") {
 		list = strings.Fields(text)
 	}
@@ -215,7 +221,10 @@ func (e *entry) compose(c *content, year int) {
 		e.firm = true
 	}
 	e.firm = e.firm || c.Options.Companies && c.Format == source.CSV
-	if c.Format == source.VCard && !e.firm {
+	if own := e.first(targetID); e.exact && own != "" {
+		e.firm = id.Valid(id.Company, own)
+	}
+	if c.Format == source.VCard && !e.firm && !e.exact {
 		nameless := len(e.has("lastName")) == 0 && len(e.has("firstName")) == 0
 		e.firm = nameless && e.first(targetCompany) != "" && e.first(targetName) == e.first(targetCompany)
 	}
@@ -285,7 +294,10 @@ func (e *entry) identify() {
 
 // set sets a member, and remembers the item for the repair.
 func (e *entry) set(member string, i item, text string) {
-	if text = record.Clean(invisible.Tidy(lineText(text))); text == "" {
+	if !e.exact {
+		text = invisible.Tidy(lineText(text))
+	}
+	if text = record.Clean(text); text == "" {
 		return
 	}
 	e.body[member] = text
@@ -329,7 +341,11 @@ func (e *entry) show(i item) {
 func (e *entry) tag(more []string) {
 	var list []string
 	add := func(i item) {
-		switch tag := record.Clean(strings.ReplaceAll(invisible.Tidy(i.text), "\n", " ")); {
+		tag := record.Clean(i.text)
+		if !e.exact {
+			tag = record.Clean(strings.ReplaceAll(invisible.Tidy(strings.TrimPrefix(tag, "* ")), "\n", " ")) // Google: * myContacts
+		}
+		switch {
 		case tag == "" || slices.Contains(list, tag):
 		case len([]rune(tag)) > 50:
 			e.move("tags", e.say("tags"), i, fault.TooLong, fault.Text{DE: "Ein Schlagwort hat höchstens 50 Zeichen.", EN: "A tag has at most 50 characters."})
@@ -360,7 +376,7 @@ func divideTags(cell string) (list []string) {
 	quoted := false
 	end := func() {
 		if tag := strings.TrimSpace(b.String()); tag != "" {
-			list = append(list, strings.TrimSpace(strings.TrimPrefix(tag, "* "))) // Google: * myContacts
+			list = append(list, tag)
 		}
 		b.Reset()
 	}

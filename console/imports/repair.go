@@ -22,8 +22,11 @@ var nothings = regexp.MustCompile(`^(?i)(-+|–|—|\?+|\.+|/|x+|n/?a|n\.a\.|k\.
 // errors are what spreadsheets write in place of a value: they are no names either.
 var sheetErrors = regexp.MustCompile(`^(NULL|\(null\)|#(NV|N/A|REF!|WERT!|VALUE!|NAME\?|BEZUG!|NULL!|DIV/0!|ZAHL!|NUM!))$`)
 
-// says reports whether an item says something. Otherwise it is told.
+// means reports whether an item says something. Otherwise it is told.
 func (e *entry) means(i item, typed bool) bool {
+	if e.exact {
+		return true
+	}
 	if sheetErrors.MatchString(i.text) || typed && nothings.MatchString(i.text) {
 		e.tell(LeftOut, i.member, i, fault.InvalidFormat, useless)
 		return false
@@ -46,7 +49,7 @@ func (e *entry) namePerson() {
 	names := map[string]string{}
 	for _, member := range []string{"lastName", "firstName", "middleName"} {
 		for n, i := range e.meaning(member, false) {
-			switch text := record.Clean(invisible.Tidy(lineText(i.text))); {
+			switch text := e.oneLine(i.text); {
 			case n > 0 && member != "middleName":
 				e.move(member, e.say(member), i, noPlace, onlyOne)
 			default:
@@ -57,7 +60,7 @@ func (e *entry) namePerson() {
 	e.name("lastName", names["lastName"])
 	e.name("firstName", strings.TrimSpace(names["firstName"]+" "+names["middleName"]))
 	for n, i := range e.meaning("title", true) {
-		if known := salutationOf(i.text); known != "" && len(e.has("salutation")) == 0 { // English Outlook means Mr by it
+		if known := salutationOf(i.text); known != "" && !e.exact && len(e.has("salutation")) == 0 { // English Outlook means Mr by it
 			e.body["salutation"] = known
 		} else if n > 0 {
 			e.move("title", e.say("title"), i, noPlace, onlyOne)
@@ -77,7 +80,7 @@ func (e *entry) namePerson() {
 			}
 			continue
 		}
-		if e.company = record.Clean(invisible.Tidy(lineText(i.text))); nameKey(e.company) == "" {
+		if e.company = e.oneLine(i.text); nameKey(e.company) == "" {
 			e.company = ""
 			e.move(targetCompany, e.say("firm"), i, fault.InvalidFormat, fault.Text{DE: "Dieser Name hat keine Buchstaben und keine Ziffern.", EN: "This name has no letters and no digits."})
 		} else if len([]rune(e.company)) > 200 {
@@ -86,6 +89,14 @@ func (e *entry) namePerson() {
 		}
 	}
 	e.jobs()
+}
+
+// oneLine returns a text as a member has it that is one line.
+func (e *entry) oneLine(text string) string {
+	if !e.exact {
+		text = invisible.Tidy(lineText(text))
+	}
+	return record.Clean(text)
 }
 
 // jobs sets the job.
@@ -115,6 +126,9 @@ func (e *entry) name(member, text string) {
 // than its parts nothing is lost.
 func (e *entry) wholeName() {
 	for _, i := range e.meaning(targetName, false) {
+		if e.exact {
+			return
+		}
 		text := record.Clean(invisible.Tidy(lineText(i.text)))
 		if e.text("lastName") == "" && e.text("firstName") == "" {
 			if e.saysAddress(text) {
@@ -192,8 +206,12 @@ func (e *entry) nameFirm() {
 	name, from := "", ""
 	for _, member := range []string{targetCompany, targetName, "lastName"} {
 		for _, i := range e.meaning(member, false) {
-			text := record.Clean(invisible.Tidy(lineText(i.text)))
+			text := e.oneLine(i.text)
 			switch {
+			case name == "" && e.exact:
+				name, from = text, member
+				e.set("name", i, text)
+			case e.exact:
 			case name == "":
 				if first := e.first("firstName"); member == "lastName" && first != "" {
 					text = strings.TrimSpace(first + " " + text)
@@ -259,6 +277,9 @@ func emailOf(text string) (address, name string) {
 func (e *entry) reach() {
 	for _, i := range e.meaning("email", true) {
 		address, name := emailOf(i.text)
+		if e.exact {
+			address, name = i.text, ""
+		}
 		switch {
 		case address == "":
 			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat, fault.Text{DE: "Das Format ist nicht gültig.", EN: "The format is not valid."})
@@ -307,13 +328,15 @@ func (e *entry) link(i item) bool {
 func (e *entry) numbers() {
 	list := slices.Concat(e.meaning("mobile", true), e.meaning("phone", true))
 	for _, i := range list {
-		text := record.Clean(invisible.Remove(lineText(i.text)))
+		text := e.oneLine(invisible.Remove(i.text))
 		member := i.member
 		if e.firm || member == "" {
 			member = "phone"
 		}
 		switch {
 		case e.text(member) == text:
+		case e.exact:
+			e.set(member, i, text)
 		case e.text(member) != "":
 			e.move(i.member, e.labelled(i.member, i.kind), i, noPlace, onlyOne)
 		default:
@@ -370,7 +393,10 @@ func (e *entry) addresses() {
 	}
 	for _, part := range []string{"street", "houseNumber", "more", "postalCode", "place", "city", "region", "country", "whole"} {
 		for _, i := range e.meaning("address."+part, part != "more") {
-			g, text := at(i), record.Clean(invisible.Tidy(i.text))
+			g, text := at(i), record.Clean(i.text)
+			if !e.exact {
+				text = invisible.Tidy(text)
+			}
 			set := func(into *string, text string) {
 				if *into == "" {
 					*into = text
@@ -431,7 +457,11 @@ func (e *entry) live(a *address, i item) {
 			e.items["=address."+name] = []item{part}
 		}
 	}
-	set("street", a.streetLine())
+	if e.exact {
+		set("street", a.street)
+	} else {
+		set("street", a.streetLine())
+	}
 	set("postalCode", a.postalCode)
 	set("city", a.city)
 	if a.country != "" {
@@ -476,7 +506,11 @@ func (e *entry) born(c *content, year int) {
 			}
 		}
 		day, known := dayOf(i.text, order, c.Options.MonthFirst, year)
-		if len(day) > 4 && day[:4] == "1604" { // Apple's for no year
+		if len(i.text) == 8 && e.exact {
+			day, known = i.text[:4]+"-"+i.text[4:6]+"-"+i.text[6:], true
+		} else if e.exact {
+			day, known = i.text, true
+		} else if len(day) > 4 && day[:4] == "1604" { // Apple's for no year
 			known = false
 		}
 		switch {
@@ -508,6 +542,10 @@ func (e *entry) speak(i item) {
 		return
 	}
 	text := strings.TrimSpace(i.text)
+	if e.exact {
+		e.set("language", i, text)
+		return
+	}
 	name, rest, _ := strings.Cut(strings.ToLower(text), "(") // Deutsch (AT)
 	if tag := tongues[strings.TrimSpace(name)]; tag != "" {
 		if region, _, _ := strings.Cut(rest, ")"); len(region) == 2 {

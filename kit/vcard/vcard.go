@@ -46,6 +46,14 @@ func (c *Card) Add(name, text string) {
 	}
 }
 
+// Day adds a property whose value is a day, as 2006-01-02, unless it is empty.
+func (c *Card) Day(name, day string) {
+	if !c.old { // version 4.0 has the basic form alone
+		day = strings.ReplaceAll(day, "-", "")
+	}
+	c.Add(name, day)
+}
+
 // Parts adds a property whose value has parts, such as N or ADR, unless all of them
 // are empty.
 func (c *Card) Parts(name string, parts ...string) {
