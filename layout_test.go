@@ -57,7 +57,7 @@ var floors = [][]string{
 	{"contact", "company", "task", "document", "batch", "webhook"},
 	// How somebody leaves: all of their records, then the person. How people find
 	// what is in all families.
-	{"console/departure", "lookup"},
+	{"console/departure", "lookup", "console/imports/source"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
 	{"console/account", "console/oauth", "console/imports", "console/bulk"},
