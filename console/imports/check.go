@@ -179,10 +179,19 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 }
 
 // toldAs returns what is told of the values of an entry: nothing if it is left alone as a
-// whole.
-func (x *work) toldAs(outcome Outcome, e *entry) []problem {
-	if outcome == Skipped {
+// whole. Of an entry that is refused only the values are told that break a rule.
+func (x *work) toldAs(outcome Outcome, e *entry) (list []problem) {
+	switch outcome {
+	case Skipped:
 		return nil
+	case Refused:
+		for _, p := range e.told {
+			if p.Code != noPlace {
+				p.Fate = LeftOut
+				list = append(list, p)
+			}
+		}
+		return list
 	}
 	return e.told
 }

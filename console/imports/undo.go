@@ -204,7 +204,7 @@ func (b *batch) undoCompany(ctx context.Context, l *line) error {
 	if l.made == nil || !b.Actor.May("companies:write") {
 		return nil
 	}
-	outcome, err := b.takeBackCompany(ctx, *l.made)
+	outcome, err := b.takeBackCompany(ctx, l)
 	if outcome == Deleted {
 		b.progress.Companies--
 	}
@@ -216,14 +216,17 @@ func (b *batch) undoCompany(ctx context.Context, l *line) error {
 }
 
 // takeBackCompany deletes a company, unless something refers to it.
-func (b *batch) takeBackCompany(ctx context.Context, name string) (Outcome, error) {
+func (b *batch) takeBackCompany(ctx context.Context, l *line) (Outcome, error) {
 	var used int64
-	if err := b.Tx.QueryRow(ctx, usedCompany, b.organization, name).Scan(&used); err != nil || used > 0 {
+	if err := b.Tx.QueryRow(ctx, usedCompany, b.organization, *l.made).Scan(&used); err != nil || used > 0 {
 		return Kept, err
 	}
-	c := *b.Call
-	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(1)}}
-	_, err := company.Companies.Delete(ctx, &c, app.ByID{ID: name})
+	c, revision := *b.Call, int64(1)
+	if l.isFirm() { // entries behind it may have changed it, and were taken back
+		revision = l.revision
+	}
+	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(revision)}}
+	_, err := company.Companies.Delete(ctx, &c, app.ByID{ID: *l.made})
 	return outcomeOf(Deleted, err)
 }
 

@@ -1,8 +1,10 @@
 package office_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"kartei/access"
+	"kartei/api"
+	"kartei/console/imports"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
@@ -130,7 +134,7 @@ func TestRoundTrip(t *testing.T) {
 				}
 				eraseAll(c)
 				for _, family := range []string{"companies", "contacts"} {
-					importFile(b, o, family, files[family], "csv" == format)
+					importFile(b, o, files[family], format == "csv")
 				}
 				got := recordsOf(c, map[string]string{})
 				for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -147,20 +151,43 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// importFile imports a file with the columns that are guessed.
-func importFile(b *browser, o *apitest.Office, family, content string, table bool) {
+// importFile imports a file into the sandbox, with the columns that are guessed.
+func importFile(b *browser, o *apitest.Office, content string, table bool) {
 	b.t.Helper()
-	name := "a.vcf"
-	if table {
-		name = "a.csv"
+	send := func(row string, in any) (x imports.Import) {
+		b.t.Helper()
+		body, err := json.Marshal(in)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		got := o.API.Do(b.t.Context(), &api.Request{
+			Operation: row, Door: api.Web, Credential: api.Cookie(b.cookie, true), Address: netip.MustParseAddr("192.0.2.7"), Header: map[string][]string{},
+			HasBody: true, Body: func() ([]byte, error) { return body, nil },
+		}, nil)
+		if got.Fault != nil {
+			b.t.Fatalf("%s: %d %s", row, got.Status, got.Body)
+		}
+		if err := json.Unmarshal(got.Body, &x); err != nil && row != "imports.append" {
+			b.t.Fatal(err)
+		}
+		return x
 	}
-	newPath := "/sandbox" + dataPath + "/new"
-	page := b.get(newPath).sendFile(newPath, file{name, "text/plain", []byte(content)}).want(303).Location
-	o.Rest()
-	b.get(page).want(200).send(page + "/columns").want(303)
-	o.Rest()
-	b.get(page).want(200, "Jetzt importieren").send(page + "/run").want(303)
-	o.Rest()
+	of := imports.Named{ID: send("imports.create", imports.CreateInput{FileName: "a", Size: int64(len(content))}).ID}
+	send("imports.append", imports.AppendInput{Named: of, Content: []byte(content)})
+	send("imports.complete", imports.CompleteInput{Named: of, Pieces: 1})
+	o.Recover()
+	x := send("imports.get", of)
+	in := imports.MapInput{Named: of, Options: x.Options}
+	for _, c := range x.Columns {
+		in.Targets = append(in.Targets, c.Target)
+	}
+	send("imports.map", in)
+	o.Recover()
+	send("imports.run", of)
+	o.Recover()
+	if x = send("imports.get", of); x.State != imports.Finished || (x.Format == "csv") != table {
+		b.t.Fatalf("%+v", x)
+	}
 }
 
 // eraseAll erases all records.
