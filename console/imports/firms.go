@@ -25,7 +25,7 @@ func matchFirms(ctx context.Context, c *app.Call, list []*candidate) error {
 		}
 	}
 	by := found{}
-	if err := by.read(ctx, c, "x", selectFirmsByExternal, "external_id", external); err != nil {
+	if err := by.read(ctx, c, "companies", "x", selectFirmsByExternal, "external_id", external); err != nil {
 		return err
 	}
 	for _, n := range list {

@@ -209,10 +209,10 @@ func match(ctx context.Context, c *app.Call, list []*candidate) error {
 			by.add("i"+x.itself, x.itself)
 		}
 	}
-	if err := by.read(ctx, c, "x", selectByExternal, "external_id", external); err != nil {
+	if err := by.read(ctx, c, "contacts", "x", selectByExternal, "external_id", external); err != nil {
 		return err
 	}
-	if err := by.read(ctx, c, "e", selectByEmail, "email", emails); err != nil {
+	if err := by.read(ctx, c, "contacts", "e", selectByEmail, "email", emails); err != nil {
 		return err
 	}
 	if err := by.numbers(ctx, c, list); err != nil {
@@ -237,11 +237,11 @@ func match(ctx context.Context, c *app.Call, list []*candidate) error {
 }
 
 // read finds contacts by a column.
-func (f found) read(ctx context.Context, c *app.Call, kind, statement, column string, values []string) error {
+func (f found) read(ctx context.Context, c *app.Call, family, kind, statement, column string, values []string) error {
 	if len(values) == 0 {
 		return nil
 	}
-	rows, err := c.Tx.Query(ctx, statement+app.Visible("contacts", c.Actor, "$2")+` and `+column+` `+c.Tx.Dialect().In("$3")+` order by id`,
+	rows, err := c.Tx.Query(ctx, statement+app.Visible(family, c.Actor, "$2")+` and `+column+` `+c.Tx.Dialect().In("$3")+` order by id`,
 		c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(record.Unique(values)))
 	if err != nil {
 		return err
