@@ -24,7 +24,7 @@ import (
 var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
 	{"kit/clock", "kit/fault", "kit/id"},
-	{"kit/country"},
+	{"kit/country", "kit/invisible"},
 	{"kit/", "docs", ".", "examples", "store/db/sqlite", "door/web/codesample", "door/web/say"},
 	// What a reader of a file format is handed, and the readers of old formats;
 	// the format of postings.
@@ -57,7 +57,7 @@ var floors = [][]string{
 	{"contact", "company", "task", "document", "batch", "webhook"},
 	// How somebody leaves: all of their records, then the person. How people find
 	// what is in all families.
-	{"console/departure", "lookup"},
+	{"console/departure", "lookup", "console/imports/source"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
 	// The notices of access that was given.

@@ -146,7 +146,7 @@ func TestImportMonthFirst(t *testing.T) {
 func TestRefusedCells(t *testing.T) {
 	l := imports.Line{Cells: []string{"Haas", "Anna", "a@example.com"}, Problems: []imports.Problem{{Message: "zu viele"}}}
 	for columns, want := range map[int]string{3: "Haas|Anna|zu viele|a@example.com", 4: "Haas|Anna|a@example.com|zu viele", 5: "Haas|Anna|a@example.com||zu viele"} {
-		if got := strings.Join(reportCells(&l, columns, true), "|"); got != want {
+		if got := strings.Join(reportRows(&l, columns, true)[0], "|"); got != want {
 			t.Errorf("%d columns: %s, want %s", columns, got, want)
 		}
 	}

@@ -109,6 +109,7 @@ type importCheckCmd struct {
 	acting
 	Columns     map[string]string  `name:"column" placeholder:"HEADING=MEMBER" mapsep:"none" help:"What a column is, by its heading or its number from 1: a member such as lastName, or nothing to leave it out. Columns that are not named are what was guessed. Repeatable."`
 	Duplicates  imports.Duplicates `name:"duplicates" placeholder:"skip|fill|replace" help:"What becomes of contacts that are there already: skip by default."`
+	Companies   *bool              `name:"companies" negatable:"" help:"Make companies of the rows of a table; by default as the headings say."`
 	MonthFirst  *bool              `name:"month-first" negatable:"" help:"Read 5/17/1984 as a day in May."`
 	Tags        []string           `name:"tag" sep:"none" placeholder:"TAG" help:"A tag for every contact. Repeatable."`
 	Profile     string             `name:"profile" type:"existingfile" placeholder:"FILE" help:"Take columns and choices from a file that --save-profile wrote. Flags go first."`
@@ -125,7 +126,7 @@ type profile struct {
 
 // Help returns the text below the command's summary.
 func (*importCheckCmd) Help() string {
-	return "The members are " + strings.Join(imports.Targets(), ", ") + ".\nname is a whole name, which is divided; company is the name of a company, which is created if there is none."
+	return "The members are " + strings.Join(imports.Targets(), ", ") + ".\nname is a whole name, which is divided; company is the name of a company, which is created if there is none;\nother becomes a line of the note, and *.label says what kind of value the column beside it has."
 }
 
 // Run maps the columns and begins the dry run.
@@ -181,6 +182,10 @@ func (c *importCheckCmd) mapping(x *imports.Import) (in imports.MapInput, err er
 		in.Targets[i] = c.Columns[name]
 	}
 	in.Options = imports.Options{Duplicates: cmp.Or(c.Duplicates, p.Duplicates), MonthFirst: p.MonthFirst, Tags: p.Tags}
+	in.Companies = x.Options.Companies
+	if c.Companies != nil {
+		in.Companies = *c.Companies
+	}
 	if c.MonthFirst != nil {
 		in.MonthFirst = *c.MonthFirst
 	}
@@ -303,7 +308,7 @@ func (c *importReportCmd) Run(ctx context.Context, g *Globals) error {
 	if err := caller.Call(ctx, "imports.get", c.named(), &x); err != nil {
 		return g.refused(err)
 	}
-	head := []string{"line", "outcome", "id", "problems"}
+	head := []string{"line", "outcome", "id", "problems", "heading", "value", "fate"}
 	if c.Refused {
 		head = nil
 		for _, column := range x.Columns {
@@ -322,8 +327,10 @@ func (c *importReportCmd) Run(ctx context.Context, g *Globals) error {
 		}
 		for i := range page.Data {
 			in.After = page.Data[i].Number
-			if err := table.Row(reportCells(&page.Data[i], len(head), c.Refused)...); err != nil {
-				return err
+			for _, cells := range reportRows(&page.Data[i], len(head), c.Refused) {
+				if err := table.Row(cells...); err != nil {
+					return err
+				}
 			}
 		}
 		if !page.HasMore {
@@ -332,19 +339,26 @@ func (c *importReportCmd) Run(ctx context.Context, g *Globals) error {
 	}
 }
 
-func reportCells(l *imports.Line, columns int, refused bool) []string {
+// reportRows returns the rows of an entry in the report: one for each value that is told, or
+// for what was refused one with its cells.
+func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 	var notes []string
 	for _, p := range l.Problems {
-		notes = append(notes, strings.TrimPrefix(p.Field+": "+p.Message, ": "))
+		note := strings.TrimPrefix(p.Field+": "+p.Message, ": ")
+		notes = append(notes, note)
+		rows = append(rows, []string{strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, note, p.Heading, p.Value, string(p.Fate)})
 	}
 	note := strings.Join(notes, "\n")
-	if !refused {
-		return []string{strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, note}
+	switch {
+	case !refused && rows == nil:
+		return [][]string{{strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, "", "", "", ""}}
+	case !refused:
+		return rows
 	}
 	headed := make([]string, columns)
 	n := copy(headed[:columns-1], l.Cells)
 	headed[columns-1] = note
-	return slices.Concat(headed, l.Cells[n:]) // the others have no heading
+	return [][]string{slices.Concat(headed, l.Cells[n:])} // the others have no heading
 }
 
 // stepOf is step with a connection of its own.

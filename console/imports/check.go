@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"kartei/app"
+	"kartei/console/imports/source"
 	"kartei/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -52,7 +53,7 @@ func (x *work) check(ctx context.Context) error {
 					return err
 				}
 				next.Counts[m.outcome]++
-				if m.outcome != n.state || m.problems != n.problems || text(m.record) != text(n.line.record) {
+				if m.outcome != n.state || len(m.told) > 0 || n.problems != "" || text(m.record) != text(n.line.record) {
 					marks = append(marks, m)
 				}
 			}
@@ -65,9 +66,13 @@ func (x *work) check(ctx context.Context) error {
 		case end:
 			return x.finish(ctx, Checked, nil)
 		}
+		sealed := make([]string, len(marks)) // outside the transaction, which blocks others
+		for i, m := range marks {
+			sealed[i] = x.sealProblems(m.number, m.told)
+		}
 		err = x.job.Update(ctx, func(tx db.Tx) error {
-			for _, m := range marks {
-				tx.Queue(markLine, x.organization, x.id, m.number, m.outcome, m.problems, m.record)
+			for i, m := range marks {
+				tx.Queue(markLine, x.organization, x.id, m.number, m.outcome, sealed[i], m.record)
 			}
 			tx.Queue(updateProgress, x.organization, x.id, next.text())
 			return nil
@@ -86,11 +91,17 @@ func (x *work) check(ctx context.Context) error {
 func (x *work) recall(ctx context.Context, before seen) error {
 	for after := int64(0); after < x.After; {
 		err := x.DB.Read(ctx, func(tx db.Tx) error {
+			c, err := x.call(ctx, tx)
+			if err != nil {
+				return err
+			}
+			mayMake := c.Actor.May("companies:write")
 			list, err := x.lines(ctx, tx, selectLines, after, int(min(window, x.After-after)))
 			for _, l := range list {
 				after = l.number
-				if l.cells != nil {
-					i := identityOf(x.content.read(l.cells, clock.Now(x.Clock)))
+				if l.values != nil {
+					e := x.entryOf(l.values, clock.Now(x.Clock), mayMake)
+					i := identityOf(e)
 					before.add(&i, l.line, "")
 				}
 			}
@@ -108,21 +119,31 @@ func (x *work) recall(ctx context.Context, before seen) error {
 
 // mark is what the dry run notes of an entry.
 type mark struct {
-	number   int64
-	outcome  Outcome
-	problems string
-	record   *string
+	number  int64
+	outcome Outcome
+	told    []problem
+	record  *string
 }
 
 // judge says what would become of an entry.
 func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen, used map[string]bool) (m mark, err error) {
 	m = mark{number: n.number, outcome: Created}
-	if n.entry == nil {
-		m.outcome, m.problems = x.unread(n.line)
+	switch {
+	case n.entry == nil:
+		m.outcome, m.told = x.unread(n.line)
+		return m, nil
+	case n.group:
+		m.outcome, m.told = Skipped, toldGroup(n.entry)
 		return m, nil
 	}
 	was, double := before.find(&n.identity)
 	before.add(&n.identity, n.line.line, "")
+	if n.firm {
+		m, err = x.judgeFirm(ctx, c, n, double)
+		m.number = n.number
+		m.told = append(m.told, x.toldAs(m.outcome, n.entry)...)
+		return m, err
+	}
 	wrong := n.wrong
 	switch {
 	case n.match != nil:
@@ -138,7 +159,7 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 			m.outcome = Skipped
 		}
 		if len(wrong) == 0 {
-			m.problems = storedProblems([]fault.Field{{Code: fault.Duplicate, Text: &fault.Text{
+			m.told = problemsOf([]fault.Field{{Code: fault.Duplicate, Text: &fault.Text{
 				DE: fmt.Sprintf("Derselbe Kontakt wie in Zeile %d der Datei.", was.line),
 				EN: fmt.Sprintf("The same contact as on line %d of the file.", was.line),
 			}}})
@@ -151,31 +172,54 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 		}
 	}
 	if err == nil && len(wrong) > 0 {
-		m.outcome, m.problems = Refused, storedProblems(wrong)
+		m.outcome, m.told = Refused, problemsOf(wrong)
 	}
+	m.told = append(m.told, x.toldAs(m.outcome, n.entry)...)
 	return m, err
 }
 
+// toldAs returns what is told of the values of an entry: nothing if it is left alone as a
+// whole. Of an entry that is refused only the values are told that break a rule.
+func (x *work) toldAs(outcome Outcome, e *entry) (list []problem) {
+	switch outcome {
+	case Skipped:
+		return nil
+	case Refused:
+		for _, p := range e.told {
+			if p.Code != noPlace {
+				p.Fate = LeftOut
+				list = append(list, p)
+			}
+		}
+		return list
+	}
+	return e.told
+}
+
 // unread says what becomes of an entry without cells.
-func (x *work) unread(l *line) (Outcome, string) {
+func (x *work) unread(l *line) (Outcome, []problem) {
 	if l.done {
-		return Erased, ""
+		return Erased, nil
 	}
 	why := &unreadRow
-	if x.Format == vcardFormat {
+	if x.Format == source.VCard {
 		why = &unreadCard
 	}
-	return Refused, storedProblems([]fault.Field{{Code: fault.InvalidFormat, Text: why}})
+	return Refused, problemsOf([]fault.Field{{Code: fault.InvalidFormat, Text: why}})
 }
 
 var (
 	unreadRow = fault.Text{
-		DE: "Dieser Eintrag lässt sich nicht lesen: Er ist zu lang, oder sein Ende fehlt, zum Beispiel ein Anführungszeichen. Was dann bis zum Ende der Datei folgt, zählt zu ihm.",
-		EN: "This entry cannot be read: it is too long, or its end is missing, for example a quotation mark. Then all that follows in the file counts as a part of it.",
+		DE: "Dieser Eintrag lässt sich nicht lesen: Er hat mehr als 16.384 Spalten oder ist länger als ein Megabyte.",
+		EN: "This entry cannot be read: it has more than 16,384 columns, or is longer than a megabyte.",
+	}
+	tornRow = fault.Text{
+		DE: "Dieser Eintrag ist unvollständig.",
+		EN: "This entry is not complete.",
 	}
 	unreadCard = fault.Text{
-		DE: "Diese Karte lässt sich nicht lesen: Sie hat zu viele Zeilen, oder an ihrem Ende fehlt END:VCARD.",
-		EN: "This card cannot be read: it has too many lines, or END:VCARD is missing at its end.",
+		DE: "Diese Karte ist unvollständig: Sie hat zu viele Zeilen, oder an ihrem Ende fehlt END:VCARD.",
+		EN: "This card is not complete: it has too many lines, or END:VCARD is missing at its end.",
 	}
 )
 

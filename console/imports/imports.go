@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"kartei/access"
@@ -76,11 +77,15 @@ type Import struct {
 	// FileName is empty once the import has forgotten its file.
 	FileName string `json:"fileName"`
 	// Format is csv or vcard, Encoding the encoding of the file: utf-8, utf-16,
-	// windows-1252.
-	Format   string   `json:"format"`
-	Encoding string   `json:"encoding"`
-	Columns  []Column `json:"columns"`
-	Options  Options  `json:"options"`
+	// windows-1252, or mixed if its values have several ones.
+	Format   string `json:"format"`
+	Encoding string `json:"encoding"`
+	// Program wrote the table, as far as its headings tell. Above counts the rows above
+	// the headings.
+	Program string   `json:"program,omitempty"`
+	Above   int      `json:"above,omitempty"`
+	Columns []Column `json:"columns"`
+	Options Options  `json:"options"`
 	// Lines counts the entries of the file, Done those that the present step is done
 	// with.
 	Lines int64 `json:"lines"`
@@ -106,8 +111,14 @@ type Column struct {
 	Heading string `json:"heading"`
 	// Samples are the first values that are not empty.
 	Samples []string `json:"samples"`
-	// Target is the member of contacts that it becomes, empty for none.
+	// Target is the member that it becomes, empty for none.
 	Target string `json:"target"`
+	// Slot says what kind of value it has, or which columns belong together: home, 2.
+	Slot string `json:"slot,omitempty"`
+	// At is its number in the file, from 0.
+	At int `json:"at"`
+	// Dates is the order of day and month that its values prove.
+	Dates dateOrder `json:"dates,omitempty"`
 }
 
 // Duplicates says what becomes of an entry whose contact is there already.
@@ -126,8 +137,10 @@ const (
 // Options are what somebody chooses besides the columns.
 type Options struct {
 	Duplicates Duplicates `json:"duplicates"`
-	// MonthFirst reads 5/17/1984 as a day in May.
+	// MonthFirst reads 5/4/1984 as a day in May, unless the column proves the contrary.
 	MonthFirst bool `json:"monthFirst"`
+	// Companies makes companies of the rows of a table. Cards say themselves what they are.
+	Companies bool `json:"companies,omitempty"`
 	// Tags are added to every contact.
 	Tags []string `json:"tags"`
 }
@@ -177,8 +190,14 @@ type content struct {
 	FileName string   `json:"fileName"`
 	Format   string   `json:"format"`
 	Encoding string   `json:"encoding"`
+	Program  string   `json:"program,omitempty"`
+	Above    int      `json:"above,omitempty"`
 	Columns  []Column `json:"columns"`
 	Options  Options  `json:"options"`
+	// Language is that of labels in notes.
+	Language fault.Language `json:"language"`
+	// columns are the columns by their numbers in the file.
+	columns map[int]*Column
 }
 
 // progress is what a row says about how far it came.
@@ -215,19 +234,23 @@ type row struct {
 	vault  masterkey.Vault
 	sealed string
 	broken bool
+	// samples are the sealed first values of the columns. They have a place of their own,
+	// because they go when the import runs, and with a record that is erased.
+	samples string
 }
 
 // SecretsPurpose is the purpose of the keys that seal the keys of imports.
 const SecretsPurpose = "imports"
 
 const (
-	columns = `organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at`
+	columns = `organization, id, principal, state, sealed_key, content, progress, requested_by, kind, door, request_id, created_at, expires_at, forgotten_at, samples`
 
 	selectImport = `select ` + columns + ` from imports where organization = $1 and id = $2`
-	insertImport = `insert into imports (` + columns + `) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+	insertImport = `insert into imports (` + columns + `) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 	// updateImport changes an import in the state that was read.
 	updateImport = `update imports set state = $4, content = $5, progress = $6, requested_by = $7, kind = $8, door = $9, request_id = $10, expires_at = $11
 		where organization = $1 and id = $2 and state = $3`
+	updateSamples  = `update imports set samples = $3 where organization = $1 and id = $2`
 	updateProgress = `update imports set progress = $3 where organization = $1 and id = $2`
 	countKept      = `select count(*) from imports where organization = $1 and forgotten_at = 0`
 	selectOwn      = `select ` + columns + ` from imports where organization = $1 and principal = $2 and state <> 'discarded' and ($3 = '' or id < $3) order by id desc limit $4`
@@ -261,11 +284,45 @@ func (r *row) open(secrets masterkey.Vault) error {
 	if err == nil {
 		err = r.unseal(r.sealed, "content", &r.content)
 	}
+	if err == nil && r.samples != "" {
+		err = r.openSamples()
+	}
 	if err != nil {
 		r.broken = true
 		return errors.Join(errSealed, err)
 	}
 	return nil
+}
+
+// openSamples sets the samples of the columns.
+func (r *row) openSamples() error {
+	var samples [][]string
+	if err := r.unseal(r.samples, "samples", &samples); err != nil {
+		return err
+	}
+	for i := range min(len(samples), len(r.Columns)) {
+		r.Columns[i].Samples = samples[i]
+	}
+	return nil
+}
+
+// sealSamples returns the samples of the columns as they are stored.
+func (r *row) sealSamples() string {
+	samples := make([][]string, len(r.Columns))
+	for i := range r.Columns {
+		samples[i] = r.Columns[i].Samples
+	}
+	return r.seal(samples, "samples")
+}
+
+// withoutSamples returns the content as it is stored.
+func (r *row) withoutSamples() content {
+	c := r.content
+	c.Columns = slices.Clone(c.Columns)
+	for i := range c.Columns {
+		c.Columns[i].Samples = nil
+	}
+	return c
 }
 
 // seal returns v as a sealed text.
@@ -291,7 +348,7 @@ func (r *row) unseal(sealed, part string, v any) error {
 func scan(from db.Row, secrets masterkey.Vault) (*row, error) {
 	r := new(row)
 	var text string
-	err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.sealedKey, &r.sealed, &text, &r.By, &r.Kind, &r.Door, &r.RequestID, &r.created, &r.expires, &r.forgotten)
+	err := from.Scan(&r.organization, &r.id, &r.principal, &r.state, &r.sealedKey, &r.sealed, &text, &r.By, &r.Kind, &r.Door, &r.RequestID, &r.created, &r.expires, &r.forgotten, &r.samples)
 	if err != nil {
 		return nil, err
 	}
@@ -405,7 +462,7 @@ func unknown() error {
 func (r *row) change(ctx context.Context, tx db.Tx, from State) error {
 	sealed := r.sealed
 	if r.sealedKey != "" && !r.broken {
-		sealed = r.seal(r.content, "content")
+		sealed = r.seal(r.withoutSamples(), "content")
 	}
 	n, err := tx.Exec(ctx, updateImport, r.organization, r.id, from, r.state, sealed, r.progress.text(), r.By, r.Kind, r.Door, r.RequestID, r.expires)
 	if err == nil && n == 0 {
@@ -417,11 +474,16 @@ func (r *row) change(ctx context.Context, tx db.Tx, from State) error {
 // public returns the import for its rows.
 func (r *row) public() Import {
 	out := Import{
-		ID: r.id, PrincipalID: r.principal, State: r.state, FileName: r.FileName, Format: r.Format, Encoding: r.Encoding, Columns: r.Columns, Options: r.Options,
+		ID: r.id, PrincipalID: r.principal, State: r.state, FileName: r.FileName, Format: r.Format, Encoding: r.Encoding, Program: r.Program, Above: r.Above, Columns: slices.Clone(r.Columns), Options: r.Options,
 		Lines: r.Lines, Done: r.After, Counts: r.Counts, Companies: r.Companies, Reason: r.Reason, CreatedAt: r.created, KeptUntil: r.expires, Forgotten: r.forgotten != 0,
 	}
 	if out.Columns == nil {
 		out.Columns = []Column{}
+	}
+	for i := range out.Columns {
+		if out.Columns[i].Samples == nil {
+			out.Columns[i].Samples = []string{}
+		}
 	}
 	if out.Counts == nil {
 		out.Counts = map[Outcome]int64{}

@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"kartei/app"
+	"kartei/company"
 	"kartei/contact"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/record"
 	"kartei/search"
 	"kartei/store/db"
@@ -22,11 +25,17 @@ type identity struct {
 	first, last     string
 	external, email string
 	numbers         []string
+	// own is the id that an export of Kartei gives the entry, firmKey the key of the name of
+	// a company.
+	own, firmKey string
 }
 
 // identityOf returns the identity of an entry.
 func identityOf(e *entry) identity {
-	i := identity{first: nameKey(e.text("firstName")), last: nameKey(e.text("lastName")), external: e.text("externalId"), email: foldEmail(e.text("email"))}
+	if e.firm {
+		return identity{external: e.text("externalId"), own: e.itself, firmKey: nameKey(e.text("name"))}
+	}
+	i := identity{own: e.itself, first: nameKey(e.text("firstName")), last: nameKey(e.text("lastName")), external: e.text("externalId"), email: foldEmail(e.text("email"))}
 	for _, member := range []string{"mobile", "phone"} {
 		if key := search.NumberKey(e.text(member)); key != "" {
 			i.numbers = append(i.numbers, key)
@@ -65,6 +74,12 @@ func (i *identity) keys() (list []string) {
 	for _, n := range i.numbers {
 		list = append(list, "n"+n)
 	}
+	if i.firmKey == "" {
+		return list
+	}
+	if list = append(list, "f"+i.firmKey); i.external != "" { // companies and contacts have external ids of their own
+		list[0] = "X" + i.external
+	}
 	return list
 }
 
@@ -84,8 +99,8 @@ type seen map[sum][]sighting
 
 // sighting is an entry that came before.
 type sighting struct {
-	first, last, external sum
-	line                  int64
+	first, last, external, itself sum
+	line                          int64
 	// record is the contact of the entry, within one transaction.
 	record string
 }
@@ -96,10 +111,13 @@ const sightings = 50
 // find returns an earlier entry about the same contact.
 func (s seen) find(i *identity) (sighting, bool) {
 	other := func(a, b sum) bool { return a != sum{} && b != sum{} && a != b }
-	first, last, external := sumOf(i.first), sumOf(i.last), sumOf(i.external)
+	first, last, external, itself := sumOf(i.first), sumOf(i.last), sumOf(i.external), sumOf(i.own)
 	for _, key := range i.keys() {
 		for _, was := range s[sumOf(key)] {
-			if key[0] == 'x' || !other(first, was.first) && !other(last, was.last) && !other(external, was.external) {
+			if other(itself, was.itself) { // two records of an export
+				continue
+			}
+			if key[0] == 'x' || key[0] == 'X' || !other(first, was.first) && !other(last, was.last) && !other(external, was.external) {
 				return was, true
 			}
 		}
@@ -109,7 +127,7 @@ func (s seen) find(i *identity) (sighting, bool) {
 
 // add notes an entry.
 func (s seen) add(i *identity, line int64, record string) {
-	was := sighting{sumOf(i.first), sumOf(i.last), sumOf(i.external), line, record}
+	was := sighting{sumOf(i.first), sumOf(i.last), sumOf(i.external), sumOf(i.own), line, record}
 	for _, key := range i.keys() {
 		if k := sumOf(key); len(s[k]) < sightings {
 			s[k] = append(s[k], was)
@@ -124,8 +142,13 @@ type candidate struct {
 	identity
 	// match is the contact that the entry is about, nil for a new one.
 	match *record.Sight[*contact.Fields]
-	// fields are the members of a new contact.
-	fields contact.Fields
+	// fields are the members of a new contact, firmFields those of a new company.
+	fields     contact.Fields
+	firmFields company.Fields
+	// firmMatch is the company that an entry is about which is a company itself.
+	firmMatch *record.Sight[*company.Fields]
+	// wrong is why the entry is refused.
+	wrong []fault.Field
 	// companyKey is the key of its company's name, and companyID the company, if there
 	// is one.
 	companyKey, companyID string
@@ -182,14 +205,14 @@ func match(ctx context.Context, c *app.Call, list []*candidate) error {
 		if x.email != "" {
 			emails = append(emails, x.email)
 		}
-		if x.contact != "" {
-			by.add("i"+x.contact, x.contact)
+		if id.Valid(id.Contact, x.itself) {
+			by.add("i"+x.itself, x.itself)
 		}
 	}
-	if err := by.read(ctx, c, "x", selectByExternal, "external_id", external); err != nil {
+	if err := by.read(ctx, c, "contacts", "x", selectByExternal, "external_id", external); err != nil {
 		return err
 	}
-	if err := by.read(ctx, c, "e", selectByEmail, "email", emails); err != nil {
+	if err := by.read(ctx, c, "contacts", "e", selectByEmail, "email", emails); err != nil {
 		return err
 	}
 	if err := by.numbers(ctx, c, list); err != nil {
@@ -214,11 +237,11 @@ func match(ctx context.Context, c *app.Call, list []*candidate) error {
 }
 
 // read finds contacts by a column.
-func (f found) read(ctx context.Context, c *app.Call, kind, statement, column string, values []string) error {
+func (f found) read(ctx context.Context, c *app.Call, family, kind, statement, column string, values []string) error {
 	if len(values) == 0 {
 		return nil
 	}
-	rows, err := c.Tx.Query(ctx, statement+app.Visible("contacts", c.Actor, "$2")+` and `+column+` `+c.Tx.Dialect().In("$3")+` order by id`,
+	rows, err := c.Tx.Query(ctx, statement+app.Visible(family, c.Actor, "$2")+` and `+column+` `+c.Tx.Dialect().In("$3")+` order by id`,
 		c.Actor.Org(), c.Actor.PrincipalID(), db.Texts(record.Unique(values)))
 	if err != nil {
 		return err
@@ -272,8 +295,8 @@ func (f found) numbers(ctx context.Context, c *app.Call, list []*candidate) erro
 // choose returns the contact that an entry is about.
 func (x *candidate) choose(by found, contacts map[string]*record.Sight[*contact.Fields]) *record.Sight[*contact.Fields] {
 	keys := x.keys()
-	if x.contact != "" {
-		keys = append([]string{"i" + x.contact}, keys...)
+	if x.itself != "" {
+		keys = append([]string{"i" + x.itself}, keys...)
 	}
 	for _, key := range keys {
 		for _, id := range by[key] {

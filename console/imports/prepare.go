@@ -9,48 +9,150 @@ import (
 
 	"kartei/app"
 	"kartei/company"
+	"kartei/console/imports/source"
 	"kartei/contact"
+	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
 	"kartei/store/db"
 )
 
-// prepare makes candidates of lines: what they say, what is wrong with that as far as
-// the rules tell, and which contacts and companies they are about.
+// prepare makes candidates of lines: what they say, what of it no member takes, and which
+// contacts and companies they are about.
 func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candidate, error) {
-	var all, readable []*candidate
+	var all, people, readable []*candidate
 	for _, l := range list {
 		n := &candidate{line: l}
 		all = append(all, n)
-		if l.cells == nil {
+		if l.values == nil {
 			continue
 		}
-		n.entry = x.content.read(l.cells, c.Now)
-		n.identity = identityOf(n.entry)
-		if n.company != "" {
-			n.companyKey = nameKey(n.company)
+		x.readCandidate(c, n)
+		switch {
+		case n.group:
+			continue
+		case !n.firm:
+			people = append(people, n)
 		}
 		readable = append(readable, n)
 	}
-	if err := match(ctx, c, readable); err != nil {
+	if err := match(ctx, c, people); err != nil {
 		return nil, err
 	}
 	if err := x.readCompanies(ctx, c.Tx, readable); err != nil {
 		return nil, err
 	}
 	for _, n := range readable {
-		if n.match == nil {
-			n.wrong = append(n.wrong, x.broken(n.body, "contacts.create", &n.fields)...)
-		}
-		if n.companyKey != "" {
-			if n.companyID = x.companies[n.companyKey]; n.companyID == "" {
-				n.wrong = append(n.wrong, wrongCompany(c, n.company)...)
-			}
-		} else if n.company != "" {
-			n.refuse(targetCompany, fault.InvalidFormat, "Dieser Name hat keine Buchstaben und keine Ziffern.", "This name has no letters and no digits.")
+		n.companyID = x.companies[n.companyKey]
+	}
+	if err := matchFirms(ctx, c, readable); err != nil {
+		return nil, err
+	}
+	for _, n := range readable {
+		if !n.firm && n.companyKey != "" && n.companyID == "" && !c.Actor.May("companies:write") {
+			x.withoutCompany(n)
 		}
 	}
 	return all, nil
+}
+
+// readCandidate reads what an entry says, with the values repaired that break a rule of
+// the API.
+func (x *work) readCandidate(c *app.Call, n *candidate) {
+	n.entry = x.entryOf(n.line.values, c.Now, c.Actor.May("companies:write"))
+	if n.group {
+		return
+	}
+	n.wrong = x.decode(n)
+	if n.refused {
+		n.wrong = []fault.Field{{Code: fault.Required, Text: &nameless}}
+	}
+	n.identity = identityOf(n.entry)
+	if n.firm {
+		n.companyKey = nameKey(n.text("name"))
+	} else if n.company != "" {
+		n.companyKey = nameKey(n.company)
+	}
+}
+
+var nameless = fault.Text{
+	DE: "Dieser Eintrag hat keinen Namen, keine Firma, keine gültige E-Mail-Adresse und keine Telefonnummer.",
+	EN: "This entry has no name, no company, no valid email address and no telephone number.",
+}
+
+// entryOf reads values, and gives up those that break a rule of the API until none does.
+func (x *work) entryOf(values []source.Value, now clock.Micros, mayMake bool) *entry {
+	torn := len(values) > 0 && values[len(values)-1].Column == tornMark
+	if torn {
+		values = values[:len(values)-1]
+	}
+	e := x.content.read(values, now)
+	if e.group {
+		return e
+	}
+	if torn {
+		why := &tornRow
+		if x.Format == source.VCard {
+			why = &unreadCard
+		}
+		e.tell(LeftOut, "", item{}, fault.InvalidFormat, *why)
+	}
+	if e.firm && !mayMake {
+		e.becomePerson()
+	}
+	for range len(e.body) + 1 {
+		if e.refused = e.nameless(mayMake); e.refused {
+			break
+		}
+		gaveUp := false
+		for _, f := range x.violations(e) {
+			gaveUp = e.giveUp(f) || gaveUp
+		}
+		if !gaveUp {
+			break
+		}
+	}
+	e.finish()
+	return e
+}
+
+// violations returns the rules of the API that an entry breaks.
+func (x *work) violations(e *entry) []fault.Field {
+	if e.firm {
+		return x.broken(e.body, "companies.create", new(company.Fields))
+	}
+	return x.broken(e.body, "contacts.create", new(contact.Fields))
+}
+
+// decode sets the members of a new record.
+func (x *work) decode(n *candidate) []fault.Field {
+	if n.firm {
+		return x.broken(n.body, "companies.create", &n.firmFields)
+	}
+	return x.broken(n.body, "contacts.create", &n.fields)
+}
+
+// withoutCompany puts the company of a contact into the note, because its person may not
+// create it.
+func (x *work) withoutCompany(n *candidate) {
+	i := item{text: n.company}
+	if list := n.has(targetCompany); len(list) > 0 {
+		i = list[0]
+	}
+	n.company, n.companyKey = "", ""
+	before := len(n.lines)
+	n.move(targetCompany, n.say("firm"), i, fault.FieldNotFound, noCompany)
+	if len(n.lines) > before {
+		n.lines = n.lines[before:]
+		n.finish()
+		n.fields = contact.Fields{}
+		n.wrong = append(n.wrong, x.decode(n)...)
+	}
+}
+
+var noCompany = fault.Text{
+	DE: "Diese Firma gibt es nicht, und zum Anlegen fehlt Ihnen das Recht.",
+	EN: "There is no such company, and you lack the right to create it.",
 }
 
 // broken returns the violations of the rules of a call, and decodes its body.
@@ -103,22 +205,6 @@ func (x *work) readCompanies(ctx context.Context, tx db.Tx, list []*candidate) e
 	return rows.Err()
 }
 
-// wrongCompany returns what forbids to create a company.
-func wrongCompany(c *app.Call, name string) []fault.Field {
-	switch {
-	case !c.Actor.May("companies:write"):
-		return []fault.Field{{Name: targetCompany, Code: fault.FieldNotFound, Text: &noCompany}}
-	case utf8.RuneCountInString(name) > 200:
-		return []fault.Field{{Name: targetCompany, Code: fault.TooLong, Limit: 200}}
-	}
-	return nil
-}
-
-var noCompany = fault.Text{
-	DE: "Diese Firma gibt es nicht, und zum Anlegen fehlt Ihnen das Recht.",
-	EN: "There is no such company, and you lack the right to create it.",
-}
-
 // createCompany creates a company of a name.
 func createCompany(ctx context.Context, c *app.Call, name, newID string) error {
 	f := &company.Fields{Name: name}
@@ -129,9 +215,9 @@ func createCompany(ctx context.Context, c *app.Call, name, newID string) error {
 	return err
 }
 
-// patch returns what an entry changes of a contact, by the way that was chosen for
-// duplicates.
-func (x *candidate) patch(before *contact.Fields, how Duplicates, companyID string) (map[string]any, error) {
+// patch returns what an entry changes of a record, by the way that was chosen for
+// duplicates. before are the members of the record.
+func (x *candidate) patch(before any, how Duplicates, companyID string) (map[string]any, error) {
 	raw, err := json.Marshal(before)
 	if err != nil {
 		return nil, err
@@ -144,10 +230,31 @@ func (x *candidate) patch(before *contact.Fields, how Duplicates, companyID stri
 	for name, value := range x.body {
 		body[name] = value
 	}
-	if companyID != "" {
+	if companyID != "" && !x.firm {
 		body["companyId"] = companyID
 	}
-	return changed(body, has, how), nil
+	delete(body, "visibility") // who sees a record that is there is no matter of a file
+	patch := changed(body, has, how)
+	x.patchNote(patch, has)
+	return patch, nil
+}
+
+// patchNote keeps the lines of the note for values that no member takes: those that a
+// record lacks are added to its note, as far as it has room.
+func (x *candidate) patchNote(patch, has map[string]any) {
+	note, kept := has["note"].(string)
+	if _, changes := patch["note"]; changes || !kept {
+		return
+	}
+	all := note
+	for _, line := range x.lines {
+		if !hasLine(all, line) && utf8.RuneCountInString(all)+utf8.RuneCountInString(line) < mostNote {
+			all += "\n" + line
+		}
+	}
+	if all != note {
+		patch["note"] = all
+	}
 }
 
 // changed returns the members of a body that change what a record has.

@@ -3,14 +3,13 @@ package imports
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/console/imports/source"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
@@ -57,15 +56,15 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
 	}
 	r := &row{organization: organization, id: id.New(id.Import), principal: whose.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
 	r.FileName, r.progress = in.FileName, progress{}.begin()
-	r.Options = Options{Duplicates: Skip}
+	r.Options, r.Language = Options{Duplicates: Skip}, c.Language
 	r.Behalf = app.BehalfOf(c, whose)
 	c.Audit.About(r.organization, r.id)
 	c.Audit.Changed("size", nil, in.Size)
 	if err := r.newKey(c.Services.Imports); err != nil {
 		return Import{}, err
 	}
-	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.content, "content"), r.progress.text(),
-		r.By, r.Kind, r.Door, r.RequestID, r.created, r.expires, r.forgotten)
+	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.withoutSamples(), "content"), r.progress.text(),
+		r.By, r.Kind, r.Door, r.RequestID, r.created, r.expires, r.forgotten, "")
 	err = job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: r.expires})
 	return r.public(), err
 }
@@ -217,7 +216,7 @@ type MapInput struct {
 func Map(ctx context.Context, c *app.Call, in MapInput) (Import, error) {
 	return advance(ctx, c, in.Named, func(r *row, whose *access.Actor) error {
 		in.Tags = record.Unique(in.Tags)
-		if err := in.check(whose, len(r.Columns)); err != nil {
+		if err := in.check(whose, r.Columns); err != nil {
 			return err
 		}
 		for i, target := range in.Targets {
@@ -229,33 +228,42 @@ func Map(ctx context.Context, c *app.Call, in MapInput) (Import, error) {
 }
 
 // check returns what is wrong with a mapping.
-func (in *MapInput) check(whose *access.Actor, columns int) error {
+func (in *MapInput) check(whose *access.Actor, columns []Column) error {
 	var wrong []fault.Field
 	add := func(name string, code fault.FieldCode, de, en string) {
 		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
 	}
-	if len(in.Targets) != columns {
-		add("targets", fault.ForbiddenCombination, fmt.Sprintf("Die Datei hat %d Spalten.", columns), fmt.Sprintf("The file has %d columns.", columns))
+	if len(in.Targets) != len(columns) {
+		add("targets", fault.ForbiddenCombination, fmt.Sprintf("Die Datei hat %d Spalten.", len(columns)), fmt.Sprintf("The file has %d columns.", len(columns)))
+	}
+	slot := func(i int) string {
+		if i < len(columns) {
+			return columns[i].Slot
+		}
+		return ""
 	}
 	named := false
 	for i, name := range in.Targets {
-		t := targetOf(name)
+		t := source.MemberOf(name)
 		field := fmt.Sprintf("targets[%d]", i)
 		switch {
 		case name == "":
 			continue
 		case t == nil:
-			add(field, fault.NotInEnum, "Diese Angabe gibt es bei Kontakten nicht.", "Contacts have no such member.")
+			add(field, fault.NotInEnum, "Diese Angabe gibt es nicht.", "There is no such member.")
 			continue
-		case !t.several && slices.Contains(in.Targets[:i], name):
+		case !t.Several && twice(in.Targets[:i], name, slot, slot(i)):
 			add(field, fault.Duplicate, "Diese Angabe ist schon einer anderen Spalte zugeordnet.", "Another column is this member already.")
 		case name == targetCompany && !whose.May("companies:read"):
 			add(field, fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen zu lesen.", "You lack the right to read companies.")
 		}
-		named = named || t.names
+		named = named || t.Names
 	}
 	if !named {
-		add("targets", fault.Required, "Mindestens eine Spalte muss den Namen oder die E-Mail-Adresse enthalten.", "At least one column must have the name or the email address.")
+		add("targets", fault.Required, "Mindestens eine Spalte muss den Namen, die Firma, die E-Mail-Adresse oder eine Telefonnummer enthalten.", "At least one column must have the name, the company, the email address or a telephone number.")
+	}
+	if in.Companies && !whose.May("companies:write") {
+		add("companies", fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen anzulegen.", "You lack the right to create companies.")
 	}
 	if !slices.Contains([]Duplicates{Skip, Fill, Replace}, in.Duplicates) {
 		wrong = append(wrong, fault.Field{Name: "duplicates", Code: fault.NotInEnum, Limit: []string{string(Skip), string(Fill), string(Replace)}})
@@ -269,6 +277,16 @@ func (in *MapInput) check(whose *access.Actor, columns int) error {
 	return fault.Invalid(wrong...)
 }
 
+// twice reports whether a column before has the same member in the same slot.
+func twice(before []string, name string, slot func(int) string, own string) bool {
+	for i, other := range before {
+		if other == name && slot(i) == own {
+			return true
+		}
+	}
+	return false
+}
+
 // Run begins an import after its dry run, or resumes one that stopped.
 func Run(ctx context.Context, c *app.Call, in Named) (Import, error) {
 	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
@@ -279,6 +297,10 @@ func Run(ctx context.Context, c *app.Call, in Named) (Import, error) {
 			r.progress = r.progress.begin()
 		}
 		r.Reason, r.state = "", Running
+		c.Tx.Queue(updateSamples, r.organization, r.id, "") // nobody maps columns any more
+		for i := range r.Columns {
+			r.Columns[i].Samples = nil
+		}
 		c.Audit.About(r.organization, r.id)
 		c.Audit.Changed("lines", nil, r.Lines)
 		c.Audit.Changed("duplicates", nil, string(r.Options.Duplicates))
@@ -387,14 +409,12 @@ type Problem struct {
 	Field   string          `json:"field"`
 	Code    fault.FieldCode `json:"code"`
 	Message string          `json:"message"`
-}
-
-// problem is a Problem as it is stored.
-type problem struct {
-	Field string          `json:"f,omitempty"`
-	Code  fault.FieldCode `json:"c"`
-	DE    string          `json:"de"`
-	EN    string          `json:"en"`
+	// Heading is the column of the value, or the property of a card, and Value what stands
+	// there. Both are empty if no single value is meant.
+	Heading string `json:"heading,omitempty"`
+	Value   string `json:"value,omitempty"`
+	// Fate is what became of the value: note, leftOut or altered.
+	Fate Fate `json:"fate,omitempty"`
 }
 
 // LinesInput is the input of Lines.
@@ -447,49 +467,62 @@ func GetLines(ctx context.Context, c *app.Call, in LinesInput) (Lines, error) {
 			return l, err
 		}
 		if sealed != "" && r.forgotten == 0 && !r.broken {
-			if err := r.unseal(sealed, linePart(l.Number), &l.Cells); err != nil {
+			var values []source.Value
+			if err := r.unseal(sealed, linePart(l.Number), &values); err != nil {
 				return l, err
 			}
+			l.Cells = r.cells(values)
 		}
 		if record != nil {
 			l.RecordID = *record
 		}
-		return l, l.readProblems(problems, c.Language)
+		if r.forgotten != 0 || r.broken {
+			problems = ""
+		}
+		return l, r.readProblems(&l, problems, c.Language)
 	}, statement, r.organization, r.id, in.After, limit+1)
 	return Lines{access.PageOf(list, limit)}, err
 }
 
+// cells returns the values of an entry in the order of the columns.
+func (r *row) cells(values []source.Value) []string {
+	at := map[int]int{}
+	for i, column := range r.Columns {
+		at[column.At] = i
+	}
+	cells := make([]string, len(r.Columns))
+	for _, v := range values {
+		if i, known := at[v.Column]; known && cells[i] == "" {
+			cells[i] = v.Text
+		} else if known {
+			cells[i] += "\n" + v.Text
+		}
+	}
+	return cells
+}
+
 // readProblems reads stored problems in the words of the reader.
-func (l *Line) readProblems(text string, in fault.Language) error {
+func (r *row) readProblems(l *Line, sealed string, in fault.Language) error {
 	l.Problems = []Problem{}
-	if text == "" {
+	if sealed == "" {
 		return nil
 	}
 	var list []problem
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
+	if err := r.unseal(sealed, problemsPart(l.Number), &list); err != nil {
 		return fmt.Errorf("imports: the problems of line %d: %w", l.Number, err)
 	}
 	for _, p := range list {
-		l.Problems = append(l.Problems, Problem{p.Field, p.Code, (&fault.Text{DE: p.DE, EN: p.EN}).In(in)})
+		l.Problems = append(l.Problems, Problem{Field: p.Field, Code: p.Code, Message: (&fault.Text{DE: p.DE, EN: p.EN}).In(in), Heading: p.Heading, Value: p.Value, Fate: p.Fate})
 	}
 	return nil
 }
 
-// mostProblems bounds the problems of an entry that are kept.
-const mostProblems = 5
-
-// storedProblems returns faults of fields as they are stored: never what was in them.
-func storedProblems(fields []fault.Field) string {
-	if len(fields) == 0 {
+// sealProblems returns what is told of an entry as it is stored.
+func (r *row) sealProblems(number int64, list []problem) string {
+	if len(list) == 0 {
 		return ""
 	}
-	var list []problem
-	for _, f := range fields[:min(len(fields), mostProblems)] {
-		list = append(list, problem{strings.TrimPrefix(f.Name, "body."), f.Code, f.Message(fault.German), f.Message(fault.English)})
-	}
-	b, err := json.Marshal(list)
-	if err != nil {
-		panic("imports: " + err.Error()) // texts always encode
-	}
-	return string(b)
+	return r.seal(list, problemsPart(number))
 }
+
+func problemsPart(number int64) string { return fmt.Sprintf("problems %d", number) }

@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"kartei/app"
+	"kartei/company"
 	"kartei/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
@@ -136,9 +137,9 @@ type result struct {
 // importOne imports an entry.
 func (b *batch) importOne(ctx context.Context, n *candidate) error {
 	if n.entry == nil {
-		outcome, problems := b.unread(n.line)
+		outcome, told := b.unread(n.line)
 		b.progress.Counts[outcome]++
-		b.Tx.Queue(keepLine, b.organization, b.id, n.number, outcome, problems, nil)
+		b.Tx.Queue(keepLine, b.organization, b.id, n.number, outcome, b.sealProblems(n.number, told), nil)
 		return nil
 	}
 	r, err := b.resolve(ctx, n)
@@ -146,7 +147,11 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 		return err
 	}
 	b.progress.Counts[r.outcome]++
-	problems := storedProblems(r.wrong)
+	told := append(problemsOf(r.wrong), b.toldAs(r.outcome, n.entry)...)
+	if n.group {
+		told = toldGroup(n.entry)
+	}
+	problems := b.sealProblems(n.number, told)
 	if r.company != nil {
 		b.progress.Companies++
 	}
@@ -160,6 +165,12 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 
 // resolve decides what becomes of an entry, and does it.
 func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error) {
+	switch {
+	case n.group:
+		return result{outcome: Skipped}, nil
+	case n.firm:
+		return b.resolveFirm(ctx, n)
+	}
 	target := ""
 	if n.match != nil {
 		target = n.match.ID
@@ -272,16 +283,41 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 		}
 		patch["companyId"] = company
 	}
-	return b.write(ctx, n.number, target, before, patch, made)
+	r, err = b.write(ctx, updateContact, selectRevision, n.number, target, before, patch)
+	r.company = made
+	return r, err
 }
 
-// write changes the members of a contact, and keeps what they were.
-func (b *batch) write(ctx context.Context, number int64, target string, before *contact.Fields, patch map[string]any, made *string) (r result, err error) {
+// updater changes the members of a record, and returns its entity tag.
+type updater func(ctx context.Context, c *app.Call, target string, patch json.RawMessage) (string, error)
+
+func updateContact(ctx context.Context, c *app.Call, target string, patch json.RawMessage) (string, error) {
+	in := record.UpdateInput[contact.Fields]{ID: target}
+	in.Patch.SetRaw(patch)
+	answer, err := contact.Contacts.Update(ctx, c, in)
+	if err != nil {
+		return "", err
+	}
+	return answer.EntityTag(), nil
+}
+
+func updateCompany(ctx context.Context, c *app.Call, target string, patch json.RawMessage) (string, error) {
+	in := record.UpdateInput[company.Fields]{ID: target}
+	in.Patch.SetRaw(patch)
+	answer, err := company.Companies.Update(ctx, c, in)
+	if err != nil {
+		return "", err
+	}
+	return answer.EntityTag(), nil
+}
+
+// write changes the members of a record, and keeps what they were.
+func (b *batch) write(ctx context.Context, update updater, revisionOf string, number int64, target string, before any, patch map[string]any) (r result, err error) {
 	var revision int64
-	if err := b.Tx.QueryRow(ctx, selectRevision, b.organization, target).Scan(&revision); err != nil {
+	if err := b.Tx.QueryRow(ctx, revisionOf, b.organization, target).Scan(&revision); err != nil {
 		return r, err
 	}
-	r = result{outcome: Unchanged, record: &target, company: made}
+	r = result{outcome: Unchanged, record: &target}
 	if len(patch) == 0 {
 		return r, nil
 	}
@@ -289,13 +325,11 @@ func (b *batch) write(ctx context.Context, number int64, target string, before *
 	if err != nil {
 		return r, err
 	}
-	in := record.UpdateInput[contact.Fields]{ID: target}
-	in.Patch.SetRaw(raw)
-	answer, err := contact.Contacts.Update(ctx, b.Call, in)
+	tag, err := update(ctx, b.Call, target, raw)
 	if wrong, other := violations(err); other != nil || len(wrong) > 0 {
-		return result{outcome: Refused, wrong: wrong, company: made}, other
+		return result{outcome: Refused, wrong: wrong}, other
 	}
-	if answer.EntityTag() == app.Tag(revision) {
+	if tag == app.Tag(revision) {
 		return r, nil
 	}
 	r.outcome, r.former, r.revision = Updated, revision, revision+1

@@ -123,7 +123,7 @@ type moved struct{ from, to int64 }
 // undoContact takes back what an entry did with its contact. now has the contacts that
 // entries behind this one were taken back of.
 func (b *batch) undoContact(ctx context.Context, l *line, now map[string]moved) error {
-	if l.record == nil || l.state != Created && l.state != Updated {
+	if l.record == nil || l.state != Created && l.state != Updated || l.state == Created && l.isFirm() {
 		return nil
 	}
 	if m := now[*l.record]; m.from != 0 && m.from == l.revision {
@@ -148,7 +148,11 @@ func (b *batch) takeBack(ctx context.Context, l *line) (outcome Outcome, next in
 	c := *b.Call
 	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(l.revision)}}
 	if l.state == Updated {
-		next, err = b.restore(ctx, &c, l)
+		update := updateContact
+		if l.isFirm() {
+			update = updateCompany
+		}
+		next, err = b.restore(ctx, &c, update, l)
 		outcome, err = outcomeOf(Restored, err)
 		return outcome, next, err
 	}
@@ -164,9 +168,9 @@ func (b *batch) takeBack(ctx context.Context, l *line) (outcome Outcome, next in
 	return outcome, 0, err
 }
 
-// restore gives a contact the members that it had before an entry, and returns its
+// restore gives a record the members that it had before an entry, and returns its
 // revision.
-func (b *batch) restore(ctx context.Context, c *app.Call, l *line) (int64, error) {
+func (b *batch) restore(ctx context.Context, c *app.Call, update updater, l *line) (int64, error) {
 	if l.before == "" { // erased with the contact
 		return 0, fault.New(fault.NotFound)
 	}
@@ -174,10 +178,8 @@ func (b *batch) restore(ctx context.Context, c *app.Call, l *line) (int64, error
 	if err := b.unseal(l.before, beforePart(l.number), &members); err != nil {
 		return 0, err
 	}
-	in := record.UpdateInput[contact.Fields]{ID: *l.record}
-	in.Patch.SetRaw(members)
-	answer, err := contact.Contacts.Update(ctx, c, in)
-	if err != nil || answer.EntityTag() == app.Tag(l.revision) {
+	tag, err := update(ctx, c, *l.record, members)
+	if err != nil || tag == app.Tag(l.revision) {
 		return l.revision, err
 	}
 	return l.revision + 1, nil
@@ -202,27 +204,51 @@ func (b *batch) undoCompany(ctx context.Context, l *line) error {
 	if l.made == nil || !b.Actor.May("companies:write") {
 		return nil
 	}
-	var used int64
-	if err := b.Tx.QueryRow(ctx, usedCompany, b.organization, *l.made).Scan(&used); err != nil || used > 0 {
-		return err
-	}
-	c := *b.Call
-	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(1)}}
-	_, err := company.Companies.Delete(ctx, &c, app.ByID{ID: *l.made})
-	outcome, err := outcomeOf(Deleted, err)
+	outcome, err := b.takeBackCompany(ctx, l)
 	if outcome == Deleted {
 		b.progress.Companies--
+	}
+	if err == nil && l.isFirm() && l.state == Created { // the entry is the company itself
+		b.progress.Counts[outcome]++
+		b.Tx.Queue(undoLine, b.organization, b.id, l.number, outcome)
 	}
 	return err
 }
 
+// takeBackCompany deletes a company, unless something refers to it.
+func (b *batch) takeBackCompany(ctx context.Context, l *line) (Outcome, error) {
+	var used int64
+	if err := b.Tx.QueryRow(ctx, usedCompany, b.organization, *l.made).Scan(&used); err != nil || used > 0 {
+		return Kept, err
+	}
+	c, revision := *b.Call, int64(1)
+	if l.isFirm() { // entries behind it may have changed it, and were taken back
+		revision = l.revision
+	}
+	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(revision)}}
+	_, err := company.Companies.Delete(ctx, &c, app.ByID{ID: *l.made})
+	return outcomeOf(Deleted, err)
+}
+
 const (
-	eraseOfContact = `update import_lines set content = '', before = '' where organization = $1 and record_id = $2 and record_id is not null`
-	eraseOfCompany = `update import_lines set content = '' where organization = $1 and company_id = $2 and company_id is not null`
+	eraseOfRecord  = `update import_lines set content = '', before = '', problems = '' where organization = $1 and record_id = $2 and record_id is not null`
+	eraseOfCompany = `update import_lines set content = '', problems = '' where organization = $1 and company_id = $2 and company_id is not null`
+	// eraseSamples forgets the first values of the columns of files that have the record.
+	eraseSamples = `update imports set samples = '' where organization = $1 and samples <> ''
+		and id in (select import_id from import_lines where organization = $1 and record_id = $2 and record_id is not null)`
 )
+
+// erase forgets what imports keep of a record.
+func erase(c *app.Call, id string) {
+	c.Tx.Queue(eraseSamples, c.Actor.Org(), id)
+	c.Tx.Queue(eraseOfRecord, c.Actor.Org(), id)
+}
 
 // What an import keeps of a record is erased with it.
 func init() {
-	contact.Contacts.OnErase(func(c *app.Call, id string) { c.Tx.Queue(eraseOfContact, c.Actor.Org(), id) })
-	company.Companies.OnErase(func(c *app.Call, id string) { c.Tx.Queue(eraseOfCompany, c.Actor.Org(), id) })
+	contact.Contacts.OnErase(erase)
+	company.Companies.OnErase(func(c *app.Call, id string) {
+		erase(c, id)
+		c.Tx.Queue(eraseOfCompany, c.Actor.Org(), id)
+	})
 }

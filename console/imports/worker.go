@@ -12,6 +12,7 @@ import (
 
 	"kartei/app"
 	"kartei/audit"
+	"kartei/console/imports/source"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
@@ -187,9 +188,10 @@ func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 // line is an entry with its cells.
 type line struct {
 	number, line int64
-	// cells are nil for an entry that could not be read. done is true if its cells are
-	// forgotten.
-	cells    []string
+	// values are nil for an entry that could not be read. done is true if its values are
+	// forgotten. torn says that not all of the entry could be read.
+	values   []source.Value
+	torn     bool
 	done     bool
 	state    Outcome
 	problems string
@@ -220,7 +222,7 @@ func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64
 		if l.done = sealed == ""; l.done {
 			return l, nil
 		}
-		return l, x.unseal(sealed, linePart(l.number), &l.cells)
+		return l, x.unseal(sealed, linePart(l.number), &l.values)
 	}, statement, x.organization, x.id, from, most)
 }
 
@@ -264,12 +266,8 @@ func (p *pieces) Read(b []byte) (int, error) {
 // read makes lines of the file. A run that goes on reads the file again, and leaves
 // out the lines that are there.
 func (x *work) read(ctx context.Context) error {
-	encoding, err := encodingOf(&pieces{work: x, ctx: ctx})
-	if err != nil {
-		return err
-	}
-	f, err := openFile(decoded(&pieces{work: x, ctx: ctx}, encoding))
-	if errors.Is(err, errNoTable) {
+	f, err := source.Open(&pieces{work: x, ctx: ctx})
+	if errors.Is(err, source.ErrNoTable) {
 		return stopped{NoTable}
 	}
 	if err != nil {
@@ -282,54 +280,74 @@ func (x *work) read(ctx context.Context) error {
 	if x.Lines = x.After; x.Lines == 0 {
 		return stopped{NoLines}
 	}
-	x.Format, x.Encoding, x.Columns = f.format, encoding, columns
+	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
+	x.Options.Companies = f.Companies()
+	x.Options.MonthFirst = slices.ContainsFunc(columns, func(c Column) bool { return c.Target == "birthday" && c.Dates == monthFirst })
 	x.progress = x.progress.begin()
 	return x.finish(ctx, Mapping, func(tx db.Tx) error {
+		tx.Queue(updateSamples, x.organization, x.id, x.sealSamples())
 		tx.Queue(deletePieces, x.organization, x.id)
 		return nil
 	})
 }
 
+// tornMark is the column of a value that says that an entry could not be read as a whole.
+const tornMark = -1
+
 // samples is how many values show what a column is.
 const samples = 3
 
-// readLines stores the lines of a file, and returns its columns.
-func (x *work) readLines(ctx context.Context, f *opened) ([]Column, error) {
-	targets := guess(f.headings)
-	if f.format == vcardFormat {
-		targets = f.headings
-	}
+// readLines stores the lines of a file, and returns its columns. A column without a
+// heading counts from its first value on.
+func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) {
 	var list []Column
-	for i, heading := range f.headings {
-		list = append(list, Column{Heading: cut(heading, 200), Target: targets[i], Samples: []string{}})
+	at := map[int]int{}
+	for _, c := range f.Columns {
+		at[c.At] = len(list)
+		list = append(list, Column{Heading: cut(c.Heading, 200), Target: c.Member, Slot: c.Slot, At: c.At})
 	}
 	var ready []*line
 	for number := int64(1); ; number++ {
-		cells, at, err := f.Read()
+		e, err := f.Read()
+		torn := errors.Is(err, source.ErrEntry)
 		switch {
 		case errors.Is(err, io.EOF):
 			return list, x.store(ctx, ready)
-		case errors.Is(err, errEntry):
-			cells = nil
-		case err != nil:
+		case err != nil && !torn:
 			return nil, err
 		}
 		if number > MaxLines {
 			return nil, stopped{TooMany}
 		}
-		for i, cell := range cells {
-			if i < len(list) && cell != "" && len(list[i].Samples) < samples && !slices.Contains(list[i].Samples, cut(cell, 60)) {
-				list[i].Samples = append(list[i].Samples, cut(cell, 60))
+		for _, v := range e.Values {
+			i, known := at[v.Column]
+			if !known {
+				i = len(list)
+				at[v.Column], list = i, append(list, Column{Target: source.Other, At: v.Column})
 			}
+			list[i].sample(v.Text)
 		}
 		if number <= x.After {
 			continue
 		}
-		if ready = append(ready, &line{number: number, line: int64(at), cells: cells}); len(ready) == window {
+		if torn && e.Values != nil {
+			e.Values = append(e.Values, source.Value{Column: tornMark})
+		}
+		if ready = append(ready, &line{number: number, line: int64(e.Line), values: e.Values}); len(ready) == window {
 			if err := x.store(ctx, ready); err != nil {
 				return nil, err
 			}
 			ready = ready[:0]
+		}
+	}
+}
+
+// sample keeps the first values of a column, and learns in which order its days are.
+func (c *Column) sample(text string) {
+	c.Dates = c.Dates.learn(text)
+	if len(c.Samples) < samples {
+		if short := cut(text, 60); !slices.Contains(c.Samples, short) {
+			c.Samples = append(c.Samples, short)
 		}
 	}
 }
@@ -355,7 +373,7 @@ func (x *work) store(ctx context.Context, list []*line) error {
 	next.Lines = next.After
 	sealed := make([]string, len(list)) // outside the transaction, which blocks others
 	for i, l := range list {
-		sealed[i] = x.seal(l.cells, linePart(l.number))
+		sealed[i] = x.seal(l.values, linePart(l.number))
 	}
 	err := x.job.Update(ctx, func(tx db.Tx) error {
 		for i, l := range list {
@@ -374,7 +392,7 @@ func (x *work) store(ctx context.Context, list []*line) error {
 const (
 	selectForgettable = `select number from import_lines where organization = $1 and import_id = $2 order by number limit $3`
 	deleteLines       = `delete from import_lines where organization = $1 and import_id = $2 and number <= $3`
-	forgetImport      = `update imports set sealed_key = '', content = '', forgotten_at = $3 where organization = $1 and id = $2`
+	forgetImport      = `update imports set sealed_key = '', content = '', samples = '', forgotten_at = $3 where organization = $1 and id = $2`
 )
 
 // forget removes what an import kept, when its time is over. Its row stays for a while

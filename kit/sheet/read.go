@@ -3,41 +3,57 @@ package sheet
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"io"
 	"slices"
 	"strings"
 )
 
-// MaxCell bounds the bytes of a cell. A quote that is never closed makes one cell of
-// everything behind it.
+// MaxCell bounds the bytes of a cell, and how far the end of a quote is looked for.
+// What a cell has more is cut.
 const MaxCell = 64 << 10
 
-// MaxCells bounds the cells of a row.
-const MaxCells = 500
+// MaxCells bounds the cells of a row: Excel has as many columns.
+const MaxCells = 16384
+
+// maxRow bounds the bytes of a row.
+const maxRow = 1 << 20
 
 // ErrRow means that a row cannot be read. The rows behind it can.
 var ErrRow = errors.New("sheet: the row cannot be read")
 
-// Reader reads a table that some other program wrote, as UTF-8.
+// Reader reads a table that some other program wrote. Its bytes are those of UTF-8 or of
+// a code page: each cell is made a text by itself.
+//
+// A quote that is not before a separator is text: "Zum Hirschen" GmbH is a cell as it
+// stands. So a quote that is never closed takes nothing of the rows behind it.
 type Reader struct {
-	from *csv.Reader
-	// raw has what was read behind the last row, which began at the byte base.
-	raw  bytes.Buffer
-	base int64
+	// Text makes a text of the bytes of a cell. Without it the bytes are the text.
+	Text func([]byte) string
+	from *bufio.Reader
+	cut  byte
+	// ahead has lines that were read and not used yet, and ends is true at the end of the
+	// table behind them.
+	ahead []byte
+	ends  bool
+	line  int
+	// open is how many bytes of ahead have no end of a cell in quotes: behind a quote that
+	// is never closed nothing is looked for again.
+	open int
 }
 
 // NewReader returns a reader of a table whose cells are cut at a separator. A first
 // line that names the separator, as Excel writes it, is left out.
 func NewReader(r io.Reader, separator rune) *Reader {
-	b := bufio.NewReader(r)
-	if begin, _ := b.Peek(len(named) + 3); strings.HasPrefix(strings.ToLower(string(begin)), named) { // a shorter file has no such line
-		_, _ = b.ReadString('\n') // an error comes again with the first row
+	b := bufio.NewReaderSize(r, 64<<10)
+	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
+		_, _ = b.Discard(3)
 	}
-	t := &Reader{}
-	t.from = csv.NewReader(io.TeeReader(b, &t.raw))
-	t.from.Comma, t.from.LazyQuotes, t.from.FieldsPerRecord = separator, true, -1
+	t := &Reader{from: b, cut: byte(separator), line: 1}
+	if begin, _ := b.Peek(len(named)); strings.EqualFold(string(begin), named) { // a shorter file has no such line
+		t.more()
+		t.skip(len(t.ahead))
+	}
 	return t
 }
 
@@ -48,55 +64,172 @@ const named = "sep="
 // begins. At the end of the table the error is io.EOF.
 func (r *Reader) Read() (cells []string, line int, err error) {
 	for {
-		cells, err = r.from.Read()
-		if parse := (*csv.ParseError)(nil); errors.As(err, &parse) {
-			r.unclosed()
-			return nil, parse.StartLine, ErrRow
-		}
+		line = r.line
+		raw, used, err := r.row()
 		if err != nil {
-			return nil, 0, err
+			return nil, line, err
 		}
-		line, _ = r.from.FieldPos(0)
-		if r.unclosed() || len(cells) > MaxCells || slices.ContainsFunc(cells, func(c string) bool { return len(c) > MaxCell }) {
-			return nil, line, ErrRow
-		}
-		empty := true
-		for i, c := range cells {
-			cells[i] = strings.TrimSpace(strings.Map(printable, Unguard(c)))
+		cells, empty := make([]string, len(raw)), true
+		for i, c := range raw {
+			cells[i] = r.text(c[:min(len(c), MaxCell)])
 			empty = empty && cells[i] == ""
 		}
-		if !empty {
+		r.skip(used)
+		switch {
+		case len(raw) > MaxCells:
+			return nil, line, ErrRow
+		case !empty:
 			return cells, line, nil
 		}
 	}
 }
 
-// unclosed forgets the text of the row that was read, and reports whether a quote is
-// open at its end. Such a row has the rest of the table in its last cell.
-func (r *Reader) unclosed() bool {
-	end := r.from.InputOffset()
-	row := r.raw.Next(int(end - r.base))
-	r.base = end
-	separator, open, begins := string(r.from.Comma), false, true
-	for len(row) > 0 {
-		n := 1
-		switch rest, is := bytes.CutPrefix(row, []byte(`"`)); {
-		case open && is && bytes.HasPrefix(rest, []byte(`"`)):
-			n = 2 // a quote of the text
-		case open && is: // one before other text is lazy, and stays within
-			open = len(rest) > 0 && !bytes.HasPrefix(rest, []byte(separator)) && rest[0] != '\n' && !bytes.HasPrefix(rest, []byte("\r\n"))
-			begins = false
-		case open:
-		case begins && is:
-			open, begins = true, false
-		case bytes.HasPrefix(row, []byte(separator)):
-			n, begins = len(separator), true
-		default:
-			begins = row[0] == '\n' || begins && row[0] == '\r'
-		}
-		row = row[n:]
+// text returns what a cell says.
+func (r *Reader) text(cell []byte) string {
+	text := string(cell)
+	if r.Text != nil {
+		text = r.Text(cell)
 	}
-	return open
+	return strings.TrimSpace(strings.Map(printable, Unguard(lineEnds.Replace(text))))
+}
+
+// row returns the cells of the next row, and how many bytes of ahead it has.
+func (r *Reader) row() (cells [][]byte, used int, err error) {
+	if len(r.ahead) == 0 {
+		if err := r.more(); err != nil {
+			return nil, 0, err
+		}
+	}
+	for at := 0; ; {
+		cell, next, err := r.cell(at)
+		if err != nil {
+			return nil, 0, err
+		}
+		cells = append(cells, cell)
+		switch {
+		case next >= len(r.ahead):
+			return cells, len(r.ahead), nil
+		case r.ahead[next] == '\n':
+			return cells, next + 1, nil
+		case next > maxRow:
+			return make([][]byte, MaxCells+1), min(r.lineEnd(next)+1, len(r.ahead)), nil
+		}
+		at = next + 1
+	}
+}
+
+// lineEnd returns where the line ends in which a byte is.
+func (r *Reader) lineEnd(from int) int {
+	if n := bytes.IndexByte(r.ahead[from:], '\n'); n >= 0 {
+		return from + n
+	}
+	return len(r.ahead)
+}
+
+// cell returns a cell that begins at a byte, and where its separator is.
+func (r *Reader) cell(at int) (cell []byte, next int, err error) {
+	begin := at
+	for begin < len(r.ahead) && r.ahead[begin] == ' ' {
+		begin++
+	}
+	if begin < len(r.ahead) && r.ahead[begin] == '"' {
+		if cell, next, is, err := r.quoted(begin + 1); is || err != nil {
+			return cell, next, err
+		}
+	}
+	next = r.plainEnd(at)
+	return bytes.TrimSuffix(r.ahead[at:next], []byte("\r")), next, nil
+}
+
+// plainEnd returns where a cell without quotes ends.
+func (r *Reader) plainEnd(at int) int {
+	for i, c := range r.ahead[at:] {
+		if c == r.cut || c == '\n' {
+			return at + i
+		}
+	}
+	return len(r.ahead)
+}
+
+// quoted returns a cell behind its first quote. is is false if the quote is text.
+func (r *Reader) quoted(at int) (cell []byte, next int, is bool, err error) {
+	lazy := false
+	for i := at; ; i++ {
+		if i-at > MaxCell {
+			r.open = len(r.ahead)
+			return nil, 0, false, nil
+		}
+		if i >= len(r.ahead) {
+			if r.ends {
+				r.open = len(r.ahead)
+				return nil, 0, false, nil
+			}
+			if err := r.more(); err != nil && !errors.Is(err, io.EOF) {
+				return nil, 0, false, err
+			}
+			i--
+			continue
+		}
+		if r.ahead[i] != '"' {
+			if r.ahead[i] == '\n' && i < r.open {
+				return nil, 0, false, nil
+			}
+			cell = append(cell, r.ahead[i])
+			continue
+		}
+		if i+1 < len(r.ahead) && r.ahead[i+1] == '"' { // a quote of the text
+			cell = append(cell, '"')
+			if end, closed := r.closes(i + 2); lazy && closed {
+				return cell, end, true, nil
+			}
+			i++
+			continue
+		}
+		if end, closed := r.closes(i + 1); closed {
+			return cell, end, true, nil
+		}
+		begins := r.ahead[i-1] == r.cut || r.ahead[i-1] == '\n' // another cell, so that this one has no end
+		if end := r.plainEnd(i); begins || !bytes.HasSuffix(bytes.TrimRight(r.ahead[i+1:end], " \r"), []byte(`"`)) {
+			return nil, 0, false, nil // as in "Zum Hirschen" GmbH
+		}
+		cell, lazy = append(cell, '"'), true // as in "Der "Hirsch" am Markt"
+	}
+}
+
+// closes reports whether only white space is before the next separator, and where that
+// is.
+func (r *Reader) closes(at int) (end int, closed bool) {
+	for ; at < len(r.ahead) && (r.ahead[at] == ' ' || r.ahead[at] == '\r'); at++ {
+	}
+	return at, at >= len(r.ahead) || r.ahead[at] == r.cut || r.ahead[at] == '\n'
+}
+
+// more reads a line. At the end of the table the error is io.EOF.
+func (r *Reader) more() error {
+	for {
+		part, err := r.from.ReadSlice('\n')
+		r.ahead = append(r.ahead, part...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull) && len(r.ahead) <= 2*maxRow:
+			continue
+		case errors.Is(err, bufio.ErrBufferFull): // cut here: no table has such a line
+			r.ahead = append(r.ahead, '\n')
+			return nil
+		case errors.Is(err, io.EOF):
+			r.ends = true
+			if len(part) > 0 {
+				return nil
+			}
+		}
+		return err
+	}
+}
+
+// skip forgets bytes of ahead.
+func (r *Reader) skip(n int) {
+	r.line += bytes.Count(r.ahead[:n], []byte("\n"))
+	r.open = max(0, r.open-n)
+	r.ahead = r.ahead[n:]
 }
 
 // printable leaves out characters that no text has.
@@ -128,24 +261,21 @@ func Separator(begin string) rune {
 }
 
 // sampled is the number of rows from which the separator is guessed.
-const sampled = 10
+const sampled = 30
 
-// fit rates a separator.
-func fit(begin string, separator rune) int {
+// fit rates a separator: by the number of cells that most rows have.
+func fit(begin string, separator rune) (best int) {
 	r := NewReader(strings.NewReader(begin), separator)
-	first, same := 0, 0
+	rows := map[int]int{}
 	for range sampled {
 		cells, _, err := r.Read()
-		switch {
-		case err != nil:
-			return first * (1 + same)
-		case first == 0:
-			if first = len(cells); first == 1 {
-				return 0
-			}
-		case len(cells) == first:
-			same++
+		if err != nil {
+			break
+		}
+		if n := len(cells); n > 1 {
+			rows[n]++
+			best = max(best, n*rows[n])
 		}
 	}
-	return first * (1 + same)
+	return best
 }

@@ -2,14 +2,15 @@ package vcard
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"io"
-	"mime/quotedprintable"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-
-	"golang.org/x/text/encoding/htmlindex"
+	"unicode/utf8"
 )
 
 // maxLine bounds the bytes of a line without its folding. Longer ones, which are
@@ -19,15 +20,26 @@ const maxLine = 64 << 10
 // maxProperties bounds the properties of a card.
 const maxProperties = 500
 
-// ErrCard means that a card cannot be read. The cards behind it can.
-var ErrCard = errors.New("vcard: the card cannot be read")
+// ErrCard means that a card is not whole: its end is missing, or it has too many lines.
+// What was read of it is returned.
+var ErrCard = errors.New("vcard: the card is not whole")
 
 // Property is a line of a card.
 type Property struct {
 	// Name is in capitals, without the group before it.
 	Name string
+	// Group is what a point parts from the name: item1.
+	Group string
 	// Types are its types, in small letters: cell, work.
 	Types []string
+	// Pref is 1 for the first choice, 100 for the last one, and 0 without a word of it.
+	Pref int
+	// Typed is what somebody typed in place of the value, as cards of Kartei have it.
+	Typed string
+	// Head is the property as the file names it, with its parameters.
+	Head string
+	// Binary says that the value is a picture, a sound or a key, which is left out.
+	Binary bool
 	// value is as the card has it, but for its transfer encoding.
 	value string
 }
@@ -80,12 +92,17 @@ func unescaped(value string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Reader reads cards of the versions 2.1, 3.0 and 4.0, as UTF-8.
+// Reader reads cards of the versions 2.1, 3.0 and 4.0. Each value is made a text by
+// itself: a file may have cards of several programs. Lines are joined before that, since
+// some programs fold them within a character.
 type Reader struct {
+	// Text makes a text of a value, in the encoding that the value names or not.
+	Text func(value []byte, charset string) string
 	from *bufio.Reader
 	// line counts the lines of the file. ahead is a line that was read already.
 	line  int
-	ahead *string
+	ahead []byte
+	held  bool
 	// begun says that the BEGIN of the next card was read already.
 	begun bool
 }
@@ -104,120 +121,189 @@ func (r *Reader) Read() (card []Property, line int, err error) {
 		r.begun = p.begins()
 	}
 	r.begun, line = false, r.line
+	whole := true
 	for depth, agent := 0, false; ; {
 		p, err := r.property()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, line, ErrCard
+			return card, line, ErrCard
 		case err != nil:
 			return nil, 0, err
 		case depth == 0 && p.begins() && !agent: // the END of this card is missing
 			r.begun = true
-			return nil, line, ErrCard
+			return card, line, ErrCard
 		case p.Name == "BEGIN":
 			depth++ // a card within a card: AGENT of version 2.1
 		case p.Name == "END" && depth > 0:
 			depth--
-		case p.Name == "END" && len(card) > maxProperties:
-			return nil, line, ErrCard
+		case p.Name == "END" && !whole:
+			return card, line, ErrCard
 		case p.Name == "END":
 			return card, line, nil
-		case depth == 0 && p.Name != "" && len(card) <= maxProperties:
+		case depth > 0:
+		case p.Name == "":
+			goOn(card, &p)
+		case len(card) < maxProperties:
 			card = append(card, p)
+		default:
+			whole = false
 		}
 		agent = p.Name == "AGENT" || agent && p.Name == ""
 	}
 }
 
+// goOn adds a line that is no property to the note before it: some programs write the
+// ends of its lines as they are.
+func goOn(card []Property, p *Property) {
+	if p.value == "" || len(card) == 0 {
+		return
+	}
+	if last := &card[len(card)-1]; last.Name == "NOTE" && len(last.value) < maxLine {
+		last.value += `\n` + p.value
+	}
+}
+
 // property reads a line with its continuations. What is no property has no name.
 func (r *Reader) property() (p Property, err error) {
-	text, err := r.unfolded()
+	line, err := r.unfolded()
 	if err != nil {
 		return p, err
 	}
-	head, value, found := cutValue(text)
+	head, value, found := cutValue(line)
 	if !found {
-		return p, nil
+		return Property{value: r.text(line, "")}, nil
 	}
-	parameters := splitHead(head)
+	p.Head = printable(r.text([]byte(head), ""))
+	parameters := splitHead(p.Head)
 	name := parameters[0]
-	if i := strings.LastIndexByte(name, '.'); i >= 0 { // a group
-		name = name[i+1:]
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		p.Group, name = strings.ToLower(name[:i]), name[i+1:]
 	}
-	p = Property{Name: strings.ToUpper(strings.TrimSpace(name)), value: value}
+	p.Name = strings.ToUpper(strings.TrimSpace(name))
 	encoding, charset := "", ""
 	for _, parameter := range parameters[1:] {
 		key, is, named := strings.Cut(parameter, "=")
 		if !named { // version 2.1: TEL;WORK;VOICE
 			key, is = "TYPE", key
 		}
-		switch is = strings.ToLower(strings.Trim(is, `"`)); strings.ToUpper(key) {
+		if strings.EqualFold(key, typedParameter) {
+			p.Typed = typedEscapes.Replace(strings.Trim(is, `"`))
+		}
+		switch is = strings.ToLower(strings.Trim(is, `"`)); strings.ToUpper(strings.TrimSpace(key)) {
 		case "TYPE":
 			for kind := range strings.SplitSeq(is, ",") {
 				p.Types = append(p.Types, strings.Trim(kind, `" `))
 			}
+		case "PREF":
+			p.Pref, _ = strconv.Atoi(is) // another one is none
+			p.Pref = max(0, min(p.Pref, 100))
 		case "ENCODING":
 			encoding = is
 		case "CHARSET":
 			charset = is
 		}
 	}
-	if p.Is("quoted-printable") {
+	switch {
+	case p.Is("quoted-printable"):
 		encoding = "quoted-printable"
+	case p.Is("base64"):
+		encoding = "base64"
 	}
 	if encoding == "quoted-printable" {
-		for strings.HasSuffix(p.value, "=") && len(p.value) < maxLine { // a soft line break
-			more, err := r.next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return p, err
-			}
-			p.value = strings.TrimSuffix(p.value, "=") + more
+		if value, err = r.soft(value); err != nil {
+			return p, err
 		}
 	}
-	p.value = decoded(p.value, encoding, charset)
+	value, p.Binary = transferred(value, encoding)
+	if p.value = r.text(value, charset); p.Binary && charset == "" && !utf8.Valid(value) {
+		p.value = ""
+	}
 	return p, nil
 }
 
-// decoded returns a value without its transfer encoding, as UTF-8.
-func decoded(value, encoding, charset string) string {
+// typedParameter is the parameter with the text that somebody typed.
+const typedParameter = "X-KARTEI-TYPED"
+
+// typedEscapes are those of parameters (RFC 6868).
+var typedEscapes = strings.NewReplacer("^^", "^", "^n", "\n", "^'", `"`)
+
+// soft joins a value with the lines behind its soft line breaks.
+func (r *Reader) soft(value []byte) ([]byte, error) {
+	for bytes.HasSuffix(value, []byte("=")) && len(value) < maxLine {
+		more, err := r.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ends.Match(more) { // the soft line break is a mistake
+			r.hold(more)
+			break
+		}
+		more = bytes.TrimPrefix(bytes.TrimPrefix(more, []byte(" ")), []byte("\t")) // Samsung folds besides
+		value = append(bytes.TrimSuffix(value, []byte("=")), more...)
+	}
+	return bytes.TrimSuffix(value, []byte("=")), nil
+}
+
+// ends matches the last line of a card.
+var ends = regexp.MustCompile(`(?i)^\s*(END|BEGIN):VCARD\s*$`)
+
+// text makes a text of bytes.
+func (r *Reader) text(value []byte, charset string) string {
+	if r.Text != nil {
+		return r.Text(value, charset)
+	}
+	return strings.ToValidUTF8(string(value), "\ufffd")
+}
+
+// transferred returns a value without its transfer encoding, and whether it was bytes.
+func transferred(value []byte, encoding string) (raw []byte, binary bool) {
 	switch encoding {
 	case "quoted-printable":
-		b, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(value)))
+		return unquoted(value), false
+	case "b", "base64":
+		raw, err := base64.StdEncoding.DecodeString(string(bytes.Join(bytes.Fields(value), nil)))
 		if err != nil {
-			return value
+			return nil, true
 		}
-		value = string(b)
-		if e, err := htmlindex.Get(charset); err == nil && charset != "utf-8" {
-			if text, err := e.NewDecoder().String(value); err == nil {
-				value = text
+		return raw, true
+	}
+	return value, false
+}
+
+// unquoted decodes quoted-printable. A sign that encodes nothing stays.
+func unquoted(value []byte) []byte {
+	out := make([]byte, 0, len(value))
+	for i := 0; i < len(value); i++ {
+		if value[i] == '=' && i+2 < len(value) {
+			if b, err := strconv.ParseUint(string(value[i+1:i+3]), 16, 8); err == nil {
+				out, i = append(out, byte(b)), i+2
+				continue
 			}
 		}
-	case "b", "base64":
-		b, err := base64.StdEncoding.DecodeString(value)
-		if err != nil {
-			return ""
-		}
-		value = string(b)
+		out = append(out, value[i])
 	}
-	return strings.ToValidUTF8(value, "\ufffd")
+	return out
 }
 
 // cutValue cuts a line at the colon before its value. A parameter in quotes may have
 // one, too.
-func cutValue(text string) (head, value string, found bool) {
+func cutValue(text []byte) (head string, value []byte, found bool) {
 	quoted := false
-	for i := range len(text) {
+	for i, c := range text {
 		switch {
-		case text[i] == '"':
+		case c == '"':
 			quoted = !quoted
-		case text[i] == ':' && !quoted:
-			return text[:i], text[i+1:], true
+		case c == ':' && !quoted:
+			return string(text[:i]), text[i+1:], true
 		}
 	}
-	return "", "", false
+	if i := bytes.IndexByte(text, ':'); quoted && i >= 0 { // the quote is a mistake
+		return string(text[:i]), text[i+1:], true
+	}
+	return "", nil, false
 }
 
 // splitHead cuts what is before a value into the name and the parameters.
@@ -233,55 +319,68 @@ func splitHead(head string) []string {
 	return parts
 }
 
-// unfolded reads a line with the lines that continue it.
-func (r *Reader) unfolded() (string, error) {
-	text, err := r.next()
+// unfolded reads a line with the lines that continue it. A very long one is cut.
+func (r *Reader) unfolded() ([]byte, error) {
+	line, err := r.next()
 	for err == nil {
 		more, end := r.next()
 		if end != nil {
 			break // the next call says so
 		}
-		if more == "" || more[0] != ' ' && more[0] != '\t' {
-			r.ahead = &more
-			r.line--
+		if len(more) == 0 || more[0] != ' ' && more[0] != '\t' {
+			r.hold(more)
 			break
 		}
-		if len(text) < maxLine {
-			text += more[1:]
+		if bytes.HasSuffix(line, []byte("=")) && softly.Match(line) { // Samsung folds besides
+			line = line[:len(line)-1]
+		}
+		if len(line) < maxLine {
+			line = append(line, more[1:]...)
 		}
 	}
-	if len(text) >= maxLine {
-		text = ""
-	}
-	return text, err
+	return line, err
+}
+
+// softly matches a line in quoted-printable.
+var softly = regexp.MustCompile(`(?i)^[^:]*;(ENCODING=)?QUOTED-PRINTABLE[;:]`)
+
+// hold keeps a line for the next call of next.
+func (r *Reader) hold(line []byte) {
+	r.ahead, r.held = line, true
+	r.line--
 }
 
 // next reads a line of the file, without its end. A very long one is cut.
-func (r *Reader) next() (string, error) {
-	if ahead := r.ahead; ahead != nil {
-		r.ahead = nil
+func (r *Reader) next() ([]byte, error) {
+	if r.held {
+		r.held = false
 		r.line++
-		return *ahead, nil
+		return r.ahead, nil
 	}
-	var text []byte
+	var line []byte
 	for {
 		part, err := r.from.ReadSlice('\n')
-		if len(text) < maxLine {
-			text = append(text, part...)
+		if len(line) < maxLine {
+			line = append(line, part...)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case err != nil && len(text) == 0:
-			return "", err
+		case err != nil && len(line) == 0:
+			return nil, err
 		}
 		break
 	}
 	r.line++
+	return bytes.TrimRight(bytes.TrimPrefix(line, []byte("\ufeff")), "\r\n"), nil
+}
+
+// printable leaves out what no text has.
+func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\t' || c == 0x7f || c == '\ufeff' {
 			return -1
 		}
 		return c
-	}, string(text)), nil
+	}, text)
 }

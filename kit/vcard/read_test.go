@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/htmlindex"
+
 	"kartei/kit/vcard"
 )
 
@@ -15,20 +17,30 @@ import (
 func cards(t testing.TB, file string) (list []string) {
 	t.Helper()
 	r := vcard.NewReader(strings.NewReader(file))
+	r.Text = func(value []byte, charset string) string {
+		if e, err := htmlindex.Get(charset); err == nil {
+			value, _ = e.NewDecoder().Bytes(value)
+		}
+		return strings.ToValidUTF8(string(value), "?")
+	}
 	for {
 		card, line, err := r.Read()
 		switch {
 		case errors.Is(err, io.EOF):
 			return list
 		case errors.Is(err, vcard.ErrCard):
-			list = append(list, fmt.Sprintf("%d !", line))
-			continue
 		case err != nil:
 			t.Fatal(err)
 		}
 		text := fmt.Sprint(line)
+		if err != nil {
+			text += " !"
+		}
 		for _, p := range card {
 			text += " " + strings.Join(append([]string{p.Name}, p.Types...), "/") + "=" + strings.Join(p.Parts(), "|")
+			if p.Typed != "" {
+				text += "(" + p.Typed + ")"
+			}
 		}
 		list = append(list, text)
 	}
@@ -41,11 +53,17 @@ func TestReader(t *testing.T) {
 		"begin:vcard\nversion:2.1\nn;charset=iso-8859-1;encoding=quoted-printable:M=FCller;J=\n=F6rg\ntel;work;voice:0221\nend:vcard\n":           "1 VERSION=2.1 N=Müller|Jörg TEL/work/voice=0221",
 		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:a=3Db\nPHOTO;ENCODING=b:AAAA\n AAAA\nEND:VCARD\n":                                                     "1 NOTE/quoted-printable=a=b PHOTO=",
 		"x\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nFN:x\nEND:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD":                                   "3 AGENT= FN=y;10 FN=z",
-		"BEGIN:VCARD\nFN:x\n": "1 !",
-		"BEGIN:VCARD\nFN:x\nBEGIN:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD\n":                                "1 !;3 FN=y;6 !;7 FN=z",
-		"BEGIN:VCARD\nAGENT:\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nEND:VCARD\nEND:VCARD\nFN:y\nEND:VCARD\n":                            "1 AGENT= FN=y",
-		"BEGIN:VCARD\nNOTE:" + strings.Repeat("x", 70000) + "\nPHOTO:" + strings.Repeat("\n xxxxxxxxxx", 7000) + "\nFN;:y\nEND:VCARD": "1 FN=y",
-		"BEGIN:VCARD\n" + strings.Repeat("FN:x\n", 600) + "END:VCARD\nBEGIN:VCARD\nFN;X=\"a:b;c\":y\nEND:VCARD":                       "1 !;603 FN=y",
+		"BEGIN:VCARD\nFN:x\n": "1 ! FN=x",
+		"BEGIN:VCARD\nFN:x\nBEGIN:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD\n":                                           "1 ! FN=x;3 FN=y;6 !;7 FN=z",
+		"BEGIN:VCARD\nAGENT:\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nEND:VCARD\nEND:VCARD\nFN:y\nEND:VCARD\n":                                       "1 AGENT= FN=y",
+		"BEGIN:VCARD\nNOTE:" + strings.Repeat("x", 70000) + "\nPHOTO;ENCODING=b:" + strings.Repeat("\n xxxxxxxxxx", 7000) + "\nFN;:y\nEND:VCARD": "1 NOTE=" + strings.Repeat("x", 64<<10-5) + " PHOTO= FN=y",
+		// Some programs fold within a character, fold besides a soft line break, write the lines
+		// of a note as they are, or forget what ends a value.
+		"BEGIN:VCARD\nNOTE:M\xc3\n \xbcller\nN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Gr=C3=BC=\n =C3=9Fe\nEND:VCARD": "1 NOTE=Müller N=Grüße",
+		"BEGIN:VCARD\nNOTE:eins\nzwei\n\nFN:y\nEND:VCARD":                                                              "1 NOTE=eins\nzwei FN=y",
+		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:x=zz=\nEND:VCARD\nBEGIN:VCARD\nFN;X=\"a:y\nEND:VCARD":                      "1 NOTE/quoted-printable=x=zz;4 FN=y",
+		"BEGIN:VCARD\nTEL;VALUE=uri;X-KARTEI-TYPED=\"0221 1 ^'a^'^n;x:\":tel:+492211\nEND:VCARD":                       "1 TEL=tel:+492211(0221 1 \"a\"\n;x:)",
+		"BEGIN:VCARD\n" + strings.Repeat("FN:x\n", 600) + "END:VCARD\nBEGIN:VCARD\nFN;X=\"a:b;c\":y\nEND:VCARD":        "1 !" + strings.Repeat(" FN=x", 500) + ";603 FN=y",
 		"Nachname;Vorname\n": "",
 	} {
 		if got := strings.Join(cards(t, file), ";"); got != want {

@@ -2,6 +2,7 @@
 package vcard
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -10,7 +11,11 @@ import (
 const MediaType = "text/vcard; charset=utf-8"
 
 // Card is a card in the making.
-type Card struct{ b strings.Builder }
+type Card struct {
+	b strings.Builder
+	// old says that the card is one of version 3.0 (RFC 2426), which Outlook and Apple read.
+	old bool
+}
 
 // New begins a card of a kind: individual or org.
 func New(kind string) *Card {
@@ -21,12 +26,32 @@ func New(kind string) *Card {
 	return c
 }
 
+// NewOld begins a card of version 3.0. It has no kinds: Apple's sign says that it is an
+// organization.
+func NewOld(kind string) *Card {
+	c := &Card{old: true}
+	c.line("BEGIN:VCARD")
+	c.line("VERSION:3.0")
+	if kind == "org" {
+		c.line("X-ABSHOWAS:COMPANY")
+	}
+	return c
+}
+
 // Add adds a property with one text, unless the text is empty. name may have
 // parameters: TEL;TYPE=cell.
 func (c *Card) Add(name, text string) {
 	if text != "" {
 		c.line(name + ":" + escaped(text, false))
 	}
+}
+
+// Day adds a property whose value is a day, as 2006-01-02, unless it is empty.
+func (c *Card) Day(name, day string) {
+	if !c.old { // version 4.0 has the basic form alone
+		day = strings.ReplaceAll(day, "-", "")
+	}
+	c.Add(name, day)
 }
 
 // Parts adds a property whose value has parts, such as N or ADR, unless all of them
@@ -46,7 +71,7 @@ func (c *Card) joined(name, separator string, texts []string, structured bool) {
 		all[i] = escaped(t, structured)
 		some = some || t != ""
 	}
-	if some {
+	if some || c.old && name == "N" { // version 3.0 has no card without a name
 		c.line(name + ":" + strings.Join(all, separator))
 	}
 }
@@ -77,11 +102,17 @@ func escaped(text string, structured bool) string {
 	}, text)
 }
 
+// addresses matches what says that a number is an address: version 3.0 has digits.
+var addresses = regexp.MustCompile(`^(TEL[^:"]*);VALUE=uri((?:;[^:"]*="[^"]*")?):tel:`)
+
 // longest is how many bytes a line has at most, without its end.
 const longest = 75
 
 // line writes a line, folded where it is too long, and never within a character.
 func (c *Card) line(text string) {
+	if c.old {
+		text = addresses.ReplaceAllString(text, "$1$2:")
+	}
 	for room := longest; len(text) > room; room = longest - 1 {
 		at := room
 		for !utf8.RuneStart(text[at]) {

@@ -12,11 +12,23 @@ import (
 
 // card returns an entry as vCard 4.0. company is the name of a contact's firm.
 func (f *family) card(w say.Words, v values, company string, whole bool) string {
-	kind := "individual"
+	return f.writeCard(vcard.New(f.cardKind()), w, v, company, whole)
+}
+
+// oldCard returns an entry as vCard 3.0, which Outlook and Apple read.
+func (f *family) oldCard(w say.Words, v values, company string) string {
+	return f.writeCard(vcard.NewOld(f.cardKind()), w, v, company, true)
+}
+
+// cardKind is the kind of the cards of a family.
+func (f *family) cardKind() string {
 	if f == &companies {
-		kind = "org"
+		return "org"
 	}
-	c := vcard.New(kind)
+	return "individual"
+}
+
+func (f *family) writeCard(c *vcard.Card, w say.Words, v values, company string, whole bool) string {
 	c.Add("FN", first(f.heading(v), v["email"], v["phone"], v["id"]))
 	c.Parts("N", v["lastName"], v["firstName"], "", v["title"], "")
 	if f == &companies {
@@ -34,17 +46,35 @@ func (f *family) card(w say.Words, v values, company string, whole bool) string 
 	}
 	c.Parts("ADR;TYPE=work", "", "", a.Street, a.City, a.Region, a.PostalCode, country)
 	c.Add("URL", v["website"])
-	c.Add("BDAY", strings.ReplaceAll(v["birthday"], "-", ""))
+	c.Day("BDAY", v["birthday"])
 	if whole {
 		c.Add("LANG", v["language"])
 		c.Add("NOTE", v["note"])
 		c.List("CATEGORIES", lines(v["tags"])...)
 		c.Add("UID", v["id"])
+		f.addOwn(c, v)
 		if t, ok := timeOf(v["updatedAt"]); ok {
 			c.Add("REV", t.UTC().Format("20060102T150405Z"))
 		}
 	}
 	return c.String()
+}
+
+// ownMembers are the members that no property of cards has. They have one of Kartei's own,
+// so that an export comes back as it was.
+var ownMembers = []struct{ member, property string }{
+	{"salutation", "X-KARTEI-SALUTATION"}, {"externalId", "X-KARTEI-EXTERNAL-ID"}, {"legalForm", "X-KARTEI-LEGAL-FORM"},
+	{"vatId", "X-KARTEI-VAT-ID"}, {"registerNumber", "X-KARTEI-REGISTER-NUMBER"},
+}
+
+// addOwn adds the members that no property of cards has.
+func (f *family) addOwn(c *vcard.Card, v values) {
+	for _, own := range ownMembers {
+		c.Add(own.property, v[own.member])
+	}
+	if v["visibility"] == "private" {
+		c.Add("X-KARTEI-VISIBILITY", v["visibility"])
+	}
 }
 
 // dialable returns a number as a telephone dials it, or the text if it is none.

@@ -3,9 +3,11 @@ package office
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"kartei/door/web/say"
 	spreadsheet "kartei/kit/sheet"
 	"kartei/kit/vcard"
 )
@@ -23,14 +25,16 @@ const (
 // for the whole.
 func exportList(f *family) func(*request) view {
 	return func(v *request) view {
+		asked := v.form.Get("format")
 		format := "csv"
-		if v.form.Get("format") == "vcard" {
+		if asked == "vcard" || asked == "vcard3" {
 			format = "vcard"
 		}
 		e, err := v.beginExport(f, format)
 		if err != nil {
 			return v.failed(err)
 		}
+		e.old = asked == "vcard3"
 		w := &written{name: f.many.In(v.words.Language) + " " + v.words.Now.In(v.zone()).Format(time.DateOnly) + ".csv", mediaType: spreadsheet.MediaType, write: e.csv}
 		if format == "vcard" {
 			w.name, w.mediaType, w.write = strings.TrimSuffix(w.name, "csv")+"vcf", vcard.MediaType, e.vcards
@@ -47,6 +51,8 @@ type export struct {
 	// page has the records to write now. next is the cursor of the page after it.
 	page []values
 	next string
+	// old writes cards of version 3.0.
+	old bool
 	// names are the names of what records refer to, by id.
 	names map[string]string
 }
@@ -161,16 +167,26 @@ func (e *export) cells(r values) []string {
 			text = m.labelOf(text).In(e.v.words.Language)
 		case countryField:
 			text = e.v.words.Country(text)
-		case languageField:
-			text = e.v.words.Tongue(text)
 		case tagsField:
-			text = strings.Join(lines(text), ", ")
+			text = joinTags(lines(text))
 		case reference:
 			text = e.names[text]
 		}
 		cells = append(cells, text)
 	}
 	return append(cells, r["id"], e.moment(r["createdAt"]), e.moment(r["updatedAt"]))
+}
+
+// joinTags joins tags. One that has what divides them stands in quotes, so that the table
+// can be imported as it was.
+func joinTags(tags []string) string {
+	list := slices.Clone(tags)
+	for i, tag := range list {
+		if strings.ContainsAny(tag, ",;\"") {
+			list[i] = `"` + strings.ReplaceAll(tag, `"`, `""`) + `"`
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // moment returns a time as spreadsheets of all languages read it.
@@ -184,7 +200,11 @@ func (e *export) moment(at string) string {
 // vcards writes a card for each record.
 func (e *export) vcards(w http.ResponseWriter) error {
 	return e.each(w, func(r values) error {
-		_, err := io.WriteString(w, e.family.card(e.v.words, r, e.names[r["companyId"]], true))
+		card := e.family.card
+		if e.old {
+			card = func(w say.Words, r values, company string, _ bool) string { return e.family.oldCard(w, r, company) }
+		}
+		_, err := io.WriteString(w, card(e.v.words, r, e.names[r["companyId"]], true))
 		return err
 	}, func() error { return nil })
 }

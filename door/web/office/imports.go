@@ -34,8 +34,11 @@ type importInfo struct {
 	Options     struct {
 		Duplicates string   `json:"duplicates"`
 		MonthFirst bool     `json:"monthFirst"`
+		Companies  bool     `json:"companies"`
 		Tags       []string `json:"tags"`
 	} `json:"options"`
+	Program   string           `json:"program"`
+	Above     int              `json:"above"`
 	Lines     int64            `json:"lines"`
 	Done      int64            `json:"done"`
 	Counts    map[string]int64 `json:"counts"`
@@ -51,6 +54,7 @@ type importColumn struct {
 	Heading string   `json:"heading"`
 	Samples []string `json:"samples"`
 	Target  string   `json:"target"`
+	At      int      `json:"at"`
 }
 
 // heading is what a column is called, and empty if the file does not say.
@@ -81,15 +85,51 @@ func (i *importInfo) undoable(v *request) bool {
 
 // importLine is an entry of a file, as imports.lines returns it.
 type importLine struct {
-	Number   int64  `json:"number"`
-	Line     int64  `json:"line"`
-	Outcome  string `json:"outcome"`
-	RecordID string `json:"recordId"`
-	Problems []struct {
-		Field   string `json:"field"`
-		Message string `json:"message"`
-	} `json:"problems"`
-	Cells []string `json:"cells"`
+	Number   int64           `json:"number"`
+	Line     int64           `json:"line"`
+	Outcome  string          `json:"outcome"`
+	RecordID string          `json:"recordId"`
+	Problems []importProblem `json:"problems"`
+	Cells    []string        `json:"cells"`
+}
+
+// importProblem is what is told of a value of an entry, or of the whole entry.
+type importProblem struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+	Heading string `json:"heading"`
+	Value   string `json:"value"`
+	Fate    string `json:"fate"`
+}
+
+// fate says what became of a value, or what would.
+func (p *importProblem) fate(v *request) string {
+	switch p.Fate {
+	case "note":
+		return v.words.Say("in die Notiz", "into the note")
+	case "leftOut":
+		return v.words.Say("nicht übernommen", "left out")
+	case "altered":
+		return v.words.Say("anders übernommen", "taken in another form")
+	}
+	return ""
+}
+
+// where names the value that is told: the heading of its column, or the member.
+func (p *importProblem) where(v *request) string {
+	return first(p.Heading, targetLabel(v, p.Field))
+}
+
+// shownValue is how many characters of a value stand on the page. The report has more.
+const shownValue = 200
+
+// value returns the beginning of the value, in one line.
+func (p *importProblem) value() string {
+	text := strings.Join(strings.Fields(p.Value), " ")
+	if runes := []rune(text); len(runes) > shownValue {
+		return string(runes[:shownValue]) + "…"
+	}
+	return text
 }
 
 // importsPage is the list of imports.
@@ -295,10 +335,19 @@ type importTarget struct {
 // importTargets are the members in the order of the choice. Those of contacts have the
 // labels of their forms.
 var importTargets = func() []importTarget {
-	list := []importTarget{{"lastName", fault.Text{}}, {"firstName", fault.Text{}}, {"name", text("Ganzer Name", "Whole name")}, {"salutation", fault.Text{}}, {"title", fault.Text{}},
-		{"company", text("Firma", "Company")}, {"jobTitle", fault.Text{}}, {"email", fault.Text{}}, {"phone", fault.Text{}}, {"mobile", fault.Text{}},
-		{"address.street", fault.Text{}}, {"address.postalCode", fault.Text{}}, {"address.city", fault.Text{}}, {"address.region", fault.Text{}}, {"address.country", fault.Text{}},
-		{"birthday", fault.Text{}}, {"language", fault.Text{}}, {"note", fault.Text{}}, {"tags", fault.Text{}}, {"externalId", fault.Text{}}, {"id", text("Kennung in Kartei", "Id in Kartei")}}
+	list := []importTarget{{"lastName", fault.Text{}}, {"firstName", fault.Text{}}, {"middleName", text("Weitere Vornamen", "Middle name")}, {"suffix", text("Namenszusatz", "Suffix")},
+		{"name", text("Ganzer Name", "Whole name")}, {"salutation", fault.Text{}}, {"title", fault.Text{}},
+		{"company", text("Firma", "Company")}, {"department", text("Abteilung", "Department")}, {"jobTitle", fault.Text{}}, {"email", fault.Text{}}, {"phone", fault.Text{}}, {"mobile", fault.Text{}},
+		{"fax", text("Fax", "Fax")}, {"website", text("Website", "Website")},
+		{"address.street", fault.Text{}}, {"address.houseNumber", text("Hausnummer", "House number")}, {"address.more", text("Adresszusatz", "Address line 2")},
+		{"address.postalCode", fault.Text{}}, {"address.city", fault.Text{}}, {"address.place", text("PLZ und Ort", "Postal code and city")},
+		{"address.region", fault.Text{}}, {"address.country", fault.Text{}}, {"address.whole", text("Ganze Anschrift", "Whole address")}, {"address.formatted", text("Anschrift, wie sie auf Briefen steht", "Address as on letters")},
+		{"birthday", fault.Text{}}, {"birthday.day", text("Geburtstag: Tag", "Birthday: day")}, {"birthday.month", text("Geburtstag: Monat", "Birthday: month")}, {"birthday.year", text("Geburtstag: Jahr", "Birthday: year")},
+		{"language", fault.Text{}}, {"note", fault.Text{}}, {"other", text("In die Notiz, mit Überschrift", "Into the note, with its heading")}, {"tags", fault.Text{}}, {"externalId", fault.Text{}},
+		{"id", text("Kennung in Kartei", "Id in Kartei")}, {"visibility", fault.Text{}},
+		{"legalForm", text("Rechtsform", "Legal form")}, {"vatId", text("USt-IdNr.", "VAT ID")}, {"registerNumber", text("Registernummer", "Register number")},
+		{"email.label", text("Art der E-Mail-Adresse", "Kind of the email address")}, {"email.display", text("Name zur E-Mail-Adresse", "Name of the email address")}, {"phone.label", text("Art der Telefonnummer", "Kind of the telephone number")},
+		{"address.label", text("Art der Anschrift", "Kind of the address")}, {"website.label", text("Art der Website", "Kind of the website")}, {"other.label", text("Art der Angabe daneben", "Kind of the value beside it")}}
 	for i, t := range list {
 		if t.label == (fault.Text{}) {
 			list[i].label = contacts.field(t.name).label
@@ -327,6 +376,9 @@ func (p *importPage) columnFields(v *request) (used, unused []look.Field) {
 		options = append(options, look.Option{Value: t.name, Text: t.label.In(v.words.Language)})
 	}
 	for i, c := range p.Columns {
+		if p.Format == "vcard" && len(c.Samples) == 0 { // no card of the file has it
+			continue
+		}
 		name := fmt.Sprintf("target.%d", i)
 		f := look.Field{Name: name, Label: first(p.heading(v, &c), v.words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
 			Errors: present(p.wrong[fmt.Sprintf("targets[%d]", i)])}
@@ -346,7 +398,13 @@ func (p *importPage) optionFields(v *request) map[string]look.Field {
 	if p.Options.MonthFirst {
 		dates = "monthFirst"
 	}
+	records := "contacts"
+	if p.Options.Companies {
+		records = "companies"
+	}
 	return map[string]look.Field{
+		"records": {Name: "records", Label: say("Was die Zeilen sind", "What the rows are"), Value: records, Errors: present(p.wrong["companies"]), Options: []look.Option{
+			{Value: "contacts", Text: say("Kontakte, mit der Firma in einer Spalte", "Contacts, with the company in a column")}, {Value: "companies", Text: say("Firmen", "Companies")}}},
 		"duplicates": {Name: "duplicates", Label: say("Wenn es den Kontakt schon gibt", "If a contact is there already"), Value: p.Options.Duplicates, Errors: present(p.wrong["duplicates"]),
 			Hint: say("Denselben Kontakt erkennt Kartei an der externen Kennung, oder an E-Mail-Adresse oder Telefonnummer, wenn der Name nicht widerspricht.", "Kartei recognizes the same contact by the external ID, or by email address or telephone number if the names do not contradict."),
 			Options: []look.Option{
@@ -354,7 +412,7 @@ func (p *importPage) optionFields(v *request) map[string]look.Field {
 				{Value: "fill", Text: say("Leere Felder ergänzen", "Fill in what is empty")},
 				{Value: "replace", Text: say("Alles überschreiben, was die Datei enthält", "Replace everything that the file has")},
 			}},
-		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Options: []look.Option{
+		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Hint: say("Gilt, wenn die Spalte es nicht selbst beweist.", "It counts if the column does not prove it."), Options: []look.Option{
 			{Value: "dayFirst", Text: say("31/12/1984, Tag zuerst", "31/12/1984, day first")}, {Value: "monthFirst", Text: say("12/31/1984, Monat zuerst", "12/31/1984, month first")}}},
 		"tags": {Name: "tags", Label: say("Schlagworte für alle", "Tags for all"), Value: strings.Join(p.Options.Tags, ", "), Errors: present(p.wrong["tags"]), Optional: true,
 			Hint: say("Mit Kommas getrennt, zum Beispiel: Umzug 2026", "Separated by commas, for example: Move 2026")},
@@ -380,15 +438,19 @@ func mapImport(v *request) view {
 	targets := []string{}
 	for i := range info.Columns {
 		info.Columns[i].Target = v.form.text(fmt.Sprintf("target.%d", i))
+		if info.Format == "vcard" && !v.form.Has(fmt.Sprintf("target.%d", i)) { // no card of the file has it
+			info.Columns[i].Target = info.Columns[i].Heading
+		}
 		targets = append(targets, info.Columns[i].Target)
 	}
+	info.Options.Companies = v.form.text("records") == "companies"
 	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = v.form.text("duplicates"), v.form.text("dates") == "monthFirst", []string{}
 	for tag := range strings.FieldsFuncSeq(v.form.text("tags"), func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {
 		if tag = strings.TrimSpace(tag); tag != "" {
 			info.Options.Tags = append(info.Options.Tags, tag)
 		}
 	}
-	a := v.do("imports.map", arguments{body: map[string]any{"id": info.ID, "targets": targets, "duplicates": info.Options.Duplicates, "monthFirst": info.Options.MonthFirst, "tags": info.Options.Tags}})
+	a := v.do("imports.map", arguments{body: map[string]any{"id": info.ID, "targets": targets, "duplicates": info.Options.Duplicates, "monthFirst": info.Options.MonthFirst, "companies": info.Options.Companies, "tags": info.Options.Tags}})
 	switch {
 	case a.is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // sent twice
 		return view{to: info.path()}
@@ -454,7 +516,7 @@ func showReport(v *request) view {
 // writeReport writes a report, page by page.
 func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 	table, say := spreadsheet.NewWriter(w), v.words.Say
-	if err := table.Row(say("Zeile", "Line"), say("Ergebnis", "Outcome"), say("Kennung", "Id"), say("Angabe", "Field"), say("Hinweis", "Note")); err != nil {
+	if err := table.Row(say("Zeile", "Line"), say("Ergebnis", "Outcome"), say("Kennung", "Id"), say("Angabe", "Field"), say("Überschrift", "Heading"), say("Wert", "Value"), say("Verbleib", "What became of it"), say("Hinweis", "Note")); err != nil {
 		return err
 	}
 	for after := int64(0); ; {
@@ -464,12 +526,14 @@ func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 		}
 		for _, l := range found.Data {
 			after = l.Number
-			var fields, notes []string
-			for _, p := range l.Problems {
-				fields, notes = append(fields, targetLabel(v, p.Field)), append(notes, p.Message)
+			if len(l.Problems) == 0 {
+				l.Problems = append(l.Problems, importProblem{})
 			}
-			if err := table.Row(strconv.FormatInt(l.Line, 10), outcomeLabel(v, l.Outcome, info.State == "checked"), l.RecordID, strings.Join(fields, "\n"), strings.Join(notes, "\n")); err != nil {
-				return err
+			for i := range l.Problems { // a row for each value
+				p := &l.Problems[i]
+				if err := table.Row(strconv.FormatInt(l.Line, 10), outcomeLabel(v, l.Outcome, info.State == "checked"), l.RecordID, targetLabel(v, p.Field), p.Heading, p.Value, p.fate(v), p.Message); err != nil {
+					return err
+				}
 			}
 		}
 		if !found.HasMore {
@@ -512,7 +576,9 @@ func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
 			n := copy(headed[:len(heads)], l.Cells)
 			var notes []string
 			for _, p := range l.Problems {
-				notes = append(notes, joined(": ", targetLabel(v, p.Field), p.Message))
+				if p.Fate == "" || p.Fate == "leftOut" {
+					notes = append(notes, joined(": ", targetLabel(v, p.Field), p.Message))
+				}
 			}
 			headed[len(heads)] = strings.Join(notes, "\n")
 			if err := table.Row(slices.Concat(headed, l.Cells[n:])...); err != nil { // the others have no heading

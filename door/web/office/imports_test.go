@@ -23,19 +23,19 @@ func TestImportOnPages(t *testing.T) {
 		b.get(dataPath).want(200, "Noch kein Import", `href="`+dataPath+`/new"`)
 		b.get("/contacts").want(200, "Hier steht noch nichts", `href="`+dataPath+`/new"`)
 		form := b.get(dataPath+"/new").want(200, `enctype="multipart/form-data"`)
-		sent := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Spitzname\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n")}).want(303)
+		sent := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Spitzname\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
 		page := sent.Location
-		again := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Spitzname\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n")}).want(303)
+		again := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Spitzname\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
 		if !strings.HasPrefix(page, dataPath+"/imp_") || again.Location != page {
 			t.Fatalf("%q and %q", page, again.Location)
 		}
 		o.Rest()
-		columns := b.get(page).want(200, "März.csv", "3 Einträge", "Spitzname", "Änni", "Eine Spalte wird nicht übernommen")
-		columns.send(page+"/columns", "target.0", "", "target.1", "", "target.2", "").want(422, "den Namen oder die E-Mail-Adresse", "Änni")
-		columns.send(page+"/columns", "target.4", "lastName").want(422, "schon einer anderen Spalte")
+		columns := b.get(page).want(200, "März.csv", "4 Einträge", "Spitzname", "Änni", "In die Notiz, mit Überschrift")
+		columns.send(page+"/columns", "target.0", "", "target.1", "", "target.2", "", "target.3", "").want(422, "die E-Mail-Adresse oder eine Telefonnummer", "Änni")
+		columns.send(page+"/columns", "target.1", "lastName").want(422, "schon einer anderen Spalte")
 		columns.send(page+"/columns", "tags", "Umzug, Alt").want(303)
 		o.Rest()
-		checked := b.get(page).want(200, "Ergebnis der Prüfung", "Zeile 3", "E-Mail", "Zeile 4", "Derselbe Kontakt wie in Zeile 2", "Jetzt importieren")
+		checked := b.get(page).want(200, "Ergebnis der Prüfung", "<bdi>Spitzname</bdi>: <q><bdi>Änni</bdi></q> in die Notiz.", "Zeile 3", "<bdi>E-Mail</bdi>: <q><bdi>kein-at</bdi></q> in die Notiz.", "Das Format", "Zeile 4", "Derselbe Kontakt wie in Zeile 2", "Jetzt importieren")
 		b.get(page+"?columns").want(200, "Spitzname", "Umzug, Alt")
 		if shown := b.get("/contacts").want(200); strings.Contains(shown.Body, "Berg") {
 			t.Error("the check created contacts")
@@ -47,14 +47,14 @@ func TestImportOnPages(t *testing.T) {
 		o.Rest()
 		b.get("/contacts").want(200, "Berg", "Haas")
 		report := b.get(page + "/report").want(200)
-		if got := strings.TrimPrefix(report.Body, "\ufeff"); !regexp.MustCompile(`^Zeile;Ergebnis;Kennung;Angabe;Hinweis\r\n2;angelegt;con_\w+;;\r\n3;abgelehnt;;E-Mail;"?Das Format[^\r\n]*\r\n4;übersprungen;con_\w+;;\r\n$`).MatchString(got) {
+		if got := strings.TrimPrefix(report.Body, "\ufeff"); !regexp.MustCompile(`^Zeile;Ergebnis;Kennung;Angabe;Überschrift;Wert;Verbleib;Hinweis\r\n2;angelegt;con_\w+;[^;]*;Spitzname;Änni;in die Notiz;Dafür gibt es kein Feld.\r\n3;angelegt;con_\w+;E-Mail;E-Mail;kein-at;in die Notiz;Das Format[^\r\n]*\r\n4;übersprungen;con_\w+;;;;;\r\n5;abgelehnt;;;;;;Dieser Eintrag hat keinen Namen[^\r\n]*\r\n$`).MatchString(got) {
 			t.Errorf("%q", got)
 		}
 		refused := b.get(page + "/refused").want(200)
-		if got := strings.TrimPrefix(refused.Body, "\ufeff"); !regexp.MustCompile(`^Nachname;Vorname;E-Mail;Firma;Spitzname;Hinweis von Kartei\r\nFalsch;Otto;kein-at;;;"?E-Mail: Das Format[^\r\n]*\r\n$`).MatchString(got) {
+		if got := strings.TrimPrefix(refused.Body, "\ufeff"); !regexp.MustCompile(`^Nachname;Vorname;E-Mail;Firma;Spitzname;Hinweis von Kartei\r\n;;;;namenlos;Dieser Eintrag hat keinen Namen[^\r\n]*\r\n$`).MatchString(got) {
 			t.Errorf("%q", got)
 		}
-		b.get(dataPath).want(200, "März.csv", "1 angelegt, 1 übersprungen, 1 abgelehnt")
+		b.get(dataPath).want(200, "März.csv", "2 angelegt, 1 übersprungen, 1 abgelehnt")
 		if !strings.Contains(done.Body, page+"/undo") {
 			t.Error("no link to undo")
 		}
@@ -79,20 +79,23 @@ func TestCardsOnPages(t *testing.T) {
 			o.Rest()
 			return page
 		}
-		page := send("Karten.vcf", "text/vcard", "BEGIN:VCARD\nN:Ohne;Ende\nBEGIN:VCARD\nN:Berg;Anna\nEMAIL:kein-at\nADR:;;Weg 1;Köln;;50667;\nEND:VCARD\n")
-		columns := b.get(page).want(200, "2 Einträge", ">Nachname </label>", ">Straße </label>", "Weg 1")
+		page := send("Karten.vcf", "text/vcard", "BEGIN:VCARD\nN:Ohne;Ende\nBEGIN:VCARD\nNOTE:namenlos\nEMAIL:kein-at\nADR:;;Weg 1;Köln;;50667;\nEND:VCARD\n")
+		columns := b.get(page).want(200, "2 Einträge", ">Nachname </label>", ">Straße </label>", "Weg 1").without(">Rechtsform </label>")
 		if strings.Contains(columns.Body, ">lastName ") {
 			t.Error("a column has the name of a member")
 		}
 		columns.send(page + "/columns").want(303)
 		o.Rest()
-		b.get(page).want(200, "Zeile 1", "END:VCARD", "Zeile 3", "E-Mail")
+		b.get(page).want(200, "Zeile 1", "END:VCARD", "Zeile 3", "EMAIL", "kein-at")
 		refused := strings.TrimPrefix(b.get(page+"/refused").want(200).Body, "\ufeff")
 		head, _, _ := strings.Cut(refused, "\r\n")
 		if !strings.HasPrefix(head, "Nachname;Vorname;") || !strings.HasSuffix(head, ";Hinweis von Kartei") {
 			t.Errorf("%q", head)
 		}
-		b.get(send("Abgelehnt.csv", "text/csv", strings.ReplaceAll(refused, "kein-at", "anna@example.com"))).want(200, "Eine Spalte wird nicht übernommen", "Hinweis von Kartei")
+		again := send("Abgelehnt.csv", "text/csv", strings.ReplaceAll(refused, "kein-at", "anna@example.com"))
+		b.get(again).want(200, "nicht übernommen", "Hinweis von Kartei").send(again + "/columns").want(303)
+		o.Rest()
+		b.get(again).want(200, "Ergebnis der Prüfung", "neu")
 	})
 }
 

@@ -603,8 +603,26 @@ where organization = $1
 	and record_id = $2
 	and before <> '';
 
+update imports
+set samples = ''
+where organization = $1
+	and samples <> ''
+	and id in (
+	select import_id
+	from import_lines
+	where organization = $1
+		and record_id = $2
+		and record_id is not null
+);
+
 update import_lines
-set content = ''
+set content = '', before = '', problems = ''
+where organization = $1
+	and record_id = $2
+	and record_id is not null;
+
+update import_lines
+set content = '', problems = ''
 where organization = $1
 	and company_id = $2
 	and company_id is not null;

@@ -1253,6 +1253,9 @@ create table imports (
 	expires_at   bigint not null,
 	-- Zero until that time is over.
 	forgotten_at bigint not null,
+	-- Sealed JSON: the first values of each column, until the import runs or a record of
+	-- it is erased.
+	samples      text   not null default '',
 	primary key (organization, id)
 );
 -- Those of a person, and those that keep something, which are few.
@@ -1281,7 +1284,7 @@ create table import_lines (
 	content      text   not null,
 	-- Empty until the dry run, then what it would do, then what was done.
 	state        text   not null,
-	-- JSON: the fields that are wrong and why, without their values.
+	-- Sealed JSON: which values are left out, moved or wrong, and why.
 	problems     text   not null default '',
 	-- The contact, and its revisions after and before the entry.
 	record_id    text,

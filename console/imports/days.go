@@ -1,0 +1,146 @@
+package imports
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dateOrder is what the values of a column say of the order of day and month.
+type dateOrder string
+
+// The orders. A column without a word of it has none.
+const (
+	dayFirst   dateOrder = "dayFirst"
+	monthFirst dateOrder = "monthFirst"
+	bothOrders dateOrder = "both"
+)
+
+// slashed matches a date whose order is not plain.
+var slashed = regexp.MustCompile(`^\s*(\d{1,2})[/-](\d{1,2})[/-]\d{2,4}\b`)
+
+// learn notes what a value proves: 5/17/1984 has the month first.
+func (o dateOrder) learn(text string) dateOrder {
+	m := slashed.FindStringSubmatch(text)
+	if m == nil {
+		return o
+	}
+	a, _ := strconv.Atoi(m[1]) // they are digits
+	b, _ := strconv.Atoi(m[2])
+	says := o
+	switch {
+	case a > 12 && b <= 12:
+		says = dayFirst
+	case b > 12 && a <= 12:
+		says = monthFirst
+	}
+	if o != "" && says != o {
+		return bothOrders
+	}
+	return says
+}
+
+// months are the beginnings of the names of months in German, English, French, Italian,
+// Spanish and Dutch.
+var months = map[string]int{
+	"jan": 1, "jän": 1, "gen": 1, "ene": 1, "feb": 2, "fév": 2, "fev": 2, "mär": 3, "mar": 3, "mrz": 3, "mae": 3, "maa": 3, "apr": 4, "avr": 4, "abr": 4,
+	"mai": 5, "may": 5, "mag": 5, "mei": 5, "jun": 6, "giu": 6, "jul": 7, "lug": 7, "aug": 8, "aoû": 8, "aou": 8, "ago": 8,
+	"sep": 9, "set": 9, "okt": 10, "oct": 10, "ott": 10, "nov": 11, "dez": 12, "dec": 12, "déc": 12, "dic": 12,
+}
+
+var (
+	// worded matches 17. Mai 1984 and 17-May-1984, wordedFirst May 17, 1984.
+	worded      = regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th)?[. -]+(?:de )?(\p{L}{3,})[. ,-]+(?:de )?(\d{2,4})$`)
+	wordedFirst = regexp.MustCompile(`^(\p{L}{3,})[. ]+(\d{1,2})(?:st|nd|rd|th)?[, ]+(\d{4})$`)
+	weekday     = regexp.MustCompile(`^(?i)(mo|di|mi|do|fr|sa|so|mon|tue|wed|thu|fri|sat|sun)\p{L}*\.?,? +`)
+	// clockTime is what may follow a day.
+	clockTime = regexp.MustCompile(`[T ]+\d{1,2}[:.]?\d{2}.*$`)
+	parted    = regexp.MustCompile(`^(\d{1,4}) ?[./-] ?(\d{1,2}) ?[./-] ?(\d{1,4})\.?$`)
+	// serial is the number of a day as spreadsheets count.
+	serial = regexp.MustCompile(`^\d{5}(\.0+)?$`)
+	// nothing is what programs write in place of no day.
+	noDay = regexp.MustCompile(`^(0{1,4}[./-]0{1,4}[./-]0{1,4}|0+|0?1[./-]0?1[./-](0001|1601)|0001-01-01|1601-01-01|4501-01-01|0?1[./-]0?1[./-]4501|[./-]+)$`)
+)
+
+// dayOf returns a day as the API writes it. It is empty for what programs write in
+// place of no day.
+func dayOf(text string, order dateOrder, first bool, year int) (day string, known bool) {
+	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(clockTime.ReplaceAllString(text, ""))
+	text = weekday.ReplaceAllString(text, "")
+	if len(text) == 8 && strings.Trim(text, "0123456789") == "" { // 19840517, as cards have it
+		text = text[:4] + "-" + text[4:6] + "-" + text[6:]
+	}
+	if noDay.MatchString(text) {
+		return "", true
+	}
+	var d, m, y int
+	var short bool
+	number := func(s string) int {
+		n, _ := strconv.Atoi(s) // it is digits
+		return n
+	}
+	if p := parted.FindStringSubmatch(text); p != nil {
+		a, b := number(p[1]), number(p[2])
+		switch {
+		case len(p[1]) >= 3 && len(p[3]) <= 2:
+			y, m, d = a, b, number(p[3])
+		case len(p[1]) <= 2:
+			d, m, y, short = a, b, number(p[3]), len(p[3]) <= 2
+			swap := !strings.Contains(text, ".") && (order == monthFirst || order != dayFirst && first)
+			if (swap || m > 12) && d <= 12 && !strings.Contains(text, ".") {
+				d, m = m, d
+			}
+			if m > 12 && d <= 12 && strings.Contains(text, "/") { // it can only be the other way
+				d, m = m, d
+			}
+		default:
+			return "", false
+		}
+	} else if p := worded.FindStringSubmatch(text); p != nil {
+		d, m, y, short = number(p[1]), monthOf(p[2]), number(p[3]), len(p[3]) == 2
+	} else if p := wordedFirst.FindStringSubmatch(text); p != nil {
+		d, m, y = number(p[2]), monthOf(p[1]), number(p[3])
+	} else if serial.MatchString(text) {
+		n := number(text[:5])
+		at := time.Date(1899, 12, 30+n, 0, 0, 0, 0, time.UTC)
+		if n < 10000 || at.Year() > year { // 1927: smaller numbers are codes of something
+			return "", false
+		}
+		y, m, d = at.Year(), int(at.Month()), at.Day()
+	} else {
+		return "", false
+	}
+	if short { // 84 is 1984: nobody is born after this year
+		if y += 2000; y > year {
+			y -= 100
+		}
+	}
+	if y < 1000 || m < 1 || m > 12 || d < 1 || d > time.Date(y, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day() {
+		return "", false
+	}
+	return fmt.Sprintf("%04d-%02d-%02d", y, m, d), true
+}
+
+func monthOf(name string) int {
+	runes := []rune(strings.ToLower(name))
+	if s := string(runes); strings.HasPrefix(s, "juil") {
+		return 7
+	} else if strings.HasPrefix(s, "juin") {
+		return 6
+	}
+	return months[string(runes[:3])]
+}
+
+// yearless matches a day without a year: --0412, --04-12, 1604-04-12.
+var yearless = regexp.MustCompile(`^(?:--|1604-?)(\d\d)-?(\d\d)$`)
+
+// dayWords returns how a day without a year is read.
+func dayWords(text string) string {
+	if m := yearless.FindStringSubmatch(strings.TrimSpace(text)); m != nil {
+		return m[2] + "." + m[1] + "."
+	}
+	return text
+}

@@ -1,0 +1,182 @@
+package imports
+
+import (
+	"context"
+
+	"kartei/app"
+	"kartei/company"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+)
+
+// Entries that are companies themselves: cards of organizations, and the rows of a table
+// of companies.
+
+const selectFirmsByExternal = `select id, external_id from companies where organization = $1 and external_id is not null and deleted = false and `
+
+// matchFirms finds the companies that entries are about: by the id, the external id, or
+// the name.
+func matchFirms(ctx context.Context, c *app.Call, list []*candidate) error {
+	var external, ids []string
+	for _, n := range list {
+		if n.firm && n.external != "" {
+			external = append(external, n.external)
+		}
+	}
+	by := found{}
+	if err := by.read(ctx, c, "companies", "x", selectFirmsByExternal, "external_id", external); err != nil {
+		return err
+	}
+	for _, n := range list {
+		if n.firm {
+			ids = append(ids, n.firmIDs(by)...)
+		}
+	}
+	looked, err := company.Companies.Look(ctx, c, record.Unique(ids))
+	if err != nil {
+		return err
+	}
+	companies := make(map[string]*record.Sight[*company.Fields], len(looked))
+	for i := range looked {
+		companies[looked[i].ID] = &looked[i]
+	}
+	for _, n := range list {
+		if !n.firm {
+			continue
+		}
+		for _, id := range n.firmIDs(by) {
+			is := companies[id]
+			if is == nil || id == n.companyID && n.external != "" && is.Members.ExternalID != nil && *is.Members.ExternalID != n.external {
+				continue
+			}
+			n.firmMatch = is
+			break
+		}
+		if n.companyID = ""; n.firmMatch != nil {
+			n.companyID = n.firmMatch.ID
+		}
+	}
+	return nil
+}
+
+// firmIDs returns the companies that an entry may be about, the likeliest first.
+func (x *candidate) firmIDs(by found) (ids []string) {
+	if id.Valid(id.Company, x.itself) {
+		ids = append(ids, x.itself)
+	}
+	ids = append(ids, by["x"+x.external]...)
+	if x.companyID != "" {
+		ids = append(ids, x.companyID)
+	}
+	return ids
+}
+
+// resolveFirm decides what becomes of an entry that is a company, and does it.
+func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err error) {
+	target := ""
+	if n.firmMatch != nil {
+		target = n.firmMatch.ID
+	} else if was, double := b.seen.find(&n.identity); double {
+		target = was.record
+	} else if made := b.work.companies[n.companyKey]; made != "" && n.external == "" && n.itself == "" {
+		target = made
+	}
+	switch {
+	case len(n.wrong) > 0:
+		return result{outcome: Refused, wrong: n.wrong}, nil
+	case target != "" && b.Options.Duplicates == Skip:
+		return result{outcome: Skipped, record: &target}, nil
+	case target != "":
+		r, err = b.updateFirm(ctx, n, target)
+	default:
+		r, err = b.createFirm(ctx, n)
+	}
+	if err == nil && r.record != nil {
+		b.seen.add(&n.identity, n.line.line, *r.record)
+		b.companies[n.companyKey] = *r.record
+	}
+	return r, err
+}
+
+// createFirm creates the company of an entry.
+func (b *batch) createFirm(ctx context.Context, n *candidate) (r result, err error) {
+	f := n.firmFields
+	wrong, err := violations(company.Companies.CheckStored(ctx, b.Call, &f))
+	if err != nil || len(wrong) > 0 {
+		return result{outcome: Refused, wrong: wrong}, err
+	}
+	name := id.New(id.Company)
+	if _, err := company.Companies.Insert(ctx, b.Call, name, &f, nil); err != nil {
+		return r, err
+	}
+	b.there[name] = true
+	return result{outcome: Created, record: &name, company: &name, revision: 1}, nil
+}
+
+const selectFirmRevision = `select revision from companies where organization = $1 and id = $2 and deleted = false`
+
+// updateFirm changes a company by an entry.
+func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r result, err error) {
+	before, _, err := company.Companies.Members(ctx, b.Call, target)
+	if err != nil {
+		return r, err
+	}
+	patch, err := n.patch(before, b.Options.Duplicates, "")
+	if err != nil {
+		return r, err
+	}
+	if wrong := b.broken(patch, "companies.update", new(app.Patch[company.Fields])); len(wrong) > 0 {
+		return result{outcome: Refused, wrong: wrong}, nil
+	}
+	return b.write(ctx, updateCompany, selectFirmRevision, n.number, target, before, patch)
+}
+
+// judgeFirm says what would become of an entry that is a company.
+func (x *work) judgeFirm(ctx context.Context, c *app.Call, n *candidate, double bool) (m mark, err error) {
+	m.outcome = Created
+	wrong := n.wrong
+	switch {
+	case len(wrong) > 0:
+	case n.firmMatch != nil && x.Options.Duplicates == Skip, double && x.Options.Duplicates == Skip:
+		m.outcome = Skipped
+	case n.firmMatch != nil:
+		patch, err := n.patch(n.firmMatch.Members, x.Options.Duplicates, "")
+		if err != nil {
+			return m, err
+		}
+		if m.outcome = Updated; len(patch) == 0 {
+			m.outcome = Unchanged
+		}
+		wrong = x.broken(patch, "companies.update", new(app.Patch[company.Fields]))
+	case double:
+		m.outcome = Updated
+	default:
+		f := n.firmFields
+		wrong, err = violations(company.Companies.Check(ctx, c, &f))
+	}
+	if n.firmMatch != nil {
+		m.record = &n.firmMatch.ID
+	}
+	if len(wrong) > 0 {
+		m.outcome, m.told = Refused, problemsOf(wrong)
+	}
+	return m, err
+}
+
+// isFirm reports whether a line is about a company itself.
+func (l *line) isFirm() bool { return l.record != nil && id.Valid(id.Company, *l.record) }
+
+var aGroup = fault.Text{
+	DE: "Das ist eine Gruppe und kein Kontakt. Sie wird nicht übernommen.",
+	EN: "This is a group and no contact. It is left out.",
+}
+
+// toldGroup is what is told of a group.
+func toldGroup(e *entry) []problem {
+	name := item{heading: "FN", text: e.first(targetName)}
+	if name.text == "" {
+		name.text = e.first("lastName")
+	}
+	return []problem{{Code: noPlace, DE: aGroup.DE, EN: aGroup.EN, Heading: name.heading, Value: cut(name.text, mostShown), Fate: LeftOut}}
+}

@@ -1,0 +1,262 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kartei/kit/vcard"
+)
+
+// card matches the beginning of the first card. Other lines may come before it.
+var card = regexp.MustCompile(`(?im)^[ \t]*BEGIN:VCARD[ \t]*$`)
+
+// cardColumns are the columns of cards: all members that a property can be.
+var cardColumns = func() (list []Column) {
+	for _, m := range Members {
+		if !strings.HasSuffix(m.Name, ".label") {
+			list = append(list, Column{At: len(list), Member: m.Name, Heading: m.Name})
+		}
+	}
+	return list
+}()
+
+// columnOf are the columns of cards by their members.
+var columnOf = func() map[string]int {
+	all := map[string]int{}
+	for _, c := range cardColumns {
+		all[c.Member] = c.At
+	}
+	return all
+}()
+
+func (f *File) openCards(from io.Reader) {
+	f.Format, f.Columns = VCard, cardColumns
+	r := vcard.NewReader(from)
+	r.Text = f.decoder.text
+	f.read = func() (e Entry, err error) {
+		properties, line, err := r.Read()
+		if err != nil && !errors.Is(err, vcard.ErrCard) {
+			return e, err
+		}
+		c := reading{labels: labels(properties)}
+		for i := range properties {
+			c.take(&properties[i])
+		}
+		e = Entry{Line: line, Values: c.values}
+		if err != nil {
+			err = ErrEntry
+		}
+		return e, err
+	}
+}
+
+// reading is a card on its way to an entry.
+type reading struct {
+	values []Value
+	// typed are the kinds of numbers of which the card has what somebody typed: all numbers
+	// of that text follow.
+	typed []string
+	// labels are those of groups: Apple writes item1.X-ABLabel.
+	labels    map[string]string
+	addresses int
+}
+
+// labels returns what Apple calls the properties of a group.
+func labels(properties []vcard.Property) map[string]string {
+	all := map[string]string{}
+	for _, p := range properties {
+		if p.Name == "X-ABLABEL" && p.Group != "" {
+			all[p.Group] = strings.TrimSuffix(strings.TrimPrefix(p.Text(), "_$!<"), ">!$_")
+		}
+	}
+	return all
+}
+
+// kinds are the types that say what kind of value a property is.
+var kinds = []string{"work", "home", "main", "other", "car", "pager", "isdn", "video", "bbs", "modem", "textphone", "school", "assistant", "company"}
+
+// label returns what kind of value a property is.
+func (c *reading) label(p *vcard.Property) string {
+	if label := c.labels[p.Group]; label != "" {
+		return label
+	}
+	for _, kind := range kinds {
+		if p.Is(kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// rank returns how much a property is preferred: the first choice, then work, then home.
+func rank(p *vcard.Property) int {
+	n := 2
+	switch {
+	case p.Is("work"):
+		n = 3
+	case p.Is("home"):
+		n = 1
+	}
+	switch {
+	case p.Pref > 0:
+		n += 10 * (101 - p.Pref)
+	case p.Is("pref"):
+		n += 1000
+	}
+	return n
+}
+
+// add adds a value of a property.
+func (c *reading) add(member, text, label string, p *vcard.Property) {
+	if text = strings.TrimSpace(text); text != "" {
+		c.values = append(c.values, Value{Column: columnOf[member], Text: text, Label: label, Rank: rank(p), Head: cut(p.Head, 100)})
+	}
+}
+
+// cut returns the beginning of a text.
+func cut(text string, runes int) string {
+	for i := range text {
+		if runes--; runes < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// plainTexts are the properties that are one text and one member.
+var plainTexts = map[string]string{
+	"FN": "name", "TITLE": "jobTitle", "NOTE": "note", "LANG": "language", "URL": "website", "X-KARTEI-SALUTATION": "salutation", "X-KARTEI-EXTERNAL-ID": "externalId",
+	"X-KARTEI-LEGAL-FORM": "legalForm", "X-KARTEI-VAT-ID": "vatId", "X-KARTEI-REGISTER-NUMBER": "registerNumber", "X-KARTEI-VISIBILITY": "visibility", "X-KARTEI-TITLE": "title",
+	"X-DEPARTMENT": "department", "X-EVOLUTION-WEBDAV-HREF": "", "X-MS-LANGUAGE": "language",
+}
+
+// own are the properties that programs keep for themselves, or that say again what others
+// say.
+var own = strings.Fields(`VERSION PRODID REV BEGIN END SOURCE NAME PROFILE CLIENTPIDMAP XML SORT-STRING MAILER CLASS CALURI CALADRURI FBURL LABEL UID KIND
+	X-ABLABEL X-ABADR X-ABSHOWAS X-ABUID X-ABORDER X-ADDRESSBOOKSERVER-KIND X-ADDRESSBOOKSERVER-MEMBER X-MOZILLA-HTML X-EVOLUTION-FILE-AS X-RADICALE-NAME X-IMAGETYPE X-IMAGEHASH
+	X-SHARED-PHOTO-DISPLAY-PREF X-ACTIVITY-ALERT X-MS-OL-DEFAULT-POSTAL-ADDRESS X-MS-OL-DESIGN X-MS-CARDPICTURE X-PHONETIC-FIRST-NAME X-PHONETIC-LAST-NAME X-PHONETIC-MIDDLE-NAME
+	X-PHONETIC-ORG X-ABCROP-RECTANGLE X-CREATED CREATED X-GOOGLE-TALK-ID X-SOGO-COMPONENT-CREATED X-WAB-GENDER X-EVOLUTION-WEBDAV-HREF`)
+
+// pictures are the properties that no record takes.
+var pictures = []string{"PHOTO", "LOGO", "SOUND", "KEY", "X-MS-CARDPICTURE"}
+
+// take adds what a property says.
+func (c *reading) take(p *vcard.Property) {
+	part := func(i int) string {
+		if parts := p.Parts(); i < len(parts) {
+			return parts[i]
+		}
+		return ""
+	}
+	member, isText := plainTexts[p.Name]
+	switch {
+	case p.Name == "N":
+		c.add("lastName", part(0), "", p)
+		c.add("firstName", part(1), "", p)
+		c.add("middleName", part(2), "", p)
+		c.add("title", part(3), "", p)
+		c.add("suffix", part(4), "", p)
+	case p.Name == "ORG":
+		c.add("company", part(0), "", p)
+		c.add("department", strings.Join(present(p.Parts()[1:]...), ", "), "", p)
+	case p.Name == "EMAIL":
+		c.add("email", p.Text(), c.label(p), p)
+	case p.Name == "TEL":
+		c.number(p)
+	case p.Name == "ADR":
+		c.address(p)
+	case p.Name == "BDAY":
+		c.birthday(p)
+	case p.Name == "CATEGORIES":
+		for _, tag := range p.List() {
+			c.add("tags", tag, "", p)
+		}
+	case p.Name == "ROLE":
+		if slices.ContainsFunc(c.values, func(v Value) bool { return v.Column == columnOf["jobTitle"] && v.Text == strings.TrimSpace(p.Text()) }) {
+			return
+		}
+		c.add("jobTitle", p.Text(), "role", p)
+	case p.Name == "UID":
+		c.add("externalId", strings.TrimPrefix(p.Text(), "urn:uuid:"), "", p)
+	case p.Name == "KIND", p.Name == "X-ADDRESSBOOKSERVER-KIND":
+		c.add(Kind, strings.ToLower(p.Text()), "", p)
+	case p.Name == "X-ABSHOWAS" && strings.EqualFold(p.Text(), "COMPANY"):
+		c.add(Kind, "org", "", p)
+	case isText && member != "":
+		c.add(member, p.Text(), c.label(p), p)
+	case slices.Contains(own, p.Name):
+	case p.Binary || slices.Contains(pictures, p.Name) || strings.HasPrefix(p.Text(), "data:"):
+		c.values = append(c.values, Value{Column: columnOf[Dropped], Text: "…", Label: p.Name, Head: cut(p.Head, 100)})
+	default:
+		label := strings.ToLower(strings.TrimPrefix(p.Name, "X-"))
+		if of := c.labels[p.Group]; of != "" {
+			label = of
+		}
+		c.add(Other, strings.Join(present(p.Parts()...), ", "), label, p)
+	}
+}
+
+// number adds a telephone number.
+func (c *reading) number(p *vcard.Property) {
+	text := p.Text()
+	if rest, is := strings.CutPrefix(strings.ToLower(text), "tel:"); is {
+		number, extension, _ := strings.Cut(rest, ";ext=")
+		if text = number; extension != "" {
+			text += " ext. " + extension
+		}
+	}
+	label, kind := c.label(p), strings.Join(p.Types, ",")
+	if p.Typed != "" {
+		text, c.typed = p.Typed, append(c.typed, kind)
+	} else if slices.Contains(c.typed, kind) {
+		return
+	}
+	switch {
+	case p.Is("fax"):
+		c.add("fax", text, label, p)
+	case p.Is("pager"), p.Is("modem"), p.Is("textphone"), p.Is("bbs"):
+		c.add(Other, text, label, p)
+	case p.Is("cell"), p.Is("iphone"), strings.EqualFold(label, "iphone"), strings.EqualFold(label, "mobile"), p.Is("mobile"):
+		c.add("mobile", text, label, p)
+	default:
+		c.add("phone", text, label, p)
+	}
+}
+
+// address adds the parts of an address, which are told from others by their slot.
+func (c *reading) address(p *vcard.Property) {
+	parts := append(p.Parts(), "", "", "", "", "", "", "")
+	slot, label := fmt.Sprint("address ", c.addresses), c.label(p)
+	begin := len(c.values)
+	c.add("address.street", parts[2], label, p)
+	c.add("address.more", parts[1], label, p)
+	c.add("address.more", parts[0], label, p)
+	c.add("address.city", parts[3], label, p)
+	c.add("address.region", parts[4], label, p)
+	c.add("address.postalCode", parts[5], label, p)
+	c.add("address.country", parts[6], label, p)
+	for i := range c.values[begin:] {
+		c.values[begin+i].Slot = slot
+	}
+	if len(c.values) > begin {
+		c.addresses++
+	}
+}
+
+// birthday adds a day. Apple has no year in place of 1604.
+func (c *reading) birthday(p *vcard.Property) {
+	text := p.Text()
+	if rest, is := strings.CutPrefix(text, "1604-"); is {
+		text = "--" + rest
+	}
+	c.add("birthday", text, "", p)
+}
+
+// present returns the texts that are not empty.
+func present(texts ...string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return strings.TrimSpace(t) == "" })
+}

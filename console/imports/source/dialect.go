@@ -1,0 +1,170 @@
+package source
+
+import (
+	_ "embed"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+//go:embed dialects.tsv
+var dialectFile string
+
+// meaning is what a heading means.
+type meaning struct {
+	// member is what its values become, LeaveOut for nothing.
+	member string
+	// slot names what belongs together, or what kind of value it is: home, work, 2.
+	slot string
+}
+
+// LeaveOut is the member of columns that a program keeps for itself.
+const LeaveOut = "-"
+
+// dialect has the headings of a program's tables, in folded form.
+type dialect struct {
+	program  string
+	headings map[string]meaning
+}
+
+// dialects are all of them. The first one has what offices write.
+var dialects = func() (list []*dialect) {
+	for line := range strings.Lines(dialectFile) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		switch {
+		case strings.HasPrefix(line, "#"):
+			continue
+		case strings.HasPrefix(line, "> "):
+			list = append(list, &dialect{strings.TrimPrefix(cells[0], "> "), map[string]meaning{}})
+			continue
+		}
+		m := meaning{member: cells[1]}
+		if len(cells) > 2 {
+			m.slot = cells[2]
+		}
+		if d := list[len(list)-1]; d.headings[Fold(cells[0])] == (meaning{}) {
+			d.headings[Fold(cells[0])] = m
+		}
+	}
+	return list
+}()
+
+// umlauts are written out in folded headings.
+var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss")
+
+// Fold returns a heading in the form that is compared: small letters without
+// accents, digits, and # for a number in the file of dialects.
+func Fold(text string) string {
+	text = norm.NFD.String(umlauts.Replace(strings.ToLower(norm.NFC.String(text))))
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '#' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// of returns what a heading means in a dialect. A number in the heading is its slot.
+func (d *dialect) of(folded string) (m meaning, known bool) {
+	if m, known = d.headings[folded]; known || folded == "" {
+		return m, known
+	}
+	begin := strings.IndexFunc(folded, unicode.IsDigit)
+	if begin < 0 {
+		return m, false
+	}
+	end := begin
+	for end < len(folded) && folded[end] >= '0' && folded[end] <= '9' {
+		end++
+	}
+	n, err := strconv.Atoi(folded[begin:end])
+	if err != nil || n > 99 {
+		return m, false
+	}
+	m, known = d.headings[folded[:begin]+"#"+folded[end:]]
+	m.slot = strings.ReplaceAll(m.slot, "#", strconv.Itoa(n))
+	return m, known
+}
+
+// choose returns the dialect that knows most headings of a table. Of several the first
+// one counts, which is the usual one.
+func choose(folded []string) *dialect {
+	best, most := dialects[0], 0
+	for _, d := range dialects[1:] {
+		n := 0
+		for _, f := range folded {
+			if _, known := d.of(f); known {
+				n++
+			}
+		}
+		if n > most {
+			best, most = d, n
+		}
+	}
+	return best
+}
+
+// meanings returns what headings mean, and the program whose they are. A heading that
+// the program lacks means what it means in offices, or in the first dialect that has it.
+func meanings(headings []string) (list []meaning, program string) {
+	folded := make([]string, len(headings))
+	for i, h := range headings {
+		folded[i] = Fold(h)
+	}
+	best := choose(folded)
+	list = make([]meaning, len(headings))
+	for i, f := range folded {
+		for _, d := range slices.Concat([]*dialect{best}, dialects) {
+			if m, known := d.of(f); known {
+				list[i] = m
+				break
+			}
+		}
+	}
+	settle(list, folded)
+	return list, best.program
+}
+
+// settle decides what depends on other columns: what Name is, whether an address is one
+// line, and which of two columns for one value counts.
+func settle(list []meaning, folded []string) {
+	has := func(members ...string) bool {
+		return slices.ContainsFunc(list, func(m meaning) bool { return slices.Contains(members, m.member) })
+	}
+	first, parted := has("firstName"), has("address.postalCode", "address.city", "address.place")
+	taken := map[meaning]bool{}
+	for i := range list {
+		m := &list[i]
+		switch {
+		case folded[i] == "name" && m.member == "lastName" && !first:
+			m.member = "name"
+		case folded[i] == "name" && m.member == "name" && first && !has("lastName"):
+			m.member = "lastName"
+		case m.member == "address.whole" && parted:
+			m.member = "address.street"
+		}
+		if member := MemberOf(m.member); member != nil && !member.Several {
+			if taken[*m] {
+				m.member = Other
+			}
+			taken[*m] = true
+		}
+	}
+}
+
+// known counts the cells that are headings.
+func known(cells []string) (n int) {
+	for _, cell := range cells {
+		if len(cell) > 80 {
+			continue
+		}
+		folded := Fold(cell)
+		if slices.ContainsFunc(dialects, func(d *dialect) bool { _, known := d.of(folded); return known }) {
+			n++
+		}
+	}
+	return n
+}

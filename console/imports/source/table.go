@@ -1,0 +1,90 @@
+package source
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"kartei/kit/sheet"
+)
+
+// headingRows is how far down the headings of a table may stand.
+const headingRows = 20
+
+// sampled is how many rows tell what a column is whose heading is silent.
+const sampled = 100
+
+// row is a row that was read ahead.
+type row struct {
+	cells []string
+	line  int
+	err   error
+}
+
+// openTable finds the headings of a table, or guesses what its columns are.
+func (f *File) openTable(from io.Reader, begin []byte) error {
+	r := sheet.NewReader(from, sheet.Separator(string(begin)))
+	r.Text = func(cell []byte) string { return f.decoder.text(cell, "") }
+	f.Format = CSV
+	var ahead []row
+	for len(ahead) < sampled {
+		cells, line, err := r.Read()
+		if err != nil && !errors.Is(err, sheet.ErrRow) {
+			if !errors.Is(err, io.EOF) {
+				return err
+			}
+			break
+		}
+		ahead = append(ahead, row{cells, line, err})
+	}
+	at := headingsAt(ahead)
+	var headings []string
+	if at >= 0 {
+		headings = ahead[at].cells
+		f.Above = at
+		ahead = ahead[at+1:]
+	}
+	f.guess(headings, ahead)
+	f.read = func() (Entry, error) {
+		next := row{}
+		if len(ahead) > 0 {
+			next, ahead = ahead[0], ahead[1:]
+		} else {
+			next.cells, next.line, next.err = r.Read()
+		}
+		switch {
+		case errors.Is(next.err, sheet.ErrRow):
+			return Entry{Line: next.line}, ErrEntry
+		case next.err != nil:
+			return Entry{}, next.err
+		}
+		e := Entry{Line: next.line}
+		for i, cell := range next.cells {
+			if cell != "" {
+				e.Values = append(e.Values, Value{Column: i, Text: cell})
+			}
+		}
+		return e, nil
+	}
+	return nil
+}
+
+// headingsAt returns which row has the headings, -1 for none: of the first rows the one
+// with most headings that are known. Else it is the first one, if none of its cells
+// could be a value.
+func headingsAt(rows []row) int {
+	best, most := -1, 0
+	for i, r := range rows[:min(len(rows), headingRows)] {
+		filled := len(present(r.cells...))
+		if n := known(r.cells); n > most && (n > 1 || n*2 >= filled) && !strings.Contains(strings.Join(r.cells, ""), "@") {
+			best, most = i, n
+		}
+	}
+	switch {
+	case best >= 0:
+		return best
+	case len(rows) > 0 && rows[0].err == nil && !strings.ContainsAny(strings.Join(rows[0].cells, " "), "@0123456789\n"):
+		return 0
+	}
+	return -1
+}
