@@ -2,8 +2,11 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
+
+	"kartei/store/db"
 )
 
 // Query has the words of a search. Every word must match.
@@ -31,8 +34,9 @@ func Parse(q string) Query {
 }
 
 // Readings returns the queries that a typed text may mean, the usual one first. Digits
-// in groups also mean a telephone number without its leading zero, and many digits
-// one with a country code and no plus sign, as telephones send it.
+// in groups also mean a telephone number without its leading zero, many digits one with
+// a country code and no plus sign, as telephones send it, and digits without a zero the
+// end of one, as it is dialled in its own place.
 func Readings(q string) []Query {
 	list := []Query{Parse(q)}
 	if !IsNumber(q) {
@@ -50,7 +54,36 @@ func Readings(q string) []Query {
 			list = append(list, reading)
 		}
 	}
+	if text[0] != '+' && text[0] != '0' && len(digits) >= leastLocal {
+		list = append(list, Query{[]term{{backwards(digits), true}}})
+	}
 	return list
+}
+
+// Meant returns the reading of a typed text that a list shows: the first one that finds a
+// record.
+func Meant(ctx context.Context, tx db.Tx, s Scope, typed string) (Query, error) {
+	readings := Readings(typed)
+	if len(readings) == 1 {
+		return readings[0], nil
+	}
+	x, err := openIndex(ctx, tx, s)
+	if err != nil {
+		return Query{}, err
+	}
+	for _, q := range readings {
+		if q.Empty() {
+			continue
+		}
+		hits, err := usual.findIn(x, q, nil, 1)
+		if err != nil {
+			return Query{}, err
+		}
+		if len(hits.IDs) > 0 || hits.More {
+			return q, nil
+		}
+	}
+	return readings[0], nil
 }
 
 // IsNumber reports whether a text is a telephone number or its beginning: digits and
