@@ -129,6 +129,9 @@ func isDate(text string) bool {
 // Holds reports whether a record of these words alone is a hit of q.
 func (q Query) Holds(d *Document) bool { return q.matches(d.String()) }
 
+// HoldsWords is Holds for the words that Document.String wrote.
+func (q Query) HoldsWords(words string) bool { return q.matches(words) }
+
 func (q Query) matches(words string) bool {
 	_, is := q.rate(words, 0)
 	return is && !q.Empty()
@@ -144,6 +147,15 @@ func IsNumberOf(text string, readings []Query, phone string) bool {
 	}
 	here, there := countryOf(text), countryOf(phone)
 	return here == "" || there == "" || here == there
+}
+
+// IsEndOf reports whether the digits of a text, which have no area code, are the end of the
+// telephone number at the beginning of another text.
+func IsEndOf(text, phone string) bool {
+	text = strings.TrimSpace(fold(text))
+	digits := digitsOf(text)
+	national, _ := firstNumber(fold(phone))
+	return len(digits) >= leastLocal && text[0] != '+' && text[0] != '0' && len(national) > len(digits) && strings.HasSuffix(national, digits)
 }
 
 // Whole returns the query of a text whose last word is complete too.

@@ -60,9 +60,10 @@ func (m field) labelOf(value string) fault.Text {
 	return text(value, value)
 }
 
-// telephone returns the address of a telephone number (RFC 3966).
-func telephone(w say.Words, number string) templ.SafeURL {
-	return templ.SafeURL("tel:" + w.Telephone(number))
+// telephone returns the address that dials a number of an entry, in the country of the
+// entry. It is empty for a text that is no number.
+func telephone(w say.Words, r values, number string) templ.SafeURL {
+	return templ.SafeURL(w.Telephone(number, r["address.country"]))
 }
 
 // mail returns the address of a mail to someone (RFC 6068). Whatever stands before

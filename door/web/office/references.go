@@ -68,7 +68,7 @@ func (v *request) seek(to, text string) (sought, error) {
 		c := look.Choice{Value: h.ID, Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object)}
 		c.Note, c.NoteMarks = h.note(v)
 		s.choices = append(s.choices, c)
-		s.loose = s.loose || h.InText
+		s.loose = s.loose || h.InText && !h.Named
 		if h.Exact || strings.EqualFold(h.Title, text) {
 			s.exact = append(s.exact, c)
 		}

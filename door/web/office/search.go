@@ -12,7 +12,6 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/door/web/look"
-	"kartei/door/web/say"
 	"kartei/kit/fault"
 )
 
@@ -43,6 +42,10 @@ type hit struct {
 	Marks  [][2]int `json:"marks"`
 	Facts  []fact   `json:"facts"`
 	InText bool     `json:"inText"`
+	// Named says that the name of a document has the words, besides its text.
+	Named bool `json:"named"`
+	// AtEnd says that the number only ends with the searched digits.
+	AtEnd bool `json:"atEnd"`
 	// Exact says that a number, an address or an id is the whole text.
 	Exact bool `json:"exact"`
 }
@@ -378,11 +381,6 @@ func showCall(v *request) view {
 		return v.lead("/" + familyOf(people[0].Object).name + "/" + people[0].ID)
 	}
 	return v.ok(v.words.Say("Anruf: ", "Call: ")+number, "", callView(v, number, people))
-}
-
-// lacksAreaCode reports whether a text is a number as it is dialled within a place.
-func lacksAreaCode(w say.Words, q string) bool {
-	return w.Telephone(q) != "" && !strings.HasPrefix(strings.TrimSpace(q), "0") && !strings.Contains(q, "+")
 }
 
 // numberOf returns the number of a caller. A plus sign that a telephone does not
