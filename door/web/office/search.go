@@ -350,52 +350,6 @@ func (e excerpt) around() excerpt {
 	return out
 }
 
-// showCall is the page that a telephone system opens with the number of the caller.
-// One record with the number is opened, several are listed, and none leads to a new
-// contact. Records that only mention the number, or an office with the number as an
-// extension, count only if no record has it.
-func showCall(v *request) view {
-	number := numberOf(v.URL.Query().Get("number"))
-	if number == "" {
-		return v.ok(v.words.Say("Anruf", "Call"), "", noNumberView(v))
-	}
-	f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": number, "limit": 20}})
-	if err != nil {
-		return v.failed(err)
-	}
-	var people []hit
-	for _, g := range f.Groups {
-		if g.Family == contacts.name || g.Family == companies.name {
-			people = append(people, g.Hits...)
-		}
-	}
-	if slices.ContainsFunc(people, func(h hit) bool { return h.Exact }) {
-		people = slices.DeleteFunc(people, func(h hit) bool { return !h.Exact })
-	}
-	switch len(people) {
-	case 0:
-		if v.session.may(contacts.write) {
-			return v.lead(newContact(number))
-		}
-	case 1:
-		return v.lead("/" + familyOf(people[0].Object).name + "/" + people[0].ID)
-	}
-	return v.ok(v.words.Say("Anruf: ", "Call: ")+number, "", callView(v, number, people))
-}
-
-// numberOf returns the number of a caller. A plus sign that a telephone does not
-// escape arrives as a space.
-func numberOf(sent string) string {
-	number := strings.TrimSpace(sent)
-	if strings.HasPrefix(sent, " ") && number != "" && number[0] >= '1' && number[0] <= '9' {
-		number = "+" + number
-	}
-	if !strings.ContainsFunc(number, unicode.IsDigit) { // a hidden number: anonymous, unknown
-		return ""
-	}
-	return number
-}
-
 // showAny leads from any id to its page.
 func showAny(v *request) view { return v.goTo(v.PathValue("id")) }
 
