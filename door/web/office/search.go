@@ -107,7 +107,7 @@ func showSearch(v *request) view {
 	q := strings.TrimSpace(v.URL.Query().Get("q"))
 	switch {
 	case v.part("hits"):
-		return v.suggest(q, v.URL.Query().Get("list") == "command-hits")
+		return v.suggest(q, v.URL.Query().Get("list") == paletteList)
 	case q == "":
 		f, err := v.recent(hitsOfOne)
 		if err != nil {
@@ -156,11 +156,14 @@ func (v *request) countsOf(f found, find func(string, int, bool) (found, error))
 	return wide.Groups, err
 }
 
+// paletteList is the list of hits in the palette.
+const paletteList = "command-hits"
+
 // suggest serves the lines below the field, or those of the palette.
 func (v *request) suggest(q string, inPalette bool) view {
 	list, most := "find-list", 8
 	if inPalette {
-		list, most = "command-hits", hitsBelow
+		list, most = paletteList, hitsBelow
 	}
 	if q == "" {
 		f, err := v.recent(most)

@@ -1202,7 +1202,7 @@ func suggestions(v *request, list, q string, f found) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if q != "" && len(f.Groups) == 0 && f.Thing == nil {
+		if q != "" && len(f.Groups) == 0 && f.Thing == nil && !(list == paletteList && v.frame("", "").Knows(q)) {
 			templ_7745c5c3_Err = look.NoOption(list, v.words.Say("Nichts gefunden", "Nothing found")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
