@@ -152,7 +152,11 @@ func (f Frame) Commands() []Command {
 		case c.href != "" && c.room == "" && !f.opens(c.href):
 			continue
 		}
-		out := Command{ID: c.id, Name: c.name.In(f.Language), Icon: c.icon, Keys: c.keys.In(f.Language), Href: c.href, Own: c.own, Group: c.group, Listed: c.listed, Words: c.words}
+		out := Command{ID: c.id, Name: c.name.In(f.Language), Icon: c.icon, Keys: c.keys.In(f.Language), Href: c.href, Own: c.own, Group: c.group, Listed: c.listed}
+		out.Words = strings.TrimSpace(c.words + " " + c.name.EN)
+		if f.Language == fault.English {
+			out.Words = strings.TrimSpace(c.words + " " + c.name.DE)
+		}
 		for _, other := range []string{c.keys.DE, c.keys.EN} {
 			if other != out.Keys {
 				out.Also = other
