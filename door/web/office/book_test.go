@@ -293,3 +293,26 @@ func TestNumbers(t *testing.T) {
 		}
 	})
 }
+
+// TestCompanyFromContact creates a company by its name in the form of a contact, with a
+// script and without one. Nobody creates one without the right to.
+func TestCompanyFromContact(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		b := open(t, o, access.Member)
+		offer := "Firma „Rheinbau GmbH“ anlegen"
+		query := url.QueryEscape("Rheinbau GmbH")
+		b.get("/choices/companies?list=x&anew=companies&q="+query).want(200, "data-create", offer)
+		b.get("/choices/companies?list=x&q=" + query).want(200).without("data-create")
+
+		// Without a script the first try offers it.
+		first := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "companyId-text", "Rheinbau GmbH").want(422, offer, `value="+"`)
+		path := first.send("/contacts/new", "companyId-pick", "+").want(303).Location
+		b.get(path).want(200, "Rheinbau GmbH", "Berg")
+		// With one the field has the value at once.
+		path = b.get("/contacts/new").send("/contacts/new", "lastName", "Thal", "companyId", "+", "companyId-text", "Brauhaus", "companyId-shown", "Brauhaus").want(303).Location
+		b.get(path).want(200, "Brauhaus")
+		b.get("/companies").want(200, "Brauhaus", "Rheinbau GmbH")
+		b.get("/choices/companies?list=x&anew=companies&q="+query).want(200, "Rheinbau GmbH").without("data-create")
+	})
+}

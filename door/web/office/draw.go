@@ -273,8 +273,11 @@ func (m field) field(v *request, f recordForm, focus bool) look.Field {
 // combo returns the field in which a reference is found by typing.
 func (m field) combo(v *request, f recordForm, focus bool) look.Combo {
 	c := look.Combo{Field: m.field(v, f, focus), Text: f.names[f.typed[m.name]], Source: "/choices/" + m.to + "?list=f-" + m.name + "-list", Offers: m.to == "people"}
+	if f.family == &contacts && v.mayMake(m) {
+		c.Source += "&anew=" + m.to
+	}
 	if u, unclear := f.unclear[m.name]; unclear {
-		c.Text, c.Choices = u.Text, u.Choices
+		c.Text, c.Choices = u.Text, u.offers()
 	}
 	return c
 }
