@@ -23,8 +23,8 @@ import (
 // that folder, unless a longer name fits.
 var floors = [][]string{
 	// Words that everyone uses. They know nothing of the product.
-	{"kit/clock", "kit/fault", "kit/id"},
-	{"kit/country", "kit/invisible"},
+	{"kit/clock", "kit/fault", "kit/id", "kit/invisible"},
+	{"kit/country", "kit/phone"},
 	{"kit/", "docs", ".", "examples", "store/db/sqlite", "door/web/codesample", "door/web/say"},
 	// What a reader of a file format is handed, and the readers of old formats;
 	// the format of postings.

@@ -1,10 +1,12 @@
 package api_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
 	"kartei/access"
+	"kartei/test/apitest"
 )
 
 // TestDeceptiveTexts checks that no single-line text changes the
@@ -20,7 +22,7 @@ func TestDeceptiveTexts(t *testing.T) {
 		{"POST", "/contacts", `{"lastName":"Berg","firstName":"§"}`, "firstName"},
 		{"POST", "/contacts", `{"lastName":"Berg","address":{"city":"§"}}`, "address.city"},
 		{"POST", "/contacts", `{"lastName":"Berg","tags":["a","§"]}`, "tags[1]"},
-		{"POST", "/contacts", `{"lastName":"Berg","phone":"§"}`, "phone"},
+		{"POST", "/contacts", `{"lastName":"Berg","title":"§"}`, "title"},
 		{"PATCH", "/contacts/" + contact, `{"jobTitle":"§"}`, "jobTitle"},
 		{"POST", "/companies", `{"name":"§"}`, "name"},
 		{"POST", "/companies", `{"name":"Brauhaus","legalForm":"§"}`, "legalForm"},
@@ -51,6 +53,60 @@ func TestDeceptiveTexts(t *testing.T) {
 		`{"lastName":"Berg","note":"\u2067שלום\u2069"}`,
 	} {
 		c.Do("POST", "/contacts", body).Want(201)
+	}
+}
+
+// TestInvisibleCharacters copies numbers and addresses as address books, pages and word
+// processors hand them out. What nobody sees is not stored, and finds the record.
+func TestInvisibleCharacters(t *testing.T) {
+	c := rc(t).As(access.Member)
+	sent := `{"lastName":"Paste","phone":"\u202a+49 221 123456\u202c","mobile":"\u200e0171 1234567\u00ad","email":"eva@b16.example\u200b",
+		"birthday":"\u200e1984-05-17","address":{"postalCode":"50\u2060667\ufeff"}}`
+	created := c.Do("POST", "/contacts", sent).Want(201)
+	for member, want := range map[string]string{"phone": "+49 221 123456", "mobile": "0171 1234567", "email": "eva@b16.example", "birthday": "1984-05-17"} {
+		if got := created.Text(member); got != want {
+			t.Errorf("%s is %q, want %q", member, got, want)
+		}
+	}
+	code := func(a *apitest.Answer) any { return a.JSON()["address"].(map[string]any)["postalCode"] }
+	if got := code(created); got != "50667" {
+		t.Errorf("the postal code is %q", got)
+	}
+	path := "/contacts/" + created.Text("id")
+	changed := c.Do("PATCH", path, `{"phone":"\u202d0221 778899\u202c","address":{"postalCode":"\u200b50668"}}`, "If-Match", "*").Want(200)
+	if phone := changed.Text("phone"); phone != "0221 778899" || code(changed) != "50668" {
+		t.Errorf("changed to %q and %q", phone, code(changed))
+	}
+	if n := len(c.Do("GET", "/contacts?email="+url.QueryEscape("\u2066eva@b16.example\u2069"), nil, "Svc-Version", "2027-02-01").Want(200).Data()); n != 1 {
+		t.Errorf("the address with such characters filters %d contacts, want 1", n)
+	}
+	firm := c.Do("POST", "/companies", `{"name":"Rheinbau","website":"https://rheinbau.example/\u200b","vatId":"DE\u00ad123456789"}`).Want(201)
+	if website, vat := firm.Text("website"), firm.Text("vatId"); website != "https://rheinbau.example/" || vat != "DE123456789" {
+		t.Errorf("the company has %q and %q", website, vat)
+	}
+	// Nothing but such characters is no number.
+	wantFields(t, c.Do("POST", "/contacts", `{"lastName":"Leer","phone":"\u202a\u202c"}`).Want(422), "phone TOO_SHORT")
+}
+
+// TestSearchAsTyped searches names and numbers as people type them and telephones send them.
+func TestSearchAsTyped(t *testing.T) {
+	c := office(t).As(access.Member)
+	for _, body := range []string{
+		`{"lastName":"Schr\u00adöder","phone":"0221 778899"}`, `{"firstName":"Karl-Heinz","lastName":"O’Brien","mobile":"+49 228 778899"}`, `{"lastName":"김민수","phone":"0043 664 1234567"}`,
+	} {
+		c.Do("POST", "/contacts", body).Want(201)
+	}
+	for q, want := range map[string]int{
+		"Schröder": 1, "Schr\u2060öder": 1, "karlheinz obrien": 1, "민수": 1,
+		"778899": 2, "77 88 99": 2, "49221778899": 1, "+49221778899": 1, "0221778899": 1, "221778899": 1, "436641234567": 1, "878899": 0, "50667": 0,
+	} {
+		sent := "?q=" + url.QueryEscape(q)
+		if n := len(c.Do("GET", "/contacts"+sent, nil).Want(200).Data()); n != want {
+			t.Errorf("%q finds %d contacts, want %d", q, n, want)
+		}
+		if n := c.Do("GET", "/contacts/count"+sent, nil).Want(200).JSON()["count"]; n != float64(want) {
+			t.Errorf("%q counts %v contacts, want %d", q, n, want)
+		}
 	}
 }
 

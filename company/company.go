@@ -16,11 +16,11 @@ import (
 type Fields struct {
 	Name           string          `json:"name" required:"true" min:"1" max:"200" example:"Brauhaus Morgenstern GmbH"`
 	LegalForm      *string         `json:"legalForm" max:"200" example:"GmbH"`
-	Email          *string         `json:"email" format:"email" max:"254" example:"kontakt@brauhaus.example"`
-	Phone          *string         `json:"phone" max:"50" example:"+49 221 9876543" patch:"set"`
-	Website        *string         `json:"website" pattern:"^https?://[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!#$&-;=?-Z\\[\\]_a-z~])*)?$" max:"2048" example:"https://brauhaus.example/"`
-	VatID          *string         `json:"vatId" max:"200" example:"DE123456789"`
-	RegisterNumber *string         `json:"registerNumber" max:"200" example:"Amtsgericht Köln HRB 12345"`
+	Email          *string         `json:"email" format:"email" max:"254" bare:"true" example:"kontakt@brauhaus.example"`
+	Phone          *string         `json:"phone" max:"50" bare:"true" example:"+49 221 9876543" patch:"set"`
+	Website        *string         `json:"website" pattern:"^https?://[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!#$&-;=?-Z\\[\\]_a-z~])*)?$" max:"2048" bare:"true" example:"https://brauhaus.example/"`
+	VatID          *string         `json:"vatId" max:"200" bare:"true" example:"DE123456789"`
+	RegisterNumber *string         `json:"registerNumber" max:"200" bare:"true" example:"Amtsgericht Köln HRB 12345"`
 	Address        *record.Address `json:"address"`
 	Note           *string         `json:"note" max:"10000" multiline:"true" example:"Mandant seit 2019." patch:"clear"`
 	record.Sharing

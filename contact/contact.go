@@ -20,14 +20,14 @@ type Fields struct {
 	Title       *string         `json:"title" max:"200" example:"Dr."`
 	FirstName   *string         `json:"firstName" max:"200" example:"Anna"`
 	LastName    *string         `json:"lastName" max:"200" example:"Berg"`
-	Email       *string         `json:"email" format:"email" max:"254" example:"anna.berg@example.com"`
-	Phone       *string         `json:"phone" max:"50" example:"+49 221 9876543"`
-	Mobile      *string         `json:"mobile" max:"50" example:"+49 171 1234567"`
+	Email       *string         `json:"email" format:"email" max:"254" bare:"true" example:"anna.berg@example.com"`
+	Phone       *string         `json:"phone" max:"50" bare:"true" example:"+49 221 9876543"`
+	Mobile      *string         `json:"mobile" max:"50" bare:"true" example:"+49 171 1234567"`
 	JobTitle    *string         `json:"jobTitle" max:"200" example:"Steuerberaterin" patch:"set"`
 	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies"`
 	Address     *record.Address `json:"address"`
-	Language    *string         `json:"language" format:"language" max:"35" example:"de-DE"`
-	Birthday    *string         `json:"birthday" format:"date" example:"1984-05-17"`
+	Language    *string         `json:"language" format:"language" max:"35" bare:"true" example:"de-DE"`
+	Birthday    *string         `json:"birthday" format:"date" bare:"true" example:"1984-05-17"`
 	Note        *string         `json:"note" max:"10000" multiline:"true" example:"Bevorzugt Post an die Kanzlei." patch:"clear"`
 	record.Sharing
 }

@@ -246,6 +246,21 @@ func (f *Fields) Words() *search.Document {
 	return d
 }
 
+// WithContent returns those of the named documents whose content fits, by its words as
+// search.Document writes them. The caller sees the documents.
+func WithContent(ctx context.Context, c *app.Call, names []string, fits func(words string) bool) (list []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return db.List(ctx, c.Tx, func(r db.Row) (name string, err error) {
+		var words string
+		if err = r.Scan(&name, &words); err == nil && !fits(words) {
+			name = ""
+		}
+		return name, err
+	}, `select id, words from document_words where organization = $1 and id `+c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(names))
+}
+
 // contentWords reads the words of a document's content.
 func contentWords(ctx context.Context, tx db.Tx, organization int64, name string) (*search.Document, error) {
 	var words string

@@ -26,6 +26,7 @@ func describeContact(d *draft, f *contact.Fields) {
 	d.add(found, "jobTitle", f.JobTitle)
 	d.sharing(&f.Sharing)
 	d.add(excerpt, "note", f.Note)
+	d.in(f.Address)
 	d.identify(phone, f.Mobile)
 	d.identify(phone, f.Phone)
 	d.identify(email, f.Email)
@@ -42,6 +43,7 @@ func describeCompany(d *draft, f *company.Fields) {
 	d.add(found, "registerNumber", f.RegisterNumber)
 	d.sharing(&f.Sharing)
 	d.add(excerpt, "note", f.Note)
+	d.in(f.Address)
 	d.identify(phone, f.Phone)
 	d.identify(email, f.Email)
 	d.identify(always, f.VatID)
@@ -77,6 +79,14 @@ func describeDocument(d *draft, f *document.Fields) {
 func (d *draft) title(text *string) {
 	if text != nil {
 		d.Title = *text
+	}
+}
+
+// in notes the country of the record's telephone numbers. Germany is that of a record
+// without one: an area code of another country would only be cut at another place.
+func (d *draft) in(a *record.Address) {
+	if d.country = "DE"; a != nil && a.Country != nil {
+		d.country = *a.Country
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kartei/app"
+	"kartei/document"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -241,14 +242,36 @@ func (f *finder) family(ctx context.Context, of family) error {
 	for _, d := range g.drafts {
 		d.Opened = slices.Contains(opened, d.ID)
 		d.Exact = d.isExact(f.q, f.readings)
-		d.InText = of.Object == "document" && !slices.ContainsFunc(f.readings, func(q search.Query) bool { return q.Holds(d.words()) })
+		d.AtEnd = !d.Exact && d.isAtEnd(f.q)
 	}
 	slices.SortStableFunc(g.drafts, func(a, b *draft) int { return cmp.Compare(a.weight(), b.weight()) })
 	if len(g.drafts) > f.limit {
 		g.drafts, g.More = g.drafts[:f.limit], true
 	}
 	f.groups = append(f.groups, g)
+	if of.Object == document.Documents.Object {
+		return f.content(ctx, g.drafts)
+	}
 	return nil
+}
+
+// content says which documents have the words in their content. Those whose name has them
+// may have them there, too.
+func (f *finder) content(ctx context.Context, drafts []*draft) error {
+	fits := func(words string) bool {
+		return slices.ContainsFunc(f.readings, func(q search.Query) bool { return q.HoldsWords(words) })
+	}
+	var named []string
+	for _, d := range drafts {
+		if d.Named = fits(d.words().String()); d.Named {
+			named = append(named, d.ID)
+		}
+	}
+	both, err := document.WithContent(ctx, f.Call, named, fits)
+	for _, d := range drafts {
+		d.InText = !d.Named || slices.Contains(both, d.ID)
+	}
+	return err
 }
 
 // weight orders the hits of a family.

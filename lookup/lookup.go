@@ -11,6 +11,7 @@ import (
 	"kartei/contact"
 	"kartei/document"
 	"kartei/kit/clock"
+	phones "kartei/kit/phone"
 	"kartei/record"
 	"kartei/search"
 	"kartei/task"
@@ -34,8 +35,13 @@ type Hit struct {
 	Near bool `json:"near,omitempty"`
 	// Opened says that the caller opened the record lately.
 	Opened bool `json:"opened,omitempty"`
-	// InText says that a word is in the content of the document.
+	// InText says that a word is in the content of the document. Named says that its
+	// name has all words, too.
 	InText bool `json:"inText,omitempty"`
+	Named  bool `json:"named,omitempty"`
+	// AtEnd says that the searched digits are the end of a telephone number, and more
+	// than its area code stands before them. It may be somebody else's.
+	AtEnd bool `json:"atEnd,omitempty"`
 }
 
 // Fact is a member of a record in a line. Times are texts as in the API.
@@ -99,6 +105,8 @@ type draft struct {
 	members []member
 	// identifying are the texts by which a hit is exact.
 	identifying []member
+	// country is where the record's telephone numbers are.
+	country string
 	// words returns the words of the record's members.
 	words func() *search.Document
 }
@@ -148,6 +156,13 @@ func (d *draft) isExact(q string, readings []search.Query) bool {
 	return d.identified(func(m member) bool {
 		return m.kind == phone && search.IsNumberOf(q, readings, m.text) || search.Same(q, m.text)
 	})
+}
+
+// isAtEnd reports whether a text is the end of one of the record's telephone numbers, and
+// not all of it behind the area code.
+func (d *draft) isAtEnd(q string) bool {
+	return search.IsNumber(q) && d.identified(func(m member) bool { return m.kind == phone && search.IsEndOf(q, m.text) }) &&
+		!d.identified(func(m member) bool { return m.kind == phone && phones.IsLocal(q, m.text, d.country) })
 }
 
 // identified reports whether one of the identifying texts is as asked.

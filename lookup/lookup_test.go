@@ -142,7 +142,11 @@ func TestFind(t *testing.T) {
 		if h := me.find("heizung").Groups[0].Hits[0]; !h.InText {
 			t.Errorf("a word of the content: %+v", h)
 		}
-		if h := me.find("mietvertrag").Groups[0].Hits[0]; h.InText || show(h) != "[Mietvertrag].txt; contentType=text/plain; size=42" {
+		me.Document("Heizung.txt", "text/plain", []byte("Angebot einer Heizung."))
+		if g := me.find("heizung").Groups[0]; len(g.Hits) != 2 || !g.Hits[0].InText || !g.Hits[0].Named || !g.Hits[1].InText || g.Hits[1].Named {
+			t.Errorf("a word of a name and its content, and of another content: %+v", g.Hits)
+		}
+		if h := me.find("mietvertrag").Groups[0].Hits[0]; h.InText || !h.Named || show(h) != "[Mietvertrag].txt; contentType=text/plain; size=42" {
 			t.Errorf("a word of the name: %+v", h)
 		}
 	})

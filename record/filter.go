@@ -10,6 +10,7 @@ import (
 
 	"kartei/app"
 	"kartei/kit/fault"
+	"kartei/kit/invisible"
 	"kartei/store/db"
 )
 
@@ -41,6 +42,8 @@ type column struct {
 	member []int
 	// fold keeps ASCII letters in lower case.
 	fold bool
+	// bare says that the member has no invisible characters.
+	bare bool
 	// class returns what the column holds of the member: see Classify. It is nil if that
 	// is the text itself.
 	class func(text string) string
@@ -111,7 +114,7 @@ func filtersOf(filters, members reflect.Type) []filter {
 		x.tags = each != ""
 		for _, m := range reflect.VisibleFields(members) {
 			if !m.Anonymous && m.Tag.Get("json") == cmp.Or(each, f.Tag.Get("of"), x.parameter) {
-				x.member = m.Index
+				x.member, x.bare = m.Index, m.Tag.Get("bare") == "true"
 			}
 		}
 		if x.member == nil {
@@ -132,6 +135,9 @@ func (x *filter) of(text string) string {
 
 // value returns the value of the column for a text.
 func (c *column) value(text string) string {
+	if c.bare {
+		text = invisible.Remove(text)
+	}
 	text = Clean(text)
 	if !c.fold {
 		return text

@@ -152,7 +152,11 @@ func justBelow(key string) string {
 // visible. A page may have fewer records than its limit although there are more: a
 // search reads a bounded number of candidates for each call (see package search).
 func (k *Collection[T, F, P]) byRelevance(ctx context.Context, c *app.Call, in ListInput, from position) ([]row, *position, error) {
-	hits, err := search.Find(ctx, c.Tx, k.searchScope(c), search.Parse(in.Q), from.Hit, in.Limit)
+	meant, err := search.Meant(ctx, c.Tx, k.searchScope(c), in.Q)
+	if err != nil {
+		return nil, nil, err
+	}
+	hits, err := search.Find(ctx, c.Tx, k.searchScope(c), meant, from.Hit, in.Limit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -253,7 +257,11 @@ func (k *Collection[T, F, P]) Count(ctx context.Context, c *app.Call, in CountIn
 		return Count{}, err
 	}
 	if in.Q != "" {
-		n, capped, err := search.Count(ctx, c.Tx, k.searchScope(c), search.Parse(in.Q), CountCap)
+		meant, err := search.Meant(ctx, c.Tx, k.searchScope(c), in.Q)
+		if err != nil {
+			return Count{}, err
+		}
+		n, capped, err := search.Count(ctx, c.Tx, k.searchScope(c), meant, CountCap)
 		return Count{int64(n), capped}, err
 	}
 	if nothing, err := k.matchesNothing(ctx, c, narrow); nothing || err != nil {

@@ -71,7 +71,11 @@ func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *app.Call, filters 
 
 // MatchHits implements Matching.
 func (k *Collection[T, F, P]) MatchHits(ctx context.Context, c *app.Call, q string, from *search.Position, until clock.Micros) ([]Matched, *search.Position, error) {
-	hits, err := search.Find(ctx, c.Tx, k.searchScope(c), search.Parse(q), from, hitsAtOnce)
+	meant, err := search.Meant(ctx, c.Tx, k.searchScope(c), q)
+	if err != nil {
+		return nil, nil, err
+	}
+	hits, err := search.Find(ctx, c.Tx, k.searchScope(c), meant, from, hitsAtOnce)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kartei/kit/clock"
+	"kartei/kit/invisible"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
@@ -19,6 +20,8 @@ type text struct {
 	index []int
 	// A nullable text that is blank becomes null.
 	kind textKind
+	// bare says that the text has no invisible characters: a number, an address, a code.
+	bare bool
 	// inner are the texts of a nested struct.
 	inner texts
 }
@@ -42,9 +45,9 @@ func textsIn(t reflect.Type) texts {
 		}
 		switch {
 		case f.Type.Kind() == reflect.String:
-			found = append(found, text{index: f.Index, kind: plain})
+			found = append(found, text{index: f.Index, kind: plain, bare: f.Tag.Get("bare") == "true"})
 		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.String:
-			found = append(found, text{index: f.Index, kind: nullable})
+			found = append(found, text{index: f.Index, kind: nullable, bare: f.Tag.Get("bare") == "true"})
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
 			found = append(found, text{index: f.Index, kind: list})
 		case f.Type == reflect.TypeFor[*clock.Micros](), f.Type.Kind() == reflect.Int64:
@@ -65,12 +68,12 @@ func (t texts) walk(v reflect.Value) {
 		f := v.FieldByIndex(x.index)
 		switch x.kind {
 		case plain:
-			f.SetString(Clean(f.String()))
+			f.SetString(x.clean(f.String()))
 		case nullable:
 			if f.IsNil() {
 				continue
 			}
-			if s := Clean(f.Elem().String()); s != "" {
+			if s := x.clean(f.Elem().String()); s != "" {
 				f.Elem().SetString(s)
 			} else {
 				f.SetZero()
@@ -85,6 +88,14 @@ func (t texts) walk(v reflect.Value) {
 			}
 		}
 	}
+}
+
+// clean returns a text as it is stored.
+func (x *text) clean(s string) string {
+	if x.bare {
+		s = invisible.Remove(s)
+	}
+	return Clean(s)
 }
 
 // lineEnds turns the line ends of every system into \n.

@@ -39,7 +39,7 @@ type Sharing struct {
 // Address is a postal address.
 type Address struct {
 	Street     *string `json:"street" max:"200" example:"Lindenstraße 7"`
-	PostalCode *string `json:"postalCode" max:"20" example:"50667"`
+	PostalCode *string `json:"postalCode" max:"20" bare:"true" example:"50667"`
 	City       *string `json:"city" max:"200" example:"Köln"`
 	Region     *string `json:"region" max:"200" example:"Nordrhein-Westfalen"`
 	Country    *string `json:"country" enum:"iso3166" example:"DE"`

@@ -23,11 +23,13 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"kartei/kit/invisible"
 )
 
 // fold returns the form of s that is indexed and searched: decomposed (NFKD), in lower
-// case, without diacritics, with German spellings unified. Only runes of words, ASCII
-// punctuation and spaces remain, so fold(fold(s)) == fold(s).
+// case, without diacritics and invisible characters, with German spellings unified. Only
+// runes of words, ASCII punctuation and spaces remain, so fold(fold(s)) == fold(s).
 //
 // 'ae', 'oe' and 'ue' become 'a', 'o' and 'u', as 'ä', 'ö' and 'ü' do, in every word
 // and not only in German ones. Index and query fold alike, so 'Bauer' still finds
@@ -65,7 +67,9 @@ func (f *folder) rune(r rune) {
 		for i := range len(letters[lower]) {
 			f.ascii(letters[lower][i])
 		}
-	case isDiacritic(lower):
+	case r == acute && len(f.b) > 0 && f.b[len(f.b)-1] == ' ': // the accent alone, typed for an apostrophe
+		f.b[len(f.b)-1] = '\''
+	case isDiacritic(lower), invisible.Is(lower):
 	case isWordRune(lower):
 		f.b = utf8.AppendRune(f.b, lower)
 	default:
@@ -89,11 +93,17 @@ func (f *folder) ascii(c byte) {
 
 func isUmlautBase(c byte) bool { return c == 'a' || c == 'o' || c == 'u' }
 
+// acute is the accent into which NFKD decomposes '´', behind a space.
+const acute = '\u0301'
+
 // letters has the lower-case letters that are variants of others but that Unicode does
-// not decompose. 'æ' is 'ae', and 'œ' is 'oe'.
+// not decompose. 'æ' is 'ae', and 'œ' is 'oe'. The apostrophes and hyphens of typesetters
+// are variants of those that people type.
 var letters = map[rune]string{
 	'ß': "ss", 'æ': "a", 'œ': "o", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l",
 	'ħ': "h", 'ı': "i", 'þ': "th", 'ŧ': "t", 'ς': "σ",
+	'‘': "'", '’': "'", '‛': "'", '′': "'", 'ʹ': "'", 'ʻ': "'", 'ʼ': "'", 'ʽ': "'", 'ʾ': "'", 'ʿ': "'", 'ˈ': "'",
+	'‐': "-", '‒': "-", '–': "-", '—': "-", '−': "-", '⁃': "-", '־': "-",
 }
 
 // isDiacritic reports whether r is a mark that a writer may leave out: accents

@@ -9,38 +9,53 @@ import (
 
 func TestFold(t *testing.T) {
 	for want, spellings := range map[string][]string{
-		"muller":    {"Müller", "Mueller", "Muller", "MÜLLER", "MUELLER", "mu\u0308ller", "Múller"},
-		"schroder":  {"Schröder", "Schroeder", "Schroder", "SCHROEDER"},
-		"jager":     {"Jäger", "Jaeger", "Jager", "JÄGER"},
-		"grossmann": {"Großmann", "Grossmann", "GROSSMANN", "GROẞMANN"},
-		"ubung":     {"Übung", "Uebung", "UEBUNG"},
-		"ol":        {"Öl", "Oel"},
-		"arzte":     {"Ärzte", "Aerzte"},
-		"gotha":     {"Goetha", "Göthae", "GOETHA"},
-		"baur":      {"Bauer", "Baur", "Baür"},
-		"nu":        {"nue", "nü", "nuee", "nüe"},
-		"manul":     {"Manuel", "Manül"},
-		"boing":     {"Boeing", "Böing"},
-		"zo":        {"Zoe", "Zoë"},
-		"soren":     {"Søren", "Sören", "Soeren"},
-		"dvorak":    {"Dvořák", "DVOŘÁK"},
-		"lukasz":    {"Łukasz", "Lukasz"},
-		"francois":  {"François", "FRANÇOIS"},
-		"istanbul":  {"İstanbul", "ıstanbul", "ISTANBUL"},
-		"thorbjorn": {"Þorbjörn", "Thorbjoern"},
-		"asop":      {"Æsop", "Aesop", "Äsop"},
-		"fischer":   {"ﬁscher", "Ｆｉｓｃｈｅｒ"},
-		"2026":      {"２０２６", "²⁰²⁶"},
-		"οδυσσευσ":  {"Ὀδυσσεύς", "ΟΔΥΣΣΕΥΣ", "Οδυσσευς"},
-		"иванов":    {"Иванов", "ИВАНОВ"},
-		"андреи":    {"Андрей", "Андреи"},
-		"محمد":      {"مُحَمَّد", "محمد"},
-		"שלום":      {"שָׁלוֹם", "שלום"},
-		"a b  c":    {"A\tB\r\nC", "a\x00b\x7f\x1bc", "a–b“”c"},
+		"muller":     {"Müller", "Mueller", "Muller", "MÜLLER", "MUELLER", "mu\u0308ller", "Múller"},
+		"schroder":   {"Schröder", "Schroeder", "Schroder", "SCHROEDER"},
+		"jager":      {"Jäger", "Jaeger", "Jager", "JÄGER"},
+		"grossmann":  {"Großmann", "Grossmann", "GROSSMANN", "GROẞMANN"},
+		"ubung":      {"Übung", "Uebung", "UEBUNG"},
+		"ol":         {"Öl", "Oel"},
+		"arzte":      {"Ärzte", "Aerzte"},
+		"gotha":      {"Goetha", "Göthae", "GOETHA"},
+		"baur":       {"Bauer", "Baur", "Baür"},
+		"nu":         {"nue", "nü", "nuee", "nüe"},
+		"manul":      {"Manuel", "Manül"},
+		"boing":      {"Boeing", "Böing"},
+		"zo":         {"Zoe", "Zoë"},
+		"soren":      {"Søren", "Sören", "Soeren"},
+		"dvorak":     {"Dvořák", "DVOŘÁK"},
+		"lukasz":     {"Łukasz", "Lukasz"},
+		"francois":   {"François", "FRANÇOIS"},
+		"istanbul":   {"İstanbul", "ıstanbul", "ISTANBUL"},
+		"thorbjorn":  {"Þorbjörn", "Thorbjoern"},
+		"asop":       {"Æsop", "Aesop", "Äsop"},
+		"fischer":    {"ﬁscher", "Ｆｉｓｃｈｅｒ"},
+		"2026":       {"２０２６", "²⁰²⁶"},
+		"οδυσσευσ":   {"Ὀδυσσεύς", "ΟΔΥΣΣΕΥΣ", "Οδυσσευς"},
+		"иванов":     {"Иванов", "ИВАНОВ"},
+		"андреи":     {"Андрей", "Андреи"},
+		"محمد":       {"مُحَمَّد", "محمد"},
+		"שלום":       {"שָׁלוֹם", "שלום"},
+		"a b  c":     {"A\tB\r\nC", "a\x00b\x7f\x1bc", "a„b“”c"},
+		"o'brien":    {"O'Brien", "O’Brien", "O´Brien", "OʼBrien", "O‘Brien"},
+		"karl-heinz": {"Karl-Heinz", "Karl‐Heinz", "Karl‑Heinz", "Karl–Heinz"},
 	} {
 		for _, s := range spellings {
 			if got := fold(s); got != want {
 				t.Errorf("fold(%q) = %q, want %q", s, got, want)
+			}
+		}
+	}
+}
+
+// TestFoldInvisible drops what nobody sees, wherever it stands.
+func TestFoldInvisible(t *testing.T) {
+	for _, r := range "\u00ad\u034f\u061c\u200b\u200c\u200d\u200e\u200f\u202a\u202c\u2060\u2066\ufe0f\ufeff\u3164\U000e0101" {
+		for _, name := range []string{"Schröder", "Mueller", "می خواهم", "김민수"} {
+			for i := range name {
+				if typed := name[:i] + string(r) + name[i:]; fold(typed) != fold(name) {
+					t.Errorf("%q folds to %q, want %q", typed, fold(typed), fold(name))
+				}
 			}
 		}
 	}

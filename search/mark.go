@@ -43,7 +43,9 @@ func (m Marker) marks(text string, phone bool) []Span {
 	}
 	split(f.text, func(at Span, national string) {
 		m.number(f.text, at, national, mark)
-		if !phone {
+		if phone {
+			m.end(f.text, at, national, mark)
+		} else {
 			parts(f.text, at, false, m.word(f.text, mark))
 		}
 	}, func(at Span) {
@@ -51,11 +53,29 @@ func (m Marker) marks(text string, phone bool) []Span {
 			m.address(whole, from, mark)
 		}
 		parts(f.text, at, false, m.word(f.text, mark))
+		if !phone {
+			inner(f.text, at, m.word(f.text, mark))
+			compounds(f.text, at, m.compound(f.text, mark))
+		}
 	})
 	if phone {
 		m.phone(f.text, mark)
 	}
 	return joined(found)
+}
+
+// compound returns a function that marks the beginning of a name that is searched without
+// its hyphens.
+func (m Marker) compound(folded string, mark func(Span)) func(word string, from []int) {
+	return func(word string, from []int) {
+		for _, t := range m.words {
+			if t.matches(word) {
+				last := from[len(t.text)-1]
+				_, size := utf8.DecodeRuneInString(folded[last:])
+				mark(Span{from[0], last + size})
+			}
+		}
+	}
 }
 
 // word returns a sink that marks plain words. A word can lack the zeros at the
@@ -100,6 +120,25 @@ func (m Marker) number(folded string, at Span, national string, mark func(Span))
 func (m Marker) phone(folded string, mark func(Span)) {
 	if national, at := firstNumber(folded); national != "" {
 		m.number(folded, at, national, mark)
+		m.end(folded, at, national, mark)
+	}
+}
+
+// end marks the last digits of a telephone number that was found by them.
+func (m Marker) end(folded string, at Span, national string, mark func(Span)) {
+	if len(national) < leastLocal {
+		return
+	}
+	var digits []int
+	for i := at[0]; i < at[1]; i++ {
+		if isDigit(folded[i]) {
+			digits = append(digits, i)
+		}
+	}
+	for _, t := range m.words {
+		if t.matches(backwards(national)) {
+			mark(Span{digits[len(digits)-len(t.text)+1], digits[len(digits)-1] + 1})
+		}
 	}
 }
 

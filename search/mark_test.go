@@ -42,6 +42,8 @@ func TestMarks(t *testing.T) {
 		{"ﬁscher", "[Fischer]"},
 		{"fi", "[ﬁ]scher"},
 		{"xyz", "Anna Berg"},
+		{"karlheinz", "[Karl-Heinz] Berg"}, {"karlhe", "[Karl-He]inz"}, {"obrien", "[O’Brien]"}, {"obri", "[O'Bri]en"}, {"joellen", "[Jo-Ellen]"},
+		{"muellerluedenscheidt", "[Müller-Lüdenscheidt]"}, {"민수", "김[민수]"}, {"schröder", "[Schr\u00adöder]"},
 		{"", "Anna Berg"},
 	} {
 		text := strings.NewReplacer("[", "", "]", "").Replace(c.want)
@@ -60,6 +62,7 @@ func TestMarksOfTelephoneNumbers(t *testing.T) {
 		{"+49 (0)221 987", "[0221/987]6543"},
 		{"0221 99", "+49 221 9876543"},
 		{"zentrale", "[Zentrale] 0221 9876543"},
+		{"778899", "0221 [778899]"}, {"77 88 99", "+49 (0)221/[77 88-99]"}, {"778899", "0221 55[778899]"}, {"99999", "0221 123456 oder 0171 99[99999]"},
 	} {
 		text := strings.NewReplacer("[", "", "]", "").Replace(c.want)
 		if got := marked(text, MarkerOf(Readings(c.query)...).Phone(text)); got != c.want {
@@ -71,11 +74,12 @@ func TestMarksOfTelephoneNumbers(t *testing.T) {
 func TestReadings(t *testing.T) {
 	for q, want := range map[string][]string{
 		"0221 98":       {"22198"},
-		"221 98":        {"221 98", "22198"},
-		"492219876543":  {"492219876543", "2219876543"},
-		" 492219876543": {"492219876543", "2219876543"},
+		"221 98":        {"221 98", "22198", "#89122"},
+		"492219876543":  {"492219876543", "2219876543", "#345678912294"},
+		" 492219876543": {"492219876543", "2219876543", "#345678912294"},
 		"+492219876543": {"2219876543"},
-		"52066":         {"52066"},
+		"52066":         {"52066", "#66025"},
+		"4711":          {"4711"},
 		"23.11.2026":    {"23 11 2026"},
 		"2026":          {"2026"},
 		"Anna 98 76":    {"anna 98 76"},
@@ -125,7 +129,7 @@ func TestIsNumberOf(t *testing.T) {
 func FuzzMarks(f *testing.F) {
 	for _, s := range [][2]string{
 		{"Mueller", "Brigitte Müller"}, {"0221 98", "+49 221 9876543"}, {"a@b.example", "<A@B.example>"},
-		{"渋谷", "東京都渋谷区"}, {"0", "00 0"}, {"e", "äe\u0301"}, {"+4", "+49"}, {"x", "\xff"},
+		{"渋谷", "東京都渋谷区"}, {"0", "00 0"}, {"obrien", "O’Brien"}, {"joellen", "Jo-Ellen"}, {"민수", "김민수"}, {"77889", "0221 77889"}, {"e", "äe\u0301"}, {"+4", "+49"}, {"x", "\xff"},
 	} {
 		f.Add(s[0], s[1])
 	}

@@ -154,6 +154,21 @@ func plainNumber(word string) string {
 	return "0"
 }
 
+// leastLocal is how many digits at the end of a number find it. Fewer are a year, or the
+// number of a house.
+const leastLocal = 5
+
+// backwards returns the word by whose beginning the end of a number is found: '778899' is
+// the end of '221778899', whose word is '#998877122'.
+func backwards(national string) string {
+	b := make([]byte, 0, len(national)+1)
+	b = append(b, '#')
+	for i := len(national) - 1; i >= 0; i-- {
+		b = append(b, national[i])
+	}
+	return string(b)
+}
+
 func isDigits(word string) bool {
 	for i := range len(word) {
 		if !isDigit(word[i]) {

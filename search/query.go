@@ -2,8 +2,11 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
+
+	"kartei/store/db"
 )
 
 // Query has the words of a search. Every word must match.
@@ -31,8 +34,9 @@ func Parse(q string) Query {
 }
 
 // Readings returns the queries that a typed text may mean, the usual one first. Digits
-// in groups also mean a telephone number without its leading zero, and many digits
-// one with a country code and no plus sign, as telephones send it.
+// in groups also mean a telephone number without its leading zero, many digits one with
+// a country code and no plus sign, as telephones send it, and digits without a zero the
+// end of one, as it is dialled in its own place.
 func Readings(q string) []Query {
 	list := []Query{Parse(q)}
 	if !IsNumber(q) {
@@ -50,7 +54,36 @@ func Readings(q string) []Query {
 			list = append(list, reading)
 		}
 	}
+	if text[0] != '+' && text[0] != '0' && len(digits) >= leastLocal {
+		list = append(list, Query{[]term{{backwards(digits), true}}})
+	}
 	return list
+}
+
+// Meant returns the reading of a typed text that a list shows: the first one that finds a
+// record.
+func Meant(ctx context.Context, tx db.Tx, s Scope, typed string) (Query, error) {
+	readings := Readings(typed)
+	if len(readings) == 1 {
+		return readings[0], nil
+	}
+	x, err := openIndex(ctx, tx, s)
+	if err != nil {
+		return Query{}, err
+	}
+	for _, q := range readings {
+		if q.Empty() {
+			continue
+		}
+		hits, err := usual.findIn(x, q, nil, 1)
+		if err != nil {
+			return Query{}, err
+		}
+		if len(hits.IDs) > 0 || hits.More {
+			return q, nil
+		}
+	}
+	return readings[0], nil
 }
 
 // IsNumber reports whether a text is a telephone number or its beginning: digits and
@@ -96,6 +129,9 @@ func isDate(text string) bool {
 // Holds reports whether a record of these words alone is a hit of q.
 func (q Query) Holds(d *Document) bool { return q.matches(d.String()) }
 
+// HoldsWords is Holds for the words that Document.String wrote.
+func (q Query) HoldsWords(words string) bool { return q.matches(words) }
+
 func (q Query) matches(words string) bool {
 	_, is := q.rate(words, 0)
 	return is && !q.Empty()
@@ -111,6 +147,15 @@ func IsNumberOf(text string, readings []Query, phone string) bool {
 	}
 	here, there := countryOf(text), countryOf(phone)
 	return here == "" || there == "" || here == there
+}
+
+// IsEndOf reports whether the digits of a text, which have no area code, are the end of the
+// telephone number at the beginning of another text.
+func IsEndOf(text, phone string) bool {
+	text = strings.TrimSpace(fold(text))
+	digits := digitsOf(text)
+	national, _ := firstNumber(fold(phone))
+	return len(digits) >= leastLocal && text[0] != '+' && text[0] != '0' && len(national) > len(digits) && strings.HasSuffix(national, digits)
 }
 
 // Whole returns the query of a text whose last word is complete too.

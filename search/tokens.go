@@ -24,19 +24,21 @@ type sink func(word string, prefix bool, at Span)
 // A word is a run of letters, digits and marks. An email address is also a word as a
 // whole, and digits that look like a telephone number are also a word in their
 // national form. A whole address has an '@' before it, so a search for the name at its
-// beginning does not walk it. With inNumbers set, the groups of such digits are words
-// too.
-func indexText(folded string, inNumbers bool, add sink) {
+// beginning does not walk it. The groups of such digits are words too. With isName set,
+// the other forms of a name are words as well.
+func indexText(folded string, isName bool, add sink) {
 	split(folded, func(at Span, national string) {
 		add(national, true, at)
-		if inNumbers {
-			parts(folded, at, false, add)
-		}
+		parts(folded, at, false, add)
 	}, func(at Span) {
 		if whole, from := address(folded, at); whole != "" {
 			add(whole, false, from)
 		}
 		parts(folded, at, false, add)
+		if isName {
+			inner(folded, at, add)
+			compounds(folded, at, func(word string, from []int) { add(word, false, at) })
+		}
 	})
 }
 

@@ -68,6 +68,64 @@ func TestFinds(t *testing.T) {
 	}
 }
 
+// TestFindsNames finds names as people hear them: without hyphens and apostrophes, and by a
+// given name that stands behind the family name.
+func TestFindsNames(t *testing.T) {
+	for name, queries := range map[string][]string{
+		"Karl-Heinz Berg":        {"karlheinz", "Karl-Heinz", "karl heinz", "heinz", "karlh", "karlheinz berg"},
+		"Karl\u2011Heinz":        {"karlheinz", "heinz"},
+		"O'Brien":                {"obrien", "o'brien", "O’Brien", "brien", "obri"},
+		"O’Brien":                {"obrien", "o'brien"},
+		"O´Brien":                {"obrien", "o'brien"},
+		"d'Artagnan":             {"dartagnan", "artagnan", "d’Artagnan"},
+		"Müller-Lüdenscheidt":    {"muellerluedenscheidt", "müllerlüdenscheidt", "lüdenscheidt"},
+		"Jo-Ellen":               {"joellen", "ellen"},
+		"Schr\u00adöder":         {"Schröder", "schroe"},
+		"Schr\u200böder":         {"Schröder"},
+		"Schröder":               {"Schr\u00adöder", "\u2060Schröder\ufeff"},
+		"Sant’Anna-De-Luca":      {"santannadeluca", "anna"},
+		"김민수":                    {"민수", "김민수", "김", "수", "김민"},
+		"남궁민수":                   {"민수", "남궁"},
+		"王小明":                    {"小明", "王"},
+		"Weingut Haas & L’Oréal": {"loreal", "oreal"},
+	} {
+		d := new(Document)
+		d.Add(Name, name)
+		for _, q := range queries {
+			wantFound(t, q, name, d)
+		}
+	}
+	for name, queries := range map[string][]string{
+		"Karl-Heinz": {"karlotto", "einz"}, "2026-11-28": {"20261128"}, "김민수": {"민우", "ㅣ"}, "a-b-c-d-e-f-g": {"abcdefg"},
+	} {
+		d := new(Document)
+		d.Add(Name, name)
+		for _, q := range queries {
+			if _, found := finds(q, d); found {
+				t.Errorf("%q finds %q: %s", q, name, d)
+			}
+		}
+	}
+}
+
+// TestWordsOfNames counts the words of a name: only one with such characters has more.
+func TestWordsOfNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"Anna Berg": "0anna 0berg", "Karl-Heinz Berg": "0berg 0heinz 0karl 0karlheinz", "Müller": "0muller",
+	} {
+		d := new(Document)
+		d.Add(Name, name)
+		if got := d.String(); got != want {
+			t.Errorf("%q has the words %q, want %q", name, got, want)
+		}
+		note := new(Document)
+		note.Add(Note, name)
+		if got := strings.Count(note.String(), " "); got > 2 {
+			t.Errorf("a note with %q has the words %q", name, note)
+		}
+	}
+}
+
 // While a word is being typed, the record stays among the hits.
 func TestFindsWhileTyping(t *testing.T) {
 	for name, spellings := range map[string][]string{

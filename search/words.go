@@ -34,7 +34,7 @@ type Document struct {
 // Add adds the words of a text. Email addresses and telephone numbers in it are also
 // found as a whole.
 func (d *Document) Add(rank Rank, text string) {
-	indexText(fold(text), true, d.sink(rank))
+	indexText(fold(text), rank == Name, d.sink(rank))
 }
 
 // AddDocument adds all words of another document at their ranks. The bound on words
@@ -79,13 +79,29 @@ func (d *Document) AddAll(rank Rank, texts ...*string) {
 func (d *Document) AddEmail(rank Rank, address string) { d.Add(rank, address) }
 
 // AddPhone adds a telephone number. It is found by its beginning in any notation, with
-// and without country code and leading zero. Anything else in text is found by its
-// words.
+// and without country code and leading zero, and by its last digits, as it is dialled in
+// its own place. Anything else in text is found by its words.
 func (d *Document) AddPhone(rank Rank, text string) {
 	folded := fold(text)
-	indexText(folded, false, d.sink(rank))
+	add := d.sink(rank)
+	split(folded, func(_ Span, national string) {
+		d.addNumber(rank, national)
+	}, func(at Span) {
+		if whole, from := address(folded, at); whole != "" {
+			add(whole, false, from)
+		}
+		parts(folded, at, false, add)
+	})
 	national, _ := firstNumber(folded)
+	d.addNumber(rank, national)
+}
+
+// addNumber adds a telephone number in its national form, and backwards.
+func (d *Document) addNumber(rank Rank, national string) {
 	d.add(rank, national)
+	if len(national) >= leastLocal {
+		d.add(rank, backwards(national))
+	}
 }
 
 func (d *Document) sink(rank Rank) sink {

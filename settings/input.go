@@ -11,6 +11,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/fault"
+	"kartei/kit/invisible"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -72,7 +73,7 @@ func (f *faults) text(field, s string, max int) string {
 // addresses of one mailbox.
 func (f *faults) email(field, s string) string {
 	before := len(*f)
-	s = f.text(field, s, maxEmail)
+	s = f.text(field, invisible.Remove(s), maxEmail)
 	local, domain, found := strings.Cut(s, "@")
 	read, err := mail.ParseAddress(s)
 	switch {

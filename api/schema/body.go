@@ -64,6 +64,7 @@ func (r *Document) Body(op string, raw []byte, target any, services *app.Service
 			return err
 		}
 	}
+	bare(raw, value, target)
 	c := collector{document: r, operation: o, named: map[string]bool{}}
 	if err := o.body.Validate(value); err != nil {
 		var invalid *jsonschema.ValidationError

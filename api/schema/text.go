@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"kartei/kit/fault"
+	"kartei/kit/invisible"
 )
 
 // plain refuses texts of one line that look like other texts: those that change
@@ -16,11 +17,44 @@ func (c *collector) plain(raw []byte, body map[string]any, target any) {
 	if ordinary(raw) {
 		return
 	}
-	t := reflect.TypeOf(target).Elem()
+	c.plainIn(typeOf(target), body, nil)
+}
+
+// typeOf returns the type of a body's struct.
+func typeOf(target any) reflect.Type {
 	if patch, is := target.(interface{ Type() reflect.Type }); is {
-		t = patch.Type()
+		return patch.Type()
 	}
-	c.plainIn(t, body, nil)
+	return reflect.TypeOf(target).Elem()
+}
+
+// bare removes invisible characters from the members with the tag bare, before the schema
+// checks them: numbers, addresses and codes, into which copying brings such characters. The
+// family removes them from what it stores.
+func bare(raw []byte, body map[string]any, target any) {
+	if !ordinary(raw) {
+		bareIn(typeOf(target), body)
+	}
+}
+
+func bareIn(t reflect.Type, body map[string]any) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch sent := body[name].(type) {
+		case string:
+			if f.Tag.Get("bare") == "true" {
+				body[name] = invisible.Remove(sent)
+			}
+		case map[string]any:
+			bareIn(f.Type, sent)
+		}
+	}
 }
 
 // ordinary reports whether a body consists of ASCII without escaped characters.

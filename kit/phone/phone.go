@@ -67,10 +67,53 @@ func URI(typed, country string) string {
 // extension, an emergency call, a number of the same place. Other texts give none.
 func Local(typed string) string {
 	list := pieces(Caller(typed))
-	if len(list) == 0 || strings.ContainsAny(list[0].text, "+") || len(digits(list[0].text)) > longestLocal {
+	if len(list) == 0 {
 		return ""
 	}
-	return digits(list[0].text)
+	number := digits(list[0].text)
+	if strings.Contains(list[0].text, "+") || strings.HasPrefix(number, "0") || len(number) > longestLocal {
+		return ""
+	}
+	return number
+}
+
+// IsLocal reports whether the digits of a text are what is dialled for a number within its
+// own place: all of the number behind its area code.
+func IsLocal(text, typed, country string) bool {
+	for _, run := range pieces(Caller(typed)) {
+		n, err := phonenumbers.Parse(run.text, country)
+		if err != nil {
+			continue
+		}
+		national := phonenumbers.GetNationalSignificantNumber(n)
+		if area := phonenumbers.GetLengthOfGeographicalAreaCode(n); area > 0 && national[area:] == digits(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// Where returns the code of the country that a number is from, and whether it is the
+// number of a mobile telephone. The code is empty for a number of several countries.
+func (n Number) Where() (country string, mobile bool) {
+	parsed, err := phonenumbers.Parse(n.E164, "")
+	if err != nil {
+		return "", false
+	}
+	country = phonenumbers.GetRegionCodeForNumber(parsed)
+	if len(country) != 2 || country == phonenumbers.UNKNOWN_REGION {
+		country = ""
+	}
+	return country, phonenumbers.GetNumberType(parsed) == phonenumbers.MOBILE
+}
+
+// Readable returns the number as people write it for others: +49 221 778899.
+func (n Number) Readable() string {
+	parsed, err := phonenumbers.Parse(n.E164, "")
+	if err != nil {
+		return n.E164
+	}
+	return phonenumbers.Format(parsed, phonenumbers.INTERNATIONAL)
 }
 
 // longestLocal is how many digits a number without an area code has at most.

@@ -50,7 +50,7 @@ func TestRead(t *testing.T) {
 
 func TestLocal(t *testing.T) {
 	for typed, want := range map[string]string{
-		"110": "110", "9876": "9876", "98765-12/13": "9876512", "App. 12": "12", "+49 221 1": "", "kein Anschluss": "", "0": "0", "1234567890": "",
+		"110": "110", "9876": "9876", "98765-12/13": "9876512", "App. 12": "12", "+49 221 1": "", "kein Anschluss": "", "0": "", "0800 FLOWERS": "", "0221 4711": "", "1234567890": "",
 	} {
 		if got := Local(typed); got != want {
 			t.Errorf("%q: %q, want %q", typed, got, want)

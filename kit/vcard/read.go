@@ -186,8 +186,8 @@ func (r *Reader) property() (p Property, err error) {
 		if !named { // version 2.1: TEL;WORK;VOICE
 			key, is = "TYPE", key
 		}
-		if strings.EqualFold(key, typedParameter) {
-			p.Typed = typedEscapes.Replace(strings.Trim(is, `"`))
+		if strings.EqualFold(key, TypedParameter) {
+			p.Typed = typedUnescapes.Replace(strings.Trim(is, `"`))
 		}
 		switch is = strings.ToLower(strings.Trim(is, `"`)); strings.ToUpper(strings.TrimSpace(key)) {
 		case "TYPE":
@@ -221,11 +221,8 @@ func (r *Reader) property() (p Property, err error) {
 	return p, nil
 }
 
-// typedParameter is the parameter with the text that somebody typed.
-const typedParameter = "X-KARTEI-TYPED"
-
-// typedEscapes are those of parameters (RFC 6868).
-var typedEscapes = strings.NewReplacer("^^", "^", "^n", "\n", "^'", `"`)
+// typedUnescapes are those of parameters (RFC 6868).
+var typedUnescapes = strings.NewReplacer("^^", "^", "^n", "\n", "^'", `"`)
 
 // soft joins a value with the lines behind its soft line breaks.
 func (r *Reader) soft(value []byte) ([]byte, error) {

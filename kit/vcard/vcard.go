@@ -54,6 +54,28 @@ func (c *Card) Day(name, day string) {
 	c.Add(name, day)
 }
 
+// URI adds a property whose value is an address, unless the address is empty. name has
+// the parameter VALUE=uri.
+func (c *Card) URI(name, address string) {
+	switch {
+	case c.old: // version 3.0 has numbers as text
+		c.Add(strings.Replace(name, ";VALUE=uri", "", 1), strings.Replace(strings.TrimPrefix(address, "tel:"), ";ext=", " ext. ", 1))
+	case address != "":
+		c.line(name + ":" + address)
+	}
+}
+
+// TypedParameter is the parameter with the text that somebody typed, beside the address
+// that was made of it. Programs that do not know it leave it out (RFC 6350, 3.3).
+const TypedParameter = "X-KARTEI-TYPED"
+
+// Typed returns the parameter for a typed text, in quotes, and escaped by RFC 6868.
+func Typed(text string) string {
+	return ";" + TypedParameter + `="` + typedEscapes.Replace(text) + `"`
+}
+
+var typedEscapes = strings.NewReplacer("^", "^^", "\r\n", "^n", "\n", "^n", "\r", "^n", `"`, "^'")
+
 // Parts adds a property whose value has parts, such as N or ADR, unless all of them
 // are empty.
 func (c *Card) Parts(name string, parts ...string) {

@@ -2,7 +2,11 @@ package look
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"kartei/kit/fault"
 )
@@ -21,6 +25,8 @@ type Command struct {
 	// Href is the path of the page that it opens. Without one it acts on the page
 	// that is shown.
 	Href string
+	// Words are what people call it besides its name, in all languages.
+	Words string
 	// Own says that the page is the reader's own, in no environment.
 	Own   bool
 	Group Group
@@ -53,7 +59,19 @@ type command struct {
 	family, verb string
 	listed       bool
 	own          bool
+	// words are other words for it, of both languages: people mix them.
+	words string
+	// room is the environment in which it stands; empty means both.
+	room room
 }
+
+// room is an environment of pages.
+type room string
+
+const (
+	live    room = "live"
+	sandbox room = "sandbox"
+)
 
 func both(keys string) fault.Text { return fault.Text{DE: keys, EN: keys} }
 
@@ -71,6 +89,7 @@ var commands = []command{
 	{id: "undo", group: OnPage, keys: both("z"), name: fault.Text{DE: "Letzte Änderung zurücknehmen", EN: "Undo the last change"}, icon: "undo-2", listed: true},
 	{id: "hit", group: OnPage, keys: both("n"), name: fault.Text{DE: "Nächster Treffer im Dokument", EN: "Next hit in the document"}, icon: "chevron-down", listed: true},
 	{id: "hitBefore", group: OnPage, keys: both("p"), name: fault.Text{DE: "Voriger Treffer im Dokument", EN: "Previous hit in the document"}, icon: "chevron-down", listed: true},
+	{id: "print", group: OnPage, name: fault.Text{DE: "Seite drucken", EN: "Print the page"}, icon: "printer", listed: true, words: "drucken ausdrucken drucker pdf print printer paper papier"},
 
 	{id: "go.today", group: GoTo, keys: both("g h"), name: fault.Text{DE: "Heute", EN: "Today"}, icon: "house", href: "/", listed: true},
 	{id: "go.contacts", group: GoTo, keys: fault.Text{DE: "g k", EN: "g c"}, name: fault.Text{DE: "Kontakte", EN: "Contacts"}, icon: "users", href: "/contacts", family: "contacts", verb: "read", listed: true},
@@ -80,15 +99,23 @@ var commands = []command{
 	{id: "go.bell", group: GoTo, name: fault.Text{DE: "Glocke", EN: "Bell"}, icon: "bell", href: "/bell", listed: true},
 	{id: "go.recent", group: GoTo, name: fault.Text{DE: "Zuletzt geöffnet", EN: "Recently opened"}, icon: "history", href: "/search", listed: true},
 	{id: "go.changes", group: GoTo, name: fault.Text{DE: "Änderungen ganzer Listen", EN: "Changes of whole lists"}, icon: "list-filter", href: "/changes", family: "contacts", verb: "write", listed: true},
-	{id: "go.settings", group: GoTo, keys: both("g s"), name: fault.Text{DE: "Einstellungen", EN: "Settings"}, icon: "settings", href: "/settings", listed: true, own: true},
-	{id: "go.security", group: GoTo, name: fault.Text{DE: "Kennwort und Anmeldung", EN: "Password and sign-in"}, icon: "shield-check", href: "/settings/security", listed: true, own: true},
-	{id: "go.keys", group: GoTo, name: fault.Text{DE: "API-Schlüssel", EN: "API keys"}, icon: "key-round", href: "/settings/interfaces/keys", listed: true, own: true},
-	{id: "go.requests", group: GoTo, name: fault.Text{DE: "Aufrufe der API", EN: "API calls"}, icon: "list", href: "/settings/interfaces/requests", listed: true, own: true},
+	{id: "go.settings", group: GoTo, keys: both("g s"), name: fault.Text{DE: "Einstellungen", EN: "Settings"}, icon: "settings", href: "/settings", listed: true, own: true, words: "optionen konfiguration menü preferences options configuration"},
+	{id: "go.profile", group: GoTo, name: fault.Text{DE: "Profil, Sprache und Darstellung", EN: "Profile, language and appearance"}, icon: "user", href: "/settings/profile", listed: true, own: true,
+		words: "name zeitzone farben design benachrichtigungen tasten time zone theme colours colors notifications shortcuts account konto"},
+	{id: "go.security", group: GoTo, name: fault.Text{DE: "Kennwort und Anmeldung", EN: "Password and sign-in"}, icon: "shield-check", href: "/settings/security", listed: true, own: true, words: "passwort sicherheit passkey zweiter faktor 2fa totp sitzungen single sign-on sso security login sessions"},
+	{id: "go.keys", group: GoTo, name: fault.Text{DE: "API-Schlüssel", EN: "API keys"}, icon: "key-round", href: "/settings/interfaces/keys", listed: true, own: true, words: "schnittstelle token interface integration"},
+	{id: "go.requests", group: GoTo, name: fault.Text{DE: "Aufrufe der API", EN: "API calls"}, icon: "list", href: "/settings/interfaces/requests", listed: true, own: true, words: "log anfragen requests fehler errors"},
 	{id: "go.events", group: GoTo, name: fault.Text{DE: "Ereignisse", EN: "Events"}, icon: "history", href: "/settings/interfaces/events", listed: true, own: true},
 	{id: "go.webhooks", group: GoTo, name: fault.Text{DE: "Webhooks", EN: "Webhooks"}, icon: "webhook", href: "/settings/interfaces/webhooks", listed: true, own: true},
-	{id: "go.applications", group: GoTo, name: fault.Text{DE: "Verbundene Anwendungen", EN: "Connected applications"}, icon: "plug", href: "/settings/interfaces/applications", listed: true, own: true},
-	{id: "go.usage", group: GoTo, name: fault.Text{DE: "Nutzung der API", EN: "API usage"}, icon: "gauge", href: "/settings/interfaces/usage", listed: true, own: true},
-	{id: "go.help", group: GoTo, name: fault.Text{DE: "Hilfe", EN: "Help"}, icon: "circle-question-mark", href: "/help", listed: true},
+	{id: "go.applications", group: GoTo, name: fault.Text{DE: "Verbundene Anwendungen", EN: "Connected applications"}, icon: "plug", href: "/settings/interfaces/applications", listed: true, own: true, words: "apps oauth mcp assistent claude chatgpt assistant"},
+	{id: "go.usage", group: GoTo, name: fault.Text{DE: "Nutzung der API", EN: "API usage"}, icon: "gauge", href: "/settings/interfaces/usage", listed: true, own: true, words: "limits verbrauch statistik statistics quota"},
+	{id: "go.people", group: GoTo, name: fault.Text{DE: "Personen", EN: "People"}, icon: "users", href: "/settings/people", listed: true, own: true, words: "benutzer kollegen mitarbeiter team rollen rechte users colleagues members roles rights"},
+	{id: "go.accounts", group: GoTo, name: fault.Text{DE: "Dienstkonten", EN: "Service accounts"}, icon: "command", href: "/settings/service-accounts", listed: true, own: true, words: "programme technische benutzer programs robots"},
+	{id: "go.data", group: GoTo, name: fault.Text{DE: "Daten: Importe, Auskunft, Export", EN: "Data: imports, personal data, export"}, icon: "file-spreadsheet", href: "/settings/data", listed: true, own: true,
+		words: "export exportieren alles herunterladen sichern dsgvo auskunft import download everything gdpr takeout"},
+	{id: "go.organization", group: GoTo, name: fault.Text{DE: "Organisation", EN: "Organization"}, icon: "building-2", href: "/settings/organization", listed: true, own: true, words: "büro kanzlei name api berufsgeheimnis office firm secrecy"},
+	{id: "go.audit", group: GoTo, name: fault.Text{DE: "Protokoll", EN: "Audit log"}, icon: "history", href: "/settings/audit", listed: true, own: true, words: "audit log verwaltung nachweis wer hat protocol"},
+	{id: "go.help", group: GoTo, name: fault.Text{DE: "Hilfe", EN: "Help"}, icon: "circle-question-mark", href: "/help", listed: true, words: "anleitung support tastatur tasten kürzel shortcuts keyboard keys manual"},
 
 	{id: "new.contact", group: Create, keys: fault.Text{DE: "c k", EN: "c c"}, name: fault.Text{DE: "Kontakt", EN: "Contact"}, icon: "user-plus", href: "/contacts/new", family: "contacts", verb: "write", listed: true},
 	{id: "new.company", group: Create, keys: fault.Text{DE: "c f", EN: "c o"}, name: fault.Text{DE: "Firma", EN: "Company"}, icon: "building-2", href: "/companies/new", family: "companies", verb: "write", listed: true},
@@ -97,9 +124,19 @@ var commands = []command{
 
 	{id: "find", group: Everywhere, keys: both("/"), name: fault.Text{DE: "Suchen", EN: "Search"}},
 	{id: "palette", group: Everywhere, keys: both("Control+K"), name: fault.Text{DE: "Befehle, zuletzt Geöffnetes, Kennungen", EN: "Commands, recently opened, identifiers"}},
-	{id: "help", group: Everywhere, keys: both("?"), name: fault.Text{DE: "Diese Übersicht", EN: "This overview"}},
+	{id: "help", group: Everywhere, keys: both("?"), name: fault.Text{DE: "Tasten und Hilfe zeigen", EN: "Show keys and help"}, icon: "circle-question-mark", listed: true, words: "tastatur tastenkürzel kürzel übersicht keyboard shortcuts overview"},
 	{id: "save", group: Everywhere, keys: both("Control+Enter"), name: fault.Text{DE: "Formular speichern", EN: "Save the form"}},
 	{id: "saveNext", group: Everywhere, keys: both("Control+Shift+Enter"), name: fault.Text{DE: "Speichern und den nächsten Eintrag anlegen", EN: "Save and create the next entry"}},
+	{id: "invite", group: Everywhere, name: fault.Text{DE: "Person einladen", EN: "Invite a person"}, icon: "user-plus", href: "/settings/people/invite", listed: true, own: true,
+		words: "einladung neuer benutzer kollege mitarbeiter hinzufügen invitation new user colleague member add"},
+	{id: "import", group: Everywhere, name: fault.Text{DE: "Kontakte importieren", EN: "Import contacts"}, icon: "file-spreadsheet", href: "/settings/data/new", family: "contacts", verb: "write", listed: true, own: true,
+		words: "import einlesen übernehmen csv vcard vcf excel outlook google hochladen upload migrate"},
+	{id: "export", group: Everywhere, name: fault.Text{DE: "Daten exportieren", EN: "Export data"}, icon: "download", href: "/settings/data", listed: true, own: true, words: "export herunterladen csv vcard sichern backup download takeout"},
+	{id: "dark", group: Everywhere, name: fault.Text{DE: "Dunkle Farben", EN: "Dark colours"}, icon: "settings", listed: true, words: "dunkel nacht dark mode night theme dunkelmodus schwarz black colors"},
+	{id: "light", group: Everywhere, name: fault.Text{DE: "Helle Farben", EN: "Light colours"}, icon: "settings", listed: true, words: "hell tag light mode day theme weiß white colors"},
+	{id: "sandbox", group: Everywhere, name: fault.Text{DE: "Zur Sandbox", EN: "To the sandbox"}, icon: "refresh-cw", href: "/sandbox/", listed: true, own: true, room: live, words: "testdaten test üben probieren test data try"},
+	{id: "live", group: Everywhere, name: fault.Text{DE: "Zur Kartei", EN: "To the live data"}, icon: "refresh-cw", href: "/", listed: true, own: true, room: sandbox, words: "sandbox verlassen echte daten leave exit"},
+	{id: "signOut", group: Everywhere, name: fault.Text{DE: "Abmelden", EN: "Sign out"}, icon: "log-out", listed: true, words: "ausloggen logout log out beenden verlassen exit quit"},
 
 	{id: "next", group: Moves, keys: both("j"), name: fault.Text{DE: "Nächster Eintrag", EN: "Next entry"}},
 	{id: "previous", group: Moves, keys: both("k"), name: fault.Text{DE: "Voriger Eintrag", EN: "Previous entry"}},
@@ -111,10 +148,17 @@ var commands = []command{
 func (f Frame) Commands() []Command {
 	var list []Command
 	for _, c := range commands {
-		if c.family != "" && !f.may(c.family, c.verb) || c.href != "" && !f.has(c.href) {
+		switch {
+		case c.family != "" && !f.may(c.family, c.verb), c.room == live && f.Sandbox(), c.room == sandbox && !f.Sandbox():
+			continue
+		case c.href != "" && c.room == "" && !f.opens(c.href):
 			continue
 		}
 		out := Command{ID: c.id, Name: c.name.In(f.Language), Icon: c.icon, Keys: c.keys.In(f.Language), Href: c.href, Own: c.own, Group: c.group, Listed: c.listed}
+		out.Words = strings.TrimSpace(c.words + " " + c.name.EN)
+		if f.Language == fault.English {
+			out.Words = strings.TrimSpace(c.words + " " + c.name.DE)
+		}
 		for _, other := range []string{c.keys.DE, c.keys.EN} {
 			if other != out.Keys {
 				out.Also = other
@@ -123,6 +167,26 @@ func (f Frame) Commands() []Command {
 		list = append(list, out)
 	}
 	return list
+}
+
+// Knows reports whether a typed text names a command of the palette, as the script of the
+// palette decides it.
+func (f Frame) Knows(typed string) bool {
+	words := strings.Fields(plain(typed))
+	return len(words) > 0 && slices.ContainsFunc(f.Commands(), func(c Command) bool {
+		name, also := plain(c.Name), " "+plain(c.Words)
+		return c.Listed && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(name, w) && !strings.Contains(also, " "+w) })
+	})
+}
+
+// plain returns a text in small letters and without diacritics.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(strings.ReplaceAll(strings.ToLower(text), "ß", "ss")))
 }
 
 // address returns the address of the page that a command opens.

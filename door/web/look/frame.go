@@ -34,6 +34,14 @@ func (f Frame) at(l link) templ.SafeURL {
 // has reports whether there is a page at an address.
 func (f Frame) has(path string) bool { return f.Has == nil || f.Has(path) }
 
+// opens reports whether the reader may open the page at an address.
+func (f Frame) opens(path string) bool {
+	if f.Opens == nil {
+		return f.has(path)
+	}
+	return f.Opens(path)
+}
+
 // may reports whether the reader may read or write a family.
 func (f Frame) may(family, verb string) bool { return f.May == nil || f.May(family, verb) }
 

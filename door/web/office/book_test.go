@@ -2,6 +2,7 @@ package office_test
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestEntry(t *testing.T) {
 		firm := b.get("/companies/new").send("/companies/new", "name", "Haas AG").want(303).Location
 		path := b.get("/contacts/new").send("/contacts/new", "salutation", "ms", "title", "Dr.", "firstName", "Brigitte", "lastName", "Müller", "mobile", "0176 04069063", "email", "a?bcc=b%40c.example&x@d.example",
 			"companyId", firm[len("/companies/"):], "address.street", "Graben 3", "address.postalCode", "1010", "address.city", "Wien", "address.country", "AT", "tags", "Mandant").want(303).Location
-		entry := b.get(path).want(200, `href="tel:+4917604069063"`, `href="mailto:a%3Fbcc%3Db%2540c.example%26x@d.example"`, "<bdi>1010 Wien</bdi>", "<bdi>ÖSTERREICH</bdi>",
+		entry := b.get(path).want(200, `href="tel:+4317604069063"`, `href="mailto:a%3Fbcc%3Db%2540c.example%26x@d.example"`, "<bdi>1010 Wien</bdi>", "<bdi>ÖSTERREICH</bdi>",
 			"Haas AG\nFrau Dr. Brigitte Müller\nGraben 3\n1010 Wien\nÖSTERREICH", "curl -H")
 		if strings.Contains(entry.main(), "Rechtsform") {
 			t.Error("a contact has members of a company")
@@ -33,7 +34,7 @@ func TestEntry(t *testing.T) {
 		b.get(path).want(200, "<bdi>1010 Köln</bdi>", "angelegt", "Ort und Land")
 		b.get(path+"?edit=naming").want(200, `name="lastName"`).send(path, "lastName", "Meier").want(303)
 
-		card := b.get(path+"/vcard").want(200, "FN:Dr. Brigitte Meier", "N:Meier;Brigitte;;Dr.;", "ORG:Haas AG", "TEL;TYPE=cell:+4917604069063", "CATEGORIES:Mandant", ";Germany")
+		card := b.get(path+"/vcard").want(200, "FN:Dr. Brigitte Meier", "N:Meier;Brigitte;;Dr.;", "ORG:Haas AG", `TEL;TYPE=cell;VALUE=uri;X-KARTEI-TYPED="0176 04069063":tel:+4917604069063`, "CATEGORIES:Mandant", ";Germany")
 		if !strings.HasPrefix(card.Body, "BEGIN:VCARD\r\nVERSION:4.0\r\n") {
 			t.Errorf("%q", card.Body)
 		}
@@ -250,5 +251,69 @@ func TestTagsInUse(t *testing.T) {
 		if got := b.get("/choices/tags?family=companies&q=m").want(200).Body; strings.Contains(got, "Mandant") {
 			t.Errorf("tags of companies: %s", got)
 		}
+	})
+}
+
+// TestNumbers dials and exports numbers as they are typed: by the country of their entry,
+// with their extensions, and never a number that is not sure.
+func TestNumbers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		b, c := open(t, o, access.Member), o.As(access.Member)
+		for _, n := range []struct {
+			country, typed, link string
+			card                 []string
+		}{
+			{"AT", "0664/1234567", "tel:+436641234567", []string{`TEL;TYPE=work;VALUE=uri;X-KARTEI-TYPED="0664/1234567":tel:+436641234567`}},
+			{"", "0221 98765-12/13", "tel:+492219876512", []string{`X-KARTEI-TYPED="0221 98765-12/13":tel:+492219876512`}},
+			{"", "+49 221 123456 ext. 5", "tel:+49221123456;ext=5", []string{`X-KARTEI-TYPED="+49 221 123456 ext. 5":tel:+49221123456;ext=5`}},
+			{"", "0221 123456 oder 0171 9999999", "tel:+49221123456", []string{`X-KARTEI-TYPED="0221 123456 oder 0171 9999999":tel:+49221123456`, "TEL;TYPE=work;VALUE=uri:tel:+491719999999"}},
+			{"", "+4922198765", "tel:+4922198765", []string{"TEL;TYPE=work;VALUE=uri:tel:+4922198765"}},
+			{"", "778899", "tel:778899", []string{"TEL;TYPE=work:778899"}},
+			{"AT", "778899", "", []string{"TEL;TYPE=work:778899"}},
+			{"", "nur abends", "", []string{"TEL;TYPE=work:nur abends"}},
+		} {
+			members := map[string]any{"lastName": "Wien", "phone": n.typed}
+			if n.country != "" {
+				members["address"] = map[string]any{"country": n.country}
+			}
+			path := "/sandbox/contacts/" + c.Do("POST", "/contacts", members).Want(201).Text("id")
+			entry := b.get(path).want(200, n.typed)
+			if link := `href="` + n.link + `"`; n.link != "" && !strings.Contains(entry.Body, link) {
+				t.Errorf("%s: %q has no link %s", n.country, n.typed, link)
+			}
+			if n.link == "" {
+				entry.without(`href="tel:`)
+			}
+			card := strings.ReplaceAll(b.get(path+"/vcard").want(200).Body, "\r\n ", "")
+			for _, line := range n.card {
+				if !strings.Contains(card, line+"\r\n") {
+					t.Errorf("%q: the card has no line %s:\n%s", n.typed, line, card)
+				}
+			}
+		}
+	})
+}
+
+// TestCompanyFromContact creates a company by its name in the form of a contact, with a
+// script and without one. Nobody creates one without the right to.
+func TestCompanyFromContact(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Replicas(1))
+		b := open(t, o, access.Member)
+		offer := "Firma „Rheinbau GmbH“ anlegen"
+		query := url.QueryEscape("Rheinbau GmbH")
+		b.get("/choices/companies?list=x&anew=companies&q="+query).want(200, "data-create", offer)
+		b.get("/choices/companies?list=x&q=" + query).want(200).without("data-create")
+
+		// Without a script the first try offers it.
+		first := b.get("/contacts/new").send("/contacts/new", "lastName", "Berg", "companyId-text", "Rheinbau GmbH").want(422, offer, `value="+"`)
+		path := first.send("/contacts/new", "companyId-pick", "+").want(303).Location
+		b.get(path).want(200, "Rheinbau GmbH", "Berg")
+		// With one the field has the value at once.
+		path = b.get("/contacts/new").send("/contacts/new", "lastName", "Thal", "companyId", "+", "companyId-text", "Brauhaus", "companyId-shown", "Brauhaus").want(303).Location
+		b.get(path).want(200, "Brauhaus")
+		b.get("/companies").want(200, "Brauhaus", "Rheinbau GmbH")
+		b.get("/choices/companies?list=x&anew=companies&q="+query).want(200, "Rheinbau GmbH").without("data-create")
 	})
 }

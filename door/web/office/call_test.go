@@ -22,17 +22,32 @@ func TestCall(t *testing.T) {
 		berg := create("contacts", map[string]any{"lastName": "Berg", "mobile": "0176 04069063"})
 		create("contacts", map[string]any{"lastName": "Kollegin", "note": "Vertretung: 0176 04069063"})
 		office := create("companies", map[string]any{"name": "Rheinbau", "phone": "0221 98765-0"})
+		bonn := create("contacts", map[string]any{"lastName": "Bonn", "phone": "0228 7654321"})
 		two := "0221 5566778"
 		create("contacts", map[string]any{"lastName": "Zwilling-Eins", "phone": two})
 		create("contacts", map[string]any{"lastName": "Zwilling-Zwei", "phone": two})
 		for number, want := range map[string]string{
 			"+4917604069063": berg, "4917604069063": berg, "017604069063": berg, // a plus sign in an address is a space
 			"+492219876512": office, "022198765-0": office,
-			"+49301234567": "/sandbox/contacts/new?phone=" + url.QueryEscape("+49301234567"),
+			// As addresses, and as one dials within a place.
+			"sip:+4917604069063@pbx.example": berg, "tel:+49-176-04069063": berg, `"Ring Ruf" <sip:017604069063@fritz.box>`: berg, "sip:17604069063@pbx.example": berg,
+			"tel:04069063;phone-context=+49176": berg, "sip:%2B4917604069063@pbx.example;user=phone": berg, "\u202a+4917604069063\u202c": berg, "7654321": bonn,
 		} {
 			b.get("/sandbox/call?number="+url.QueryEscape(number)).want(200, `data-address="`+want+`"`)
 		}
 		b.get("/sandbox/call?number=+4917604069063").want(200, `data-address="`+berg+`"`) // a plus sign that is not escaped
+		b.get("/sandbox/call?number=sip:+4917604069063@pbx.example").want(200, `data-address="`+berg+`"`)
 		b.get("/sandbox/call?number="+url.QueryEscape(two)).want(200, "Zwilling-Eins", "Zwilling-Zwei")
+		b.get("/sandbox/call?number=5566778").want(200, "Zwilling-Eins", "Zwilling-Zwei")
+		// The end of a longer number may be somebody else's.
+		b.get("/sandbox/call?number=654321").want(200, "Bonn").without(`data-address="` + bonn + `"`)
+		b.get("/sandbox/call?number=sip:anonymous@anonymous.invalid").want(200, "Keine Nummer")
+
+		// An unknown number: what it tells, a new contact, or one that exists.
+		unknown := url.QueryEscape("+43 1 5556667")
+		b.get("/sandbox/call?number="+unknown).want(200, "+43 1 5556667", "Österreich", "Kontakt anlegen", `/sandbox/contacts/new?phone=`, "Zu einem vorhandenen Kontakt hinzufügen")
+		b.get("/sandbox/call?number="+unknown+"&q=Zwilling-Eins").want(200, "Zwilling-Eins", "/edit?caller=").without("Zwilling-Zwei")
+		b.get(berg+"/edit?caller="+unknown).want(200, `value="+43 1 5556667"`, `value="0176 04069063"`)
+		b.get(bonn+"/edit?caller="+unknown).want(200, `value="+43 1 5556667"`, `value="0228 7654321"`)
 	})
 }

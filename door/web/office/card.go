@@ -36,8 +36,8 @@ func (f *family) writeCard(c *vcard.Card, w say.Words, v values, company string,
 	}
 	c.Parts("ORG", company)
 	c.Add("TITLE", v["jobTitle"])
-	c.Add("TEL;TYPE=cell", dialable(w, v["mobile"]))
-	c.Add("TEL;TYPE=work", dialable(w, v["phone"]))
+	addNumbers(c, w, "TEL;TYPE=cell", v["mobile"], v, whole)
+	addNumbers(c, w, "TEL;TYPE=work", v["phone"], v, whole)
 	c.Add("EMAIL", v["email"])
 	a := addressOf(v)
 	country := ""
@@ -77,8 +77,23 @@ func (f *family) addOwn(c *vcard.Card, v values) {
 	}
 }
 
-// dialable returns a number as a telephone dials it, or the text if it is none.
-func dialable(w say.Words, number string) string { return first(w.Telephone(number), number) }
+// addNumbers adds the telephone numbers in a member of an entry, each as a telephone dials
+// it, and the text itself if it has none that is sure. A file keeps beside the first
+// number what was typed, if that is more than the number.
+func addNumbers(c *vcard.Card, w say.Words, name, typed string, entry values, whole bool) {
+	numbers := w.Numbers(typed, entry["address.country"])
+	if len(numbers) == 0 {
+		c.Add(name, typed)
+		return
+	}
+	for i, n := range numbers {
+		parameter := ";VALUE=uri"
+		if whole && i == 0 && typed != n.E164 {
+			parameter += vcard.Typed(typed)
+		}
+		c.URI(name+parameter, n.URI())
+	}
+}
 
 // entryWithCompany reads an entry of the address book and the name of its company.
 func (v *request) entryWithCompany(f *family) (entry values, company string, err error) {

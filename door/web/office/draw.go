@@ -60,9 +60,10 @@ func (m field) labelOf(value string) fault.Text {
 	return text(value, value)
 }
 
-// telephone returns the address of a telephone number (RFC 3966).
-func telephone(w say.Words, number string) templ.SafeURL {
-	return templ.SafeURL("tel:" + w.Telephone(number))
+// telephone returns the address that dials a number of an entry, in the country of the
+// entry. It is empty for a text that is no number.
+func telephone(w say.Words, r values, number string) templ.SafeURL {
+	return templ.SafeURL(w.Telephone(number, r["address.country"]))
 }
 
 // mail returns the address of a mail to someone (RFC 6068). Whatever stands before
@@ -272,8 +273,11 @@ func (m field) field(v *request, f recordForm, focus bool) look.Field {
 // combo returns the field in which a reference is found by typing.
 func (m field) combo(v *request, f recordForm, focus bool) look.Combo {
 	c := look.Combo{Field: m.field(v, f, focus), Text: f.names[f.typed[m.name]], Source: "/choices/" + m.to + "?list=f-" + m.name + "-list", Offers: m.to == "people"}
+	if f.family == &contacts && v.mayMake(m) {
+		c.Source += "&anew=" + m.to
+	}
 	if u, unclear := f.unclear[m.name]; unclear {
-		c.Text, c.Choices = u.Text, u.Choices
+		c.Text, c.Choices = u.Text, u.offers()
 	}
 	return c
 }

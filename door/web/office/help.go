@@ -39,6 +39,15 @@ func switchKeys(v *request) view {
 	return v.seeOther(local(v.form.Get("back")))
 }
 
+// switchTheme chooses the colours of the person. Storing the same twice is storing it
+// once, so the call needs no idempotency key: the token is the one of the page.
+func switchTheme(v *request) view {
+	if err := v.do("profile.set", arguments{body: map[string]string{"theme": v.form.text("theme")}}).err(); err != nil {
+		return v.failed(err)
+	}
+	return v.seeOther(local(v.form.Get("back")))
+}
+
 // rights says what the person may do with a family.
 func (v *request) rights(f *family) string {
 	switch {

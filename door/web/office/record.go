@@ -2,6 +2,7 @@ package office
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -257,7 +258,10 @@ func showForm(f *family) func(*request) view {
 			if err != nil {
 				return v.failed(err)
 			}
-			form.was, form.typed, form.revision = record, record, revisionOf(record)
+			form.was, form.typed, form.revision = record, maps.Clone(record), revisionOf(record)
+			if caller := numberOf(v.URL.Query().Get(callerField)); caller != "" && f.inBook() {
+				form.addCaller(caller)
+			}
 		} else {
 			form.typed["ownerId"], form.typed["assigneeId"] = v.session.Principal.ID, v.session.Principal.ID
 			form.made = v.URL.Query().Get("made")

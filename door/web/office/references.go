@@ -1,6 +1,8 @@
 package office
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -68,7 +70,7 @@ func (v *request) seek(to, text string) (sought, error) {
 		c := look.Choice{Value: h.ID, Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object)}
 		c.Note, c.NoteMarks = h.note(v)
 		s.choices = append(s.choices, c)
-		s.loose = s.loose || h.InText
+		s.loose = s.loose || h.InText && !h.Named
 		if h.Exact || strings.EqualFold(h.Title, text) {
 			s.exact = append(s.exact, c)
 		}
@@ -122,7 +124,7 @@ func (v *request) refer(f *family, typed values) (map[string]unclear, error) {
 		if _, sent := v.form.Values[m.name+textSuffix]; !sent || m.kind != reference {
 			continue
 		}
-		id, u, err := v.referred(m, v.form.Values)
+		id, u, err := v.referred(f, m, v.form.Values)
 		if err != nil {
 			return nil, err
 		}
@@ -140,10 +142,14 @@ func (v *request) refer(f *family, typed values) (map[string]unclear, error) {
 // referred returns the id that the fields of a reference mean, or what is unclear
 // about their text. An id counts as long as its text is the one that was drawn, or
 // that a script has chosen.
-func (v *request) referred(m field, sent url.Values) (string, *unclear, error) {
+func (v *request) referred(f *family, m field, sent url.Values) (string, *unclear, error) {
 	get := func(suffix string) string { return normal(sent.Get(m.name + suffix)) }
 	text := get(textSuffix)
 	switch same := text == get(shownSuffix); {
+	case same && text != "" && first(get(pickSuffix), get("")) == anew && f == &contacts && v.mayMake(m):
+		id, err := v.makeCompany(m, text)
+		return id, nil, err
+	case same && get(pickSuffix) == anew, same && get("") == anew: // the right was lost meanwhile
 	case same && get(pickSuffix) != "":
 		return get(pickSuffix), nil, nil
 	case same && get("") != "": // a record that the person does not see has no text
@@ -158,19 +164,69 @@ func (v *request) referred(m field, sent url.Values) (string, *unclear, error) {
 	if only, clear := s.only(); clear {
 		return only.Value, nil, nil
 	}
-	return "", &unclear{text, s.choices}, nil
+	u := &unclear{Text: text, Choices: s.choices}
+	if f == &contacts && v.mayMake(m) && len(s.exact) == 0 {
+		u.Anew = v.newCompany(text)
+	}
+	return "", u, nil
+}
+
+// anew is the value of a reference to a record that the form creates, with the text as its
+// name. Scripts know it, too.
+const anew = "+"
+
+// mayMake reports whether a form creates the record that a reference names: the company of
+// a contact, if the person may write companies.
+func (v *request) mayMake(m field) bool {
+	return m.to == companies.name && v.session.may(companies.write)
+}
+
+// newCompany is the offer to create a company with a name.
+func (v *request) newCompany(name string) string {
+	return v.words.Say("Firma „"+name+"“ anlegen", "Create the company “"+name+"”")
+}
+
+// makeCompany creates a company with a name, and returns its id. A form that is sent twice
+// creates it once, and another name is another company.
+func (v *request) makeCompany(m field, name string) (string, error) {
+	once := fmt.Sprintf("%s%s%x", v.form.token, anew, sha256.Sum256([]byte(name)))
+	a := v.do(companies.name+".create", arguments{body: map[string]any{"name": name}, once: once})
+	if a.is(fault.ValidationFailed) {
+		wrong := a.Fault.Fields[0]
+		wrong.Name = m.name
+		return "", fault.Invalid(wrong)
+	}
+	if a.Fault != nil {
+		return "", a.Fault
+	}
+	record, err := flatten(a.Body)
+	return record["id"], err
 }
 
 // unclear is the text of a reference that fits none or several.
 type unclear struct {
 	Text    string
 	Choices []look.Choice
+	// Anew offers to create a record with the text as its name.
+	Anew string
+}
+
+// offers are the choices below the field: the records that the text fits, and a new one.
+func (u unclear) offers() []look.Choice {
+	if u.Anew == "" {
+		return u.Choices
+	}
+	return append(u.Choices[:len(u.Choices):len(u.Choices)], look.Choice{Value: anew, Text: u.Anew, Icon: "plus"})
 }
 
 // why says why a text names no single record, with some of the records that it fits.
 func (u unclear) why() *fault.Text {
 	t := text("„"+u.Text+"“ wurde nicht gefunden. Tippen Sie einen Teil des Namens, oder leeren Sie das Feld.",
 		"“"+u.Text+"” was not found. Type a part of the name, or empty the field.")
+	if u.Anew != "" && len(u.Choices) == 0 {
+		t = text("„"+u.Text+"“ gibt es noch nicht. Legen Sie die Firma unten an, tippen Sie einen Teil eines anderen Namens, oder leeren Sie das Feld.",
+			"There is no “"+u.Text+"” yet. Create the company below, type a part of another name, or empty the field.")
+	}
 	if len(u.Choices) > 0 {
 		var names []string
 		for _, c := range u.Choices[:min(3, len(u.Choices))] {

@@ -12,7 +12,6 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/door/web/look"
-	"kartei/door/web/say"
 	"kartei/kit/fault"
 )
 
@@ -43,6 +42,10 @@ type hit struct {
 	Marks  [][2]int `json:"marks"`
 	Facts  []fact   `json:"facts"`
 	InText bool     `json:"inText"`
+	// Named says that the name of a document has the words, besides its text.
+	Named bool `json:"named"`
+	// AtEnd says that the number only ends with the searched digits.
+	AtEnd bool `json:"atEnd"`
 	// Exact says that a number, an address or an id is the whole text.
 	Exact bool `json:"exact"`
 }
@@ -104,7 +107,7 @@ func showSearch(v *request) view {
 	q := strings.TrimSpace(v.URL.Query().Get("q"))
 	switch {
 	case v.part("hits"):
-		return v.suggest(q, v.URL.Query().Get("list") == "command-hits")
+		return v.suggest(q, v.URL.Query().Get("list") == paletteList)
 	case q == "":
 		f, err := v.recent(hitsOfOne)
 		if err != nil {
@@ -153,11 +156,14 @@ func (v *request) countsOf(f found, find func(string, int, bool) (found, error))
 	return wide.Groups, err
 }
 
+// paletteList is the list of hits in the palette.
+const paletteList = "command-hits"
+
 // suggest serves the lines below the field, or those of the palette.
 func (v *request) suggest(q string, inPalette bool) view {
 	list, most := "find-list", 8
 	if inPalette {
-		list, most = "command-hits", hitsBelow
+		list, most = paletteList, hitsBelow
 	}
 	if q == "" {
 		f, err := v.recent(most)
@@ -345,57 +351,6 @@ func (e excerpt) around() excerpt {
 		}
 	}
 	return out
-}
-
-// showCall is the page that a telephone system opens with the number of the caller.
-// One record with the number is opened, several are listed, and none leads to a new
-// contact. Records that only mention the number, or an office with the number as an
-// extension, count only if no record has it.
-func showCall(v *request) view {
-	number := numberOf(v.URL.Query().Get("number"))
-	if number == "" {
-		return v.ok(v.words.Say("Anruf", "Call"), "", noNumberView(v))
-	}
-	f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": number, "limit": 20}})
-	if err != nil {
-		return v.failed(err)
-	}
-	var people []hit
-	for _, g := range f.Groups {
-		if g.Family == contacts.name || g.Family == companies.name {
-			people = append(people, g.Hits...)
-		}
-	}
-	if slices.ContainsFunc(people, func(h hit) bool { return h.Exact }) {
-		people = slices.DeleteFunc(people, func(h hit) bool { return !h.Exact })
-	}
-	switch len(people) {
-	case 0:
-		if v.session.may(contacts.write) {
-			return v.lead(newContact(number))
-		}
-	case 1:
-		return v.lead("/" + familyOf(people[0].Object).name + "/" + people[0].ID)
-	}
-	return v.ok(v.words.Say("Anruf: ", "Call: ")+number, "", callView(v, number, people))
-}
-
-// lacksAreaCode reports whether a text is a number as it is dialled within a place.
-func lacksAreaCode(w say.Words, q string) bool {
-	return w.Telephone(q) != "" && !strings.HasPrefix(strings.TrimSpace(q), "0") && !strings.Contains(q, "+")
-}
-
-// numberOf returns the number of a caller. A plus sign that a telephone does not
-// escape arrives as a space.
-func numberOf(sent string) string {
-	number := strings.TrimSpace(sent)
-	if strings.HasPrefix(sent, " ") && number != "" && number[0] >= '1' && number[0] <= '9' {
-		number = "+" + number
-	}
-	if !strings.ContainsFunc(number, unicode.IsDigit) { // a hidden number: anonymous, unknown
-		return ""
-	}
-	return number
 }
 
 // showAny leads from any id to its page.

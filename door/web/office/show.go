@@ -35,8 +35,12 @@ func (v *request) frame(title, here string) look.Frame {
 		View: v.look(), Title: title, Here: here, Live: v.live(here),
 		Person: v.session.Principal.Name, Organization: v.session.Organization.Name,
 		OtherOrganizations: len(v.session.Persons) > 1, Others: v.session.others(), Bell: v.session.Bell, Query: v.URL.Query().Get("q"),
-		May:     func(family, verb string) bool { return v.session.may(family + ":" + verb) },
-		Has:     hasPage,
+		May: func(family, verb string) bool { return v.session.may(family + ":" + verb) },
+		Has: hasPage,
+		Opens: func(path string) bool {
+			page := pageAt(path)
+			return page != nil && v.session.mayOpen(page)
+		},
 		SignOut: v.mint(),
 	}
 	if here == settingsPlace {

@@ -52,7 +52,7 @@ func showTasks(v *request) view {
 	l := tasks.listingOf(v.URL.Query())
 	who := v.whoField(l)
 	if q := v.URL.Query(); q.Has("assigneeId" + textSuffix) { // the filter was sent
-		id, unclear, err := v.referred(tasks.field("assigneeId"), q)
+		id, unclear, err := v.referred(&tasks, tasks.field("assigneeId"), q)
 		switch {
 		case err != nil:
 			return v.failed(err)

@@ -48,14 +48,23 @@ func TestHome(t *testing.T) {
 	if all := vienna.Countries(); all[0].Code != "AT" || all[1].Code != "DE" || all[2].Code != "CH" {
 		t.Errorf("the countries begin with %v", all[:3])
 	}
-	for _, c := range []struct{ home, typed, want string }{
-		{"AT", "01 234 56", "+43123456"}, {"CH", "044/123 45 67", "+41441234567"}, {"HU", "06 1 234 5678", "+3612345678"}, {"HU", "061", "+361"},
-		{"IT", "06 1234 567", "+39061234567"}, {"IT", "112", "112"}, {"LI", "237 11 22", "+4232371122"}, {"US", "(212) 555-0100", "+12125550100"},
-		{"US", "1-212-555-0100", "+12125550100"}, {"US", "911", "911"}, {"DK", "33 12 34 56", "+4533123456"},
-		{"AT", "+49 221 9876", "+492219876"}, {"AT", "0049 221 9876", "+492219876"}, {"JP", "03 1234 5678", "0312345678"},
+}
+
+// TestTelephone dials as the office does: by the country of a number, which is its own if
+// none is known.
+func TestTelephone(t *testing.T) {
+	for _, c := range []struct{ home, country, typed, want string }{
+		{"", "", "0176 04069063", "tel:+4917604069063"}, {"", "", "0221/98 76 oder 0228 4411", "tel:+492219876"}, {"", "", "Tel.: 0221.98.76", "tel:+492219876"},
+		{"", "AT", "0664/1234567", "tel:+436641234567"}, {"AT", "", "0664/1234567", "tel:+436641234567"}, {"AT", "DE", "0221 98765", "tel:+4922198765"},
+		{"", "DE", "0221 98765-12/13", "tel:+492219876512"}, {"", "", "+49 221 123456 ext. 5", "tel:+49221123456;ext=5"},
+		{"JP", "", "03 1234 5678", "tel:+81312345678"}, {"AT", "", "0049 221 9876", "tel:+492219876"},
+		// Within the place of the office.
+		{"", "", "110", "tel:110"}, {"", "DE", "9876", "tel:9876"}, {"IT", "", "112", "tel:112"}, {"", "", "98765-12/13", "tel:9876512"},
+		// No number, or none that is sure.
+		{"", "AT", "9876", ""}, {"", "", "kein Anschluss", ""}, {"", "", "", ""}, {"", "", "+", ""}, {"", "", "0800 FLOWERS", ""}, {"", "XX", "0221 98765", ""},
 	} {
-		if got := (Words{Home: c.home}).Telephone(c.typed); got != c.want {
-			t.Errorf("%s: %q is dialled as %q, want %q", c.home, c.typed, got, c.want)
+		if got := (Words{Home: c.home}).Telephone(c.typed, c.country); got != c.want {
+			t.Errorf("%s, %s: %q is dialled as %q, want %q", c.home, c.country, c.typed, got, c.want)
 		}
 	}
 }
@@ -74,17 +83,5 @@ func TestCountries(t *testing.T) {
 	}
 	if got := (Words{}).Country("XX"); got != "XX" {
 		t.Errorf("a code without a country: %q", got)
-	}
-}
-
-func TestTelephone(t *testing.T) {
-	for typed, want := range map[string]string{
-		"0176 04069063": "+4917604069063", "+49 (0)221 98 76-5": "+4922198765", "0049 221 9876": "+492219876", "0221/98 76 oder 0228 4411": "+492219876",
-		"+43 1 234": "+431234", "110": "110", "9876": "9876", "kein Anschluss": "", "": "", "+": "", "Tel.: 0221.98.76": "+492219876", "(0221) 98 76": "+492219876",
-		"<script>0221 1</script>": "+492211", "0": "0",
-	} {
-		if got := (Words{}).Telephone(typed); got != want {
-			t.Errorf("%q: %q, want %q", typed, got, want)
-		}
 	}
 }

@@ -52,6 +52,10 @@
     undo: () => [...document.querySelectorAll("[data-undo]")].pop(),
     next: () => step(1),
     previous: () => step(-1),
+    print: () => document.querySelector("main"),
+    signOut: () => document.querySelector('form[action="/signout"] button'),
+    dark: () => document.querySelector('#theme [value="dark"]'),
+    light: () => document.querySelector('#theme [value="light"]'),
   };
   const target = (id) => (id in targets ? targets[id]() : shortcuts[id] && own(shortcuts[id][0]));
 
@@ -73,7 +77,16 @@
     },
     next: go,
     previous: go,
+    print: () => window.print(),
+    dark: paint,
+    light: paint,
   };
+
+  // paint chooses the colours, and comes back to this page.
+  function paint(button) {
+    button.form.elements.back.value = (location.pathname + location.search).slice(page.dataset.root.length) || "/";
+    button.form.requestSubmit(button);
+  }
 
   function run(id) {
     const line = lineOf(id);
@@ -110,12 +123,22 @@
     const field = document.getElementById("command"), words = folded(field.value).split(/\s+/).filter(Boolean);
     let best = null;
     for (const line of palette.querySelectorAll("[data-press]")) {
-      const text = folded(line.closest("[role=group]").getAttribute("aria-label") + " " + line.querySelector("span").textContent);
-      line.hidden = !words.every((w) => text.includes(w)) || !line.dataset.href && !target(line.dataset.press);
+      const text = folded(line.closest("[role=group]").getAttribute("aria-label") + " " + line.querySelector("span").textContent), also = " " + folded(line.dataset.words || "");
+      line.hidden = !words.every((w) => text.includes(w) || also.includes(" " + w)) || !line.dataset.href && !target(line.dataset.press);
       if (!line.hidden) { best = best || line; }
     }
     for (const group of palette.querySelectorAll("#commands > [role=group]")) { group.hidden = !group.querySelector("[data-press]:not([hidden])"); }
+    arrange();
     window.kartei.point(field, best);
+  }
+  // Hits stand before the commands that lead elsewhere. The offer to create what was not
+  // found stands behind the commands that were.
+  function arrange() {
+    const list = document.getElementById("commands"), hits = document.getElementById("command-hits"), field = document.getElementById("command");
+    const commands = [...list.querySelectorAll("[data-press]")].some((line) => !line.hidden);
+    const last = field.value.trim() && commands && !hits.querySelector('[role="option"]:not([data-extra])');
+    const next = last ? null : list.querySelectorAll("[role=group]:has([data-press])")[1] || null;
+    if (hits.nextElementSibling !== next) { list.insertBefore(hits, next); }
   }
   let before = document.body; // what had the focus before the palette
   function openPalette() {
@@ -189,5 +212,6 @@
     palette.addEventListener("click", (e) => { if (e.target === palette) { palette.close(); } });
     announce();
     document.addEventListener("htmx:after:swap", announce);
+    document.addEventListener("htmx:after:swap", () => { if (palette.open) { arrange(); } });
   }
 })();

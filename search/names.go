@@ -1,0 +1,77 @@
+package search
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// A name is found by more words than stand in it: 'Karl-Heinz' by 'karlheinz', "O'Brien" by
+// 'obrien', '김민수' (Kim Minsu) by its given name '민수'. Only names with such characters
+// have more postings for it.
+
+// maxJoints bounds the hyphens and apostrophes of a compound: "d'Artagnan-de-la-Tour".
+const maxJoints = 4
+
+// compounds passes the names of a part of a folded text that hyphens or apostrophes
+// divide, without them. from has the place in the text for each byte of the word.
+// Digits are left out, because dates and file numbers have hyphens too.
+func compounds(folded string, at Span, add func(word string, from []int)) {
+	var f folder
+	var from []int
+	joints := 0
+	flush := func() {
+		if joints > 0 && joints <= maxJoints {
+			add(cut(string(f.b), maxWord), from)
+		}
+		f.b, from, joints = nil, nil, 0
+	}
+	for i := at[0]; i < at[1]; {
+		r, size := utf8.DecodeRuneInString(folded[i:at[1]])
+		switch {
+		case isLetter(r):
+			f.rune(r) // 'jo-ellen' is searched as 'joellen', which folds to 'jollen'
+			for len(from) < len(f.b) {
+				from = append(from, i)
+			}
+		case isJoint(r) && len(from) > 0 && isLetter(runeAt(folded[i+size:at[1]])):
+			joints++
+		default:
+			flush()
+		}
+		i += size
+	}
+	flush()
+}
+
+func isJoint(r rune) bool { return r == '-' || r == '\'' || r == '`' }
+
+// isLetter reports whether r, of folded text, can be part of a name.
+func isLetter(r rune) bool { return isWordRune(r) && (r < '0' || r > '9') }
+
+func runeAt(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// maxSyllables bounds the syllables of a Korean word that it is also found by.
+const maxSyllables = 8
+
+// inner passes the ends of the Korean words in a part of a folded text, which begin with
+// its second syllable, its third one and so on. Family name and given name stand together
+// without a space.
+func inner(folded string, at Span, add sink) {
+	parts(folded, at, false, func(_ string, _ bool, word Span) {
+		syllables := 0
+		for i, r := range folded[word[0]:word[1]] {
+			if i += word[0]; i > word[0] && isInitial(r) && syllables < maxSyllables {
+				syllables++
+				add(cut(folded[i:word[1]], maxWord), false, Span{i, word[1]})
+			}
+		}
+	})
+}
+
+// isInitial reports whether r begins a syllable of Hangul in its decomposed form.
+func isInitial(r rune) bool {
+	return unicode.Is(unicode.Hangul, r) && (r >= 0x1100 && r <= 0x115e || r >= 0xa960 && r <= 0xa97c)
+}
