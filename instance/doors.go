@@ -32,7 +32,7 @@ func (i *Instance) doors() (http.Handler, error) {
 	address, trace := serve.ClientAddress(i.config.Server.TrustedProxies), serve.Trace(i.config.Server.TrustedProxies)
 	uploads := i.uploads()
 	pagesOfPeople := office.Handler(office.Options{
-		API: i.API, Uploads: uploads, Address: address, Trace: trace, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger,
+		API: i.API, Uploads: uploads, Address: address, Trace: trace, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger, Assistants: i.config.Server.MCP,
 		FormKey: i.keys.Current.Derive("forms"), Asset: web.Asset, Public: pages,
 		Violation: i.violations, ReadOnly: func() bool { return i.DB != nil && i.DB.Writes().Refused() != nil },
 	})

@@ -193,6 +193,10 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 		o.SecondFactorFrom = secondFactorFrom(c, &o)
 	}
 	c.Audit.About(o.Number, o.ID)
+	if before == o { // nothing was done, so the log has nothing to tell
+		c.Audit.Omit()
+		return o, nil
+	}
 	noteOrganization(c, before, o)
 	if _, err = c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on",
 		o.Secrecy == "declared", string(o.Level), string(o.State), eraseAt(&o), o.Country); err != nil {

@@ -31,18 +31,18 @@ func all(t testing.TB, text string) (rows [][]string, lines []int) {
 
 func TestReader(t *testing.T) {
 	for text, want := range map[string][][]string{
-		"Nachname;Vorname\r\nBerg;Anna\r\n":                        {{"Nachname", "Vorname"}, {"Berg", "Anna"}},
-		"sep=,\nName,Ort\nBerg,Köln\n":                             {{"Name", "Ort"}, {"Berg", "Köln"}},
-		"SEP=;\r\nName;Ort, Land\r\nBerg;Köln, DE\r\n":             {{"Name", "Ort, Land"}, {"Berg", "Köln, DE"}},
-		"\ufeffa\tb\n1\t2\n\t\n \t \n3\t4":                         {{"a", "b"}, {"1", "2"}, {"3", "4"}},
-		"a,b\n\"Weg 1\nHinterhaus\",\"Zum \"\"Löwen\"\"\"\n":       {{"a", "b"}, {"Weg 1\nHinterhaus", `Zum "Löwen"`}},
-		"a;b\nZum \"Löwen\";x\n":                                   {{"a", "b"}, {`Zum "Löwen"`, "x"}},
-		"Nur eine Spalte\nBerg\n":                                  {{"Nur eine Spalte"}, {"Berg"}},
-		"a;b\n'+49 221 98;x\x00y\n":                                {{"a", "b"}, {"+49 221 98", "xy"}},
-		"a;b\n\"nie geschlossen;" + strings.Repeat("x", 70000):     {{"a", "b"}, {`"nie geschlossen`, strings.Repeat("x", sheet.MaxCell)}},
-		"a;b\n" + strings.Repeat(";", sheet.MaxCells-1) + "\n1;2\n":  {{"a", "b"}, {"1", "2"}},
-		"a;b\n" + strings.Repeat(";x", sheet.MaxCells) + "\n1;2\n": {{"a", "b"}, {"!"}, {"1", "2"}},
-		"a;b\n" + strings.Repeat("x;", 1<<20) + "\n1;2\n":          {{"a", "b"}, {"!"}, {"1", "2"}},
+		"Nachname;Vorname\r\nBerg;Anna\r\n":                         {{"Nachname", "Vorname"}, {"Berg", "Anna"}},
+		"sep=,\nName,Ort\nBerg,Köln\n":                              {{"Name", "Ort"}, {"Berg", "Köln"}},
+		"SEP=;\r\nName;Ort, Land\r\nBerg;Köln, DE\r\n":              {{"Name", "Ort, Land"}, {"Berg", "Köln, DE"}},
+		"\ufeffa\tb\n1\t2\n\t\n \t \n3\t4":                          {{"a", "b"}, {"1", "2"}, {"3", "4"}},
+		"a,b\n\"Weg 1\nHinterhaus\",\"Zum \"\"Löwen\"\"\"\n":        {{"a", "b"}, {"Weg 1\nHinterhaus", `Zum "Löwen"`}},
+		"a;b\nZum \"Löwen\";x\n":                                    {{"a", "b"}, {`Zum "Löwen"`, "x"}},
+		"Nur eine Spalte\nBerg\n":                                   {{"Nur eine Spalte"}, {"Berg"}},
+		"a;b\n'+49 221 98;x\x00y\n":                                 {{"a", "b"}, {"+49 221 98", "xy"}},
+		"a;b\n\"nie geschlossen;" + strings.Repeat("x", 70000):      {{"a", "b"}, {`"nie geschlossen`, strings.Repeat("x", sheet.MaxCell)}},
+		"a;b\n" + strings.Repeat(";", sheet.MaxCells-1) + "\n1;2\n": {{"a", "b"}, {"1", "2"}},
+		"a;b\n" + strings.Repeat(";x", sheet.MaxCells) + "\n1;2\n":  {{"a", "b"}, {"!"}, {"1", "2"}},
+		"a;b\n" + strings.Repeat("x;", 1<<20) + "\n1;2\n":           {{"a", "b"}, {"!"}, {"1", "2"}},
 		// A quote that is not before a separator is text, and one that is never closed takes
 		// nothing of the rows behind it.
 		"a;b\nAlpha;A\nBeta;\"offen\nBerg;Anna\nHaas;Ida\n":                {{"a", "b"}, {"Alpha", "A"}, {"Beta", `"offen`}, {"Berg", "Anna"}, {"Haas", "Ida"}},

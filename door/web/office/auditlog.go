@@ -349,7 +349,7 @@ var members = map[string]fault.Text{
 	"applications": text("Anwendungen", "applications"), "approved": text("freigegeben", "approved"), "endedGrants": text("beendete Verbindungen", "ended connections"),
 	"handedOver": text("Link gezeigt", "link shown"), "secret": text("Geheimnis", "secret"), "replaced": text("ersetzt", "replaces"),
 	"endedKeys": text("widerrufene Schlüssel", "revoked keys"),
-	"sessions": text("Sitzungen", "sessions"), "passkeys": text("Passkeys", "passkeys"), "sso": text("Single Sign-on", "single sign-on"),
+	"sessions":  text("Sitzungen", "sessions"), "passkeys": text("Passkeys", "passkeys"), "sso": text("Single Sign-on", "single sign-on"),
 }
 
 // memberParts are the words behind the point of a member.

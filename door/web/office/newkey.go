@@ -87,6 +87,7 @@ func showNewKey(v *request) view {
 	}
 	if scopes := split(strings.Join(q["scopes"], ",")); len(scopes) > 0 {
 		f.typed["may"], f.asked = keyOwn, scopes
+		f.typed["suggested"] = "yes"
 		for _, scope := range scopes {
 			if family, right, _ := strings.Cut(scope, ":"); f.typed["may."+family] != keyWrites {
 				f.typed["may."+family] = right
@@ -260,9 +261,10 @@ func (f *keyForm) until(v *request) string {
 	return v.words.Day(v.words.Now.Add(lifetime(f.typed["days"])))
 }
 
-// contradicts reports whether single rights were chosen, but not that they count.
+// contradicts reports whether single rights were chosen, but not that they count. Rights that a
+// link suggested were not chosen: somebody who then says otherwise means it.
 func (f *keyForm) contradicts() bool {
-	return f.typed["may"] != keyOwn && slices.ContainsFunc(f.rightNames(), func(name string) bool { return f.typed[name] != "" })
+	return f.typed["may"] != keyOwn && f.typed["suggested"] == "" && slices.ContainsFunc(f.rightNames(), func(name string) bool { return f.typed[name] != "" })
 }
 
 // rightNames are the names of the fields of single rights.
@@ -375,7 +377,7 @@ func (v *request) networksIn() []string {
 // createKey creates a key and shows its secret, once.
 func createKey(v *request) view {
 	f := keyForm{typed: values{}, owner: v.form.Get("owner")}
-	for _, name := range append(f.rightNames(), "environment", "name", "may", "networks", "days", "version") {
+	for _, name := range append(f.rightNames(), "environment", "name", "may", "networks", "days", "version", "suggested") {
 		f.typed[name] = v.form.text(name)
 	}
 	if f.contradicts() {

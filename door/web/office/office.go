@@ -32,6 +32,8 @@ type Options struct {
 	// Public serves every path that is not in Pages.
 	Public http.Handler
 	Logger *slog.Logger
+	// Assistants says that the door for assistants is open, at /mcp.
+	Assistants bool
 	// ReadOnly reports whether the database takes no writes at present. It may be nil.
 	ReadOnly func() bool
 	// Violation counts what a browser refused by the content security policy, by the

@@ -50,7 +50,8 @@ func openAt(t testing.TB, o *apitest.Office, base string) *browser {
 func openLogging(t testing.TB, o *apitest.Office, base string, log io.Writer) *browser {
 	t.Helper()
 	h := office.Handler(office.Options{
-		API: o.API, Uploads: o.Uploads(), Address: func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }, Trace: serve.Trace(nil), BaseURL: base,
+		Assistants: true,
+		API:        o.API, Uploads: o.Uploads(), Address: func(r *http.Request) netip.Addr { return netip.MustParseAddrPort(r.RemoteAddr).Addr() }, Trace: serve.Trace(nil), BaseURL: base,
 		Clock: o.Clock, FormKey: []byte("0123456789abcdef0123456789abcdef"), Public: public(), Asset: web.Asset,
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
