@@ -379,7 +379,6 @@ func (e *entry) addresses() {
 		rank  int
 		kind  string
 		first item
-		raw   string
 	}
 	groups := map[string]*group{}
 	var order []string

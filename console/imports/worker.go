@@ -189,9 +189,8 @@ func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 type line struct {
 	number, line int64
 	// values are nil for an entry that could not be read. done is true if its values are
-	// forgotten. torn says that not all of the entry could be read.
+	// forgotten.
 	values   []source.Value
-	torn     bool
 	done     bool
 	state    Outcome
 	problems string
