@@ -28,7 +28,7 @@ var giveNothing = map[string]string{
 	"the input proves who signs in, and a device that is not known is told of": "signin.password signin.second signin.passkey signin.sso signin.choose",
 	"the invitation was told, and its token is the proof":                      "signin.ssoAccept invitations.accept",
 	"only the owner of the address gets a link":                                "signin.forgot",
-	"it takes access away": "signin.out sessions.end access.end invitations.revoke keys.pause keys.revoke grants.end webhooks.delete oauth.revoke people.erase " +
+	"it takes access away": "signin.out sessions.end access.end invitations.revoke keys.pause keys.revoke grants.end webhooks.delete clients.disapprove oauth.revoke people.erase " +
 		"organizations.erase webhookEndpoints.delete",
 	"the account has the person already, and the session goes on":               "session.switch",
 	"the input proves the person, and only the session that asks is recent now": "session.refresh session.ssoRefresh",
@@ -42,7 +42,7 @@ var giveNothing = map[string]string{
 		"bulk.start bulk.stop bulk.resume bulk.undo " +
 		"contacts.create contacts.update contacts.delete companies.create companies.update companies.delete tasks.create tasks.update tasks.delete tasks.complete " +
 		"documents.create documents.update documents.delete uploads.create batch.run",
-	"the event has nothing but its id, and goes where events go already": "webhookEndpoints.test",
+	"the event has nothing but its id, and goes where events go already": "webhookEndpoints.test webhooks.test",
 }
 
 // TestRowsThatGiveNoAccess checks that each row of both tables that changes something has the
@@ -139,7 +139,7 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 	dbtest.Run(t, o.DB, `update organizations set level = 'read' where id = $1`, o.ID)
 	hook := inputs["webhooks.enable"].(map[string]string)
 	dbtest.Run(t, o.DB, `update webhook_endpoints set status = 'disabled', disabled_reason = 'gone' where id = $1`, hook["id"])
-	other := inputs["webhooks.rotate"].(access.ByID).ID
+	other := inputs["webhooks.rotate"].(map[string]string)["id"]
 	role, on := access.Admin, access.On
 	return map[string]any{
 		"organizations.set":   settings.OrganizationChange{ID: o.ID, Level: &on},
@@ -147,6 +147,7 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 		"serviceAccounts.set": settings.PrincipalChange{ID: inputs["serviceAccounts.set"].(settings.PrincipalChange).ID, Role: &role},
 		"clients.set":         oauth.ClientChange{ID: inputs["clients.set"].(oauth.ClientChange).ID},
 		"keys.update":         settings.KeyChange{ID: inputs["keys.update"].(settings.KeyChange).ID, ExpiresIn: 300 * 24 * time.Hour},
+		"webhooks.create":     map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}},
 		"webhooks.resend":     map[string]any{"organizationId": o.SandboxID, "id": other, "failed": true},
 		"exports.begin":       lookup.ExportInput{Family: "contacts", Format: "csv", Chosen: 201},
 	}

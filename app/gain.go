@@ -31,6 +31,7 @@ const (
 	ClientMade  Gained = "client.created"
 	NewSecret   Gained = "client.rotated"
 	ClientOn    Gained = "client.enabled"
+	ClientKnown Gained = "client.approved"
 	HookCreated Gained = "webhook.created"
 	HookChanged Gained = "webhook.changed"
 	HookRotated Gained = "webhook.rotated"

@@ -44,7 +44,7 @@ type mailReader struct {
 // message reads a message.
 func (m *mailReader) message(depth int) error {
 	h, content := m.mime.header(true)
-	if len(h) == 0 {
+	if len(h) == 0 || m.mime.oversized {
 		return textio.ErrBroken
 	}
 	m.head(h)
@@ -81,11 +81,18 @@ func (m *mailReader) addresses(field string) {
 
 // entity writes a message or one of its parts, after its header. Content is what
 // was read of it.
-func (m *mailReader) entity(h mimeHeader, content []byte, depth int, standard string) error {
+func (m *mailReader) entity(h mimeHeader, content []byte, depth int, standard string) (err error) {
+	if m.mime.oversized {
+		return textio.ErrBroken
+	}
 	if m.parts--; m.parts < 0 || depth > maxDepth {
 		return textio.ErrInflated
 	}
-	defer m.mime.skip()
+	defer func() {
+		if err == nil { // what follows an error may have no end
+			m.mime.skip()
+		}
+	}()
 	kind, params := parameters(cmp.Or(h["content-type"], standard))
 	if boundary := strings.TrimSpace(params["boundary"]); strings.HasPrefix(kind, "multipart/") && boundary != "" {
 		return m.multipart(h, kind, boundary, depth)

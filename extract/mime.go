@@ -29,6 +29,8 @@ type mimeReader struct {
 	stopped    bool
 	level      int
 	last, more bool
+	// oversized says that a header was longer than maxHeader.
+	oversized bool
 }
 
 func newMIME(r io.Reader) *mimeReader {
@@ -145,6 +147,7 @@ func (m *mimeReader) header(leading bool) (h mimeHeader, content []byte) {
 			content, field = append(content, line...), ""
 		}
 		if size > maxHeader {
+			m.oversized = true
 			return h, content
 		}
 	}

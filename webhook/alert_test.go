@@ -45,8 +45,8 @@ func TestAlertWords(t *testing.T) {
 		{disabledWords(revoked, n),
 			"Webhook-Endpunkt whe_1 von Kanzlei wurde abgeschaltet: sein Schlüssel oder seine Anwendung hat keinen Zugriff mehr",
 			"Webhook endpoint whe_1 of Kanzlei was disabled: its key or application has no access any more",
-			[]string{"hat keinen Zugriff mehr. Dabei wurde am 2026-11-05 09:30 (UTC) auch der Endpunkt abgeschaltet.", commands},
-			[]string{"has no access any more. The endpoint was disabled at the same time, at 2026-11-05 09:30 (UTC).", commands}},
+			[]string{"Deshalb wurde er am 2026-11-05 09:30 (UTC) abgeschaltet.", commands},
+			[]string{"So it was disabled, at 2026-11-05 09:30 (UTC).", commands}},
 	} {
 		if c.words.Title.DE != c.titleDE || c.words.Title.EN != c.title {
 			t.Errorf("the titles are %+v", c.words.Title)

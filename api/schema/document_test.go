@@ -267,7 +267,7 @@ func TestPatterns(t *testing.T) {
 func TestLogsHideMembers(t *testing.T) {
 	eachDocument(t, func(t *testing.T, r *schema.Document, _ *jsonschema.Compiler) {
 		harmless := strings.Fields("address object id revision createdAt updatedAt companyId contactId documentId assigneeId ownerId visibility language externalId " +
-			"status priority dueAt completedAt completedBy contentType size taskId uploadId")
+			"status priority dueAt completedAt completedBy contentType size taskId uploadId textStatus textReason")
 		var b bytes.Buffer
 		log, err := telemetry.NewLogger(&b, "text", slog.LevelInfo)
 		if err != nil {

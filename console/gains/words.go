@@ -119,6 +119,10 @@ var words = map[app.Gained]sentences{
 		fault.Text{DE: "Eine Anwendung hat ein neues Geheimnis", EN: "An application has a new secret"},
 		fault.Text{DE: "bekam die Anwendung „THING“ von ORG ein neues Geheimnis. Das alte gilt nicht mehr.", EN: "the application “THING” of ORG got a new secret. The old one is no longer valid."},
 	},
+	app.ClientKnown: {
+		fault.Text{DE: "Eine Anwendung ist freigegeben", EN: "An application is approved"},
+		fault.Text{DE: "wurde die Anwendung „THING“ für ORG freigegeben. Personen können sie nun verbinden.", EN: "the application “THING” was approved for ORG. People can connect it now."},
+	},
 	app.ClientOn: {
 		fault.Text{DE: "Eine Anwendung ist wieder eingeschaltet", EN: "An application is enabled again"},
 		fault.Text{DE: "wurde die Anwendung „THING“ von ORG eingeschaltet.", EN: "the application “THING” of ORG was enabled."},

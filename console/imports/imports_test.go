@@ -231,7 +231,7 @@ func TestCards(t *testing.T) {
 		file := "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Berg;Anna;;Dr.;\r\nFN:Dr. Anna Berg\r\nORG:Haas;Einkauf\r\nEMAIL;TYPE=HOME:privat@example.com\r\nEMAIL;TYPE=WORK:anna@example.com\r\nTEL;TYPE=CELL:+49 171 1\r\nTEL;TYPE=FAX:99\r\n" +
 			"ADR;TYPE=WORK:;;Weg 1;Köln;;50667;Deutschland\r\nBDAY:19840517\r\nCATEGORIES:Mandant,VIP\r\nUID:abc\r\nEND:VCARD\r\n" +
 			"BEGIN:VCARD\nVERSION:2.1\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;J=C3=B6rg\nTEL;WORK:0221 5\nEND:VCARD\n" +
-			"BEGIN:VCARD\nVERSION:4.0\nFN:Otto von Haas\nEND:VCARD\n"
+			"BEGIN:VCARD\nVERSION:4.0\nFN:Otto von Haas\nBDAY;X-APPLE-OMIT-YEAR=1604:1604-04-12\nEND:VCARD\n" // Apple's year for none
 		x := d.upload("karten.vcf", file)
 		if x.Format != "vcard" || x.Lines != 3 {
 			t.Fatalf("%+v", x)
@@ -247,7 +247,7 @@ func TestCards(t *testing.T) {
 		if c := d.contacts("Müller")[0]; c["firstName"] != "Jörg" || c["phone"] != "0221 5" {
 			t.Errorf("%v", c)
 		}
-		if c := d.contacts("Otto")[0]; c["lastName"] != "von Haas" || c["firstName"] != "Otto" {
+		if c := d.contacts("Otto")[0]; c["lastName"] != "von Haas" || c["firstName"] != "Otto" || c["birthday"] != nil || c["note"] != "Geburtstag: 12.04." {
 			t.Errorf("%v", c)
 		}
 	})

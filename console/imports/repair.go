@@ -392,9 +392,9 @@ func (e *entry) addresses() {
 	}
 	for _, part := range []string{"street", "houseNumber", "more", "postalCode", "place", "city", "region", "country", "whole"} {
 		for _, i := range e.meaning("address."+part, part != "more") {
-			g, text := at(i), record.Clean(i.text)
+			g, text, line := at(i), record.Clean(i.text), record.Clean
 			if !e.exact {
-				text = invisible.Tidy(text)
+				text, line = invisible.Tidy(text), lineText
 			}
 			set := func(into *string, text string) {
 				if *into == "" {
@@ -411,15 +411,15 @@ func (e *entry) addresses() {
 			case "more":
 				g.more = append(g.more, text)
 			case "postalCode":
-				set(&g.postalCode, lineText(text))
+				set(&g.postalCode, line(text))
 			case "city":
-				set(&g.city, lineText(text))
+				set(&g.city, line(text))
 			case "place":
 				g.place(text)
 			case "region":
-				set(&g.region, lineText(text))
+				set(&g.region, line(text))
 			case "country":
-				set(&g.country, lineText(text))
+				set(&g.country, line(text))
 			case "whole":
 				g.whole(text)
 			}
@@ -566,8 +566,8 @@ func (e *entry) speak(i item) {
 func (e *entry) giveUp(f fault.Field) bool {
 	path := strings.TrimPrefix(f.Name, "body.")
 	name, _, _ := strings.Cut(path, "[")
-	value, in := "", e.body
-	member := name
+	var value string
+	in, member := e.body, name
 	if part, is := strings.CutPrefix(name, "address."); is {
 		in, _ = e.body["address"].(map[string]any)
 		member = part

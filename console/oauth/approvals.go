@@ -190,6 +190,9 @@ func Approve(ctx context.Context, c *app.Call, in ApproveInput, client grant.Cli
 	if was != 0 {
 		return info, nil
 	}
+	if err := c.Gives(ctx, app.Gain{Word: app.ClientKnown, ID: info.ClientID, Organization: a.Organization}); err != nil {
+		return info, err
+	}
 	return info, tellApproved(ctx, c, &a.Approval)
 }
 

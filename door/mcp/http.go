@@ -65,7 +65,7 @@ func problem(a *api.API, w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(response.Body)))
 	w.WriteHeader(response.Status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(response.Body) // a client that went away needs no error
+		_, _ = w.Write(response.Body) //nolint:gosec // JSON; a client that went away needs no error
 	}
 }
 

@@ -480,8 +480,8 @@ func TestAccept(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			s.handler.ServeHTTP(w, r)
-			message, event := w.Body.String(), false
-			if message, event = strings.CutPrefix(message, "event: message\ndata: "); event {
+			message, event := strings.CutPrefix(w.Body.String(), "event: message\ndata: ")
+			if event {
 				message, event = strings.CutSuffix(message, "\n\n")
 			}
 			var answer struct {

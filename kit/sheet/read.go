@@ -51,7 +51,7 @@ func NewReader(r io.Reader, separator rune) *Reader {
 	}
 	t := &Reader{from: b, cut: byte(separator), line: 1}
 	if begin, _ := b.Peek(len(named)); strings.EqualFold(string(begin), named) { // a shorter file has no such line
-		t.more()
+		_ = t.more() // the line was peeked at
 		t.skip(len(t.ahead))
 	}
 	return t

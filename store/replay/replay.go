@@ -72,16 +72,16 @@ const (
 	restrict    = `update idempotency set holder = $4 where organization = $1 and principal = $2 and key = $3`
 	restriction = `select holder, created_at from idempotency where organization = $1 and principal = $2 and key = $3`
 	places      = `select o.number from organizations h join organizations o on o.number = h.number or o.number = h.sandbox_of or o.sandbox_of = h.number where h.number = $1`
-	eraseSecret = `update idempotency set erased = true, etag = '', location = '', body = ''
+	blank       = `update idempotency set erased = true, etag = '', location = '', body = ''
 		where organization = $1 and record = $2 and erased = false and holder <> ''`
-	secretsDue   = `from idempotency where organization = $1 and holder <> '' and erased = false and created_at < $2 order by created_at limit `
-	eraseSecrets = `update idempotency set erased = true, etag = '', location = '', body = ''
-		where organization = $1 and (principal, key) in (select principal, key ` + secretsDue + `$3)`
+	blankable = `from idempotency where organization = $1 and holder <> '' and erased = false and created_at < $2 order by created_at limit `
+	blankDue  = `update idempotency set erased = true, etag = '', location = '', body = ''
+		where organization = $1 and (principal, key) in (select principal, key ` + blankable + `$3)`
 )
 
 // Secrets is the retention of answers with secrets: their rows stay, so that a form that is
 // sent again makes nothing twice.
-var Secrets = struct{ Due, Erase string }{"select 1 " + secretsDue + "1", eraseSecrets}
+var Secrets = struct{ Due, Erase string }{"select 1 " + blankable + "1", blankDue}
 
 // Restrict lets only a session see the answer again that Store just stored.
 func Restrict(tx db.Tx, k Key, holder string) {
@@ -99,7 +99,7 @@ func Restriction(ctx context.Context, tx db.Tx, k Key) (holder string, stored cl
 func EraseSecrets(ctx context.Context, tx db.Tx, organization int64, record string) error {
 	numbers, err := db.Values[int64](ctx, tx, places, organization)
 	for _, number := range numbers {
-		tx.Queue(eraseSecret, number, record)
+		tx.Queue(blank, number, record)
 	}
 	return err
 }

@@ -170,7 +170,7 @@ func (c *reading) take(p *vcard.Property) {
 	case p.Name == "ADR":
 		c.address(p)
 	case p.Name == "BDAY":
-		c.birthday(p)
+		c.add("birthday", p.Text(), "", p)
 	case p.Name == "CATEGORIES":
 		for _, tag := range p.List() {
 			c.add("tags", tag, "", p)
@@ -245,15 +245,6 @@ func (c *reading) address(p *vcard.Property) {
 	if len(c.values) > begin {
 		c.addresses++
 	}
-}
-
-// birthday adds a day. Apple has no year in place of 1604.
-func (c *reading) birthday(p *vcard.Property) {
-	text := p.Text()
-	if rest, is := strings.CutPrefix(text, "1604-"); is {
-		text = "--" + rest
-	}
-	c.add("birthday", text, "", p)
 }
 
 // present returns the texts that are not empty.
