@@ -122,10 +122,13 @@ func TestKnownBrowserSignsIn(t *testing.T) {
 			mine.from, mine.device = fmt.Sprintf("203.0.%d.9", n), ""
 			status = signsIn("falsch geraten")
 		}
-		for device, want := range map[string]int{"": 429, "erfunden." + strings.Repeat("x", 43): 429, known: 303} {
-			mine.from, mine.device = "198.51.100.9", device
-			if got := signsIn(password); got != want {
-				t.Errorf("a browser with %q: %d", device, got)
+		for _, c := range []struct { // the network becomes known with the last one
+			device string
+			want   int
+		}{{"", 429}, {"erfunden." + strings.Repeat("x", 43), 429}, {known, 303}} {
+			mine.from, mine.device = "198.51.100.9", c.device
+			if got := signsIn(password); got != c.want {
+				t.Errorf("a browser with %q: %d", c.device, got)
 			}
 		}
 	})

@@ -81,8 +81,10 @@ var auditGroups = []option{
 	{"serviceAccount", text("Dienstkonten", "Service accounts")},
 	{"organization", text("Organisation", "Organization")},
 	{"session", text("Anmeldungen", "Sign-ins")},
+	{"access", text("Beendete Zugänge", "Ended access")},
 	{"account", text("Kennwörter und zweite Faktoren", "Passwords and second factors")},
 	{"records", text("Importe und Exporte", "Imports and exports")},
+	{"audit", text("Exporte des Protokolls", "Exports of the audit log")},
 	{"profile", text("Profile", "Profiles")},
 }
 

@@ -1,6 +1,7 @@
 package office_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -46,11 +47,13 @@ func TestAuditLog(t *testing.T) {
 			admin.get(auditPath+"?word=key&"+address).want(200, key, want)
 		}
 
-		file := admin.get(auditPath + "/export?target=" + key).want(200)
+		file := about.send(auditPath + "/export?target=" + key).want(200)
 		if lines := strings.Split(strings.TrimSpace(file.Body), "\n"); len(lines) != 3 || !strings.Contains(lines[0], "Was;") || !strings.Contains(lines[1], "geändert") {
 			t.Errorf("the file: %q", file.Body)
 		}
-		for _, path := range []string{auditPath, auditPath + "/export", "/settings/organization", "/settings/organization?of=sandbox"} {
+		admin.get(auditPath+"?word=audit").want(200, "hat das Protokoll exportiert")
+		member.do("POST", auditPath+"/export", url.Values{"form-token": {member.get(keysPath + "/new").fields(keysPath + "/new").Get("form-token")}}).want(403)
+		for _, path := range []string{auditPath, "/settings/organization", "/settings/organization?of=sandbox"} {
 			member.get(path).want(403)
 		}
 	})
@@ -63,11 +66,11 @@ func TestLongAuditLog(t *testing.T) {
 	dbtest.Run(t, o.DB, `with recursive n(i) as (select 1 union all select i + 1 from n where i < 50001)
 		insert into audit_lines (organization, id, at, principal, kind, credential, door, address, operation, word, target, changes, request_id)
 		select o.number, 'adt_' || i, 1, '', 'operator', '', 'admin', '', 'people.set', 'person.set', 'usr_x', '[]', 'req_' || i from n, organizations o where o.id = $1`, o.ID)
-	lines := strings.Split(strings.TrimSpace(admin.get(auditPath+"/export?target=usr_x").want(200).Body), "\n")
+	lines := strings.Split(strings.TrimSpace(admin.get(auditPath+"?target=usr_x").send(auditPath+"/export?target=usr_x").want(200).Body), "\n")
 	if last := lines[len(lines)-1]; len(lines) != 50_002 || !strings.HasPrefix(last, "Die Datei endet hier.") {
 		t.Errorf("%d lines, the last one is %q", len(lines), last)
 	}
-	if file := admin.get(auditPath + "/export?target=" + o.ID).want(200); strings.Contains(file.Body, "endet hier") {
+	if file := admin.get(auditPath + "?target=" + o.ID).send(auditPath + "/export?target=" + o.ID).want(200); strings.Contains(file.Body, "endet hier") {
 		t.Error("a whole file says that it ends early")
 	}
 }

@@ -161,7 +161,7 @@ func TestExport(t *testing.T) {
 			t.Fatalf("%d rows, the first %q", len(rows), rows[1])
 		}
 		last := rows[111]
-		for name, want := range map[string]string{"Nachname": "Zeile 109", "Telefon": "+49 221 1", "Notiz": "a;\"b\"\nc", "Firma": "=HYPERLINK(1)", "Schlagworte": "Erb, recht", "Sichtbar für": "alle im Büro"} {
+		for name, want := range map[string]string{"Nachname": "Zeile 109", "Telefon": "+49 221 1", "Notiz": "a;\"b\"\nc", "Firma": "=HYPERLINK(1)", "Schlagworte": `"Erb, recht"`, "Sichtbar für": "alle im Büro"} {
 			if got := sheet.Unguard(last[column(name)]); got != want {
 				t.Errorf("%s is %q, want %q", name, got, want)
 			}

@@ -38,6 +38,7 @@ func TestApplicationsTellOfAssistants(t *testing.T) {
 // there with the answer.
 func TestConsentOfAProgram(t *testing.T) {
 	o := apitest.New(t, dbtest.SQLite(t))
+	admits(t, o, access.AllApplications)
 	b := open(t, o, access.Member)
 	c := grant.Client{Kind: grant.Registered, Name: "Cursor", RedirectURIs: []string{"cursor://anysphere.cursor-mcp/oauth/callback"}, Method: grant.NoSecret}
 	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {

@@ -26,7 +26,7 @@ var secrets = regexp.MustCompile(`kart_(test|live)_[A-Za-z0-9]{16}_[A-Za-z0-9]+`
 func TestKeysOnPages(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
-		b := open(t, o, access.Member)
+		b := invited(t, o, "ida@kanzlei.example")
 		b.get(keysPath).want(200, `href="`+keysPath+`/new"`)
 		form := b.get(keysPath+"/new?env=test&scopes=contacts:read,tasks:read,tasks:write&name=Spiegel&days=90").want(200, `value="Spiegel"`)
 		refused := form.send(keysPath+"/new").want(422, "muss an IP-Adressen oder Netze gebunden sein", `value="Spiegel"`, `aria-invalid="true"`)
@@ -69,7 +69,9 @@ func TestKeysOnPages(t *testing.T) {
 				t.Errorf("%s %q: %d, want %d", change.name, change.value, got.Status, change.status)
 			}
 		}
-		b.get(path).send(path + "/resume").want(303)
+		b.get(path).want(200, "pausiert").send(path+"/resume").want(403, "bestätigen").send("/confirm", "password", password).want(303)
+		b.get(path).want(200, "aktiv")
+		o.Clock.Advance(access.SignInFresh + time.Minute)
 		b.get(path+"/revoke").want(200, "nicht zurücknehmen").send(path + "/revoke").want(303)
 		b.get(path).want(200, "widerrufen")
 		b.get(keysPath+"/new").send(keysPath+"/new").want(403, "bestätigen")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kartei/api"
+	"kartei/door/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/loopback"
 )
@@ -77,14 +78,10 @@ func Handler(o Options) http.Handler {
 	return signed(protection.Handler(mux))
 }
 
-// answerHeader is in each answer of the web application. The script of a page shows no
-// answer without it: a proxy or a captive portal has sent that one (script/answer.js).
-const answerHeader = "Kartei-Answer"
-
-// signed adds answerHeader to each answer of a handler.
+// signed adds the header of our answers to each answer of a handler.
 func signed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(answerHeader, "1")
+		w.Header().Set(look.AnswerHeader, "1")
 		h.ServeHTTP(w, r)
 	})
 }

@@ -651,7 +651,7 @@ func switchView(v *request) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<form method=\"post\" action=\"/switch\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "<form method=\"post\" action=\"/switch\" data-native>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
