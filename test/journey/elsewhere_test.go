@@ -3,6 +3,7 @@ package journey
 import (
 	"context"
 	"testing"
+	"time"
 
 	"kartei/access"
 	"kartei/settings"
@@ -79,9 +80,12 @@ func TestSwitchedMeanwhile(t *testing.T) {
 	back()
 	one.Until(`document.getElementById("f-line").value === "" && document.querySelector("main").innerText.includes("Frist notieren")`)
 
-	// A list takes no part of the other organization: it says so by itself.
+	// A list takes no part of the other organization. It says so by itself when its stream
+	// finds that the session has gone, which it asks every 25 seconds.
 	one.Open(o.BaseURL + "/contacts")
+	one.Until(`"leads" in document.documentElement.dataset`)
 	leave()
+	o.Clock.Advance(30 * time.Second)
 	back()
 	one.Until(`!document.querySelector(".faults [data-home]")`)
 }

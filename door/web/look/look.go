@@ -16,6 +16,10 @@ import (
 	"kartei/door/web/say"
 )
 
+// AnswerHeader is in each answer of the web application. The script of a page shows no
+// answer without it: a proxy or a captive portal has sent that one (script/answer.js).
+const AnswerHeader = "Kartei-Answer"
+
 // View is the reader and the answer, as every page and every part knows them.
 type View struct {
 	say.Words

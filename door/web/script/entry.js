@@ -116,11 +116,12 @@
   });
 
   // Whoever acts keeps the focus if the answer takes away what had it: it goes to the same
-  // control, to the record that was chosen last, or to the title.
+  // control, to the record that was chosen last, or to the title. A field that searches
+  // loses it only if a hit is opened.
   const acting = new WeakMap(); // a request of htmx -> what had the focus
   document.addEventListener("htmx:before:request", function (event) {
     const { ctx } = event.detail, at = document.activeElement, source = ctx.sourceElement;
-    if (at !== document.body && source.contains && (source.contains(at) || at.contains(source) || source.form === at.form && at.form)) { acting.set(ctx, at); }
+    if (at !== document.body && source.contains && !source.matches('[role="combobox"]') && (source.contains(at) || at.contains(source) || source.form === at.form && at.form)) { acting.set(ctx, at); }
   });
   document.addEventListener("htmx:after:swap", function (event) {
     const at = acting.get(event.detail.ctx);

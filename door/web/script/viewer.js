@@ -109,8 +109,9 @@
       if (counter) { counter.textContent = (before + hit).toLocaleString(document.documentElement.lang); }
       return true;
     }
-    // Whoever searched the document looks at its pages. The focus moves no page.
-    if (box.dataset.found && document.activeElement === document.body) { box.focus({ preventScroll: true }); }
+    // Whoever searched the document looks at its pages, unless the browser gives the
+    // focus to something else in the first frame (autofocus). The focus moves no page.
+    if (box.dataset.found) { requestAnimationFrame(() => { if (document.activeElement === document.body) { box.focus({ preventScroll: true }); } }); }
     // The scroll to the hit waits for the next frame. Chromium counts a scroll in the
     // frame that inserts the other pages as a layout shift.
     if (hit) { requestAnimationFrame(() => requestAnimationFrame(() => mark())); }
