@@ -17,6 +17,7 @@ import (
 	"kartei/api"
 	"kartei/audit"
 	"kartei/console/account"
+	"kartei/notify"
 	"kartei/settings"
 	"kartei/store/db"
 	"kartei/store/db/schema"
@@ -630,7 +631,7 @@ func TestSecondFactor(t *testing.T) {
 			t.Error("no session")
 		}
 		second(in{"recoveryCode": codes[3]}, 422)
-		if mails := o.Mailed(); mails[len(mails)-1].Title != "Ein Wiederherstellungscode wurde verwendet" {
+		if mails := o.Mailed(); !slices.ContainsFunc(mails, func(m notify.Message) bool { return m.Title == "Ein Wiederherstellungscode wurde verwendet" }) {
 			t.Errorf("%+v", mails)
 		}
 		begun := w.signIn("ida@neu.example", somePassword, "second")
