@@ -58,6 +58,8 @@ func TestEachActHasTwoDoors(t *testing.T) {
 		"invitations.accept": "has no command: the person accepts with the link",
 		"bell.read":          "writes no line",
 		"grants.end":         "is tried by TestApplications",
+		"clients.approve":    "is tried by TestConsentOfKnown",
+		"clients.disapprove": "as clients.approve",
 		"webhooks.create":    "at a page for oneself, by the command line for anybody: TestWebhookCommands",
 		"webhooks.change":    "as webhooks.create",
 		"webhooks.rotate":    "as webhooks.create",
@@ -84,7 +86,10 @@ func TestEachActHasTwoDoors(t *testing.T) {
 
 // oneDoor says of acts, or of the first part of their names, why they have one door.
 var oneDoor = map[string]string{
-	"signin": "people sign in with a browser", "session": "as signin", "sessions": "as signin", "factors": "as signin", "account": "as signin", "profile": "as signin",
+	"access.end":    "ends what acts for the caller's own account",
+	"grants.renew":  "a person renews a connection of their own",
+	"exports.audit": "a file of the log; the command line prints the log",
+	"signin":        "people sign in with a browser", "session": "as signin", "sessions": "as signin", "factors": "as signin", "account": "as signin", "profile": "as signin",
 	"oauth":                "applications and the people who let them in, with a browser",
 	"webhooks.test":        "programs and people test by the API",
 	"bulk":                 "a change of a whole list is what its clerk sees; programs have batches",
@@ -566,7 +571,7 @@ func (o *doorOffice) seen(a doorAct) acted {
 }
 
 // varying are times, what is drawn at random, and who acts.
-var varying = regexp.MustCompile(`"responseTimeMs":\d+|"\d{4}-\d\d-\d\dT[^"]*"|\b\d{16}\b|"kidShort":"[^"]*"|"invitedBy":"[^"]*"|\b[a-z]{3}_[0-9a-z]{26}\b`)
+var varying = regexp.MustCompile(`"responseTimeMs":\d+|"\d{4}-\d\d-\d\dT[^"]*"|\b\d{16}\b|"kidShort":"[^"]*"|"invitedBy":"[^"]*"|"madeBy":"[^"]*"|\b[a-z]{3}_[0-9a-z]{26}\b`)
 
 // named returns a text with names in place of ids, and without what varies.
 func (o *doorOffice) named(text string) string {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +12,28 @@ import (
 
 // bellEntry is an entry in the output of kartei bell.
 type bellEntry struct {
-	PrincipalID, Kind, Title, Text string
-	MailedAt                       *string
+	ID, PrincipalID, Kind, Title, Text string
+	MailedAt                           *string
+}
+
+// ofKind reads the entries of a bell that have a kind. Others tell of keys that were made.
+func ofKind(t testing.TB, kind string, bell ...string) []bellEntry {
+	t.Helper()
+	var all struct{ Data []bellEntry }
+	decode(t, kartei(t, bell...), &all)
+	return slices.DeleteFunc(all.Data, func(e bellEntry) bool { return e.Kind != kind })
+}
+
+// emails returns the files of the emails about entries of a bell.
+func emails(t testing.TB, dir string, entries []bellEntry) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "mail", "ntc_*.eml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return !slices.ContainsFunc(entries, func(e bellEntry) bool { return e.ID+".eml" == filepath.Base(name) })
+	})
 }
 
 // TestQuotaOverAKill checks the notices, by bell and email, of a day quota that
@@ -36,18 +57,18 @@ func TestQuotaOverAKill(t *testing.T) {
 	for range 4 {
 		s.call("DELETE", record(), "", 204, "", "If-Match", "*")
 	}
-	var bell struct{ Data []bellEntry }
-	for watch := patience.New(); len(bell.Data) == 0 || bell.Data[0].MailedAt == nil; {
+	var bell []bellEntry
+	for watch := patience.New(); len(bell) == 0 || bell[0].MailedAt == nil; {
 		if watch.IsStuck(bell) {
 			t.Fatalf("no entry with an email: %+v", bell)
 		}
-		decode(t, kartei(t, on("bell", "--org", office.ID, "--json")...), &bell)
+		bell = ofKind(t, "quota_low", on("bell", "--org", office.ID, "--json")...)
 	}
-	if e := bell.Data[0]; len(bell.Data) != 1 || e.PrincipalID != office.User || e.Kind != "quota_low" || !strings.Contains(e.Title, "80% of the daily quota of deletions used") {
+	if e := bell[0]; len(bell) != 1 || e.PrincipalID != office.User || e.Kind != "quota_low" || !strings.Contains(e.Title, "80% of the daily quota of deletions used") {
 		t.Errorf("%+v", bell)
 	}
-	if mails, err := filepath.Glob(filepath.Join(dir, "mail", "*.eml")); err != nil || len(mails) != 1 {
-		t.Errorf("emails %v, %v", mails, err)
+	if mails := emails(t, dir, bell); len(mails) != 1 {
+		t.Errorf("emails %v", mails)
 	}
 	if table := kartei(t, on("bell", "--org", office.ID, "--user", office.User)...); !strings.Contains(table, "TITLE") || !strings.Contains(table, office.User) {
 		t.Errorf("%s", table)

@@ -282,24 +282,17 @@ func (c *webhookCommands) mailed(number int, subject string, words ...string) {
 // subject and text of the last one in the data folder.
 func mailed(t testing.TB, dir string, want int, bell []string) (heading, text string) {
 	t.Helper()
-	sent := func() (n int) {
-		var entries struct{ Data []bellEntry }
-		decode(t, kartei(t, bell...), &entries)
-		for _, e := range entries.Data {
-			if e.Kind == "webhook_disabled" && e.MailedAt != nil {
-				n++
-			}
-		}
-		return n
+	sent := func() []bellEntry {
+		return slices.DeleteFunc(ofKind(t, "webhook_disabled", bell...), func(e bellEntry) bool { return e.MailedAt == nil })
 	}
-	for end := time.Now().Add(patience.Bound); sent() < want; {
-		if time.Now().After(end) {
+	for watch := patience.New(); len(sent()) < want; {
+		if watch.IsStuck(len(sent())) {
 			t.Fatalf("there are not %d emails", want)
 		}
 	}
-	names, err := filepath.Glob(filepath.Join(dir, "mail", "ntc_*.eml"))
-	if err != nil || len(names) != want {
-		t.Fatalf("emails %v, %v, want %d", names, err, want)
+	names := emails(t, dir, sent())
+	if len(names) != want {
+		t.Fatalf("emails %v, want %d", names, want)
 	}
 	age := func(name string) int64 {
 		info, err := os.Stat(name)
