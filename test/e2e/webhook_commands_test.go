@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/mail"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
