@@ -498,6 +498,7 @@ func (k *keyboard) palette() {
 	k.tab.Until(`document.getElementById("command-hits").innerText.includes("Zwirner")`)
 	k.tab.Press(webtest.Enter)
 	k.tab.At("/contacts/" + k.contact)
+	k.tab.Until(`document.querySelector('main [data-key="e"]')`) // the address comes before the content
 	k.tab.Control("k")
 	k.tab.Type("bearb" + webtest.Enter)
 	k.tab.At("/contacts/" + k.contact + "/edit")

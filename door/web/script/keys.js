@@ -212,6 +212,9 @@
     palette.addEventListener("click", (e) => { if (e.target === palette) { palette.close(); } });
     announce();
     document.addEventListener("htmx:after:swap", announce);
-    document.addEventListener("htmx:after:swap", () => { if (palette.open) { arrange(); } });
+    // Of another page other commands are to be had. Hits leave the choice where it is.
+    document.addEventListener("htmx:after:swap", function ({ detail }) {
+      if (palette.open) { (palette.contains(detail.ctx.target) ? arrange : narrow)(); }
+    });
   }
 })();
