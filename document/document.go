@@ -27,7 +27,7 @@ type Fields struct {
 	// TextStatus says how much of the file's text was read when the document was
 	// made: the search finds that much. TextReason says why the rest was not.
 	TextStatus TextStatus  `json:"textStatus" read:"true" enum:"complete,partial,none,unread" example:"complete"`
-	TextReason *TextReason `json:"textReason" read:"true" enum:"encrypted,damaged,too_long,too_complex,unsupported,overdrawn,unavailable"`
+	TextReason *TextReason `json:"textReason" read:"true" enum:"encrypted,damaged,too_long,too_complex,unsupported,overdrawn,unavailable,scanned,contained"`
 	ContactID  *string     `json:"contactId" prefix:"con_" ref:"contacts"`
 	CompanyID  *string     `json:"companyId" prefix:"cmp_" ref:"companies"`
 	TaskID     *string     `json:"taskId" prefix:"tsk_" ref:"tasks"`

@@ -25,11 +25,13 @@ const (
 	Unsupported TextReason = "unsupported" // no reader for this form
 	Overdrawn   TextReason = "overdrawn"   // the organization had used up its reading time
 	Unavailable TextReason = "unavailable" // this server reads no texts
+	Scanned     TextReason = "scanned"     // some pages are pictures
+	Contained   TextReason = "contained"   // files inside of the file are not read, such as attachments
 )
 
 var textReasons = map[extract.Reason]TextReason{extract.Encrypted: Encrypted, extract.Broken: Damaged, extract.Inflated: TooComplex,
 	extract.OutOfTime: TooComplex, extract.OutOfMemory: TooComplex, extract.Crashed: TooComplex, extract.Unsupported: Unsupported,
-	overdrawn: Overdrawn, extract.Unconfined: Unavailable}
+	overdrawn: Overdrawn, extract.Unconfined: Unavailable, extract.Scanned: Scanned, extract.Contained: Contained}
 
 // textOf returns the status of a text, and the reason if some of it is missing.
 func textOf(contentType string, t extract.Text) (TextStatus, *TextReason) {

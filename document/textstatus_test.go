@@ -32,6 +32,7 @@ func TestTextStatus(t *testing.T) {
 			{"bild.png", "image/png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00", "none", nil},
 			{"a.pdf", "application/pdf", string(scrambled), "unread", "encrypted"},
 			{"a.eml", "message/rfc822", sealed, "partial", "encrypted"},
+			{"anlage.eml", "message/rfc822", "Subject: a\nContent-Type: application/pdf; name=Bescheid.pdf\n\nx", "partial", "contained"},
 			{"a.json", "application/json", `["a",`, "partial", "damaged"},
 			{"lang.txt", "text/plain", strings.Repeat("Wort ", most), "partial", "too_long"},
 		} {

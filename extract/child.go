@@ -43,11 +43,14 @@ const (
 	exitCrash     = 27
 	exitOpen      = 28 // not confined
 	exitUnread    = 29 // no reader for this form of the type
+	exitScanned   = 30
+	exitContained = 31
 )
 
 var reasons = map[int]Reason{
 	exitDone: Complete, exitCut: Complete, exitEncrypted: Encrypted, exitBroken: Broken, exitInflated: Inflated,
 	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed, exitOpen: Unconfined, exitUnread: Unsupported,
+	exitScanned: Scanned, exitContained: Contained,
 }
 
 // Child runs a command line of an Extractor, and exits. It returns if the
@@ -161,6 +164,10 @@ func exit(s *textio.Sink, err error) int {
 		return exitBroken
 	case errors.Is(err, errUnsupported):
 		return exitUnread
+	case errors.Is(err, textio.ErrScanned):
+		return exitScanned
+	case errors.Is(err, textio.ErrContained):
+		return exitContained
 	}
 	return exitCrash
 }

@@ -39,6 +39,8 @@ const (
 	Encrypted   Reason = "encrypted"   // the file has a password
 	Broken      Reason = "broken"      // the file is incomplete or violates its format
 	Inflated    Reason = "inflated"    // the unpacked content exceeds the limit
+	Scanned     Reason = "scanned"     // some pages are pictures without text
+	Contained   Reason = "contained"   // files inside of the file are not read: attachments, or all of an archive
 	OutOfTime   Reason = "time"
 	OutOfMemory Reason = "memory"
 	Unconfined  Reason = "unconfined" // the system cannot confine the child, and Options.Require is set

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"io"
 	"net/mail"
+	"path"
 	"strings"
 
+	"kartei/extract/legacy"
 	"kartei/extract/textio"
 )
 
@@ -112,6 +114,10 @@ func (m *mailReader) entity(h mimeHeader, content []byte, depth int, standard st
 	switch {
 	case kind == "message/rfc822" || kind == "message/global":
 		return m.forwarded(body, depth)
+	case disposition == "attachment" && isSealed(kind, params, name):
+		m.missing = cmp.Or(m.missing, textio.ErrEncrypted)
+	case disposition == "attachment" && hasText(kind, name):
+		m.missing = cmp.Or(m.missing, textio.ErrContained)
 	case disposition == "attachment":
 	case isSealed(kind, params, name):
 		m.missing = cmp.Or(m.missing, textio.ErrEncrypted)
@@ -123,8 +129,23 @@ func (m *mailReader) entity(h mimeHeader, content []byte, depth int, standard st
 	case kind == "" || !strings.Contains(kind, "/") || strings.HasPrefix(kind, "text/") || strings.HasPrefix(kind, "multipart/") || strings.HasPrefix(kind, "message/"):
 		m.out.Paragraph()
 		return textio.CopyText(inPart(params, body), m.out)
+	case hasText(kind, name):
+		m.missing = cmp.Or(m.missing, textio.ErrContained)
 	}
 	return nil
+}
+
+// hasText reports whether an attached file may have a text: pictures and signatures have
+// none.
+func hasText(kind, name string) bool {
+	first, _, _ := strings.Cut(kind, "/")
+	switch ending := strings.ToLower(path.Ext(name)); {
+	case first == "image" || first == "audio" || first == "video" || first == "font":
+		return false
+	case strings.HasSuffix(kind, "-signature") || ending == ".p7s" || ending == ".asc":
+		return false
+	}
+	return !legacy.IsPicture(name)
 }
 
 // isSealed reports whether a part is the encrypted content of a message: of

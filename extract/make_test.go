@@ -60,6 +60,9 @@ func openDocument(t testing.TB, kind, content string, more ...entry) []byte {
 	}, more...)...)
 }
 
+// scan is the text of pdfOf for a page with a picture and no text.
+const scan = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q BT ("
+
 // pdfOf returns a PDF with one line on each page.
 func pdfOf(pages ...string) []byte {
 	var kids strings.Builder

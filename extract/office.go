@@ -195,9 +195,13 @@ func (a *archive) properties(name string, out *textio.Sink) error {
 // runs reads text of Office Open XML (ECMA-376): the elements t have the
 // characters, p is a paragraph. Fallback repeats a drawing for other programs,
 // and is skipped.
+//
+// A text field of an old form (FORMTEXT) has its value as characters. Of a choice, result
+// has the number of the entry, and nothing stands for the first one.
 func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 	return func(f *zip.File) error {
 		s, within := skipper{names: []string{"Fallback"}}, false
+		chosen, entries := 0, -1 // of a choice; -1 outside of one
 		return a.each(f, func(token xml.Token) error {
 			if s.skip(token) {
 				return out.Err()
@@ -205,8 +209,18 @@ func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 			switch t := token.(type) {
 			case xml.StartElement:
 				switch t.Name.Local {
-				case "t":
+				case "t", "text":
 					within = true
+				case "ddList":
+					chosen, entries = 0, 0
+				case "result":
+					chosen, _ = strconv.Atoi(attribute(t, "val"))
+				case "listEntry":
+					if entries++; entries == chosen+1 && chosen >= 0 {
+						return out.Text(attribute(t, "val"))
+					}
+				case "noBreakHyphen":
+					return out.Text("-")
 				case "tab":
 					return out.Text("\t")
 				case "br", "cr":
@@ -214,8 +228,10 @@ func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 				}
 			case xml.EndElement:
 				switch t.Name.Local {
-				case "t":
+				case "t", "text":
 					within = false
+				case "ddList":
+					entries = -1
 				case "tc":
 					return out.Text("\t")
 				case "p", "tr":
@@ -261,7 +277,7 @@ func readSlides(in *textio.Input, out *textio.Sink) error {
 	if err := a.properties("docProps/core.xml", out); err != nil {
 		return err
 	}
-	return a.readAll(out, a.runs(out), append(a.parts("ppt/slides/slide*.xml"), a.parts("ppt/notesslides/notesslide*.xml")...)...)
+	return a.readAll(out, a.runs(out), append(a.parts("ppt/slides/slide*.xml"), slices.Concat(a.parts("ppt/notesslides/notesslide*.xml"), a.parts("ppt/comments/*.xml"))...)...)
 }
 
 // readSheets reads a workbook: the names of its sheets, then each row as a
@@ -288,7 +304,14 @@ func readSheets(in *textio.Input, out *textio.Sink) error {
 	if err != nil {
 		return err
 	}
-	return a.readAll(out, func(f *zip.File) error { return a.sheet(f, shared, out) }, a.parts("xl/worksheets/sheet*.xml")...)
+	if err := a.readAll(out, func(f *zip.File) error { return a.sheet(f, shared, out) }, a.parts("xl/worksheets/sheet*.xml")...); err != nil {
+		return err
+	}
+	comments := a.parts("xl/threadedcomments/*.xml")
+	if len(comments) == 0 { // which repeat them for older programs
+		comments = slices.Concat(a.parts("xl/comments*.xml"), a.parts("xl/comments/*.xml"))
+	}
+	return a.readAll(out, a.runs(out), comments...)
 }
 
 // shared returns the shared strings, which cells name by number.
@@ -426,7 +449,7 @@ func readODF(in *textio.Input, out *textio.Sink) error {
 	})
 }
 
-// readNames reads the names of an archive's entries.
+// readNames reads the names of an archive's entries, and nothing inside of them.
 func readNames(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
@@ -441,6 +464,9 @@ func readNames(in *textio.Input, out *textio.Sink) error {
 		if err := out.Text(name); err != nil {
 			return err
 		}
+	}
+	if len(a.File) > 0 {
+		return textio.ErrContained
 	}
 	return nil
 }

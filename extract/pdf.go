@@ -111,33 +111,44 @@ func readPDF(in *textio.Input, out *textio.Sink) error {
 	if err != nil {
 		return err
 	}
-	bad := 0
+	bad, texts, pictures := 0, 0, 0
 	for i := range f.pages {
 		if i > 0 {
 			if err := out.Page(); err != nil {
 				return err
 			}
 		}
-		if err := f.readPage(i, out); errors.Is(err, textio.ErrFull) {
+		switch err := f.readPage(i, out); {
+		case errors.Is(err, textio.ErrFull):
 			return err
-		} else if err != nil {
+		case errors.Is(err, textio.ErrScanned):
+			pictures++
+		case err != nil:
 			bad++
+		default:
+			texts++
 		}
 	}
-	if bad > 0 {
+	switch {
+	case bad > 0:
 		return textio.ErrBroken
+	case texts > 0 && pictures > 0:
+		return textio.ErrScanned
 	}
 	return nil
 }
 
 // readPage reads a page: its text, then the comments on it and what its form
-// does not show.
+// does not show. It fails with ErrScanned if the page is a picture without text.
 func (f *pdfFile) readPage(i int, out *textio.Sink) error {
 	page, err := f.page(i)
 	if err != nil {
 		return err
 	}
 	defer f.closePage(page.ref)
+	if len(page.notes) == 0 && strings.TrimSpace(page.text) == "" && f.pictured(page.ref) {
+		return textio.ErrScanned
+	}
 	runes := []rune(page.text)
 	for at, r := range runes {
 		if err := out.Text(lineEnd(r, runes[at+1:])); err != nil {

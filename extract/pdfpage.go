@@ -143,6 +143,29 @@ func (f *pdfFile) readText(page *pdfPage) error {
 	return errors.Join(err, closing)
 }
 
+// maxObjects bounds the objects of a page among which a picture is looked for. A scan has few.
+const maxObjects = 100
+
+// pictured reports whether a page shows a picture. Programs put one into a form, too.
+func (f *pdfFile) pictured(ref references.FPDF_PAGE) bool {
+	page := requests.Page{ByReference: &ref}
+	count, err := f.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})
+	if err != nil {
+		return false
+	}
+	for i := range min(count.Count, maxObjects) {
+		object, err := f.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: page, Index: i})
+		if err != nil {
+			return false
+		}
+		kind, err := f.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: object.PageObject})
+		if err == nil && (kind.Type == enums.FPDF_PAGEOBJ_IMAGE || kind.Type == enums.FPDF_PAGEOBJ_FORM) {
+			return true
+		}
+	}
+	return false
+}
+
 // textAt returns the text at a place of a page.
 func (f *pdfFile) textAt(page references.FPDF_TEXTPAGE, r structs.FPDF_FS_RECTF) string {
 	const edge = 2 // points that letters reach beyond their field

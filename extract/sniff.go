@@ -57,9 +57,20 @@ func (t Types) Sniff(r io.ReadSeeker, size int64, declared string) (Verdict, err
 		return Verdict{}, in.err
 	}
 	if !slices.Contains(k.detectedAs, v.Found) && !(slices.Contains(k.detectedAs, "package") && isPackage(v.Found)) {
-		v.Refusal = NotAsSaid
+		v.Type, v.Refusal = t.within(k, v.Found)
 	}
 	return v, nil
+}
+
+// within returns the type of a file that is of another type than its ending says, if programs
+// write such files: old ones write RTF into a .doc, and Word opens it.
+func (t Types) within(k *kind, found string) (string, Refusal) {
+	for _, name := range insteadOf[k.name] {
+		if is := find(name); t[is.name] && slices.Contains(is.detectedAs, found) {
+			return is.name, Allowed
+		}
+	}
+	return k.name, NotAsSaid
 }
 
 // isPackage reports whether a type is a ZIP archive and a document.

@@ -93,6 +93,14 @@ var kinds = []kind{
 	{"application/zip", []string{"application/x-zip-compressed", "application/x-zip"}, true, []string{"application/zip", "package"}, readNames},
 }
 
+// insteadOf are the types that files of another type often are: their program opens them all.
+var insteadOf = map[string][]string{
+	"application/msword":            {"application/rtf", ooxml + "wordprocessingml.document"},
+	"application/vnd.ms-excel":      {ooxml + "spreadsheetml.sheet"},
+	"application/vnd.ms-powerpoint": {ooxml + "presentationml.presentation"},
+	"application/rtf":               {"application/msword", ooxml + "wordprocessingml.document"},
+}
+
 // find returns the kind of a declared media type, in any case and with any
 // parameters; nil if there is none.
 func find(declared string) *kind {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"time"
 
@@ -68,7 +69,13 @@ func Outlook(in *textio.Input, out *textio.Sink) error {
 	if c.find(0, propertyStream) == noEntry {
 		return textio.ErrBroken
 	}
-	return m.message(0, 32, codepages{}, 0)
+	if err := m.message(0, 32, codepages{}, 0); err != nil {
+		return err
+	}
+	if m.contains {
+		return textio.ErrContained
+	}
+	return nil
 }
 
 const propertyStream = "__properties_version1.0"
@@ -77,6 +84,8 @@ type outlookReader struct {
 	c     *compound
 	out   *textio.Sink
 	parts int // that may still follow
+	// contains is set if an attached file may have a text.
+	contains bool
 }
 
 // item is a message, a recipient or an attachment.
@@ -360,6 +369,17 @@ func (m *outlookReader) attachment(storage int, inherited codepages, depth int) 
 	if err != nil {
 		return err
 	}
+	m.contains = m.contains || !IsPicture(name)
 	m.out.Line()
 	return m.out.Text(name + "\n")
+}
+
+// IsPicture reports whether the name of an attached file is a picture's, as in the
+// signature of a sender.
+func IsPicture(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".heic", ".wmf", ".emf", ".svg", ".ico":
+		return true
+	}
+	return false
 }

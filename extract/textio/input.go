@@ -22,6 +22,9 @@ var (
 	ErrBroken    = errors.New("extract: the file is broken")
 	ErrInflated  = errors.New("extract: the file unpacks to more than the limit")
 	ErrFull      = errors.New("extract: the limit on the text is reached")
+	// ErrScanned and ErrContained say that the rest was read.
+	ErrScanned   = errors.New("extract: some pages are pictures")
+	ErrContained = errors.New("extract: files inside of the file are not read")
 )
 
 // MaxUnpacked bounds the bytes that are read from one file whose content is

@@ -397,15 +397,14 @@ func (d *viewer) reason(v *request) string {
 	return say("Dateien dieser Art lassen sich hier nicht zeigen.", "Files of this kind cannot be shown here.")
 }
 
-// textFact says how much of a file's text was read, if that is not all of it. A
-// picture has none, which nobody asks.
+// textFact says how much of a file's text was read, if that is not all of it.
 func textFact(v *request, record values) string {
 	status, reason := record["textStatus"], record["textReason"]
 	say := v.words.Say
 	switch status {
 	case "none":
 		if strings.HasPrefix(record["contentType"], "image/") {
-			return ""
+			return say("Bilder werden nicht als Text gelesen. Die Suche findet die Datei nur über Name und Schlagwörter.", "Pictures are not read as text. The search finds the file by name and tags only.")
 		}
 		return say("Die Datei enthält keinen lesbaren Text, zum Beispiel als Scan. Die Suche findet sie nur über Name und Schlagwörter.", "The file has no text that can be read, for example as a scan. The search finds it by name and tags only.")
 	case "partial":
@@ -428,6 +427,10 @@ func missingText(v *request, reason string) string {
 		return say("Der Text ist länger, als gelesen wird.", "The text is longer than is read.")
 	case "too_complex", "inflated", "memory", "time", "crashed":
 		return say("Die Datei ist zu groß oder zu aufwendig.", "The file is too large or too complex.")
+	case "scanned":
+		return say("Einige Seiten sind Bilder, zum Beispiel Scans.", "Some pages are pictures, for example scans.")
+	case "contained":
+		return say("Dateien in der Datei werden nicht gelesen, zum Beispiel Anhänge.", "Files inside of the file are not read, for example attachments.")
 	case "overdrawn":
 		return say("Die Lesezeit Ihrer Organisation war verbraucht.", "The reading time of your organization was used up.")
 	case "unavailable", "unconfined":
