@@ -77,7 +77,7 @@ type Import struct {
 	// FileName is empty once the import has forgotten its file.
 	FileName string `json:"fileName"`
 	// Format is csv or vcard, Encoding the encoding of the file: utf-8, utf-16,
-	// windows-1252, or mixed if its values have several ones.
+	// windows-1252 for any code page, or mixed if its values have several ones.
 	Format   string `json:"format"`
 	Encoding string `json:"encoding"`
 	// Program wrote the table, as far as its headings tell. Above counts the rows above

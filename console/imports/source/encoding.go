@@ -15,10 +15,11 @@ import (
 // what is valid UTF-8 is that, then counts what the value declares, and the rest is the
 // code page of Western Europe, which Excel and Outlook write.
 type decoder struct {
-	// mac says that the file has the line ends of old Macs, whose code page it has then.
+	// mac says that the file has the code page of the Macintosh, as one with the line ends of
+	// old ones has. Excel for Mac writes it with other line ends.
 	mac bool
-	// dos and windows count the values that only fit in one of these code pages.
-	dos, windows int
+	// seen is what speaks for each code page so far.
+	seen pages
 	// unicode and other report which values came.
 	unicode, other bool
 }
@@ -68,39 +69,76 @@ func (d *decoder) text(value []byte, charset string) string {
 	return b.String()
 }
 
-// page returns the code page of a value with bytes that are no UTF-8.
+// page returns the code page of a value with bytes that are no UTF-8. What does not tell it
+// by itself is like the rest of the file.
 func (d *decoder) page(value []byte) *charmap.Charmap {
-	dos, windows := evidence(value)
-	if dos {
-		d.dos++
-	}
-	if windows {
-		d.windows++
-	}
+	e := evidence(value)
+	d.seen.add(e)
 	switch {
 	case d.mac:
 		return charmap.Macintosh
-	case dos && !windows, !windows && d.dos > d.windows:
+	case e.dos > 0 && e.windows == 0, e.windows == 0 && d.seen.dos > d.seen.windows:
 		return charmap.CodePage850
+	case d.seen.central > d.seen.dos:
+		return charmap.Windows1250
 	}
 	return charmap.Windows1252
 }
 
-// evidence reports what only fits in the code page of DOS, whose umlauts are signs in the
-// middle of a word in the code page of Windows, and what only fits in the latter.
-func evidence(value []byte) (dos, windows bool) {
-	letter := func(i int) bool {
-		return i >= 0 && i < len(value) && unicode.IsLetter(rune(value[i])) && value[i] < utf8.RuneSelf
-	}
-	for i, c := range value {
-		switch c {
-		case 0x81:
-			dos = true
-		case 0x84, 0x94, 0x99: // ä ö Ö, or signs of Windows
-			dos = dos || letter(i-1) && letter(i+1)
-		case 0xe4, 0xf6, 0xfc, 0xdf, 0xc4, 0xd6, 0xdc, 0xe9, 0xe8: // umlauts of Windows, or lines and signs of DOS
-			windows = windows || letter(i-1) || letter(i+1)
+// look weighs the beginning of a file, before its first value is decided.
+func (d *decoder) look(begin []byte) {
+	for line := range bytes.Lines(begin) {
+		if !utf8.Valid(line) {
+			d.seen.add(evidence(line))
 		}
 	}
-	return dos, windows
+	d.mac = d.mac || d.seen.mac > d.seen.dos && d.seen.mac > d.seen.windows
+}
+
+// pages count the bytes that only make sense in one code page.
+type pages struct{ dos, mac, central, windows int }
+
+func (p *pages) add(more pages) {
+	p.dos, p.mac, p.central, p.windows = p.dos+more.dos, p.mac+more.mac, p.central+more.central, p.windows+more.windows
+}
+
+// evidence returns what speaks for each code page. The umlauts of DOS and of the Macintosh are
+// signs in the middle of a word in the code page of Windows, and so are the letters of Central
+// Europe in that of Western Europe.
+func evidence(value []byte) (p pages) {
+	is := func(i int, kind func(rune) bool) bool {
+		return i >= 0 && i < len(value) && value[i] < utf8.RuneSelf && kind(rune(value[i]))
+	}
+	for i, c := range value {
+		before, after := is(i-1, unicode.IsLetter), is(i+1, unicode.IsLetter)
+		switch c {
+		case 0x81: // ü of DOS
+			p.dos++
+		case 0x84, 0x94, 0x99: // ä ö Ö of DOS
+			if before && after {
+				p.dos++
+			}
+		case 0x8a, 0x9f: // ä ü of the Macintosh
+			if is(i-1, unicode.IsLower) || before && after {
+				p.mac++
+			}
+		case 0xa7: // ß of the Macintosh
+			if before {
+				p.mac++
+			}
+		case 0xa3: // Ł of Central Europe
+			if !before && is(i+1, unicode.IsLower) {
+				p.central++
+			}
+		case 0xb3, 0xb9, 0xbf: // ł ą ż of Central Europe
+			if before && after {
+				p.central++
+			}
+		case 0xe4, 0xf6, 0xfc, 0xdf, 0xc4, 0xd6, 0xdc, 0xe9, 0xe8: // umlauts of Windows, or lines and signs of DOS
+			if before || after {
+				p.windows++
+			}
+		}
+	}
+	return p
 }

@@ -148,6 +148,8 @@ func Open(from io.Reader) (*File, error) {
 	f := &File{encoding: encoding, decoder: &decoder{mac: text.alone}}
 	if encoding == UTF16 { // it is UTF-8 now, but for what the file has wrong
 		f.decoder.mac = false
+	} else {
+		f.decoder.look(begin)
 	}
 	all := io.MultiReader(strings.NewReader(string(begin)), text)
 	if card.Match(begin) {

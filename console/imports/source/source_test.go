@@ -73,6 +73,7 @@ func TestEncodings(t *testing.T) {
 		"NULs":                    {strings.ReplaceAll(table, ";", ";\x00"), UTF8},
 		"Windows":                 {encoded(charmap.Windows1252, strings.ReplaceAll(table, "\n", "\r\n")), Windows},
 		"old Mac":                 {encoded(charmap.Macintosh, strings.ReplaceAll(table, "\n", "\r")), Windows},
+		"Mac":                     {encoded(charmap.Macintosh, strings.ReplaceAll(table, "\n", "\r\n")), Windows},
 		"DOS":                     {encoded(charmap.CodePage850, strings.ReplaceAll(table, "\n", "\r\n")), Windows},
 		"UTF-16":                  {"\xff\xfe" + little, UTF16},
 		"UTF-16 without a mark":   {little, UTF16},
@@ -82,6 +83,16 @@ func TestEncodings(t *testing.T) {
 		got, f := entries(t, file.text)
 		if want := []string{"lastName=Müller|address.city=Köln", "lastName=Groß|address.city=Übersee"}; !slices.Equal(got, want) || f.Encoding() != file.encoding {
 			t.Errorf("%s: %q in %s, want %q in %s", name, got, f.Encoding(), want, file.encoding)
+		}
+	}
+	for name, file := range map[string]struct{ text, want string }{
+		"DOS whose first row has only ß": {encoded(charmap.CodePage850, "Nachname;Ort\nWeiß;Gießen\nMüller;Köln\n"), "lastName=Weiß|address.city=Gießen lastName=Müller|address.city=Köln"},
+		"Central Europe":                 {encoded(charmap.Windows1250, "Nachname;Ort\nŁukasz Święty;Łódź\nMüller;Köln\n"), "lastName=Łukasz Święty|address.city=Łódź lastName=Müller|address.city=Köln"},
+		"Spain in DOS":                   {encoded(charmap.CodePage850, "Nachname;Ort\nJesús;Müllheim\n"), "lastName=Jesús|address.city=Müllheim"},
+		"squares in Windows":             {encoded(charmap.Windows1252, "Nachname;Ort\nCœur²;§ 5, 12 m³, £5, Köln\n"), "lastName=Cœur²|address.city=§ 5, 12 m³, £5, Köln"},
+	} {
+		if got, _ := entries(t, file.text); strings.Join(got, " ") != file.want {
+			t.Errorf("%s: %q, want %q", name, got, file.want)
 		}
 	}
 	for _, value := range []struct{ bytes, charset, want string }{
