@@ -1,4 +1,4 @@
-// Package docs owns the guide, which an instance shows, beside the pages for operators and the decisions.
+// Package docs owns the guide, which an instance shows in two languages, the pages for operators, the decisions.
 package docs
 
 import _ "embed"
@@ -7,3 +7,8 @@ import _ "embed"
 //
 //go:embed guide.md
 var Guide []byte
+
+// GuideDE is the same guide in German: the same headings, code and tables in the same order.
+//
+//go:embed guide.de.md
+var GuideDE []byte
