@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"kartei/docs"
+	"kartei/kit/fault"
 )
 
 // The other addresses of the guide: the example program, and the guide as
@@ -17,10 +18,24 @@ const (
 // marks are the lines that mark the commands of the guide for ci/readme.sh.
 var marks = regexp.MustCompile(`(?m)^<!-- .* -->\n`)
 
-// guide returns docs/guide.md without the marks, and with baseURL as the
+// guide returns the guide in a language without the marks, and with baseURL as the
 // address in the commands.
-func guide(baseURL string) []byte {
-	text := marks.ReplaceAll(docs.Guide, nil)
+func guide(baseURL string, l fault.Language) []byte {
+	text := docs.Guide
+	if l == fault.German {
+		text = docs.GuideDE
+	}
+	text = marks.ReplaceAll(text, nil)
 	text = bytes.ReplaceAll(text, []byte("http://localhost:8080"), []byte(baseURL))
 	return bytes.ReplaceAll(text, []byte("](../examples/mirror/main.go)"), []byte("]("+pathMirror+")"))
+}
+
+// guideArticle returns the guide as a page shows it. The headings have the ids of the English
+// guide in both languages, so that a link into the guide leads to its place in either.
+func guideArticle(baseURL string, l fault.Language) article {
+	english := newArticle(guide(baseURL, fault.English), fault.English)
+	if l == fault.English {
+		return english
+	}
+	return newArticle(guide(baseURL, l), l).withIDs(english)
 }

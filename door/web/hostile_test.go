@@ -48,7 +48,7 @@ func TestTextIsNeverMarkup(t *testing.T) {
 	}
 	for name, drawn := range map[string]templ.Component{
 		"start": startPage(p), "missing": missingPage(p), "method": methodPage(p), "problems": problemsPage(p), "problem": problemPage(p, fault.Internal.Entry()),
-		"article":      articlePage(p, newArticle([]byte("# "+hostile+"\n\n"+hostile+"\n\n```sh\n"+hostile+"\n```\n\n    "+hostile+"\n\n[a](javascript:alert(1))"))),
+		"article":      articlePage(p, newArticle([]byte("# "+hostile+"\n\n"+hostile+"\n\n```sh\n"+hostile+"\n```\n\n    "+hostile+"\n\n[a](javascript:alert(1))"), fault.English)),
 		"introduction": introductionPage(p), "group": groupPage(p), "operation": operationPage(p, o), "webhooks": webhooksPage(p),
 	} {
 		var b bytes.Buffer

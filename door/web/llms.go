@@ -47,7 +47,7 @@ func llmsFull(o Options, d *reference.Document) []byte {
 	var b strings.Builder
 	b.Write(llms(o))
 	b.WriteString("\n---\n\n")
-	b.Write(guide(o.BaseURL))
+	b.Write(guide(o.BaseURL, fault.English))
 	fmt.Fprintf(&b, "\n---\n\n# The operations of version %s\n\nPaths lie below %s.\n", d.Version, d.Server)
 	for _, g := range d.Groups {
 		for _, operation := range g.Operations {

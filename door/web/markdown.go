@@ -16,10 +16,13 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"kartei/kit/fault"
 )
 
 // article is a text in Markdown, and its table of contents.
 type article struct {
+	language fault.Language
 	source   []byte
 	tree     ast.Node
 	contents []heading
@@ -40,9 +43,22 @@ var markdown = goldmark.New(
 )
 
 // newArticle reads a document.
-func newArticle(source []byte) article {
+func newArticle(source []byte, l fault.Language) article {
 	tree := markdown.Parser().Parse(text.NewReader(source))
-	return article{source: source, tree: tree, contents: contents(tree, source)}
+	return article{language: l, source: source, tree: tree, contents: contents(tree, source)}
+}
+
+// withIDs returns the article with the ids of another one, which has the same headings in
+// another language. TestGuidesAgree compares the two.
+func (a article) withIDs(other article) article {
+	from := headings(other.tree)
+	for i, h := range headings(a.tree) {
+		if i < len(from) {
+			h.SetAttributeString("id", []byte(headingID(from[i])))
+		}
+	}
+	a.contents = contents(a.tree, a.source)
+	return a
 }
 
 // Render implements [templ.Component]. Wide tables scroll within a box.
@@ -84,12 +100,22 @@ func paragraphs(source string) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error { return markdown.Convert([]byte(source), w) })
 }
 
+// headings returns the headings of a document in their order.
+func headings(tree ast.Node) []*ast.Heading {
+	var all []*ast.Heading
+	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
+		if h, ok := n.(*ast.Heading); ok {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
 // contents returns the headings of levels 2 and 3.
 func contents(tree ast.Node, source []byte) []heading {
 	var all []heading
-	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
-		h, ok := n.(*ast.Heading)
-		if !ok || h.Level < 2 || h.Level > 3 {
+	for _, h := range headings(tree) {
+		if h.Level < 2 || h.Level > 3 {
 			continue
 		}
 		one := heading{ID: headingID(h), Text: plainText(h, source)}

@@ -17,6 +17,7 @@ import (
 
 	"kartei"
 	"kartei/door/web/reference"
+	"kartei/door/web/say"
 	"kartei/kit/fault"
 )
 
@@ -63,9 +64,9 @@ func (p page) Link(path string) string {
 			fragment = "#" + fragment
 		}
 		path += "?version=" + p.Version + fragment
-		return withLanguage(path, p.Language)
+		return say.Link(path, p.Language)
 	}
-	return withLanguage(path, p.Language)
+	return say.Link(path, p.Language)
 }
 
 // Announcement returns the announcement about the version of the page, if there is
@@ -89,20 +90,7 @@ func (p page) OtherLink() string {
 	if p.Version != "" && p.Version != p.Versions[0] {
 		target += "?version=" + p.Version
 	}
-	return withLanguage(target, p.Other())
-}
-
-func withLanguage(path string, l fault.Language) string {
-	sep := "?"
-	if strings.Contains(path, "?") {
-		sep = "&"
-	}
-	path, fragment, found := strings.Cut(path, "#")
-	path += sep + "lang=" + string(l)
-	if found {
-		path += "#" + fragment
-	}
-	return path
+	return say.Link(target, p.Other())
 }
 
 // Problem returns the address of a code's page.
@@ -197,13 +185,13 @@ func (p page) list() []page {
 		one.Path, one.Title, one.draw = path, title, draw
 		return one
 	}
-	written := func(path, title string, text []byte) page {
-		return at(path, title, func(p page) templ.Component { return articlePage(p, newArticle(text)) })
+	written := func(path, title string, read func(page) article) page {
+		return at(path, title, func(p page) templ.Component { return articlePage(p, read(p)) })
 	}
 	pages := []page{
 		at(PathAbout, p.Say("Übersicht", "Overview"), startPage),
-		written("/guide", p.Say("Leitfaden", "Guide"), guide(p.BaseURL)),
-		written("/changelog", p.Say("Änderungen", "Changes"), kartei.Changelog),
+		written("/guide", p.Say("Leitfaden", "Guide"), func(p page) article { return guideArticle(p.BaseURL, p.Language) }),
+		written("/changelog", p.Say("Änderungen", "Changes"), func(page) article { return newArticle(kartei.Changelog, fault.English) }),
 		at("/problems", p.Say("Problemcodes", "Problem codes"), problemsPage),
 		at(pathMissing, p.Say("Seite nicht gefunden", "Page not found"), missingPage),
 		at(pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed"), methodPage),

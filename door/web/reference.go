@@ -11,6 +11,7 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/door/web/reference"
+	"kartei/door/web/say"
 	"kartei/kit/fault"
 )
 
@@ -232,7 +233,7 @@ func (p page) InVersion(path, version string) string {
 	if version != p.Versions[0] {
 		path += "?version=" + version
 	}
-	return withLanguage(path, p.Language)
+	return say.Link(path, p.Language)
 }
 
 // VersionLink returns the address of this page in another version. If that

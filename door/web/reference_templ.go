@@ -760,7 +760,7 @@ func introductionPage(p page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(p.Say("Jeder Aufruf braucht einen API-Schlüssel. Sie legen ihn in den Einstellungen an oder bekommen ihn vom Betreiber dieser Instanz; eine Anwendung für viele Personen verwendet [OAuth](/guide#applications). Speichern Sie den Schlüssel in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt der erste Aufruf:", "Every call needs an API key. You make one in the settings, or get one from the operator of this instance; an application for many people uses [OAuth](/guide#applications). Put it into the variable `KARTEI_KEY`. The first call shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p, p.Say("Jeder Aufruf braucht einen API-Schlüssel. Sie legen ihn in den Einstellungen an oder bekommen ihn vom Betreiber dieser Instanz; eine Anwendung für viele Personen verwendet [OAuth](/guide#applications). Speichern Sie den Schlüssel in der Variablen `KARTEI_KEY`. Wem er gehört und was er darf, zeigt der erste Aufruf:", "Every call needs an API key. You make one in the settings, or get one from the operator of this instance; an application for many people uses [OAuth](/guide#applications). Put it into the variable `KARTEI_KEY`. The first call shows whose it is and what it may do:")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1119,7 +1119,7 @@ func groupPage(p page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(p.Group.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p, p.Group.Text).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1333,7 +1333,7 @@ func operationPage(p page, o reference.Operation) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = prose(o.Body.Text).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = prose(p, o.Body.Text).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1724,7 +1724,7 @@ func operationHead(p page, o reference.Operation) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = prose(f.Value).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = prose(p, f.Value).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2076,7 +2076,7 @@ func operationAnswer(p page, a reference.Answer) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = prose(a.Text).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = prose(p, a.Text).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2167,7 +2167,7 @@ func operationProblems(p page, list []reference.Problem) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(p.Say("Fehler sind `application/problem+json`. Jeder Code hat eine Seite, die ihn erklärt.", "Errors are `application/problem+json`. Each code has a page that explains it.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p, p.Say("Fehler sind `application/problem+json`. Jeder Code hat eine Seite, die ihn erklärt.", "Errors are `application/problem+json`. Each code has a page that explains it.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2493,7 +2493,7 @@ func webhooksPage(p page) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = prose(hook.Text).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = prose(p, hook.Text).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2669,7 +2669,7 @@ func deliveryParts(p page, hook reference.Operation) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(hook.Body.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p, hook.Body.Text).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2719,7 +2719,7 @@ func deliveryParts(p page, hook reference.Operation) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(a.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p, a.Text).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2865,7 +2865,7 @@ func members(p part, list []reference.Member) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = prose(m.Text).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = prose(p.page, m.Text).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -3173,7 +3173,7 @@ func headerList(p page, title, note string, list []reference.Header) templ.Compo
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = prose(h.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = prose(p, h.Text).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

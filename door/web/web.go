@@ -113,7 +113,7 @@ func Handler(o Options) (http.Handler, error) {
 	}
 	h.assets, h.files = assets, maps.Clone(assets.files)
 	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, examples.Mirror)
-	h.files[pathGuideMarkdown] = newContent("text/markdown; charset=utf-8", cachePage, guide(o.BaseURL))
+	h.files[pathGuideMarkdown] = newContent("text/markdown; charset=utf-8", cachePage, guide(o.BaseURL, fault.English))
 	h.files["/llms.txt"] = newContent("text/plain; charset=utf-8", cachePage, llms(o))
 	r := pageRenderer{options: o, assets: assets}
 	for _, l := range []fault.Language{fault.German, fault.English} {

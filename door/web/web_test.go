@@ -408,12 +408,13 @@ func TestGuide(t *testing.T) {
 			}
 		}
 		page := get(t, h, "/guide?lang="+string(l)).Body.String()
-		for _, want := range []string{"export KARTEI_URL=" + base, `<h2 id="keep-a-copy"><a href="#keep-a-copy">`, `<li><a href="#keep-a-copy">Keep a copy</a>`, `<article lang="en">`, `<div class="code">`, "<td>"} {
+		keeping := fault.Text{DE: "Eine Kopie führen", EN: "Keep a copy"}.In(l)
+		for _, want := range []string{"export KARTEI_URL=" + base, `<h2 id="keep-a-copy"><a href="#keep-a-copy">`, fmt.Sprintf(`<li><a href="#keep-a-copy">%s</a>`, keeping), fmt.Sprintf(`<article lang="%s">`, l), `<div class="code">`, "<td>"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s: the guide lacks %q", l, want)
 			}
 		}
-		for _, never := range []string{"localhost:8080", "&lt;!--", "raw HTML", "```", "](", "<script", " style="} {
+		for _, never := range []string{"localhost:8080", "&lt;!--", "raw HTML", "```", "](", "<script", " style=", "nur auf Englisch"} {
 			if _, text, _ := strings.Cut(page, "<main"); strings.Contains(text, never) {
 				t.Errorf("%s: the guide holds %q", l, never)
 			}

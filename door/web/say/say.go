@@ -29,6 +29,24 @@ func (w Words) In(t fault.Text) string { return t.In(w.Language) }
 // English reports whether the reader reads English.
 func (w Words) English() bool { return w.Language == fault.English }
 
+// Link returns the address of a page in a language.
+func Link(path string, l fault.Language) string {
+	path, fragment, found := strings.Cut(path, "#")
+	separator := "?"
+	if strings.Contains(path, "?") {
+		separator = "&"
+	}
+	path += separator + "lang=" + string(l)
+	if found {
+		path += "#" + fragment
+	}
+	return path
+}
+
+// Docs returns the address of a public page, such as the guide, in the reader's language. Public
+// pages know no session, and would ask the browser.
+func (w Words) Docs(path string) string { return Link(path, w.Language) }
+
 // Plural returns the sentence that fits n, with the number in place of %d. German
 // and English both say "0 Kontakte" and "1 Kontakt".
 func (w Words) Plural(n int, deOne, deMany, enOne, enMany string) string {
