@@ -31,7 +31,7 @@ func TestConsentNames(t *testing.T) {
 // TestApplicationsTellOfAssistants says what MCP is, and which address to paste.
 func TestApplicationsTellOfAssistants(t *testing.T) {
 	b := open(t, apitest.New(t, dbtest.SQLite(t)), access.Member)
-	b.get("/settings/interfaces/applications").want(200, "Model Context Protocol", "<code>"+apitest.BaseURL+"/mcp</code>", `data-copy="`+apitest.BaseURL+`/mcp"`, "/guide#assistants")
+	b.get("/settings/interfaces/applications").want(200, "Model Context Protocol", "<code>"+apitest.BaseURL+"/mcp</code>", `data-copy="`+apitest.BaseURL+`/mcp"`, "/guide?lang=de#assistants")
 }
 
 // TestConsentOfAProgram shows the scheme of a program on the person's computer, and goes
