@@ -83,7 +83,7 @@ func TestWrongCommandLines(t *testing.T) {
 
 // Each command that a page names exists.
 func TestCommandsThatAreNamed(t *testing.T) {
-	pages := map[string]string{"guide.md": string(docs.Guide)}
+	pages := map[string]string{"guide.md": string(docs.Guide), "guide.de.md": string(docs.GuideDE)}
 	for _, code := range fault.Codes() {
 		pages[string(code)] = fmt.Sprintf("%+v", code.Entry())
 	}
