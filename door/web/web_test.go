@@ -402,7 +402,7 @@ func TestGuide(t *testing.T) {
 	for _, l := range languages {
 		start := get(t, h, "/about?lang="+string(l)).Body.String()
 		families := fault.Text{DE: "Kontakte, Firmen, Aufgaben und Dokumente", EN: "contacts, companies, tasks and documents"}.In(l)
-		for _, want := range []string{`href="/guide?lang=` + string(l) + `"`, families} {
+		for _, want := range []string{`href="/guide?lang=` + string(l) + `"`, `href="/guide?lang=` + string(l) + `#applications"`, families} {
 			if !strings.Contains(start, want) {
 				t.Errorf("%s: the start page lacks %q", l, want)
 			}

@@ -87,3 +87,16 @@ func TestTongue(t *testing.T) {
 		}
 	}
 }
+
+// A link to a public page names the reader's language, before the place on the page.
+func TestDocs(t *testing.T) {
+	for path, want := range map[string]string{
+		"/guide":                "/guide?lang=de",
+		"/guide#webhooks":       "/guide?lang=de#webhooks",
+		"/docs?version=1#types": "/docs?version=1&lang=de#types",
+	} {
+		if got := (say.Words{Language: fault.German}).Docs(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
