@@ -3,11 +3,13 @@ package upload_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"kartei/access"
 	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // An organization may announce a limited number of bytes without documents.
@@ -23,10 +25,17 @@ func TestRoom(t *testing.T) {
 		first := open(c, len(file))
 		c.Put(first, file).Want(204)
 		o.Clock.Advance(time.Hour)
-		for range apitest.MaxStaged/apitest.MaxFile - 1 {
+		body := `{"fileName":"a.txt","contentType":"text/plain","size":1}`
+		const files = apitest.MaxStaged / apitest.MaxFile
+		for range files / 2 {
 			open(colleague, len(file))
 		}
-		body := `{"fileName":"a.txt","contentType":"text/plain","size":1}`
+		if a := colleague.Do("POST", "/uploads", body, "Accept-Language", "en").Want(429, "QUOTA_EXHAUSTED"); !strings.Contains(a.Text("detail"), "your half") {
+			t.Errorf("%s", a.Body)
+		}
+		for range files/2 - 1 {
+			open(c, len(file))
+		}
 		words := map[string]bool{}
 		for _, language := range []string{"de", "en"} {
 			a := c.Do("POST", "/uploads", body, "Accept-Language", language).Want(429, "QUOTA_EXHAUSTED")
@@ -50,5 +59,20 @@ func TestRoom(t *testing.T) {
 		o.Clock.Advance(24 * time.Hour)
 		c.Key = o.Key(c.Principal)
 		open(c, len(file))
+	})
+}
+
+// What a key announced that cannot upload any more leaves its room to others.
+func TestRoomOfRevokedKeys(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		c := o.As(access.Member)
+		for range 2 {
+			taker := o.As(access.Member)
+			for range apitest.MaxStaged / apitest.MaxFile / 2 {
+				open(taker, apitest.MaxFile)
+			}
+			dbtest.Run(t, o.DB, `update api_keys set revoked_at = 1 where principal_id = $1`, taker.Principal)
+		}
+		open(c, apitest.MaxFile)
 	})
 }

@@ -128,26 +128,65 @@ func Create(ctx context.Context, c *app.Call, in CreateInput, o Opened) (Created
 const maxOpen = 10_000
 
 // room refuses a session if the organization would have more announced bytes
-// without a document than its limit. Announced bytes count, since Kartei does
-// not see what a bucket receives. Concurrent calls may exceed the limit by the
-// bytes that they announce.
+// without a document than its limit, or the caller more than half of them: no key
+// stops the uploads of the others. A caller always has room for one file. Announced
+// bytes count, since Kartei does not see what a bucket receives. Concurrent calls may
+// exceed the limit by the bytes that they announce.
 func room(ctx context.Context, c *app.Call, size int64) error {
-	var open, announced int64
-	var first clock.Micros
-	err := c.Tx.QueryRow(ctx, `select count(*), coalesce(cast(sum(size) as bigint), 0), coalesce(min(expires_at), 0) from (
-			select size, expires_at from uploads where organization = $1 and operation = '' and expires_at > $2 order by expires_at limit $3) as waiting`,
-		c.Actor.Org(), c.Now, maxOpen).Scan(&open, &announced, &first)
-	if err != nil || open < maxOpen && announced+size <= c.Services.Files.MaxStaged {
+	taken, first, err := announced(ctx, c, selectAnnounced)
+	if err == nil && !taken.fits(size, &c.Services.Files) { // what nobody can send any more counts only until somebody needs the room
+		taken, first, err = announced(ctx, c, selectAnnouncedBy)
+	}
+	if err != nil || taken.fits(size, &c.Services.Files) {
 		return err
 	}
-	return &fault.Fault{Code: fault.QuotaExhausted, RetryAfter: max(first.Sub(c.Now), time.Second), Detail: &noRoom,
+	f := &fault.Fault{Code: fault.QuotaExhausted, RetryAfter: max(first.Sub(c.Now), time.Second), Detail: &noRoom,
 		Extra: map[string]any{"violated-policies": []string{"uploads"}}}
+	if taken.all+size <= c.Services.Files.MaxStaged && taken.open < maxOpen {
+		f.Detail = &noRoomOfOne
+	}
+	return f
 }
 
-var noRoom = fault.Text{
-	DE: "Ihre Organisation hat so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass für diese Datei kein Platz mehr ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
-	EN: "Your organization has announced so many files of which no document was made yet that there is no room for this one. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
+// share is what was announced without a document: by all principals, and by the caller.
+type share struct{ open, all, own int64 }
+
+func (s share) fits(size int64, files *app.Files) bool {
+	return s.open < maxOpen && s.all+size <= files.MaxStaged && s.own+size <= max(files.MaxStaged/2, files.MaxSize)
 }
+
+// The announced bytes are summed from an index alone. The credential that announced them is
+// looked up only if there is no room.
+const (
+	selectAnnounced = `select count(*), coalesce(cast(sum(size) as bigint), 0), coalesce(cast(sum(case when principal = $4 then size else 0 end) as bigint), 0),
+		coalesce(min(expires_at), 0) from (select size, expires_at, principal from uploads
+			where organization = $1 and operation = '' and ended = false and expires_at > $2 order by expires_at limit $3) as waiting`
+	selectAnnouncedBy = `select count(*), coalesce(cast(sum(size) as bigint), 0), coalesce(cast(sum(case when principal = $4 then size else 0 end) as bigint), 0),
+		coalesce(min(expires_at), 0) from (select size, expires_at, principal from uploads u
+			where organization = $1 and operation = '' and ended = false and expires_at > $2
+				and not exists (select 1 from principals p where p.id = u.principal and p.disabled)
+				and not exists (select 1 from api_keys k where k.id = u.key_id and (k.revoked_at > 0 or k.expires_at <= $2))
+				and not exists (select 1 from oauth_grants g where g.id = u.key_id and (g.ended_at > 0 or g.expires_at <= $2))
+				and not exists (select 1 from sessions s where s.id = u.key_id and (s.ended_at > 0 or s.expires_at <= $2))
+			order by expires_at limit $3) as waiting`
+)
+
+// announced returns what was announced, and when the first of it ends.
+func announced(ctx context.Context, c *app.Call, query string) (s share, first clock.Micros, err error) {
+	err = c.Tx.QueryRow(ctx, query, c.Actor.Org(), c.Now, maxOpen, c.Actor.PrincipalID()).Scan(&s.open, &s.all, &s.own, &first)
+	return s, first, err
+}
+
+var (
+	noRoom = fault.Text{
+		DE: "Ihre Organisation hat so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass für diese Datei kein Platz mehr ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
+		EN: "Your organization has announced so many files of which no document was made yet that there is no room for this one. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
+	}
+	noRoomOfOne = fault.Text{
+		DE: "Sie haben so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass Ihre Hälfte des Platzes der Organisation voll ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
+		EN: "You have announced so many files of which no document was made yet that your half of your organization's room is full. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
+	}
+)
 
 // Wrong returns the violations in a file's members that the schema does not
 // state.

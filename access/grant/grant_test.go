@@ -322,6 +322,8 @@ func TestImpersonates(t *testing.T) {
 	for _, name := range []string{
 		"Kartei", "KARTEI", "Kartei.", "Kartei!", "Ｋａｒｔｅｉ", "Каrtei", "Kаrtеi", "ΚΑRΤΕΙ", "K\u200bartei \u3164", "Kar\u00adtei", "Karte1", "Kartel", "K a r t e i", "Kar-tei", "Kartei™", "»Kartei«",
 		"Kartei Support", "Kartei (offiziell)", "kartei.de", "https://www.kartei.app", "KarteiApp", "Kartei 2", "𝐊𝐚𝐫𝐭𝐞𝐢", "Kärtei", "🅺🅰🆁🆃🅴🅸",
+		"Kartei Konto", "Kartei IT", "Kartei Cloud", "Kartei Server", "Kartei Update", "Kartei Administration", "Kartei Konto bestätigen", "kartei.com/login", "K@rtei", "K4rtei", "K4rt3i Login",
+		"Kanzlei Morgenstern IT", "Kanzlei Morgenstern EDV", "Kanzlei Morgenstern Intern", "IT der Kanzlei Morgenstern",
 		office, "Kanzlei Morgenstern", "KANZLEI MORGENSTERN", "Kanzlei  Morgenstern.", "Kаnzlei Mоrgenstern", "Kanzlei-Morgenstern", "Kanzlei Morgenstern mbB", "Kanzlei Morgenstem & Partner mbB",
 		"Kanzlei Morgenstern Support", "Kartei (Kanzlei Morgenstern & Partner)", "kanzlei morgenstern & partner mbb", "Ｋanzlei\u2060 Morgenstern",
 	} {

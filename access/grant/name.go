@@ -15,18 +15,22 @@ const product = "Kartei"
 var (
 	legalForms = forms("GmbH mbH AG UG KG OHG GbR mbB PartG PartGmbB SE eG eV Co Cie Co.KG Inc Ltd LLC Partner Partnerschaft Kollegen")
 	claims     = slices.Concat(legalForms, forms(`app apps application anwendung official officially offiziell offizielle original login signin sso
-		anmeldung support hilfe help team admin administrator security sicherheit client desktop sandbox test tm sm by von the der die das
+		anmeldung support hilfe help team admin administrator administration verwaltung security sicherheit client desktop sandbox test tm sm by von
+		the der die das konto konten account accounts it edv cloud server service services dienst update updates intern internal portal system
+		bestätigen bestätigung confirm verify prüfung secure sicher zugang access mobile web online neu new pro plus
 		de com eu net org io www http https`))
 )
 
-// forms returns the forms of words, the longest first.
+// typed are signs and digits that people type in place of letters.
+var typed = strings.NewReplacer("@", "a", "4", "a", "3", "e", "1", "i", "!", "i", "0", "o", "$", "s", "5", "s", "7", "t")
+
+// forms returns the forms of words.
 func forms(words string) (list []string) {
 	for _, word := range strings.Fields(words) {
 		if form := confusable.Form(word); form != "" {
 			list = append(list, form)
 		}
 	}
-	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 	return list
 }
 
@@ -34,6 +38,10 @@ func forms(words string) (list []string) {
 // one of the offices that are named, as if they themselves asked. Names that look alike are
 // the same. A name with other words besides, such as 'Calendar for Kartei', is one of its own.
 func Impersonates(name string, offices ...string) bool {
+	return impersonates(name, offices) || impersonates(typed.Replace(name), offices)
+}
+
+func impersonates(name string, offices []string) bool {
 	form := confusable.Form(CleanName(name))
 	rest, ours := form, false
 	for _, own := range append(offices, product) {
@@ -48,10 +56,28 @@ func Impersonates(name string, offices ...string) bool {
 	if !ours {
 		return false
 	}
-	for _, word := range claims {
-		rest = strings.ReplaceAll(rest, word, " ")
+	return !slices.ContainsFunc(strings.Fields(rest), func(part string) bool { return !claimed(part) })
+}
+
+// claimed reports whether a text consists of claims and digits, which may look like letters.
+// A form has no spaces, so every way to divide it is tried.
+func claimed(text string) bool {
+	fits := make([]bool, len(text)+1) // whether the text up to there does
+	fits[0] = true
+	for at := range len(text) {
+		if !fits[at] {
+			continue
+		}
+		if strings.IndexByte("0123456789oiv", text[at]) >= 0 {
+			fits[at+1] = true
+		}
+		for _, word := range claims {
+			if strings.HasPrefix(text[at:], word) {
+				fits[at+len(word)] = true
+			}
+		}
 	}
-	return strings.Trim(rest, " 0123456789oiv") == "" // a digit may look like a letter
+	return fits[len(text)]
 }
 
 // core returns the form of the name of an office without its legal form, which people leave

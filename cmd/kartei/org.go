@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"kartei/access"
 	"kartei/door/admin"
@@ -269,10 +271,20 @@ func table(g *Globals, header []string, rows [][]string) error {
 			if cell == "" {
 				cells[i] = "-"
 			}
+			cells[i] = strings.Map(printable, cells[i])
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}
 	return w.Flush()
+}
+
+// printable replaces what a terminal obeys instead of showing it. Names of files and of
+// applications may have it.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return utf8.RuneError
+	}
+	return r
 }
 
 // refused adds the words of the command to an error.

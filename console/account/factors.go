@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"kartei/access"
 	"kartei/access/signin"
@@ -470,7 +469,7 @@ func registered(ctx context.Context, c *app.Call, kind signin.Kind, owner *signi
 	if desk(c).Passkeys == nil {
 		return p, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
 	}
-	p.Passkey = Passkey{ID: id.New(id.Passkey), Name: strings.TrimSpace(in.Name), CreatedAt: c.Now}
+	p.Passkey = Passkey{ID: id.New(id.Passkey), Name: tidyName(in.Name), CreatedAt: c.Now}
 	if p.Name == "" {
 		p.Name = "Passkey"
 	}

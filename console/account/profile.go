@@ -7,11 +7,13 @@ import (
 	"strings"
 	"time"
 	_ "time/tzdata" // zones on machines without a database of them
+	"unicode"
 	"unicode/utf8"
 
 	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
+	"kartei/kit/invisible"
 	"kartei/lookup"
 
 	"golang.org/x/text/unicode/norm"
@@ -132,7 +134,7 @@ func SetProfile(ctx context.Context, c *app.Call, in ProfileChange) (Profile, er
 func (in *ProfileChange) apply(p *Profile) error {
 	var wrong []fault.Field
 	if in.Name != nil {
-		p.Name = norm.NFC.String(strings.TrimSpace(*in.Name))
+		p.Name = tidyName(*in.Name)
 		if code, limit := checkName(p.Name); code != "" {
 			wrong = append(wrong, fault.Field{Name: "name", Code: code, Limit: limit, Text: fault.Deceptive(p.Name)})
 		}
@@ -165,11 +167,17 @@ func (in *ProfileChange) apply(p *Profile) error {
 	return nil
 }
 
+// tidyName returns a name without what nobody sees: by such characters two people would
+// have the same name.
+func tidyName(name string) string {
+	return norm.NFC.String(strings.TrimSpace(invisible.Tidy(name)))
+}
+
 func checkName(name string) (code fault.FieldCode, limit any) {
 	switch {
 	case name == "":
 		return fault.Required, nil
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) || fault.Deceptive(name) != nil:
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || fault.Deceptive(name) != nil:
 		return fault.InvalidFormat, nil
 	case utf8.RuneCountInString(name) > maxName:
 		return fault.TooLong, maxName

@@ -118,7 +118,7 @@ func BeginSSOInvited(ctx context.Context, c *app.Call, in SSOInvitation, q quest
 	if _, err := settings.OpenInvitation(ctx, c, in.Token); err != nil {
 		return Leaving{}, err
 	}
-	if in.Name != "" {
+	if in.Name = tidyName(in.Name); in.Name != "" {
 		if code, limit := checkName(in.Name); code != "" {
 			return Leaving{}, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
 		}

@@ -32,8 +32,10 @@ const Age = 7 * 24 * time.Hour
 const (
 	// MaxRecords bounds the records of an act.
 	MaxRecords = 500_000
-	// mostKept bounds the acts of an organization that are kept.
-	mostKept = 100
+	// mostKept bounds the acts of an organization that are kept, mostOfOne those of one
+	// person, so that nobody takes the place of the others.
+	mostKept  = 200
+	mostOfOne = 100
 )
 
 // family is a family whose lists have acts on all of their records.
@@ -225,7 +227,7 @@ const (
 	// updateAct changes an act in the state that was read.
 	updateAct = `update bulk_acts set state = $4, reason = $5, content = $6, progress = $7, requested_by = $8, kind = $9, door = $10, request_id = $11, began_at = $12, expires_at = $13
 		where organization = $1 and id = $2 and state = $3`
-	countKept = `select count(*) from bulk_acts where organization = $1`
+	countKept = `select count(*), coalesce(sum(case when principal = $2 then 1 else 0 end), 0) from bulk_acts where organization = $1`
 	selectOwn = `select ` + columns + ` from bulk_acts where organization = $1 and principal = $2 and ($3 = '' or id < $3) order by id desc limit $4`
 	selectAll = `select ` + columns + ` from bulk_acts where organization = $1 and $2 = $2 and ($3 = '' or id < $3) order by id desc limit $4`
 	// selectBefore counts the acts whose turn comes before that of another one.

@@ -9,7 +9,9 @@ import (
 
 	"kartei/access"
 	"kartei/console/bulk"
+	"kartei/kit/fault"
 	"kartei/test/apitest"
+	"kartei/test/dbtest"
 )
 
 // An act reaches each record of a list that its person sees, over several transactions,
@@ -179,6 +181,23 @@ func TestOwnersAndVisibilities(t *testing.T) {
 		if d.member(mine, "ownerId") != d.Principal || other.member(theirs, "visibility") != "organization" {
 			t.Error("the undoing gave nothing back")
 		}
+	})
+}
+
+// TestOnePersonLeavesRoom fills the places of one person: a colleague still changes lists.
+func TestOnePersonLeavesRoom(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d, colleague := sit(o, access.Member), sit(o, access.Member)
+		first := d.start(bulk.Tag, "a")
+		for n := range 99 {
+			dbtest.Run(t, o.DB, `insert into bulk_acts (organization, id, principal, state, reason, content, progress, requested_by, kind, door, request_id, created_at, began_at, expires_at)
+				select organization, id || cast($2 as text), principal, state, reason, content, progress, requested_by, kind, door, request_id, created_at, began_at, expires_at
+				from bulk_acts where id = $1`, first.ID, fmt.Sprint(n))
+		}
+		if got := d.send("bulk.start", bulk.StartInput{Family: "contacts", Kind: bulk.Tag, Value: "a", Filters: map[string]string{}}); !fault.Is(got.Fault, fault.QuotaExhausted) {
+			t.Errorf("the 101st of one person: %d %s", got.Status, got.Body)
+		}
+		colleague.start(bulk.Tag, "a")
 	})
 }
 

@@ -114,11 +114,11 @@ func (in *StartInput) check(ctx context.Context, c *app.Call) error {
 	if wrong != nil {
 		return fault.Invalid(wrong...)
 	}
-	var kept int64
-	if err := c.Tx.QueryRow(ctx, countKept, c.Actor.Org()).Scan(&kept); err != nil {
+	var kept, own int64
+	if err := c.Tx.QueryRow(ctx, countKept, c.Actor.Org(), c.Actor.PrincipalID()).Scan(&kept, &own); err != nil {
 		return err
 	}
-	if kept >= mostKept {
+	if kept >= mostKept || own >= mostOfOne {
 		return &fault.Fault{Code: fault.QuotaExhausted, Detail: &tooMany, Extra: map[string]any{"violated-policies": []string{"bulk"}}}
 	}
 	return nil
@@ -131,8 +131,8 @@ const (
 )
 
 var tooMany = fault.Text{
-	DE: "Ihr Büro hat in den letzten sieben Tagen so viele ganze Listen geändert, dass für eine weitere Änderung kein Platz ist. Bitte versuchen Sie es morgen noch einmal.",
-	EN: "Your office has changed so many whole lists within the last seven days that there is no room for another change. Please try again tomorrow.",
+	DE: "Sie oder Ihr Büro haben in den letzten sieben Tagen so viele ganze Listen geändert, dass für eine weitere Änderung kein Platz ist. Nach sieben Tagen gibt jede ihren Platz frei.",
+	EN: "You or your office have changed so many whole lists within the last seven days that there is no room for another change. Each makes room after seven days.",
 }
 
 // unfit returns the fault of a call that does not fit the state.

@@ -34,8 +34,10 @@ const (
 	MaxPiece = 512 << 10
 	// MaxLines bounds the entries of a file.
 	MaxLines = 100_000
-	// mostKept bounds the imports of an organization that keep something.
-	mostKept = 50
+	// mostKept bounds the imports of an organization that keep something, mostOfOne those of
+	// one person, so that nobody takes the place of the others.
+	mostKept  = 100
+	mostOfOne = 50
 )
 
 // State is where an import is.
@@ -252,7 +254,7 @@ const (
 		where organization = $1 and id = $2 and state = $3`
 	updateSamples  = `update imports set samples = $3 where organization = $1 and id = $2`
 	updateProgress = `update imports set progress = $3 where organization = $1 and id = $2`
-	countKept      = `select count(*) from imports where organization = $1 and forgotten_at = 0`
+	countKept      = `select count(*), coalesce(sum(case when principal = $2 then 1 else 0 end), 0) from imports where organization = $1 and forgotten_at = 0`
 	selectOwn      = `select ` + columns + ` from imports where organization = $1 and principal = $2 and state <> 'discarded' and ($3 = '' or id < $3) order by id desc limit $4`
 	selectAll      = `select ` + columns + ` from imports where organization = $1 and $2 = $2 and state <> 'discarded' and ($3 = '' or id < $3) order by id desc limit $4`
 )

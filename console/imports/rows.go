@@ -47,11 +47,11 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
 	if err != nil {
 		return Import{}, err
 	}
-	var kept int64
-	if err := c.Tx.QueryRow(ctx, countKept, organization).Scan(&kept); err != nil {
+	var kept, own int64
+	if err := c.Tx.QueryRow(ctx, countKept, organization, whose.PrincipalID()).Scan(&kept, &own); err != nil {
 		return Import{}, err
 	}
-	if kept >= mostKept {
+	if kept >= mostKept || own >= mostOfOne {
 		return Import{}, &fault.Fault{Code: fault.QuotaExhausted, Detail: &tooMany, Extra: map[string]any{"violated-policies": []string{"imports"}}}
 	}
 	r := &row{organization: organization, id: id.New(id.Import), principal: whose.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
@@ -70,8 +70,8 @@ func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
 }
 
 var tooMany = fault.Text{
-	DE: "Ihr Büro hat in den letzten sieben Tagen so viele Dateien importiert, dass für eine weitere kein Platz ist. Verwerfen Sie Importe, die Sie nicht mehr brauchen.",
-	EN: "Your office has imported so many files within the last seven days that there is no room for another one. Discard imports that you need no more.",
+	DE: "Sie oder Ihr Büro haben in den letzten sieben Tagen so viele Dateien importiert, dass für eine weitere kein Platz ist. Verwerfen Sie Importe, die Sie nicht mehr brauchen.",
+	EN: "You or your office have imported so many files within the last seven days that there is no room for another one. Discard imports that you need no more.",
 }
 
 func (in *CreateInput) check() error {

@@ -859,7 +859,7 @@ create table uploads (
 	primary key (organization, id)
 );
 -- Sums up what was announced and is no document yet, from the index alone.
-create index uploads_open on uploads (organization, expires_at, size) where operation = '';
+create index uploads_open on uploads (organization, expires_at, size, principal) where operation = '' and ended = false;
 -- One job ends the sessions of an hour in this order.
 create index uploads_expires_at on uploads (organization, expires_at);
 
