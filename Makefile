@@ -24,7 +24,7 @@ SHORT = -short
 test:
 	@ci/setup.sh postgresql pgbouncer chromium clamd nginx versitygw npm venv standardwebhooks axe
 	@$(GO) test $(SHORT) -vet=off -ldflags=-w -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(ARGS) ./test/journey ./test/e2e ./api ./...
-	@if [ -n '$(SHORT)' ]; then echo 'Left out: walks through all pages; stories with a browser by keyboard, on telephones and on PostgreSQL; most tests of the whole program on PostgreSQL. make test SHORT= runs them.'; fi
+	@if [ -n '$(SHORT)' ]; then echo 'Left out: walks through all pages; stories with a browser by keyboard, on telephones and on PostgreSQL; most tests of the whole program on PostgreSQL. make test SHORT= runs them. The walks in batches on PostgreSQL are in .ci/run alone.'; fi
 
 # Runs what is too long for each change, before a piece of work is closed. ci/long.sh --list
 # lists the steps; STEPS='fuzz kills' runs some.

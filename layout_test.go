@@ -277,6 +277,27 @@ func TestTemplatesEscape(t *testing.T) {
 	}
 }
 
+// TestPasswordsAreCostly holds the hashes that protect nothing to tests.
+func TestPasswordsAreCostly(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || name == "layout_test.go" {
+			return err
+		}
+		source, err := os.ReadFile(name)
+		if strings.Contains(string(source), "NewTestHasher") {
+			found++
+			if name = filepath.ToSlash(name); name != "access/signin/password.go" && !strings.HasPrefix(name, "test/") && !strings.HasSuffix(name, "_test.go") {
+				t.Errorf("%s makes hashes that protect nothing: NewTestHasher is for tests", name)
+			}
+		}
+		return err
+	})
+	if err != nil || found < 2 {
+		t.Errorf("only %d files name it: %v", found, err)
+	}
+}
+
 func TestFloorsStandForFolders(t *testing.T) {
 	packages := slices.Collect(maps.Keys(read(t)))
 	for _, pattern := range slices.Concat(append(floors, helpers, doorKeepers, doorsKnow)...) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -191,7 +192,7 @@ func (o *Options) settings() app.Settings {
 func (a *API) serve(versions []Version) error {
 	for i, v := range versions {
 		document, _ := openapi.Document(v.Name)
-		rules, err := schema.Compile(document, later)
+		rules, err := rulesOf(v.Name, document)
 		if err != nil {
 			return fmt.Errorf("api: version %s: %w", v.Name, err)
 		}
@@ -208,12 +209,22 @@ func (a *API) serve(versions []Version) error {
 	if a.current == "" {
 		return errors.New("api: no version is current")
 	}
-	rules, err := schema.Compile(openapi.OfSessions(), later)
+	rules, err := rulesOf(Internal.Name, openapi.OfSessions())
 	if err != nil {
 		return fmt.Errorf("api: the internal version: %w", err)
 	}
 	a.internal = &served{Version: Internal, rules: rules, svcVersion: []string{Internal.Name}}
 	return nil
+}
+
+// compiled has the rules of each document. To compile one takes some ten milliseconds, and
+// tests open hundreds of APIs in a process.
+var compiled sync.Map // by version; a func() (*schema.Document, error)
+
+// rulesOf returns the rules of a version's document, which the APIs of a process share.
+func rulesOf(version string, document []byte) (*schema.Document, error) {
+	once, _ := compiled.LoadOrStore(version, sync.OnceValues(func() (*schema.Document, error) { return schema.Compile(document, later) }))
+	return once.(func() (*schema.Document, error))()
 }
 
 // document returns the frozen document of a served version. A caller of the

@@ -83,7 +83,8 @@ func liveKey(t testing.TB, o *apitest.Office) *apitest.Client {
 
 // TestGate calls every row of the table, and every blocked family, in every
 // cell, with a live and a test key. The sandbox of the test key has its own
-// switches. Each change of a switch applies to the next call.
+// switches. Each change of a switch applies to the next call. An API that is off does not
+// look at the row, so each cell of that kind has a third of the rows, in turn.
 func TestGate(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		live, test := liveKey(t, o), o.As(access.Member)
@@ -96,13 +97,19 @@ func TestGate(t *testing.T) {
 			for op := range rows() {
 				places[op.ID] = path(t, c.Client, op)
 			}
+			tried := 0
 			for _, cell := range append(cells, open) {
 				if c.organization == o.SandboxID && cell.state != access.Open {
 					continue
 				}
 				cell.set(t, o, c.organization)
 				refusal, readOnly := cell.gate()
+				tried++
+				turn := tried
 				for op := range rows() {
+					if turn++; refusal == "403 API_MODULE_DISABLED" && turn%3 != 0 {
+						continue
+					}
 					at, want := somePath(op), refusal
 					switch {
 					case want != "":

@@ -102,6 +102,7 @@ type sharing struct {
 
 	mu    sync.Mutex
 	known []string
+	news  chan struct{} // closed after the next write
 }
 
 // TestMirrorsFollowVisibility lets several clients create, change, hide,
@@ -115,7 +116,7 @@ func TestMirrorsFollowVisibility(t *testing.T) {
 		}
 		first := seed.Of(t)
 		for f, op := range families() {
-			s := &sharing{T: t, people: people, writers: []string{"one", "two", "admin", "service account"}, seed: first, family: f, op: op}
+			s := &sharing{T: t, people: people, writers: []string{"one", "two", "admin", "service account"}, seed: first, family: f, op: op, news: make(chan struct{})}
 			mirrors := s.mirrors()
 			s.run(mirrors)
 			all, hidden := visibleTo(t, people["admin"], op.Path), 0
@@ -151,6 +152,7 @@ func (s *sharing) run(mirrors []*mirror) {
 	for _, m := range mirrors {
 		following.Go(func() {
 			for ended := false; ; {
+				news := s.next()
 				if err := m.follow(); err != nil {
 					s.Error(err)
 					return
@@ -161,7 +163,7 @@ func (s *sharing) run(mirrors []*mirror) {
 				select {
 				case <-done:
 					ended = true
-				default:
+				case <-news: // to ask without news would only slow the writers down
 				}
 			}
 		})
@@ -170,7 +172,9 @@ func (s *sharing) run(mirrors []*mirror) {
 		writing.Go(func() {
 			random := rand.New(rand.NewPCG(s.seed, uint64(i)))
 			for range 60 {
-				if a := s.write(s.people[who], random); a.Status >= 500 || a.Status == 422 || a.Status == 400 {
+				a := s.write(s.people[who], random)
+				s.tell()
+				if a.Status >= 500 || a.Status == 422 || a.Status == 400 {
 					s.Errorf("%s by %s: %d %s", s.family.Object, who, a.Status, a.Body)
 					return
 				}
@@ -180,6 +184,21 @@ func (s *sharing) run(mirrors []*mirror) {
 	writing.Wait()
 	close(done)
 	following.Wait()
+}
+
+// next returns a channel that is closed after the next write.
+func (s *sharing) next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.news
+}
+
+// tell wakes the mirrors that have seen everything.
+func (s *sharing) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.news)
+	s.news = make(chan struct{})
 }
 
 // write makes one random change.

@@ -157,7 +157,7 @@ func with(members map[string]any, name string, value any) map[string]any {
 
 // bodyMembers returns the members that the document allows in a row's body.
 func bodyMembers(op *api.Operation) []string {
-	media := document.Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
+	media := document().Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
 	return slices.Sorted(maps.Keys(resolve(media.Schema).Properties))
 }
 

@@ -164,12 +164,15 @@ func isUnknown(t *testing.T, op *api.Operation, what, record string, who ...map[
 				if got.Status < 400 {
 					t.Errorf("%s, %s, %s: %d", name, op.ID, what, got.Status)
 				}
+				walked++
+				if ifMatch != "" && ifMatch != "*" { // it is checked before If-None-Match, which says the same beside each
+					continue
+				}
 				for _, tag := range []string{`"r1"`, "*"} {
 					if a, b := send(record, "If-None-Match", tag), send(unknown, "If-None-Match", tag); bare(a) != bare(b) {
 						t.Errorf("%s, %s, %s with If-None-Match %s:\n%s\nunknown:\n%s", name, op.ID, what, tag, bare(a), bare(b))
 					}
 				}
-				walked++
 			}
 		}
 	}

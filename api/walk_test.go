@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,8 +75,9 @@ func somePath(op *api.Operation) string {
 	return strings.Replace(op.Path, "{id}", id.New(id.Contact), 1)
 }
 
-// document is the frozen document of the current version.
-var document = func() (d struct {
+// document returns the frozen document of the current version. It is read on first use:
+// this program is also the process that reads texts, and started for each of them.
+var document = sync.OnceValue(func() (d struct {
 	Paths map[string]map[string]struct {
 		Parameters  []ref
 		RequestBody struct {
@@ -96,7 +98,7 @@ var document = func() (d struct {
 		panic(err)
 	}
 	return d
-}()
+})
 
 // ref is a parameter or schema, or a reference to one.
 type ref struct {
@@ -109,10 +111,10 @@ type ref struct {
 
 func resolve(r ref) ref {
 	if name, ok := strings.CutPrefix(r.Ref, "#/components/parameters/"); ok {
-		return document.Components.Parameters[name]
+		return document().Components.Parameters[name]
 	}
 	if name, ok := strings.CutPrefix(r.Ref, "#/components/schemas/"); ok {
-		return document.Components.Schemas[name]
+		return document().Components.Schemas[name]
 	}
 	return r
 }
@@ -127,7 +129,7 @@ func example(t testing.TB, op *api.Operation) any {
 	if op.ID == "batch.run" { // a batch alone: its part is neither charged nor counted
 		return map[string]any{"calls": []any{map[string]any{"method": "GET", "path": "/nothing"}}}
 	}
-	media := document.Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
+	media := document().Paths[op.Path][strings.ToLower(op.Method)].RequestBody.Content["application/json"]
 	found := []json.RawMessage{media.Example}
 	for _, name := range slices.Sorted(maps.Keys(media.Examples)) {
 		found = append(found, media.Examples[name].Value)
@@ -158,16 +160,19 @@ func ready(t testing.TB, c *apitest.Client, op *api.Operation) any {
 	return body
 }
 
+// picture is the beginning of a PNG of one pixel. A picture has no text, so no process is
+// started to read one.
+const picture = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00"
+
 // uploaded returns an upload from which c can create a document, or one that
 // does not exist if c may not upload.
 func uploaded(c *apitest.Client) string {
 	c.Helper()
-	file := []byte("Klageschrift\n")
-	session := c.Do("POST", "/uploads", map[string]any{"fileName": "Klageschrift.txt", "contentType": "text/plain", "size": len(file)})
+	session := c.Do("POST", "/uploads", map[string]any{"fileName": "Klageschrift.png", "contentType": "image/png", "size": len(picture)})
 	if session.Status != 201 {
 		return id.New(id.Upload)
 	}
-	c.Put(session, file).Want(204)
+	c.Put(session, []byte(picture)).Want(204)
 	return session.Text("id")
 }
 
@@ -442,7 +447,7 @@ func TestWalkUnknownParameter(t *testing.T) {
 
 // parameters returns the query parameters of a row.
 func parameters(op *api.Operation) (query []ref) {
-	for _, p := range document.Paths[op.Path][strings.ToLower(op.Method)].Parameters {
+	for _, p := range document().Paths[op.Path][strings.ToLower(op.Method)].Parameters {
 		if p = resolve(p); p.In == "query" {
 			query = append(query, p)
 		}

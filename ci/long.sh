@@ -8,23 +8,31 @@ export CI=true CGO_ENABLED=0
 TIMEFORMAT='took %R s, %U + %S s of processor time'
 
 declare -A about=(
-	[fuzz]='each fuzz target for a minute (ci/fuzz.sh), some 30 minutes'
+	[fuzz]='each fuzz target for a minute, with coverage of all modules (ci/fuzz.sh), some 45 minutes'
 	[schemathesis]='Schemathesis with 200 examples for each operation, some 30 minutes'
-	[kills]='the stories in which a server is killed, with 50 kills each, some 40 minutes'
-	[large]='hand-overs and erasures of 100,000 records, killed ten times, some 30 minutes'
+	[kills]='the stories in which a server or PostgreSQL is killed, with 50 kills each, more than an hour'
+	[large]='imports, whole lists, hand-overs and erasures of 100,000 records, killed ten times in each part, several hours'
 	[files]='the folders KARTEI_IMPORT_FOLDER and KARTEI_EXTRACT_FOLDER of files that other programs made, read whole'
 	[pictures]='the main pages in both themes and two widths, for a person who looks at them'
 	[busy]='make test SHORT= five times beside four loops that keep the processors busy, up to nine hours'
 )
 order=(fuzz schemathesis kills large files pictures busy)
 
-fuzz() { FUZZTIME=60s ci/fuzz.sh; }
+fuzz() { GUIDE=all FUZZTIME=60s ci/fuzz.sh; }
 schemathesis() { EXAMPLES=200 ci/schemathesis.sh; }
 stories() { go test -count=1 -vet=off -ldflags=-w -timeout 3h ./test/e2e "$@"; }
 kills() {
-	KARTEI_KILLS=50 KARTEI_IMPORT_KILLS=10 KARTEI_BULK_KILLS=10 KARTEI_LEAVING_KILLS=10 KARTEI_ERASE_KILLS=10 stories -run 'Kill|Mirror|Leaving|Batches'
+	KARTEI_KILLS=50 KARTEI_IMPORT_KILLS=10 KARTEI_BULK_KILLS=10 KARTEI_LEAVING_KILLS=10 KARTEI_ERASE_KILLS=10 \
+		stories -run 'Kill|Mirror|Leaving|Batches|Torture|Pgbouncer|PostgresGoesAway'
 }
-large() { KARTEI_ENTRIES=100000 KARTEI_LEAVING_KILLS=10 KARTEI_ERASE_KILLS=10 stories -run 'TestLeaving|TestErasureSurvivesKills'; }
+
+# large runs one story after the other: their times are looked at.
+large() {
+	local story
+	for story in TestImportsSurviveKills TestWholeListsSurviveKills TestLeaving TestErasureSurvivesKills; do
+		KARTEI_ENTRIES=100000 KARTEI_IMPORT_KILLS=10 KARTEI_BULK_KILLS=10 KARTEI_LEAVING_KILLS=10 KARTEI_ERASE_KILLS=10 stories -run "$story\$" -v
+	done
+}
 files() {
 	[ -z "${KARTEI_IMPORT_FOLDER:-}" ] || go test -count=1 -vet=off ./console/imports -run 'TestFolder$' -v
 	[ -z "${KARTEI_EXTRACT_FOLDER:-}" ] || go test -count=1 -vet=off ./extract -run 'TestFolder$' -v
@@ -54,7 +62,7 @@ for name in "$@"; do
 	[ -n "${about[$name]:-}" ] || { echo "no step $name; ci/long.sh --list lists them" >&2; exit 2; }
 done
 [ $# -gt 0 ] || set -- "${order[@]}"
-ci/setup.sh postgresql pgbouncer chromium clamd versitygw npm venv standardwebhooks axe
+ci/setup.sh postgresql pgbouncer chromium clamd nginx versitygw npm venv standardwebhooks axe
 for name in "$@"; do
 	printf '\n== %s: %s\n' "$name" "${about[$name]}"
 	time "$name"

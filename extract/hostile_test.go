@@ -89,12 +89,8 @@ func TestLimits(t *testing.T) {
 		{"test/output", Limits{Text: 1000}, Text{Body: strings.Repeat("x", 1000), Cut: true, Reason: Crashed}},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
-			began := time.Now()
 			if got := textOf(t, c.Limits, "", c.kind); got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
-			}
-			if d := time.Since(began); d > 30*time.Second {
-				t.Errorf("it took %v", d)
 			}
 		})
 	}

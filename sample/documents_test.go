@@ -30,9 +30,10 @@ func TestMain(m *testing.M) {
 	dbtest.Main(m)
 }
 
-// All tests share one reader of texts, which needs seconds to start for PDF.
+// All tests share one reader of texts. It needs seconds to start for PDF, unless another
+// package has compiled it.
 func TestDocuments(t *testing.T) {
-	extractor, err := extract.New(extract.Options{Cache: t.TempDir()})
+	extractor, err := extract.New(extract.Options{Cache: "../.cache/extract"})
 	if err != nil {
 		t.Fatal(err)
 	}

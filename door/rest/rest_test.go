@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"kartei/access"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -230,7 +230,7 @@ func TestHTTP10(t *testing.T) {
 // concurrently.
 func TestOverlappingBodies(t *testing.T) {
 	s, c := open(t)
-	client := &http.Client{Timeout: 20 * time.Second}
+	client := &http.Client{Timeout: patience.Bound}
 	failed := make(chan error)
 	const workers, calls = 8, 25
 	for worker := range workers {

@@ -15,6 +15,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 func TestLockIsExclusive(t *testing.T) {
@@ -487,9 +488,9 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 		began := time.Now()
 		err := run(t.Context(), func(tx db.Tx) error {
 			var nothing string
-			return tx.QueryRow(t.Context(), "select cast(pg_sleep(8) as text)").Scan(&nothing)
+			return tx.QueryRow(t.Context(), "select cast(pg_sleep(600) as text)").Scan(&nothing)
 		})
-		if !errors.Is(err, db.ErrUnavailable) || time.Since(began) > 6*time.Second {
+		if !errors.Is(err, db.ErrUnavailable) || time.Since(began) > patience.Bound {
 			t.Errorf("a %s without an answer: %v after %s", name, err, time.Since(began))
 		}
 		err = run(t.Context(), func(tx db.Tx) error {
@@ -517,7 +518,7 @@ func TestNoPasswordWithoutTLS(t *testing.T) {
 	} {
 		l := dbtest.NewLiar(t)
 		url := fmt.Sprintf("postgres://kartei:geheimwort@%s:%d/kartei%s", c.host, l.Port(), c.query)
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience.Bound)
 		defer cancel()
 		if d, err := db.Open(ctx, url, db.Options{Logger: slog.New(slog.DiscardHandler)}); err == nil {
 			d.Close()

@@ -3,6 +3,7 @@ package apitest
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -40,7 +41,31 @@ type contract struct {
 	compiler *jsonschema.Compiler
 	mu       sync.Mutex
 	schemas  map[string]*jsonschema.Schema
+	// responses has what was looked up before: half of the time of a test would go
+	// into finding it again.
+	responses map[string]*response
 }
+
+// response is what the document says about the answers with one status.
+type response struct {
+	headers []*headerRule // by name
+	content map[string]mediaRule
+	codes   []any
+}
+
+type headerRule struct {
+	name     string
+	required bool
+	schema   *jsonschema.Schema
+	good     map[string]bool // values that conform, at most mostGood
+}
+
+// mostGood is for headers that are much the same in all answers.
+const mostGood = 64
+
+// mediaRule is what the document says about a body. record is the schema of the
+// records of a page, nil for other bodies.
+type mediaRule struct{ schema, record *jsonschema.Schema }
 
 const contractURL = "contract:///openapi.json"
 
@@ -73,7 +98,7 @@ func readContract(document []byte) (*contract, error) {
 	if err := compiler.AddResource(contractURL, root); err != nil {
 		return nil, err
 	}
-	c := &contract{compiler: compiler, schemas: map[string]*jsonschema.Schema{}}
+	c := &contract{compiler: compiler, schemas: map[string]*jsonschema.Schema{}, responses: map[string]*response{}}
 	c.root, _ = root.(map[string]any)
 	return c, nil
 }
@@ -104,55 +129,116 @@ func (c *contract) resolve(p place) place {
 	return c.at(place{c.root, ""}, names...)
 }
 
-// check returns an error that describes the first mistake in an answer.
+// check returns what is wrong with an answer.
 func (c *contract) check(method, path string, status int, header http.Header, body []byte) (wrong []string) {
-	operation, found := c.operation(method, path)
-	var response place
-	switch {
-	case !found && status < 400:
+	template, found := c.template(method, path)
+	if !found && status < 400 {
 		return []string{"the document has no such operation"}
-	case !found:
-		response = c.at(place{c.root, ""}, "components", "responses", "NotFound")
-	default:
-		response = c.at(operation, "responses", strconv.Itoa(status))
 	}
-	if response.value == nil {
+	r, err := c.response(method, template, status)
+	switch {
+	case err != nil:
+		return []string{"the document: " + err.Error()}
+	case r == nil:
 		return []string{"the operation has no such status"}
 	}
-	wrong = c.checkHeaders(response, header)
-	content, _ := response.value["content"].(map[string]any)
+	wrong = c.checkHeaders(r, header)
+	media, described := r.content[header.Get("Content-Type")]
+	_, file := r.content["application/octet-stream"]
 	switch {
-	case method == http.MethodHead || content == nil:
+	case method == http.MethodHead || r.content == nil:
 		if len(body) > 0 {
 			wrong = append(wrong, "it has a body")
 		}
 		return wrong
-	case content["application/octet-stream"] != nil: // the answer is a file
+	case file:
 		return wrong
-	case content[header.Get("Content-Type")] == nil:
+	case !described:
 		return append(wrong, fmt.Sprintf("Content-Type is %q", header.Get("Content-Type")))
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
 		return append(wrong, "the body is no JSON: "+err.Error())
 	}
-	media := c.at(response, "content", header.Get("Content-Type"))
-	if err := c.validate(media.pointer+"/schema", value); err != nil {
+	if err := media.schema.Validate(value); err != nil {
 		wrong = append(wrong, "body: "+err.Error())
 	}
-	wrong = append(wrong, c.checkItems(c.at(media, "schema"), value)...)
+	wrong = append(wrong, checkItems(media.record, value)...)
 	if problem, is := value.(map[string]any); is && status >= 400 {
-		wrong = append(wrong, checkProblem(response, found, problem, status, header)...)
+		wrong = append(wrong, checkProblem(r.codes, found, problem, status, header)...)
 	}
 	return wrong
 }
 
+// response returns what the document says about an answer of an operation, or of
+// none with an empty template. It returns nil for a status that is not there.
+func (c *contract) response(method, template string, status int) (*response, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := fmt.Sprint(method, " ", template, " ", status)
+	r, known := c.responses[name]
+	if known {
+		return r, nil
+	}
+	at := c.at(place{c.root, ""}, "components", "responses", "NotFound")
+	if template != "" {
+		at = c.at(c.operation(method, template), "responses", strconv.Itoa(status))
+	}
+	r, err := c.readResponse(at)
+	if err == nil {
+		c.responses[name] = r
+	}
+	return r, err
+}
+
+func (c *contract) readResponse(at place) (*response, error) {
+	if at.value == nil {
+		return nil, nil
+	}
+	r := new(response)
+	r.codes, _ = at.value["x-kartei-codes"].([]any)
+	described, _ := at.value["headers"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(described)) {
+		h := c.at(at, "headers", name)
+		schema, err := c.compile(h.pointer + "/schema")
+		if err != nil {
+			return nil, err
+		}
+		r.headers = append(r.headers, &headerRule{name, h.value["required"] == true, schema, map[string]bool{}})
+	}
+	content, _ := at.value["content"].(map[string]any)
+	if content != nil {
+		r.content = map[string]mediaRule{}
+	}
+	for kind := range content {
+		media, err := c.readMedia(c.at(at, "content", kind), kind)
+		if err != nil {
+			return nil, err
+		}
+		r.content[kind] = media
+	}
+	return r, nil
+}
+
+// readMedia reads what the document says about a body. A file has no schema.
+func (c *contract) readMedia(at place, kind string) (m mediaRule, err error) {
+	if kind == "application/octet-stream" {
+		return m, nil
+	}
+	if m.schema, err = c.compile(at.pointer + "/schema"); err != nil {
+		return m, err
+	}
+	item := c.at(c.at(at, "schema"), "properties", "data", "items")
+	if record, is := strings.CutSuffix(item.pointer, "ListItem"); is {
+		m.record, err = c.compile(record)
+	}
+	return m, err
+}
+
 // checkItems checks what the schema of a page cannot say: each item is either a
 // whole record or a deletion marker.
-func (c *contract) checkItems(page place, value any) (wrong []string) {
-	item := c.at(page, "properties", "data", "items")
-	record, is := strings.CutSuffix(item.pointer, "ListItem")
-	if !is {
+func checkItems(record *jsonschema.Schema, value any) (wrong []string) {
+	if record == nil {
 		return nil
 	}
 	answer, _ := value.(map[string]any)
@@ -163,7 +249,7 @@ func (c *contract) checkItems(page place, value any) (wrong []string) {
 			if o["deleted"] != true || o["deletedAt"] == nil || len(o) != 4 {
 				wrong = append(wrong, fmt.Sprintf("data[%d] is no deletion marker: %v", i, o))
 			}
-		} else if err := c.validate(record, v); err != nil {
+		} else if err := record.Validate(v); err != nil {
 			wrong = append(wrong, fmt.Sprintf("data[%d]: %v", i, err))
 		}
 	}
@@ -171,8 +257,7 @@ func (c *contract) checkItems(page place, value any) (wrong []string) {
 }
 
 // checkProblem checks what the schema of a problem cannot say.
-func checkProblem(response place, found bool, problem map[string]any, status int, header http.Header) (wrong []string) {
-	codes, _ := response.value["x-kartei-codes"].([]any)
+func checkProblem(codes []any, found bool, problem map[string]any, status int, header http.Header) (wrong []string) {
 	if found && !slices.Contains(codes, problem["code"]) {
 		wrong = append(wrong, fmt.Sprintf("code %v is not among %v", problem["code"], codes))
 	}
@@ -197,29 +282,33 @@ func checkProblem(response place, found bool, problem map[string]any, status int
 	return wrong
 }
 
-// operation finds the operation of a request; HEAD has that of GET. Fixed words
-// take precedence over {id}. Methods are case-sensitive (RFC 9110, section
-// 9.1).
-func (c *contract) operation(method, path string) (place, bool) {
+// template finds the operation of a request, and returns its path; HEAD has that of
+// GET. Fixed words take precedence over {id}. Methods are case-sensitive (RFC 9110,
+// section 9.1).
+func (c *contract) template(method, path string) (string, bool) {
 	if method != strings.ToUpper(method) {
-		return place{}, false
+		return "", false
 	}
 	path, _, _ = strings.Cut(path, "?")
+	paths, _ := c.root["paths"].(map[string]any)
+	for _, template := range []string{path, withID(path)} {
+		if paths[template] == nil {
+			continue
+		}
+		if c.operation(method, template).value == nil {
+			return "", false
+		}
+		return template, true
+	}
+	return "", false
+}
+
+// operation returns the operation of a path.
+func (c *contract) operation(method, template string) place {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	paths := c.at(place{c.root, ""}, "paths")
-	for _, template := range []string{path, withID(path)} {
-		if paths.value[template] == nil {
-			continue
-		}
-		item := c.at(paths, template)
-		if method != strings.ToUpper(method) || item.value[strings.ToLower(method)] == nil { // methods are case-sensitive
-			return place{}, false
-		}
-		return c.at(item, strings.ToLower(method)), true
-	}
-	return place{}, false
+	return c.at(place{c.root, ""}, "paths", template, strings.ToLower(method))
 }
 
 // withID replaces the second segment of a path by {id}.
@@ -231,21 +320,19 @@ func withID(path string) string {
 	return strings.Join(segments, "/")
 }
 
-func (c *contract) checkHeaders(response place, header http.Header) (wrong []string) {
-	described, _ := response.value["headers"].(map[string]any)
-	for name := range described {
-		h := c.at(response, "headers", name)
-		values := header.Values(name)
+func (c *contract) checkHeaders(r *response, header http.Header) (wrong []string) {
+	for _, h := range r.headers {
+		values := header.Values(h.name)
 		switch {
 		case len(values) == 0:
-			if h.value["required"] == true {
-				wrong = append(wrong, "the header "+name+" is missing")
+			if h.required {
+				wrong = append(wrong, "the header "+h.name+" is missing")
 			}
 		case len(values) > 1:
-			wrong = append(wrong, "the header "+name+" is there more than once")
+			wrong = append(wrong, "the header "+h.name+" is there more than once")
 		default:
-			if err := c.validate(h.pointer+"/schema", values[0]); err != nil {
-				wrong = append(wrong, "header "+name+": "+err.Error())
+			if err := c.checkHeader(h, values[0]); err != nil {
+				wrong = append(wrong, "header "+h.name+": "+err.Error())
 			}
 		}
 	}
@@ -253,18 +340,35 @@ func (c *contract) checkHeaders(response place, header http.Header) (wrong []str
 	return wrong
 }
 
-func (c *contract) validate(pointer string, value any) error {
+func (c *contract) checkHeader(h *headerRule, value string) error {
+	c.mu.Lock()
+	good := h.good[value]
+	c.mu.Unlock()
+	if good {
+		return nil
+	}
+	if err := h.schema.Validate(value); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(h.good) < mostGood {
+		h.good[value] = true
+	}
+	return nil
+}
+
+// compile returns the schema at a pointer. The lock is held.
+func (c *contract) compile(pointer string) (*jsonschema.Schema, error) {
 	schema := c.schemas[pointer]
 	if schema == nil {
 		var err error
 		if schema, err = c.compiler.Compile(contractURL + "#" + escapeFragment(pointer)); err != nil {
-			return err
+			return nil, err
 		}
 		c.schemas[pointer] = schema
 	}
-	return schema.Validate(value)
+	return schema, nil
 }
 
 // escapeFragment escapes the braces of a path for a URL's fragment.

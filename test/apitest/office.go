@@ -104,6 +104,7 @@ type options struct {
 	transfers, transfersEach int
 	batched                  bool
 	silent                   bool
+	costly                   bool
 	way                      *Way // nil for none
 	stored                   func(blob.Store) blob.Store
 	texts                    extract.Options
@@ -118,6 +119,9 @@ func Replicas(n int) Option { return func(o *options) { o.replicas = n } }
 
 // Silent takes the mail server away.
 func Silent() Option { return func(o *options) { o.silent = true } }
+
+// Costly makes passwords as costly as those of the product.
+func Costly() Option { return func(o *options) { o.costly = true } }
 
 // Metered makes the limits count, with other numbers for some of them. It uses
 // one replica, because several use the time of the database, which a test
@@ -210,6 +214,9 @@ func (o *Office) open() {
 	o.Helper()
 	o.count()
 	o.desk = signin.NewDesk(o.DB, Keys.Vault(signin.SecretsPurpose), BaseURL)
+	if !o.options.costly {
+		o.desk.Hasher = signin.NewTestHasher()
+	}
 	a, err := api.New(api.Options{
 		DB: o.DB, Access: o.Directory, Log: o.Log, Clock: o.Clock,
 		Limiter: o.Limits, MaxCalls: o.options.maxCalls,

@@ -21,7 +21,9 @@ import (
 // Each runs f on a fresh SQLite database and on a fresh PostgreSQL one. If
 // PostgreSQL is not installed, that half is skipped, or fails with CI=true.
 // With KARTEI_TEST_REPLICAS, several replicas answer, so SQLite is left out:
-// only one process may use its file.
+// only one process may use its file. With KARTEI_TEST_DOOR, which changes the way of
+// calls and not their statements, it is PostgreSQL that is left out; batches have it
+// with replicas.
 //
 // Each database belongs to one test. So a test may call t.Parallel first if it
 // uses nothing else that is shared. Shared are the environment and the working
@@ -34,11 +36,17 @@ import (
 // because tests that are not parallel wait a lot.
 func Each(t *testing.T, f func(t *testing.T, d db.DB)) {
 	t.Helper()
-	if os.Getenv("KARTEI_TEST_REPLICAS") == "" {
+	replicas := os.Getenv("KARTEI_TEST_REPLICAS") != ""
+	if !replicas {
 		t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
 	}
-	if door := os.Getenv("KARTEI_TEST_DOOR"); door == "session" || door == "mcp" { // another way in, and the same statements
+	switch os.Getenv("KARTEI_TEST_DOOR") { // another way in, and the same statements
+	case "session", "mcp":
 		return
+	case "batch": // its calls run beside each other: the gate has them on replicas
+		if !replicas {
+			return
+		}
 	}
 	t.Run("postgres", func(t *testing.T) { f(t, Postgres(t)) })
 }

@@ -64,7 +64,7 @@ func build() (dir string, err error) {
 		return "", err
 	}
 	binary = filepath.Join(dir, "kartei")
-	if out, err := exec.Command("go", "build", "-o", binary, "kartei/cmd/kartei").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-o", binary, "kartei/cmd/kartei").CombinedOutput(); err != nil {
 		os.RemoveAll(dir)
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}

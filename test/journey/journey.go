@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -78,6 +80,7 @@ func Open(t testing.TB, database string, with ...Option) *Office {
 		Clock: o.Clock, Logger: slog.New(slog.NewTextHandler(o.Logged, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	chosen.server(&c.Server)
+	shareReader(t, string(c.Store.DataDir))
 	var err error
 	if o.Instance, err = instance.Start(context.Background(), c); err != nil {
 		t.Fatal(err)
@@ -92,6 +95,19 @@ func Open(t testing.TB, database string, with ...Option) *Office {
 	o.key = sync.OnceValue(o.newKey)
 	o.Browser = webtest.Start(t)
 	return o
+}
+
+// shareReader lets an instance use the compiled reader of PDF that all tests and all runs
+// share. To compile its own would take it three seconds of processor time.
+func shareReader(t testing.TB, data string) {
+	t.Helper()
+	shared, err := filepath.Abs("../../.cache/extract")
+	for _, dir := range []string{shared, data} {
+		err = errors.Join(err, os.MkdirAll(dir, 0o700))
+	}
+	if err = errors.Join(err, os.Symlink(shared, filepath.Join(data, "cache"))); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // settingsOf returns the settings of a server on a free port of this machine. Its

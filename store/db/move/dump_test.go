@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 )
 
 // TestNoPasswordWithoutTLS: a restore sends no password to a server that claims
@@ -32,7 +32,7 @@ func TestNoPasswordWithoutTLS(t *testing.T) {
 	} {
 		l := dbtest.NewLiar(t)
 		url := fmt.Sprintf("postgres://kartei:geheimwort@%s:%d/kartei%s", c.host, l.Port(), c.query)
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience.Bound)
 		defer cancel()
 		backup := filepath.Join(t.TempDir(), "copy")
 		if err := os.WriteFile(backup, []byte("PGDMP and more"), 0o600); err != nil {
