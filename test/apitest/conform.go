@@ -120,6 +120,9 @@ func (c *contract) check(method, path string, status int, header http.Header, bo
 		return []string{"the operation has no such status"}
 	}
 	wrong = c.checkHeaders(response, header)
+	if found {
+		wrong = append(wrong, c.checkOthers(response, header)...)
+	}
 	content, _ := response.value["content"].(map[string]any)
 	switch {
 	case method == http.MethodHead || content == nil:
@@ -231,6 +234,10 @@ func withID(path string) string {
 	return strings.Join(segments, "/")
 }
 
+// undescribed are the headers of HTTP itself, which OpenAPI leaves to the media type and
+// the protocol.
+var undescribed = []string{"Content-Type", "Content-Length", "Content-Encoding", "Date", "Connection", "Transfer-Encoding"}
+
 func (c *contract) checkHeaders(response place, header http.Header) (wrong []string) {
 	described, _ := response.value["headers"].(map[string]any)
 	for name := range described {
@@ -247,6 +254,22 @@ func (c *contract) checkHeaders(response place, header http.Header) (wrong []str
 			if err := c.validate(h.pointer+"/schema", values[0]); err != nil {
 				wrong = append(wrong, "header "+name+": "+err.Error())
 			}
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// checkOthers finds headers that the document does not have.
+func (c *contract) checkOthers(response place, header http.Header) (wrong []string) {
+	known := slices.Clone(undescribed)
+	described, _ := response.value["headers"].(map[string]any)
+	for name := range described {
+		known = append(known, http.CanonicalHeaderKey(name))
+	}
+	for name := range header {
+		if !slices.Contains(known, name) {
+			wrong = append(wrong, "the header "+name+" is not described")
 		}
 	}
 	slices.Sort(wrong)
