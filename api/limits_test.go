@@ -287,6 +287,9 @@ func TestOverloaded(t *testing.T) {
 		if a.Header.Get("Retry-After") != "1" || a.JSON()["retryAfterMs"] != 1000.0 {
 			t.Errorf("Retry-After %q, retryAfterMs %v", a.Header.Get("Retry-After"), a.JSON()["retryAfterMs"])
 		}
+		if names, has := a.JSON()["violated-policies"]; has { // no limit was counted
+			t.Errorf("violated-policies %v", names)
+		}
 	}
 	before := o.Clock.Now()
 	ends[0]()

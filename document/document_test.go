@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/app"
 	"kartei/record"
 	"kartei/store/db"
@@ -50,9 +51,11 @@ func sum(b []byte) string {
 
 // download reads the file of a document.
 func download(c *apitest.Client, id string, headers ...string) *apitest.Answer {
-	r := c.Request("GET", "/documents/"+id+"/content", nil, headers...)
+	path := "/documents/" + id + "/content"
+	r := c.Request("GET", path, nil, headers...)
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
+	apitest.Conform(c.TB, apitest.Current(), "GET", path, w.Code, w.Result().Header, w.Body.Bytes())
 	return &apitest.Answer{TB: c.TB, Status: w.Code, Header: apitest.Received(w.Result().Header), Body: w.Body.Bytes()}
 }
 
@@ -104,7 +107,7 @@ func TestLife(t *testing.T) {
 			history, err := record.History(ctx, call, record.HistoryInput{ID: id})
 			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
 				t.Errorf("%+v", history)
-			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != apitest.Door() || made.RequestID != accepted.Header.Get("Request-Id") {
+			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != apitest.Door() || made.RequestID != accepted.Header.Get("Request-Id") || (made.Credential == "") != (apitest.Door() == string(api.Web)) {
 				t.Errorf("%+v", made)
 			}
 			return err
@@ -156,6 +159,9 @@ func TestRanges(t *testing.T) {
 				}
 			} else if string(a.Body) != test.want {
 				t.Errorf("%v: %d bytes", test.headers, len(a.Body))
+			}
+			if got := a.Header.Get("ETag"); test.status == 304 && (got != tag || a.Header.Get("Content-Type") != "") {
+				t.Errorf("304 has ETag %q and Content-Type %q", got, a.Header.Get("Content-Type"))
 			}
 		}
 	})

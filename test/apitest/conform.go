@@ -143,6 +143,9 @@ func (c *contract) check(method, path string, status int, header http.Header, bo
 		return []string{"the operation has no such status"}
 	}
 	wrong = c.checkHeaders(r, header)
+	if found {
+		wrong = append(wrong, checkOthers(r, header)...)
+	}
 	media, described := r.content[header.Get("Content-Type")]
 	_, file := r.content["application/octet-stream"]
 	switch {
@@ -320,6 +323,10 @@ func withID(path string) string {
 	return strings.Join(segments, "/")
 }
 
+// undescribed are the headers of HTTP itself, which OpenAPI leaves to the media type and
+// the protocol.
+var undescribed = []string{"Content-Type", "Content-Length", "Content-Encoding", "Date", "Connection", "Transfer-Encoding"}
+
 func (c *contract) checkHeaders(r *response, header http.Header) (wrong []string) {
 	for _, h := range r.headers {
 		values := header.Values(h.name)
@@ -334,6 +341,18 @@ func (c *contract) checkHeaders(r *response, header http.Header) (wrong []string
 			if err := c.checkHeader(h, values[0]); err != nil {
 				wrong = append(wrong, "header "+h.name+": "+err.Error())
 			}
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// checkOthers finds headers that the document does not have.
+func checkOthers(r *response, header http.Header) (wrong []string) {
+	for name := range header {
+		described := func(h *headerRule) bool { return http.CanonicalHeaderKey(h.name) == name }
+		if !slices.Contains(undescribed, name) && !slices.ContainsFunc(r.headers, described) {
+			wrong = append(wrong, "the header "+name+" is not described")
 		}
 	}
 	slices.Sort(wrong)
