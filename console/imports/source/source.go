@@ -1,6 +1,7 @@
 // Package source owns how files of other programs become entries: bytes, encodings, cards, rows and dialects.
 //
-// Each stage has a file: bytes.go makes one kind of text of the bytes, encoding.go decides
+// Each stage has a file: parts.go takes the files of an archive and the sheets of a workbook,
+// bytes.go makes one kind of text of the bytes, encoding.go decides
 // the encoding of each value, cards.go and table.go find the entries, dialect.go and
 // dialects.tsv say what headings mean, guess.go what values mean where headings are silent.
 // What a contact becomes of an entry is a matter of package imports.
@@ -16,6 +17,7 @@ import (
 // The formats of files.
 const (
 	CSV   = "csv"
+	XLSX  = "xlsx"
 	VCard = "vcard"
 )
 
@@ -79,7 +81,9 @@ type Value struct {
 
 // Entry is an entry of a file.
 type Entry struct {
-	Line   int
+	Line int
+	// File is the name of its file, if there are several.
+	File   string
 	Values []Value
 }
 
@@ -109,7 +113,18 @@ type File struct {
 	Program string
 	// Above counts the rows above the headings, which are left out.
 	Above int
+	// Files counts the files of cards that were read, if there are several. Sheet is the
+	// sheet that was read.
+	Files int
+	Sheet string
+	// LeftOut are the files and sheets that are not read. It is whole once all entries are
+	// read, and so are Groups: the names of groups of cards, by their members.
+	LeftOut []LeftOut
+	Groups  map[string][]string
 
+	// begun says that a file of several was read.
+	begun    bool
+	members  int
 	encoding string
 	decoder  *decoder
 	read     func() (Entry, error)
@@ -127,7 +142,7 @@ func (f *File) Companies() bool {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(f.Columns, func(c Column) bool { return slices.Contains(names, c.Member) })
 	}
-	return f.Format == CSV && !has("firstName", "lastName", "birthday", "salutation", "jobTitle", "mobile") &&
+	return f.Format != VCard && !has("firstName", "lastName", "birthday", "salutation", "jobTitle", "mobile") &&
 		(has("company") && !has("name") || has("legalForm", "vatId", "registerNumber"))
 }
 
