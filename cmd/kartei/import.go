@@ -466,7 +466,7 @@ func (g *Globals) showImport(j JSON, x *imports.Import) error {
 	}
 	fmt.Fprintln(g.Out)
 	if x.Sheet != "" {
-		fmt.Fprintf(g.Out, "The sheet %q is read.\n", x.Sheet)
+		fmt.Fprintf(g.Out, "%q is read.\n", x.Sheet)
 	}
 	if x.Files > 0 {
 		fmt.Fprintf(g.Out, "%d files are read.\n", x.Files)

@@ -82,7 +82,7 @@ type Import struct {
 	Format   string `json:"format"`
 	Encoding string `json:"encoding"`
 	// Files counts the files whose entries were read, if there were several. Sheet is the
-	// sheet of a workbook.
+	// sheet of a workbook, or the table of an archive.
 	Files int    `json:"files,omitempty"`
 	Sheet string `json:"sheet,omitempty"`
 	// LeftOut are the first files and sheets that were not read, and NotListed counts the

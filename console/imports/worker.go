@@ -311,7 +311,7 @@ func (x *work) read(ctx context.Context) error {
 	if x.Lines = x.After; x.Lines == 0 {
 		return stopped{NoLines}
 	}
-	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups
+	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups()
 	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
 	x.Options.Companies = f.Companies()
 	x.Options.MonthFirst = slices.ContainsFunc(columns, func(c Column) bool { return c.Target == "birthday" && c.Dates == monthFirst })

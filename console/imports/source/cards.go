@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ var columnOf = func() map[string]int {
 }()
 
 func (f *File) openCards(from io.Reader) {
-	f.Format, f.Columns = VCard, cardColumns
+	f.Format, f.Columns, f.cards = VCard, cardColumns, map[string]bool{}
 	r := vcard.NewReader(from)
 	r.Text = f.decoder.text
 	f.read = func() (e Entry, err error) {
@@ -50,6 +51,8 @@ func (f *File) openCards(from io.Reader) {
 			for _, member := range c.members {
 				f.addGroup(c.name, member)
 			}
+		} else if c.uid != "" {
+			f.cards[c.uid] = true
 		}
 		e = Entry{Line: line, Values: c.values}
 		if err != nil {
@@ -72,6 +75,7 @@ type reading struct {
 	group   bool
 	name    string
 	members []string
+	uid     string
 }
 
 // maxMembers bounds the members of groups. A file with more has its groups told as left out.
@@ -83,13 +87,20 @@ func (f *File) addGroup(name, member string) {
 		return
 	}
 	if f.members++; f.members > maxMembers {
-		f.Groups = nil
+		f.groups = nil
 		return
 	}
-	if f.Groups == nil {
-		f.Groups = map[string][]string{}
+	if f.groups == nil {
+		f.groups = map[string][]string{}
 	}
-	f.Groups[member] = append(f.Groups[member], cut(name, 200))
+	f.groups[member] = append(f.groups[member], cut(name, 200))
+}
+
+// Groups returns the names of the groups of cards by their members, once all entries are
+// read. A member without a card is left out.
+func (f *File) Groups() map[string][]string {
+	maps.DeleteFunc(f.groups, func(member string, _ []string) bool { return !f.cards[member] })
+	return f.groups
 }
 
 // uid returns the id of a card as its property UID has it, or as a group refers to it.
@@ -214,7 +225,8 @@ func (c *reading) take(p *vcard.Property) {
 		}
 		c.add("jobTitle", p.Text(), "role", p)
 	case p.Name == "UID":
-		c.add("externalId", uid(p.Text()), "", p)
+		c.uid = uid(p.Text())
+		c.add("externalId", c.uid, "", p)
 	case p.Name == "MEMBER", p.Name == "X-ADDRESSBOOKSERVER-MEMBER":
 		c.members = append(c.members, uid(p.Text()))
 	case p.Name == "KIND", p.Name == "X-ADDRESSBOOKSERVER-KIND":

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"kartei/extract"
@@ -83,7 +83,7 @@ func OpenParts(parts []extract.Part) (*File, error) {
 
 // openCardFiles reads the cards of several files, one after the other.
 func (f *File) openCardFiles(files []*extract.Part) {
-	f.Format, f.Columns = VCard, cardColumns
+	f.Format, f.Columns, f.cards = VCard, cardColumns, map[string]bool{}
 	several := len(files) > 1
 	var now *File
 	var name string
@@ -126,7 +126,8 @@ func (f *File) take(part *File) {
 		f.encoding = Mixed
 	}
 	f.begun = true
-	for member, names := range part.Groups {
+	maps.Copy(f.cards, part.cards)
+	for member, names := range part.groups {
 		for _, name := range names {
 			f.addGroup(name, member)
 		}
@@ -158,8 +159,10 @@ func (f *File) openFirstTable(tables []*extract.Part) error {
 			return err
 		}
 		*f = *opened
+		f.Sheet = strings.TrimSuffix(p.Name+": "+f.Sheet, ": ")
+		f.Sheet = strings.TrimPrefix(f.Sheet, ": ")
 		f.LeftOut = append(leftOut, f.LeftOut...)
-		for _, p := range slices.Concat(tables[:0], tables[end:]) {
+		for _, p := range tables[end:] {
 			if p.Sheet == "" || len(p.Content) > 0 {
 				f.leaveOut(p, NotChosen)
 			}
@@ -192,10 +195,7 @@ func openBook(sheets []*extract.Part) (*File, error) {
 		}
 	}
 	r := json.NewDecoder(bytes.NewReader(sheets[best].Content))
-	return f, f.openRows(func() (row, error) {
-		next, err := nextRow(r)
-		return next, err
-	})
+	return f, f.openRows(func() (row, error) { return nextRow(r) })
 }
 
 // worth says how much the rows of a sheet look like a table: 3 with headings that are known,

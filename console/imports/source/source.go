@@ -114,17 +114,19 @@ type File struct {
 	// Above counts the rows above the headings, which are left out.
 	Above int
 	// Files counts the files of cards that were read, if there are several. Sheet is the
-	// sheet that was read.
+	// sheet that was read, or the table of an archive.
 	Files int
 	Sheet string
 	// LeftOut are the files and sheets that are not read. It is whole once all entries are
-	// read, and so are Groups: the names of groups of cards, by their members.
+	// read.
 	LeftOut []LeftOut
-	Groups  map[string][]string
 
+	// groups are the names of groups by their members, and cards the ids of cards.
+	groups  map[string][]string
+	members int
+	cards   map[string]bool
 	// begun says that a file of several was read.
 	begun    bool
-	members  int
 	encoding string
 	decoder  *decoder
 	read     func() (Entry, error)

@@ -81,11 +81,11 @@ func (l *leftOut) why(v *request) string {
 	return say("nicht lesbar", "unreadable")
 }
 
-// filesText says how many files were read, and which sheet.
+// filesText says how many files are read, or which sheet or table.
 func (i *importInfo) filesText(v *request) string {
 	switch {
 	case i.Sheet != "":
-		return v.words.Say("Gelesen wird das Tabellenblatt „"+i.Sheet+"“.", "The sheet “"+i.Sheet+"” is read.")
+		return v.words.Say("Gelesen wird „"+i.Sheet+"“.", "“"+i.Sheet+"” is read.")
 	case i.Files > 0:
 		return v.words.Plural(i.Files, "Eine Datei wird gelesen.", "%d Dateien werden gelesen.", "One file is read.", "%d files are read.")
 	}
