@@ -70,6 +70,7 @@ func TestUnpackReasons(t *testing.T) {
 		d := sit(o, access.Member)
 		for file, want := range map[string]imports.Reason{
 			packed(t, "Foto.jpg", "x"): imports.NoTable, packed(t): imports.NoTable, packed(t, "a.vcf", "x"): imports.NoLines, "PK\x03\x04": imports.Broken,
+			"<html><table><tr><td>Nachname</td></tr></table></html>": imports.NoTable, "\ufeff<?xml version=\"1.0\"?>\n<Workbook/>": imports.NoTable,
 			packed(t, "Index/Document.iwa", "x"): imports.OtherWorkbook, packed(t, "a.vcf", strings.Repeat(" ", 70<<20)): imports.TooLarge,
 		} {
 			x := d.upload("a.zip", file)

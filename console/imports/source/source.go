@@ -10,6 +10,7 @@ package source
 import (
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -148,6 +149,10 @@ func (f *File) Companies() bool {
 		(has("company") && !has("name") || has("legalForm", "vatId", "registerNumber"))
 }
 
+// page matches the beginning of a page or a workbook in XML. Programs on the web write these
+// and call them .xls.
+var page = regexp.MustCompile(`(?i)^\s*<(\?xml|!doctype|html|table|meta)\b`)
+
 // Open returns the entries of a file.
 func Open(from io.Reader) (*File, error) {
 	text, encoding, err := plain(from)
@@ -161,6 +166,9 @@ func Open(from io.Reader) (*File, error) {
 	}
 	for begin = begin[:n]; strings.HasPrefix(string(begin[:min(n, 3)]), "\ufeff"); n = len(begin) {
 		begin = begin[3:]
+	}
+	if page.Match(begin) {
+		return nil, ErrNoTable
 	}
 	f := &File{encoding: encoding, decoder: &decoder{mac: text.alone}}
 	if encoding == UTF16 { // it is UTF-8 now, but for what the file has wrong
