@@ -20,8 +20,9 @@ const command = "extract"
 
 // Arguments instead of a type.
 const (
-	warming = "warm"    // fill the cache
-	probing = "confine" // report what the system lacks to confine a child
+	warming   = "warm"    // fill the cache
+	probing   = "confine" // report what the system lacks to confine a child
+	unpacking = "unpack"  // write the parts of an archive or a workbook
 )
 
 // What a child does if the system cannot confine it.
@@ -45,12 +46,15 @@ const (
 	exitUnread    = 29 // no reader for this form of the type
 	exitScanned   = 30
 	exitContained = 31
+	exitLegacy    = 32
+	exitForeign   = 33
 )
 
 var reasons = map[int]Reason{
 	exitDone: Complete, exitCut: Complete, exitEncrypted: Encrypted, exitBroken: Broken, exitInflated: Inflated,
 	exitTime: OutOfTime, exitMemory: OutOfMemory, exitCrash: Crashed, exitOpen: Unconfined, exitUnread: Unsupported,
 	exitScanned: Scanned, exitContained: Contained,
+	exitLegacy: Legacy, exitForeign: Foreign,
 }
 
 // Child runs a command line of an Extractor, and exits. It returns if the
@@ -67,9 +71,11 @@ func Child(args []string) {
 // order is the command line of a child.
 type order struct {
 	name string
-	// read writes the text of the file, or else draw draws the sheet.
+	// read writes the text of the file, or else draw draws the sheet, or unpack writes the
+	// parts.
 	read   textio.ReadFunc
 	draw   drawFunc
+	unpack bool
 	sheet  Sheet
 	limits Limits
 	cache  string
@@ -91,6 +97,9 @@ func parseOrder(args []string) (o order, err error) {
 	switch o.name {
 	case warming:
 		o.read = warm
+		return o, nil
+	case unpacking:
+		o.unpack = true
 		return o, nil
 	case probing:
 		o.read, o.require = func(*textio.Input, *textio.Sink) error { return nil }, true
@@ -136,6 +145,9 @@ func child(args []string, in io.Reader, out, errs io.Writer) int {
 	if o.draw != nil {
 		return exit(s, drawTo(out, o.draw, input, o.sheet))
 	}
+	if o.unpack {
+		return exit(s, unpackTo(out, input))
+	}
 	err = o.read(input, s)
 	if err != nil && o.name == warming { // the log must contain nothing of a file
 		fmt.Fprintln(errs, "kartei extract:", err)
@@ -168,6 +180,10 @@ func exit(s *textio.Sink, err error) int {
 		return exitScanned
 	case errors.Is(err, textio.ErrContained):
 		return exitContained
+	case errors.Is(err, errLegacy):
+		return exitLegacy
+	case errors.Is(err, errForeign):
+		return exitForeign
 	}
 	return exitCrash
 }

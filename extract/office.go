@@ -97,6 +97,11 @@ func (i *inflating) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// bounded returns the content of an entry, which ends where a bound is reached.
+func (a *archive) bounded(file *zip.File, r io.ReadCloser) *inflating {
+	return &inflating{r, a, 0, max(freeRatio, maxRatio*int64(min(file.CompressedSize64, 1<<40)))}
+}
+
 // each passes the XML tokens of an entry to f until f returns an error.
 func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 	if file == nil {
@@ -107,7 +112,7 @@ func (a *archive) each(file *zip.File, f func(xml.Token) error) error {
 		return textio.ErrBroken
 	}
 	defer r.Close()
-	bounded := &inflating{r, a, 0, max(freeRatio, maxRatio*int64(min(file.CompressedSize64, 1<<40)))}
+	bounded := a.bounded(file, r)
 	d := newXML(bounded)
 	for {
 		token, err := d.RawToken()
@@ -300,7 +305,7 @@ func readSheets(in *textio.Input, out *textio.Sink) error {
 	if err != nil {
 		return err
 	}
-	shared, err := a.shared()
+	shared, err := a.sharedTexts(a.part("xl/sharedStrings.xml"))
 	if err != nil {
 		return err
 	}
@@ -314,13 +319,13 @@ func readSheets(in *textio.Input, out *textio.Sink) error {
 	return a.readAll(out, a.runs(out), comments...)
 }
 
-// shared returns the shared strings, which cells name by number.
-func (a *archive) shared() ([]string, error) {
+// sharedTexts returns the shared strings, which cells name by number.
+func (a *archive) sharedTexts(f *zip.File) ([]string, error) {
 	var texts []string
 	var item strings.Builder
 	within, size := false, 0
 	s := skipper{names: []string{"rPh"}} // the reading of Japanese characters
-	err := a.each(a.part("xl/sharedStrings.xml"), func(token xml.Token) error {
+	err := a.each(f, func(token xml.Token) error {
 		if s.skip(token) {
 			return nil
 		}

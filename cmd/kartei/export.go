@@ -59,6 +59,7 @@ func (c *userExportCmd) Run(ctx context.Context, g *Globals) error {
 
 type contactCmd struct {
 	Export contactExportCmd `cmd:"" help:"Write everything about a contact into a ZIP file: for a request by article 15 GDPR."`
+	Cards  contactCardsCmd  `cmd:"" help:"Write contacts or companies as vCards, version 4.0 or 3.0, for other address books."`
 }
 
 type contactExportCmd struct {

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,6 +17,7 @@ import (
 	"kartei/console/imports"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
+	"kartei/kit/archive"
 	"kartei/kit/sheet"
 )
 
@@ -53,28 +52,28 @@ func (a *acting) named() imports.Named {
 }
 
 type importStartCmd struct {
-	File string `arg:"" type:"existingfile" help:"A CSV table or vCards."`
-	Org  string `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; that of a sandbox imports test data."`
-	For  string `name:"for" required:"" placeholder:"ID" help:"The user or service account for whom contacts are imported: it owns them, and its rights hold."`
+	Files []string `arg:"" name:"file" type:"existingfile" help:"A table (.xlsx, .csv), vCards (.vcf), or a ZIP of them; several files with vCards are one import."`
+	Org   string   `name:"org" required:"" placeholder:"ORG" help:"The organization, org_...; that of a sandbox imports test data."`
+	For   string   `name:"for" required:"" placeholder:"ID" help:"The user or service account for whom contacts are imported: it owns them, and its rights hold."`
 	JSON
 }
 
 // Help returns the text below the command's summary.
 func (*importStartCmd) Help() string {
 	return `An import has three steps: start sends the file, check says what would happen, run does it. The steps are
-jobs of a running server, and go on after a restart. The file is sealed, and gone after seven days.`
+jobs of a running server, and go on after a restart. The file is sealed, and gone after seven days. Of a
+workbook the first sheet that has a table is read, of a ZIP all vCards, or else the first table.`
 }
 
 // Run sends a file.
 func (c *importStartCmd) Run(ctx context.Context, g *Globals) error {
-	file, err := os.Open(c.File)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
+	size := int64(0)
+	for _, name := range c.Files {
+		info, err := os.Stat(name)
+		if err != nil {
+			return err
+		}
+		size += info.Size()
 	}
 	caller, done, err := g.server(ctx)
 	if err != nil {
@@ -82,27 +81,36 @@ func (c *importStartCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	defer done()
 	var made imports.Import
-	if err := caller.Call(ctx, "imports.create", imports.CreateInput{Organization: c.Org, Principal: c.For, FileName: filepath.Base(c.File), Size: info.Size()}, &made); err != nil {
+	if err := caller.Call(ctx, "imports.create", imports.CreateInput{Organization: c.Org, Principal: c.For, FileName: filepath.Base(c.Files[0]), Size: size}, &made); err != nil {
 		return g.refused(err)
 	}
 	of := imports.Named{Organization: c.Org, Principal: c.For, ID: made.ID}
-	piece, pieces := make([]byte, imports.MaxPiece), int64(0)
-	for {
-		n, err := io.ReadFull(file, piece)
-		if n > 0 {
-			if err := caller.Call(ctx, "imports.append", imports.AppendInput{Named: of, Number: pieces, Content: piece[:n]}, nil); err != nil {
-				return g.refused(err)
-			}
-			pieces++
+	all := archive.NewBundle(imports.MaxPiece, func(number int64, content []byte) error {
+		if err := caller.Call(ctx, "imports.append", imports.AppendInput{Named: of, Number: number, Content: content}, nil); err != nil {
+			return g.refused(err)
 		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			break
-		}
-		if err != nil {
+		return nil
+	})
+	for _, name := range c.Files {
+		if err := addFile(all, name); err != nil {
 			return err
 		}
 	}
+	pieces, err := all.Close()
+	if err != nil {
+		return err
+	}
 	return g.step(ctx, caller, c.JSON, "imports.complete", of, imports.CompleteInput{Named: of, Pieces: pieces})
+}
+
+// addFile sends a file.
+func addFile(all *archive.Bundle, name string) error {
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return all.Add(filepath.Base(name), file)
 }
 
 type importCheckCmd struct {
@@ -308,7 +316,7 @@ func (c *importReportCmd) Run(ctx context.Context, g *Globals) error {
 	if err := caller.Call(ctx, "imports.get", c.named(), &x); err != nil {
 		return g.refused(err)
 	}
-	head := []string{"line", "outcome", "id", "problems", "heading", "value", "fate"}
+	head := []string{"file", "line", "outcome", "id", "problems", "heading", "value", "fate"}
 	if c.Refused {
 		head = nil
 		for _, column := range x.Columns {
@@ -346,12 +354,12 @@ func reportRows(l *imports.Line, columns int, refused bool) (rows [][]string) {
 	for _, p := range l.Problems {
 		note := strings.TrimPrefix(p.Field+": "+p.Message, ": ")
 		notes = append(notes, note)
-		rows = append(rows, []string{strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, note, p.Heading, p.Value, string(p.Fate)})
+		rows = append(rows, []string{l.File, strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, note, p.Heading, p.Value, string(p.Fate)})
 	}
 	note := strings.Join(notes, "\n")
 	switch {
 	case !refused && rows == nil:
-		return [][]string{{strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, "", "", "", ""}}
+		return [][]string{{l.File, strconv.FormatInt(l.Line, 10), string(l.Outcome), l.RecordID, "", "", "", ""}}
 	case !refused:
 		return rows
 	}
@@ -424,9 +432,20 @@ func (g *Globals) step(ctx context.Context, caller socket.Caller, j JSON, row st
 		return err
 	}
 	if x.Reason != "" {
-		return fmt.Errorf("%s: the import is %s (%s)", g.words, x.State, x.Reason)
+		return fmt.Errorf("%s: the import is %s (%s)%s", g.words, x.State, x.Reason, hints[x.Reason])
 	}
 	return nil
+}
+
+// hints say what to do about a file that cannot be read.
+var hints = map[imports.Reason]string{
+	imports.NoTable:       ": a table (.xlsx, .csv), vCards (.vcf) or a ZIP of them can be imported",
+	imports.Encrypted:     ": the file has a password; remove it, and save the file",
+	imports.Broken:        ": the file is damaged; save it anew in its program",
+	imports.TooLarge:      ": unpacked, the file is too large; delete empty rows, other sheets and pictures, or divide it",
+	imports.OldWorkbook:   ": this is a workbook of Excel before 2007 (.xls); save it as .xlsx",
+	imports.OtherWorkbook: ": this format of tables is not read; save the table as .xlsx or .csv",
+	imports.Unconfined:    ": this system cannot confine the process that reads packed files; use CSV or vCards",
 }
 
 const (
@@ -446,6 +465,18 @@ func (g *Globals) showImport(j JSON, x *imports.Import) error {
 		fmt.Fprintf(g.Out, ", %d %s", x.Counts[outcome], outcome)
 	}
 	fmt.Fprintln(g.Out)
+	if x.Sheet != "" {
+		fmt.Fprintf(g.Out, "%q is read.\n", x.Sheet)
+	}
+	if x.Files > 0 {
+		fmt.Fprintf(g.Out, "%d files are read.\n", x.Files)
+	}
+	for _, l := range x.LeftOut {
+		fmt.Fprintf(g.Out, "%q is not read (%s).\n", l.Name, l.Reason)
+	}
+	if x.NotListed > 0 {
+		fmt.Fprintf(g.Out, "%d more are not read.\n", x.NotListed)
+	}
 	if len(x.Columns) == 0 {
 		return nil
 	}

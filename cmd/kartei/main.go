@@ -27,8 +27,8 @@ type commands struct {
 	Org            orgCmd            `cmd:"" name:"org" help:"Organizations."`
 	User           userCmd           `cmd:"" name:"user" help:"Users of an organization."`
 	Invitation     invitationCmd     `cmd:"" name:"invitation" help:"Open invitations to an organization."`
-	Contact        contactCmd        `cmd:"" name:"contact" help:"Contacts: everything about one as a file."`
-	Import         importCmd         `cmd:"" name:"import" help:"Imports of contacts from other programs: CSV tables and vCards."`
+	Contact        contactCmd        `cmd:"" name:"contact" help:"Contacts: everything about one as a file, or all as vCards."`
+	Import         importCmd         `cmd:"" name:"import" help:"Imports of contacts from other programs: tables and vCards."`
 	ServiceAccount serviceAccountCmd `cmd:"" name:"service-account" help:"Service accounts of an organization."`
 	Key            keyCmd            `cmd:"" name:"key" help:"API keys."`
 	Client         clientCmd         `cmd:"" name:"client" help:"Applications that act for service accounts (OAuth 2.1)."`

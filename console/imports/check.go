@@ -102,7 +102,7 @@ func (x *work) recall(ctx context.Context, before seen) error {
 				if l.values != nil {
 					e := x.entryOf(l.values, clock.Now(x.Clock), mayMake)
 					i := identityOf(e)
-					before.add(&i, l.line, "")
+					before.add(&i, l, "")
 				}
 			}
 			if err == nil && len(list) == 0 {
@@ -133,11 +133,11 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 		m.outcome, m.told = x.unread(n.line)
 		return m, nil
 	case n.group:
-		m.outcome, m.told = Skipped, toldGroup(n.entry)
+		m.outcome, m.told = Skipped, x.toldGroup(n.entry)
 		return m, nil
 	}
 	was, double := before.find(&n.identity)
-	before.add(&n.identity, n.line.line, "")
+	before.add(&n.identity, n.line, "")
 	if n.firm {
 		m, err = x.judgeFirm(ctx, c, n, double)
 		m.number = n.number
@@ -159,10 +159,7 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 			m.outcome = Skipped
 		}
 		if len(wrong) == 0 {
-			m.told = problemsOf([]fault.Field{{Code: fault.Duplicate, Text: &fault.Text{
-				DE: fmt.Sprintf("Derselbe Kontakt wie in Zeile %d der Datei.", was.line),
-				EN: fmt.Sprintf("The same contact as on line %d of the file.", was.line),
-			}}})
+			m.told = problemsOf([]fault.Field{{Code: fault.Duplicate, Text: was.sameContact()}})
 		}
 	case len(wrong) == 0:
 		f := n.fields
@@ -176,6 +173,20 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 	}
 	m.told = append(m.told, x.toldAs(m.outcome, n.entry)...)
 	return m, err
+}
+
+// sameContact says which entry was about the same contact.
+func (s *sighting) sameContact() *fault.Text {
+	if s.file == "" {
+		return &fault.Text{
+			DE: fmt.Sprintf("Derselbe Kontakt wie in Zeile %d der Datei.", s.line),
+			EN: fmt.Sprintf("The same contact as on line %d of the file.", s.line),
+		}
+	}
+	return &fault.Text{
+		DE: fmt.Sprintf("Derselbe Kontakt wie in Zeile %d der Datei „%s“.", s.line, s.file),
+		EN: fmt.Sprintf("The same contact as on line %d of the file “%s”.", s.line, s.file),
+	}
 }
 
 // toldAs returns what is told of the values of an entry: nothing if it is left alone as a

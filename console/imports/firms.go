@@ -2,6 +2,7 @@ package imports
 
 import (
 	"context"
+	"slices"
 
 	"kartei/app"
 	"kartei/company"
@@ -79,7 +80,7 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 		target = n.firmMatch.ID
 	} else if was, double := b.seen.find(&n.identity); double {
 		target = was.record
-	} else if made := b.work.companies[n.companyKey]; made != "" && n.external == "" && n.itself == "" {
+	} else if made := b.work.companies[n.cacheKey()]; made != "" && n.external == "" && n.itself == "" {
 		target = made
 	}
 	switch {
@@ -93,8 +94,8 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 		r, err = b.createFirm(ctx, n)
 	}
 	if err == nil && r.record != nil {
-		b.seen.add(&n.identity, n.line.line, *r.record)
-		b.companies[n.companyKey] = *r.record
+		b.seen.add(&n.identity, n.line, *r.record)
+		b.companies[n.cacheKey()] = *r.record
 	}
 	return r, err
 }
@@ -167,16 +168,29 @@ func (x *work) judgeFirm(ctx context.Context, c *app.Call, n *candidate, double 
 // isFirm reports whether a line is about a company itself.
 func (l *line) isFirm() bool { return l.record != nil && id.Valid(id.Company, *l.record) }
 
-var aGroup = fault.Text{
-	DE: "Das ist eine Gruppe und kein Kontakt. Sie wird nicht übernommen.",
-	EN: "This is a group and no contact. It is left out.",
-}
+var (
+	aGroup = fault.Text{
+		DE: "Das ist eine Gruppe und kein Kontakt. Sie wird nicht übernommen.",
+		EN: "This is a group and no contact. It is left out.",
+	}
+	aGroupOf = fault.Text{
+		DE: "Das ist eine Gruppe und kein Kontakt. Ihre Mitglieder in dieser Datei bekommen den Namen als Schlagwort.",
+		EN: "This is a group and no contact. Its members in this file get its name as a tag.",
+	}
+)
 
 // toldGroup is what is told of a group.
-func toldGroup(e *entry) []problem {
+func (c *content) toldGroup(e *entry) []problem {
 	name := item{heading: "FN", text: e.first(targetName)}
 	if name.text == "" {
 		name.text = e.first("lastName")
 	}
-	return []problem{{Code: noPlace, DE: aGroup.DE, EN: aGroup.EN, Heading: name.heading, Value: cut(name.text, mostShown), Fate: LeftOut}}
+	p := problem{Code: noPlace, DE: aGroup.DE, EN: aGroup.EN, Heading: name.heading, Value: cut(name.text, mostShown), Fate: LeftOut}
+	for _, groups := range c.Groups {
+		if slices.Contains(groups, name.text) {
+			p.DE, p.EN, p.Fate = aGroupOf.DE, aGroupOf.EN, Altered
+			break
+		}
+	}
+	return []problem{p}
 }

@@ -17,6 +17,7 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/console/imports/source"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
@@ -78,10 +79,18 @@ type Import struct {
 	State       State  `json:"state"`
 	// FileName is empty once the import has forgotten its file.
 	FileName string `json:"fileName"`
-	// Format is csv or vcard, Encoding the encoding of the file: utf-8, utf-16,
+	// Format is csv, xlsx or vcard, Encoding the encoding of the file: utf-8, utf-16,
 	// windows-1252 for any code page, or mixed if its values have several ones.
 	Format   string `json:"format"`
 	Encoding string `json:"encoding"`
+	// Files counts the files whose entries were read, if there were several. Sheet is the
+	// sheet of a workbook, or the table of an archive.
+	Files int    `json:"files,omitempty"`
+	Sheet string `json:"sheet,omitempty"`
+	// LeftOut are the first files and sheets that were not read, and NotListed counts the
+	// others.
+	LeftOut   []source.LeftOut `json:"leftOut,omitempty"`
+	NotListed int              `json:"notListed,omitempty"`
 	// Program wrote the table, as far as its headings tell. Above counts the rows above
 	// the headings.
 	Program string   `json:"program,omitempty"`
@@ -174,8 +183,18 @@ type Reason string
 
 // The reasons.
 const (
-	// NoTable is a file that is neither a table nor cards.
+	// NoTable is a file that is neither a table nor cards, and an archive that has none.
 	NoTable Reason = "noTable"
+	// Encrypted is a file with a password, Broken one that is not whole.
+	Encrypted Reason = "encrypted"
+	Broken    Reason = "broken"
+	// TooLarge is an archive or a workbook that unpacks to more than is read.
+	TooLarge Reason = "tooLarge"
+	// OldWorkbook is a workbook of Excel before 2007, OtherWorkbook one of another format.
+	OldWorkbook   Reason = "oldWorkbook"
+	OtherWorkbook Reason = "otherWorkbook"
+	// Unconfined is an archive or a workbook on a system that cannot confine its reader.
+	Unconfined Reason = "unconfined"
 	// NoLines is a file without entries, TooMany one with more than MaxLines.
 	NoLines Reason = "noLines"
 	TooMany Reason = "tooMany"
@@ -196,6 +215,13 @@ type content struct {
 	Above    int      `json:"above,omitempty"`
 	Columns  []Column `json:"columns"`
 	Options  Options  `json:"options"`
+	// Files, Sheet and LeftOut are as in Import.
+	Files     int              `json:"files,omitempty"`
+	Sheet     string           `json:"sheet,omitempty"`
+	LeftOut   []source.LeftOut `json:"leftOut,omitempty"`
+	NotListed int              `json:"notListed,omitempty"`
+	// Groups are the names of groups of cards, by the members.
+	Groups map[string][]string `json:"groups,omitempty"`
 	// Language is that of labels in notes.
 	Language fault.Language `json:"language"`
 	// columns are the columns by their numbers in the file.
@@ -477,6 +503,7 @@ func (r *row) change(ctx context.Context, tx db.Tx, from State) error {
 func (r *row) public() Import {
 	out := Import{
 		ID: r.id, PrincipalID: r.principal, State: r.state, FileName: r.FileName, Format: r.Format, Encoding: r.Encoding, Program: r.Program, Above: r.Above, Columns: slices.Clone(r.Columns), Options: r.Options,
+		Files: r.Files, Sheet: r.Sheet, LeftOut: r.LeftOut, NotListed: r.NotListed,
 		Lines: r.Lines, Done: r.After, Counts: r.Counts, Companies: r.Companies, Reason: r.Reason, CreatedAt: r.created, KeptUntil: r.expires, Forgotten: r.forgotten != 0,
 	}
 	if out.Columns == nil {

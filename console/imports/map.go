@@ -119,6 +119,11 @@ func (c *content) read(values []source.Value, now clock.Micros) *entry {
 			e.put(i)
 		}
 	}
+	for _, i := range e.has("externalId") {
+		for _, group := range c.Groups[i.text] {
+			e.put(item{member: "tags", text: group, heading: i.heading, card: true})
+		}
+	}
 	for _, list := range e.items {
 		slices.SortStableFunc(list, func(a, b item) int { return b.rank - a.rank })
 	}
@@ -220,7 +225,7 @@ func (e *entry) compose(c *content, year int) {
 	case "org", "organization":
 		e.firm = true
 	}
-	e.firm = e.firm || c.Options.Companies && c.Format == source.CSV
+	e.firm = e.firm || c.Options.Companies && c.Format != source.VCard
 	if own := e.first(targetID); e.exact && own != "" {
 		e.firm = id.Valid(id.Company, own)
 	}
@@ -342,6 +347,14 @@ func (e *entry) tag(more []string) {
 	var list []string
 	add := func(i item) {
 		tag := record.Clean(i.text)
+		switch ofGoogle := googleGroup(tag); {
+		case ofGoogle == "" || e.exact:
+		case ofGoogle == "starred":
+			e.tell(LeftOut, "tags", i, noPlace, noField)
+			return
+		default:
+			return
+		}
 		if !e.exact {
 			tag = record.Clean(strings.ReplaceAll(invisible.Tidy(strings.TrimPrefix(tag, "* ")), "\n", " ")) // Google: * myContacts
 		}
@@ -368,6 +381,19 @@ func (e *entry) tag(more []string) {
 	if list = record.Unique(append(list, more...)); len(list) > 0 {
 		e.body["tags"] = list
 	}
+}
+
+// googleGroup returns which of the groups that Google puts contacts into by itself a tag is.
+// All contacts are in the first one, so that it says nothing.
+func googleGroup(tag string) string {
+	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(tag, "* ")), " ", "")
+	switch name {
+	case "mycontacts", "starred":
+		return name
+	case "starredinandroid":
+		return "starred"
+	}
+	return ""
 }
 
 // divideTags divides the tags of a cell. One in quotes may have what divides the others.

@@ -100,7 +100,9 @@ type seen map[sum][]sighting
 // sighting is an entry that came before.
 type sighting struct {
 	first, last, external, itself sum
-	line                          int64
+	// line is that of the entry, file the name of its file of several.
+	line int64
+	file string
 	// record is the contact of the entry, within one transaction.
 	record string
 }
@@ -126,8 +128,8 @@ func (s seen) find(i *identity) (sighting, bool) {
 }
 
 // add notes an entry.
-func (s seen) add(i *identity, line int64, record string) {
-	was := sighting{sumOf(i.first), sumOf(i.last), sumOf(i.external), sumOf(i.own), line, record}
+func (s seen) add(i *identity, l *line, record string) {
+	was := sighting{sumOf(i.first), sumOf(i.last), sumOf(i.external), sumOf(i.own), l.line, l.file, record}
 	for _, key := range i.keys() {
 		if k := sumOf(key); len(s[k]) < sightings {
 			s[k] = append(s[k], was)
@@ -152,6 +154,21 @@ type candidate struct {
 	// companyKey is the key of its company's name, and companyID the company, if there
 	// is one.
 	companyKey, companyID string
+	// private says that the record is private, or will be. Then so is a company that is
+	// created for it: its name tells others whom the contact works for.
+	private bool
+}
+
+// privatePrefix begins the keys of companies for private contacts. No name has a line end.
+const privatePrefix = "private\n"
+
+// cacheKey is the key of the company's name among the companies that the record may refer
+// to: a private one may refer to the private ones of its person.
+func (x *candidate) cacheKey() string {
+	if x.private && x.companyKey != "" {
+		return privatePrefix + x.companyKey
+	}
+	return x.companyKey
 }
 
 const (
@@ -160,9 +177,17 @@ const (
 	selectByEmail    = `select id, email from contacts where organization = $1 and email is not null and deleted = false and `
 	// selectCompanies finds a company for each of some keys: a name sorts behind its key
 	// and a tab.
-	selectCompanies = `select l.value, (select f.id from companies as f where f.organization = $1
-		and f.sort_name > l.value || cast($3 as text) and f.sort_name < l.value || cast($4 as text)
-		and f.deleted = false and f.audience = '' and f.sort_name is not null order by f.sort_name limit 1) from %s as l`
+	selectCompanies = `select l.value, (` + companyNamed + `f.audience = ''` + firstNamed + `) from %s as l`
+	// selectOwnCompanies does so for private contacts: companies that everyone sees go
+	// first, then those of the principal $5. selectAnyCompanies is for admins.
+	selectOwnCompanies = `select l.value, coalesce((` + companyNamed + `f.audience = ''` + firstNamed + `),
+		(` + companyNamed + `f.audience <> '' and f.audience = cast($5 as text)` + firstNamed + `)) from %s as l`
+	selectAnyCompanies = `select l.value, coalesce((` + companyNamed + `f.audience = ''` + firstNamed + `),
+		(` + companyNamed + `f.audience <> '' and f.audience = cast($5 as text)` + firstNamed + `),
+		(` + companyNamed + `f.audience <> ''` + firstNamed + `)) from %s as l`
+	companyNamed = `select f.id from companies as f where f.organization = $1
+		and f.sort_name > l.value || cast($3 as text) and f.sort_name < l.value || cast($4 as text) and f.deleted = false and f.sort_name is not null and `
+	firstNamed = ` order by f.sort_name limit 1`
 )
 
 // taken returns which external ids contacts have, also those that the caller does not

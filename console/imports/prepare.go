@@ -39,11 +39,14 @@ func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candi
 	if err := match(ctx, c, people); err != nil {
 		return nil, err
 	}
-	if err := x.readCompanies(ctx, c.Tx, readable); err != nil {
+	for _, n := range readable {
+		n.private = n.text("visibility") == string(record.Private) || n.match != nil && n.match.Members.Visibility == record.Private
+	}
+	if err := x.readCompanies(ctx, c, readable); err != nil {
 		return nil, err
 	}
 	for _, n := range readable {
-		n.companyID = x.companies[n.companyKey]
+		n.companyID = x.companies[n.cacheKey()]
 	}
 	if err := matchFirms(ctx, c, readable); err != nil {
 		return nil, err
@@ -175,19 +178,36 @@ func (x *work) broken(body map[string]any, operation string, into any) []fault.F
 	return f.Fields
 }
 
-// readCompanies finds the companies of entries that everyone sees, by the keys of their
-// names.
-func (x *work) readCompanies(ctx context.Context, tx db.Tx, list []*candidate) error {
-	var keys []string
+// readCompanies finds the companies of entries by the keys of their names: those that
+// everyone sees, and for a private contact also those that its person sees.
+func (x *work) readCompanies(ctx context.Context, c *app.Call, list []*candidate) error {
+	var public, private []string
 	for _, n := range list {
-		if n.companyKey != "" && x.companies[n.companyKey] == "" {
-			keys = append(keys, n.companyKey)
+		switch {
+		case n.companyKey == "" || x.companies[n.cacheKey()] != "":
+		case n.private:
+			private = append(private, n.companyKey)
+		default:
+			public = append(public, n.companyKey)
 		}
 	}
+	if err := x.findCompanies(ctx, c.Tx, selectCompanies, "", public); err != nil {
+		return err
+	}
+	statement := selectOwnCompanies
+	if c.Actor.SeesAll() {
+		statement = selectAnyCompanies
+	}
+	return x.findCompanies(ctx, c.Tx, statement, privatePrefix, private, c.Actor.PrincipalID())
+}
+
+// findCompanies finds companies by the keys of their names, and notes them with a prefix.
+func (x *work) findCompanies(ctx context.Context, tx db.Tx, statement, prefix string, keys []string, more ...any) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	rows, err := tx.Query(ctx, fmt.Sprintf(selectCompanies, fmt.Sprintf(tx.Dialect().TextList, "$2")), x.organization, db.Texts(record.Unique(keys)), "\t", "\n")
+	args := append([]any{x.organization, db.Texts(record.Unique(keys)), "\t", "\n"}, more...)
+	rows, err := tx.Query(ctx, fmt.Sprintf(statement, fmt.Sprintf(tx.Dialect().TextList, "$2")), args...)
 	if err != nil {
 		return err
 	}
@@ -199,15 +219,18 @@ func (x *work) readCompanies(ctx context.Context, tx db.Tx, list []*candidate) e
 			return err
 		}
 		if id != nil {
-			x.companies[key] = *id
+			x.companies[prefix+key] = *id
 		}
 	}
 	return rows.Err()
 }
 
-// createCompany creates a company of a name.
-func createCompany(ctx context.Context, c *app.Call, name, newID string) error {
+// createCompany creates a company of a name, for a contact that is private or not.
+func createCompany(ctx context.Context, c *app.Call, name, newID string, private bool) error {
 	f := &company.Fields{Name: name}
+	if private {
+		f.Visibility = record.Private
+	}
 	if err := company.Companies.Check(ctx, c, f); err != nil {
 		return err
 	}

@@ -393,8 +393,10 @@ func List(ctx context.Context, c *app.Call, in ListInput) (access.List[Import], 
 // Line is an entry of the file, as the report shows it.
 type Line struct {
 	Number int64 `json:"number"`
-	// Line is the line of the file on which the entry begins.
-	Line    int64   `json:"line"`
+	// Line is the line of the file on which the entry begins, or the row of a sheet.
+	Line int64 `json:"line"`
+	// File is the name of the file, if the import has several ones.
+	File    string  `json:"file,omitempty"`
 	Outcome Outcome `json:"outcome"`
 	// RecordID is the contact.
 	RecordID string    `json:"recordId"`
@@ -438,9 +440,9 @@ type Lines struct{ access.List[Line] }
 func (Lines) Records() int { return 0 }
 
 const (
-	selectReport  = `select number, line, state, record_id, problems, '' from import_lines where organization = $1 and import_id = $2 and number > $3 order by number limit $4`
-	selectWrong   = `select number, line, state, record_id, problems, '' from import_lines where organization = $1 and import_id = $2 and problems <> '' and number > $3 order by number limit $4`
-	selectRefused = `select number, line, state, record_id, problems, content from import_lines
+	selectReport  = `select number, line, file, state, record_id, problems, '' from import_lines where organization = $1 and import_id = $2 and number > $3 order by number limit $4`
+	selectWrong   = `select number, line, file, state, record_id, problems, '' from import_lines where organization = $1 and import_id = $2 and problems <> '' and number > $3 order by number limit $4`
+	selectRefused = `select number, line, file, state, record_id, problems, content from import_lines
 		where organization = $1 and import_id = $2 and problems <> '' and state = 'refused' and number > $3 order by number limit $4`
 )
 
@@ -462,8 +464,8 @@ func GetLines(ctx context.Context, c *app.Call, in LinesInput) (Lines, error) {
 		statement = selectWrong
 	}
 	list, err := db.List(ctx, c.Tx, func(from db.Row) (Line, error) {
-		l, record, problems, sealed := Line{}, (*string)(nil), "", ""
-		if err := from.Scan(&l.Number, &l.Line, &l.Outcome, &record, &problems, &sealed); err != nil {
+		l, record, file, problems, sealed := Line{}, (*string)(nil), "", "", ""
+		if err := from.Scan(&l.Number, &l.Line, &file, &l.Outcome, &record, &problems, &sealed); err != nil {
 			return l, err
 		}
 		if sealed != "" && r.forgotten == 0 && !r.broken {
@@ -475,6 +477,12 @@ func GetLines(ctx context.Context, c *app.Call, in LinesInput) (Lines, error) {
 		}
 		if record != nil {
 			l.RecordID = *record
+		}
+		if r.forgotten == 0 && !r.broken {
+			var err error
+			if l.File, err = r.openFile(l.Number, file); err != nil {
+				return l, err
+			}
 		}
 		if r.forgotten != 0 || r.broken {
 			problems = ""

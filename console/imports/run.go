@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,7 +57,7 @@ func (x *work) importAll(ctx context.Context) error {
 		case err != nil:
 			return err
 		case len(list) == 0:
-			x.expires = begun.Add(Age)
+			x.expires, x.Groups = begun.Add(Age), nil
 			return x.finish(ctx, Finished, func(tx db.Tx) error { return x.note(tx, DoneWord, begun) })
 		}
 		if err := x.importSome(ctx, list); err != nil {
@@ -73,7 +74,7 @@ type batch struct {
 	*work
 	*app.Call
 	progress
-	// companies are those that it created, by the keys of their names.
+	// companies are those that it created, by candidate.cacheKey.
 	companies map[string]string
 	// there are companies that the transaction has found living.
 	there map[string]bool
@@ -149,7 +150,7 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 	b.progress.Counts[r.outcome]++
 	told := append(problemsOf(r.wrong), b.toldAs(r.outcome, n.entry)...)
 	if n.group {
-		told = toldGroup(n.entry)
+		told = b.toldGroup(n.entry)
 	}
 	problems := b.sealProblems(n.number, told)
 	if r.company != nil {
@@ -192,7 +193,7 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 		err = fmt.Errorf("imports: %w: %w", errGone, err)
 	}
 	if err == nil && r.record != nil {
-		b.seen.add(&n.identity, n.line.line, *r.record)
+		b.seen.add(&n.identity, n.line, *r.record)
 	}
 	return r, err
 }
@@ -203,17 +204,16 @@ func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, m
 	if n.companyKey == "" || n.companyID != "" {
 		return n.companyID, nil, nil
 	}
-	if known := b.companies[n.companyKey]; known != "" {
-		return known, nil, nil
-	}
-	if known := b.work.companies[n.companyKey]; known != "" {
-		return known, nil, nil
+	for _, key := range []string{n.companyKey, n.cacheKey()} {
+		if known := cmp.Or(b.companies[key], b.work.companies[key]); known != "" {
+			return known, nil, nil
+		}
 	}
 	company = id.New(id.Company)
-	if err := createCompany(ctx, b.Call, n.company, company); err != nil {
+	if err := createCompany(ctx, b.Call, n.company, company, n.private); err != nil {
 		return "", nil, err
 	}
-	b.companies[n.companyKey], b.there[company] = company, true
+	b.companies[n.cacheKey()], b.there[company] = company, true
 	return company, &company, nil
 }
 
@@ -276,6 +276,7 @@ func (b *batch) update(ctx context.Context, n *candidate, target string) (r resu
 	if wrong := b.broken(patch, "contacts.update", new(app.Patch[contact.Fields])); len(wrong) > 0 {
 		return result{outcome: Refused, wrong: wrong}, nil
 	}
+	n.private = n.private || before.Visibility == record.Private
 	company, made := n.companyID, (*string)(nil)
 	if n.companyKey != "" && company == "" && (before.CompanyID == nil || b.Options.Duplicates == Replace) {
 		if company, made, err = b.companyFor(ctx, n); err != nil {

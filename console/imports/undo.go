@@ -231,8 +231,8 @@ func (b *batch) takeBackCompany(ctx context.Context, l *line) (Outcome, error) {
 }
 
 const (
-	eraseOfRecord  = `update import_lines set content = '', before = '', problems = '' where organization = $1 and record_id = $2 and record_id is not null`
-	eraseOfCompany = `update import_lines set content = '', problems = '' where organization = $1 and company_id = $2 and company_id is not null`
+	eraseOfRecord  = `update import_lines set content = '', file = '', before = '', problems = '' where organization = $1 and record_id = $2 and record_id is not null`
+	eraseOfCompany = `update import_lines set content = '', file = '', problems = '' where organization = $1 and company_id = $2 and company_id is not null`
 	// eraseSamples forgets the first values of the columns of files that have the record.
 	eraseSamples = `update imports set samples = '' where organization = $1 and samples <> ''
 		and id in (select import_id from import_lines where organization = $1 and record_id = $2 and record_id is not null)`

@@ -57,6 +57,9 @@ func (d desk) report(x imports.Import) (list []string) {
 	d.Helper()
 	for _, l := range d.lines(x) {
 		text := string(l.Outcome)
+		if l.File != "" {
+			text = fmt.Sprintf("%s:%d %s", l.File, l.Line, text)
+		}
 		if l.RecordID != "" {
 			text += " " + l.RecordID[:4] + " " + d.tell(l.RecordID)
 		}
@@ -86,6 +89,9 @@ func TestWild(t *testing.T) {
 			}
 			x := d.upload(filepath.Base(name), string(content))
 			fmt.Fprintf(&b, "== %s\n", filepath.Base(name))
+			if x.Files > 0 || x.Sheet != "" || x.LeftOut != nil {
+				fmt.Fprintf(&b, "%s, %d files, sheet %q, left out %v\n", x.Format, x.Files, x.Sheet, x.LeftOut)
+			}
 			if x.State != imports.Mapping {
 				fmt.Fprintf(&b, "%s %s\n", x.State, x.Reason)
 				continue

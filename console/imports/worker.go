@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"kartei/app"
 	"kartei/audit"
 	"kartei/console/imports/source"
+	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
@@ -65,6 +67,8 @@ type Worker struct {
 	// Decode reads the body of an operation of the API, and returns what breaks its rules:
 	// an entry of a file meets the same ones as a call.
 	Decode func(operation string, body []byte, into any, services *app.Services) error
+	// Extractor unpacks archives and workbooks, in a process that is confined.
+	Extractor *extract.Extractor
 }
 
 // Handlers returns the handlers of the worker's jobs.
@@ -78,7 +82,7 @@ type work struct {
 	*row
 	job  *job.Job
 	pace job.Pace
-	// companies are the companies of names that were found, by the keys of the names.
+	// companies are the companies of names that were found, by candidate.cacheKey.
 	companies map[string]string
 }
 
@@ -188,6 +192,8 @@ func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 // line is an entry with its cells.
 type line struct {
 	number, line int64
+	// file is the name of its file, of an import of several ones.
+	file string
 	// values are nil for an entry that could not be read. done is true if its values are
 	// forgotten.
 	values   []source.Value
@@ -203,19 +209,23 @@ type line struct {
 }
 
 const (
-	selectLines = `select number, line, content, state, problems, record_id, company_id, revision, former, before from import_lines
+	selectLines = `select number, line, file, content, state, problems, record_id, company_id, revision, former, before from import_lines
 		where organization = $1 and import_id = $2 and number > $3 order by number limit $4`
-	selectLinesDown = `select number, line, content, state, problems, record_id, company_id, revision, former, before from import_lines
+	selectLinesDown = `select number, line, file, content, state, problems, record_id, company_id, revision, former, before from import_lines
 		where organization = $1 and import_id = $2 and number < $3 order by number desc limit $4`
-	insertLine   = `insert into import_lines (organization, import_id, number, line, content, state) values ($1, $2, $3, $4, $5, '')`
+	insertLine   = `insert into import_lines (organization, import_id, number, line, file, content, state) values ($1, $2, $3, $4, $5, $6, '')`
 	deletePieces = `delete from import_pieces where organization = $1 and import_id = $2`
 )
 
 // lines reads a window of entries.
 func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64, most int) ([]*line, error) {
 	return db.List(ctx, tx, func(row db.Row) (*line, error) {
-		l, sealed := new(line), ""
-		if err := row.Scan(&l.number, &l.line, &sealed, &l.state, &l.problems, &l.record, &l.made, &l.revision, &l.former, &l.before); err != nil {
+		l, file, sealed := new(line), "", ""
+		if err := row.Scan(&l.number, &l.line, &file, &sealed, &l.state, &l.problems, &l.record, &l.made, &l.revision, &l.former, &l.before); err != nil {
+			return nil, err
+		}
+		var err error
+		if l.file, err = x.openFile(l.number, file); err != nil {
 			return nil, err
 		}
 		if l.done = sealed == ""; l.done {
@@ -224,6 +234,24 @@ func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64
 		return l, x.unseal(sealed, linePart(l.number), &l.values)
 	}, statement, x.organization, x.id, from, most)
 }
+
+// sealFile returns the name of a line's file as it is stored.
+func (r *row) sealFile(number int64, name string) string {
+	if name == "" {
+		return ""
+	}
+	return r.seal(name, filePart(number))
+}
+
+// openFile returns the name that sealFile sealed.
+func (r *row) openFile(number int64, sealed string) (name string, err error) {
+	if sealed != "" {
+		err = r.unseal(sealed, filePart(number), &name)
+	}
+	return name, err
+}
+
+func filePart(number int64) string { return fmt.Sprintf("file %d", number) }
 
 func linePart(number int64) string { return fmt.Sprintf("line %d", number) }
 
@@ -265,7 +293,10 @@ func (p *pieces) Read(b []byte) (int, error) {
 // read makes lines of the file. A run that goes on reads the file again, and leaves
 // out the lines that are there.
 func (x *work) read(ctx context.Context) error {
-	f, err := source.Open(&pieces{work: x, ctx: ctx})
+	f, err := x.openSource(ctx)
+	if f != nil {
+		x.tellLeftOut(f)
+	}
 	if errors.Is(err, source.ErrNoTable) {
 		return stopped{NoTable}
 	}
@@ -273,12 +304,14 @@ func (x *work) read(ctx context.Context) error {
 		return err
 	}
 	columns, err := x.readLines(ctx, f)
+	x.tellLeftOut(f)
 	if err != nil {
 		return err
 	}
 	if x.Lines = x.After; x.Lines == 0 {
 		return stopped{NoLines}
 	}
+	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups()
 	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
 	x.Options.Companies = f.Companies()
 	x.Options.MonthFirst = slices.ContainsFunc(columns, func(c Column) bool { return c.Target == "birthday" && c.Dates == monthFirst })
@@ -288,6 +321,47 @@ func (x *work) read(ctx context.Context) error {
 		tx.Queue(deletePieces, x.organization, x.id)
 		return nil
 	})
+}
+
+// openSource opens the file. One that is an archive or a workbook is unpacked in a process
+// that is confined; its parts are in memory while they are read.
+func (x *work) openSource(ctx context.Context) (*source.File, error) {
+	file := bufio.NewReader(&pieces{work: x, ctx: ctx})
+	begin, err := file.Peek(source.Begin)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if !source.Packed(begin) {
+		return source.Open(file)
+	}
+	parts, why, err := x.Extractor.Unpack(ctx, x.organization, file)
+	if err != nil {
+		return nil, err
+	}
+	if why != extract.Complete {
+		reason, known := unpackReasons[why]
+		if !known {
+			reason = NoTable
+		}
+		return nil, stopped{reason}
+	}
+	return source.OpenParts(parts)
+}
+
+// unpackReasons say why a file was not unpacked.
+var unpackReasons = map[extract.Reason]Reason{
+	extract.Encrypted: Encrypted, extract.Broken: Broken, extract.Crashed: Broken,
+	extract.Inflated: TooLarge, extract.OutOfTime: TooLarge, extract.OutOfMemory: TooLarge,
+	extract.Legacy: OldWorkbook, extract.Foreign: OtherWorkbook, extract.Unconfined: Unconfined,
+}
+
+// mostLeftOut bounds the files and sheets that are named as not read.
+const mostLeftOut = 100
+
+// tellLeftOut notes what of a file is not read.
+func (x *work) tellLeftOut(f *source.File) {
+	n := min(len(f.LeftOut), mostLeftOut)
+	x.LeftOut, x.NotListed = f.LeftOut[:n:n], len(f.LeftOut)-n
 }
 
 // tornMark is the column of a value that says that an entry could not be read as a whole.
@@ -332,7 +406,7 @@ func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) 
 		if torn && e.Values != nil {
 			e.Values = append(e.Values, source.Value{Column: tornMark})
 		}
-		if ready = append(ready, &line{number: number, line: int64(e.Line), values: e.Values}); len(ready) == window {
+		if ready = append(ready, &line{number: number, line: int64(e.Line), file: e.File, values: e.Values}); len(ready) == window {
 			if err := x.store(ctx, ready); err != nil {
 				return nil, err
 			}
@@ -370,13 +444,13 @@ func (x *work) store(ctx context.Context, list []*line) error {
 	next := x.progress
 	next.After = list[len(list)-1].number
 	next.Lines = next.After
-	sealed := make([]string, len(list)) // outside the transaction, which blocks others
+	sealed, files := make([]string, len(list)), make([]string, len(list)) // outside the transaction, which blocks others
 	for i, l := range list {
-		sealed[i] = x.seal(l.values, linePart(l.number))
+		sealed[i], files[i] = x.seal(l.values, linePart(l.number)), x.sealFile(l.number, l.file)
 	}
 	err := x.job.Update(ctx, func(tx db.Tx) error {
 		for i, l := range list {
-			tx.Queue(insertLine, x.organization, x.id, l.number, l.line, sealed[i])
+			tx.Queue(insertLine, x.organization, x.id, l.number, l.line, files[i], sealed[i])
 		}
 		tx.Queue(updateProgress, x.organization, x.id, next.text())
 		return nil

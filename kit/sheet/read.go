@@ -90,7 +90,13 @@ func (r *Reader) text(cell []byte) string {
 	if r.Text != nil {
 		text = r.Text(cell)
 	}
-	return strings.TrimSpace(strings.Map(printable, Unguard(lineEnds.Replace(text))))
+	return Text(text)
+}
+
+// Text returns what the text of a cell says: with one kind of line end, without what Guard
+// added, and without characters that no text has.
+func Text(cell string) string {
+	return strings.TrimSpace(strings.Map(printable, Unguard(lineEnds.Replace(cell))))
 }
 
 // row returns the cells of the next row, and how many bytes of ahead it has.

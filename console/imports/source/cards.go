@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ var columnOf = func() map[string]int {
 }()
 
 func (f *File) openCards(from io.Reader) {
-	f.Format, f.Columns = VCard, cardColumns
+	f.Format, f.Columns, f.cards = VCard, cardColumns, map[string]bool{}
 	r := vcard.NewReader(from)
 	r.Text = f.decoder.text
 	f.read = func() (e Entry, err error) {
@@ -45,6 +46,13 @@ func (f *File) openCards(from io.Reader) {
 		c := reading{labels: labels(properties)}
 		for i := range properties {
 			c.take(&properties[i])
+		}
+		if c.group {
+			for _, member := range c.members {
+				f.addGroup(c.name, member)
+			}
+		} else if c.uid != "" {
+			f.cards[c.uid] = true
 		}
 		e = Entry{Line: line, Values: c.values}
 		if err != nil {
@@ -63,7 +71,40 @@ type reading struct {
 	// labels are those of groups: Apple writes item1.X-ABLabel.
 	labels    map[string]string
 	addresses int
+	// group says that the card is a group, with a name and members.
+	group   bool
+	name    string
+	members []string
+	uid     string
 }
+
+// maxMembers bounds the members of groups. A file with more has its groups told as left out.
+const maxMembers = 10_000
+
+// addGroup notes a member of a group.
+func (f *File) addGroup(name, member string) {
+	if name = strings.TrimSpace(name); name == "" || member == "" || len(member) > 200 {
+		return
+	}
+	if f.members++; f.members > maxMembers {
+		f.groups = nil
+		return
+	}
+	if f.groups == nil {
+		f.groups = map[string][]string{}
+	}
+	f.groups[member] = append(f.groups[member], cut(name, 200))
+}
+
+// Groups returns the names of the groups of cards by their members, once all entries are
+// read. A member without a card is left out.
+func (f *File) Groups() map[string][]string {
+	maps.DeleteFunc(f.groups, func(member string, _ []string) bool { return !f.cards[member] })
+	return f.groups
+}
+
+// uid returns the id of a card as its property UID has it, or as a group refers to it.
+func uid(text string) string { return strings.TrimPrefix(strings.TrimSpace(text), "urn:uuid:") }
 
 // labels returns what Apple calls the properties of a group.
 func labels(properties []vcard.Property) map[string]string {
@@ -137,7 +178,7 @@ var plainTexts = map[string]string{
 // own are the properties that programs keep for themselves, or that say again what others
 // say.
 var own = strings.Fields(`VERSION PRODID REV BEGIN END SOURCE NAME PROFILE CLIENTPIDMAP XML SORT-STRING MAILER CLASS CALURI CALADRURI FBURL LABEL UID KIND
-	X-ABLABEL X-ABADR X-ABSHOWAS X-ABUID X-ABORDER X-ADDRESSBOOKSERVER-KIND X-ADDRESSBOOKSERVER-MEMBER X-MOZILLA-HTML X-EVOLUTION-FILE-AS X-RADICALE-NAME X-IMAGETYPE X-IMAGEHASH
+	X-ABLABEL X-ABADR X-ABSHOWAS X-ABUID X-ABORDER X-ADDRESSBOOKSERVER-KIND X-MOZILLA-HTML X-EVOLUTION-FILE-AS X-RADICALE-NAME X-IMAGETYPE X-IMAGEHASH
 	X-SHARED-PHOTO-DISPLAY-PREF X-ACTIVITY-ALERT X-MS-OL-DEFAULT-POSTAL-ADDRESS X-MS-OL-DESIGN X-MS-CARDPICTURE X-PHONETIC-FIRST-NAME X-PHONETIC-LAST-NAME X-PHONETIC-MIDDLE-NAME
 	X-PHONETIC-ORG X-ABCROP-RECTANGLE X-CREATED CREATED X-GOOGLE-TALK-ID X-SOGO-COMPONENT-CREATED X-WAB-GENDER X-EVOLUTION-WEBDAV-HREF`)
 
@@ -153,6 +194,9 @@ func (c *reading) take(p *vcard.Property) {
 		return ""
 	}
 	member, isText := plainTexts[p.Name]
+	if p.Name == "FN" {
+		c.name = p.Text()
+	}
 	switch {
 	case p.Name == "N":
 		c.add("lastName", part(0), "", p)
@@ -181,8 +225,12 @@ func (c *reading) take(p *vcard.Property) {
 		}
 		c.add("jobTitle", p.Text(), "role", p)
 	case p.Name == "UID":
-		c.add("externalId", strings.TrimPrefix(p.Text(), "urn:uuid:"), "", p)
+		c.uid = uid(p.Text())
+		c.add("externalId", c.uid, "", p)
+	case p.Name == "MEMBER", p.Name == "X-ADDRESSBOOKSERVER-MEMBER":
+		c.members = append(c.members, uid(p.Text()))
 	case p.Name == "KIND", p.Name == "X-ADDRESSBOOKSERVER-KIND":
+		c.group = strings.EqualFold(strings.TrimSpace(p.Text()), "group")
 		c.add(Kind, strings.ToLower(p.Text()), "", p)
 	case p.Name == "X-ABSHOWAS" && strings.EqualFold(p.Text(), "COMPANY"):
 		c.add(Kind, "org", "", p)

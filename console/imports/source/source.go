@@ -1,6 +1,7 @@
 // Package source owns how files of other programs become entries: bytes, encodings, cards, rows and dialects.
 //
-// Each stage has a file: bytes.go makes one kind of text of the bytes, encoding.go decides
+// Each stage has a file: parts.go takes the files of an archive and the sheets of a workbook,
+// bytes.go makes one kind of text of the bytes, encoding.go decides
 // the encoding of each value, cards.go and table.go find the entries, dialect.go and
 // dialects.tsv say what headings mean, guess.go what values mean where headings are silent.
 // What a contact becomes of an entry is a matter of package imports.
@@ -9,6 +10,7 @@ package source
 import (
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -16,6 +18,7 @@ import (
 // The formats of files.
 const (
 	CSV   = "csv"
+	XLSX  = "xlsx"
 	VCard = "vcard"
 )
 
@@ -79,7 +82,9 @@ type Value struct {
 
 // Entry is an entry of a file.
 type Entry struct {
-	Line   int
+	Line int
+	// File is the name of its file, if there are several.
+	File   string
 	Values []Value
 }
 
@@ -109,7 +114,20 @@ type File struct {
 	Program string
 	// Above counts the rows above the headings, which are left out.
 	Above int
+	// Files counts the files of cards that were read, if there are several. Sheet is the
+	// sheet that was read, or the table of an archive.
+	Files int
+	Sheet string
+	// LeftOut are the files and sheets that are not read. It is whole once all entries are
+	// read.
+	LeftOut []LeftOut
 
+	// groups are the names of groups by their members, and cards the ids of cards.
+	groups  map[string][]string
+	members int
+	cards   map[string]bool
+	// begun says that a file of several was read.
+	begun    bool
 	encoding string
 	decoder  *decoder
 	read     func() (Entry, error)
@@ -127,9 +145,13 @@ func (f *File) Companies() bool {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(f.Columns, func(c Column) bool { return slices.Contains(names, c.Member) })
 	}
-	return f.Format == CSV && !has("firstName", "lastName", "birthday", "salutation", "jobTitle", "mobile") &&
+	return f.Format != VCard && !has("firstName", "lastName", "birthday", "salutation", "jobTitle", "mobile") &&
 		(has("company") && !has("name") || has("legalForm", "vatId", "registerNumber"))
 }
+
+// page matches the beginning of a page or a workbook in XML. Programs on the web write these
+// and call them .xls.
+var page = regexp.MustCompile(`(?i)^\s*<(\?xml|!doctype|html|table|meta)\b`)
 
 // Open returns the entries of a file.
 func Open(from io.Reader) (*File, error) {
@@ -144,6 +166,9 @@ func Open(from io.Reader) (*File, error) {
 	}
 	for begin = begin[:n]; strings.HasPrefix(string(begin[:min(n, 3)]), "\ufeff"); n = len(begin) {
 		begin = begin[3:]
+	}
+	if page.Match(begin) {
+		return nil, ErrNoTable
 	}
 	f := &File{encoding: encoding, decoder: &decoder{mac: text.alone}}
 	if encoding == UTF16 { // it is UTF-8 now, but for what the file has wrong

@@ -17,25 +17,50 @@ const sampled = 100
 // row is a row that was read ahead.
 type row struct {
 	cells []string
-	line  int
-	err   error
+	// at are the columns of the cells. Without them each column has a cell.
+	at   []int
+	line int
+	err  error
 }
 
-// openTable finds the headings of a table, or guesses what its columns are.
+// filled returns a row with a cell for each column.
+func (r row) filled() row {
+	if r.at == nil {
+		return r
+	}
+	cells := make([]string, r.at[len(r.at)-1]+1)
+	for i, at := range r.at {
+		cells[at] = r.cells[i]
+	}
+	return row{cells: cells, line: r.line, err: r.err}
+}
+
+// openTable opens a table of a text.
 func (f *File) openTable(from io.Reader, begin []byte) error {
 	r := sheet.NewReader(from, sheet.Separator(string(begin)))
 	r.Text = func(cell []byte) string { return f.decoder.text(cell, "") }
 	f.Format = CSV
-	var ahead []row
-	for len(ahead) < sampled {
+	return f.openRows(func() (row, error) {
 		cells, line, err := r.Read()
 		if err != nil && !errors.Is(err, sheet.ErrRow) {
-			if !errors.Is(err, io.EOF) {
-				return err
-			}
+			return row{}, err
+		}
+		return row{cells: cells, line: line, err: err}, nil
+	})
+}
+
+// openRows finds the headings of a table, or guesses what its columns are.
+func (f *File) openRows(read func() (row, error)) error {
+	var ahead []row
+	for len(ahead) < sampled {
+		next, err := read()
+		if errors.Is(err, io.EOF) {
 			break
 		}
-		ahead = append(ahead, row{cells, line, err})
+		if err != nil {
+			return err
+		}
+		ahead = append(ahead, next.filled())
 	}
 	at := headingsAt(ahead)
 	var headings []string
@@ -49,19 +74,22 @@ func (f *File) openTable(from io.Reader, begin []byte) error {
 		next := row{}
 		if len(ahead) > 0 {
 			next, ahead = ahead[0], ahead[1:]
+		} else if further, err := read(); err != nil {
+			return Entry{}, err
 		} else {
-			next.cells, next.line, next.err = r.Read()
+			next = further
 		}
-		switch {
-		case errors.Is(next.err, sheet.ErrRow):
+		if next.err != nil {
 			return Entry{Line: next.line}, ErrEntry
-		case next.err != nil:
-			return Entry{}, next.err
 		}
 		e := Entry{Line: next.line}
 		for i, cell := range next.cells {
+			at := i
+			if next.at != nil {
+				at = next.at[i]
+			}
 			if cell != "" {
-				e.Values = append(e.Values, Value{Column: i, Text: cell})
+				e.Values = append(e.Values, Value{Column: at, Text: cell})
 			}
 		}
 		return e, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kartei/door/web/say"
+	"kartei/kit/fault"
 	"kartei/kit/vcard"
 )
 
@@ -18,6 +19,23 @@ func (f *family) card(w say.Words, v values, company string, whole bool) string 
 // oldCard returns an entry as vCard 3.0, which Outlook and Apple read.
 func (f *family) oldCard(w say.Words, v values, company string) string {
 	return f.writeCard(vcard.NewOld(f.cardKind()), w, v, company, true)
+}
+
+// Card returns a contact or a company, as the API returns it, as a vCard: of version 4.0, or
+// an old one of version 3.0. The command line writes cards as the pages do.
+func Card(record []byte, company string, old bool) (string, error) {
+	v, err := flatten(record)
+	if err != nil {
+		return "", err
+	}
+	f, w := &contacts, say.Words{Language: fault.German}
+	if v["object"] == "company" {
+		f = &companies
+	}
+	if old {
+		return f.oldCard(w, v, company), nil
+	}
+	return f.card(w, v, company, true), nil
 }
 
 // cardKind is the kind of the cards of a family.
@@ -105,7 +123,8 @@ func (v *request) entryWithCompany(f *family) (entry values, company string, err
 	return entry, names[entry["companyId"]], err
 }
 
-// showCard serves an entry as a file for other address books.
+// showCard serves an entry as a file for other address books. With version=3 its card is one
+// of version 3.0.
 func showCard(f *family) func(*request) view {
 	return func(v *request) view {
 		entry, company, err := v.entryWithCompany(f)
@@ -114,7 +133,11 @@ func showCard(f *family) func(*request) view {
 		}
 		return view{status: http.StatusOK, written: &written{
 			name: nameOfFile(f.heading(entry), "vcf"), mediaType: vcard.MediaType, write: func(w http.ResponseWriter) error {
-				_, err := io.WriteString(w, f.card(v.words, entry, company, true))
+				card := f.card(v.words, entry, company, true)
+				if v.URL.Query().Get("version") == "3" {
+					card = f.oldCard(v.words, entry, company)
+				}
+				_, err := io.WriteString(w, card)
 				return err
 			},
 		}}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"kartei/door/web/look"
+	"kartei/kit/archive"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	spreadsheet "kartei/kit/sheet"
@@ -37,6 +37,10 @@ type importInfo struct {
 		Companies  bool     `json:"companies"`
 		Tags       []string `json:"tags"`
 	} `json:"options"`
+	Files     int              `json:"files"`
+	Sheet     string           `json:"sheet"`
+	LeftOut   []leftOut        `json:"leftOut"`
+	NotListed int              `json:"notListed"`
 	Program   string           `json:"program"`
 	Above     int              `json:"above"`
 	Lines     int64            `json:"lines"`
@@ -47,6 +51,54 @@ type importInfo struct {
 	CreatedAt clock.Micros     `json:"createdAt"`
 	KeptUntil clock.Micros     `json:"keptUntil"`
 	Forgotten bool             `json:"forgotten"`
+}
+
+// leftOut is a file or a sheet that an import does not read.
+type leftOut struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// why says why a file or a sheet is not read.
+func (l *leftOut) why(v *request) string {
+	say := v.words.Say
+	switch l.Reason {
+	case "kind":
+		return say("weder Tabelle noch vCard", "neither a table nor a vCard")
+	case "nested":
+		return say("ein ZIP in einem ZIP; bitte einzeln hochladen", "a ZIP in a ZIP; please upload it by itself")
+	case "encrypted":
+		return say("mit einem Passwort geschützt", "protected by a password")
+	case "hidden":
+		return say("ein ausgeblendetes Tabellenblatt", "a hidden sheet")
+	case "sheet":
+		return say("ein weiteres Tabellenblatt; bitte einzeln speichern und hochladen", "another sheet; please save and upload it by itself")
+	case "other":
+		return say("eine weitere Tabelle; bitte einzeln hochladen", "another table; please upload it by itself")
+	case "noCards":
+		return say("enthält keine vCard", "has no vCard")
+	}
+	return say("nicht lesbar", "unreadable")
+}
+
+// filesText says how many files are read, or which sheet or table.
+func (i *importInfo) filesText(v *request) string {
+	switch {
+	case i.Sheet != "":
+		return v.words.Say("Gelesen wird „"+i.Sheet+"“.", "“"+i.Sheet+"” is read.")
+	case i.Files > 0:
+		return v.words.Plural(i.Files, "Eine Datei wird gelesen.", "%d Dateien werden gelesen.", "One file is read.", "%d files are read.")
+	}
+	return ""
+}
+
+// at says where an entry stands.
+func (l *importLine) at(v *request) string {
+	line := v.words.Say("Zeile ", "Line ") + v.number(l.Line)
+	if l.File == "" {
+		return line
+	}
+	return l.File + ", " + line
 }
 
 // importColumn is a column of a file. Those of cards are headed by the names of members.
@@ -87,6 +139,7 @@ func (i *importInfo) undoable(v *request) bool {
 type importLine struct {
 	Number   int64           `json:"number"`
 	Line     int64           `json:"line"`
+	File     string          `json:"file"`
 	Outcome  string          `json:"outcome"`
 	RecordID string          `json:"recordId"`
 	Problems []importProblem `json:"problems"`
@@ -225,29 +278,22 @@ func cutName(name string) string {
 // errBroken means that the bytes of a file did not arrive.
 var errBroken = &fault.Fault{Code: fault.UploadIncomplete}
 
-// sendImport passes a file on as it arrives.
+// sendImport passes files on as they arrive.
 func (v *request) sendImport(made *importInfo, file *sentFile) error {
-	piece := make([]byte, importPiece)
-	for number := 0; ; number++ {
-		n, err := io.ReadFull(file.Reader, piece)
-		if n > 0 {
-			if a := v.do("imports.append", arguments{body: map[string]any{"id": made.ID, "number": number, "content": piece[:n]}}); a.Fault != nil {
-				return a.Fault
-			}
+	all := archive.NewBundle(importPiece, func(number int64, content []byte) error {
+		return v.do("imports.append", arguments{body: map[string]any{"id": made.ID, "number": number, "content": content}}).err()
+	})
+	if err := file.each(all.Add); err != nil {
+		if _, refused := errors.AsType[*fault.Fault](err); !refused {
+			err = errBroken
 		}
-		switch {
-		case err == nil:
-			continue
-		case errors.Is(err, io.ErrUnexpectedEOF) && n > 0, errors.Is(err, io.EOF):
-			pieces := number
-			if n > 0 {
-				pieces++
-			}
-			return v.do("imports.complete", arguments{body: map[string]any{"id": made.ID, "pieces": pieces}}).err()
-		default:
-			return errBroken
-		}
+		return err
 	}
+	pieces, err := all.Close()
+	if err != nil {
+		return err
+	}
+	return v.do("imports.complete", arguments{body: map[string]any{"id": made.ID, "pieces": pieces}}).err()
 }
 
 // refusedImport draws the form again, and says why the file was refused.
@@ -516,7 +562,11 @@ func showReport(v *request) view {
 // writeReport writes a report, page by page.
 func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 	table, say := spreadsheet.NewWriter(w), v.words.Say
-	if err := table.Row(say("Zeile", "Line"), say("Ergebnis", "Outcome"), say("Kennung", "Id"), say("Angabe", "Field"), say("Überschrift", "Heading"), say("Wert", "Value"), say("Verbleib", "What became of it"), say("Hinweis", "Note")); err != nil {
+	where := []string{say("Zeile", "Line")}
+	if info.Files > 0 {
+		where = []string{say("Datei", "File"), say("Zeile", "Line")}
+	}
+	if err := table.Row(append(where, say("Ergebnis", "Outcome"), say("Kennung", "Id"), say("Angabe", "Field"), say("Überschrift", "Heading"), say("Wert", "Value"), say("Verbleib", "What became of it"), say("Hinweis", "Note"))...); err != nil {
 		return err
 	}
 	for after := int64(0); ; {
@@ -531,7 +581,11 @@ func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 			}
 			for i := range l.Problems { // a row for each value
 				p := &l.Problems[i]
-				if err := table.Row(strconv.FormatInt(l.Line, 10), outcomeLabel(v, l.Outcome, info.State == "checked"), l.RecordID, targetLabel(v, p.Field), p.Heading, p.Value, p.fate(v), p.Message); err != nil {
+				at := []string{strconv.FormatInt(l.Line, 10)}
+				if info.Files > 0 {
+					at = []string{l.File, at[0]}
+				}
+				if err := table.Row(append(at, outcomeLabel(v, l.Outcome, info.State == "checked"), l.RecordID, targetLabel(v, p.Field), p.Heading, p.Value, p.fate(v), p.Message)...); err != nil {
 					return err
 				}
 			}
@@ -672,7 +726,19 @@ func (i *importInfo) why(v *request) string {
 	say := v.words.Say
 	switch i.Reason {
 	case "noTable":
-		return say("Die Datei ist weder eine CSV-Tabelle noch eine vCard. Speichern Sie die Tabelle in Excel mit „Speichern unter“ als „CSV UTF-8 (durch Trennzeichen getrennt)“.", "The file is neither a CSV table nor a vCard. In Excel, save the table with “Save as” as “CSV UTF-8 (comma delimited)”.")
+		return say("Die Datei ist weder eine Tabelle (.xlsx, .csv) noch eine vCard (.vcf), und kein ZIP mit solchen Dateien. Speichern Sie die Tabelle in Excel mit „Speichern unter“ als „Excel-Arbeitsmappe (.xlsx)“ oder „CSV UTF-8“.", "The file is neither a table (.xlsx, .csv) nor a vCard (.vcf), and no ZIP with such files. In Excel, save the table with “Save as” as “Excel Workbook (.xlsx)” or “CSV UTF-8”.")
+	case "encrypted":
+		return say("Die Datei ist mit einem Passwort geschützt. Öffnen Sie sie, nehmen Sie das Passwort heraus (in Excel unter „Datei“, „Informationen“, „Arbeitsmappe schützen“), speichern Sie sie, und laden Sie sie noch einmal hoch.", "The file is protected by a password. Open it, remove the password (in Excel below “File”, “Info”, “Protect Workbook”), save it, and upload it again.")
+	case "broken":
+		return say("Die Datei ist beschädigt oder unvollständig. Öffnen Sie sie in ihrem Programm, speichern Sie sie neu, und laden Sie sie noch einmal hoch.", "The file is damaged or not complete. Open it in its program, save it anew, and upload it again.")
+	case "tooLarge":
+		return say("Ausgepackt ist die Datei zu groß. Löschen Sie leere Zeilen, andere Tabellenblätter und Bilder, oder teilen Sie die Datei auf.", "Unpacked, the file is too large. Delete empty rows, other sheets and pictures, or divide the file.")
+	case "oldWorkbook":
+		return say("Die Datei hat das Format von Excel vor 2007 (.xls). Öffnen Sie sie in Excel oder LibreOffice, und speichern Sie sie als „Excel-Arbeitsmappe (.xlsx)“.", "The file has the format of Excel before 2007 (.xls). Open it in Excel or LibreOffice, and save it as “Excel Workbook (.xlsx)”.")
+	case "otherWorkbook":
+		return say("Dieses Tabellenformat (OpenDocument, Numbers oder .xlsb) wird nicht gelesen. Speichern oder exportieren Sie die Tabelle als „Excel-Arbeitsmappe (.xlsx)“ oder als CSV.", "This format of tables (OpenDocument, Numbers or .xlsb) is not read. Save or export the table as “Excel Workbook (.xlsx)” or as CSV.")
+	case "unconfined":
+		return say("Dieser Server liest keine gepackten Dateien, weil er sie nicht sicher lesen kann. Bitte laden Sie CSV-Tabellen oder vCards hoch, oder fragen Sie den Betreiber.", "This server reads no packed files, because it cannot do so safely. Please upload CSV tables or vCards, or ask the operator.")
 	case "noLines":
 		return say("Die Datei enthält keinen Eintrag.", "The file has no entry.")
 	case "tooMany":

@@ -3,6 +3,7 @@ package office_test
 import (
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -125,5 +126,56 @@ func TestImportRefused(t *testing.T) {
 		}
 		shown.send(page + "/discard").want(303)
 		b.get(page).want(404)
+	})
+}
+
+// Several files of a form are one import, whose report names them. One file that is left
+// out is named on the page.
+func TestSeveralFilesOnPages(t *testing.T) {
+	card := func(name string) []byte {
+		return []byte("BEGIN:VCARD\r\nVERSION:3.0\r\nN:" + name + ";Anna\r\nEMAIL:kein-at\r\nNOTE:" + strings.Repeat("lang ", 1500) + "\r\nEND:VCARD\r\n")
+	}
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		whole := func(sent []byte) []byte { return sent }
+		form := b.get(dataPath+"/new").want(200, " multiple", ".xlsx", ".zip", "oder ein ZIP davon")
+		var files []file
+		for i := range 100 { // more than a piece
+			files = append(files, file{strings.Repeat("x", i%3) + ".vcf", "text/vcard", card("Berg" + strings.Repeat("a", i))})
+		}
+		files = append(files, file{"Brief.pdf", "application/pdf", []byte("%PDF-")})
+		page := form.sendAll(dataPath+"/new", files, whole).want(303).Location
+		o.Rest()
+		b.get(page).want(200, "100 Einträge", "100 Dateien werden gelesen", "<bdi>Brief.pdf</bdi>: weder Tabelle noch vCard").send(page + "/columns").want(303)
+		o.Rest()
+		b.get(page).want(200, "<bdi>x.vcf, Zeile 1</bdi>", "Brief.pdf")
+		report := strings.TrimPrefix(b.get(page+"/report").want(200).Body, "\ufeff")
+		if !strings.HasPrefix(report, "Datei;Zeile;Ergebnis;") || strings.Count(report, "\nxx.vcf;1;neu;") != 33 {
+			t.Errorf("%.500q", report)
+		}
+		cut := b.get(dataPath+"/new").sendAll(dataPath+"/new", files[:2], func(sent []byte) []byte { return sent[:len(sent)-100] })
+		cut.want(422, "nicht vollständig angekommen")
+		for name, want := range map[string]string{"table.xls": "Excel vor 2007 (.xls)", "table.ods": "OpenDocument, Numbers oder .xlsb"} {
+			content, err := os.ReadFile("../../../extract/testdata/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := b.get(dataPath+"/new").sendFile(dataPath+"/new", file{name, "application/octet-stream", content}).want(303).Location
+			o.Rest()
+			b.get(page).want(200, want, "Eine andere Datei")
+		}
+	})
+}
+
+// A company that the form of a private contact creates is private, too.
+func TestCompanyOfPrivateForm(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b, other := open(t, o, access.Member), open(t, o, access.Member)
+		anew := []string{"companyId", "+", "companyId-text", "Geheim GmbH", "companyId-shown", "Geheim GmbH"}
+		b.get("/contacts/new").send("/contacts/new", append([]string{"lastName", "Berg", "visibility", "private"}, anew...)...).want(303)
+		b.get("/companies").want(200, "Geheim GmbH")
+		other.get("/companies").want(200).without("Geheim GmbH")
 	})
 }

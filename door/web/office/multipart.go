@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -23,6 +24,33 @@ type sentFile struct {
 	size              int64
 	io.Reader
 	incoming *transfer.Incoming
+	boundary string
+}
+
+// each calls f with each file of a field that takes several. They follow each other in the
+// bytes of the first.
+func (f *sentFile) each(use func(name string, content io.Reader) error) error {
+	head := "--" + f.boundary + "\r\nContent-Disposition: form-data; name=file; filename=x\r\n\r\n"
+	all := multipart.NewReader(io.MultiReader(strings.NewReader(head), f, strings.NewReader("\r\n--"+f.boundary+"--\r\n")), f.boundary)
+	name := f.name
+	for {
+		part, err := all.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return errBroken
+		}
+		if name == "" {
+			name = fileName(part.FileName())
+		}
+		if name != "" {
+			if err := use(name, part); err != nil {
+				return err
+			}
+		}
+		name = ""
+	}
 }
 
 // maxHead bounds the fields of a form before its file.
@@ -62,7 +90,7 @@ func readFileForm(w http.ResponseWriter, r *http.Request, boundary string) (*for
 	}
 	limited.N = r.ContentLength
 	file.Reader, file.incoming = &ended{io.LimitReader(p.Reader, file.size), p.Reader, end}, incoming
-	if file.name != "" {
+	if file.boundary = boundary; file.name != "" {
 		f.file = file
 	}
 	return f, nil

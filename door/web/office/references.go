@@ -187,10 +187,14 @@ func (v *request) newCompany(name string) string {
 }
 
 // makeCompany creates a company with a name, and returns its id. A form that is sent twice
-// creates it once, and another name is another company.
+// creates it once, and another name is another company. For a private contact it is private.
 func (v *request) makeCompany(m field, name string) (string, error) {
 	once := fmt.Sprintf("%s%s%x", v.form.token, anew, sha256.Sum256([]byte(name)))
-	a := v.do(companies.name+".create", arguments{body: map[string]any{"name": name}, once: once})
+	body := map[string]any{"name": name}
+	if v.isPrivate() { // the name says whom a private contact works for
+		body["visibility"] = "private"
+	}
+	a := v.do(companies.name+".create", arguments{body: body, once: once})
 	if a.is(fault.ValidationFailed) {
 		wrong := a.Fault.Fields[0]
 		wrong.Name = m.name
@@ -201,6 +205,17 @@ func (v *request) makeCompany(m field, name string) (string, error) {
 	}
 	record, err := flatten(a.Body)
 	return record["id"], err
+}
+
+// isPrivate reports whether the contact of a form is private. A form of a single member does
+// not say it; a contact that cannot be read counts as private.
+func (v *request) isPrivate() bool {
+	id := v.PathValue("id")
+	if v.form.Has("visibility") || id == "" {
+		return v.form.text("visibility") == "private"
+	}
+	contact, err := v.get(&contacts, id)
+	return err != nil || contact["visibility"] == "private"
 }
 
 // unclear is the text of a reference that fits none or several.

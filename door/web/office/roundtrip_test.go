@@ -1,7 +1,11 @@
 package office_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/csv"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -99,8 +103,50 @@ func recordsOf(c *apitest.Client, names map[string]string) map[string]string {
 	return all
 }
 
-// TestRoundTrip exports random contacts and companies as a table and as cards of both
-// versions, erases them, and imports the files: everything is as it was.
+// workbook returns a table as a spreadsheet saves it as a workbook: each cell as it stands in
+// the table, with what guards it.
+func workbook(t *testing.T, table string) string {
+	t.Helper()
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(table, "\ufeff")))
+	r.Comma = ';'
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sheet bytes.Buffer
+	sheet.WriteString(`<worksheet><sheetData>`)
+	for _, cells := range rows {
+		sheet.WriteString("<row>")
+		for _, cell := range cells {
+			sheet.WriteString(`<c t="inlineStr"><is><t xml:space="preserve">`)
+			xml.EscapeText(&sheet, []byte(cell))
+			sheet.WriteString(`</t></is></c>`)
+		}
+		sheet.WriteString("</row>")
+	}
+	sheet.WriteString(`</sheetData></worksheet>`)
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	const kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet"
+	for name, content := range map[string]string{
+		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="Tabelle1" sheetId="1" r:id="a"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="a" Type="` + kind + `" Target="worksheets/sheet1.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml":   sheet.String(),
+	} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write([]byte(content))
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestRoundTrip exports random contacts and companies as a table, as a workbook made of it,
+// and as cards of both versions, erases them, and imports the files: everything is as it was.
 func TestRoundTrip(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d db.DB) {
 		o := apitest.New(t, d)
@@ -108,7 +154,7 @@ func TestRoundTrip(t *testing.T) {
 		b := openAt(t, o, "https://kartei.example")
 		b.cookie = o.Session(c.Principal)
 		begin := seed.Rand(t).IntN(1 << 30)
-		for round := range 3 { // each has 16 records and three ways
+		for round := range 3 { // each has 16 records and four ways
 			var firms []string
 			for n := range 16 {
 				m := rapid.Custom(func(r *rapid.T) map[string]any { return draw(r, n < 6, n) }).Example(begin + 16*round + n)
@@ -122,17 +168,20 @@ func TestRoundTrip(t *testing.T) {
 				c.Do("POST", "/contacts", m).Want(201)
 			}
 			want := recordsOf(c, map[string]string{})
-			for _, format := range []string{"csv", "vcard", "vcard3"} {
+			for _, format := range []string{"csv", "xlsx", "vcard", "vcard3"} {
 				files := map[string]string{}
 				for _, family := range []string{"companies", "contacts"} {
 					fields := b.get("/sandbox/" + family).want(200).fields("/sandbox/" + family + "/export")
 					fields.Set("whole", "true")
-					fields.Set("format", format)
+					fields.Set("format", strings.Replace(format, "xlsx", "csv", 1))
 					files[family] = b.do("POST", "/sandbox/"+family+"/export", fields).want(200).Body
+					if format == "xlsx" {
+						files[family] = workbook(t, files[family])
+					}
 				}
 				eraseAll(c)
 				for _, family := range []string{"companies", "contacts"} {
-					importFile(b, o, files[family], format == "csv")
+					importFile(b, o, files[family], strings.TrimSuffix(format, "3"))
 				}
 				got := recordsOf(c, map[string]string{})
 				for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -166,7 +215,7 @@ func inFiles(files map[string]string, record string) (near string) {
 }
 
 // importFile imports a file into the sandbox, with the columns that are guessed.
-func importFile(b *browser, o *apitest.Office, content string, table bool) {
+func importFile(b *browser, o *apitest.Office, content, format string) {
 	b.t.Helper()
 	send := func(row string, in any) (x imports.Import) {
 		b.t.Helper()
@@ -199,7 +248,7 @@ func importFile(b *browser, o *apitest.Office, content string, table bool) {
 	o.Recover()
 	send("imports.run", of)
 	o.Recover()
-	if x = send("imports.get", of); x.State != imports.Finished || (x.Format == "csv") != table {
+	if x = send("imports.get", of); x.State != imports.Finished || x.Format != format {
 		b.t.Fatalf("%+v", x)
 	}
 }

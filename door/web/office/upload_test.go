@@ -47,6 +47,12 @@ func (p *page) sendFile(action string, f file, set ...string) *page {
 // sendParts is sendFile for a form whose bytes are changed on their way.
 func (p *page) sendParts(action string, f file, change func([]byte) []byte, set ...string) *page {
 	p.t.Helper()
+	return p.sendAll(action, []file{f}, change, set...)
+}
+
+// sendAll is sendParts for a field that takes several files.
+func (p *page) sendAll(action string, files []file, change func([]byte) []byte, set ...string) *page {
+	p.t.Helper()
 	fields := p.fields(action)
 	for i := 0; i < len(set); i += 2 {
 		fields.Set(set[i], set[i+1])
@@ -60,13 +66,15 @@ func (p *page) sendParts(action string, f file, change func([]byte) []byte, set 
 			}
 		}
 	}
-	part, err := w.CreatePart(textproto.MIMEHeader{
-		"Content-Disposition": {fmt.Sprintf(`form-data; name="file"; filename="%s"`, f.name)}, "Content-Type": {f.contentType},
-	})
-	if err != nil {
-		p.t.Fatal(err)
+	for _, f := range files {
+		part, err := w.CreatePart(textproto.MIMEHeader{
+			"Content-Disposition": {fmt.Sprintf(`form-data; name="file"; filename="%s"`, f.name)}, "Content-Type": {f.contentType},
+		})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		part.Write(f.content)
 	}
-	part.Write(f.content)
 	w.Close()
 	// The bytes arrive in pieces, and their number is known from the header only.
 	sent := change(body.Bytes())

@@ -616,13 +616,13 @@ where organization = $1
 );
 
 update import_lines
-set content = '', before = '', problems = ''
+set content = '', file = '', before = '', problems = ''
 where organization = $1
 	and record_id = $2
 	and record_id is not null;
 
 update import_lines
-set content = '', problems = ''
+set content = '', file = '', problems = ''
 where organization = $1
 	and company_id = $2
 	and company_id is not null;

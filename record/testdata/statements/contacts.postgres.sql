@@ -1038,7 +1038,7 @@ where organization = $1
 );
 
 update import_lines
-set content = '', before = '', problems = ''
+set content = '', file = '', before = '', problems = ''
 where organization = $1
 	and record_id = $2
 	and record_id is not null;

@@ -1287,6 +1287,8 @@ create table import_lines (
 	number       bigint not null,
 	-- The line of the file.
 	line         bigint not null,
+	-- The sealed name of the file, of an import of several ones.
+	file         text   not null default '',
 	-- Sealed cells, until the line is done.
 	content      text   not null,
 	-- Empty until the dry run, then what it would do, then what was done.
