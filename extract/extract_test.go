@@ -63,6 +63,11 @@ func TestExtract(t *testing.T) {
 		{"a page", "text/html", "<title>Vertrag</title><style>p{}</style><p>Guten <b>Tag</b>,<br>Frau&nbsp;M&uuml;ller<script>alert('x')</script><table><tr><td>a<td>b</table>",
 			"Vertrag\nGuten Tag,\nFrau Müller\na\tb"},
 
+		{"a page that names its encoding", "text/html", `<html><meta http-equiv=Content-Type content="text/html; charset=windows-1251"><p>` + "\xcf\xf0\xe8\xe2\xe5\xf2</p>", "Привет"},
+		{"a page that names a wrong encoding", "text/html", "<meta charset=iso-8859-1><p>Müller", "Müller"},
+		{"a page in Japanese", "text/html", "<meta charset=iso-2022-jp><p>\x1b$B$3$s\x1b(B", "こん"},
+		{"a mail with a page that names its encoding", "message/rfc822", "Subject: x\nContent-Type: text/html\n\n<meta charset=koi8-r><p>\xf0\xd2\xc9\xd7\xc5\xd4", "x\n\nПривет"},
+
 		{"Word", docx, string(word(t, w+"Miet</w:t></w:r><w:r><w:t>vertrag"+endW+
 			"<w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r></w:p><w:p><w:del><w:delText>weg</w:delText></w:del></w:p>"+
 			"<mc:AlternateContent><mc:Choice>"+w+"Rahmen"+endW+"</mc:Choice><mc:Fallback>"+w+"Rahmen"+endW+"</mc:Fallback></mc:AlternateContent>",
@@ -78,6 +83,16 @@ func TestExtract(t *testing.T) {
 		{"Excel", xlsx, string(zipped(t, entry{"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`}, shared, sheet)),
 			"Mieten\n\nName\tBetrag\nMüller\t3\nミュラー"},
 		{"PowerPoint", pptx, string(zipped(t, slide("10", "zehn"), slide("2", "zwei"), slide("1", "eins"))), "eins\n\nzwei\n\nzehn"},
+		{"a diagram and a chart in Word", docx, string(word(t, w+"Bericht"+endW, entry{"word/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
+			entry{"word/charts/chart1.xml", "<c><a:p><a:r><a:t>Umsatz</a:t></a:r></a:p><c:v>12</c:v></c>"})), "Bericht\n\nKreis\n\nUmsatz"},
+		{"comments and a drawing in Excel", xlsx, string(zipped(t, entry{"xl/workbook.xml", `<workbook><sheets><sheet name="Mieten"/></sheets></workbook>`}, shared, sheet,
+			entry{"xl/comments1.xml", "<comments><authors><author>Niemand</author></authors><comment><text>\n<r><t>Bitte</t></r><r><t> prüfen</t></r></text></comment><comment><text><t>Ja</t></text></comment></comments>"},
+			entry{"xl/drawings/drawing1.xml", "<d><a:p><a:r><a:t>Feld</a:t></a:r></a:p></d>"})),
+			"Mieten\n\nName\tBetrag\nMüller\t3\nミュラー\n\nFeld\n\nBitte prüfen\nJa"},
+		{"comments and a diagram in PowerPoint", pptx, string(zipped(t, slide("1", "eins"), entry{"ppt/diagrams/data1.xml", "<d><a:p><a:t>Kreis</a:t></a:p></d>"},
+			entry{"ppt/comments/comment1.xml", "<p:cmLst><p:cm><p:text>Bitte kürzen</p:text></p:cm></p:cmLst>"},
+			entry{"ppt/comments/modernComment_1.xml", "<p188:cmLst><p188:cm><p188:txBody><a:p><a:r><a:t>Erledigt</a:t></a:r></a:p></p188:txBody></p188:cm></p188:cmLst>"})),
+			"eins\n\nKreis\n\nBitte kürzen\n\nErledigt"},
 		{"OpenDocument text", odt, string(openDocument(t, "text",
 			"<text:tracked-changes>"+p+"gelöscht"+endP+"</text:tracked-changes><text:h>Kündi<text:span>gung</text:span></text:h>"+
 				p+"a<text:tab/>b<text:s/>c<text:line-break/>d<text:note>"+p+"Fußnote"+endP+"</text:note>"+endP, entry{"meta.xml", "<m><dc:title>Titel</dc:title></m>"})),

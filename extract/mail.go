@@ -125,6 +125,9 @@ func (m *mailReader) entity(h mimeHeader, content []byte, depth int, standard st
 		m.missing = cmp.Or(m.missing, errUnsupported)
 	case kind == "text/html" || kind == "application/xhtml+xml":
 		m.out.Paragraph()
+		if params["charset"] == "" {
+			return textio.CopyHTML(textio.DecodedPage(body), m.out)
+		}
 		return textio.CopyHTML(inPart(params, body), m.out)
 	case kind == "" || !strings.Contains(kind, "/") || strings.HasPrefix(kind, "text/") || strings.HasPrefix(kind, "multipart/") || strings.HasPrefix(kind, "message/"):
 		m.out.Paragraph()

@@ -239,7 +239,7 @@ func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 					entries = -1
 				case "tc":
 					return out.Text("\t")
-				case "p", "tr":
+				case "p", "tr", "comment", "cm", "threadedComment":
 					return out.Line()
 				}
 			case xml.CharData:
@@ -252,8 +252,17 @@ func (a *archive) runs(out *textio.Sink) func(*zip.File) error {
 	}
 }
 
-// readWord reads a text document, with its notes, comments, headers and
-// footers.
+// drawn returns the parts below a folder with the words of drawings, of diagrams
+// and of the titles of charts.
+func (a *archive) drawn(folder string) (files []*zip.File) {
+	for _, pattern := range []string{"/drawings/drawing*.xml", "/diagrams/data*.xml", "/charts/chart*.xml"} {
+		files = append(files, a.parts(folder+pattern)...)
+	}
+	return files
+}
+
+// readWord reads a text document, with its notes, comments, headers, footers and
+// drawings.
 func readWord(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
@@ -270,10 +279,10 @@ func readWord(in *textio.Input, out *textio.Sink) error {
 	for _, pattern := range []string{"word/footnotes.xml", "word/endnotes.xml", "word/comments.xml", "word/header*.xml", "word/footer*.xml"} {
 		files = append(files, a.parts(pattern)...)
 	}
-	return a.readAll(out, a.runs(out), files...)
+	return a.readAll(out, a.runs(out), append(files, a.drawn("word")...)...)
 }
 
-// readSlides reads a presentation, with its notes.
+// readSlides reads a presentation, with its notes, drawings and comments.
 func readSlides(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
@@ -282,11 +291,12 @@ func readSlides(in *textio.Input, out *textio.Sink) error {
 	if err := a.properties("docProps/core.xml", out); err != nil {
 		return err
 	}
-	return a.readAll(out, a.runs(out), append(a.parts("ppt/slides/slide*.xml"), slices.Concat(a.parts("ppt/notesslides/notesslide*.xml"), a.parts("ppt/comments/*.xml"))...)...)
+	slides := slices.Concat(a.parts("ppt/slides/slide*.xml"), a.parts("ppt/notesslides/notesslide*.xml"), a.drawn("ppt"), a.parts("ppt/comments/*.xml"))
+	return a.readAll(out, a.runs(out), slides...)
 }
 
 // readSheets reads a workbook: the names of its sheets, then each row as a
-// line. Dates are the numbers that the cells hold.
+// line, then drawings and comments. Dates are the numbers that the cells hold.
 func readSheets(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
@@ -316,7 +326,7 @@ func readSheets(in *textio.Input, out *textio.Sink) error {
 	if len(comments) == 0 { // which repeat them for older programs
 		comments = slices.Concat(a.parts("xl/comments*.xml"), a.parts("xl/comments/*.xml"))
 	}
-	return a.readAll(out, a.runs(out), comments...)
+	return a.readAll(out, a.runs(out), append(a.drawn("xl"), comments...)...)
 }
 
 // sharedTexts returns the shared strings, which cells name by number.

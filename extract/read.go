@@ -36,5 +36,5 @@ func readJSON(in *textio.Input, out *textio.Sink) error {
 
 // readHTML reads a page.
 func readHTML(in *textio.Input, out *textio.Sink) error {
-	return textio.CopyHTML(textio.Decoded(in), out)
+	return textio.CopyHTML(textio.DecodedPage(in), out)
 }

@@ -113,6 +113,12 @@ var labelWords = map[string]fault.Text{
 	"language": {DE: "Sprache", EN: "Language"}, "externalId": {DE: "Externe Kennung", EN: "External ID"}, "salutation": {DE: "Anrede", EN: "Salutation"}, "tags": {DE: "Schlagwort", EN: "Tag"},
 	"legalForm": {DE: "Rechtsform", EN: "Legal form"}, "vatId": {DE: "USt-IdNr.", EN: "VAT ID"}, "registerNumber": {DE: "Registernummer", EN: "Register number"}, "suffix": {DE: "Namenszusatz", EN: "Suffix"},
 	"country": {DE: "Land", EN: "Country"}, "note": {DE: "Notiz", EN: "Note"}, "firm": {DE: "Firma", EN: "Company"}, "visibility": {DE: "Sichtbarkeit", EN: "Visibility"},
+	"child": {DE: "Kind", EN: "Child"}, "mother": {DE: "Mutter", EN: "Mother"}, "father": {DE: "Vater", EN: "Father"}, "parent": {DE: "Elternteil", EN: "Parent"},
+	"brother": {DE: "Bruder", EN: "Brother"}, "sister": {DE: "Schwester", EN: "Sister"}, "friend": {DE: "Freund/in", EN: "Friend"}, "partner": {DE: "Partner", EN: "Partner"},
+	"domestic_partner": {DE: "Lebenspartner", EN: "Domestic partner"}, "relative": {DE: "Verwandt", EN: "Relative"}, "referred_by": {DE: "Empfohlen von", EN: "Referred by"},
+	"son": {DE: "Sohn", EN: "Son"}, "daughter": {DE: "Tochter", EN: "Daughter"}, "abrelatednames": {DE: "Beziehung", EN: "Relation"}, "abdate": {DE: "Datum", EN: "Date"},
+	"imaddress": {DE: "Messenger", EN: "Messenger"}, "assistantphone": {DE: "Assistenz", EN: "assistant"}, "assistantsname": {DE: "Assistenz", EN: "assistant"},
+	"managersname": {DE: "Vorgesetzt", EN: "Manager"}, "spousesname": {DE: "Partner", EN: "Spouse"}, "profile": {DE: "Profil", EN: "Profile"}, "blog": {DE: "Blog", EN: "Blog"},
 	"street": {DE: "Straße", EN: "Street"}, "postalCode": {DE: "PLZ", EN: "Postal code"}, "city": {DE: "Ort", EN: "City"}, "region": {DE: "Region", EN: "Region"},
 }
 
@@ -135,17 +141,33 @@ func kindOf(label string) string {
 		return "main"
 	case "other", "andere", "sonstige", "weitere":
 		return "other"
+	case "homepage", "home page": // every website is one
+		return ""
 	}
 	return label
 }
 
 // say returns a word in the language of the import: a known one, or as the file has it.
 func (e *entry) say(word string) string {
-	if t, known := labelWords[word]; known {
+	t, known := labelWords[word]
+	if !known {
+		t, known = foldedWords[strings.ToLower(word)]
+	}
+	if known {
 		return t.In(e.language)
 	}
 	return word
 }
+
+// foldedWords are the words by their labels in small letters: Google writes Spouse, and
+// SPOUSE.
+var foldedWords = func() map[string]fault.Text {
+	all := map[string]fault.Text{}
+	for label, word := range labelWords {
+		all[strings.ToLower(label)] = word
+	}
+	return all
+}()
 
 // labelled returns the label of a line of the note: E-Mail privat.
 func (e *entry) labelled(word, kind string) string {

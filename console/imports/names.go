@@ -27,8 +27,24 @@ func isTitle(text string) bool {
 	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !titled.MatchString(w) })
 }
 
+// isDegree reports whether a text is made of degrees alone, as they stand behind a name.
+func isDegree(text string) bool {
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); !degrees.MatchString(part) && !isTitle(part) {
+			return false
+		}
+	}
+	return true
+}
+
 // generation matches what tells a parent from a child.
 var generation = regexp.MustCompile(`^(?i)(jun|sen|jr|sr|junior|senior|ii|iii|iv|d\. ?[jä])\.?$`)
+
+// roman matches the number of a generation, behind a name alone.
+var roman = regexp.MustCompile(`^[IVX]{1,4}\.?$`)
+
+// degrees match what stands behind a name and a comma, and is no first name.
+var degrees = regexp.MustCompile(`^(Esq|LL\.? ?[MBD]|MBA|M\.B\.A|Ph\.? ?D|M\.? ?Sc|B\.? ?Sc|M\.? ?A|B\.? ?A|M\.? ?Eng|B\.? ?Eng|J\.? ?D|M\.? ?D|CPA|CFA|[MB]\.? ?Ed|FH|Dipl\.?-?\p{L}*)\.?$`)
 
 // firms matches the names of firms, families and offices: they are no first and last
 // names.
@@ -49,9 +65,15 @@ func divide(whole string) (p nameParts) {
 		return p
 	}
 	if last, rest, comma := strings.Cut(whole, ","); comma && !generation.MatchString(strings.TrimSpace(rest)) {
-		if suffix := strings.TrimSpace(rest); isTitle(suffix) { // Berg, Dr.
+		suffix := strings.TrimSpace(rest)
+		if isTitle(suffix) { // Berg, Dr.
 			p = divide(last)
 			p.title = strings.TrimSpace(p.title + " " + suffix)
+			return p
+		}
+		if isDegree(suffix) { // Anna Berg, LL.M.
+			p = divide(last)
+			p.title = strings.TrimPrefix(p.title+", "+suffix, ", ")
 			return p
 		}
 		p = divideWords(strings.Fields(rest), true)

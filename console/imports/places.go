@@ -189,6 +189,11 @@ func (a *address) place(text string) {
 
 // whole sets what an address in one column says. Without a postal code it is a street.
 func (a *address) whole(text string) {
+	if i := strings.LastIndexByte(text, '\n'); i > 0 { // the last line may be a country alone
+		if _, known := countryOf(text[i+1:]); known {
+			text, a.country = text[:i], strings.TrimSpace(text[i+1:])
+		}
+	}
 	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' || r == ';' })
 	for i, part := range parts {
 		m := placed.FindStringSubmatch(strings.TrimSpace(part))

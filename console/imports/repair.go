@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/language"
 
+	"kartei/console/imports/source"
 	"kartei/kit/fault"
 	"kartei/kit/invisible"
 	"kartei/record"
@@ -169,7 +170,7 @@ func (e *entry) suffixes() {
 	for _, i := range e.meaning("suffix", false) {
 		text := record.Clean(lineText(i.text))
 		switch {
-		case generation.MatchString(text) && e.text("lastName") != "":
+		case (generation.MatchString(text) || roman.MatchString(text)) && e.text("lastName") != "":
 			e.name("lastName", e.text("lastName")+" "+text)
 		case e.text("title") == "" || !strings.Contains(e.text("title"), text):
 			e.set("title", i, strings.TrimPrefix(e.text("title")+", "+text, ", "))
@@ -616,7 +617,14 @@ func (e *entry) nameless(mayMake bool) bool {
 	if e.text("lastName") != "" || e.text("firstName") != "" || e.text("email") != "" {
 		return false
 	}
+	nickname := ""
+	if i := slices.IndexFunc(e.has(source.Other), func(i item) bool { return i.kind == "nickname" }); i >= 0 {
+		nickname = e.oneLine(e.has(source.Other)[i].text)
+	}
 	switch number := cmp.Or(e.text("mobile"), e.text("phone")); {
+	case nickname != "" && e.company == "":
+		e.body["lastName"] = nickname
+		e.tell(Altered, "lastName", item{text: nickname}, noPlace, fault.Text{DE: "Der Eintrag hat keinen Namen. Er heißt wie sein Spitzname.", EN: "The entry has no name. It is called by its nickname."})
 	case e.company != "" && mayMake:
 		e.becomeFirm()
 	case e.company != "":

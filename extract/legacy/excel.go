@@ -9,6 +9,9 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+
 	"kartei/extract/textio"
 )
 
@@ -18,6 +21,7 @@ const (
 	xlsEnd       = 0x000a
 	xlsPassword  = 0x002f
 	xlsContinue  = 0x003c
+	xlsCodepage  = 0x0042
 	xlsSheet     = 0x0085
 	xlsManyRK    = 0x00bd
 	xlsRichLabel = 0x00d6
@@ -33,6 +37,9 @@ const (
 
 const (
 	xlsVersion   = 0x0600 // BIFF8, of Excel 97 and later
+	xlsVersion95 = 0x0500 // BIFF5, of Excel 5 and 95
+	xlsMacPage   = 0x8000
+	xlsWinPage   = 0x8001
 	xlsGlobals   = 0x0005
 	xlsWorksheet = 0x0010
 	xlsMacros    = 0x0040
@@ -40,23 +47,26 @@ const (
 	sharedCost   = 16       // the cost of a shared string besides its bytes, so empty ones are bounded too
 )
 
-// Excel reads a workbook of Excel 97 and later: the names of its sheets, then
-// each row as a line. Dates are the numbers of their cells. A workbook of Excel
-// 95 or before is reported as broken.
+// Excel reads a workbook of Excel 5 and later: the names of its sheets, then each
+// row as a line. Dates are the numbers of their cells. A file may have a workbook
+// for Excel 95 beside the newer one.
 func Excel(in *textio.Input, out *textio.Sink) error {
 	c, err := openCompound(in)
 	if err != nil {
 		return err
 	}
-	s, err := c.main("workbook")
+	s, err := c.open(0, "workbook")
+	if err == nil && s == nil {
+		s, err = c.main("book")
+	}
 	if err != nil {
 		return err
 	}
 	if err := c.properties(out); err != nil {
 		return err
 	}
-	x := excel97{r: &xlsReader{r: bufio.NewReaderSize(s.reader(), 16<<10)}, out: out}
-	return x.workbook()
+	x := workbook{r: &xlsReader{r: bufio.NewReaderSize(s.reader(), 16<<10)}, out: out}
+	return x.write()
 }
 
 // xlsReader reads records. Long records continue in others.
@@ -65,6 +75,8 @@ type xlsReader struct {
 	kind   uint16
 	left   int // bytes of the record that were not read
 	number [8]byte
+	// narrow is the code page of texts of Excel 95; nil for newer ones.
+	narrow encoding.Encoding
 }
 
 // next advances to the next record. It returns io.EOF after the last one.
@@ -145,6 +157,14 @@ func (x *xlsReader) text(size int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if x.narrow != nil {
+		b := make([]byte, length)
+		if err := x.fill(b); err != nil {
+			return "", err
+		}
+		b, _ = x.narrow.NewDecoder().Bytes(b) // what has no meaning is replaced
+		return string(b), nil
+	}
 	flags, err := x.uint(1)
 	if err != nil {
 		return "", err
@@ -183,9 +203,9 @@ func (x *xlsReader) text(size int) (string, error) {
 	return string(utf16.Decode(units)), x.skip(behind)
 }
 
-// excel97 writes a workbook: a sequence of substreams. The first is of the
+// workbook is a workbook that is written: a sequence of substreams. The first is of the
 // workbook itself. Some, such as charts, are inside of sheets.
-type excel97 struct {
+type workbook struct {
 	r      *xlsReader
 	out    *textio.Sink
 	shared []string
@@ -195,7 +215,7 @@ type excel97 struct {
 	asked  bool
 }
 
-func (x *excel97) workbook() error {
+func (x *workbook) write() error {
 	for !x.out.Full() {
 		err := x.r.next()
 		switch {
@@ -213,7 +233,7 @@ func (x *excel97) workbook() error {
 	return textio.ErrFull
 }
 
-func (x *excel97) record() error {
+func (x *workbook) record() error {
 	switch {
 	case x.r.kind == xlsBegin:
 		return x.begin()
@@ -222,6 +242,8 @@ func (x *excel97) record() error {
 	case x.r.kind == xlsPassword:
 		return textio.ErrEncrypted
 	case x.depth != 1:
+	case x.r.kind == xlsCodepage:
+		return x.codepage()
 	case x.r.kind == xlsSheet:
 		return x.sheetName()
 	case x.r.kind == xlsShared:
@@ -232,10 +254,16 @@ func (x *excel97) record() error {
 	return nil
 }
 
-func (x *excel97) begin() error {
+func (x *workbook) begin() error {
 	version, err := x.r.uint(2)
-	if err != nil || version != xlsVersion {
+	switch {
+	case err != nil:
 		return textio.ErrBroken
+	case version == xlsVersion:
+	case version != xlsVersion95:
+		return textio.ErrBroken
+	case x.r.narrow == nil:
+		x.r.narrow = charmap.Windows1252
 	}
 	kind, err := x.r.uint(2)
 	if err != nil {
@@ -250,7 +278,25 @@ func (x *excel97) begin() error {
 	return nil
 }
 
-func (x *excel97) sheetName() error {
+// codepage reads the code page of the texts of Excel 95.
+func (x *workbook) codepage() error {
+	page, err := x.r.uint(2)
+	if err != nil || x.r.narrow == nil {
+		return err
+	}
+	switch page {
+	case xlsMacPage:
+		x.r.narrow = charmap.Macintosh
+	case xlsWinPage:
+	default:
+		if e := codepage(uint64(page)); e != nil {
+			x.r.narrow = e
+		}
+	}
+	return nil
+}
+
+func (x *workbook) sheetName() error {
 	if err := x.r.skip(6); err != nil {
 		return err
 	}
@@ -263,7 +309,7 @@ func (x *excel97) sheetName() error {
 }
 
 // sharedTexts reads the shared strings, which cells name by number.
-func (x *excel97) sharedTexts() error {
+func (x *workbook) sharedTexts() error {
 	if err := x.r.skip(4); err != nil {
 		return err
 	}
@@ -287,7 +333,7 @@ func (x *excel97) sharedTexts() error {
 }
 
 // cell writes the cells of a record.
-func (x *excel97) cell() error {
+func (x *workbook) cell() error {
 	switch x.r.kind {
 	case xlsString:
 		if !x.asked {
@@ -351,7 +397,7 @@ func (x *excel97) cell() error {
 // rk reads a number that is packed into four bytes: the upper half of a
 // float64, or 30 bits, and either divided by a hundred. The format of the cell
 // comes before it.
-func (x *excel97) rk() error {
+func (x *workbook) rk() error {
 	if err := x.r.skip(2); err != nil {
 		return err
 	}
@@ -370,7 +416,7 @@ func (x *excel97) rk() error {
 }
 
 // value writes a number, or the other result of a formula.
-func (x *excel97) value(bits uint64, formula bool) error {
+func (x *workbook) value(bits uint64, formula bool) error {
 	switch {
 	case !formula || bits>>48 != 0xffff:
 		return x.put(plainNumber(math.Float64frombits(bits)))
@@ -390,7 +436,7 @@ func plainNumber(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-func (x *excel97) textCell() error {
+func (x *workbook) textCell() error {
 	t, err := x.r.text(2)
 	if err != nil {
 		return err
@@ -398,7 +444,7 @@ func (x *excel97) textCell() error {
 	return x.put(t)
 }
 
-func (x *excel97) put(t string) error {
+func (x *workbook) put(t string) error {
 	x.out.Text(strings.ReplaceAll(t, "\n", " "))
 	return x.out.Text("\t")
 }

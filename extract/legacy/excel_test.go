@@ -44,6 +44,15 @@ func book(globals string, cells ...string) []byte {
 		xlsBeginOf(xlsWorksheet) + strings.Join(cells, "") + xlsRecord(xlsEnd, "")})
 }
 
+// book95 returns a workbook of Excel 95 with one sheet, and texts in a code page.
+func book95(page string, cells ...string) []byte {
+	begin := func(kind byte) string {
+		return xlsRecord(xlsBegin, "\x00\x05"+string([]byte{kind, 0})+"\x00\x00\x00\x00")
+	}
+	return filed(entry{"Book", begin(xlsGlobals) + xlsRecord(xlsCodepage, page) + xlsRecord(xlsSheet, "\x00\x00\x00\x00\x00\x00\x02M\xe4") + xlsRecord(xlsEnd, "") +
+		begin(xlsWorksheet) + strings.Join(cells, "") + xlsRecord(xlsEnd, "")})
+}
+
 func TestExcel(t *testing.T) {
 	number := func(v float64) string { return string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))) }
 	rk := func(n uint32) string { return string(binary.LittleEndian.AppendUint32(nil, n)) }
@@ -70,6 +79,10 @@ func TestExcel(t *testing.T) {
 			shared, xlsCell(xlsSharedOf, 0, "\x01\x00\x00\x00")), "A\n\na\tb"},
 		{"a chart within a sheet", book("", xlsCell(xlsLabel, 0, "\x01\x00\x00a"), xlsBeginOf(0x20), xlsCell(xlsLabel, 0, "\x01\x00\x00b"), xlsRecord(xlsEnd, ""),
 			xlsCell(xlsLabel, 0, "\x01\x00\x00c")), "A\n\na\tc"},
+		{"Excel 95", book95("\xe4\x04", xlsCell(xlsLabel, 0, "\x04\x00K\xf6ln"), xlsCell(xlsRichLabel, 0, "\x01\x00a\x01\x00\x00"), xlsCell(xlsNumber, 1, number(7)),
+			xlsCell(xlsFormula, 1, "\x00\x00\x00\x00\x00\x00\xff\xffrest"), xlsRecord(xlsString, "\x02\x00ab")), "Mä\n\nKöln\ta\n7\tab"},
+		{"Excel 95 in Cyrillic", book95("\xe3\x04", xlsCell(xlsLabel, 0, "\x02\x00\xc4\xe0")), "Mд\n\nДа"},
+		{"Excel 5 of a Macintosh", book95("\x00\x80", xlsCell(xlsLabel, 0, "\x01\x00\x80")), "M‰\n\nÄ"},
 		{"zeros at the end", filed(entry{"Workbook", xlsBeginOf(xlsWorksheet) + xlsRecord(xlsEnd, "") + strings.Repeat("\x00", 99)}), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,8 +97,9 @@ func hostileExcel() []HostileFile {
 	empty := xlsRecord(xlsShared, "\x00\x00\x00\x00\xff\xff\xff\xff") + strings.Repeat(xlsRecord(xlsContinue, strings.Repeat("\x00", 6000)), 4000)
 	return []HostileFile{
 		{"under a password", filed(entry{"Workbook", xlsBeginOf(xlsGlobals) + xlsRecord(xlsPassword, "\x01\x00") + xlsRecord(xlsSheet, "\x12\x34")}), "", textio.ErrEncrypted},
-		{"Excel 95", filed(entry{"Workbook", xlsRecord(xlsBegin, "\x00\x05\x05\x00")}), "", textio.ErrBroken},
-		{"Excel 95 by its name", filed(entry{"Book", xlsRecord(xlsBegin, "\x00\x05\x05\x00")}), "", textio.ErrBroken},
+		{"Excel 4", filed(entry{"Workbook", xlsRecord(xlsBegin, "\x00\x04\x05\x00")}), "", textio.ErrBroken},
+		{"Excel 95 that breaks off", filed(entry{"Book", xlsRecord(xlsBegin, "\x00\x05\x05\x00")}), "", textio.ErrBroken},
+		{"a text of Excel 95 that is longer than its record", book95("\xe4\x04", xlsCell(xlsLabel, 0, "\xff\xffa")), "Mä", textio.ErrBroken},
 		{"a workbook that breaks off", filed(entry{"Workbook", xlsBeginOf(xlsWorksheet) + xlsCell(xlsLabel, 0, "\x01\x00\x00a")}), "a", textio.ErrBroken},
 		{"a record that is longer than the file", filed(entry{"Workbook", xlsBeginOf(xlsWorksheet) + "\x04\x02\xff\xff"}), "", textio.ErrBroken},
 		{"a text that goes on nowhere", book("", xlsCell(xlsLabel, 0, "\xff\xff\x00a")), "A", textio.ErrBroken},

@@ -48,8 +48,8 @@ func FuzzExcelRecords(f *testing.F) {
 	f.Add([]byte(xlsRecord(xlsShared, "\x00\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00a") + xlsRecord(xlsContinue, "\x01b\x00")))
 	f.Add([]byte(xlsRecord(xlsLabel, "\x00\x00\x00\x00\x00\x00\x01\x00\x0dx")))
 	readtest.Fuzz(f, func(in *textio.Input, out *textio.Sink) error {
-		x := excel97{r: &xlsReader{r: bufio.NewReader(in)}, out: out, depth: 1, kind: xlsWorksheet}
-		return x.workbook()
+		x := workbook{r: &xlsReader{r: bufio.NewReader(in)}, out: out, depth: 1, kind: xlsWorksheet}
+		return x.write()
 	})
 }
 

@@ -2,6 +2,7 @@ package legacy
 
 import (
 	"encoding/binary"
+	"slices"
 	"unicode/utf16"
 
 	"golang.org/x/text/encoding/charmap"
@@ -21,6 +22,22 @@ const (
 	wordTable1    = 0x0200
 )
 
+// What Word 6 and Word 95 have in the same stream. A file that was saved fast has a
+// piece table; the text of any other one is in one piece.
+const (
+	word95Mark     = 0xa5dc
+	word95Language = 0x06
+	word95System   = 0x12 // 1 for a Macintosh
+	word95Text     = 0x18
+	word95Lengths  = 0x34
+	word95Pieces   = 0x0160
+	word95Fast     = 0x0004
+	word95Wide     = 0x1000 // the text is UTF-16
+)
+
+// word95WideMarks are those of Word 95 for East Asia.
+var word95WideMarks = []uint16{0xa697, 0xa698, 0xa699}
+
 // maxPieceTable is the number of bytes of the piece table that are read: 1.4
 // million pieces.
 const maxPieceTable = 16 << 20
@@ -30,8 +47,7 @@ const maxPieceTable = 16 << 20
 // footers, and their text boxes. The number of a part is its index in the file.
 var wordOrder = []int{0, 6, 1, 5, 4, 2, 7}
 
-// Word reads a text document of Word 97 and later. Files of Word 95 and before
-// have the same stream in another format, and are reported as broken.
+// Word reads a text document of Word 6 and later.
 //
 // Text deleted under change tracking is included; the deletion marks live
 // elsewhere in the file.
@@ -45,35 +61,37 @@ func Word(in *textio.Input, out *textio.Sink) error {
 		return err
 	}
 	head, err := text.part(0, min(text.size, wordHead))
-	if err != nil || len(head) < 32 || binary.LittleEndian.Uint16(head) != wordMark {
+	if err != nil || len(head) < 32 {
 		return textio.ErrBroken
 	}
-	flags := binary.LittleEndian.Uint16(head[wordFlags:])
+	mark, flags := binary.LittleEndian.Uint16(head), binary.LittleEndian.Uint16(head[wordFlags:])
+	old := mark == word95Mark || slices.Contains(word95WideMarks, mark)
 	switch {
+	case !old && mark != wordMark:
+		return textio.ErrBroken
 	case flags&wordEncrypted != 0:
 		return textio.ErrEncrypted
-	case binary.LittleEndian.Uint16(head[2:]) < wordOldest, len(head) < wordHead:
+	case len(head) < wordHead, !old && binary.LittleEndian.Uint16(head[2:]) < wordOldest:
 		return textio.ErrBroken
 	}
 	if err := c.properties(out); err != nil {
 		return err
 	}
-	name := "0table"
-	if flags&wordTable1 != 0 {
-		name = "1table"
+	w := wordText{out: out, text: text, left: textio.MaxUnpacked, page: charmap.Windows1252}
+	lengths := wordLengths
+	if old {
+		lengths, w.page = word95Lengths, word95Page(head)
+		w.pieces, err = word95Table(text, head)
+	} else {
+		w.pieces, err = wordTable(c, head)
 	}
-	table, err := c.main(name)
 	if err != nil {
-		return err
-	}
-	w := word97{out: out, text: text, left: textio.MaxUnpacked}
-	if w.pieces, err = wordPieceTable(table, head); err != nil {
 		return err
 	}
 	var ends [8]int64
 	var end int64
 	for i := range ends {
-		end += int64(binary.LittleEndian.Uint32(head[wordLengths+4*i:]))
+		end += int64(binary.LittleEndian.Uint32(head[lengths+4*i:]))
 		ends[i] = end
 	}
 	for _, i := range wordOrder {
@@ -93,16 +111,63 @@ func Word(in *textio.Input, out *textio.Sink) error {
 type wordPiece struct {
 	start, end int64 // in characters of the text
 	at         int64 // in the stream
-	width      int64 // bytes of a character: 1 of Windows-1252, or 2 of UTF-16
+	width      int64 // bytes of a character: 1 of a code page, or 2 of UTF-16
 }
 
-// wordPieceTable reads the piece table. Property modifiers come before it.
-func wordPieceTable(table *stream, head []byte) ([]wordPiece, error) {
-	size := int64(binary.LittleEndian.Uint32(head[wordPieces+4:]))
+// wordTable reads the piece table of Word 97 and later, which has a stream.
+func wordTable(c *compound, head []byte) ([]wordPiece, error) {
+	name := "0table"
+	if binary.LittleEndian.Uint16(head[wordFlags:])&wordTable1 != 0 {
+		name = "1table"
+	}
+	table, err := c.main(name)
+	if err != nil {
+		return nil, err
+	}
+	return wordPieceTable(table, head[wordPieces:])
+}
+
+// word95Table returns the pieces of a document of Word 6 or 95.
+func word95Table(text *stream, head []byte) ([]wordPiece, error) {
+	flags, width := binary.LittleEndian.Uint16(head[wordFlags:]), int64(1)
+	if flags&word95Wide != 0 {
+		width = 2
+	}
+	if flags&word95Fast == 0 {
+		all := wordPiece{at: int64(binary.LittleEndian.Uint32(head[word95Text:])), width: width}
+		for i := range 8 {
+			all.end += int64(binary.LittleEndian.Uint32(head[word95Lengths+4*i:]))
+		}
+		return []wordPiece{all}, nil
+	}
+	list, err := wordPieceTable(text, head[word95Pieces:])
+	for i := range list {
+		list[i].width = width
+	}
+	return list, err
+}
+
+// word95Page returns the code page of a document of Word 6 or 95 by its system and
+// its language.
+func word95Page(head []byte) *charmap.Charmap {
+	if head[word95System] == 1 {
+		return charmap.Macintosh
+	}
+	language := uint64(binary.LittleEndian.Uint16(head[word95Language:]))
+	if page, is := codepage(codepageOf(language)).(*charmap.Charmap); is {
+		return page
+	}
+	return charmap.Windows1252
+}
+
+// wordPieceTable reads a piece table, whose offset and size are at the beginning of
+// place. Property modifiers come before it.
+func wordPieceTable(table *stream, place []byte) ([]wordPiece, error) {
+	size := int64(binary.LittleEndian.Uint32(place[4:]))
 	if size > maxPieceTable {
 		return nil, textio.ErrInflated
 	}
-	b, err := table.part(int64(binary.LittleEndian.Uint32(head[wordPieces:])), size)
+	b, err := table.part(int64(binary.LittleEndian.Uint32(place)), size)
 	if err != nil {
 		return nil, err
 	}
@@ -134,20 +199,21 @@ func wordPieceTable(table *stream, head []byte) ([]wordPiece, error) {
 	return list, nil
 }
 
-// word97 writes the characters of a document.
-type word97 struct {
+// wordText writes the characters of a document.
+type wordText struct {
 	out    *textio.Sink
 	text   *stream
 	pieces []wordPiece
-	fields []bool // the open fields; true while the instruction is read
-	hidden int    // how many open fields are in their instruction
-	half   rune   // a high surrogate
-	left   int64  // bytes that may still be read, since pieces may overlap
-	cell   bool   // the last character ended a cell
+	page   *charmap.Charmap // of pieces whose characters have one byte
+	fields []bool           // the open fields; true while the instruction is read
+	hidden int              // how many open fields are in their instruction
+	half   rune             // a high surrogate
+	left   int64            // bytes that may still be read, since pieces may overlap
+	cell   bool             // the last character ended a cell
 }
 
 // write writes the characters from start to end.
-func (w *word97) write(start, end int64) error {
+func (w *wordText) write(start, end int64) error {
 	w.fields, w.hidden, w.half, w.cell = w.fields[:0], 0, 0, false
 	buffer := make([]byte, 16<<10)
 	for _, p := range w.pieces {
@@ -165,7 +231,7 @@ func (w *word97) write(start, end int64) error {
 			for i := int64(0); i < n; i += p.width {
 				var err error
 				if p.width == 1 {
-					err = w.char(charmap.Windows1252.DecodeByte(buffer[i]))
+					err = w.char(w.page.DecodeByte(buffer[i]))
 				} else {
 					err = w.unit(rune(binary.LittleEndian.Uint16(buffer[i:])))
 				}
@@ -179,7 +245,7 @@ func (w *word97) write(start, end int64) error {
 	return w.out.Err()
 }
 
-func (w *word97) unit(r rune) error {
+func (w *wordText) unit(r rune) error {
 	half := w.half
 	w.half = 0
 	switch {
@@ -195,7 +261,7 @@ func (w *word97) unit(r rune) error {
 // char writes a character. Some are marks: of fields, whose result is shown and
 // whose instruction is hidden, and of the ends of cells. Two of the latter end
 // a row.
-func (w *word97) char(r rune) error {
+func (w *wordText) char(r rune) error {
 	switch r {
 	case 0x13:
 		if len(w.fields) == maxGroups {

@@ -50,6 +50,41 @@ func wordOf(flags uint16, lengths []int, pieces ...string) []byte {
 	return filed(entry{"WordDocument", string(b)}, entry{name, "xxxxx" + string(table)})
 }
 
+// word95Of returns a document of Word 6 or 95. Several pieces are a file that was
+// saved fast.
+func word95Of(flags, language uint16, lengths []int, pieces ...string) []byte {
+	le := binary.LittleEndian
+	head := make([]byte, 1024)
+	le.PutUint16(head, word95Mark)
+	le.PutUint16(head[2:], 104)
+	le.PutUint16(head[word95Language:], language)
+	le.PutUint32(head[word95Text:], uint32(len(head)))
+	for i, n := range lengths {
+		le.PutUint32(head[word95Lengths+4*i:], uint32(n))
+	}
+	if flags&word95Wide != 0 {
+		le.PutUint16(head, word95WideMarks[0])
+	}
+	width := 1 + int(flags&word95Wide)/word95Wide
+	text, at := "", 0
+	var starts, places []byte
+	for _, p := range pieces {
+		starts = le.AppendUint32(starts, uint32(at))
+		places = append(le.AppendUint32(append(places, 0, 0), uint32(len(head)+len(text))), 0, 0)
+		text, at = text+p, at+len(p)/width
+	}
+	starts = le.AppendUint32(starts, uint32(at))
+	table := append([]byte{2}, le.AppendUint32(nil, uint32(len(starts)+len(places)))...)
+	table = append(append(table, starts...), places...)
+	if len(pieces) > 1 {
+		flags |= word95Fast
+		le.PutUint32(head[word95Pieces:], uint32(len(head)+len(text)))
+		le.PutUint32(head[word95Pieces+4:], uint32(len(table)))
+	}
+	le.PutUint16(head[wordFlags:], flags)
+	return filed(entry{"WordDocument", string(head) + text + string(table) + strings.Repeat("\x00", 4096)})
+}
+
 func TestWord(t *testing.T) {
 	count := func(s string) int { return len(utf16.Encode([]rune(s))) }
 	const main, note, header, comment = "Haupttext", "Fußnote", "Kopf", "Kommentar"
@@ -71,6 +106,10 @@ func TestWord(t *testing.T) {
 		{"fields that do not fit", wordOf(0, []int{6}, "\x15\x14a\x15bc"), "abc"},
 		{"a field that does not end, and a note", wordOf(0, []int{3, 2}, "a\x13bcd"), "a\n\ncd"},
 		{"breaks", wordOf(0, []int{11}, "a\rb\vc\fd\x1ee\x1ff"), "a\nb\nc\n\nd-ef"},
+		{"Word 95", word95Of(0, 0x0407, []int{6, 0, 4}, "M\xfcllerKopf"), "Müller\n\nKopf"},
+		{"Word 95, saved fast", word95Of(0, 0x0407, []int{6}, "abc", "d\xe4f"), "abcdäf"},
+		{"Word 95 in Cyrillic", word95Of(0, 0x0419, []int{2}, "\xc4\xe0"), "Да"},
+		{"Word 95 in UTF-16", word95Of(word95Wide, 0x0411, []int{4}, wide16("日本"), wide16("東京")), "日本東京"},
 		{"nothing", wordOf(0, nil), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -90,8 +129,9 @@ func hostileWord() []HostileFile {
 	return []HostileFile{
 		{"as it is", turned(0x18, 0), "", nil},
 		{"under a password", wordOf(wordEncrypted|wordTable1, []int{1}, "a"), "", textio.ErrEncrypted},
-		{"Word 95", turned(0, 0x0068_a5ec), "", textio.ErrBroken},
-		{"Word 6", turned(0, 0x0065_a5dc), "", textio.ErrBroken},
+		{"a version of Word that is none", turned(0, 0x0068_a5ec), "", textio.ErrBroken},
+		{"Word 95 under a password", word95Of(wordEncrypted, 0x0407, []int{1}, "a"), "", textio.ErrEncrypted},
+		{"Word 95 whose text is elsewhere", word95Of(0, 0x0407, []int{60000}, "a"), "", textio.ErrBroken},
 		{"no table", filed(entry{"WordDocument", strings.Repeat("\xec\xa5\xc1\x00", 200)}), "", textio.ErrBroken},
 		{"a head that is cut", filed(entry{"WordDocument", "\xec\xa5\xc1\x00" + strings.Repeat("\x00", 40)}), "", textio.ErrBroken},
 		{"a table of pieces elsewhere", turned(wordPieces, 5000), "", textio.ErrBroken},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
@@ -44,6 +45,20 @@ func Decoded(r io.Reader) io.Reader {
 		return transform.NewReader(all, guess{})
 	}
 	return transform.NewReader(all, charmap.Windows1252.NewDecoder())
+}
+
+// DecodedPage returns an HTML page as UTF-8. What is valid UTF-8 is that, else counts
+// the encoding that the page names in its first 1024 bytes, as in browsers. ISO-2022-JP
+// has escapes and is valid UTF-8, too.
+func DecodedPage(r io.Reader) io.Reader {
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	head, err := buffered.Peek(64 << 10)
+	if IsUTF16(head) || IsUTF8(head, err == nil) && bytes.IndexByte(head, 0x1b) < 0 {
+		return Decoded(buffered)
+	}
+	_, label, _ := charset.DetermineEncoding(head, "text/html")
+	page, _ := Named(label, buffered) // never an error
+	return page
 }
 
 // Narrow returns UTF-16 that begins with a byte order mark as UTF-8, and all else

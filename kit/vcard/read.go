@@ -26,7 +26,7 @@ var ErrCard = errors.New("vcard: the card is not whole")
 
 // Property is a line of a card.
 type Property struct {
-	// Name is in capitals, without the group before it.
+	// Name is in capitals, without the group before it. A line that is no property has none.
 	Name string
 	// Group is what a point parts from the name: item1.
 	Group string
@@ -59,18 +59,37 @@ func (p *Property) Parts() []string { return p.split(';') }
 // List returns the texts of a value such as CATEGORIES.
 func (p *Property) List() []string { return p.split(',') }
 
-// split cuts a value at a separator that is not escaped.
-func (p *Property) split(separator byte) (parts []string) {
+// Lists returns the parts of N. Each of them may be a list: several first names.
+func (p *Property) Lists() (lists [][]string) {
+	for _, part := range cutAt(p.value, ';') {
+		lists = append(lists, unescapedAll(cutAt(part, ',')))
+	}
+	return lists
+}
+
+// split returns the texts of a value between separators.
+func (p *Property) split(separator byte) []string { return unescapedAll(cutAt(p.value, separator)) }
+
+// cutAt cuts a value at a separator that is not escaped.
+func cutAt(value string, separator byte) (parts []string) {
 	begin := 0
-	for i := 0; i < len(p.value); i++ {
-		switch p.value[i] {
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
 		case '\\':
 			i++
 		case separator:
-			parts, begin = append(parts, unescaped(p.value[begin:i])), i+1
+			parts, begin = append(parts, value[begin:i]), i+1
 		}
 	}
-	return append(parts, unescaped(p.value[begin:]))
+	return append(parts, value[begin:])
+}
+
+// unescapedAll returns the texts of values.
+func unescapedAll(values []string) []string {
+	for i := range values {
+		values[i] = unescaped(values[i])
+	}
+	return values
 }
 
 // unescaped returns the text of a value.
@@ -141,8 +160,9 @@ func (r *Reader) Read() (card []Property, line int, err error) {
 		case p.Name == "END":
 			return card, line, nil
 		case depth > 0:
-		case p.Name == "":
-			goOn(card, &p)
+			nameAgent(card, &p)
+		case p.Name == "" && goesOn(card, &p):
+		case p.Name == "" && p.value == "":
 		case len(card) < maxProperties:
 			card = append(card, p)
 		default:
@@ -152,14 +172,31 @@ func (r *Reader) Read() (card []Property, line int, err error) {
 	}
 }
 
-// goOn adds a line that is no property to the note before it: some programs write the
-// ends of its lines as they are.
-func goOn(card []Property, p *Property) {
-	if p.value == "" || len(card) == 0 {
+// goesOn adds a line that is no property to the note or the address before it: some
+// programs write the ends of lines as they are. It reports whether the line belongs to
+// the property before it. Other lines stay in the card, without a name.
+func goesOn(card []Property, p *Property) bool {
+	if len(card) == 0 {
+		return false
+	}
+	switch last := &card[len(card)-1]; {
+	case last.Binary: // a picture without the folding
+		return true
+	case p.value == "", last.Name != "NOTE" && last.Name != "ADR":
+		return false
+	case len(last.value) < maxLine:
+		last.value += `\n` + p.value
+	}
+	return true
+}
+
+// nameAgent gives the property AGENT the name on the card within it.
+func nameAgent(card []Property, p *Property) {
+	if p.Name != "FN" || len(card) == 0 {
 		return
 	}
-	if last := &card[len(card)-1]; last.Name == "NOTE" && len(last.value) < maxLine {
-		last.value += `\n` + p.value
+	if last := &card[len(card)-1]; last.Name == "AGENT" && last.value == "" {
+		last.value = p.value
 	}
 }
 

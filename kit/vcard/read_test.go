@@ -52,7 +52,7 @@ func TestReader(t *testing.T) {
 		"BEGIN:VCARD\nVERSION:3.0\nitem1.EMAIL;type=INTERNET;type=WORK:a@b.example\nADR;TYPE=work:;;Weg \n 1;Köln;;50667;\nEND:VCARD\n":           "1 VERSION=3.0 EMAIL/internet/work=a@b.example ADR/work=||Weg 1|Köln||50667|",
 		"begin:vcard\nversion:2.1\nn;charset=iso-8859-1;encoding=quoted-printable:M=FCller;J=\n=F6rg\ntel;work;voice:0221\nend:vcard\n":           "1 VERSION=2.1 N=Müller|Jörg TEL/work/voice=0221",
 		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:a=3Db\nPHOTO;ENCODING=b:AAAA\n AAAA\nEND:VCARD\n":                                                     "1 NOTE/quoted-printable=a=b PHOTO=",
-		"x\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nFN:x\nEND:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD":                                   "3 AGENT= FN=y;10 FN=z",
+		"x\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nFN:x\nEND:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD":                                   "3 AGENT=x FN=y;10 FN=z",
 		"BEGIN:VCARD\nFN:x\n": "1 ! FN=x",
 		"BEGIN:VCARD\nFN:x\nBEGIN:VCARD\nFN:y\nEND:VCARD\nBEGIN:VCARD\nBEGIN:VCARD\nFN:z\nEND:VCARD\n":                                           "1 ! FN=x;3 FN=y;6 !;7 FN=z",
 		"BEGIN:VCARD\nAGENT:\n\nBEGIN:VCARD\nAGENT:\nBEGIN:VCARD\nEND:VCARD\nEND:VCARD\nFN:y\nEND:VCARD\n":                                       "1 AGENT= FN=y",
@@ -61,6 +61,7 @@ func TestReader(t *testing.T) {
 		// of a note as they are, or forget what ends a value.
 		"BEGIN:VCARD\nNOTE:M\xc3\n \xbcller\nN;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:Gr=C3=BC=\n =C3=9Fe\nEND:VCARD": "1 NOTE=Müller N=Grüße",
 		"BEGIN:VCARD\nNOTE:eins\nzwei\n\nFN:y\nEND:VCARD":                                                              "1 NOTE=eins\nzwei FN=y",
+		"BEGIN:VCARD\nADR:;;a\nb;c\nTITLE:x\ny\nPHOTO;ENCODING=b:AA\nBB\nEND:VCARD":                                    "1 ADR=||a\nb|c TITLE=x =y PHOTO=",
 		"BEGIN:VCARD\nNOTE;QUOTED-PRINTABLE:x=zz=\nEND:VCARD\nBEGIN:VCARD\nFN;X=\"a:y\nEND:VCARD":                      "1 NOTE/quoted-printable=x=zz;4 FN=y",
 		"BEGIN:VCARD\nTEL;VALUE=uri;X-KARTEI-TYPED=\"0221 1 ^'a^'^n;x:\":tel:+492211\nEND:VCARD":                       "1 TEL=tel:+492211(0221 1 \"a\"\n;x:)",
 		"BEGIN:VCARD\n" + strings.Repeat("FN:x\n", 600) + "END:VCARD\nBEGIN:VCARD\nFN;X=\"a:b;c\":y\nEND:VCARD":        "1 !" + strings.Repeat(" FN=x", 500) + ";603 FN=y",

@@ -118,7 +118,7 @@ func labels(properties []vcard.Property) map[string]string {
 }
 
 // kinds are the types that say what kind of value a property is.
-var kinds = []string{"work", "home", "main", "other", "car", "pager", "isdn", "video", "bbs", "modem", "textphone", "school", "assistant", "company"}
+var kinds = []string{"work", "home", "main", "other", "car", "pager", "isdn", "video", "bbs", "modem", "textphone", "school", "assistant", "company", "callback", "radio"}
 
 // label returns what kind of value a property is.
 func (c *reading) label(p *vcard.Property) string {
@@ -137,6 +137,8 @@ func (c *reading) label(p *vcard.Property) string {
 func rank(p *vcard.Property) int {
 	n := 2
 	switch {
+	case p.Name == "X-MS-TEL": // Outlook: the assistant, the callback, the radio
+		n = 0
 	case p.Is("work"):
 		n = 3
 	case p.Is("home"):
@@ -180,7 +182,7 @@ var plainTexts = map[string]string{
 var own = strings.Fields(`VERSION PRODID REV BEGIN END SOURCE NAME PROFILE CLIENTPIDMAP XML SORT-STRING MAILER CLASS CALURI CALADRURI FBURL LABEL UID KIND
 	X-ABLABEL X-ABADR X-ABSHOWAS X-ABUID X-ABORDER X-ADDRESSBOOKSERVER-KIND X-MOZILLA-HTML X-EVOLUTION-FILE-AS X-RADICALE-NAME X-IMAGETYPE X-IMAGEHASH
 	X-SHARED-PHOTO-DISPLAY-PREF X-ACTIVITY-ALERT X-MS-OL-DEFAULT-POSTAL-ADDRESS X-MS-OL-DESIGN X-MS-CARDPICTURE X-PHONETIC-FIRST-NAME X-PHONETIC-LAST-NAME X-PHONETIC-MIDDLE-NAME
-	X-PHONETIC-ORG X-ABCROP-RECTANGLE X-CREATED CREATED X-GOOGLE-TALK-ID X-SOGO-COMPONENT-CREATED X-WAB-GENDER X-EVOLUTION-WEBDAV-HREF`)
+	X-PHONETIC-ORG X-ABCROP-RECTANGLE X-CREATED CREATED X-GOOGLE-TALK-ID X-SOGO-COMPONENT-CREATED X-WAB-GENDER X-EVOLUTION-WEBDAV-HREF X-ETAG X-GENERATOR`)
 
 // pictures are the properties that no record takes.
 var pictures = []string{"PHOTO", "LOGO", "SOUND", "KEY", "X-MS-CARDPICTURE"}
@@ -199,18 +201,16 @@ func (c *reading) take(p *vcard.Property) {
 	}
 	switch {
 	case p.Name == "N":
-		c.add("lastName", part(0), "", p)
-		c.add("firstName", part(1), "", p)
-		c.add("middleName", part(2), "", p)
-		c.add("title", part(3), "", p)
-		c.add("suffix", part(4), "", p)
+		c.name(p)
 	case p.Name == "ORG":
 		c.add("company", part(0), "", p)
 		c.add("department", strings.Join(present(p.Parts()[1:]...), ", "), "", p)
 	case p.Name == "EMAIL":
 		c.add("email", p.Text(), c.label(p), p)
-	case p.Name == "TEL":
+	case p.Name == "TEL", p.Name == "X-MS-TEL":
 		c.number(p)
+	case p.Name == "AGENT":
+		c.agent(p)
 	case p.Name == "ADR":
 		c.address(p)
 	case p.Name == "BDAY":
@@ -236,16 +236,62 @@ func (c *reading) take(p *vcard.Property) {
 		c.add(Kind, "org", "", p)
 	case isText && member != "":
 		c.add(member, p.Text(), c.label(p), p)
-	case slices.Contains(own, p.Name):
+	case slices.Contains(own, p.Name), strings.HasPrefix(p.Name, "X-COUCHDB-"), strings.HasPrefix(p.Name, "X-FC-"):
 	case p.Binary || slices.Contains(pictures, p.Name) || strings.HasPrefix(p.Text(), "data:"):
-		c.values = append(c.values, Value{Column: columnOf[Dropped], Text: "…", Label: p.Name, Head: cut(p.Head, 100)})
+		c.drop(p)
 	default:
-		label := strings.ToLower(strings.TrimPrefix(p.Name, "X-"))
+		label := strings.ToLower(vendors.ReplaceAllString(p.Name, ""))
 		if of := c.labels[p.Group]; of != "" {
 			label = of
 		}
-		c.add(Other, strings.Join(present(p.Parts()...), ", "), label, p)
+		text := strings.Join(present(p.Parts()...), ", ")
+		if strings.HasSuffix(p.Name, "ANNIVERSARY") || strings.HasSuffix(p.Name, "DATE") {
+			text = basicDay.ReplaceAllString(text, "$1-$2-$3")
+		}
+		c.add(Other, text, label, p)
 	}
+}
+
+var (
+	// vendors begin the names of properties that several programs have.
+	vendors = regexp.MustCompile(`^X-(?:(?:MS|EVOLUTION|KADDRESSBOOK|MOZILLA|GNOME|APPLE|ANDROID|SYNCEVOLUTION)-)?`)
+	// basicDay matches a day as version 4.0 has it, with or without a time.
+	basicDay = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)(?:T\S*)?$`)
+)
+
+// name adds the parts of a name. Version 3.0 and 4.0 separate several names by commas.
+func (c *reading) name(p *vcard.Property) {
+	lists := append(p.Lists(), nil, nil, nil, nil, nil)
+	c.add("lastName", strings.Join(lists[0], ", "), "", p)
+	c.add("firstName", strings.Join(lists[1], " "), "", p)
+	c.add("middleName", strings.Join(lists[2], " "), "", p)
+	c.add("title", strings.Join(lists[3], ", "), "", p)
+	for _, suffix := range lists[4] {
+		c.add("suffix", suffix, "", p)
+	}
+}
+
+// agentName finds the name on the card of an agent.
+var agentName = regexp.MustCompile(`(?im)^FN(?:;[^:]*)?:(.+)$`)
+
+// agent adds who acts for the person. Its value may be a card, of which the name counts.
+func (c *reading) agent(p *vcard.Property) {
+	text := p.Text()
+	if strings.HasPrefix(strings.ToUpper(text), "BEGIN:VCARD") {
+		name := agentName.FindStringSubmatch(text)
+		if text = ""; name != nil {
+			text = name[1]
+		}
+	}
+	if text == "" {
+		c.drop(p)
+	}
+	c.add(Other, text, "assistant", p)
+}
+
+// drop adds what no record takes.
+func (c *reading) drop(p *vcard.Property) {
+	c.values = append(c.values, Value{Column: columnOf[Dropped], Text: "…", Label: p.Name, Head: cut(p.Head, 100)})
 }
 
 // number adds a telephone number.
@@ -280,6 +326,10 @@ func (c *reading) address(p *vcard.Property) {
 	parts := append(p.Parts(), "", "", "", "", "", "", "")
 	slot, label := fmt.Sprint("address ", c.addresses), c.label(p)
 	begin := len(c.values)
+	if only := present(parts...); len(only) == 1 && strings.Contains(only[0], "\n") { // Google: what nobody divided
+		c.add("address.whole", only[0], label, p)
+		parts = make([]string, 7)
+	}
 	c.add("address.street", parts[2], label, p)
 	c.add("address.more", parts[1], label, p)
 	c.add("address.more", parts[0], label, p)
