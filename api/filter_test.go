@@ -259,7 +259,7 @@ func testFilters(t *testing.T, internal bool) {
 			}
 			f := newFiling(t, d, random, family)
 			if internal {
-				f.internal, f.parameters = true, slices.DeleteFunc(slices.Concat(f.parameters, api.Internal.Parameters[family]), func(p string) bool { return p == "back" })
+				f.internal, f.parameters = true, slices.DeleteFunc(slices.Concat(f.parameters, api.Internal.Parameters[family]), func(p string) bool { return p == "back" || p == "near" })
 			}
 			for range 40 {
 				f.records = append(f.records, f.make(f.taken))
