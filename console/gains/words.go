@@ -230,7 +230,7 @@ func (f *Facts) who(n names) fault.Text {
 	case n.by != "":
 		return fault.Text{DE: "Das hat " + n.by + " getan.", EN: n.by + " did that."}
 	}
-	return fault.Text{DE: "Das hat jemand anders aus Ihrer Organisation getan. Wer, steht unter der Glocke.", EN: "Somebody else of your organization did that. The bell says who."}
+	return fault.Text{DE: "Das hat jemand anders aus Ihrer Organisation getan. Wer, steht unter „Mitteilungen“.", EN: "Somebody else of your organization did that. The notifications say who."}
 }
 
 // page is the page where the recipient takes the access back, or looks at it.
