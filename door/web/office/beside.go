@@ -55,6 +55,22 @@ func tabOf(task values, me string) string {
 	return allTab
 }
 
+// title says which list stands beside a record.
+func (l recordList) title(v *request) string {
+	say := v.words.Say
+	switch {
+	case l.listing.Q != "":
+		return say("Treffer für „"+l.listing.Q+"“", "Results for “"+l.listing.Q+"”")
+	case l.family != &tasks:
+		return l.family.many.In(v.words.Language)
+	case l.listing.Tab == doneTab:
+		return say("Erledigte Aufgaben", "Completed tasks")
+	case l.listing.Tab == allTab:
+		return say("Offene Aufgaben", "Open tasks")
+	}
+	return say("Meine Aufgaben", "My tasks")
+}
+
 // absent says that the list beside a record does not have it, or nothing.
 func (p recordPage) absent(v *request) string {
 	switch {
