@@ -39,7 +39,7 @@ var Forms = map[notify.Kind]notify.Form{AccessGiven: {
 	},
 	Farewell: fault.Text{
 		DE: "Sie erhalten diese Nachricht von Kartei, weil es um einen Zugang geht, der Ihnen gehört, den Sie eingerichtet haben oder den Sie verwalten. Alles, was für Ihr Konto handelt, steht hier:",
-		EN: "Kartei sent this message because it is about access that is yours, that you set up or that you administer. All that acts for your account is here:",
+		EN: "Kartei sent this message because it is about access that is yours, that you set up or that you administer. Everything that acts for your account is listed here:",
 	},
 	FarewellPath: accessPath,
 }}
