@@ -265,7 +265,7 @@ func testFilters(t *testing.T, internal bool) {
 				for _, p := range f.parameters {
 					f.public[p] = true
 				}
-				f.internal, f.parameters = true, slices.DeleteFunc(slices.Concat(f.parameters, api.Internal.Parameters[family]), func(p string) bool { return p == "back" })
+				f.internal, f.parameters = true, slices.DeleteFunc(slices.Concat(f.parameters, api.Internal.Parameters[family]), func(p string) bool { return p == "back" || p == "near" })
 			}
 			for range 40 {
 				f.records = append(f.records, f.make(f.taken))

@@ -243,6 +243,7 @@ func (l *ordering) compare(person int, by url.Values, sort string, want []string
 	if want != nil && !slices.Equal(forwards, want) {
 		l.T.Errorf("%s by %v, person %d:\ngot  %v\nwant %v", l.family, query, person, forwards, want)
 	}
+	l.compareNear(person, query, forwards)
 	query.Set("back", "true")
 	for i := len(pages) - 2; i >= 0; i-- { // back from the last page, by its own cursor
 		page, next, more := read()
@@ -265,6 +266,63 @@ func (l *ordering) compare(person int, by url.Values, sort string, want []string
 	}
 }
 
+// compareNear reads the list from a record on, and up to it. want are the ids of the whole
+// list.
+func (l *ordering) compareNear(person int, query url.Values, want []string) {
+	l.T.Helper()
+	if len(want) == 0 {
+		return
+	}
+	at := l.random.IntN(len(want))
+	near := url.Values{"near": {want[at]}}
+	for name, value := range query {
+		if name != "cursor" {
+			near[name] = value
+		}
+	}
+	for _, back := range []bool{false, true} {
+		part := want[at:min(at+4, len(want))]
+		more := at+4 < len(want)
+		if back {
+			near.Set("back", "true")
+			part, more = want[max(0, at-4):at], at > 4
+		}
+		a := l.InSession(l.tokens[person], "/"+l.family+"?"+near.Encode()).Want(200)
+		var got []string
+		for _, r := range a.Data() {
+			got = append(got, r["id"].(string))
+		}
+		if !slices.Equal(got, part) || a.JSON()["hasMore"] != more {
+			l.T.Errorf("%s by %v, person %d: got %v, more %v, want %v, more %t", l.family, near, person, got, a.JSON()["hasMore"], part, more)
+		}
+	}
+}
+
+// TestNearOfNoPlace names records that a list has no place for: a colleague's private one,
+// an erased one, one of another family, a task that is done, in the order of due dates.
+// Each is refused in the same way, so nobody learns which of them exist.
+func TestNearOfNoPlace(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		c, other := o.As(access.Member), o.As(access.Member)
+		token := o.Session(c.Principal)
+		hidden := other.Do("POST", "/contacts", `{"lastName":"Berg","visibility":"private"}`).Want(201).Text("id")
+		erased := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		c.Do("DELETE", "/contacts/"+erased, nil, "If-Match", "*").Want(204)
+		done := c.Do("POST", "/tasks", `{"title":"Akte"}`).Want(201).Text("id")
+		c.Do("POST", "/tasks/"+done+"/complete", nil).Want(200)
+		for _, path := range []string{
+			"/contacts?near=" + hidden, "/contacts?sort=name&near=" + hidden, "/contacts?near=" + erased, "/contacts?sort=name&back=true&near=" + erased,
+			"/contacts?near=" + done, "/contacts?near=anything", "/tasks?sort=dueAt&status=open&near=" + done,
+		} {
+			o.InSession(token, path).Want(400, "CURSOR_MISMATCH")
+		}
+		o.InSession(token, "/tasks?status=completed&near="+done).Want(200)
+		o.InSession(o.Session(o.As(access.Admin).Principal), "/contacts?sort=name&near="+hidden).Want(200)
+		c.Do("GET", "/contacts?near="+hidden, nil).Want(400, "UNKNOWN_PARAMETER")
+	})
+}
+
 // TestOrderRules checks the combinations that are refused, and that keys have no
 // further order.
 func TestOrderRules(t *testing.T) {
@@ -276,6 +334,8 @@ func TestOrderRules(t *testing.T) {
 		{"/contacts?sort=name&updatedSince=2026-11-01T00:00:00Z", "updatedSince FORBIDDEN_COMBINATION"},
 		{"/contacts?back=true&updatedSince=2026-11-01T00:00:00Z", "back FORBIDDEN_COMBINATION"},
 		{"/contacts?back=true&q=x", "back FORBIDDEN_COMBINATION"},
+		{"/contacts?near=x&q=x", "q FORBIDDEN_COMBINATION"},
+		{"/contacts?near=x&cursor=x", "cursor FORBIDDEN_COMBINATION"},
 		{"/contacts?sort=dueAt", "sort NOT_IN_ENUM"},
 		{"/tasks?sort=dueAt", "status FORBIDDEN_COMBINATION"},
 		{"/tasks?sort=dueAt&status=completed", "status FORBIDDEN_COMBINATION"},

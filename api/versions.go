@@ -76,10 +76,10 @@ var Versions = []Version{
 var Internal = Version{
 	Name: openapi.Internal,
 	Parameters: map[string][]string{
-		"contacts":  {"ownerId", "tag", "back"},
-		"companies": {"ownerId", "tag", "back"},
-		"tasks":     {"tag", "back"},
-		"documents": {"ownerId", "tag", "kind", "back"},
+		"contacts":  {"ownerId", "tag", "back", "near"},
+		"companies": {"ownerId", "tag", "back", "near"},
+		"tasks":     {"tag", "back", "near"},
+		"documents": {"ownerId", "tag", "kind", "back", "near"},
 	},
 	Orders: map[string][]string{
 		"contacts":  {"name", "-name"},

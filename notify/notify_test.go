@@ -548,7 +548,7 @@ func TestBundled(t *testing.T) {
 		if got := subject(t, last.message); !strings.HasSuffix(got, "used (and 21 more)") {
 			t.Errorf("subject %q", got)
 		}
-		if !strings.Contains(last.body, "since then: 21. All of them are also shown at the bell: https://kartei.example/bell\n\n- API key "+o.kid) || strings.Count(last.body, "\n- ") != 11 ||
+		if !strings.Contains(last.body, "since then: 21. All of them are also under Notifications: https://kartei.example/bell\n\n- API key "+o.kid) || strings.Count(last.body, "\n- ") != 11 ||
 			!strings.Contains(last.body, "\n- and 11 more that are not listed here\n") {
 			t.Errorf("body %s", last.body)
 		}

@@ -256,7 +256,7 @@ func wordsForApplication(kind Kind, f QuotaFacts, k access.Label) Words {
 var (
 	greeting        = fault.Text{DE: "Guten Tag,", EN: "Hello,"}
 	andMore         = fault.Text{DE: " (und %d weitere)", EN: " (and %d more)"}
-	further         = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle Mitteilungen finden Sie auch unter der Glocke: %s", EN: "Further notices of this kind since then: %d. All of them are also shown at the bell: %s"}
+	further         = fault.Text{DE: "Weitere Mitteilungen dieser Art seitdem: %d. Alle stehen auch unter „Mitteilungen“: %s", EN: "Further notices of this kind since then: %d. All of them are also under Notifications: %s"}
 	unnamed         = fault.Text{DE: "und %d weitere, die hier nicht einzeln aufgeführt sind", EN: "and %d more that are not listed here"}
 	sessionFarewell = fault.Text{
 		DE: "Sie erhalten diese Nachricht von Kartei, weil es um Ihre Anmeldung geht oder weil Sie die Organisation verwalten. Zum selben Kontingent erhalten Sie höchstens eine Nachricht je Zeitfenster.",

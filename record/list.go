@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -46,6 +47,12 @@ func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInpu
 			return Page[T]{}, fault.New(fault.CursorMismatch)
 		}
 	}
+	if in.Near != "" {
+		var err error
+		if from, err = k.placeOf(ctx, c, in.Near, n); err != nil {
+			return Page[T]{}, err
+		}
+	}
 	var rows []row
 	var next *position
 	var more bool
@@ -66,6 +73,22 @@ func (k *Collection[T, F, P]) List(ctx context.Context, c *app.Call, in ListInpu
 		}
 	}
 	return k.page(rows, more, cursor), nil
+}
+
+// placeOf returns the place before a record in the order of a list. A record that the
+// caller does not see has none, nor has one that the order leaves out.
+func (k *Collection[T, F, P]) placeOf(ctx context.Context, c *app.Call, name string, n narrowing) (position, error) {
+	at := position{Before: true}
+	var key any = &at.Tick
+	if n.order != nil {
+		key = &at.Key
+	}
+	err := c.Tx.QueryRow(ctx, `select r.`+n.key()+` from `+k.Plural+` as r where r.organization = $1 and `+app.Visible("r", c.Actor, "$2")+` and r.id = $3 and r.deleted = false and r.`+n.key()+` is not null`,
+		c.Actor.Org(), c.Actor.PrincipalID(), name).Scan(key)
+	if errors.Is(err, db.ErrNoRows) {
+		return at, fault.New(fault.CursorMismatch)
+	}
+	return at, err
 }
 
 // inOrder reads one row more than the page has, to know whether another page

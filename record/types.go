@@ -84,6 +84,9 @@ type ListInput struct {
 	// Back reads towards the beginning of the list, and returns the page before the
 	// cursor. Without a cursor that is the last one.
 	Back bool `query:"back" example:"true"`
+	// Near is the id of a record: the page begins at its place in the order. With Back
+	// it ends before it. The filters need not accept the record.
+	Near string `query:"near" min:"1" max:"64" example:"con_01m7xt6x37exq80q6wxfww9et1"`
 }
 
 // CountInput holds the parameters of every record count.
@@ -104,6 +107,13 @@ func (in *ListInput) Check(given func(parameter string) bool) []fault.Field {
 	}
 	if in.Back && (given("q") || given("updatedSince")) {
 		wrong = append(wrong, fault.Field{Name: "back", Code: fault.ForbiddenCombination, Text: &onlyInLists})
+	}
+	if given("near") {
+		for _, name := range []string{"q", "updatedSince", "cursor"} {
+			if given(name) {
+				wrong = append(wrong, fault.Field{Name: name, Code: fault.ForbiddenCombination, Text: &notWithNear})
+			}
+		}
 	}
 	if in.IncludeDeleted && !given("updatedSince") {
 		wrong = append(wrong, fault.Field{Name: "includeDeleted", Code: fault.ForbiddenCombination, Text: &onlyWithSince})
@@ -127,6 +137,10 @@ var (
 	onlyInLists = fault.Text{
 		DE: "Nicht zusammen mit q oder updatedSince erlaubt.",
 		EN: "Not allowed together with q or updatedSince.",
+	}
+	notWithNear = fault.Text{
+		DE: "Nicht zusammen mit near erlaubt.",
+		EN: "Not allowed together with near.",
 	}
 	onlyWithSince = fault.Text{
 		DE: "Nur zusammen mit updatedSince erlaubt.",

@@ -39,7 +39,7 @@ var Forms = map[notify.Kind]notify.Form{AccessGiven: {
 	},
 	Farewell: fault.Text{
 		DE: "Sie erhalten diese Nachricht von Kartei, weil es um einen Zugang geht, der Ihnen gehört, den Sie eingerichtet haben oder den Sie verwalten. Alles, was für Ihr Konto handelt, steht hier:",
-		EN: "Kartei sent this message because it is about access that is yours, that you set up or that you administer. All that acts for your account is here:",
+		EN: "Kartei sent this message because it is about access that is yours, that you set up or that you administer. Everything that acts for your account is listed here:",
 	},
 	FarewellPath: accessPath,
 }}
@@ -230,7 +230,7 @@ func (f *Facts) who(n names) fault.Text {
 	case n.by != "":
 		return fault.Text{DE: "Das hat " + n.by + " getan.", EN: n.by + " did that."}
 	}
-	return fault.Text{DE: "Das hat jemand anders aus Ihrer Organisation getan. Wer, steht unter der Glocke.", EN: "Somebody else of your organization did that. The bell says who."}
+	return fault.Text{DE: "Das hat jemand anders aus Ihrer Organisation getan. Wer, steht unter „Mitteilungen“.", EN: "Somebody else of your organization did that. The notifications say who."}
 }
 
 // page is the page where the recipient takes the access back, or looks at it.

@@ -56,7 +56,7 @@ func admit(ctx context.Context, c *app.Call, o *access.OrganizationInfo, client 
 var (
 	noApplications = fault.Text{
 		DE: "Ihr Büro lässt keine Anwendungen zu.",
-		EN: "Your office admits no applications.",
+		EN: "Your office does not allow applications.",
 	}
 	adminFirst = fault.Text{
 		DE: "Diese Anwendung muss zuerst jemand mit Administrationsrechten freigeben.",

@@ -134,3 +134,53 @@ func TestExportFromAPage(t *testing.T) {
 		tab.Until(`document.querySelector(".label-sheet li bdi")`)
 	})
 }
+
+// Whatever opens a record, its row in the list beside it is selected and in sight: the
+// search, the form that made it, an address, a step back. A click on another row leaves
+// the list where it is.
+func TestListBesideIsAroundItsRecord(t *testing.T) {
+	o := Open(t, dbtest.SQLiteURL(t), Contacts(120))
+	o.newContact(map[string]any{"lastName": "Zwirner"})
+	inSight := func(name string) string {
+		return `(() => {
+			const row = document.querySelector(".split tr.here[aria-current]"), box = row?.getBoundingClientRect();
+			return document.readyState === "complete" && row?.textContent.includes("` + name + `") && box.top > 0 && box.bottom <= innerHeight;
+		})()`
+	}
+	tab := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, Language: "de"})
+	tab.Open(o.BaseURL + "/")
+	tab.Press("/")
+	tab.Type("zwirn")
+	tab.Until(optionsShown + ` && ` + activeOption + `?.includes("Zwirner")`)
+	tab.Press(webtest.Enter)
+	tab.Until(inSight("Zwirner"))
+	found := tab.Path()
+
+	tab.Open(o.BaseURL + "/contacts/new")
+	tab.Fill("#f-lastName", "Zabel-Neu")
+	submit(tab)
+	tab.Until(inSight("Zabel-Neu"))
+	tab.Open(o.BaseURL + tab.Path())
+	tab.Until(inSight("Zabel-Neu"))
+	if said := webtest.Eval[int](tab, `document.querySelectorAll(".split tr.here").length`); said != 1 {
+		t.Errorf("%d rows are selected", said)
+	}
+
+	const first = `document.querySelector("tbody [data-row]").textContent`
+	before := webtest.Eval[string](tab, first)
+	other := webtest.Eval[string](tab, `document.querySelectorAll("tbody [data-row]")[1].textContent`)
+	webtest.Eval[any](tab, `document.querySelectorAll("tbody [data-row]")[1].click()`)
+	tab.Until(inSight(other))
+	if now := webtest.Eval[string](tab, first); now != before {
+		t.Errorf("the list began with %q and begins with %q", before, now)
+	}
+	webtest.Eval[any](tab, "history.back()")
+	tab.Until(inSight("Zabel-Neu"))
+	if said := tab.Console(); len(said) > 0 {
+		t.Errorf("the console says %v", said)
+	}
+
+	plain := o.SignedIn(o.Jonas(), webtest.View{Width: 1280, NoScript: true, Language: "de"})
+	plain.Open(o.BaseURL + found)
+	plain.Until(inSight("Zwirner"))
+}

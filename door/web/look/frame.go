@@ -83,7 +83,7 @@ func (f Frame) creatable() []link {
 func (f Frame) mayWriteAny() bool { return len(f.creatable()) > 0 }
 
 func (f Frame) bellLabel() string {
-	return f.Plural(f.Bell, "Glocke: %d Hinweis", "Glocke: %d Hinweise", "Bell: %d notice", "Bell: %d notices")
+	return f.Plural(f.Bell, "Mitteilungen: %d ungelesen", "Mitteilungen: %d ungelesen", "Notifications: %d unread", "Notifications: %d unread")
 }
 
 func (f Frame) find() string { return cmp.Or(f.Find, "/search") }

@@ -186,7 +186,7 @@ func showApproval(v *request) view {
 	if i < 0 {
 		return v.problem(http.StatusNotFound, problemPage{
 			Title: v.words.Say("Nicht mehr da", "No longer here"),
-			Text:  v.words.Say("Diese Anfrage ist abgelehnt, oder die Freigabe ist zurückgenommen.", "This request was declined, or the approval was taken back."),
+			Text:  v.words.Say("Diese Anfrage ist abgelehnt, oder die Freigabe ist widerrufen.", "This request was declined, or the approval was withdrawn."),
 		})
 	}
 	names := map[string]string{}

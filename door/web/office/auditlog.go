@@ -371,7 +371,7 @@ var valueWords = map[string]map[string]fault.Text{
 	"passwords":    onOff,
 	"level":        {"on": text("lesen und schreiben", "read and write"), "read": text("nur lesen", "read only"), "off": text("nichts", "nothing")},
 	"secrecy":      {"declared": text("geklärt", "declared"), "undeclared": text("nicht geklärt", "undeclared")},
-	"secondFactor": {"optional": text("freiwillig", "optional"), "required": text("verlangt", "required")},
+	"secondFactor": {"optional": text("optional", "optional"), "required": text("verlangt", "required")},
 	"state":        {"open": text("offen", "open"), "closed": text("geschlossen", "closed"), "deleting": text("wird gelöscht", "being deleted")},
 	"status": {
 		"active": text("aktiv", "active"), "paused": text("pausiert", "paused"), "revoked": text("widerrufen", "revoked"), "expired": text("abgelaufen", "expired"),

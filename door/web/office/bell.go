@@ -94,7 +94,7 @@ func showBell(v *request) view {
 	if err != nil {
 		return v.failed(err)
 	}
-	return v.ok(v.words.Say("Glocke", "Bell"), "bell", bellView(v, p))
+	return v.ok(v.words.Say("Mitteilungen", "Notifications"), "bell", bellView(v, p))
 }
 
 // readBell marks an entry as read, or all. With an address to go on, it leads there.

@@ -85,12 +85,12 @@ func bellView(v *request, p bellPage) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = look.Head(v.words.Say("Glocke", "Bell"), bellNote(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Head(v.words.Say("Mitteilungen", "Notifications"), bellNote(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Data) == 0 {
-			templ_7745c5c3_Err = look.Empty("bell", v.words.Say("Keine Hinweise", "No notices"), v.words.Say("Hier und per E-Mail erfahren Sie von fälligen Aufgaben, von neuen Zugängen, von Grenzen, die fast erreicht sind, und von Schnittstellen, die nicht mehr antworten.", "You are told here and by email of due tasks, of new access, of limits that are almost reached, and of interfaces that no longer answer.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Empty("bell", v.words.Say("Keine Mitteilungen", "No notifications"), v.words.Say("Hier und per E-Mail erfahren Sie von fälligen Aufgaben, von neuen Zugängen, von Grenzen, die fast erreicht sind, und von Schnittstellen, die nicht mehr antworten.", "Due tasks, new access, limits that are almost reached and interfaces that stopped answering appear here, and in your email.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -244,14 +244,14 @@ func bellView(v *request, p bellPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if e.MailedAt != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<span>· ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var12 string
-				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("auch per E-Mail", "also by email"))
+				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say(" · auch per E-Mail", " · also by email"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/bell.templ`, Line: 41, Col: 65}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/bell.templ`, Line: 41, Col: 70}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
@@ -383,7 +383,7 @@ func bellNote(v *request) string {
 	if v.session.Bell == 0 {
 		return ""
 	}
-	return v.words.Plural(v.session.Bell, "%d neu", "%d neu", "%d new", "%d new")
+	return v.words.Plural(v.session.Bell, "%d ungelesen", "%d ungelesen", "%d unread", "%d unread")
 }
 
 var _ = templruntime.GeneratedTemplate

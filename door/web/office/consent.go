@@ -102,7 +102,7 @@ func (v *request) leaveFor(address string) view {
 func (v *request) refusedConsent(a asked) view {
 	status, title := http.StatusOK, v.words.Say("Die Administration ist gefragt", "Your admins have been asked")
 	if a.Refused == "off" {
-		status, title = http.StatusForbidden, v.words.Say("Ihr Büro lässt keine Anwendungen zu", "Your office admits no applications")
+		status, title = http.StatusForbidden, v.words.Say("Ihr Büro lässt keine Anwendungen zu", "Your office does not allow applications")
 	}
 	return view{status: status, body: cardPage(v.look(), title, refusedView(v, title, a))}
 }

@@ -512,9 +512,9 @@ func consentView(v *request, a asked) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var29 string
-		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Die Anwendung sieht und darf nie mehr als Sie selbst, und keine Einstellungen. Was sie liest, verlässt Kartei: Prüfen Sie, ob Mandantendaten dorthin dürfen.", "The application never sees or does more than you yourself may, and it has no access to settings. What it reads leaves Kartei: check whether data of clients may go there."))
+		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Die Anwendung sieht und darf nie mehr als Sie selbst, und keine Einstellungen. Was sie liest, verlässt Kartei: Prüfen Sie, ob Mandantendaten dorthin dürfen.", "The application never sees or does more than you yourself may, and it has no access to settings. What it reads leaves Kartei: check whether client data may go there."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 74, Col: 367}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 74, Col: 363}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 		if templ_7745c5c3_Err != nil {
@@ -527,7 +527,7 @@ func consentView(v *request, a asked) templ.Component {
 		var templ_7745c5c3_Var30 string
 		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(a.lasting(v))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 74, Col: 384}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 74, Col: 380}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 		if templ_7745c5c3_Err != nil {
@@ -697,9 +697,9 @@ func refusedView(v *request, title string, a asked) templ.Component {
 				}
 			}
 			var templ_7745c5c3_Var41 string
-			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say(" ist in Ihrem Büro neu. Die Administration wurde gefragt, ob Sie die Anwendung verbinden dürfen, und gibt sie frei oder nicht.", " is new to your office. The admins were asked whether you may connect it, and approve it or not."))
+			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say(" ist in Ihrem Büro neu. Deshalb entscheidet die Administration, ob Sie die Anwendung verbinden dürfen. Sie ist benachrichtigt.", " is new to your office. So your admins decide whether you may connect it. They have been notified."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 96, Col: 249}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 96, Col: 251}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 			if templ_7745c5c3_Err != nil {
@@ -710,9 +710,9 @@ func refusedView(v *request, title string, a asked) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var42 string
-			templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Ist sie freigegeben, erfahren Sie es an der Glocke und per E-Mail. Laden Sie dann diese Seite neu, oder beginnen Sie in der Anwendung noch einmal.", "Once it is approved, the bell and an email tell you. Then reload this page, or start again in the application."))
+			templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Ist sie freigegeben, bekommen Sie eine Mitteilung, auch per E-Mail. Laden Sie dann diese Seite neu, oder beginnen Sie in der Anwendung noch einmal.", "You get a notification and an email once it is approved. Then reload this page, or start again in the application."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 98, Col: 296}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/consent.templ`, Line: 98, Col: 301}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var42))
 			if templ_7745c5c3_Err != nil {

@@ -406,11 +406,11 @@ func textFact(v *request, record values) string {
 		if strings.HasPrefix(record["contentType"], "image/") {
 			return say("Bilder werden nicht als Text gelesen. Die Suche findet die Datei nur über Name und Schlagwörter.", "Pictures are not read as text. The search finds the file by name and tags only.")
 		}
-		return say("Die Datei enthält keinen lesbaren Text, zum Beispiel als Scan. Die Suche findet sie nur über Name und Schlagwörter.", "The file has no text that can be read, for example as a scan. The search finds it by name and tags only.")
+		return say("Die Datei enthält keinen lesbaren Text, zum Beispiel weil sie ein Scan ist. Die Suche findet sie nur über Name und Schlagworte.", "The file has no readable text, for example because it is a scan. The search finds it by name and tags only.")
 	case "partial":
 		return say("Nur teilweise gelesen: ", "Only read in part: ") + missingText(v, reason) + " " + say("Die Suche findet nur diesen Teil.", "The search finds this part only.")
 	case "unread":
-		return say("Nicht gelesen: ", "Not read: ") + missingText(v, reason) + " " + say("Die Suche findet die Datei nur über Name und Schlagwörter.", "The search finds the file by name and tags only.")
+		return say("Nicht gelesen: ", "Not read: ") + missingText(v, reason) + " " + say("Die Suche findet die Datei nur über Name und Schlagworte.", "The search finds the file by name and tags only.")
 	}
 	return ""
 }
@@ -424,7 +424,7 @@ func missingText(v *request, reason string) string {
 	case "damaged", "broken":
 		return say("Die Datei ist beschädigt oder unvollständig.", "The file is damaged or incomplete.")
 	case "too_long":
-		return say("Der Text ist länger, als gelesen wird.", "The text is longer than is read.")
+		return say("Der Text ist länger, als gelesen wird.", "The text is longer than Kartei reads.")
 	case "too_complex", "inflated", "memory", "time", "crashed":
 		return say("Die Datei ist zu groß oder zu aufwendig.", "The file is too large or too complex.")
 	case "scanned":
@@ -434,9 +434,9 @@ func missingText(v *request, reason string) string {
 	case "overdrawn":
 		return say("Die Lesezeit Ihrer Organisation war verbraucht.", "The reading time of your organization was used up.")
 	case "unavailable", "unconfined":
-		return say("Dieser Server liest keine Texte.", "This server reads no texts.")
+		return say("Dieser Server liest keine Dateien.", "This server does not read files.")
 	}
-	return say("Diese Form der Datei wird hier nicht gelesen.", "This form of the file is not read here.")
+	return say("Dateien dieser Art werden hier nicht gelesen.", "Files of this kind are not read here.")
 }
 
 // piece is a part of a text, with the number of its hit or zero.

@@ -98,7 +98,7 @@ func (v *request) elsewherePage(of *person, waiting *again) problemPage {
 	p := problemPage{Kept: waiting.typed(), Elsewhere: true}
 	if of == nil {
 		p.Title = v.words.Say("Diese Seite gehört zu einer anderen Anmeldung", "This page belongs to another sign-in")
-		p.Text = v.words.Say("Gespeichert wurde noch nichts. Bitte laden Sie die Seite neu.", "Nothing was stored yet. Please load the page anew.")
+		p.Text = v.words.Say("Gespeichert wurde noch nichts. Bitte laden Sie die Seite neu.", "Nothing was stored yet. Please reload the page.")
 		return p
 	}
 	p.Home = &home{*of, waiting}

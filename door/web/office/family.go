@@ -155,7 +155,7 @@ var tasks = family{
 		{name: "dueAt", kind: momentField, label: text("Fällig", "Due")},
 		{name: "assigneeId", kind: reference, to: "people", label: text("Zuständig", "Assignee")},
 		{name: "priority", kind: choice, label: text("Dringlichkeit", "Priority"), required: true, options: []option{
-			{"normal", text("normal", "normal")}, {"high", text("dringend", "high")}, {"low", text("hat Zeit", "low")},
+			{"normal", text("normal", "normal")}, {"high", text("dringend", "high")}, {"low", text("niedrig", "low")},
 		}},
 		{name: "contactId", kind: reference, to: "contacts", label: text("Kontakt", "Contact")},
 		{name: "companyId", kind: reference, to: "companies", label: text("Firma", "Company")},

@@ -450,7 +450,7 @@ func (p *importPage) optionFields(v *request) map[string]look.Field {
 	}
 	return map[string]look.Field{
 		"records": {Name: "records", Label: say("Was die Zeilen sind", "What the rows are"), Value: records, Errors: present(p.wrong["companies"]), Options: []look.Option{
-			{Value: "contacts", Text: say("Kontakte, mit der Firma in einer Spalte", "Contacts, with the company in a column")}, {Value: "companies", Text: say("Firmen", "Companies")}}},
+			{Value: "contacts", Text: say("Kontakte (Firma als Spalte)", "Contacts (company as a column)")}, {Value: "companies", Text: say("Firmen", "Companies")}}},
 		"duplicates": {Name: "duplicates", Label: say("Wenn es den Kontakt schon gibt", "If a contact is there already"), Value: p.Options.Duplicates, Errors: present(p.wrong["duplicates"]),
 			Hint: say("Denselben Kontakt erkennt Kartei an der externen Kennung, oder an E-Mail-Adresse oder Telefonnummer, wenn der Name nicht widerspricht.", "Kartei recognizes the same contact by the external ID, or by email address or telephone number if the names do not contradict."),
 			Options: []look.Option{
@@ -458,7 +458,7 @@ func (p *importPage) optionFields(v *request) map[string]look.Field {
 				{Value: "fill", Text: say("Leere Felder ergänzen", "Fill in what is empty")},
 				{Value: "replace", Text: say("Alles überschreiben, was die Datei enthält", "Replace everything that the file has")},
 			}},
-		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Hint: say("Gilt, wenn die Spalte es nicht selbst beweist.", "It counts if the column does not prove it."), Options: []look.Option{
+		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Hint: say("Gilt, wenn die Spalte selbst die Reihenfolge nicht erkennen lässt.", "Used if the column itself does not show the order."), Options: []look.Option{
 			{Value: "dayFirst", Text: say("31/12/1984, Tag zuerst", "31/12/1984, day first")}, {Value: "monthFirst", Text: say("12/31/1984, Monat zuerst", "12/31/1984, month first")}}},
 		"tags": {Name: "tags", Label: say("Schlagworte für alle", "Tags for all"), Value: strings.Join(p.Options.Tags, ", "), Errors: present(p.wrong["tags"]), Optional: true,
 			Hint: say("Mit Kommas getrennt, zum Beispiel: Umzug 2026", "Separated by commas, for example: Move 2026")},
@@ -672,6 +672,11 @@ func outcomeLabel(v *request, name string, would bool) string {
 		}
 	}
 	return v.words.Say("noch nicht geprüft", "not checked yet")
+}
+
+// lineLabel is outcomeLabel for one entry.
+func lineLabel(v *request, name string, would bool) string {
+	return strings.Replace(outcomeLabel(v, name, would), "werden ", "wird ", 1)
 }
 
 // badge is the state of an import as a badge.

@@ -102,7 +102,7 @@ func importsView(v *request, p importsPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Empty("upload", v.words.Say("Noch kein Import", "No import yet"), v.words.Say("Kontakte ziehen aus Outlook, Google, Excel oder einem anderen Programm um: als Excel- oder CSV-Tabelle oder als vCard.", "Contacts move in from Outlook, Google, Excel or another program: as an Excel or CSV table or as vCards.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = look.Empty("upload", v.words.Say("Noch kein Import", "No import yet"), v.words.Say("Übernehmen Sie Kontakte aus Outlook, Google, Excel oder einem anderen Programm: als Excel- oder CSV-Tabelle oder als vCard.", "Import contacts from Outlook, Google, Excel or another program, as an Excel or CSV file or as vCards.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1296,9 +1296,9 @@ func importResult(v *request, p importPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var56 string
-				templ_7745c5c3_Var56, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Abgelehnt wird nur, was weder Namen noch Firma, E-Mail-Adresse oder Telefonnummer hat. Sie können diese Einträge herunterladen, berichtigen und dann diese Datei importieren.", "Only entries without a name, a company, an email address and a telephone number are refused. Download them, mend them, and import that file."))
+				templ_7745c5c3_Var56, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Abgelehnt wird nur, was weder Namen noch Firma, E-Mail-Adresse oder Telefonnummer hat. Sie können diese Einträge herunterladen, berichtigen und dann diese Datei importieren.", "Only entries without a name, a company, an email address and a telephone number are refused. You can download them, correct them, and then import that file."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 244, Col: 355}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 244, Col: 371}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var56))
 				if templ_7745c5c3_Err != nil {
@@ -1393,7 +1393,7 @@ func importResult(v *request, p importPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("problems", v.words.Say("Was nicht oder anders übernommen wird", "What is left out or taken in another form"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Section("problems", v.words.Say("Was nicht oder anders übernommen wird", "Left out or changed"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1539,9 +1539,9 @@ func importLineView(v *request, l importLine, would bool) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var67 string
-		templ_7745c5c3_Var67, templ_7745c5c3_Err = templ.JoinStringErrs(outcomeLabel(v, l.Outcome, would))
+		templ_7745c5c3_Var67, templ_7745c5c3_Err = templ.JoinStringErrs(lineLabel(v, l.Outcome, would))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 283, Col: 56}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/imports.templ`, Line: 283, Col: 53}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var67))
 		if templ_7745c5c3_Err != nil {

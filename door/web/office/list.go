@@ -9,8 +9,12 @@ import (
 )
 
 // pageSize is the number of rows of a list. More than fifty are not read, only
-// searched.
-const pageSize = 50
+// searched. A page near a record begins with up to ahead rows before it: so many that
+// the record is in sight without scrolling, below the head of the list.
+const (
+	pageSize = 50
+	ahead    = 5
+)
 
 // listed is a page of a list of records.
 type listed struct {
@@ -35,6 +39,8 @@ type listing struct {
 	Tab, Assignee string
 	// Kind is of documents. About is the id of what tasks and documents are about.
 	Kind, About string
+	// Near is the id of the record that the page is around, in place of a cursor.
+	Near string
 	// Back says that the page ends at the cursor, and does not begin there.
 	Back bool
 	// Lifted says that the address has a search and filters. The API searches all
@@ -59,6 +65,9 @@ func (f *family) listingOf(q url.Values) listing {
 	l := listing{
 		family: f, Q: q.Get("q"), Sort: q.Get("sort"), Cursor: q.Get("cursor"), Tag: tagIn(q), Company: q.Get("companyId"), Owner: q.Get("ownerId"),
 		Mine: q.Get("mine") != "", Back: q.Get("back") != "",
+	}
+	if l.Cursor == "" {
+		l.Near, l.Back = q.Get("near"), false
 	}
 	if f == &tasks {
 		l.Mine, l.Assignee = false, q.Get("assigneeId")
@@ -85,6 +94,7 @@ func (l listing) searching() listing {
 	if l.Q == "" {
 		return l
 	}
+	l.Near = "" // hits have no place besides their rank
 	only := listing{family: l.family, Q: l.Q, Sort: l.Sort, Cursor: l.Cursor, Back: l.Back, Tab: l.Tab}
 	only.Lifted = l != only
 	return only
@@ -118,7 +128,7 @@ func tagIn(q url.Values) string {
 // query returns the parameters of the address, without defaults.
 func (l listing) query() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"q": l.Q, "cursor": l.Cursor, "tag": l.Tag, "companyId": l.Company, "ownerId": l.Owner, "tab": l.Tab, "assigneeId": l.Assignee, "kind": l.Kind, "about": l.About} {
+	for name, value := range map[string]string{"q": l.Q, "cursor": l.Cursor, "near": l.Near, "tag": l.Tag, "companyId": l.Company, "ownerId": l.Owner, "tab": l.Tab, "assigneeId": l.Assignee, "kind": l.Kind, "about": l.About} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -145,7 +155,13 @@ func (l listing) at(path string) string {
 
 // from returns the listing that begins at a cursor, or that ends there.
 func (l listing) from(cursor string, back bool) listing {
-	l.Cursor, l.Back = cursor, back
+	l.Cursor, l.Back, l.Near = cursor, back, ""
+	return l
+}
+
+// near returns the listing around a record.
+func (l listing) near(id string) listing {
+	l.Cursor, l.Back, l.Near = "", false, id
 	return l
 }
 
@@ -164,9 +180,20 @@ func (l listing) parameters(me string) url.Values {
 	if l.Cursor != "" {
 		q.Set("cursor", l.Cursor)
 	}
+	if l.Near != "" {
+		q.Set("near", l.Near)
+	}
 	if l.Back {
 		q.Set("back", "true")
 	}
+	return q
+}
+
+// before returns the parameters of the rows that come before the record of a page.
+func (l listing) before(me string) url.Values {
+	q := l.parameters(me)
+	q.Set("limit", strconv.Itoa(ahead))
+	q.Set("back", "true")
 	return q
 }
 
@@ -210,6 +237,9 @@ func (l listing) tasksOnly(q url.Values, me string) {
 // newer returns the page before this one, or false at the beginning. The API leads
 // there from the cursor of this page: see the parameter back.
 func (l recordList) newer() (listing, bool) {
+	if l.around != "" {
+		return l.listing.from(l.previous, true), l.previous != ""
+	}
 	if l.listing.Back {
 		return l.listing.from(l.next, true), l.next != ""
 	}
@@ -231,6 +261,9 @@ type recordList struct {
 	rows    []values
 	count   counted
 	next    string
+	// around is the id of the record that the page is around, or empty. previous is then
+	// the cursor of the page before it.
+	around, previous string
 	// names are the names of the records and people that the rows refer to.
 	names map[string]string
 	// unfound are the filters whose text fits none or several.
@@ -241,11 +274,17 @@ type recordList struct {
 
 // list reads a page of a family.
 func (f *family) list(v *request, l listing) (recordList, error) {
-	out := recordList{family: f, listing: l, names: map[string]string{}}
-	var page listed
+	out := recordList{family: f, listing: l, around: l.Near, names: map[string]string{}}
+	var page, before listed
 	err := together(
 		func() (err error) {
 			page, err = ask[listed](v, f.name+".list", arguments{query: l.parameters(v.session.Principal.ID)})
+			return err
+		},
+		func() (err error) {
+			if l.Near != "" {
+				before, err = ask[listed](v, f.name+".list", arguments{query: l.before(v.session.Principal.ID)})
+			}
 			return err
 		},
 		func() (err error) {
@@ -259,7 +298,10 @@ func (f *family) list(v *request, l listing) (recordList, error) {
 	if page.HasMore {
 		out.next = page.NextCursor
 	}
-	for _, raw := range page.Data {
+	if before.HasMore {
+		out.previous = before.NextCursor
+	}
+	for _, raw := range slices.Concat(before.Data, page.Data) {
 		row, err := flatten(raw)
 		if err != nil {
 			return out, err
@@ -267,6 +309,30 @@ func (f *family) list(v *request, l listing) (recordList, error) {
 		out.rows = append(out.rows, row)
 	}
 	return out, f.resolve(v, out.names, append(out.rows, values{"companyId": l.Company, "ownerId": l.Owner, l.aboutFilter(): l.About})...)
+}
+
+// has reports whether the page has a record.
+func (l recordList) has(id string) bool {
+	return slices.ContainsFunc(l.rows, func(r values) bool { return r["id"] == id })
+}
+
+// leadTo returns the address of a record of the list, which is opened with the list around
+// it. Hits keep their page.
+func (l recordList) leadTo(id string) string {
+	to := l.listing
+	if to.Q == "" {
+		to = to.from("", false)
+	}
+	return to.at("/" + l.family.name + "/" + id)
+}
+
+// keepTo is leadTo for a script, which opens the record beside the list as it is.
+func (l recordList) keepTo(id string) string {
+	to := l.listing
+	if to.Q == "" && to.Cursor == "" {
+		to = to.near(first(l.around, l.rows[0]["id"]))
+	}
+	return to.at("/" + l.family.name + "/" + id)
 }
 
 // resolve adds the names of the records and people that records refer to. A record

@@ -545,7 +545,7 @@ func inviteView(v *request, f inviteForm) templ.Component {
 			}
 		}
 		if !v.session.Mails {
-			templ_7745c5c3_Err = look.Banner(look.Info, v.words.Say("Diese Instanz verschickt keine E-Mails", "This instance sends no emails"), v.words.Say("Nach dem Einladen sehen Sie einen Link, einmal. Geben Sie ihn der Person selbst, auf einem Weg, den nur sie liest.", "After the invitation you see a link, once. Give it to the person yourself, in a way that nobody else reads.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Banner(look.Info, v.words.Say("Diese Instanz verschickt keine E-Mails", "This instance sends no emails"), v.words.Say("Nach dem Einladen zeigt Kartei einmal einen Link. Geben Sie ihn der Person selbst, auf einem Weg, den niemand sonst mitliest.", "Kartei then shows a link once. Pass it on to the person yourself, in a way that nobody else can read.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

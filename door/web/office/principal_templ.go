@@ -1319,7 +1319,7 @@ func eraseView(v *request, p erasePage) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Das lässt sich nicht zurücknehmen.", "This cannot be undone."), v.words.Say("Name, Adresse, Sitzungen und Glocke werden gelöscht, Schlüssel widerrufen, Endpunkte entfernt. Einträge und Protokoll nennen danach „Gelöschte Person“.", "Name, address, sessions and bell are erased, keys revoked, endpoints removed. Records and logs then name an “Erased person”.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Das lässt sich nicht zurücknehmen.", "This cannot be undone."), v.words.Say("Name, Adresse, Sitzungen und Mitteilungen werden gelöscht, Schlüssel widerrufen, Endpunkte entfernt. Einträge und Protokoll nennen danach „Gelöschte Person“.", "Name, address, sessions and notifications are erased, keys revoked, endpoints removed. Records and logs then name an “Erased person”.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -210,7 +210,7 @@ func profileView(v *request, f profileForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = look.Check(v.look(), f.field("reminders", v.words.Say("Fristen auch per E-Mail", "Due dates by email too"), v.words.Say("Die Glocke erinnert Sie in jedem Fall. Die Nachricht nennt keine Inhalte.", "The bell reminds you in any case. The email names no contents.")), f.on("reminders")).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Check(v.look(), f.field("reminders", v.words.Say("Fristen auch per E-Mail", "Due dates by email too"), v.words.Say("Unter „Mitteilungen“ erinnert Kartei Sie in jedem Fall. Die E-Mail nennt keine Inhalte.", "You always get a notification in Kartei. The email does not say what is due.")), f.on("reminders")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

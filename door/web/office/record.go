@@ -56,7 +56,11 @@ func showRecord(f *family) func(*request) view {
 
 // record draws the page of a record.
 func (v *request) record(f *family, id string) view {
-	p := recordPage{family: f, names: map[string]string{}, mayWrite: v.session.may(f.write)}
+	record, err := v.get(f, id)
+	if err != nil {
+		return v.failed(err)
+	}
+	p := recordPage{family: f, record: record, names: map[string]string{}, mayWrite: v.session.may(f.write)}
 	refer := func(to *family, member string, into *[]values, order string) func() error {
 		return func() (err error) {
 			if v.session.may(to.read) {
@@ -67,21 +71,17 @@ func (v *request) record(f *family, id string) view {
 	}
 	reads := []func() error{
 		func() (err error) {
-			p.record, err = v.get(f, id)
-			if err == nil && f == &documents {
-				p.viewer = viewerOf(v, id)
-				err = p.viewer.look(v, p.record["contentType"])
-			}
-			return err
-		},
-		func() (err error) {
-			p.list, err = f.list(v, f.listingOf(v.URL.Query()))
+			p.list, err = f.beside(v, record)
 			return err
 		},
 		func() (err error) {
 			p.history, p.moreHistory, err = v.history(id)
 			return err
 		},
+	}
+	if f == &documents {
+		p.viewer = viewerOf(v, id)
+		reads = append(reads, func() error { return p.viewer.look(v, record["contentType"]) })
 	}
 	if f != &tasks && f != &documents {
 		reads = append(reads, refer(&tasks, f.object+"Id", &p.tasks, "dueAt"))

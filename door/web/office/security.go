@@ -70,12 +70,12 @@ func (p securityPage) others() bool { return len(p.sessions) > 1 || p.factors.Kn
 
 // knownText says where strangers who guess do not lock the person out.
 func knownText(v *request, n int) string {
-	return v.words.Plural(n, "Ein weiterer Browser oder Ort ist von einer Anmeldung der letzten 90 Tage bekannt.",
-		"%d weitere Browser oder Orte sind von Anmeldungen der letzten 90 Tage bekannt.",
-		"One more browser or place is known from a sign-in of the last 90 days.",
-		"%d more browsers or places are known from sign-ins of the last 90 days.") + " " +
-		v.words.Say("Wer Ihr Kennwort zu erraten versucht, sperrt Sie dort nicht aus. „Alle anderen beenden“ vergisst auch sie.",
-			"Whoever tries to guess your password does not lock you out there. “End all others” forgets them too.")
+	return v.words.Plural(n, "Kartei kennt einen weiteren Browser oder Ort von Ihren Anmeldungen der letzten 90 Tage.",
+		"Kartei kennt %d weitere Browser oder Orte von Ihren Anmeldungen der letzten 90 Tage.",
+		"Kartei remembers one more browser or location from your sign-ins of the last 90 days.",
+		"Kartei remembers %d more browsers or locations from your sign-ins of the last 90 days.") + " " +
+		v.words.Say("Von dort können Sie sich auch dann anmelden, wenn jemand Ihr Kennwort zu erraten versucht. „Alle anderen beenden“ löscht auch diese Angaben.",
+			"You can sign in from there even while somebody is guessing your password. “End all others” deletes this information too.")
 }
 
 // passwordForm is the page on which a person changes the password.

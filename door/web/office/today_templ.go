@@ -159,7 +159,7 @@ func todayView(v *request, p today) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Section("unread", v.words.Say("Glocke", "Bell"), "", allOfBell(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = look.Section("unread", v.words.Say("Mitteilungen", "Notifications"), "", allOfBell(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -46,6 +46,16 @@
     if (event.target.closest("[data-print]")) { print(); }
   });
 
+  // The record that a list shows as open is in sight, whatever opened it.
+  let shown = "";
+  function reveal() {
+    const row = document.querySelector(".split .here"), path = row && row.querySelector("[data-row]").pathname;
+    if (row && path !== shown) { row.scrollIntoView({ block: "nearest" }); }
+    shown = path;
+  }
+  reveal();
+  document.addEventListener("htmx:after:swap", reveal);
+
   // Below this width a record stands alone, so its page is loaded as a whole.
   const beside = matchMedia("(min-width: 68.75rem)");
   document.addEventListener("click", function (event) {

@@ -1,0 +1,168 @@
+package office_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// The rows of a list, and the selected one.
+var (
+	listedRow   = regexp.MustCompile(`href="([^"]*)"[^>]*data-row`)
+	selectedRow = regexp.MustCompile(`(?s)aria-current="true".*?href="([^"?]*)`)
+)
+
+// rows returns the ids of the list on a page, the selected one, and the addresses that the
+// rows lead to.
+func (p *page) rows() (ids []string, selected string, to []string) {
+	p.t.Helper()
+	for _, m := range listedRow.FindAllStringSubmatch(p.main(), -1) {
+		path, _, _ := strings.Cut(m[1], "?")
+		ids, to = append(ids, path[strings.LastIndexByte(path, '/')+1:]), append(to, strings.ReplaceAll(m[1], "&amp;", "&"))
+	}
+	if m := selectedRow.FindStringSubmatch(p.main()); m != nil {
+		selected = m[1][strings.LastIndexByte(m[1], '/')+1:]
+	}
+	return ids, selected, to
+}
+
+// filled is a sandbox with more records of each family than a page of a list has, in the
+// order of their names or dates.
+func filled(t *testing.T, d db.DB) (o *apitest.Office, c *apitest.Client, b *browser, all map[string][]string) {
+	o = apitest.New(t, d)
+	c = o.As(access.Admin)
+	b = &browser{t, open(t, o, access.Admin).handler, o.Session(c.Principal)}
+	all = map[string][]string{}
+	bodies := map[string]func(i int) map[string]any{
+		"contacts":  func(i int) map[string]any { return map[string]any{"lastName": fmt.Sprint("Berg ", i)} },
+		"companies": func(i int) map[string]any { return map[string]any{"name": fmt.Sprint("Hof ", i)} },
+		"tasks": func(i int) map[string]any {
+			return map[string]any{"title": fmt.Sprint("Akte ", i), "dueAt": fmt.Sprintf("2027-01-01T00:%02d:00Z", i%60), "assigneeId": c.Principal}
+		},
+	}
+	for family, body := range bodies {
+		for i := range 58 {
+			all[family] = append(all[family], c.Do("POST", "/"+family, body(i)).Want(201).Text("id"))
+		}
+	}
+	for i := range 8 { // a document takes a while to be made, and its place is found like that of a company
+		all["documents"] = append(all["documents"], c.Document(fmt.Sprintf("brief %d.txt", i), "text/plain", []byte("Text")))
+	}
+	return o, c, b, all
+}
+
+// Whichever way a record is opened, the list beside it has it and selects it: below the rows
+// before it, which are few, and above the others. What comes before them is one step away.
+func TestListBesideARecord(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		_, _, b, all := filled(t, d)
+		for family, ids := range all {
+			for _, at := range []int{0, 2, len(ids) - 1} {
+				path := "/sandbox/" + family + "/" + ids[at]
+				shown := b.get(path).want(200)
+				rows, selected, to := shown.rows()
+				if from := max(0, at-5); selected != ids[at] || !slices.Equal(rows, ids[from:min(at+50, len(ids))]) {
+					t.Errorf("%s: row %q of\n%v\nis selected, want record %d of\n%v", path, selected, rows, at, ids)
+				}
+				if to[0] != "/sandbox/"+family+"/"+rows[0] {
+					t.Errorf("%s: the first row leads to %s", path, to[0])
+				}
+			}
+			if len(ids) <= 50 {
+				continue
+			}
+			last := b.get("/sandbox/" + family + "/" + ids[len(ids)-1])
+			before, selected, _ := b.get(last.link("prev")).want(200).rows()
+			if want := ids[len(ids)-56 : len(ids)-6]; !slices.Equal(before, want) || selected != "" {
+				t.Errorf("%s: the page before has\n%v\nwant\n%v", family, before, want)
+			}
+			if first := b.get("/sandbox/" + family + "/" + ids[2]); first.link("prev") != "" || first.link("next") == "" {
+				t.Errorf("%s: the third record has the pages %q and %q", family, first.link("prev"), first.link("next"))
+			}
+		}
+	})
+}
+
+// A script opens records beside the list as it is; the page stays, also if the address is
+// loaded again or is old.
+func TestListStaysBesideItsRecords(t *testing.T) {
+	o, _, b, all := filled(t, dbtest.SQLite(t))
+	ids := all["contacts"]
+	swapped := regexp.MustCompile(`hx-get="([^"]*)"[^>]*data-row`)
+	for _, path := range []string{"/sandbox/contacts", b.get("/sandbox/contacts").link("next"), "/sandbox/contacts/" + ids[40], "/sandbox/contacts?q=berg"} {
+		list := b.get(path).want(200)
+		rows, _, _ := list.rows()
+		addresses := swapped.FindAllStringSubmatch(list.main(), -1)
+		if len(addresses) != len(rows) || len(rows) < 8 {
+			t.Fatalf("%s has %d rows and %d addresses for scripts", path, len(rows), len(addresses))
+		}
+		for _, i := range []int{0, 7, len(rows) - 1} {
+			at := strings.ReplaceAll(addresses[i][1], "&amp;", "&")
+			if kept, selected, _ := b.get(at).want(200).rows(); !slices.Equal(kept, rows) || selected != rows[i] {
+				t.Errorf("%s: at %s the list is\n%v\nwith %q, want\n%v\nwith %q", path, at, kept, selected, rows, rows[i])
+			}
+		}
+	}
+
+	// The cursor of yesterday, and a record that is gone.
+	at := b.get("/sandbox/contacts").link("next")
+	o.Clock.Advance(25 * time.Hour)
+	b.cookie = o.Session(o.As(access.Admin).Principal)
+	for _, query := range []string{at[strings.IndexByte(at, '?'):], "?near=con_gone", "?near=con_gone&sort=-updatedAt"} {
+		if _, selected, _ := b.get("/sandbox/contacts/" + ids[30] + query).want(200).rows(); selected != ids[30] {
+			t.Errorf("%s: %q is selected", query, selected)
+		}
+	}
+	if to := b.get("/sandbox/contacts?near=con_gone").want(http.StatusSeeOther).Location; to != "/sandbox/contacts" {
+		t.Errorf("a list near a record that is gone leads to %s", to)
+	}
+}
+
+// A list that leaves the record out says so, and leads to the list that has it. A task
+// stands in the tab that has it.
+func TestRecordOutsideTheList(t *testing.T) {
+	o, c, b, all := filled(t, dbtest.SQLite(t))
+	id := all["contacts"][50]
+	c.Do("PATCH", "/contacts/"+all["contacts"][3], `{"tags":["Mandant"]}`, "If-Match", "*").Want(200)
+	const outside = "gehört nicht zu dieser Auswahl"
+	out := b.get("/sandbox/contacts/"+id+"?tag=mandant").want(200, outside, `href="/sandbox/contacts/`+id+`">In der ganzen Liste`)
+	if _, selected, _ := out.rows(); selected != "" {
+		t.Errorf("%s is selected", selected)
+	}
+	b.get("/sandbox/contacts/"+id+"?q=nobody").want(200, "nicht auf dieser Seite der Treffer")
+	b.get("/sandbox/contacts/" + id).want(200).without(outside)
+	b.get("/sandbox/documents/"+all["documents"][0]+"?q=nobody&view=text").want(200, "?find=nobody&amp;view=text")
+
+	// A colleague's task, and one that is done.
+	colleague := o.As(access.Member)
+	theirs := c.Do("POST", "/tasks", map[string]any{"title": "Vertrag", "assigneeId": colleague.Principal}).Want(201).Text("id")
+	mine := all["tasks"][30]
+	for path, note := range map[string]bool{"/sandbox/tasks/" + theirs: false, "/sandbox/tasks/" + theirs + "?tab=done": true, "/sandbox/tasks/" + mine: false} {
+		shown := b.get(path).want(200)
+		if _, selected, _ := shown.rows(); (selected == "") != note || strings.Contains(shown.main(), outside) != note {
+			t.Errorf("%s: %q is selected", path, selected)
+		}
+	}
+	task := b.get("/sandbox/tasks/" + mine)
+	to := task.send("/sandbox/tasks/" + mine + "/complete").want(303).Location
+	u, err := url.Parse(to)
+	if err != nil || u.Query().Get("tab") != "mine" {
+		t.Errorf("a task that is done leads to %s (%v), away from the open ones", to, err)
+	}
+	if rows, selected, _ := b.get(to).want(200, outside).rows(); selected != "" || rows[0] != all["tasks"][0] {
+		t.Errorf("beside a task that is done: %v, %q", rows[:3], selected)
+	}
+	if _, selected, _ := b.get("/sandbox/tasks/" + mine).want(200).rows(); selected != mine {
+		t.Errorf("%q is selected, want the task among those that are done", selected)
+	}
+}
