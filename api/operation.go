@@ -193,8 +193,8 @@ func (o *Operation) prepare() {
 // app.Patch of one. Further tags hold rules (listed in api/draft). The path
 // enforces them from the frozen OpenAPI document, not from the tags.
 //
-// The output determines the status: app.Accepted 202, app.Located 201,
-// app.Nothing 204, otherwise 200.
+// The output determines the status: app.Accepted 202, app.Located and app.New
+// 201, app.Nothing 204, otherwise 200.
 //
 // faults are codes beyond those that every operation of this form has; the
 // document lists them.
@@ -265,7 +265,7 @@ func statusOf(output reflect.Type) int {
 		return 204
 	case output.Implements(reflect.TypeFor[app.Accepted]()):
 		return 202
-	case output.Implements(reflect.TypeFor[app.Located]()):
+	case output.Implements(reflect.TypeFor[app.Located]()), output.Implements(reflect.TypeFor[app.New]()):
 		return 201
 	}
 	return 200

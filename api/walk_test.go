@@ -607,8 +607,15 @@ func TestWalkHeaders(t *testing.T) {
 			}
 			if op.Creates() && a.Status == 201 {
 				name := a.Text("id")
-				if a.Header.Get("Location") != "/v1"+op.Path+"/"+name || a.Header.Get("ETag") != `"r1"` {
-					t.Errorf("%s: Location %q, ETag %q", op.ID, a.Header.Get("Location"), a.Header.Get("ETag"))
+				at := "/v1" + op.Path + "/" + name
+				if op.Family == "uploads" { // a session cannot be read
+					at = ""
+				}
+				if got := strings.Join(a.Header.Values("Location"), " "); got != at || a.Header.Get("ETag") != `"r1"` {
+					t.Errorf("%s: Location %q, want %q, ETag %q", op.ID, got, at, a.Header.Get("ETag"))
+				}
+				if at != "" {
+					c.Do("GET", strings.TrimPrefix(at, "/v1"), nil).Want(200)
 				}
 			}
 			checkHeaders(t, op.ID+" wrong", c.Do(op.Method, somePath(op)+"?nosuch=1", nil).Want(400))

@@ -50,9 +50,11 @@ func sum(b []byte) string {
 
 // download reads the file of a document.
 func download(c *apitest.Client, id string, headers ...string) *apitest.Answer {
-	r := c.Request("GET", "/documents/"+id+"/content", nil, headers...)
+	path := "/documents/" + id + "/content"
+	r := c.Request("GET", path, nil, headers...)
 	w := httptest.NewRecorder()
 	c.Handler.ServeHTTP(w, r)
+	apitest.Conform(c.TB, apitest.Current(), "GET", path, w.Code, w.Result().Header, w.Body.Bytes())
 	return &apitest.Answer{TB: c.TB, Status: w.Code, Header: apitest.Received(w.Result().Header), Body: w.Body.Bytes()}
 }
 
@@ -156,6 +158,9 @@ func TestRanges(t *testing.T) {
 				}
 			} else if string(a.Body) != test.want {
 				t.Errorf("%v: %d bytes", test.headers, len(a.Body))
+			}
+			if got := a.Header.Get("ETag"); test.status == 304 && (got != tag || a.Header.Get("Content-Type") != "") {
+				t.Errorf("304 has ETag %q and Content-Type %q", got, a.Header.Get("Content-Type"))
 			}
 		}
 	})

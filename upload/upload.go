@@ -64,9 +64,8 @@ type Upload struct {
 // Created is the response of uploads.create.
 type Created struct{ Upload }
 
-// Location returns the path of the session. It names the session, but cannot be
-// read.
-func (c Created) Location() string { return "/uploads/" + c.ID }
+// New says that a session was created. It cannot be read, so it has no path.
+func (Created) New() {}
 
 // Type returns the type of the response.
 func (Created) Type() reflect.Type { return reflect.TypeFor[Upload]() }

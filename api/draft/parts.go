@@ -336,7 +336,7 @@ func (d *drafter) successHeaders(op *api.Operation, status int) object {
 	if revised(op) {
 		names = append(names, "ETag")
 	}
-	if status == http.StatusCreated || status == http.StatusAccepted {
+	if op.Run.Output.Implements(reflect.TypeFor[app.Located]()) {
 		names = append(names, "Location")
 	}
 	if op.Idempotent() {

@@ -143,6 +143,9 @@ func (c *contract) check(method, path string, status int, header http.Header, bo
 		return []string{"the operation has no such status"}
 	}
 	wrong = c.checkHeaders(r, header)
+	if found {
+		wrong = append(wrong, checkOthers(r, header)...)
+	}
 	media, described := r.content[header.Get("Content-Type")]
 	_, file := r.content["application/octet-stream"]
 	switch {
@@ -318,6 +321,25 @@ func withID(path string) string {
 		segments[2] = "{id}"
 	}
 	return strings.Join(segments, "/")
+}
+
+// undescribed are the headers of HTTP itself, which OpenAPI leaves to the media type and
+// the protocol.
+var undescribed = []string{"Content-Type", "Content-Length", "Content-Encoding", "Date", "Connection", "Transfer-Encoding"}
+
+// checkOthers finds headers that the document does not have.
+func checkOthers(r *response, header http.Header) (wrong []string) {
+	known := slices.Clone(undescribed)
+	for _, h := range r.headers {
+		known = append(known, http.CanonicalHeaderKey(h.name))
+	}
+	for name := range header {
+		if !slices.Contains(known, name) {
+			wrong = append(wrong, "the header "+name+" is not described")
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
 }
 
 func (c *contract) checkHeaders(r *response, header http.Header) (wrong []string) {

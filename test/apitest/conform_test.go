@@ -36,6 +36,7 @@ var badSamples = map[string]sample{
 	"HEAD with a body":            goodCount().to("HEAD", "/contacts/count"),
 	"a header is missing":         goodCount().without("Request-Id"),
 	"a header is wrong":           goodCount().with("RateLimit", "key;r=1;t=0"),
+	"a header is not described":   goodCount().with("Last-Modified", "Sun, 01 Nov 2026 09:30:00 GMT"),
 	"a header twice":              goodCount().with("Link", "</a>; rel=\"a\"", "</b>; rel=\"b\""),
 	"another content type":        goodCount().with("Content-Type", "text/html"),
 	"an unknown status":           goodCount().as(202),
