@@ -156,8 +156,8 @@ func (d *door) callsKnownTool(body []byte) bool {
 		json.Unmarshal(request["params"], &params) == nil && json.Unmarshal(params["name"], &name) == nil && d.names[name]
 }
 
-// serve answers a request. Only the plain call of a tool goes to its operation at once;
-// everything else asks first which tools the caller has.
+// serve answers a request. The call of a tool costs what its operation costs; everything
+// else asks first which tools the caller has, which costs one point.
 func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 	// A stranger costs no more than this, whatever the request is.
 	if x.response = d.API.Admit(r.Context(), x.by, "tools.list"); x.response != nil {
@@ -178,6 +178,10 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 		return
 	}
 	if d.direct(w, r, x, body) {
+		return
+	}
+	if d.callsKnownTool(body) { // the operation itself says which right is missing
+		d.bySDK(w, r, x, api.Tools{Scopes: api.Scopes()}, body)
 		return
 	}
 	if tools, ok := d.listTools(w, r, x); ok {
@@ -206,9 +210,6 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // bySDK has the SDK answer a request of a caller that has some tools.
 func (d *door) bySDK(w http.ResponseWriter, r *http.Request, x *exchange, tools api.Tools, body []byte) {
 	x.scopes = tools.Scopes
-	if d.callsKnownTool(body) { // the operation itself says which right is missing
-		tools.Scopes = api.Scopes()
-	}
 	var err error
 	if x.server, err = d.server(tools, x.language); err != nil {
 		problem(d.API, w, r, err)
@@ -218,6 +219,11 @@ func (d *door) bySDK(w http.ResponseWriter, r *http.Request, x *exchange, tools 
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	answer := &buffered{header: http.Header{}, code: http.StatusOK}
 	d.sdk.ServeHTTP(answer, r)
+	if x.response == nil { // the call reached no operation, so it costs what any other request costs
+		if _, ok := d.listTools(w, r, x); !ok {
+			return
+		}
+	}
 	if f := refusedBySDK(answer); f != nil {
 		problem(d.API, w, r, f)
 		return

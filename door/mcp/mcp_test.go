@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -37,9 +38,9 @@ type site struct {
 	handler http.Handler
 }
 
-func newSite(t *testing.T, d db.DB) *site {
+func newSite(t *testing.T, d db.DB, with ...apitest.Option) *site {
 	t.Helper()
-	s := &site{T: t, Office: apitest.New(t, d)}
+	s := &site{T: t, Office: apitest.New(t, d, with...)}
 	var err error
 	s.handler, err = mcp.Handler(mcp.Options{
 		API: s.API, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, Trace: serve.Trace(nil), BaseURL: apitest.BaseURL,
@@ -719,7 +720,7 @@ func TestDirect(t *testing.T) {
 	if n := lists(); n != 0 {
 		t.Errorf("a plain call asks for the tools %d times", n)
 	}
-	if send(member.Key, "2025-11-25", "me_get", `{}`, `"more":0,`); lists() != 1 {
+	if send(member.Key, "2025-11-25", "me_get", `{}`, `"more":0,`); lists() != 0 {
 		t.Errorf("a call by the SDK asks for the tools %d times", lists())
 	}
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
@@ -736,6 +737,72 @@ func TestDirect(t *testing.T) {
 			if status != wantStatus || !reflect.DeepEqual(header, wantHeader) || body != want {
 				t.Errorf("%s (%s): %d %v\n%s\nthe SDK: %d %v\n%s", name, revision, status, header, body, wantStatus, wantHeader, want)
 			}
+		}
+	}
+}
+
+// TestCosts calls each tool, by the door itself and by the SDK, with and without arguments
+// that its operation takes. A call costs what the operation costs by HTTP, also a refused one.
+func TestCosts(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t), apitest.Metered())
+	c := s.As(access.Admin)
+	left := func() (points float64) {
+		t.Helper()
+		for _, p := range c.Do("GET", "/rate_limit", nil).Want(200).JSON()["policies"].([]any) {
+			if p := p.(map[string]any); p["name"] == "key" {
+				points = p["remaining"].(float64)
+			}
+		}
+		return points
+	}
+	cost := func(method, name, params, more string) float64 {
+		t.Helper()
+		s.Clock.Advance(10 * time.Minute) // refills all points
+		before := left()
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,`+more+`"method":"`+method+`","params":`+params+`}`)).WithContext(t.Context())
+		for header, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + c.Key, "MCP-Protocol-Version": "2025-11-25",
+		} {
+			r.Header.Set(header, value)
+		}
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		return before - left() - 1 // which the second look costs
+	}
+	want := map[string]float64{"documents_text": 1}
+	for i := range api.Operations {
+		if op := &api.Operations[i]; op.Tool() != "" {
+			want[op.Tool()] = float64(op.Cost)
+		}
+	}
+	if len(want) != 40 {
+		t.Errorf("%d tools", len(want))
+	}
+	for name, points := range want {
+		for how, more := range map[string]string{"the door": "", "the SDK": `"more":0,`} {
+			for _, arguments := range []string{`{}`, `{"id":"con_0","revision":1}`, `{"nosuch":1}`} {
+				if got := cost("tools/call", name, `{"name":"`+name+`","arguments":`+arguments+`}`, more); got != points {
+					t.Errorf("%s with %s costs %v by %s, want %v", name, arguments, got, how, points)
+				}
+			}
+			if got := cost("tools/call", name, `{"name":"`+name+`","arguments":[]}`, more); got != 1 {
+				t.Errorf("%s with a list costs %v by %s, want 1", name, got, how)
+			}
+		}
+		search := points + 5
+		if !strings.HasSuffix(name, "_list") && !strings.HasSuffix(name, "_count") {
+			continue
+		}
+		if got := cost("tools/call", name, `{"name":"`+name+`","arguments":{"q":"berg"}}`, ""); got != search {
+			t.Errorf("a search by %s costs %v, want %v", name, got, search)
+		}
+	}
+	for method, points := range map[string]float64{"tools/list": 1, "resources/list": 1 + 2, "prompts/list": 1} {
+		if got := cost(method, method, `{}`, ""); got != points {
+			t.Errorf("%s costs %v, want %v", method, got, points)
 		}
 	}
 }
