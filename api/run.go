@@ -146,9 +146,13 @@ func (a *API) callOf(c *call, tx db.Tx) *app.Call {
 	if sent := c.Header["User-Agent"]; len(sent) > 0 {
 		agent = sent[0]
 	}
+	credential := ""
+	if !c.duties.Console { // a program
+		credential = c.actor.Credential().ID
+	}
 	return &app.Call{
 		Address: c.Address, Agent: agent, Device: c.Device,
-		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id, Door: string(c.Door),
+		Actor: c.actor, Tx: tx, Now: c.now, Version: c.version, Language: c.language, RequestID: c.id, Door: string(c.Door), Credential: credential,
 		IfMatch: c.ifMatch, Prefetched: c.prefetched, Span: c.span, Audit: c.audited, Giver: c, Services: a.services,
 	}
 }

@@ -43,6 +43,9 @@ type Call struct {
 	// Requester is the principal that asked for the work of a caretaker. It is
 	// empty for the operator, and for other actors.
 	Requester string
+	// Credential is the id of the API key or the grant that the call rests on, also in work
+	// that goes on without its caller. It is empty for people and for the operator.
+	Credential string
 	// Span is the span of the call, nil for most calls.
 	Span *trace.Span
 	// Address is the address of the caller, and Agent what the caller's browser says

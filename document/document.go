@@ -134,7 +134,7 @@ func Create(ctx context.Context, c *app.Call, in CreateInput, staged blob.Info) 
 	if err != nil {
 		return operation.Accepted{}, err
 	}
-	o, err := operation.Begin(c, "documents.create", making{Document: id.New(id.Document), Fields: *f, Door: c.Door})
+	o, err := operation.Begin(c, "documents.create", making{Document: id.New(id.Document), Fields: *f, Door: c.Door, Credential: c.Credential})
 	if err != nil {
 		return operation.Accepted{}, err
 	}

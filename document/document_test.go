@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/api"
 	"kartei/app"
 	"kartei/record"
 	"kartei/store/db"
@@ -106,7 +107,7 @@ func TestLife(t *testing.T) {
 			history, err := record.History(ctx, call, record.HistoryInput{ID: id})
 			if err == nil && (len(history.Data) != 2 || !slices.Equal(history.Data[0].Members, []string{"name"})) {
 				t.Errorf("%+v", history)
-			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != apitest.Door() || made.RequestID != accepted.Header.Get("Request-Id") {
+			} else if made := history.Data[1]; made.Principal != c.Principal || made.Door != apitest.Door() || made.RequestID != accepted.Header.Get("Request-Id") || (made.Credential == "") != (apitest.Door() == string(api.Web)) {
 				t.Errorf("%+v", made)
 			}
 			return err

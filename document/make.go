@@ -49,6 +49,8 @@ type making struct {
 	Fields   Fields `json:"fields"`
 	// Door is the door of the call.
 	Door string `json:"door,omitempty"`
+	// Credential is the key or the grant of the call.
+	Credential string `json:"credential,omitempty"`
 }
 
 // erasing is the input of a job that deletes bytes.
@@ -322,7 +324,7 @@ func (w *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), RequestID: w.operation.Request, Door: w.Door, Span: trace.Of(ctx), Services: &app.Services{Families: w.Families}}, nil
+	return &app.Call{Actor: actor, Tx: tx, Now: clock.Now(w.Clock), RequestID: w.operation.Request, Door: w.Door, Credential: w.Credential, Span: trace.Of(ctx), Services: &app.Services{Families: w.Families}}, nil
 }
 
 // scannerBackoff is the pause of a job while the scanner is away.

@@ -226,7 +226,7 @@ func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name stri
 		return Created[T]{}, err
 	}
 	r.updated = r.created
-	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID}, r.id, f)...)
+	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID, c.Credential}, r.id, f)...)
 	k.tell(c, r)
 	k.tag(c, r, f)
 	if k.onStore != nil {

@@ -51,11 +51,11 @@ const (
 )
 
 const (
-	insertChange = `insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	insertChange = `insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id, credential)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	trimChanges   = `delete from record_changes where organization = $1 and record_id = $2 and revision <= $3`
 	eraseChanges  = `delete from record_changes where organization = $1 and record_id = $2`
-	selectChanges = `select revision, changed_at, act, members, principal, door, request_id from record_changes
+	selectChanges = `select revision, changed_at, act, members, principal, door, request_id, credential from record_changes
 		where organization = $1 and record_id = $2 and revision < $3 order by revision desc limit $4`
 )
 
@@ -76,6 +76,21 @@ type Change struct {
 	Principal string `json:"principalId"`
 	Door      string `json:"door"`
 	RequestID string `json:"requestId"`
+	// Credential is the API key or the grant of the change, empty for people in the web
+	// application and for the operator.
+	Credential string `json:"credentialId,omitempty"`
+	// Key says which key that is, and nothing for a grant.
+	Key *ChangeKey `json:"key,omitempty"`
+}
+
+// ChangeKey is the key of a change, as it is now.
+type ChangeKey struct {
+	Name     string `json:"name"`
+	KidShort string `json:"kidShort"`
+	// Environment is test or live.
+	Environment string `json:"environment"`
+	// MadeBy is the person who has seen the secret, empty for the operator.
+	MadeBy string `json:"madeBy"`
 }
 
 // HistoryInput is the input of History.
@@ -120,7 +135,34 @@ func History(ctx context.Context, c *app.Call, in HistoryInput) (access.List[Cha
 	if living && len(changes) <= limit && before > created.Revision {
 		changes = append(changes, created)
 	}
-	return access.PageOf(changes, limit), nil
+	page := access.PageOf(changes, limit)
+	return page, nameKeys(ctx, c, page.Data)
+}
+
+// nameKeys adds the keys of changes.
+func nameKeys(ctx context.Context, c *app.Call, lines []Change) error {
+	var ids []string
+	for _, l := range lines {
+		if id.Valid(id.Key, l.Credential) && !slices.Contains(ids, l.Credential) {
+			ids = append(ids, l.Credential)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	keys := map[string]*ChangeKey{}
+	_, err := db.List(ctx, c.Tx, func(row db.Row) (none struct{}, err error) {
+		var name, kid string
+		k := &ChangeKey{}
+		err = row.Scan(&name, &k.Name, &kid, &k.Environment, &k.MadeBy)
+		k.KidShort = kid[:min(len(kid), access.KidShortLength)]
+		keys[name] = k
+		return none, err
+	}, `select id, name, kid, environment, made_by from api_keys where organization = $1 and id `+c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(ids))
+	for i := range lines {
+		lines[i].Key = keys[lines[i].Credential]
+	}
+	return err
 }
 
 // creation returns the first line of the history of a record that the actor sees,
@@ -128,9 +170,9 @@ func History(ctx context.Context, c *app.Call, in HistoryInput) (access.List[Cha
 func creation(ctx context.Context, c *app.Call, f app.Family, name string) (line Change, living bool, err error) {
 	line = Change{Revision: 1, Act: "created", Members: []string{}}
 	var deleted bool
-	err = c.Tx.QueryRow(ctx, `select created_at, deleted, created_by, created_door, created_request from `+f.Plural+` as r
+	err = c.Tx.QueryRow(ctx, `select created_at, deleted, created_by, created_door, created_request, created_credential from `+f.Plural+` as r
 		where r.organization = $1 and r.id = $2 and `+app.Visible("r", c.Actor, "$3"), c.Actor.Org(), name, c.Actor.PrincipalID()).
-		Scan(&line.ChangedAt, &deleted, &line.Principal, &line.Door, &line.RequestID)
+		Scan(&line.ChangedAt, &deleted, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
 	if errors.Is(err, db.ErrNoRows) {
 		err = fault.New(fault.NotFound)
 	}
@@ -139,7 +181,7 @@ func creation(ctx context.Context, c *app.Call, f app.Family, name string) (line
 
 func scanChange(row db.Row) (line Change, err error) {
 	var members string
-	err = row.Scan(&line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID)
+	err = row.Scan(&line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
 	line.Members = strings.Fields(members)
 	return line, err
 }
@@ -156,7 +198,7 @@ func author(c *app.Call) string {
 // after the statement of the change: if another change was first, that
 // statement says so.
 func (k *Collection[T, F, P]) note(c *app.Call, r *row, act string, members []string) {
-	c.Tx.Queue(insertChange, c.Actor.Org(), r.id, r.revision, r.updated, act, strings.Join(members, " "), author(c), c.Door, c.RequestID)
+	c.Tx.Queue(insertChange, c.Actor.Org(), r.id, r.revision, r.updated, act, strings.Join(members, " "), author(c), c.Door, c.RequestID, c.Credential)
 	if outdated := r.revision - kept; outdated > 1 {
 		c.Tx.Queue(trimChanges, c.Actor.Org(), r.id, outdated)
 	}

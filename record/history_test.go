@@ -12,9 +12,11 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/access/grant"
 	"kartei/app"
 	contacts "kartei/contact"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 	records "kartei/record"
 	"kartei/settings"
 	"kartei/store/db"
@@ -165,7 +167,7 @@ func TestHistoryIsErasedWithTheRecord(t *testing.T) {
 				if err := tx.QueryRow(t.Context(), `select count(*) from record_changes where record_id = $1`, name).Scan(&left); err != nil {
 					return err
 				}
-				return tx.QueryRow(t.Context(), `select count(*) from contacts where id = $1 and created_by || created_door || created_request <> ''`, name).Scan(&named)
+				return tx.QueryRow(t.Context(), `select count(*) from contacts where id = $1 and created_by || created_door || created_request || created_credential <> ''`, name).Scan(&named)
 			}); err != nil || left != 1 || named != 0 {
 				t.Errorf("%d lines, and the creation in %d rows: %v", left, named, err)
 			}
@@ -272,6 +274,41 @@ func TestHistoryOfCaretakers(t *testing.T) {
 		page, err := historyOf(t, c, records.HistoryInput{ID: name})
 		if err != nil || page.Data[0].Principal != "usr_1" || page.Data[0].Door != "job" {
 			t.Errorf("%+v, %v", page, err)
+		}
+	})
+}
+
+// A line names the key of its change and who made that key, or the grant. A person in the
+// web application has neither.
+func TestHistoryNamesCredentials(t *testing.T) {
+	apitest.Through(t, "")
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		c, other := o.As(access.Member), o.Key(o.User(access.Member))
+		name := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+		key := &apitest.Client{Office: o, Principal: c.Principal, Key: o.Key(c.Principal)}
+		admin := o.User(access.Admin)
+		dbtest.Run(t, d, `update api_keys set made_by = $1, name = 'CRM' where principal_id = $2 and kid like $3`, admin, c.Principal, strings.Split(key.Key, "_")[2]+"%")
+		key.Do("PATCH", "/contacts/"+name, `{"lastName":"Tal"}`, "If-Match", "*").Want(200)
+		client := grant.Client{Kind: grant.Registered, Name: "Kalender", RedirectURIs: []string{"https://crm.example/cb"}, Method: grant.NoSecret}
+		token := &apitest.Client{Office: o, Key: o.Connect(&client, c.Principal, access.V1, "contacts:read", "contacts:write").Access}
+		token.Do("PATCH", "/contacts/"+name, `{"lastName":"See"}`, "If-Match", "*").Want(200)
+		c.BySession(c.Request("PATCH", "/contacts/"+name, `{"lastName":"Bach"}`, "If-Match", "*")).Want(200)
+		page, err := historyOf(t, &apitest.Client{Office: o, Key: other}, records.HistoryInput{ID: name})
+		if err != nil || len(page.Data) != 4 {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		if line := page.Data[0]; line.Credential != "" || line.Key != nil || line.Principal != c.Principal {
+			t.Errorf("in the web application: %+v", line)
+		}
+		if line := page.Data[1]; !id.Valid(id.Grant, line.Credential) || line.Key != nil {
+			t.Errorf("by an application: %+v", line)
+		}
+		if line := page.Data[2]; line.Key == nil || line.Key.Name != "CRM" || line.Key.MadeBy != admin || line.Key.Environment != "test" || len(line.Key.KidShort) != 8 || !strings.Contains(key.Key, line.Key.KidShort) {
+			t.Errorf("by a key: %+v, %+v", line, line.Key)
+		}
+		if line := page.Data[3]; line.Act != "created" || !id.Valid(id.Key, line.Credential) || line.Key == nil || !strings.Contains(c.Key, line.Key.KidShort) {
+			t.Errorf("the creation: %+v, %+v", line, line.Key)
 		}
 	})
 }

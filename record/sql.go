@@ -46,18 +46,18 @@ func statementsFor(table string, columns []column, references []reference) state
 	var names, places, sets, clears strings.Builder
 	for i, c := range columns {
 		fmt.Fprintf(&names, ", %s", c.name)
-		fmt.Fprintf(&places, ", $%d", 14+i)
+		fmt.Fprintf(&places, ", $%d", 15+i)
 		fmt.Fprintf(&sets, ", %s = $%d", c.name, 10+i)
 		fmt.Fprintf(&clears, ", %s = null", c.name)
 	}
 	s := statements{
 		table:      table,
 		references: references,
-		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request{names})
-			values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13{places})`,
+		insert: `insert into {table} (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential{names})
+			values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14{places})`,
 		update: `update {table} set revision = revision + 1, updated_at = $4, owner_id = $5, audience = $6, external_id = $7, schema_hash = $8, content = $9{sets}
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
-		erase: `update {table} set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = ''{clears}
+		erase: `update {table} set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = ''{clears}
 			where organization = $1 and id = $2 and revision = $3 and deleted = false`,
 		changed:  `select 1 / count(*) from {table} where organization = $1 and id = $2 and updated_at = $3`,
 		external: `select id, audience from {table} where organization = $1 and external_id = $2 and external_id is not null`,

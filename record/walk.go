@@ -69,14 +69,14 @@ func Histories(ctx context.Context, tx db.Tx, organization int64, f app.Family, 
 		}, query, organization, db.Texts(names))
 		return err
 	}
-	err := read(`select id, created_at, created_by, created_door, created_request from `+f.Plural+`
+	err := read(`select id, created_at, created_by, created_door, created_request, created_credential from `+f.Plural+`
 		where organization = $1 and deleted = false and id `+tx.Dialect().In("$2"), func(row db.Row) (name string, line Change, err error) {
 		line = Change{Revision: 1, Act: "created", Members: []string{}}
-		err = row.Scan(&name, &line.ChangedAt, &line.Principal, &line.Door, &line.RequestID)
+		err = row.Scan(&name, &line.ChangedAt, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
 		return name, line, err
 	})
 	if err == nil {
-		err = read(`select record_id, revision, changed_at, act, members, principal, door, request_id from record_changes
+		err = read(`select record_id, revision, changed_at, act, members, principal, door, request_id, credential from record_changes
 			where organization = $1 and record_id `+tx.Dialect().In("$2")+` order by record_id, revision`, scanNamedChange)
 	}
 	return all, err
@@ -84,7 +84,7 @@ func Histories(ctx context.Context, tx db.Tx, organization int64, f app.Family, 
 
 func scanNamedChange(row db.Row) (name string, line Change, err error) {
 	var members string
-	err = row.Scan(&name, &line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID)
+	err = row.Scan(&name, &line.Revision, &line.ChangedAt, &line.Act, &members, &line.Principal, &line.Door, &line.RequestID, &line.Credential)
 	line.Members = strings.Fields(members)
 	return name, line, err
 }

@@ -129,6 +129,21 @@ func door(w say.Words, c change) string {
 	return w.Say("vom Betreiber", "by the operator")
 }
 
+// credential names the key or the application of a change. Who made a key, and so has seen
+// its secret, is said unless that is who the change is by.
+func (c *change) credential(v *request, names map[string]string) string {
+	switch {
+	case c.Key != nil && c.Key.MadeBy == c.Principal:
+		return v.words.Say("mit dem Schlüssel ", "with the key ") + c.Key.title()
+	case c.Key != nil:
+		made := c.Key.madeBy(v, names)
+		return v.words.Say("mit dem Schlüssel "+c.Key.title()+", erstellt "+made, "with the key "+c.Key.title()+", created "+made)
+	case names[c.Credential] != "":
+		return v.words.Say("durch die Anwendung ", "by the application ") + names[c.Credential]
+	}
+	return ""
+}
+
 // swapTo returns the attributes of a link that shows another page of the same place
 // without loading everything anew.
 func (v *request) swapTo(path string) look.Hx { return v.swap(path).Push() }

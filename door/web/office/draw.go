@@ -449,7 +449,7 @@ func (p recordPage) moments(v *request) []look.Moment {
 		case "completed":
 			m.Icon, m.Text = "check", v.words.Say("erledigt", "completed")
 		}
-		m.Note = door(v.words, c)
+		m.Note = joined(", ", door(v.words, c), c.credential(v, p.names))
 		list = append(list, m)
 	}
 	return list

@@ -44,6 +44,9 @@ type change struct {
 	Principal string   `json:"principalId"`
 	Door      string   `json:"door"`
 	Revision  int64    `json:"revision"`
+	// Credential is the key or the grant of the change, Key says more of a key.
+	Credential string   `json:"credentialId"`
+	Key        *keyInfo `json:"key"`
 }
 
 // showRecord serves the page of a record.
@@ -146,12 +149,15 @@ func (v *request) history(id string) ([]change, bool, error) {
 	return found.Data, found.HasMore, err
 }
 
-// people returns the ids of those who made changes.
+// people returns the ids of those who made changes, or the keys of changes, and the grants.
 func people(history []change) []string {
 	var ids []string
 	for _, c := range history {
-		if c.Principal != "" {
-			ids = append(ids, c.Principal)
+		ids = append(ids, present(c.Principal)...)
+		if c.Key != nil {
+			ids = append(ids, present(c.Key.MadeBy)...)
+		} else {
+			ids = append(ids, present(c.Credential)...)
 		}
 	}
 	return ids

@@ -55,6 +55,34 @@ func TestDoors(t *testing.T) {
 	}
 }
 
+// TestCredentialsOfChanges says by which key or application a change was made, and by whom
+// the key was made if that is somebody else.
+func TestCredentialsOfChanges(t *testing.T) {
+	key := func(madeBy string) *keyInfo {
+		return &keyInfo{Environment: "live", KidShort: "ab12cd34", MadeBy: madeBy}
+	}
+	named := key("usr_2")
+	named.Name = "CRM"
+	for want, c := range map[[2]string]change{
+		{"", ""}: {Principal: "usr_1"},
+		{"mit dem Schlüssel kart_live_ab12cd34…", "with the key kart_live_ab12cd34…"}:                                                                              {Principal: "usr_1", Credential: "key_1", Key: key("usr_1")},
+		{"mit dem Schlüssel CRM, erstellt von Jana Sommer", "with the key CRM, created by Jana Sommer"}:                                                            {Principal: "usr_1", Credential: "key_1", Key: named},
+		{"mit dem Schlüssel kart_live_ab12cd34…, erstellt vom Betreiber der Instanz", "with the key kart_live_ab12cd34…, created by the operator of the instance"}: {Principal: "usr_1", Credential: "key_1", Key: key("")},
+		{"mit dem Schlüssel kart_live_ab12cd34…, erstellt von Ihnen", "with the key kart_live_ab12cd34…, created by you"}:                                          {Principal: "usr_1", Credential: "key_1", Key: key("usr_3")},
+		{"durch die Anwendung Kalender", "by the application Kalender"}:                                                                                            {Principal: "usr_1", Credential: "gra_1"},
+	} {
+		var got [2]string
+		for i, in := range []fault.Language{fault.German, fault.English} {
+			v := &request{words: say.Words{Language: in}}
+			v.session.Principal.ID = "usr_3"
+			got[i] = c.credential(v, map[string]string{"usr_2": "Jana Sommer", "gra_1": "Kalender"})
+		}
+		if got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
+}
+
 // TestLabelsLeftOut keeps of the records without an address only what is shown.
 func TestLabelsLeftOut(t *testing.T) {
 	s := labelSheets{family: &contacts}

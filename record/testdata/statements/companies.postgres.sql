@@ -10,8 +10,8 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into companies (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, sort_name)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14);
+insert into companies (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, sort_name)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
@@ -482,8 +482,8 @@ where organization = $1
 	and id = $2
 	and updated_at = $3;
 
-insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id, credential)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
@@ -573,7 +573,7 @@ where organization = $1
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update companies
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', sort_name = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', sort_name = null
 where organization = $1
 	and id = $2
 	and revision = $3

@@ -17,8 +17,8 @@ select 1 / count(*)
 from clocks
 where organization = $1;
 
-insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, email, company_id, sort_name)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
+insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, email, company_id, sort_name)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
 
 insert into tags (organization, record_id, tag, family, audience, tick, sort_key)
 select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as text), cast($5 as bigint), cast($6 as text)
@@ -895,8 +895,8 @@ where organization = $1
 	and id = $2
 	and updated_at = $3;
 
-insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id, credential)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 update tags
 set audience = $3, tick = $4, sort_key = $5
@@ -995,7 +995,7 @@ where organization = $1
 -- as above: select 1 / count(*) from clocks where organization = $1 ...
 
 update contacts
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', email = null, company_id = null, sort_name = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', email = null, company_id = null, sort_name = null
 where organization = $1
 	and id = $2
 	and revision = $3

@@ -28,8 +28,8 @@ set tick = case when $2 > tick then $2 else tick + 1 end
 where organization = $1
 returning tick;
 
-insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, contact_id, task_id, company_id, kind, sort_name)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18);
+insert into documents (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, task_id, company_id, kind, sort_name)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
@@ -975,8 +975,8 @@ where organization = $1
 	and revision = $3
 	and deleted = false;
 
-insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id, credential)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 select words
 from document_words
@@ -1075,7 +1075,7 @@ where key <> ''
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update documents
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', contact_id = null, task_id = null, company_id = null, kind = null, sort_name = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, task_id = null, company_id = null, kind = null, sort_name = null
 where organization = $1
 	and id = $2
 	and revision = $3

@@ -27,8 +27,8 @@ set tick = case when $2 > tick then $2 else tick + 1 end
 where organization = $1
 returning tick;
 
-insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, contact_id, company_id, assignee_id, status, document_id, sort_due_at)
-values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19);
+insert into tasks (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, contact_id, company_id, assignee_id, status, document_id, sort_due_at)
+values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
@@ -75,8 +75,8 @@ where organization = $1
 	and revision = $3
 	and deleted = false;
 
-insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+insert into record_changes (organization, record_id, revision, changed_at, act, members, principal, door, request_id, credential)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
@@ -1435,7 +1435,7 @@ where organization = $1
 -- as above: update clocks set tick = case when $2 > tick then $2 else tick + 1 end where organization  ...
 
 update tasks
-set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', contact_id = null, company_id = null, assignee_id = null, status = null, document_id = null, sort_due_at = null
+set revision = revision + 1, updated_at = $4, deleted = true, external_id = null, content = '{}', created_by = '', created_door = '', created_request = '', created_credential = '', contact_id = null, company_id = null, assignee_id = null, status = null, document_id = null, sort_due_at = null
 where organization = $1
 	and id = $2
 	and revision = $3

@@ -485,12 +485,12 @@ alter table visibility_losses alter column organization set (n_distinct = 16);
 --   deleted     a deleted record keeps its row without content, as its deletion marker.
 --   audience    who sees the record: empty for the whole organization, else its owner.
 --   schema_hash identifies the members that the content has: docs/decisions/0008.
---   created_by, created_door, created_request
+--   created_by, created_door, created_request, created_credential
 --               the first line of the record's history (record_changes): its principal,
---               door and Request-Id. A deleted record has none.
+--               door, Request-Id and credential. A deleted record has none.
 --   content     the members of the record in the JSON of the answer.
 --
--- A column between created_request and content repeats a member that lists can be narrowed
+-- A column between created_credential and content repeats a member that lists can be narrowed
 -- by, or that refers to another record. It is null if the member is not set. The
 -- content comes last: SQLite reads what is behind a long text page by page.
 --
@@ -523,6 +523,7 @@ create table contacts (
 	created_by   text    not null default '',
 	created_door text    not null default '',
 	created_request text not null default '',
+	created_credential text not null default '',
 	company_id   text,
 	-- With ASCII letters in lower case.
 	email        text /*postgres: collate "C" */,
@@ -567,6 +568,7 @@ create table companies (
 	created_by   text    not null default '',
 	created_door text    not null default '',
 	created_request text not null default '',
+	created_credential text not null default '',
 	-- The name as it is ordered (DIN 5007-2), with the id.
 	sort_name    text /*postgres: collate "C" */,
 	content      text    not null,
@@ -601,6 +603,7 @@ create table tasks (
 	created_by   text    not null default '',
 	created_door text    not null default '',
 	created_request text not null default '',
+	created_credential text not null default '',
 	contact_id   text,
 	company_id   text,
 	document_id  text,
@@ -657,6 +660,7 @@ create table documents (
 	created_by   text    not null default '',
 	created_door text    not null default '',
 	created_request text not null default '',
+	created_credential text not null default '',
 	contact_id   text,
 	company_id   text,
 	task_id      text,
@@ -738,6 +742,9 @@ create table record_changes (
 	principal    text   not null,
 	door         text   not null,
 	request_id   text   not null,
+	-- The API key or the grant of the change: empty for people in the web application, and
+	-- for the operator.
+	credential   text   not null,
 	primary key (organization, record_id, revision)
 ) /*sqlite: without rowid */;
 /*postgres:
