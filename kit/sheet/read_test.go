@@ -69,6 +69,34 @@ func TestReader(t *testing.T) {
 	}
 }
 
+// TestReaderText makes a text of each cell by itself: two programs wrote the table, each in its
+// own encoding. What a cell has beyond the bound is cut before.
+func TestReaderText(t *testing.T) {
+	r := sheet.NewReader(strings.NewReader("Name;Ort\nW\xf6rner;K\u00f6ln\n\"M\xfcller\n\"\"Sohn\"\"\";"+strings.Repeat("x", sheet.MaxCell+9)+"\n"), ';')
+	longest := 0
+	r.Text = func(cell []byte) string {
+		longest = max(longest, len(cell))
+		return strings.NewReplacer("\xf6", "ö", "\xfc", "ü", "ö", "ö").Replace(string(cell))
+	}
+	var got []string
+	for {
+		cells, _, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, cells...)
+	}
+	if want := []string{"Name", "Ort", "Wörner", "Köln", "Müller\n\"Sohn\"", strings.Repeat("x", sheet.MaxCell)}; !slices.Equal(got, want) {
+		t.Errorf("%.80q", got)
+	}
+	if longest != sheet.MaxCell {
+		t.Errorf("a cell of %d bytes became a text", longest)
+	}
+}
+
 // TestReadWritten reads back what Writer wrote.
 func TestReadWritten(t *testing.T) {
 	rows := [][]string{{"Name", "Telefon", "Notiz"}, {"Müller; Söhne", "+49 221 98", "1\n2"}, {"=1+1", "-", `"`}}
