@@ -116,7 +116,7 @@ type Rotation struct {
 }
 
 // CreateKey creates a key. Its secret is shown only in this answer. A person makes keys of
-// their own, an admin those of service accounts too, and the operator all.
+// their own, an admin also keys of service accounts, and the operator any key.
 func CreateKey(ctx context.Context, c *app.Call, in NewKey) (CreatedKey, error) {
 	if err := access.Changed(ctx, c.Tx); err != nil {
 		return CreatedKey{}, err
@@ -395,7 +395,7 @@ func revokedForGood() error {
 }
 
 // secretOf reports whether the caller may get the secret of a key of a principal. Whoever has
-// it acts in the name of the principal, so admins get only those of service accounts.
+// it acts in the name of the principal, so admins get only secrets of service accounts.
 func secretOf(c *app.Call, principal string) bool {
 	return isOperator(c) || principal == c.Actor.PrincipalID() || administers(c) && id.Valid(id.ServiceAccount, principal)
 }

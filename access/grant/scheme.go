@@ -7,8 +7,8 @@ import (
 )
 
 // Schemes that no program of its own takes: browsers and systems open them themselves, and
-// run, read or send something. They are those of web browsers and those that the IANA has
-// as permanent, with what Windows, macOS, Android and iOS add.
+// run, read or send something. Web browsers have them, the IANA has them as permanent, or
+// Windows, macOS, Android or iOS adds them.
 var (
 	takenSchemes = strings.Fields(`
 		http https ws wss ftp ftps sftp tftp file filesystem data blob about javascript ecmascript livescript mocha jscript vbscript vbs

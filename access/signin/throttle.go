@@ -181,8 +181,8 @@ const (
 	selectAttempted = `select count, since, next_at from sign_in_attempts where subject = $1`
 )
 
-// Attempt counts an attempt in a transaction of its own, since that of a refused call is
-// rolled back. An attempt that has to wait is a *WaitError, and begins no transaction.
+// Attempt counts an attempt in a transaction of its own: the transaction of a refused
+// call is rolled back. An attempt that has to wait is a *WaitError, and begins no transaction.
 func (d *Desk) Attempt(ctx context.Context, now clock.Micros, limits ...Limit) error {
 	err := d.DB.Read(ctx, func(tx db.Tx) error {
 		left, err := Blocked(ctx, tx, now, limits...)
