@@ -234,8 +234,8 @@ var partsWords = map[string]text{
 	"schema.Problem.retryAfterMs":    {"Wartezeit in Millisekunden", "How long to wait, in milliseconds"},
 	"schema.Problem.currentRevision": {"Bei 412: die aktuelle Revision", "With 412: the current revision"},
 	"schema.Problem.violated-policies": {
-		"Bei 429: die Namen der Limits, die erreicht sind",
-		"With 429: the names of the limits that are reached"},
+		"Bei 429: die Namen der Limits, die erreicht sind. Fehlt, wenn die Instanz ausgelastet ist (`OVERLOADED`) oder von der Adresse zu viele falsche Schlüssel kamen",
+		"With 429: the names of the limits that are reached. Missing if the instance is full (`OVERLOADED`), or after too many wrong keys from the address"},
 
 	"schema.OpenAPIDocument":         {"Eine OpenAPI-3.1-Beschreibung.", "An OpenAPI 3.1 description."},
 	"schema.OpenAPIDocument.openapi": {"Fassung von OpenAPI", "Version of OpenAPI"},
