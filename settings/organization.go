@@ -220,14 +220,20 @@ func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (a
 }
 
 // opened reports whether a change of an organization lets in what was kept out before:
-// programs, passwords, people without a second factor, everybody.
+// programs, applications, passwords, people without a second factor, everybody.
 func opened(before, after access.OrganizationInfo) bool {
 	levels := []access.Level{access.Off, access.Read, access.On}
 	return slices.Index(levels, after.Level) > slices.Index(levels, before.Level) ||
 		before.Module != "on" && after.Module == "on" || before.Secrecy != "declared" && after.Secrecy == "declared" ||
 		before.SecondFactor == "required" && after.SecondFactor != "required" ||
 		before.Passwords == "off" && (after.Passwords != "off" || before.PasswordAdmin != after.PasswordAdmin) ||
-		before.State != access.Open && after.State == access.Open
+		before.State != access.Open && after.State == access.Open || widensApplications(before.Applications, after.Applications)
+}
+
+// widensApplications reports whether people may connect more applications than before.
+func widensApplications(before, after access.Applications) bool {
+	order := []access.Applications{access.NoApplications, access.KnownApplications, access.AllApplications}
+	return slices.Index(order, after) > slices.Index(order, before)
 }
 
 // organizationChange refuses changes that are not allowed.

@@ -69,8 +69,10 @@ const (
 	// maxPassword bounds what is hashed, in bytes.
 	maxPassword = 1024
 
-	// countFormer counts the earlier sign-ins of an account that are still known.
-	countFormer = `select count(*) from (select 1 from sessions where account_id = $1 union all select 1 from devices where account_id = $1 and seen_at > $2) former`
+	// countFormer counts the earlier sign-ins of an account that are still known. An account
+	// that is older than a day had one, even if its sessions and devices are forgotten.
+	countFormer = `select count(*) from (select 1 from sessions where account_id = $1 union all select 1 from devices where account_id = $1 and seen_at > $2
+		union all select 1 from accounts where id = $1 and created_at < $3) former`
 
 	updateRehashed = `update accounts set password = $3 where id = $1 and password = $2`
 )
@@ -281,7 +283,7 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 		address = c.Address.Unmap().String()
 	}
 	var former int64
-	if err := c.Tx.QueryRow(ctx, countFormer, account, c.Now.Add(-signin.DeviceLifetime)).Scan(&former); err != nil {
+	if err := c.Tx.QueryRow(ctx, countFormer, account, c.Now.Add(-signin.DeviceLifetime), c.Now.Add(-24*time.Hour)).Scan(&former); err != nil {
 		return SignedIn{}, err
 	}
 	device, err := signin.Remember(ctx, c.Tx, c.Now, account, c.Device, c.Address)

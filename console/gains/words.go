@@ -173,7 +173,7 @@ var words = map[app.Gained]sentences{
 	},
 	app.Opened: {
 		fault.Text{DE: "Ihre Organisation wurde weiter geöffnet", EN: "Your organization was opened further"},
-		fault.Text{DE: "wurden Einstellungen von ORG geändert, die mehr zulassen: die API, das Modul, der zweite Faktor, die Anmeldung mit Kennwort oder der Zustand.", EN: "settings of ORG were changed that let in more: the API, the module, the second factor, the sign-in by password, or the state."},
+		fault.Text{DE: "wurden Einstellungen von ORG geändert, die mehr zulassen: die API, das Modul, die Anwendungen, der zweite Faktor, die Anmeldung mit Kennwort oder der Zustand.", EN: "settings of ORG were changed that let in more: the API, the module, the applications, the second factor, the sign-in by password, or the state."},
 	},
 	app.HandedOver: {
 		fault.Text{DE: "Datensätze wurden übergeben", EN: "Records were handed over"},
