@@ -192,6 +192,42 @@ func TestNoData(t *testing.T) {
 	}
 }
 
+// kartei user reset prints a link that sets a password, once, and nothing to somebody who has
+// no account yet.
+func TestUserReset(t *testing.T) {
+	s := newShell(t)
+	org := s.answer("org", "create", "Kanzlei")["id"].(string)
+	user := s.answer("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org")["id"].(string)
+	if status, out, errs := s.try("user", "reset", user); status != 1 || out != "" || errs == "" {
+		t.Errorf("without an account: status %d, out %q, err %q", status, out, errs)
+	}
+	d, err := db.Open(t.Context(), "sqlite:"+filepath.Join(s.dir, "kartei.db"), db.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.Write(t.Context(), func(tx db.Tx) error {
+		_, err := tx.Exec(t.Context(), `insert into accounts (id, email, email_folded, created_at) values ('acc_1', 'ida@example.org', 'ida@example.org', 1)`)
+		if err == nil {
+			_, err = tx.Exec(t.Context(), `update principals set account_id = 'acc_1' where id = $1`, user)
+		}
+		return err
+	})
+	if closed := d.Close(); err != nil || closed != nil {
+		t.Fatal(err, closed)
+	}
+	status, out, errs := s.try("user", "reset", user)
+	if status != 0 || strings.Count(out, "\n") != 1 || !strings.Contains(out, "/reset#") || !strings.Contains(errs, "works once") || !strings.Contains(errs, "not sent") {
+		t.Errorf("status %d, out %q, err %q", status, out, errs)
+	}
+	lifted := s.answer("user", "reset", user)
+	if link, _ := lifted["link"].(string); !strings.HasSuffix(link, "/reset#"+lifted["token"].(string)) || strings.Contains(out, lifted["token"].(string)) || lifted["mailed"] != nil && lifted["mailed"] != false {
+		t.Errorf("%v", lifted)
+	}
+	if status, lines, errs := s.try("audit", "--org", org); status != 0 || strings.Count(lines, "person.resetPassword") != 2 || strings.Contains(lines, lifted["token"].(string)) {
+		t.Errorf("status %d, out %q, err %q", status, lines, errs)
+	}
+}
+
 // If the database is in use and no server answers on the socket of the data
 // folder, the error says where a server was looked for.
 func TestDataInUse(t *testing.T) {
