@@ -674,6 +674,14 @@ func outcomeLabel(v *request, name string, would bool) string {
 	return v.words.Say("noch nicht geprüft", "not checked yet")
 }
 
+// problemsTitle is the heading of the entries with problems.
+func (p *importPage) problemsTitle(v *request) string {
+	if p.State == "checked" {
+		return v.words.Say("Was nicht oder anders übernommen wird", "What will be left out or changed")
+	}
+	return v.words.Say("Was nicht oder anders übernommen wurde", "What was left out or changed")
+}
+
 // lineLabel is outcomeLabel for one entry.
 func lineLabel(v *request, name string, would bool) string {
 	return strings.Replace(outcomeLabel(v, name, would), "werden ", "wird ", 1)

@@ -215,14 +215,14 @@ func TestInvitationWithoutMails(t *testing.T) {
 		o := apitest.New(t, d, apitest.Silent())
 		b := open(t, o, access.Admin)
 		form := b.get(peoplePath+"/invite").want(200, "Diese Instanz verschickt keine E-Mails", "Einladen und Link zeigen").without("erhält einen Link")
-		made := form.send(peoplePath+"/invite", "email", "neu@kanzlei.example").want(200, "Nur jetzt zu sehen, und nicht versandt", "neu@kanzlei.example").without("unterwegs")
+		made := form.send(peoplePath+"/invite", "email", "neu@kanzlei.example").want(200, "nur jetzt zu sehen und wurde nicht versandt", "neu@kanzlei.example").without("unterwegs")
 		link := regexp.MustCompile(`data-copy="(https://kartei\.example/invitation#[^"]+)"`).FindStringSubmatch(made.Body)
 		if link == nil {
 			t.Fatalf("the page has no link\n%s", made.main())
 		}
 		_, token, _ := strings.Cut(link[1], "#")
 		list := b.get(peoplePath).want(200, "neu@kanzlei.example", "Neuer Link").without(token).without("Noch einmal senden")
-		again := list.send(peoplePath+"/invite").want(200, "Nur jetzt zu sehen").without(token)
+		again := list.send(peoplePath+"/invite").want(200, "nur jetzt zu sehen").without(token)
 		b.get("/settings/audit").want(200, "hat jemanden eingeladen", "Link gezeigt").without(token)
 		guest := &browser{t: t, handler: b.handler}
 		guest.get("/invitation").send("/invitation", "token", token, "name", "Neu", "password", password).want(404)
