@@ -36,10 +36,14 @@ func giveAway(ctx context.Context, c *app.Call, id string, before, after *Sharin
 		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {
 		return nil
 	}
+	to := after.OwnerID
+	if to == before.OwnerID {
+		to = ""
+	}
 	c.Audit.About(c.Actor.Org(), id)
 	c.Audit.Changed("ownerId", before.OwnerID, after.OwnerID)
 	c.Audit.Changed("visibility", string(before.Visibility), string(after.Visibility))
-	return c.Gives(ctx, app.Gain{Word: app.RecordsGiven, ID: id, Organization: c.Actor.Org(), Principal: before.OwnerID, Admins: true, To: after.OwnerID})
+	return c.Gives(ctx, app.Gain{Word: app.RecordsGiven, ID: id, Organization: c.Actor.Org(), Principal: before.OwnerID, Admins: true, To: to})
 }
 
 // PrivateOfOthers reports whether anybody but a principal has private records of a family.

@@ -287,7 +287,7 @@ func (f *Facts) page(recipient string) notify.Page {
 		return at("/settings/people", "Einladungen ansehen", "View the invitations")
 	case f.Word == app.RecordsGiven, f.Word == app.ListGiven:
 		switch prefix, _, _ := strings.Cut(f.ID, "_"); {
-		case recipient == f.Principal:
+		case f.Word == app.RecordsGiven && recipient == f.Principal:
 			return at("/bell", "Mitteilungen ansehen", "View the notices")
 		case prefix == "blk":
 			return at("/changes/"+f.ID, "Änderung ansehen", "View the change")
