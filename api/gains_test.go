@@ -145,17 +145,18 @@ func wideningInputs(t *testing.T, o *apitest.Office, inputs map[string]any, owne
 	other := inputs["webhooks.rotate"].(map[string]string)["id"]
 	role, on := access.Admin, access.On
 	o.As(access.Member).Do("POST", "/contacts", `{"lastName":"Still","visibility":"private"}`).Want(201)
+	heir := o.User(access.Member)
 	act := func(state bulk.State) func() any {
 		return func() any {
 			name := id.New(id.BulkAct)
 			dbtest.Run(t, o.DB, `insert into bulk_acts (organization, id, principal, state, reason, content, progress, requested_by, kind, door, request_id, created_at, began_at, expires_at)
 				select number, cast($1 as text), cast($2 as text), cast($3 as text), '', cast($5 as text), '{"collected":true}', cast($2 as text), '', '', '', 1, 1, cast($4 as bigint)
-				from organizations where id = '`+o.SandboxID+`'`, name, owner, string(state), clock.Now(o.Clock).Add(bulk.Age), `{"family":"contacts","kind":"owner","value":"`+owner+`"}`)
+				from organizations where id = '`+o.SandboxID+`'`, name, owner, string(state), clock.Now(o.Clock).Add(bulk.Age), `{"family":"contacts","kind":"owner","value":"`+heir+`"}`)
 			return access.ByID{ID: name}
 		}
 	}
 	return map[string]any{
-		"bulk.start": bulk.StartInput{Family: "contacts", Kind: bulk.Owner, Value: owner}, "bulk.resume": act(bulk.Stopped), "bulk.undo": act(bulk.Finished),
+		"bulk.start": bulk.StartInput{Family: "contacts", Kind: bulk.Owner, Value: heir}, "bulk.resume": act(bulk.Stopped), "bulk.undo": act(bulk.Finished),
 		"organizations.set":   settings.OrganizationChange{ID: o.ID, Level: &on},
 		"people.set":          settings.PrincipalChange{ID: o.User(access.Member), Role: &role},
 		"serviceAccounts.set": settings.PrincipalChange{ID: inputs["serviceAccounts.set"].(settings.PrincipalChange).ID, Role: &role},

@@ -57,7 +57,7 @@ func TestPrivateRecordsAreGivenInTheOpen(t *testing.T) {
 		}
 		records, shared := private(3), owner.Do("POST", "/contacts", `{"lastName":"Offen"}`).Want(201).Text("id")
 		lines := func() int {
-			return len(dbtest.Texts(t, o.DB, `select target from audit_lines where word = 'record.give'`))
+			return len(dbtest.Texts(t, o.DB, `select target from audit_lines where word = 'records.give'`))
 		}
 		freshUntil(t, o, 1)
 		for name, body := range map[string]map[string]any{"an owner": {"ownerId": accomplice}, "the visibility": {"visibility": "organization"}} {
@@ -271,7 +271,9 @@ func TestMadeForTheOrganization(t *testing.T) {
 		}
 		v.ask("keys.create", settings.NewKey{Principal: service, Environment: access.Test, Scopes: []string{"contacts:read"}}, nil, 200)
 		v.ask("people.invite", settings.NewInvitation{Email: freshEmail(), Role: access.Member}, nil, 200)
-		hook := ask(t, o, api.Web, as, "webhooks.create", map[string]any{"principalId": service, "organizationId": o.SandboxID, "name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}})
+		program := &apitest.Client{Office: o, Principal: service, Key: o.Key(service)}
+		made := program.Do("POST", "/webhook_endpoints", map[string]any{"name": "Buchhaltung", "url": "https://example.com/hook", "eventTypes": []string{"contact.created"}}).Want(201).Text("id")
+		hook := ask(t, o, api.Web, as, "webhooks.rotate", map[string]string{"organizationId": o.SandboxID, "id": made})
 		if hook.Fault != nil {
 			t.Fatalf("%s", hook.Body)
 		}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"kartei/access"
 	"kartei/app"
 	"kartei/audit"
 	"kartei/kit/clock"
@@ -38,13 +39,13 @@ const (
 		join invitations i on i.organization = h.number and i.invited_by = p.id
 		where p.account_id = $1 and i.expires_at > $2 order by i.id limit $3`
 	// Endpoints and clients keep nobody who made them. The audit log does.
-	madeEndpoints = `select 'endpoint', e.id, e.name, w.id, w.name, case when o.sandbox_of is null then 'live' else 'test' end, h.name, e.created_at, h.number
-		from webhook_endpoints e join organizations o on o.number = e.organization join organizations h on h.number = coalesce(o.sandbox_of, o.number)
-		join principals w on w.id = e.principal where h.number = $1 and e.status <> 'disabled' and coalesce(w.account_id, '') <> $2 and e.id `
+	// The table of endpoints is spread, so nothing is joined with it.
+	madeEndpoints = `select 'endpoint', id, name, principal, '', '', '', created_at, organization from webhook_endpoints
+		where organization = $1 and status <> 'disabled' and id `
 	madeClients = `select 'client', c.id, c.name, w.id, w.name, case when o.sandbox_of is null then 'live' else 'test' end, h.name, c.created_at, h.number
 		from oauth_clients c join organizations o on o.number = c.organization join organizations h on h.number = coalesce(o.sandbox_of, o.number)
 		join principals w on w.id = c.principal_id where h.number = $1 and c.disabled = false and coalesce(w.account_id, '') <> $2 and c.id `
-	madePersons = `select p.id, h.number, h.id, coalesce(s.number, 0), coalesce(s.id, '')` + madeColumns + ` left join organizations s on s.sandbox_of = h.number where p.account_id = $1 and p.erased_at = 0`
+	madePersons = `select p.id, h.number, h.id, h.name, coalesce(s.number, 0), coalesce(s.id, '')` + madeColumns + ` left join organizations s on s.sandbox_of = h.number where p.account_id = $1 and p.erased_at = 0`
 
 	// mostLines bounds the acts of a person that are looked through, for each word.
 	mostLines = 500
@@ -63,13 +64,13 @@ func madeBy(ctx context.Context, c *app.Call, account string) ([]Made, error) {
 		return m, err
 	}
 	type place struct {
-		person        string
+		person, name  string
 		home, sandbox int64
 		of            map[int64]string
 	}
 	places, err := db.List(ctx, c.Tx, func(row db.Row) (p place, err error) {
 		var name, sandbox string
-		err = row.Scan(&p.person, &p.home, &name, &p.sandbox, &sandbox)
+		err = row.Scan(&p.person, &p.home, &name, &p.name, &p.sandbox, &sandbox)
 		if p.of = map[int64]string{p.home: name}; p.sandbox != 0 {
 			p.of[p.sandbox] = sandbox
 		}
@@ -105,13 +106,32 @@ func madeBy(ctx context.Context, c *app.Call, account string) ([]Made, error) {
 		if len(targets) == 0 {
 			continue
 		}
-		for _, statement := range []string{madeEndpoints, madeClients} {
-			list, err := db.List(ctx, c.Tx, scan, statement+c.Tx.Dialect().In("$3")+` order by 2`, p.home, account, db.Texts(slices.Collect(maps.Keys(targets))))
+		ids := db.Texts(slices.Collect(maps.Keys(targets)))
+		for number := range p.of {
+			list, err := db.List(ctx, c.Tx, scan, madeEndpoints+c.Tx.Dialect().In("$2")+` order by id`, number, ids)
 			if err != nil {
 				return nil, err
 			}
-			made = append(made, list...)
+			for _, m := range list {
+				owner, err := access.PrincipalIn(ctx, c.Tx, "", m.Owner)
+				if err != nil {
+					return nil, err
+				}
+				if owner.ID == p.person { // it is among the endpoints of the account
+					continue
+				}
+				m.OwnerName, m.OrganizationName, m.Environment = owner.Name, p.name, access.Live
+				if m.Here = p.home == here && c.Actor.SeesAll(); number == p.sandbox {
+					m.Environment = access.Test
+				}
+				made = append(made, m)
+			}
 		}
+		list, err := db.List(ctx, c.Tx, scan, madeClients+c.Tx.Dialect().In("$3")+` order by 2`, p.home, account, ids)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, list...)
 	}
 	return made, nil
 }

@@ -230,7 +230,7 @@ func TestPicksOfOthersAskFirst(t *testing.T) {
 		boss.get("/contacts").choose("bulk/private", []string{"Fink"}).want(200, "Ein Eintrag")
 		fresh(o.Clock.Now().Add(time.Hour).UnixMicro())
 		boss.get("/contacts").choose("bulk/owner", []string{"Amsel", "Drossel"}, "ownerId-text", "ich").want(200, "2 Einträge")
-		if n := len(dbtest.Texts(t, d, `select id from audit_lines where word = 'record.give'`)); n != 2 {
+		if n := len(dbtest.Texts(t, d, `select id from audit_lines where word = 'records.give'`)); n != 2 {
 			t.Errorf("%d lines of the audit log", n)
 		}
 	})
