@@ -58,10 +58,11 @@ var floors = [][]string{
 	// How somebody leaves: all of their records, then the person. How people find
 	// what is in all families.
 	{"console/departure", "lookup", "console/imports/source"},
+	// The notices of access that was given.
+	{"console/gains"},
 	// How people sign in: their accounts, factors and sessions. How applications act for
 	// them. How contacts of other programs move in. Acts on all records of a list.
-	// The notices of access that was given.
-	{"console/account", "console/oauth", "console/imports", "console/bulk", "console/gains"},
+	{"console/account", "console/oauth", "console/imports", "console/bulk"},
 	// What leaves as one file: everything about a person, everything of an organization.
 	{"console/exports"},
 	// The frozen documents of the versions, and what they say, enforced.

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"net/netip"
 	"strings"
 	"time"
@@ -83,7 +84,13 @@ const (
 	endOtherSessions     = `update sessions set ended_at = $3 where account_id = $1 and id <> $2 and ended_at = 0`
 	endSessionsOf        = `update sessions set ended_at = $2 where principal_id = $1 and ended_at = 0`
 	endPasswordSessions  = `update sessions set ended_at = $2 where organization = $1 and method = 'password' and principal_id <> $3 and principal_id <> $4 and ended_at = 0`
-	updateSessionSeen    = `update sessions set last_seen_at = $2 where id = $1 and last_seen_at < $2`
+	// A grant whose code was not exchanged: the application shows the code soon, or never.
+	endPending = `update oauth_grants set ended_at = $2, expires_at = $2 where principal_id in (%s) and ended_at = 0 and expires_at > $2
+		and exists (select 1 from oauth_tokens t where t.grant_id = oauth_grants.id and t.kind = 'code' and t.used_at = 0)`
+	ofAccount         = `select id from principals where account_id = $1`
+	ofPrincipal       = `cast($1 as text)`
+	ofPasswords       = `select principal_id from sessions where organization = $1 and method = 'password' and principal_id <> $3 and principal_id <> $4 and ended_at = 0`
+	updateSessionSeen = `update sessions set last_seen_at = $2 where id = $1 and last_seen_at < $2`
 )
 
 // BeginSession stores a session, and returns its token and its id.
@@ -126,12 +133,25 @@ func KeepSession(ctx context.Context, tx db.Tx, name string, method Method) erro
 // EndSession ends a session of an account, and reports whether it was still going on.
 func EndSession(ctx context.Context, tx db.Tx, now clock.Micros, account, name string) (bool, error) {
 	n, err := changeSessions(ctx, tx, endSession, name, account, now)
+	if err == nil {
+		err = EndCodes(ctx, tx, now, account)
+	}
 	return n > 0, err
 }
 
 // EndOtherSessions ends the sessions of an account but one, or all if but is empty.
 func EndOtherSessions(ctx context.Context, tx db.Tx, now clock.Micros, account, but string) error {
 	_, err := changeSessions(ctx, tx, endOtherSessions, account, but, now)
+	if err != nil {
+		return err
+	}
+	return EndCodes(ctx, tx, now, account)
+}
+
+// EndCodes ends the grants of an account whose codes no application has exchanged. Who consented
+// in a session that ends may be a stranger, and the code is good for a minute.
+func EndCodes(ctx context.Context, tx db.Tx, now clock.Micros, account string) error {
+	_, err := tx.Exec(ctx, fmt.Sprintf(endPending, ofAccount), account, now)
 	return err
 }
 
@@ -139,12 +159,18 @@ func EndOtherSessions(ctx context.Context, tx db.Tx, now clock.Micros, account, 
 // the browser signs in again and gets another token. Changed must come before.
 func EndSessionsOf(ctx context.Context, tx db.Tx, now clock.Micros, principal string) error {
 	_, err := tx.Exec(ctx, endSessionsOf, principal, now)
+	if err == nil {
+		_, err = tx.Exec(ctx, fmt.Sprintf(endPending, ofPrincipal), principal, now)
+	}
 	return err
 }
 
 // EndPasswordSessions ends the sessions of an organization that began by a password,
 // but those of two people.
 func EndPasswordSessions(ctx context.Context, tx db.Tx, now clock.Micros, organization int64, but, and string) error {
+	if _, err := tx.Exec(ctx, fmt.Sprintf(endPending, ofPasswords), organization, now, but, and); err != nil {
+		return err
+	}
 	_, err := changeSessions(ctx, tx, endPasswordSessions, organization, now, but, and)
 	return err
 }

@@ -196,10 +196,10 @@ var Console = []ConsoleRow{
 	row("bulk.list", read, byMember, atWeb, "", ask(bulk.List)),
 	row("bulk.get", read, byMember, atWeb, "", ask(bulk.Get)),
 	row("bulk.report", read, byMember, atWeb, "", ask(bulk.GetReport)),
-	row("bulk.start", administer, byMember, atWeb, "records.bulkStart", ask(bulk.Start)),
+	row("bulk.start", administer, byMember, atWeb|gives, "records.bulkStart", ask(bulk.Start)),
 	row("bulk.stop", administer, byMember, atWeb, "records.bulkStop", ask(bulk.Stop)),
-	row("bulk.resume", administer, byMember, atWeb, "records.bulkResume", ask(bulk.Resume)),
-	row("bulk.undo", administer, byMember, atWeb, "records.bulkUndo", ask(bulk.Undo)),
+	row("bulk.resume", administer, byMember, atWeb|gives, "records.bulkResume", ask(bulk.Resume)),
+	row("bulk.undo", administer, byMember, atWeb|gives, "records.bulkUndo", ask(bulk.Undo)),
 
 	row("lookup.recent", read, byMember, atWeb, "", ask(lookup.Recent)),
 	row("lookup.opened", note, byMember, atWeb, "", ask(lookup.Opened)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"kartei/access"
 	"kartei/app"
 	"kartei/console/gains"
 )
@@ -19,13 +20,14 @@ func (h handler) giving(audit string) handler {
 }
 
 // Give is the one place where access is given (app.Giver). The row must have the column. A
-// person has signed in recently; callers of rows for anyone bring a proof in the input. Those
-// whom it concerns are told.
+// person has signed in recently, also for a row of the contract; callers of rows for anyone bring
+// a proof in the input. Those whom it concerns are told.
 func (c *call) Give(ctx context.Context, of *app.Call, g app.Gain) error {
 	if !c.op.GivesAccess() {
 		return fmt.Errorf("api: %s gives access (%s), and its row does not say so", c.op.ID, g.Word)
 	}
-	if c.console != nil && !c.console.Who.Has(byAnyone) {
+	person := c.actor.Credential().Kind == access.Session
+	if c.console != nil && !c.console.Who.Has(byAnyone) || c.console == nil && person {
 		if err := c.actor.Recent(c.now); err != nil {
 			return err
 		}

@@ -17,6 +17,9 @@ type Gain struct {
 	Admins bool
 	// Told says that the operation tells the owner itself.
 	Told bool
+	// To is who owns the record now that somebody else had. Such gains are counted: one notice
+	// tells of all of an act.
+	To string
 }
 
 // Gained says what was given. Notices keep the word, so it stays as it is.
@@ -45,7 +48,10 @@ const (
 	AccountCreated Gained = "serviceAccount.created"
 	AccountWidened Gained = "serviceAccount.widened"
 	Opened         Gained = "organization.opened"
+	AddressChanged Gained = "person.address"
 	HandedOver     Gained = "records.handedOver"
+	RecordsGiven   Gained = "records.given"
+	ListGiven      Gained = "records.listGiven"
 
 	ListExported   Gained = "export.list"
 	PersonExported Gained = "export.person"

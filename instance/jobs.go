@@ -27,7 +27,7 @@ func (i *Instance) runner() (*job.Runner, error) {
 		(&webhook.Resender{DB: i.DB, Clock: i.clock, Families: api.Families}).Handlers(), webhook.Eraser{Clock: i.clock}.Handlers(),
 		(&departure.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(), i.eraser().handlers(),
 		(&imports.Worker{DB: i.DB, Clock: i.clock, Secrets: i.keys.Vault(imports.SecretsPurpose), Services: &app.Services{Families: api.Families}, Decode: i.API.DecodeBody, Extractor: i.extractor}).Handlers(),
-		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families}}).Handlers(),
+		(&bulk.Worker{DB: i.DB, Clock: i.clock, Services: &app.Services{Families: api.Families, Settings: app.Settings{Notices: i.notices}}}).Handlers(),
 		i.notices.Handlers(), usage.Folder{DB: i.DB, Clock: i.clock}.Handlers(),
 		(&task.Reminder{DB: i.DB, Clock: i.clock, Notices: i.notices}).Handlers(),
 		(&oauth.Expirer{DB: i.DB, Clock: i.clock, Notices: i.notices, Logger: i.logger}).Handlers())

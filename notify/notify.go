@@ -56,9 +56,11 @@ const (
 	selectNotices = `select n.principal, n.id, n.created_at, n.kind, n.data, n.read_at, n.mailed_at
 		from notices n where n.organization = $1 and ($2 = '' or n.principal = $2) and ($3 = '' or n.id < $3)
 		order by n.id desc limit $4`
-	markAllRead = `update notices set read_at = $3 where organization = $1 and principal = $2 and read_at = 0`
-	markRead    = markAllRead + ` and id = $4`
-	countNotice = `select count(*) from notices where organization = $1 and principal = $2 and id = $3`
+	selectUnread = `select id, data from notices where organization = $1 and principal = $2 and kind = $3 and created_at >= $4 and read_at = 0 order by id desc limit $5`
+	amendNotice  = `update notices set data = $4 where organization = $1 and principal = $2 and id = $3`
+	markAllRead  = `update notices set read_at = $3 where organization = $1 and principal = $2 and read_at = 0`
+	markRead     = markAllRead + ` and id = $4`
+	countNotice  = `select count(*) from notices where organization = $1 and principal = $2 and id = $3`
 	// These conditions select the emails of a kind to a user.
 	of      = ` where organization = $1 and principal = $2 and kind = $3`
 	mailing = of + ` and mailing`
@@ -170,6 +172,37 @@ func (c *Center) Tell(ctx context.Context, tx db.Tx, live int64, user string, ki
 	tx.Queue(insertNotice, live, user, id.New(id.Notice), now, string(kind), string(data), mailed)
 	return nil
 }
+
+// Amend changes the facts of the newest notice of a kind that a user has got since a time and has
+// not read, and reports whether there was one. amended returns the new facts, or nil for a notice
+// that stays. So one notice tells of an act that many calls make.
+func (c *Center) Amend(ctx context.Context, tx db.Tx, live int64, user string, kind Kind, since clock.Micros, amended func(facts []byte) (any, error)) (bool, error) {
+	type unread struct{ id, facts string }
+	list, err := db.List(ctx, tx, func(row db.Row) (u unread, err error) { return u, row.Scan(&u.id, &u.facts) },
+		selectUnread, live, user, string(kind), since, mostAmended)
+	if err != nil {
+		return false, err
+	}
+	for _, u := range list {
+		facts, err := amended([]byte(u.facts))
+		if err != nil {
+			return false, err
+		}
+		if facts == nil {
+			continue
+		}
+		data, err := json.Marshal(facts)
+		if err != nil {
+			return false, err
+		}
+		_, err = tx.Exec(ctx, amendNotice, live, user, u.id, string(data))
+		return true, err
+	}
+	return false, nil
+}
+
+// mostAmended is how many notices Amend looks at.
+const mostAmended = 20
 
 // write fills in the texts of an entry. The title of a kind that only another release
 // knows is its name.

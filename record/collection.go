@@ -291,6 +291,9 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, ver
 	if err := k.check(ctx, c, after, before, wrong, true); err != nil {
 		return Answer[T]{}, err
 	}
+	if err := giveAway(ctx, c, r.id, before.Shared(), after.Shared()); err != nil {
+		return Answer[T]{}, err
+	}
 	next, stored, err := k.next(r, after)
 	if err != nil {
 		return Answer[T]{}, err

@@ -26,6 +26,34 @@ var ownersOnly = fault.Text{
 	EN: "Only the record's owner and admins may change ownerId and visibility.",
 }
 
+// giveAway asks for a recent sign-in, and tells those whom it concerns, if an admin gives somebody
+// else's private record to another owner or shows it to all. Without that, a session that is left
+// open would give all that is private to a stranger's accomplice. An owner gives away what is
+// theirs, and what all see is no secret. A program is bound by its scopes instead.
+func giveAway(ctx context.Context, c *app.Call, id string, before, after *Sharing) error {
+	if c.Giver == nil || c.Actor.Credential().Kind != access.Session ||
+		before.Visibility != Private || before.OwnerID == c.Actor.PrincipalID() ||
+		before.OwnerID == after.OwnerID && before.Visibility == after.Visibility {
+		return nil
+	}
+	to := after.OwnerID
+	if to == before.OwnerID {
+		to = ""
+	}
+	c.Audit.About(c.Actor.Org(), id)
+	c.Audit.Changed("ownerId", before.OwnerID, after.OwnerID)
+	c.Audit.Changed("visibility", string(before.Visibility), string(after.Visibility))
+	return c.Gives(ctx, app.Gain{Word: app.RecordsGiven, ID: id, Organization: c.Actor.Org(), Principal: before.OwnerID, Admins: true, To: to})
+}
+
+// PrivateOfOthers reports whether anybody but a principal has private records of a family.
+func PrivateOfOthers(ctx context.Context, tx db.Tx, f app.Family, organization int64, principal string) (bool, error) {
+	var n int64
+	err := tx.QueryRow(ctx, `select count(*) from (select 1 from `+f.Plural+` where organization = $1 and deleted = false and audience > '' and audience <> $2 limit 1) others`,
+		organization, principal).Scan(&n)
+	return n > 0, err
+}
+
 // The statements on visibility losses: the principals who saw a record and no
 // longer see it.
 const (

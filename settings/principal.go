@@ -10,6 +10,7 @@ import (
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/notify"
 	"kartei/store/db"
 )
 
@@ -260,6 +261,9 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	if err == nil && (before.Role != p.Role || p.Disabled && !before.Disabled) {
 		err = access.EndSessionsOf(ctx, c.Tx, c.Now, p.ID)
 	}
+	if err == nil && before.Email != p.Email {
+		err = tellAddress(ctx, c, before, p)
+	}
 	if err != nil || !widenedRights(before, p) {
 		return p, emailTaken(err)
 	}
@@ -269,6 +273,26 @@ func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType
 	}
 	return p, c.Gives(ctx, app.Gain{Word: word, ID: p.ID, Organization: p.Home, Principal: p.ID, Admins: true})
 }
+
+// tellAddress tells a person that their emails go to another address. The former address is told
+// too: otherwise only whoever reads the new one would hear of what follows.
+func tellAddress(ctx context.Context, c *app.Call, before, p access.PrincipalInfo) error {
+	err := c.Gives(ctx, app.Gain{Word: app.AddressChanged, ID: p.ID, Organization: p.Home, Principal: p.ID})
+	center := c.Services.Settings.Notices
+	if err != nil || center == nil || !c.Services.Settings.Mails || before.Email == "" {
+		return err
+	}
+	in := fault.Language(before.Language)
+	return center.Send(ctx, c.Tx, p.Home, notify.Message{To: before.Email, Language: in, Title: movedTitle.In(in), Text: movedText.In(in)})
+}
+
+var (
+	movedTitle = fault.Text{DE: "Ihre E-Mails gehen an eine andere Adresse", EN: "Your emails go to another address"}
+	movedText  = fault.Text{
+		DE: "Die Administration Ihrer Organisation hat die Adresse geändert, an die Sie Nachrichten von Kartei bekommen. Diese Adresse bekommt keine mehr.\n\nHaben Sie das nicht erwartet, dann fragen Sie nach. Ihre Anmeldung ist davon nicht betroffen.",
+		EN: "An admin of your organization changed the address to which you get messages of Kartei. This address gets none any more.\n\nIf you do not expect this, ask why. Your sign-in is not affected.",
+	}
+)
 
 // Disable refuses the keys and the sign-ins of a principal from now on, as part of
 // another act about it. The caller has begun with access.Changed.

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"slices"
+	"time"
 
 	"kartei/access"
 	"kartei/access/grant"
@@ -25,6 +26,8 @@ type Acting struct {
 	Keys       []Acts     `json:"keys"`
 	Grants     []Acts     `json:"grants"`
 	Endpoints  []Acts     `json:"endpoints"`
+	// Made is what the persons of the account made and what belongs to others.
+	Made []Made `json:"made"`
 }
 
 // Acts is a key, a connected application or a webhook endpoint of a person of the account.
@@ -53,7 +56,8 @@ const (
 	actingKeys = `select k.id, k.name, substr(k.kid, 1, 8), k.environment, h.name, k.paused, k.created_at, k.last_used_at, k.organization, h.number, p.id
 		from api_keys k join principals p on p.id = k.principal_id join organizations h on h.number = p.organization
 		where p.account_id = $1 and k.revoked_at = 0 and k.expires_at > $2 order by k.id limit $3`
-	// A grant whose code was not exchanged lasts no longer than the code.
+	// A grant whose code was not exchanged lasts no longer than the code. It is not shown, and
+	// ends with the others.
 	actingGrants = `select g.id, case when c.name = '' then c.client_id else c.name end, '', case when o.sandbox_of is null then 'live' else 'test' end, h.name,
 			g.paused or c.disabled, g.created_at, g.last_used_at, g.organization, h.number, p.id
 		from oauth_grants g join oauth_clients c on c.id = g.client_id join principals p on p.id = g.principal_id
@@ -86,16 +90,20 @@ func ListActing(ctx context.Context, c *app.Call, _ app.None) (a Acting, err err
 		return a, err
 	}
 	a.Sessions, a.Passkeys, a.Identities = append([]Browser{}, sessions.Data...), f.Passkeys, f.Identities
-	return a, a.read(ctx, c, s.account.id)
+	if err := a.read(ctx, c, s.account.id, grant.CodeLifetime); err != nil {
+		return a, err
+	}
+	a.Made, err = madeBy(ctx, c, s.account.id)
+	return a, err
 }
 
-// read reads the keys, the grants and the endpoints.
-func (a *Acting) read(ctx context.Context, c *app.Call, account string) error {
+// read reads the keys, the grants that last longer than a time, and the endpoints.
+func (a *Acting) read(ctx context.Context, c *app.Call, account string, longer time.Duration) error {
 	keys, err := db.List(ctx, c.Tx, scanActs, actingKeys, account, c.Now, mostActing)
 	if err != nil {
 		return err
 	}
-	grants, err := db.List(ctx, c.Tx, scanActs, actingGrants, account, c.Now, mostActing, grant.CodeLifetime.Microseconds())
+	grants, err := db.List(ctx, c.Tx, scanActs, actingGrants, account, c.Now, mostActing, longer.Microseconds())
 	if err != nil {
 		return err
 	}
@@ -151,7 +159,7 @@ func EndActing(ctx context.Context, c *app.Call, in End) (out Ended, err error) 
 		return out, err
 	}
 	var all Acting
-	if err := all.read(ctx, c, s.account.id); err != nil {
+	if err := all.read(ctx, c, s.account.id, 0); err != nil {
 		return out, err
 	}
 	if !in.All {

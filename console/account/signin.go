@@ -73,6 +73,8 @@ const (
 	// that is older than a day had one, even if its sessions and devices are forgotten.
 	countFormer = `select count(*) from (select 1 from sessions where account_id = $1 union all select 1 from devices where account_id = $1 and seen_at > $2
 		union all select 1 from accounts where id = $1 and created_at < $3) former`
+	// noteFirst changes an account at its first sign-in only.
+	noteFirst = `update accounts set signed_in = true where id = $1 and signed_in = false`
 
 	updateRehashed = `update accounts set password = $3 where id = $1 and password = $2`
 )
@@ -282,8 +284,8 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 	if c.Address.IsValid() {
 		address = c.Address.Unmap().String()
 	}
-	var former int64
-	if err := c.Tx.QueryRow(ctx, countFormer, account, c.Now.Add(-signin.DeviceLifetime), c.Now.Add(-24*time.Hour)).Scan(&former); err != nil {
+	former, err := signedInBefore(ctx, c, account)
+	if err != nil {
 		return SignedIn{}, err
 	}
 	device, err := signin.Remember(ctx, c.Tx, c.Now, account, c.Device, c.Address)
@@ -295,7 +297,7 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 	})
 	c.Audit.About(p.home, name)
 	c.Audit.By(p.ID)
-	if err == nil && !device.Known && former > 0 { // the first sign-in of an account tells nobody anything
+	if err == nil && !device.Known && former { // the first sign-in of an account tells nobody anything
 		err = tellOf(ctx, c, account, ChangeFacts{What: newDevice, Session: name})
 	}
 	ends := access.SessionLifetime
@@ -303,6 +305,17 @@ func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) 
 		ends = access.TrustedLifetime
 	}
 	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Device: device.Tokens, Person: &p}, err
+}
+
+// signedInBefore reports whether an account has signed in before, and notes that it does now.
+func signedInBefore(ctx context.Context, c *app.Call, account string) (bool, error) {
+	n, err := c.Tx.Exec(ctx, noteFirst, account)
+	if err != nil || n == 0 {
+		return true, err
+	}
+	var former int64
+	err = c.Tx.QueryRow(ctx, countFormer, account, c.Now.Add(-signin.DeviceLifetime), c.Now.Add(-24*time.Hour)).Scan(&former)
+	return former > 0, err
 }
 
 // admits refuses a password for an organization that has switched passwords off.

@@ -69,6 +69,9 @@ func Start(ctx context.Context, c *app.Call, in StartInput) (Act, error) {
 		c.Audit.Changed(in.Kind.member(), nil, in.Value)
 	}
 	c.Audit.Hidden("filter", in.Q != "" || len(in.Filters) > 0)
+	if err := r.give(ctx, c); err != nil {
+		return Act{}, err
+	}
 	c.Tx.Queue(insertAct, r.organization, r.id, r.principal, r.state, r.reason, text(r.content), text(r.progress),
 		r.By, r.Behalf.Kind, r.Door, r.RequestID, r.created, r.began, r.expires)
 	if err := r.enqueue(ctx, c); err != nil {
@@ -163,6 +166,9 @@ func advance(ctx context.Context, c *app.Call, in access.ByID, alter func(*row) 
 		return Act{}, err
 	}
 	c.Audit.About(r.organization, r.id)
+	if err := r.give(ctx, c); err != nil {
+		return Act{}, err
+	}
 	if err := r.enqueue(ctx, c); err != nil {
 		return Act{}, err
 	}
@@ -234,6 +240,9 @@ func Stop(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
 		return Act{}, err
 	}
 	c.Audit.About(r.organization, r.id)
+	if err := r.tellOwners(ctx, c.Tx, c.Services, c.Now); err != nil { // what is done stays
+		return Act{}, err
+	}
 	return r.public(ctx, c.Tx)
 }
 

@@ -137,7 +137,12 @@ func (w *Worker) load(ctx context.Context, j *job.Job) (*work, error) {
 func (x *work) stop(ctx context.Context, why Reason) error {
 	from := x.state
 	x.state, x.reason = Stopped, why
-	return x.job.Update(ctx, func(tx db.Tx) error { return x.change(ctx, tx, from) })
+	return x.job.Update(ctx, func(tx db.Tx) error {
+		if err := x.change(ctx, tx, from); err != nil {
+			return err
+		}
+		return x.tellOwners(ctx, tx, x.Services, clock.Now(x.Clock))
+	})
 }
 
 const selectState = `select state from bulk_acts where organization = $1 and id = $2`
@@ -417,6 +422,9 @@ func (x *work) finish(ctx context.Context, end State, word string, now clock.Mic
 	next.state, next.expires = end, now.Add(Age)
 	err := x.job.Update(ctx, func(tx db.Tx) error {
 		if err := next.change(ctx, tx, from); err != nil {
+			return err
+		}
+		if err := x.tellOwners(ctx, tx, x.Services, now); err != nil {
 			return err
 		}
 		return audit.Append(tx, act, x.Behalf.Line(x.job, word, now))

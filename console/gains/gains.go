@@ -3,6 +3,8 @@ package gains
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"slices"
 
 	"kartei/access"
@@ -10,6 +12,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/notify"
+	"kartei/store/db"
 )
 
 // AccessGiven is the kind of notice about access that somebody got.
@@ -29,6 +32,9 @@ type Facts struct {
 	By    string `json:"by,omitempty"`
 	Kind  string `json:"kind"`
 	Short string `json:"short,omitempty"`
+	// To is who owns the records now that somebody else had, and Count their number.
+	To    string `json:"toId,omitempty"`
+	Count int64  `json:"count,omitempty"`
 	// Own says that the recipient gave it.
 	Own bool         `json:"own,omitempty"`
 	At  clock.Micros `json:"at"`
@@ -63,7 +69,10 @@ func Tell(ctx context.Context, c *app.Call, g app.Gain) error {
 		users = append(users, by)
 	}
 	f := Facts{
-		Word: g.Word, ID: g.ID, Organization: o.ID, Principal: g.Principal, By: by, Kind: string(credential.Kind), At: c.Now,
+		Word: g.Word, ID: g.ID, Organization: o.ID, Principal: g.Principal, By: by, Kind: string(credential.Kind), At: c.Now, To: g.To,
+	}
+	if g.Word == app.RecordsGiven {
+		f.Count = 1
 	}
 	if credential.Kind == access.Key {
 		f.Short = credential.Short
@@ -77,9 +86,96 @@ func Tell(ctx context.Context, c *app.Call, g app.Gain) error {
 	}
 	for _, user := range users {
 		f.Own = user == by
-		if err := center.Post(ctx, c.Tx, o.Live, []string{user}, AccessGiven, f); err != nil {
+		if err := f.post(ctx, c.Tx, center, o.Live, user); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// post posts a notice. Records that were given within the time in which a sign-in is recent
+// count as one act, of which one notice tells.
+func (f Facts) post(ctx context.Context, tx db.Tx, center *notify.Center, live int64, user string) error {
+	if f.Word != app.RecordsGiven {
+		return center.Post(ctx, tx, live, []string{user}, AccessGiven, f)
+	}
+	found, err := center.Amend(ctx, tx, live, user, AccessGiven, f.At.Add(-access.SignInFresh), func(facts []byte) (any, error) {
+		var was Facts
+		if err := json.Unmarshal(facts, &was); err != nil {
+			return nil, err
+		}
+		if was.Word != f.Word || was.By != f.By || was.To != f.To || was.Organization != f.Organization || id.Valid(id.BulkAct, was.ID) {
+			return nil, nil
+		}
+		if was.Principal != f.Principal {
+			was.Principal = "" // the admins are told of all owners
+		}
+		was.ID, was.Count = "", was.Count+f.Count
+		return was, nil
+	})
+	if err != nil || found {
+		return err
+	}
+	return center.Post(ctx, tx, live, []string{user}, AccessGiven, f)
+}
+
+// Given is an act on a whole list that gives records of others away.
+type Given struct {
+	ID           string
+	Organization int64
+	// By is who did it, Kind their credential. To is the new owner, empty if all see the
+	// records now.
+	By, Kind, To string
+	// Owners counts the records by their former owner.
+	Owners map[string]int64
+}
+
+// TellOwners tells the former owners how many records an act has given away, and counts them in
+// the notices that the admins got at its beginning. An act that goes on later is told again.
+func TellOwners(ctx context.Context, tx db.Tx, center *notify.Center, g Given, now clock.Micros) error {
+	delete(g.Owners, g.By)
+	if center == nil || len(g.Owners) == 0 {
+		return nil
+	}
+	name, err := access.OrganizationID(ctx, tx, g.Organization)
+	if err != nil {
+		return err
+	}
+	f := Facts{Word: app.RecordsGiven, ID: g.ID, Organization: name, By: g.By, Kind: g.Kind, To: g.To, At: now}
+	all := int64(0)
+	live, admins, err := access.Audience(ctx, tx, g.Organization, "")
+	for _, owner := range slices.Sorted(maps.Keys(g.Owners)) {
+		if err != nil {
+			return err
+		}
+		all += g.Owners[owner]
+		if f.Principal, f.Count = owner, g.Owners[owner]; id.Valid(id.User, owner) && !slices.Contains(admins, owner) {
+			err = f.count(ctx, tx, center, live, owner, true)
+		}
+	}
+	f.Principal, f.Count = "", all
+	for _, admin := range admins {
+		if err != nil {
+			return err
+		}
+		f.Own = admin == g.By
+		err = f.count(ctx, tx, center, live, admin, false)
+	}
+	return err
+}
+
+// count sets the number of records in the notice of an act. anew posts one if there is none.
+func (f Facts) count(ctx context.Context, tx db.Tx, center *notify.Center, live int64, user string, anew bool) error {
+	found, err := center.Amend(ctx, tx, live, user, AccessGiven, 0, func(facts []byte) (any, error) {
+		var was Facts
+		if err := json.Unmarshal(facts, &was); err != nil || was.ID != f.ID {
+			return nil, err
+		}
+		was.Count = f.Count
+		return was, nil
+	})
+	if err != nil || found || !anew {
+		return err
+	}
+	return center.Post(ctx, tx, live, []string{user}, AccessGiven, f)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 
 	"kartei/access"
@@ -48,7 +49,7 @@ var Forms = map[notify.Kind]notify.Form{AccessGiven: {
 const accessPath = "/settings/security/access"
 
 // names are what people call the things of a notice. An email has ids in their place.
-type names struct{ thing, by, organization string }
+type names struct{ thing, by, to, organization string }
 
 // names reads the present names.
 func (f *Facts) names(ctx context.Context, tx db.Tx) (n names, err error) {
@@ -59,6 +60,11 @@ func (f *Facts) names(ctx context.Context, tx db.Tx) (n names, err error) {
 	n = names{thing: cmp.Or(f.KidShort, f.ID), organization: o.Name}
 	if f.By != "" {
 		if n.by, err = nameOf(ctx, tx, f.By); err != nil {
+			return n, err
+		}
+	}
+	if f.To != "" {
+		if n.to, err = nameOf(ctx, tx, f.To); err != nil {
 			return n, err
 		}
 	}
@@ -179,6 +185,18 @@ var words = map[app.Gained]sentences{
 		fault.Text{DE: "Datensätze wurden übergeben", EN: "Records were handed over"},
 		fault.Text{DE: "wurden die Datensätze von „THING“ in ORG an jemand anderen übergeben.", EN: "the records of “THING” in ORG were handed over to somebody else."},
 	},
+	app.RecordsGiven: {
+		fault.Text{DE: "Datensätze haben einen anderen Eigentümer oder sind für alle sichtbar", EN: "Records have another owner or are visible to all"},
+		fault.Text{DE: "wurde in ORG der Eigentümer oder die Sichtbarkeit von Datensätzen geändert.", EN: "the owner or the visibility of records of ORG was changed."},
+	},
+	app.ListGiven: {
+		fault.Text{DE: "Eine ganze Liste wird übergeben", EN: "A whole list is being handed over"},
+		fault.Text{DE: "begann jemand, alle Einträge einer Liste von ORG zu übergeben oder für alle sichtbar zu machen, auch private von anderen.", EN: "somebody began to hand over all entries of a list of ORG, or to show them to all, also private ones of others."},
+	},
+	app.AddressChanged: {
+		fault.Text{DE: "Eine E-Mail-Adresse wurde geändert", EN: "An email address was changed"},
+		fault.Text{DE: "wurde die Adresse geändert, an die „THING“ E-Mails von ORG bekommt.", EN: "the address was changed to which “THING” gets emails of ORG."},
+	},
 	app.ListExported: {
 		fault.Text{DE: "Viele Einträge wurden exportiert", EN: "Many entries were exported"},
 		fault.Text{DE: "wurden Einträge von ORG als Datei exportiert. An diesem Tag waren es mehr als 200.", EN: "entries of ORG were exported as a file. There were more than 200 on that day."},
@@ -205,15 +223,29 @@ var unexpected = fault.Text{
 // words returns the text of a notice.
 func (f *Facts) words(n names) notify.Words {
 	s, who := words[f.Word], f.who(n)
-	fill := strings.NewReplacer("THING", n.thing, "KEY", f.KidShort, "ORG", n.organization)
+	fill, records := strings.NewReplacer("THING", n.thing, "KEY", f.KidShort, "ORG", n.organization), f.records(n)
 	at := minute(f.At)
 	return notify.Words{
 		Title: fault.Text{DE: fill.Replace(s.title.DE), EN: fill.Replace(s.title.EN)},
 		Text: fault.Text{
-			DE: "Am " + at + " (UTC) " + fill.Replace(s.text.DE) + " " + who.DE + "\n\n" + unexpected.DE,
-			EN: "At " + at + " (UTC) " + fill.Replace(s.text.EN) + " " + who.EN + "\n\n" + unexpected.EN,
+			DE: "Am " + at + " (UTC) " + fill.Replace(s.text.DE) + records.DE + " " + who.DE + "\n\n" + unexpected.DE,
+			EN: "At " + at + " (UTC) " + fill.Replace(s.text.EN) + records.EN + " " + who.EN + "\n\n" + unexpected.EN,
 		},
 	}
+}
+
+// records says how many records were given, and to whom. An act on a list begins before they are
+// counted.
+func (f *Facts) records(n names) (said fault.Text) {
+	if f.Count > 0 {
+		count := strconv.FormatInt(f.Count, 10)
+		said = fault.Text{DE: " Anzahl: " + count + ".", EN: " Number: " + count + "."}
+	}
+	if n.to != "" {
+		said.DE += " Neuer Eigentümer: " + n.to + "."
+		said.EN += " New owner: " + n.to + "."
+	}
+	return said
 }
 
 // who says who gave the access.
@@ -233,6 +265,9 @@ func (f *Facts) who(n names) fault.Text {
 	return fault.Text{DE: "Das hat jemand anders aus Ihrer Organisation getan. Wer, steht unter „Mitteilungen“.", EN: "Somebody else of your organization did that. The notifications say who."}
 }
 
+// recordPages are the places of the pages of records, by the prefix of the id.
+var recordPages = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/"}
+
 // page is the page where the recipient takes the access back, or looks at it.
 func (f *Facts) page(recipient string) notify.Page {
 	at := func(path, de, en string) notify.Page {
@@ -250,6 +285,16 @@ func (f *Facts) page(recipient string) notify.Page {
 		return at("/settings/service-accounts/"+f.ID, "Dienstkonto ansehen", "View the service account")
 	case f.Word == app.PersonInvited:
 		return at("/settings/people", "Einladungen ansehen", "View the invitations")
+	case f.Word == app.RecordsGiven, f.Word == app.ListGiven:
+		switch prefix, _, _ := strings.Cut(f.ID, "_"); {
+		case f.Word == app.RecordsGiven && recipient == f.Principal:
+			return at("/bell", "Mitteilungen ansehen", "View the notices")
+		case prefix == "blk":
+			return at("/changes/"+f.ID, "Änderung ansehen", "View the change")
+		case recordPages[prefix] != "":
+			return at(recordPages[prefix]+f.ID, "Datensatz ansehen", "View the record")
+		}
+		return at("/settings/audit", "Protokoll ansehen", "View the audit log")
 	case f.Word == app.Opened:
 		return at("/settings/organization", "Organisation ansehen", "View the organization")
 	case f.Word == app.AllExported, f.Word == app.AuditExported:

@@ -37,6 +37,9 @@ type GrantInfo struct {
 	LastUsedAt clock.Micros `json:"lastUsedAt"`
 	// Renewal says that the connection ends unless the person renews it.
 	Renewal bool `json:"renewal,omitempty"`
+	// Unapproved says that the organization admits known applications only, and that no admin
+	// has approved this one: it was connected while all were admitted, and goes on.
+	Unapproved bool `json:"unapproved,omitempty"`
 
 	organization, live int64
 }
@@ -50,8 +53,11 @@ type FindGrants struct {
 
 const (
 	grantColumns = `select g.id, o.id, case when o.sandbox_of is null then 'live' else 'test' end, g.principal_id, c.client_id, c.name, c.kind, g.scopes, g.audience, g.paused or c.disabled, g.created_at,
-			g.expires_at, g.last_used_at, g.renewal > 0, o.number, coalesce(o.sandbox_of, o.number)
-		from oauth_grants g join oauth_clients c on c.id = g.client_id join organizations o on o.number = g.organization`
+			g.expires_at, g.last_used_at, g.renewal > 0, o.number, coalesce(o.sandbox_of, o.number),
+			c.kind <> 'admin' and coalesce(live.applications, o.applications) = 'known' and not exists (select 1 from oauth_approvals a
+				where a.organization = coalesce(o.sandbox_of, o.number) and a.client_id = c.id and a.principal in ('', g.principal_id) and a.approved_at > 0)
+		from oauth_grants g join oauth_clients c on c.id = g.client_id join organizations o on o.number = g.organization
+		left join organizations live on live.number = o.sandbox_of`
 	selectGrant = grantColumns + ` where g.id = $1 and g.ended_at = 0`
 	// A grant whose code was not exchanged lasts no longer than the code.
 	selectGrants = grantColumns + ` where (o.number = $2 or o.sandbox_of = $2) and g.ended_at = 0 and g.expires_at > $3
@@ -86,7 +92,7 @@ func ListGrants(ctx context.Context, c *app.Call, in FindGrants) (page access.Li
 func scanGrant(row db.Row) (g GrantInfo, err error) {
 	var scopes string
 	err = row.Scan(&g.ID, &g.OrganizationID, &g.Environment, &g.PrincipalID, &g.ClientID, &g.Client, &g.ClientKind, &scopes, &g.Audience, &g.Paused, &g.CreatedAt,
-		&g.ExpiresAt, &g.LastUsedAt, &g.Renewal, &g.organization, &g.live)
+		&g.ExpiresAt, &g.LastUsedAt, &g.Renewal, &g.organization, &g.live, &g.Unapproved)
 	if err == nil {
 		err = json.Unmarshal([]byte(scopes), &g.Scopes)
 	}

@@ -133,7 +133,7 @@ func (o *Office) work() {
 	}
 	runner := job.NewRunner(w.DB, o.Clock, slices.Concat(w.Maker.Handlers(), w.Receiver.Handlers(), webhook.Eraser{Clock: o.Clock}.Handlers(),
 		(&webhook.Resender{DB: w.DB, Clock: o.Clock, Families: api.Families}).Handlers(),
-		(&bulk.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families}}).Handlers(),
+		(&bulk.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families, Settings: app.Settings{Notices: o.Notices()}}}).Handlers(),
 		(&imports.Worker{DB: w.DB, Clock: o.Clock, Secrets: Keys.Vault(imports.SecretsPurpose), Services: &app.Services{Families: api.Families}, Decode: o.API.DecodeBody, Extractor: w.Maker.Extractor}).Handlers(),
 		(&departure.Worker{DB: w.DB, Clock: o.Clock, Services: &app.Services{Families: api.Families}}).Handlers()), w.Options)
 	ctx, stop := context.WithCancel(context.Background())

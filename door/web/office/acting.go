@@ -3,6 +3,7 @@ package office
 import (
 	"strings"
 
+	"kartei/kit/fault"
 	"kartei/kit/id"
 )
 
@@ -17,6 +18,8 @@ type actingPage struct {
 	Keys       []actingInfo   `json:"keys"`
 	Grants     []actingInfo   `json:"grants"`
 	Endpoints  []actingInfo   `json:"endpoints"`
+	// Made is what the person made, and what belongs to the organization.
+	Made []madeInfo `json:"made"`
 }
 
 // actingInfo is a key, a connected application or an endpoint.
@@ -30,6 +33,46 @@ type actingInfo struct {
 	Paused           bool   `json:"paused"`
 	CreatedAt        string `json:"createdAt"`
 	LastUsedAt       string `json:"lastUsedAt"`
+}
+
+// madeInfo is a key, an endpoint, an application or an invitation that goes on without the person
+// who made it.
+type madeInfo struct {
+	Kind             string `json:"kind"`
+	ID               string `json:"id"`
+	Name             string `json:"name"`
+	Owner            string `json:"ownerId"`
+	OwnerName        string `json:"ownerName"`
+	Environment      string `json:"environment"`
+	OrganizationName string `json:"organizationName"`
+	CreatedAt        string `json:"createdAt"`
+	Here             bool   `json:"here"`
+}
+
+// madeKinds are the words for what was made, its picture, and the page on which an admin ends it.
+var madeKinds = map[string]struct {
+	word fault.Text
+	icon string
+	page func(id string) string
+}{
+	"key":        {text("API-Schlüssel", "API key"), "key-round", func(id string) string { return keysPath + "/" + id }},
+	"endpoint":   {text("Webhook", "Webhook"), "webhook", func(id string) string { return "/settings/interfaces/webhooks/" + id }},
+	"client":     {text("Anwendung", "Application"), "plug", func(id string) string { return applicationsPath + "#" + id }},
+	"invitation": {text("Einladung", "Invitation"), "mail", func(string) string { return "/settings/people" }},
+}
+
+// facts say what it is, whose it is, and where.
+func (m *madeInfo) facts(v *request) string {
+	owner, sandbox := "", ""
+	if m.OwnerName != "" {
+		owner = v.words.Say("gehört ", "belongs to ") + m.OwnerName
+	} else {
+		owner = v.words.Say("gehört der Organisation", "belongs to the organization")
+	}
+	if m.Environment == "test" {
+		sandbox = v.words.Say("Sandbox", "sandbox")
+	}
+	return joined(" · ", madeKinds[m.Kind].word.In(v.words.Language), owner, m.OrganizationName, sandbox)
 }
 
 // title is the name of a key, or the beginning of its text.

@@ -32,7 +32,7 @@ func TestActsHaveWords(t *testing.T) {
 			t.Errorf("no choice of the filter has %q", word)
 		}
 	}
-	for _, word := range []string{departure.DoneWord, imports.DoneWord, imports.UndoneWord, bulkacts.DoneWord, bulkacts.UndoneWord, "session.refuse"} {
+	for _, word := range []string{departure.DoneWord, imports.DoneWord, imports.UndoneWord, bulkacts.DoneWord, bulkacts.UndoneWord, "session.refuse", "records.give"} {
 		if _, known := acts[word]; !known {
 			t.Errorf("acts has no words for %q", word)
 		}

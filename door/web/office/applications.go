@@ -29,6 +29,8 @@ type grantInfo struct {
 	LastUsedAt  clock.Micros `json:"lastUsedAt"`
 	// Renewal says that the connection ends unless the person renews it.
 	Renewal bool `json:"renewal"`
+	// Unapproved says that no admin has approved it, and that the office admits known ones only.
+	Unapproved bool `json:"unapproved"`
 }
 
 // approvalInfo is an application that people may connect, or that waits for an admin, as
@@ -343,4 +345,14 @@ func (f *clientForm) all(v *request) []consentFamily {
 		}
 	}
 	return families
+}
+
+// unapproved reports whether a connection goes on that no admin has approved.
+func (p *applicationsPage) unapproved() bool {
+	for _, group := range p.groups {
+		if slices.ContainsFunc(group.grants, func(g grantInfo) bool { return g.Unapproved }) {
+			return true
+		}
+	}
+	return false
 }

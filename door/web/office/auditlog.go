@@ -321,6 +321,7 @@ var acts = map[string]fault.Text{
 	"records.exportOrganization": text("hat alles exportiert, was dem Büro gehört", "exported everything that the office owns"),
 	"records.importUndo":         text("hat einen Import zurückgenommen", "undid an import"),
 	// These are not acts of rows: a job has ended, or a sign-in was refused.
+	"records.give":         text("hat einen privaten Datensatz von jemand anderem übergeben oder für alle sichtbar gemacht", "handed over a private record of somebody else, or showed it to all"),
 	"person.handedOver":    text("hat eine Übergabe abgeschlossen", "finished a hand-over"),
 	"records.bulkDone":     text("hat die Änderung einer ganzen Liste abgeschlossen", "finished the change of a whole list"),
 	"records.bulkUndone":   text("hat das Zurücknehmen der Änderung einer ganzen Liste abgeschlossen", "finished undoing the change of a whole list"),

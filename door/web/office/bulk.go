@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kartei/door/web/look"
+	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 )
@@ -82,6 +83,10 @@ func bulk(f *family) func(*request) view {
 		if problem != "" {
 			return v.notDone(b, problem)
 		}
+		if v.asksFirst(&b, calls) { // before anything is changed
+			v.stale = true
+			return v.failed(&fault.Fault{Code: fault.Forbidden})
+		}
 		if err := v.runAll(&b, calls); err != nil {
 			return v.failed(err)
 		}
@@ -91,6 +96,18 @@ func bulk(f *family) func(*request) view {
 		}
 		return v.done(b.back, b.note(v))
 	}
+}
+
+// asksFirst reports whether a call gives a private record of somebody else away, and the sign-in
+// is not recent (record.giveAway).
+func (v *request) asksFirst(b *bulkDone, calls []batchCall) bool {
+	if b.member != "ownerId" && b.member != "visibility" || clock.Now(v.office.Clock) < v.session.FreshUntil {
+		return false
+	}
+	return slices.ContainsFunc(b.records, func(r values) bool {
+		return r["visibility"] == "private" && r["ownerId"] != v.session.Principal.ID &&
+			slices.ContainsFunc(calls, func(c batchCall) bool { return c.ID == r["id"] })
+	})
 }
 
 // notDone says above the list why nothing was done. Without a script a page says it.

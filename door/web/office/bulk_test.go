@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"kartei/access"
 	"kartei/kit/sheet"
@@ -199,6 +200,38 @@ func TestExport(t *testing.T) {
 		viewer := &browser{t, b.handler, o.Session(o.As(access.Viewer).Principal)}
 		if n := len(read(viewer.get("/contacts?tag=anders").send("/contacts/export?tag=anders", "format", "csv"))); n != 2 {
 			t.Errorf("a viewer reads %d rows", n)
+		}
+	})
+}
+
+// TestPicksOfOthersAskFirst hands over private contacts of a colleague, in a session of an admin
+// that is not recent. The confirmation comes before anything changes.
+func TestPicksOfOthersAskFirst(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		boss := open(t, o, access.Admin)
+		ida := &browser{t, boss.handler, o.Session(o.As(access.Member).Principal)}
+		for _, name := range []string{"Amsel", "Drossel"} {
+			ida.get("/contacts/new").send("/contacts/new", "lastName", name, "visibility", "private").want(303)
+		}
+		ida.get("/contacts/new").send("/contacts/new", "lastName", "Fink").want(303)
+		fresh := func(until int64) {
+			dbtest.Run(t, d, `update sessions set fresh_until = $1`, until)
+			o.Directory.Forget()
+		}
+		changed := func() int { return len(dbtest.Texts(t, d, `select id from contacts where revision > 1`)) }
+		fresh(1)
+		for _, act := range []string{"bulk/owner", "bulk/organization"} {
+			boss.get("/contacts").want(200).choose(act, []string{"Amsel", "Drossel", "Fink"}, "ownerId-text", "ich").want(403, "Anmeldung bestätigen")
+			if n := changed(); n != 0 {
+				t.Errorf("%s changes %d contacts before the confirmation", act, n)
+			}
+		}
+		boss.get("/contacts").choose("bulk/private", []string{"Fink"}).want(200, "Ein Eintrag")
+		fresh(o.Clock.Now().Add(time.Hour).UnixMicro())
+		boss.get("/contacts").choose("bulk/owner", []string{"Amsel", "Drossel"}, "ownerId-text", "ich").want(200, "2 Einträge")
+		if n := len(dbtest.Texts(t, d, `select id from audit_lines where word = 'records.give'`)); n != 2 {
+			t.Errorf("%d lines of the audit log", n)
 		}
 	})
 }

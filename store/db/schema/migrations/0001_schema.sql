@@ -71,7 +71,9 @@ create table accounts (
 	created_at          bigint not null,
 	-- True as long as nobody has shown that the address is theirs: an admin passed the link
 	-- of the invitation on. A mailed link ends that.
-	unconfirmed         boolean not null default false
+	unconfirmed         boolean not null default false,
+	-- True from the first sign-in on. Devices and sessions are forgotten after 90 days.
+	signed_in           boolean not null default false
 );
 
 -- Codes that replace a second factor, once each.
