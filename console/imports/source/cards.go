@@ -49,7 +49,7 @@ func (f *File) openCards(from io.Reader) {
 		}
 		if c.group {
 			for _, member := range c.members {
-				f.addGroup(c.name, member)
+				f.addGroup(c.groupName, member)
 			}
 		} else if c.uid != "" {
 			f.cards[c.uid] = true
@@ -74,10 +74,10 @@ type reading struct {
 	countries map[string]string
 	addresses int
 	// group says that the card is a group, with a name and members.
-	group   bool
-	name    string
-	members []string
-	uid     string
+	group     bool
+	groupName string
+	members   []string
+	uid       string
 }
 
 // maxMembers bounds the members of groups. A file with more has its groups told as left out.
@@ -211,7 +211,7 @@ func (c *reading) take(p *vcard.Property) {
 	}
 	member, isText := plainTexts[p.Name]
 	if p.Name == "FN" {
-		c.name = p.Text()
+		c.groupName = p.Text()
 	}
 	switch {
 	case p.Name == "N":
