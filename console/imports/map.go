@@ -301,13 +301,15 @@ func (e *entry) notes() {
 	if note == "" {
 		return
 	}
-	if runes := []rune(note); len(runes) > mostNote {
-		note = strings.TrimSpace(string(runes[:mostNote]))
+	room := mostNote - e.noteSize // the cells of emails may have written lines
+	if runes := []rune(note); len(runes) > room {
+		note = strings.TrimSpace(string(runes[:room]))
 		i := e.has("note")[0]
-		i.text = string(runes[mostNote:])
+		i.text = string(runes[room:])
 		e.tell(LeftOut, "note", i, fault.TooLong, fault.Text{DE: "Eine Notiz hat höchstens 10.000 Zeichen. Hier steht, was nicht mehr hineinpasst.", EN: "A note has at most 10,000 characters. This is what does not fit."})
 	}
-	e.body["note"], e.noteSize = note, len([]rune(note))
+	e.body["note"] = note
+	e.noteSize += len([]rune(note))
 }
 
 // identify sets the ids.
