@@ -153,7 +153,7 @@ type nameParts struct {
 }
 
 // maiden matches a former name behind a name.
-var maiden = regexp.MustCompile(`(?i)[,\s(]+(?:geb\.?\s+|geb\.|geborene[rs]?\s+|née\s+)([^,()]+?)\s*(?:\)|,|$)`)
+var maiden = regexp.MustCompile(`(?i)[,\s(]+(?:geb\.?\s+|geb\.|geborene[rs]?\s+|née\s+)([^,()]+?)\s*(?:\)|,|\(|$)`)
 
 // remarked matches a remark in brackets.
 var remarked = regexp.MustCompile(`(\S*)\s*\(([^()]*)\)`)
@@ -171,6 +171,8 @@ func divide(name string, lastFirst bool) (p nameParts) {
 		end := " "
 		if strings.HasSuffix(m[0], ",") { // Meier geb. Schulze, Anna
 			end = ", "
+		} else if strings.HasSuffix(m[0], "(") { // Meier geb. Schulze (Mutter)
+			end = " ("
 		}
 		p.maiden, name = m[1], strings.TrimSpace(strings.Replace(name, m[0], end, 1))
 	}

@@ -347,7 +347,7 @@ var unsaluted = regexp.MustCompile(`^(?i)(an( die| den| das)?|keine anrede|ohne|
 
 // salute reads the salutation. A title beside it is the title.
 func (e *entry) salute(i item) {
-	text := strings.Trim(invisible.Remove(lineText(i.text)), " ,.!")
+	text := strings.Trim(invisible.Remove(lineText(i.text)), " ,!")
 	if known := salutationOf(text); known != "" {
 		e.saluteAs(i, known)
 		return
