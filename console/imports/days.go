@@ -3,6 +3,7 @@ package imports
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,25 @@ func (o dateOrder) learn(text string) dateOrder {
 	return says
 }
 
+// american are the programs that write the month first in English.
+var american = []string{"Outlook", "Outlook.com", "Yahoo", "Salesforce", "HubSpot"}
+
+// hasMonthFirst reports whether the days of a table have the month first: its values prove
+// it, or its program writes them so and they do not prove the contrary.
+func hasMonthFirst(program string, columns []Column) bool {
+	first := slices.Contains(american, program)
+	for _, c := range columns {
+		switch {
+		case c.Target != "birthday":
+		case c.Dates == monthFirst:
+			return true
+		case c.Dates == dayFirst:
+			first = false
+		}
+	}
+	return first
+}
+
 // months are the beginnings of the names of months in German, English, French, Italian,
 // Spanish and Dutch.
 var months = map[string]int{
@@ -52,11 +72,11 @@ var months = map[string]int{
 
 var (
 	// worded matches 17. Mai 1984 and 17-May-1984, wordedFirst May 17, 1984.
-	worded      = regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th)?[. -]+(?:de )?(\p{L}{3,})[. ,-]+(?:de )?(\d{2,4})$`)
+	worded      = regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th|er|º)?[. -]+(?:de )?(\p{L}{3,})[. ,-]+(?:de )?(\d{2,4})$`)
 	wordedFirst = regexp.MustCompile(`^(\p{L}{3,})[. ]+(\d{1,2})(?:st|nd|rd|th)?[, ]+(\d{4})$`)
 	weekday     = regexp.MustCompile(`^(?i)(mo|di|mi|do|fr|sa|so|mon|tue|wed|thu|fri|sat|sun)\p{L}*\.?,? +`)
 	// clockTime is what may follow a day.
-	clockTime = regexp.MustCompile(`[T ]+\d{1,2}[:.]?\d{2}.*$`)
+	clockTime = regexp.MustCompile(`(T\d{2}|[ ,]+\d{1,2}:)\d{2}.*$|T\d{2}:\d{2}.*$|[ ,]+\d{1,2}\.\d{2} *(Uhr|h)$`)
 	parted    = regexp.MustCompile(`^(\d{1,4}) ?[./-] ?(\d{1,2}) ?[./-] ?(\d{1,4})\.?$`)
 	// serial is the number of a day as spreadsheets count.
 	serial = regexp.MustCompile(`^\d{5}(\.0+)?$`)

@@ -1,8 +1,10 @@
 package imports
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"kartei/console/imports/source"
 	"kartei/kit/clock"
@@ -30,8 +32,10 @@ type entry struct {
 	noteSize int
 	// told is what the check and the report say of the entry. refused says that it has
 	// nothing that names it.
-	told     []problem
-	refused  bool
+	told    []problem
+	refused bool
+	// late says that the entry turned out to be a company.
+	late     bool
 	language fault.Language
 	items    map[string][]item
 }
@@ -70,9 +74,9 @@ func Targets() (names []string) {
 	return names
 }
 
-// read returns what the values of an entry say.
-func (c *content) read(values []source.Value, now clock.Micros) *entry {
-	e := &entry{body: map[string]any{}, language: c.Language, items: map[string][]item{}}
+// read returns what the values of an entry say. firm says that it is a company.
+func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entry {
+	e := &entry{body: map[string]any{}, firm: firm, language: c.Language, items: map[string][]item{}}
 	columns := c.byNumber()
 	labels := map[string]string{}
 	for _, v := range values {
@@ -127,7 +131,7 @@ func (c *content) read(values []source.Value, now clock.Micros) *entry {
 	for _, list := range e.items {
 		slices.SortStableFunc(list, func(a, b item) int { return b.rank - a.rank })
 	}
-	e.compose(c, now.Time().Year())
+	e.compose(c, now.Time().Format(time.DateOnly))
 	return e
 }
 
@@ -154,6 +158,9 @@ func letters(at int) (name string) {
 // them, people commas between emails.
 func (e *entry) put(i item) {
 	i.text = strings.TrimSpace(i.text)
+	if !i.card && !e.exact {
+		i.text = unwrap(i.text)
+	}
 	parts := []string{i.text}
 	if !i.card && !e.exact && strings.Contains(i.text, ":::") {
 		parts = strings.Split(i.text, ":::")
@@ -184,16 +191,35 @@ func (e *entry) put(i item) {
 	}
 }
 
-// putEmails adds the addresses of a cell.
+// betweenEmails matches what people write between two addresses.
+var betweenEmails = regexp.MustCompile(`^[\s;,|/&+]*((?i:oder|or|und|and|u\.|bzw\.?)[\s;,|/&+]*)?$`)
+
+// putEmails adds the addresses of a cell. Words beside several addresses stay with them as
+// a line of the note.
 func (e *entry) putEmails(i item) {
 	text := invisible.Remove(i.text)
 	list := strings.FieldsFunc(text, func(r rune) bool { return !e.exact && (r == ';' || r == ',' || r == '\n' || r == '|') })
-	if len(list) == 1 && strings.Count(text, "@") > 1 && !strings.Contains(text, "<") {
-		list = strings.Fields(text)
-	}
-	if len(list) < 2 || slices.ContainsFunc(list, func(s string) bool { return !strings.Contains(s, "@") }) {
+	if len(list) < 2 || slices.ContainsFunc(list, func(s string) bool { return strings.Count(s, "@") != 1 }) {
 		list = []string{text}
 	}
+	if found := inText.FindAllStringIndex(text, -1); !e.exact && len(list) == 1 && len(found) > 1 {
+		plain, end := true, 0
+		list = nil
+		for _, at := range found {
+			plain = plain && betweenEmails.MatchString(text[end:at[0]])
+			list, end = append(list, text[at[0]:at[1]]), at[1]
+		}
+		if plain = plain && betweenEmails.MatchString(text[end:]); !plain {
+			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat, fault.Text{DE: "Übernommen wurde " + list[0] + ".", EN: "Taken was " + list[0] + "."})
+		}
+		e.addEmails(i, list)
+		return
+	}
+	e.addEmails(i, list)
+}
+
+// addEmails adds addresses in their order.
+func (e *entry) addEmails(i item, list []string) {
 	for n, part := range list {
 		i := i
 		i.text, i.rank = strings.TrimSpace(part), i.rank-n
@@ -213,7 +239,7 @@ func (e *entry) first(member string) string {
 }
 
 // compose makes the members of the items.
-func (e *entry) compose(c *content, year int) {
+func (e *entry) compose(c *content, today string) {
 	e.notes()
 	for _, i := range e.has(source.Dropped) {
 		e.tell(LeftOut, "", item{heading: i.heading}, noPlace, noField)
@@ -234,6 +260,8 @@ func (e *entry) compose(c *content, year int) {
 		e.firm = nameless && e.first(targetCompany) != "" && e.first(targetName) == e.first(targetCompany)
 	}
 	e.identify()
+	e.secondNames()
+	e.firm = e.firm || e.isCompany()
 	if e.firm {
 		e.nameFirm()
 	} else {
@@ -241,12 +269,16 @@ func (e *entry) compose(c *content, year int) {
 	}
 	e.reach()
 	e.addresses()
-	e.born(c, year)
+	e.born(c, today)
+	e.joinVatID()
 	e.plain("language", "visibility", "legalForm", "vatId", "registerNumber")
-	for _, i := range e.has("department") {
+	for _, i := range e.meaning("department") {
 		e.move("department", e.say("department"), i, noPlace, noField)
 	}
-	for _, i := range e.has(source.Other) {
+	for _, i := range e.meaning(source.Other) {
+		if noDate.MatchString(i.text) { // Outlook writes 0.0.00
+			continue
+		}
 		label := e.say(i.kind)
 		if !i.card || label == "" {
 			label = i.heading
@@ -269,13 +301,15 @@ func (e *entry) notes() {
 	if note == "" {
 		return
 	}
-	if runes := []rune(note); len(runes) > mostNote {
-		note = strings.TrimSpace(string(runes[:mostNote]))
+	room := mostNote - e.noteSize // the cells of emails may have written lines
+	if runes := []rune(note); len(runes) > room {
+		note = strings.TrimSpace(string(runes[:room]))
 		i := e.has("note")[0]
-		i.text = string(runes[mostNote:])
+		i.text = string(runes[room:])
 		e.tell(LeftOut, "note", i, fault.TooLong, fault.Text{DE: "Eine Notiz hat höchstens 10.000 Zeichen. Hier steht, was nicht mehr hineinpasst.", EN: "A note has at most 10,000 characters. This is what does not fit."})
 	}
-	e.body["note"], e.noteSize = note, len([]rune(note))
+	e.body["note"] = note
+	e.noteSize += len([]rune(note))
 }
 
 // identify sets the ids.
@@ -284,6 +318,7 @@ func (e *entry) identify() {
 		for n, i := range e.has(member) {
 			text := invisible.Remove(i.text)
 			switch {
+			case e.isLost(i):
 			case id.Valid(id.Contact, text) || id.Valid(id.Company, text): // cards of Kartei name it so
 				e.itself = text
 			case member == targetID:
@@ -318,6 +353,7 @@ func (e *entry) plain(members ...string) {
 			switch {
 			case contacts && e.firm && member == "language", !contacts && !e.firm:
 				e.move(member, e.say(member), i, noPlace, noField)
+			case e.isLost(i):
 			case n > 0:
 				e.move(member, e.say(member), i, noPlace, onlyOne)
 			case member == "language":

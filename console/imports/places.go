@@ -2,6 +2,7 @@ package imports
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,7 +31,7 @@ var countries = func() map[string]string {
 // otherNames are former names, short forms, signs of cars and names in the languages of
 // neighbours.
 const otherNames = `DE D,BRD,GER,Bundesrepublik Deutschland,Federal Republic of Germany,Allemagne,Germania,Alemania,Duitsland,Niemcy,Německo,Tyskland,Deutschl.,Almanya
-AT A,Republik Österreich,Autriche,Oostenrijk,Rakousko,Avusturya,Oesterr.
+AT A,Ö,Oe,Österr.,Republik Österreich,Autriche,Oostenrijk,Rakousko,Avusturya,Oesterr.
 CH Suisse,Svizzera,Suiza,Zwitserland,Schweizerische Eidgenossenschaft,Confoederatio Helvetica,Szwajcaria,İsviçre
 LI FL,Fürstentum Liechtenstein
 LU L,Großherzogtum Luxemburg
@@ -91,8 +92,11 @@ LK Sri Lanka,Ceylon
 TZ Tansania
 `
 
-// inBrackets matches a code behind a name: Germany (DE).
-var inBrackets = regexp.MustCompile(`^(.*?)\s*[(\[/,–-]\s*([A-Za-z]{2})\s*[)\]]?$`)
+// separated matches a country with something beside it: Germany (DE), Deutschland/Bayern.
+var separated = regexp.MustCompile(`^(.*?)\s*[(\[/,;–-]\s*([^()\[\]/,;]+?)\s*[)\]]?$`)
+
+// stateForm matches what belongs to the name of a state: Korea, Republic of.
+var stateForm = regexp.MustCompile(`(?i)republi|state|kingdom|staat|königreich|federa|islami|demokrat|democrat|\bof\b|ehemalig|former|province|sar\b`)
 
 // countryOf returns the code of a country.
 func countryOf(text string) (code string, known bool) {
@@ -111,13 +115,44 @@ func countryOf(text string) (code string, known bool) {
 			return r.String(), true
 		}
 	}
-	if m := inBrackets.FindStringSubmatch(text); m != nil {
-		if upper := strings.ToUpper(m[2]); country.Names[upper].EN != "" && m[1] != "" {
-			return upper, true
-		}
-	}
 	return "", false
 }
+
+// countryAndRegion returns the code of a country, and the region that is named beside it:
+// Deutschland/Bayern.
+func countryAndRegion(text string) (code, region string, known bool) {
+	if code, known = countryOf(text); known {
+		return code, "", true
+	}
+	m := separated.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil || m[1] == "" || stateForm.MatchString(text) {
+		return "", "", false
+	}
+	first, firstKnown := countryOf(m[1])
+	second, secondKnown := countryOf(m[2])
+	switch {
+	case firstKnown && secondKnown && first == second: // Frankreich (F)
+		return first, "", true
+	case firstKnown && secondKnown && len(m[2]) != 2:
+		return "", "", false
+	case firstKnown && secondKnown: // Georgia, US
+		return second, m[1], true
+	case firstKnown:
+		return first, m[2], true
+	case secondKnown:
+		return second, m[1], true
+	}
+	return "", "", false
+}
+
+// isCountry reports whether a text is a country alone.
+func isCountry(text string) bool {
+	_, known := countryOf(text)
+	return known
+}
+
+// coded matches a postal code with the sign of its country: A-1010.
+var coded = regexp.MustCompile(`^(D|DE|A|AT|CH|L|LU|FL|LI|B|BE|F|FR|I|IT|NL|DK|CZ|PL|E|ES|H|HU)[- ]?(\d[\d -]{3,6}(?: ?[A-Z]{2})?)$`)
 
 // address is an address on its way into a record.
 type address struct {
@@ -171,7 +206,7 @@ func (a *address) line() string {
 }
 
 // placed matches a postal code before a place.
-var placed = regexp.MustCompile(`^((?:[A-Z]{1,3}[ -])?\d{4,5}|\d{3} \d{2}|\d{2}-\d{3}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\s+(\S.*)$`)
+var placed = regexp.MustCompile(`^((?:[A-Z]{1,3}[ -]?)?\d{4,5}|\d{3} \d{2}|\d{2}-\d{3}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\s+(\S.*)$`)
 
 // place sets postal code and city of what stands in one column.
 func (a *address) place(text string) {
@@ -187,28 +222,101 @@ func (a *address) place(text string) {
 	a.city = text
 }
 
+// placedBehind matches a postal code and a place behind a street, with nothing between them.
+var placedBehind = regexp.MustCompile(`^(.*\pL.*?)[ ,;]+((?:[A-Z]{1,3}-)?\d{5}|(?:A|CH|L|FL|B|DK)-\d{4})\s+(\pL[^\d]*)$`)
+
 // whole sets what an address in one column says. Without a postal code it is a street.
 func (a *address) whole(text string) {
 	if i := strings.LastIndexByte(text, '\n'); i > 0 { // the last line may be a country alone
-		if _, known := countryOf(text[i+1:]); known {
+		if isCountry(text[i+1:]) {
 			text, a.country = text[:i], strings.TrimSpace(text[i+1:])
 		}
 	}
 	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' || r == ';' })
+	for i := 0; i < len(parts); i++ {
+		if parts[i] = strings.TrimSpace(parts[i]); parts[i] == "" {
+			parts = slices.Delete(parts, i, i+1)
+			i--
+		}
+	}
 	for i, part := range parts {
-		m := placed.FindStringSubmatch(strings.TrimSpace(part))
-		if m == nil || i == 0 {
-			continue
+		behind := parts[i+1:]
+		if m := placedBehind.FindStringSubmatch(part); m != nil && !isCountry(m[3]) { // Hauptstr. 5 50667 Köln
+			a.set(append(slices.Clone(parts[:i]), m[1]), m[2], m[3], behind)
+			return
 		}
-		a.street = strings.TrimSpace(strings.Join(parts[:i], ","))
-		if strings.ContainsRune(text, '\n') {
-			a.street = lineText(strings.Join(parts[:i], "\n"))
+		m := placed.FindStringSubmatch(part)
+		switch {
+		case m == nil:
+		case i > 0:
+			a.set(parts[:i], m[1], m[2], behind)
+			return
+		default: // 50667 Köln, Hauptstr. 5
+			if n := len(behind); n > 0 && a.country == "" && isCountry(behind[n-1]) {
+				a.country, behind = behind[n-1], behind[:n-1]
+			}
+			a.set(behind, m[1], m[2], nil)
+			return
 		}
-		a.postalCode, a.city = m[1], m[2]
-		if rest := lineText(strings.Join(parts[i+1:], "\n")); rest != "" {
-			a.country = rest
-		}
+	}
+	a.street = lineText(text)
+}
+
+// set sets the parts of an address. What stands behind the place is the country.
+func (a *address) set(street []string, postalCode, city string, behind []string) {
+	a.street, a.postalCode, a.city = strings.Join(street, ", "), postalCode, city
+	if rest := strings.Join(behind, ", "); rest != "" && a.country == "" {
+		a.country = rest
+	} else if rest != "" {
+		a.more = append(a.more, rest)
+	}
+}
+
+// tidy takes the country out of the postal code, and the place out of a street that has
+// it although other columns are for it.
+func (a *address) tidy() {
+	if m := placedBehind.FindStringSubmatch(lineText(a.street)); m != nil && !isCountry(m[3]) && (a.postalCode == "" || a.postalCode == m[2]) && (a.city == "" || a.city == m[3]) {
+		a.street, a.postalCode, a.city = strings.TrimRight(m[1], " ,"), m[2], m[3]
+	}
+	m := coded.FindStringSubmatch(a.postalCode)
+	if m == nil {
 		return
 	}
-	a.street = text
+	code, _ := countryOf(m[1])
+	if is, known := countryOf(a.country); a.country == "" || known && is == code {
+		a.postalCode, a.country = m[2], code
+	}
+}
+
+// lostZero repairs a German postal code whose zero a spreadsheet took: 1067 Dresden. It
+// reports whether it did.
+func (a *address) lostZero() bool {
+	if len(a.postalCode) != 4 || strings.Trim(a.postalCode, "0123456789") != "" || a.postalCode[0] == '0' {
+		return false
+	}
+	code, _ := countryOf(a.country)
+	if code != "DE" && !(a.country == "" && slices.Contains(strings.Fields(zeroPlaces[a.postalCode[:1]]), firstWord(a.city))) {
+		return false
+	}
+	a.postalCode = "0" + a.postalCode
+	return true
+}
+
+// firstWord returns the first word of a name in folded form.
+func firstWord(name string) string {
+	word, _, _ := strings.Cut(strings.ReplaceAll(name, "/", " "), " ")
+	return source.Fold(word)
+}
+
+// zeroPlaces are the towns of Germany whose postal codes begin with a zero and this
+// digit, in folded form.
+var zeroPlaces = map[string]string{
+	"1": "dresden radebeul meissen pirna freital riesa grossenhain kamenz senftenberg heidenau coswig radeberg hoyerswerda lauchhammer",
+	"2": "goerlitz bautzen zittau hoyerswerda loebau weisswasser niesky bischofswerda ebersbach neugersdorf",
+	"3": "cottbus forst guben spremberg finsterwalde calau luebbenau vetschau peitz herzberg",
+	"4": "leipzig markkleeberg schkeuditz borna grimma wurzen delitzsch eilenburg torgau doebeln oschatz altenburg markranstaedt taucha falkenberg elsterwerda",
+	"6": "halle merseburg naumburg weissenfels zeitz eisleben lutherstadt sangerhausen bitterfeld wolfen koethen bernburg dessau wittenberg aschersleben quedlinburg querfurt leuna",
+	"7": "gera jena zeulenroda greiz saalfeld rudolstadt poessneck eisenberg stadtroda weida hermsdorf schleiz",
+	"8": "zwickau plauen aue schwarzenberg glauchau meerane werdau crimmitschau reichenbach auerbach oelsnitz kirchberg schneeberg klingenthal",
+	"9": "chemnitz freiberg mittweida limbach annaberg marienberg stollberg zschopau floeha frankenberg burgstaedt olbernhau hohenstein",
 }

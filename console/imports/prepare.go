@@ -85,11 +85,21 @@ var nameless = fault.Text{
 
 // entryOf reads values, and gives up those that break a rule of the API until none does.
 func (x *work) entryOf(values []source.Value, now clock.Micros, mayMake bool) *entry {
+	e := x.entryAs(values, now, mayMake, false)
+	if e.late { // read again, so that it has the members of a company
+		e = x.entryAs(values, now, mayMake, true)
+	}
+	e.finish()
+	return e
+}
+
+// entryAs reads values as entryOf does, of a person or of a company.
+func (x *work) entryAs(values []source.Value, now clock.Micros, mayMake, firm bool) *entry {
 	torn := len(values) > 0 && values[len(values)-1].Column == tornMark
 	if torn {
 		values = values[:len(values)-1]
 	}
-	e := x.content.read(values, now)
+	e := x.content.read(values, now, firm)
 	if e.group {
 		return e
 	}
@@ -104,7 +114,7 @@ func (x *work) entryOf(values []source.Value, now clock.Micros, mayMake bool) *e
 		e.becomePerson()
 	}
 	for range len(e.body) + 1 {
-		if e.refused = e.nameless(mayMake); e.refused {
+		if e.refused = e.nameless(mayMake); e.refused || e.late {
 			break
 		}
 		gaveUp := false
@@ -115,7 +125,6 @@ func (x *work) entryOf(values []source.Value, now clock.Micros, mayMake bool) *e
 			break
 		}
 	}
-	e.finish()
 	return e
 }
 

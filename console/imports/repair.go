@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/language"
@@ -17,18 +18,40 @@ import (
 // A value never refuses a person. What it means is repaired where that is plain, else it
 // goes into the note, or is left out, and is told.
 
-// nothings are what people and programs write in place of nothing.
-var nothings = regexp.MustCompile(`^(?i)(-+|–|—|\?+|\.+|/|x+|n/?a|n\.a\.|k\.? ?a\.?|null|\(null\)|nil|none|undefined|nan|keine?|keine angabe|ohne|leer|unbekannt|unknown|nicht bekannt|#(nv|n/a|ref!|wert!|value!|name\?|bezug!|null!|div/0!|zahl!|num!))$`)
+// emptyValue is what people and programs write in place of nothing in every member, and in
+// lines of the note.
+const emptyValue = `-+|–+|—+|_+|\?+|\.+|/|n/a|n\.a\.|k\. ?A\.?|k\. ?a\.?|\(null\)|undefined|NaN|(?i:keine angaben?|not specified|unspecified|nicht angegeben)|#+|#(NV|N/A|REF!|WERT!|VALUE!|NAME\?|BEZUG!|NULL!|DIV/0!|ZAHL!|NUM!)`
 
-// errors are what spreadsheets write in place of a value: they are no names either.
-var sheetErrors = regexp.MustCompile(`^(NULL|\(null\)|#(NV|N/A|REF!|WERT!|VALUE!|NAME\?|BEZUG!|NULL!|DIV/0!|ZAHL!|NUM!))$`)
+var (
+	// nothings are what people and programs write in place of nothing.
+	nothings = regexp.MustCompile(`^(` + emptyValue + `|(?i:x+|n/?a|null|nil|none|nan|keine?|ohne|leer|unbekannt|unknown|nicht bekannt|nicht vorhanden|entfällt))$`)
+	// nowheres are the same for places: Leer, Ohne and Nil are towns.
+	nowheres = regexp.MustCompile(`^(` + emptyValue + `|(?i:xx+|n/?a|null|nan|keine?|unbekannt|unknown|nicht bekannt))$`)
+	// nobodies are the same for names: people are called Leer, Null, Na and Unbekannt.
+	nobodies = regexp.MustCompile(`^(` + emptyValue + `|NULL)$`)
+	// unlisted are what programs write into lines of the note.
+	unlisted = regexp.MustCompile(`^(` + emptyValue + `|NULL)$`)
+)
+
+// nothingOf returns what says nothing in a member.
+func nothingOf(member string) *regexp.Regexp {
+	switch member {
+	case "lastName", "firstName", "middleName", targetName, "suffix", "jobTitle", "address.more":
+		return nobodies
+	case "address.street", "address.city", "address.place", "address.region", "address.whole":
+		return nowheres
+	case source.Other, "department":
+		return unlisted
+	}
+	return nothings
+}
 
 // means reports whether an item says something. Otherwise it is told.
-func (e *entry) means(i item, typed bool) bool {
+func (e *entry) means(i item) bool {
 	if e.exact {
 		return true
 	}
-	if sheetErrors.MatchString(i.text) || typed && nothings.MatchString(i.text) {
+	if nothingOf(i.member).MatchString(i.text) {
 		e.tell(LeftOut, i.member, i, fault.InvalidFormat, useless)
 		return false
 	}
@@ -36,9 +59,9 @@ func (e *entry) means(i item, typed bool) bool {
 }
 
 // meaning returns the items of a member that say something.
-func (e *entry) meaning(member string, typed bool) (list []item) {
+func (e *entry) meaning(member string) (list []item) {
 	for _, i := range e.has(member) {
-		if e.means(i, typed) {
+		if e.means(i) {
 			list = append(list, i)
 		}
 	}
@@ -47,34 +70,40 @@ func (e *entry) meaning(member string, typed bool) (list []item) {
 
 // namePerson sets the members of a person's name, and what belongs to it.
 func (e *entry) namePerson() {
-	names := map[string]string{}
+	names, prefix := map[string]string{}, ""
 	for _, member := range []string{"lastName", "firstName", "middleName"} {
-		for n, i := range e.meaning(member, false) {
+		taken := false
+		for _, i := range e.meaning(member) {
 			switch text := e.oneLine(i.text); {
-			case n > 0 && member != "middleName":
+			case i.slot == source.Nobility:
+				prefix = strings.TrimSpace(text + " " + prefix)
+			case i.slot == source.Prefix:
+				prefix = strings.TrimSpace(prefix + " " + text)
+			case taken && member != "middleName":
 				e.move(member, e.say(member), i, noPlace, onlyOne)
 			default:
-				names[member] = strings.TrimSpace(names[member] + " " + text)
+				names[member], taken = strings.TrimSpace(names[member]+" "+text), true
 			}
 		}
 	}
-	e.name("lastName", names["lastName"])
+	e.name("lastName", withPrefix(prefix, names["lastName"]))
 	e.name("firstName", strings.TrimSpace(names["firstName"]+" "+names["middleName"]))
-	for n, i := range e.meaning("title", true) {
-		if known := salutationOf(i.text); known != "" && !e.exact && len(e.has("salutation")) == 0 { // English Outlook means Mr by it
-			e.body["salutation"] = known
-		} else if n > 0 {
-			e.move("title", e.say("title"), i, noPlace, onlyOne)
-		} else {
-			e.set("title", i, i.text)
-		}
-	}
+	spokenTitles := e.titles()
 	for _, i := range e.has("salutation") {
 		e.salute(i)
 	}
+	for _, i := range spokenTitles {
+		switch known := salutationOf(i.text); e.body["salutation"] {
+		case nil:
+			e.body["salutation"] = known
+		case known:
+		default:
+			e.move("title", e.say("title"), i, noPlace, onlyOne)
+		}
+	}
 	e.wholeName()
 	e.suffixes()
-	for n, i := range e.meaning(targetCompany, false) {
+	for n, i := range e.meaning(targetCompany) {
 		if n > 0 {
 			if !strings.EqualFold(i.text, e.company) {
 				e.move(targetCompany, e.say("firm"), i, noPlace, onlyOne)
@@ -92,6 +121,32 @@ func (e *entry) namePerson() {
 	e.jobs()
 }
 
+// titles sets the title, and returns the titles that are salutations: English Outlook means
+// Mr by it.
+func (e *entry) titles() (spoken []item) {
+	taken := false
+	for _, i := range e.meaning("title") {
+		switch {
+		case salutationOf(i.text) != "" && !e.exact:
+			spoken = append(spoken, i)
+		case taken:
+			e.move("title", e.say("title"), i, noPlace, onlyOne)
+		default:
+			e.set("title", i, i.text)
+			taken = true
+		}
+	}
+	return spoken
+}
+
+// withPrefix returns a last name with what stands before it: von.
+func withPrefix(prefix, last string) string {
+	if last == "" || prefix == "" || strings.HasPrefix(last, prefix+" ") {
+		return last
+	}
+	return prefix + " " + last
+}
+
 // oneLine returns a text as a member has it that is one line.
 func (e *entry) oneLine(text string) string {
 	if !e.exact {
@@ -102,7 +157,7 @@ func (e *entry) oneLine(text string) string {
 
 // jobs sets the job.
 func (e *entry) jobs() {
-	for n, i := range e.meaning("jobTitle", false) {
+	for n, i := range e.meaning("jobTitle") {
 		switch {
 		case n == 0 && !e.firm:
 			e.set("jobTitle", i, i.text)
@@ -126,7 +181,7 @@ func (e *entry) name(member, text string) {
 // wholeName divides a whole name, unless its parts are there. Of a name that says more
 // than its parts nothing is lost.
 func (e *entry) wholeName() {
-	for _, i := range e.meaning(targetName, false) {
+	for _, i := range e.meaning(targetName) {
 		if e.exact {
 			return
 		}
@@ -135,15 +190,7 @@ func (e *entry) wholeName() {
 			if e.saysAddress(text) {
 				continue
 			}
-			p := divide(text)
-			e.name("lastName", p.last)
-			e.name("firstName", p.first)
-			if p.title != "" && e.text("title") == "" {
-				e.set("title", i, p.title)
-			}
-			if p.salutation != "" && e.body["salutation"] == nil {
-				e.body["salutation"] = p.salutation
-			}
+			e.takeName(i, text)
 			continue
 		}
 		all := []string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetCompany), e.first("suffix"), e.first("title"), e.first("email")}
@@ -151,6 +198,116 @@ func (e *entry) wholeName() {
 			e.move(targetName, e.say("name"), i, noPlace, noField)
 		}
 	}
+}
+
+// takeName sets the parts of a whole name. What is not sure of them is told.
+func (e *entry) takeName(i item, text string) {
+	p := divide(text, i.slot == source.LastFirst)
+	e.name("lastName", p.last)
+	e.name("firstName", p.first)
+	if p.title != "" && e.text("title") == "" {
+		e.set("title", i, p.title)
+	} else if p.title != "" && !says(e.text("title"), p.title) {
+		title := i
+		title.text = p.title
+		e.move("title", e.say("title"), title, noPlace, onlyOne)
+	}
+	if p.salutation != "" && e.body["salutation"] == nil {
+		e.body["salutation"] = p.salutation
+	}
+	rest := i
+	if rest.text = p.maiden; p.maiden != "" {
+		e.move(targetName, e.say("maiden"), rest, noPlace, noField)
+	}
+	if rest.text = p.remark; p.remark != "" {
+		e.move(targetName, e.say("suffix"), rest, noPlace, noField)
+	}
+	switch {
+	case p.whole || p.firm:
+		e.tell(Altered, "lastName", i, noPlace, fault.Text{DE: "Das ist nicht der Name einer einzelnen Person. Er steht als Ganzes im Nachnamen.", EN: "This is not the name of one person. It stands as a whole in the last name."})
+	case p.doubtful:
+		e.tell(Altered, "lastName", i, noPlace, fault.Text{DE: "Vor- und Nachname sind nicht sicher.", EN: "First and last name are not sure."})
+	}
+}
+
+// secondNames decides what Name 2 is: the first name behind a last name, or the rest of the
+// name of a company. Else it stays what stands behind a name. A Name 1 of several words is
+// a whole name.
+func (e *entry) secondNames() {
+	list := e.has("lastName")
+	at := slices.IndexFunc(list, func(i item) bool { return i.slot == source.Name1 })
+	if at < 0 || e.exact || e.firm {
+		return
+	}
+	name, given := e.oneLine(list[at].text), len(e.has("firstName")) > 0
+	for n, i := range e.has("suffix") {
+		text := e.oneLine(i.text)
+		if i.slot != source.Name2 || !nobodies.MatchString(text) && text == "" {
+			continue
+		}
+		switch {
+		case !isFirmName(name) && isFirmName(name+" "+text):
+			list[at].text = name + " " + text
+		case !given && !isFirmName(name) && !several(strings.Fields(name)) && isLastName(name) && firstNames.MatchString(text) && !isTitle(text) && !isDegree(text) && !generation.MatchString(text):
+			i.member, i.slot = "firstName", ""
+			e.items["firstName"] = append(e.items["firstName"], i)
+		default:
+			continue
+		}
+		e.items["suffix"] = slices.Delete(slices.Clone(e.items["suffix"]), n, n+1)
+		break
+	}
+	if len(e.has("firstName")) == 0 && !isLastName(name) && len(e.has(targetName)) == 0 && !isFirmName(list[at].text) {
+		i := list[at]
+		i.member, i.slot = targetName, ""
+		e.items[targetName] = []item{i}
+		e.items["lastName"] = slices.Delete(slices.Clone(list), at, at+1)
+	}
+}
+
+// firstNames matches what looks like first names.
+var firstNames = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+( (\p{Lu}[\p{L}'-]*\.?)){0,2}$`)
+
+// isLastName reports whether a name is one word, with what may stand before it.
+func isLastName(name string) bool {
+	words := strings.Fields(name)
+	return len(words) == 1 || len(words) > 1 && isPrefix(strings.Join(words[:len(words)-1], " "))
+}
+
+// isCompany reports whether an entry is a company: its salutation says so, its name does, or
+// it has the name of a company alone.
+func (e *entry) isCompany() bool {
+	if e.exact {
+		return false
+	}
+	first := func(member string) (item, bool) {
+		for _, i := range e.has(member) {
+			if i.slot != source.Nobility && i.slot != source.Prefix && !nothingOf(member).MatchString(i.text) && !(member == targetName && e.saysAddress(i.text)) {
+				return i, true
+			}
+		}
+		return item{}, false
+	}
+	company, hasCompany := first(targetCompany)
+	name, named := first("lastName")
+	if !named {
+		name, named = first(targetName)
+	}
+	_, given := first("firstName")
+	switch {
+	case slices.ContainsFunc(e.has("salutation"), func(i item) bool { return firmSalutation.MatchString(strings.TrimSpace(i.text)) }):
+		return hasCompany || named || given
+	case given, hasCompany && named && !says(company.text, name.text):
+		return false
+	case !named:
+		return hasCompany && !slices.ContainsFunc(e.has("email"), func(i item) bool { _, of := emailOf(i.text); return of != "" && !strings.EqualFold(of, company.text) })
+	case isFirmName(e.oneLine(name.text)):
+		if !hasCompany {
+			e.tell(Altered, targetName, name, noPlace, fault.Text{DE: "Das ist der Name einer Firma. Der Eintrag ist eine Firma.", EN: "This is the name of a company. The entry is a company."})
+		}
+		return true
+	}
+	return false
 }
 
 // saysAddress reports whether a name is the email, the number or the company of the
@@ -165,50 +322,96 @@ func (e *entry) saysAddress(text string) bool {
 }
 
 // suffixes sets what stands behind a name: what tells a parent from a child belongs to the
-// last name, a degree to the title.
+// last name, a degree to the title. Anything else goes into the note.
 func (e *entry) suffixes() {
-	for _, i := range e.meaning("suffix", false) {
+	for _, i := range e.meaning("suffix") {
 		text := record.Clean(lineText(i.text))
 		switch {
+		case e.exact, isDegree(text):
+			if !strings.Contains(e.text("title"), text) {
+				e.set("title", i, strings.TrimPrefix(e.text("title")+", "+text, ", "))
+			}
 		case (generation.MatchString(text) || roman.MatchString(text)) && e.text("lastName") != "":
 			e.name("lastName", e.text("lastName")+" "+text)
-		case e.text("title") == "" || !strings.Contains(e.text("title"), text):
-			e.set("title", i, strings.TrimPrefix(e.text("title")+", "+text, ", "))
+		case isPrefix(text) && e.text("lastName") != "":
+			e.name("lastName", withPrefix(text, e.text("lastName")))
+		case !says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName"), text):
+			e.move("suffix", e.say("suffix"), i, noPlace, noField)
 		}
 	}
 }
 
-// unsaluted are salutations of more or less than one person, which contacts have not.
+// unsaluted are salutations of more or less than one person, which say nothing more of a
+// contact.
+var unsaluted = regexp.MustCompile(`^(?i)(an( die| den| das)?|keine anrede|ohne|keine?|herrn?\s*/\s*frau|frau\s*/\s*herrn?|herrn? (oder|bzw\.?) frau|(sehr geehrte )?damen und herren,?|unbekannt|unknown|leer)$`)
+
+// salute reads the salutation. A title beside it is the title.
 func (e *entry) salute(i item) {
-	text := strings.TrimSpace(invisible.Remove(lineText(i.text)))
+	text := strings.Trim(invisible.Remove(lineText(i.text)), " ,!")
 	if known := salutationOf(text); known != "" {
-		e.body["salutation"] = known
+		e.saluteAs(i, known)
 		return
 	}
+	if nothings.MatchString(text) || nothings.MatchString(strings.TrimSpace(i.text)) || unsaluted.MatchString(text) {
+		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
+		return
+	}
+	text = greeting.ReplaceAllString(text, "")
 	first, rest, _ := strings.Cut(text, " ")
-	switch known := salutationOf(first); {
-	case known != "" && rest != "" && isTitle(rest): // Frau Dr.
-		e.body["salutation"] = known
-		if e.text("title") == "" {
-			e.set("title", i, rest)
-		}
-	case known != "" && e.text("lastName") != "" && says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName"), rest): // Frau Müller
-		e.body["salutation"] = known
+	known, words := salutationOf(first), nameFields(rest)
+	n := titleLength(words)
+	title, name := strings.Join(words[:n], " "), strings.Join(words[n:], " ")
+	all := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetName)}, " ")
+	switch {
+	case known != "" && len(words) > 0 && name == "", known != "" && name != "" && says(all, name): // Frau Dr., Herr Dr. Müller
+		e.saluteAs(i, known)
+		e.titleOf(i, title)
 	case isTitle(text) && e.text("title") == "":
 		e.set("title", i, text)
 		e.tell(Altered, "title", i, fault.NotInEnum, fault.Text{DE: "Das ist ein Titel und keine Anrede.", EN: "This is a title and no salutation."})
+	case says(all, text): // Liebe Anna
+		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
 	default:
-		e.tell(LeftOut, "salutation", i, fault.NotInEnum, fault.Text{DE: "Diese Anrede gibt es nicht. Möglich sind Frau, Herr und divers.", EN: "There is no such salutation. Possible are Ms, Mr and Mx."})
+		e.move("salutation", e.say("salutation"), i, fault.NotInEnum, noSalutation)
 	}
 }
+
+// saluteAs sets the salutation, unless another one is there.
+func (e *entry) saluteAs(i item, known string) {
+	switch e.body["salutation"] {
+	case nil:
+		e.body["salutation"] = known
+	case known:
+	default:
+		e.move("salutation", e.say(cmp.Or(i.kind, "salutation")), i, noPlace, onlyOne)
+	}
+}
+
+// titleOf sets a title that stands in another member, unless it is there.
+func (e *entry) titleOf(i item, title string) {
+	switch {
+	case title == "" || says(e.text("title"), title):
+	case e.text("title") == "":
+		e.set("title", i, title)
+	default:
+		i.text = title
+		e.move("title", e.say("title"), i, noPlace, onlyOne)
+	}
+}
+
+var noSalutation = fault.Text{DE: "Diese Anrede gibt es nicht. Möglich sind Frau, Herr und divers.", EN: "There is no such salutation. Possible are Ms, Mr and Mx."}
 
 // nameFirm sets the name of an entry that is a company itself.
 func (e *entry) nameFirm() {
 	name, from := "", ""
 	for _, member := range []string{targetCompany, targetName, "lastName"} {
-		for _, i := range e.meaning(member, false) {
+		for _, i := range e.meaning(member) {
 			text := e.oneLine(i.text)
+			if !e.exact {
+				text = calledFirm.ReplaceAllString(text, "")
+			}
 			switch {
+			case i.slot == source.Nobility || i.slot == source.Prefix || member == targetName && e.saysAddress(text):
 			case name == "" && e.exact:
 				name, from = text, member
 				e.set("name", i, text)
@@ -227,16 +430,18 @@ func (e *entry) nameFirm() {
 	}
 	if from != "lastName" { // who answers there
 		for _, member := range []string{"firstName", "lastName"} {
-			for _, i := range e.meaning(member, false) {
-				if !says(name, i.text) {
+			for _, i := range e.meaning(member) {
+				if !says(name, calledFirm.ReplaceAllString(i.text, "")) {
 					e.move(member, e.say(member), i, noPlace, noField)
 				}
 			}
 		}
 	}
 	for _, member := range []string{"middleName", "suffix", "title", "salutation"} {
-		for _, i := range e.has(member) {
-			e.move(member, e.say(member), i, noPlace, noField)
+		for _, i := range e.meaning(member) {
+			if member != "salutation" || !firmSalutation.MatchString(strings.TrimSpace(i.text)) {
+				e.move(member, e.say(member), i, noPlace, noField)
+			}
 		}
 	}
 	e.jobs()
@@ -276,7 +481,7 @@ func emailOf(text string) (address, name string) {
 
 // reach sets emails, numbers and addresses of the web.
 func (e *entry) reach() {
-	for _, i := range e.meaning("email", true) {
+	for _, i := range e.meaning("email") {
 		address, name := emailOf(i.text)
 		if e.exact {
 			address, name = i.text, ""
@@ -286,9 +491,7 @@ func (e *entry) reach() {
 			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat, fault.Text{DE: "Das Format ist nicht gültig.", EN: "The format is not valid."})
 			continue
 		case name != "" && !e.firm && e.text("lastName") == "" && e.text("firstName") == "":
-			p := divide(name)
-			e.name("lastName", p.last)
-			e.name("firstName", p.first)
+			e.takeName(item{member: "email", text: name, heading: i.heading}, name)
 		case name != "" && !says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName")+" "+e.text("name"), name):
 			e.tell(Altered, "email", i, fault.InvalidFormat, fault.Text{DE: "Übernommen wurde " + address + ".", EN: "Taken was " + address + "."})
 		}
@@ -300,7 +503,7 @@ func (e *entry) reach() {
 		}
 	}
 	e.numbers()
-	for _, i := range e.meaning("website", true) {
+	for _, i := range e.meaning("website") {
 		if !e.firm || e.text("website") != "" || !e.link(i) {
 			e.move("website", e.labelled("website", i.kind), i, noPlace, noField)
 		}
@@ -327,8 +530,7 @@ func (e *entry) link(i item) bool {
 
 // numbers sets the telephone numbers.
 func (e *entry) numbers() {
-	list := slices.Concat(e.meaning("mobile", true), e.meaning("phone", true))
-	for _, i := range list {
+	for _, i := range e.callable("mobile", "phone") {
 		text := e.oneLine(invisible.Remove(i.text))
 		member := i.member
 		if e.firm || member == "" {
@@ -341,7 +543,7 @@ func (e *entry) numbers() {
 		case e.text(member) != "":
 			e.move(i.member, e.labelled(i.member, i.kind), i, noPlace, onlyOne)
 		default:
-			number, rest := remark(text)
+			number, rest := remark(e.withZero(i, text))
 			e.set(member, i, number)
 			if rest != "" {
 				i.text = text
@@ -349,7 +551,7 @@ func (e *entry) numbers() {
 			}
 		}
 	}
-	for _, i := range e.meaning("fax", true) {
+	for _, i := range e.callable("fax") {
 		e.move("fax", e.labelled("fax", i.kind), i, noPlace, noField)
 	}
 }
@@ -392,7 +594,10 @@ func (e *entry) addresses() {
 		return g
 	}
 	for _, part := range []string{"street", "houseNumber", "more", "postalCode", "place", "city", "region", "country", "whole"} {
-		for _, i := range e.meaning("address."+part, part != "more") {
+		for _, i := range e.meaning("address." + part) {
+			if part == "postalCode" && e.isLost(i) {
+				continue
+			}
 			g, text, line := at(i), record.Clean(i.text), record.Clean
 			if !e.exact {
 				text, line = invisible.Tidy(text), lineText
@@ -406,11 +611,11 @@ func (e *entry) addresses() {
 			}
 			switch part {
 			case "street":
-				set(&g.street, text)
+				set(&g.street, e.withoutName(text))
 			case "houseNumber":
 				g.number = strings.TrimSpace(g.number + text)
 			case "more":
-				g.more = append(g.more, text)
+				g.more = append(g.more, boxed(i, text))
 			case "postalCode":
 				set(&g.postalCode, line(text))
 			case "city":
@@ -422,7 +627,9 @@ func (e *entry) addresses() {
 			case "country":
 				set(&g.country, line(text))
 			case "whole":
-				g.whole(text)
+				if g.whole(e.withoutName(text)); g.postalCode == "" {
+					e.tell(Altered, "address.street", i, fault.InvalidFormat, fault.Text{DE: "In dieser Anschrift ist keine Postleitzahl mit Ort zu erkennen. Sie steht als Straße.", EN: "This address has no postal code with a city that can be read. It stands as the street."})
+				}
 			}
 		}
 	}
@@ -460,12 +667,23 @@ func (e *entry) live(a *address, i item) {
 	if e.exact {
 		set("street", a.street)
 	} else {
+		a.tidy()
+		if before := a.postalCode; a.lostZero() {
+			of := i
+			of.text = before
+			for _, p := range slices.Concat(e.has("address.postalCode"), e.has("address.place")) {
+				if strings.HasPrefix(p.text, before) {
+					of = p
+				}
+			}
+			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat, fault.Text{DE: "Dieser Postleitzahl fehlte die Null am Anfang. Übernommen wurde " + a.postalCode + ".", EN: "The zero at the beginning of this postal code was missing. Taken was " + a.postalCode + "."})
+		}
 		set("street", a.streetLine())
 	}
 	set("postalCode", a.postalCode)
 	set("city", a.city)
 	if a.country != "" {
-		code, known := countryOf(a.country)
+		code, region, known := countryAndRegion(a.country)
 		of := i
 		of.text = a.country
 		for _, c := range e.has("address.country") {
@@ -476,6 +694,11 @@ func (e *entry) live(a *address, i item) {
 		switch {
 		case known:
 			set("country", code)
+			if a.region == "" {
+				a.region = region
+			} else if region != "" && !says(a.region, region) {
+				e.move("address.country", e.say("country"), of, noPlace, onlyOne)
+			}
 		case a.region == "":
 			a.region = a.country
 			e.tell(Altered, "address.country", of, fault.NotInEnum, fault.Text{DE: "Dieses Land ist nicht bekannt. Es steht als Region.", EN: "This country is not known. It stands as the region."})
@@ -490,7 +713,8 @@ func (e *entry) live(a *address, i item) {
 }
 
 // born reads the birthday.
-func (e *entry) born(c *content, year int) {
+func (e *entry) born(c *content, today string) {
+	year, _ := strconv.Atoi(today[:4]) // it is a day
 	if y, m, d := e.first("birthday.year"), e.first("birthday.month"), e.first("birthday.day"); y+m+d != "" {
 		i := item{member: "birthday", text: strings.Join([]string{y, m, d}, "-"), heading: e.has(cmp.Or(map[bool]string{true: "birthday.year"}[y != ""], map[bool]string{true: "birthday.month"}[m != ""], "birthday.day"))[0].heading}
 		if y == "" {
@@ -498,7 +722,7 @@ func (e *entry) born(c *content, year int) {
 		}
 		e.items["birthday"] = append(e.items["birthday"], i)
 	}
-	for n, i := range e.meaning("birthday", true) {
+	for n, i := range e.meaning("birthday") {
 		var order dateOrder
 		for _, column := range c.Columns {
 			if column.Target == "birthday" && column.Heading == i.heading {
@@ -514,6 +738,8 @@ func (e *entry) born(c *content, year int) {
 			known = false
 		}
 		switch {
+		case known && day > today && !e.exact:
+			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, fault.Text{DE: "Dieser Tag ist noch nicht gewesen.", EN: "This day has not been yet."})
 		case !known:
 			i.text = dayWords(i.text)
 			e.move("birthday", e.say("birthday"), i, fault.InvalidFormat, fault.Text{DE: "Das ist kein Datum. Möglich ist zum Beispiel 17.05.1984.", EN: "This is no date. Possible is for example 1984-05-17."})
@@ -538,7 +764,7 @@ var tongues = map[string]string{
 
 // speak reads a language: its name or its tag.
 func (e *entry) speak(i item) {
-	if !e.means(i, true) {
+	if !e.means(i) {
 		return
 	}
 	text := strings.TrimSpace(i.text)
@@ -626,7 +852,7 @@ func (e *entry) nameless(mayMake bool) bool {
 		e.body["lastName"] = nickname
 		e.tell(Altered, "lastName", item{text: nickname}, noPlace, fault.Text{DE: "Der Eintrag hat keinen Namen. Er heißt wie sein Spitzname.", EN: "The entry has no name. It is called by its nickname."})
 	case e.company != "" && mayMake:
-		e.becomeFirm()
+		e.late = true
 	case e.company != "":
 		e.body["lastName"], e.company = e.company, ""
 	case number != "":
@@ -636,22 +862,6 @@ func (e *entry) nameless(mayMake bool) bool {
 		return true
 	}
 	return false
-}
-
-// becomeFirm makes a company of a contact that has only one.
-func (e *entry) becomeFirm() {
-	e.firm, e.body["name"], e.company = true, e.company, ""
-	for _, member := range []string{"mobile", "title", "jobTitle", "salutation", "birthday", "language"} {
-		value := e.text(member)
-		delete(e.body, member)
-		switch {
-		case value == "" || member == "salutation":
-		case member == "mobile" && e.text("phone") == "":
-			e.body["phone"] = value
-		default:
-			e.move(member, e.say(member), item{text: value}, noPlace, noField)
-		}
-	}
 }
 
 // becomePerson makes a contact of a company, for whom may create no companies.

@@ -314,7 +314,7 @@ func (x *work) read(ctx context.Context) error {
 	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups()
 	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
 	x.Options.Companies = f.Companies()
-	x.Options.MonthFirst = slices.ContainsFunc(columns, func(c Column) bool { return c.Target == "birthday" && c.Dates == monthFirst })
+	x.Options.MonthFirst = hasMonthFirst(f.Program, columns)
 	x.progress = x.progress.begin()
 	return x.finish(ctx, Mapping, func(tx db.Tx) error {
 		tx.Queue(updateSamples, x.organization, x.id, x.sealSamples())

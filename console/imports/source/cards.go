@@ -43,7 +43,7 @@ func (f *File) openCards(from io.Reader) {
 		if err != nil && !errors.Is(err, vcard.ErrCard) {
 			return e, err
 		}
-		c := reading{labels: labels(properties)}
+		c := reading{labels: labels(properties), countries: countries(properties)}
 		for i := range properties {
 			c.take(&properties[i])
 		}
@@ -69,7 +69,9 @@ type reading struct {
 	// of that text follow.
 	typed []string
 	// labels are those of groups: Apple writes item1.X-ABLabel.
-	labels    map[string]string
+	labels map[string]string
+	// countries are the codes of the countries of addresses by group: Apple writes item1.X-ABADR.
+	countries map[string]string
 	addresses int
 	// group says that the card is a group, with a name and members.
 	group     bool
@@ -112,6 +114,18 @@ func labels(properties []vcard.Property) map[string]string {
 	for _, p := range properties {
 		if p.Name == "X-ABLABEL" && p.Group != "" {
 			all[p.Group] = strings.TrimSuffix(strings.TrimPrefix(p.Text(), "_$!<"), ">!$_")
+		}
+	}
+	return all
+}
+
+// countries returns the codes of the countries that Apple notes beside the addresses of a
+// group.
+func countries(properties []vcard.Property) map[string]string {
+	all := map[string]string{}
+	for _, p := range properties {
+		if p.Name == "X-ABADR" && p.Group != "" {
+			all[p.Group] = strings.ToUpper(p.Text())
 		}
 	}
 	return all
@@ -329,6 +343,12 @@ func (c *reading) address(p *vcard.Property) {
 	if only := present(parts...); len(only) == 1 && strings.Contains(only[0], "\n") { // Google: what nobody divided
 		c.add("address.whole", only[0], label, p)
 		parts = make([]string, 7)
+	}
+	if parts[0] != "" && strings.Trim(parts[0], "0123456789 ") == "" { // the number of a box says so
+		parts[0] = "Postfach " + parts[0]
+	}
+	if len(present(parts...)) > 0 && parts[6] == "" {
+		parts[6] = c.countries[p.Group]
 	}
 	c.add("address.street", parts[2], label, p)
 	c.add("address.more", parts[1], label, p)

@@ -108,7 +108,8 @@ func choose(folded []string) *dialect {
 }
 
 // meanings returns what headings mean, and the program whose they are. A heading that
-// the program lacks means what it means in offices, or in the first dialect that has it.
+// the program lacks means what it means in offices, or in the first dialect that has it,
+// else what its words say.
 func meanings(headings []string) (list []meaning, program string) {
 	folded := make([]string, len(headings))
 	for i, h := range headings {
@@ -122,6 +123,9 @@ func meanings(headings []string) (list []meaning, program string) {
 				list[i] = m
 				break
 			}
+		}
+		if list[i].member == "" {
+			list[i], _ = byWords(headings[i])
 		}
 	}
 	settle(list, folded)
@@ -145,6 +149,11 @@ func settle(list []meaning, folded []string) {
 			m.member = "lastName"
 		case m.member == "address.whole" && parted:
 			m.member = "address.street"
+		case slices.Contains(bareNumbers, folded[i]):
+			m.member = ""
+			if i > 0 && list[i-1].member == "address.street" { // the number of the house
+				*m = meaning{"address.houseNumber", list[i-1].slot}
+			}
 		}
 		if member := MemberOf(m.member); member != nil && !member.Several {
 			if taken[*m] {
@@ -155,6 +164,9 @@ func settle(list []meaning, folded []string) {
 	}
 }
 
+// bareNumbers are headings that say of what they are a number by the column before.
+var bareNumbers = strings.Fields("nr no nummer number")
+
 // known counts the cells that are headings.
 func known(cells []string) (n int) {
 	for _, cell := range cells {
@@ -162,7 +174,8 @@ func known(cells []string) (n int) {
 			continue
 		}
 		folded := Fold(cell)
-		if slices.ContainsFunc(dialects, func(d *dialect) bool { _, known := d.of(folded); return known }) {
+		_, words := byWords(cell)
+		if words || slices.ContainsFunc(dialects, func(d *dialect) bool { _, known := d.of(folded); return known }) {
 			n++
 		}
 	}

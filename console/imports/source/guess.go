@@ -2,6 +2,8 @@ package source
 
 import (
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -34,8 +36,15 @@ func (f *File) guess(headings []string, rows []row) {
 		switch {
 		case c.Member == "title" && Fold(c.Heading) == "title" && !taken["jobTitle"] && most(values[at], job):
 			c.Member = "jobTitle"
+		case slices.Contains(bareNumbers, Fold(c.Heading)) && c.Member == "":
+			if c.Member = Other; running(values[at]) {
+				c.Member = ""
+			}
 		case c.Member == "":
-			if c.Member = meant(values[at], len(headings) == 0); c.Member != Other {
+			if c.Member = meant(values[at], c.Heading, len(headings) == 0); taken[c.Member] && !silent(c.Heading) {
+				c.Member = Other // its line in the note has the heading
+			}
+			if c.Member != Other {
 				if m := MemberOf(c.Member); taken[c.Member] && !m.Several {
 					c.Member = Other
 				}
@@ -48,6 +57,21 @@ func (f *File) guess(headings []string, rows []row) {
 	}
 }
 
+// running reports whether values count the rows.
+func running(values []string) bool {
+	for i, v := range values {
+		if i > 0 {
+			before, _ := strconv.Atoi(values[i-1]) // 0 for none
+			if n, err := strconv.Atoi(strings.TrimSuffix(v, ".")); err != nil || before != 0 && n != before+1 {
+				return false
+			}
+		} else if v = strings.TrimSuffix(v, "."); v != "0" && v != "1" {
+			return false
+		}
+	}
+	return true
+}
+
 // shapes are what values of some members look like.
 var shapes = []struct {
 	member string
@@ -56,6 +80,7 @@ var shapes = []struct {
 	bare bool
 }{
 	{"email", regexp.MustCompile(`^(mailto:)?[^\s@]+@[^\s@]+\.[^\s@]+$`), false},
+	{"birthday", regexp.MustCompile(`^(\d{1,2}\.\d{1,2}\.(19|20)\d\d|(19|20)\d\d-\d\d-\d\d)$`), true},
 	{"mobile", regexp.MustCompile(`^(\+|00)?(49 ?\(?0?\)?|0) ?\(?1[5-7]\d[\d /().-]{5,}$`), false},
 	{"phone", regexp.MustCompile(`^(\+|00?)[1-9( ][\d /().-]{5,25}$`), false},
 	{"website", regexp.MustCompile(`^(https?://|www\.)\S+$`), false},
@@ -63,13 +88,16 @@ var shapes = []struct {
 	{"address.street", regexp.MustCompile(`^\p{Lu}[\p{L} .-]+ \d{1,4} ?[a-z]?$`), false},
 	{"salutation", regexp.MustCompile(`(?i)^(herrn?|frau|mr|mrs|ms|divers)\.?$`), false},
 	{"address.postalCode", regexp.MustCompile(`^\d{5}$`), true},
-	{"birthday", regexp.MustCompile(`^(\d{1,2}\.\d{1,2}\.(19|20)\d\d|(19|20)\d\d-\d\d-\d\d)$`), true},
 	{"company", regexp.MustCompile(`\b(GmbH|AG|KG|OHG|UG|e\.V\.|mbB|Ltd|Inc|LLC)\b`), true},
 	{"name", regexp.MustCompile(`^\p{Lu}\p{Ll}+ (von |van |de )?\p{Lu}[\p{L}-]+$|^\p{Lu}[\p{L}-]+, \p{Lu}[\p{L} -]+$`), true},
 }
 
 // job matches what is no title before a name.
 var job = regexp.MustCompile(`^(.{12,}|[A-Z]{2,4}|\p{Lu}\p{Ll}{4,})$`)
+
+// noNumber matches what is made of the signs of a telephone number and is none: a day, the
+// number of a file and its year.
+var noNumber = regexp.MustCompile(`^(\d{1,2}([./-])\d{1,2}[./-]\d{2,4}|\d{4}-\d\d-\d\d|\d{1,5}/\d\d(-.*)?)$`)
 
 // most reports whether most values have a shape.
 func most(values []string, shape *regexp.Regexp) bool {
@@ -82,10 +110,18 @@ func most(values []string, shape *regexp.Regexp) bool {
 	return len(values) > 0 && n*10 >= len(values)*8
 }
 
-// meant returns what values are: a line of the note, if nothing else is plain.
-func meant(values []string, bare bool) string {
+// meant returns what values are: a line of the note, if nothing else is plain. Against a
+// heading that says something else only an address of emails or of the web is plain.
+func meant(values []string, heading string, bare bool) string {
+	quiet := silent(heading)
+	if !quiet && belongsToOthers(heading) {
+		return Other
+	}
 	for _, s := range shapes {
-		if (bare || !s.bare) && most(values, s.shape) {
+		switch {
+		case s.bare && !bare, !quiet && s.member != "email" && s.member != "website":
+		case (s.member == "phone" || s.member == "mobile") && most(values, noNumber):
+		case most(values, s.shape):
 			return s.member
 		}
 	}
