@@ -48,7 +48,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 				ctx = templ.InitializeContext(ctx)
 				return nil
 			})
-			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Ihr Büro lässt keine Anwendungen zu.", "Your office admits no applications."), v.words.Say("Verbundene Anwendungen ruhen: Ihre Aufrufe werden abgewiesen, bis die Administration das wieder ändert.", "Connected applications rest: their calls are refused until the admins change that.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Ihr Büro lässt keine Anwendungen zu.", "Your office does not allow applications."), v.words.Say("Verbundene Anwendungen ruhen: Kartei weist ihre Aufrufe ab, bis die Administration das wieder ändert.", "Connected applications are suspended: their calls are refused until an admin changes this.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -205,7 +205,7 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 					ctx = templ.InitializeContext(ctx)
 					return nil
 				})
-				templ_7745c5c3_Err = look.Empty("plug", v.words.Say("Keine Anwendung verbunden", "No application connected"), v.words.Say("Eine Anwendung, die mit Kartei arbeitet, schickt Sie hierher und fragt, was sie darf. Danach steht sie hier und lässt sich trennen.", "An application that works with Kartei sends you here and asks what it may do. Then it stands here, and can be disconnected.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = look.Empty("plug", v.words.Say("Keine Anwendung verbunden", "No application connected"), v.words.Say("Eine Anwendung, die mit Kartei arbeitet, schickt Sie hierher und fragt, was sie darf. Danach steht sie hier und lässt sich trennen.", "An application that works with Kartei sends you here and asks what it may do. It then appears here, where you can disconnect it.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -317,9 +317,9 @@ func applicationsView(v *request, p applicationsPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var16 string
-				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Diese Anwendungen dürfen verbunden werden. Das beginnt in der Anwendung selbst.", "These applications may be connected. That begins in the application itself."))
+				templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Diese Anwendungen dürfen verbunden werden. Die Verbindung beginnt in der Anwendung selbst.", "These applications may be connected. Start in the application itself."))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 54, Col: 195}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 54, Col: 200}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 				if templ_7745c5c3_Err != nil {
@@ -717,9 +717,9 @@ func approvalLine(v *request, p applicationsPage, a approvalInfo) templ.Componen
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var36 string
-			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("gewünscht von ", "wanted by "))
+			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("angefragt von ", "requested by "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 130, Col: 51}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 130, Col: 53}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 			if templ_7745c5c3_Err != nil {
@@ -732,7 +732,7 @@ func approvalLine(v *request, p applicationsPage, a approvalInfo) templ.Componen
 			var templ_7745c5c3_Var37 string
 			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(a.askers(v, p.names))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 130, Col: 80}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 130, Col: 82}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 			if templ_7745c5c3_Err != nil {
@@ -745,7 +745,7 @@ func approvalLine(v *request, p applicationsPage, a approvalInfo) templ.Componen
 			var templ_7745c5c3_Var38 string
 			templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(", ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 130, Col: 94}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 130, Col: 96}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 			if templ_7745c5c3_Err != nil {
@@ -941,9 +941,9 @@ func approvalActs(v *request, a approvalInfo) templ.Component {
 			}
 		} else {
 			var templ_7745c5c3_Var47 string
-			templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Freigabe zurücknehmen", "Take the approval back"))
+			templ_7745c5c3_Var47, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Freigabe widerrufen", "Withdraw approval"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 166, Col: 69}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 166, Col: 61}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var47))
 			if templ_7745c5c3_Err != nil {
@@ -1148,7 +1148,7 @@ func approvalView(v *request, a approvalInfo, names map[string]string) templ.Com
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = look.Fact(v.words.Say("Gewünscht von", "Wanted by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = look.Fact(v.words.Say("Angefragt von", "Requested by")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var57), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1224,7 +1224,7 @@ func approvalView(v *request, a approvalInfo, names map[string]string) templ.Com
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Fact(v.words.Say("Gilt für", "Holds for")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var61), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Fact(v.words.Say("Gilt für", "Applies to")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var61), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1239,9 +1239,9 @@ func approvalView(v *request, a approvalInfo, names map[string]string) templ.Com
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var63 string
-		templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Freigeben heißt: Diese Anwendung darf verbunden werden. Was sie dann darf, entscheidet jede Person selbst, höchstens bis zu ihren eigenen Rechten. Was die Anwendung liest, verlässt Kartei.", "To approve means that this application may be connected. What it may do then, each person decides, within their own rights. What the application reads leaves Kartei."))
+		templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Freigeben heißt: Diese Anwendung darf verbunden werden. Was sie dann darf, entscheidet jede Person selbst, im Rahmen ihrer eigenen Rechte. Was die Anwendung liest, verlässt Kartei.", "If you approve it, this application may be connected. Each person then decides what it may do, within their own rights. What the application reads leaves Kartei."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 201, Col: 394}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/applications.templ`, Line: 201, Col: 381}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var63))
 		if templ_7745c5c3_Err != nil {
@@ -1656,7 +1656,7 @@ func clientSecretView(v *request, id, secret string) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			return nil
 		})
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Dieses Geheimnis sehen Sie nur jetzt.", "You see this secret only now."), v.words.Say("Legen Sie es in die Einstellungen Ihrer Anwendung. Kartei speichert nur einen Abdruck davon. Ein früheres gilt ab jetzt nicht mehr.", "Put it into the settings of your application. Kartei stores only a hash of it. A former one is not valid any more.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var81), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Dieses Geheimnis sehen Sie nur jetzt.", "You see this secret only now."), v.words.Say("Tragen Sie es in die Einstellungen Ihrer Anwendung ein. Kartei speichert nur einen Abdruck davon. Ein früheres gilt ab jetzt nicht mehr.", "Put it into the settings of your application. Kartei stores only a hash of it. An earlier one is no longer valid.")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var81), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -52,9 +52,9 @@ func confirmView(v *request, f confirmForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Dieser Schritt braucht eine Anmeldung aus den letzten zehn Minuten. Bestätigen Sie Ihre Anmeldung, dann geht es weiter. Ihre Eingaben bleiben erhalten.", "This step needs a sign-in of the last ten minutes. Confirm your sign-in to go on. What you entered is kept."))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Dieser Schritt braucht eine Anmeldung aus den letzten zehn Minuten. Bestätigen Sie Ihre Anmeldung, dann geht es weiter. Ihre Eingaben bleiben erhalten.", "This step requires a sign-in within the last ten minutes. Confirm your sign-in to continue. What you entered is kept."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/confirm.templ`, Line: 13, Col: 298}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/confirm.templ`, Line: 13, Col: 308}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {

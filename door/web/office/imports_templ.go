@@ -1393,7 +1393,7 @@ func importResult(v *request, p importPage) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = look.Section("problems", v.words.Say("Was nicht oder anders übernommen wird", "Left out or changed"), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = look.Section("problems", p.problemsTitle(v), "", nil).Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

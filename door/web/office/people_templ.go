@@ -682,7 +682,7 @@ func invitedView(v *request, i invitedInfo) templ.Component {
 			templ_7745c5c3_Var27 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Nur jetzt zu sehen, und nicht versandt", "Shown only now, and not sent"), v.words.Say("Geben Sie den Link der Person selbst. Wer ihn hat, handelt in ihrem Namen. Er gilt einmal, bis ", "Give the link to the person yourself. Whoever has it acts in their name. It works once, until ")+v.words.Time(i.ExpiresAt.Time())+".").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = look.Banner(look.Warn, v.words.Say("Dieser Link ist nur jetzt zu sehen und wurde nicht versandt", "This link is shown only now, and was not sent"), v.words.Say("Geben Sie den Link der Person selbst. Wer ihn hat, handelt in ihrem Namen. Er gilt einmal, bis ", "Give the link to the person yourself. Whoever has it acts in their name. It works once, until ")+v.words.Time(i.ExpiresAt.Time())+".").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -713,9 +713,9 @@ func invitedView(v *request, i invitedInfo) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var29 string
-		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Ging der Link verloren, machen Sie unter Personen einen neuen; der alte gilt dann nicht mehr. Single Sign-on verbindet er nicht: Das tut die Person nach der ersten Anmeldung.", "If the link is lost, make a new one under People; the old one then stops working. It links no single sign-on: the person does that after the first sign-in."))
+		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Ist der Link verloren gegangen, erzeugen Sie unter „Personen“ einen neuen; der alte gilt dann nicht mehr. Single Sign-on verbindet die Person selbst, nach der ersten Anmeldung.", "If the link is lost, create a new one under People; the old one then stops working. The person links single sign-on themselves, after the first sign-in."))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/people.templ`, Line: 143, Col: 367}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/people.templ`, Line: 143, Col: 370}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 		if templ_7745c5c3_Err != nil {

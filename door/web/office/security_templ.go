@@ -535,9 +535,9 @@ func securityView(v *request, p securityPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var23 string
-			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Schlüssel, Anwendungen, Webhooks, Sitzungen und Passkeys: alles, was für Ihr Konto handelt.", "Keys, applications, webhooks, sessions and passkeys: all that acts for your account."))
+			templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(v.words.Say("Schlüssel, Anwendungen, Webhooks, Sitzungen und Passkeys: alles, was für Ihr Konto handelt.", "Keys, applications, webhooks, sessions and passkeys: everything that acts for your account."))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/security.templ`, Line: 122, Col: 216}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `office/security.templ`, Line: 122, Col: 223}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 			if templ_7745c5c3_Err != nil {
