@@ -136,7 +136,10 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 		m.outcome, m.told = Skipped, x.toldGroup(n.entry)
 		return m, nil
 	}
-	was, double := before.find(&n.identity)
+	was, double, idTaken := before.find(&n.identity)
+	if idTaken && !n.firm && n.match == nil {
+		x.withoutID(n)
+	}
 	before.add(&n.identity, n.line, "")
 	if n.firm {
 		m, err = x.judgeFirm(ctx, c, n, double)

@@ -78,7 +78,7 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 	target := ""
 	if n.firmMatch != nil {
 		target = n.firmMatch.ID
-	} else if was, double := b.seen.find(&n.identity); double {
+	} else if was, double, _ := b.seen.find(&n.identity); double {
 		target = was.record
 	} else if made := b.work.companies[n.cacheKey()]; made != "" && n.external == "" && n.itself == "" {
 		target = made

@@ -16,15 +16,20 @@ import (
 	"kartei/store/db"
 )
 
-// Two entries are about the same contact if they have the same external id. They also
-// are if they have the same email address or number and their names do not tell them
-// apart: the people of an office, or of a family, share numbers and addresses.
+// Two entries are about the same contact if they have the same external id, unless their
+// names contradict: offices give all people of a client its number. They also are if they
+// have the same email address or number and nothing tells them apart: the people of an
+// office, or of a family, share numbers and addresses.
 
 // identity is what tells an entry from others.
 type identity struct {
 	first, last     string
 	external, email string
-	numbers         []string
+	// salutation and birthday tell people of one name apart.
+	salutation, birthday string
+	numbers              []string
+	// exact says that Kartei wrote the entry: its external id counts whatever its names are.
+	exact bool
 	// own is the id that an export of Kartei gives the entry, firmKey the key of the name of
 	// a company.
 	own, firmKey string
@@ -36,6 +41,7 @@ func identityOf(e *entry) identity {
 		return identity{external: e.text("externalId"), own: e.itself, firmKey: nameKey(e.text("name"))}
 	}
 	i := identity{own: e.itself, first: nameKey(e.text("firstName")), last: nameKey(e.text("lastName")), external: e.text("externalId"), email: foldEmail(e.text("email"))}
+	i.salutation, i.birthday, i.exact = e.text("salutation"), e.text("birthday"), e.exact
 	for _, member := range []string{"mobile", "phone"} {
 		if key := search.NumberKey(e.text(member)); key != "" {
 			i.numbers = append(i.numbers, key)
@@ -56,10 +62,38 @@ func foldEmail(text string) string {
 	}, text)
 }
 
-// fits reports whether names and external ids let a contact be the same one.
-func (i *identity) fits(first, last, external string) bool {
-	other := func(a, b string) bool { return a != "" && b != "" && a != b }
-	return !other(i.first, first) && !other(i.last, last) && !other(i.external, external)
+// other reports whether two texts are there and differ.
+func other(a, b string) bool { return a != "" && b != "" && a != b }
+
+// fits reports whether nothing tells two identities apart.
+func (i *identity) fits(was *identity) bool {
+	return !other(i.first, was.first) && !other(i.last, was.last) && !other(i.external, was.external) &&
+		!other(i.salutation, was.salutation) && !other(i.birthday, was.birthday)
+}
+
+// sharesID reports whether two identities with the same external id can be the same one.
+// Whoever has no first name is told from others by the salutation and the birthday too.
+func (i *identity) sharesID(was *identity) bool {
+	switch {
+	case i.exact || i.firmKey != "" || was.firmKey != "":
+		return true
+	case !namesFit(i.first, was.first) || !namesFit(i.last, was.last):
+		return false
+	case i.first != "" && was.first != "":
+		return true
+	}
+	return !other(i.salutation, was.salutation) && !other(i.birthday, was.birthday)
+}
+
+// namesFit reports whether a name is a part of another: Haas and Haas-Neu, Anna and Anna
+// Maria, A. and Anna.
+func namesFit(a, b string) bool {
+	within := func(part, whole []string) bool {
+		return !slices.ContainsFunc(part, func(w string) bool {
+			return !slices.ContainsFunc(whole, func(v string) bool { return v == w || len([]rune(w)) == 1 && strings.HasPrefix(v, w) })
+		})
+	}
+	return a == "" || b == "" || within(nameWords(a), nameWords(b)) || within(nameWords(b), nameWords(a))
 }
 
 // keys returns the keys under which an identity is found. The same contact has at least
@@ -97,12 +131,12 @@ func sumOf(text string) (s sum) {
 // seen are the entries that came before, by what they have in common with others.
 type seen map[sum][]sighting
 
-// sighting is an entry that came before.
+// sighting is an entry that came before. Its identity has no keys but the external id.
 type sighting struct {
-	first, last, external, itself sum
-	// line is that of the entry, file the name of its file of several.
-	line int64
-	file string
+	identity
+	// line is that of the entry, file the name of its file, number its number among all.
+	line, number int64
+	file         string
 	// record is the contact of the entry, within one transaction.
 	record string
 }
@@ -110,26 +144,29 @@ type sighting struct {
 // sightings bounds the entries with the same number that are compared.
 const sightings = 50
 
-// find returns an earlier entry about the same contact.
-func (s seen) find(i *identity) (sighting, bool) {
-	other := func(a, b sum) bool { return a != sum{} && b != sum{} && a != b }
-	first, last, external, itself := sumOf(i.first), sumOf(i.last), sumOf(i.external), sumOf(i.own)
+// find returns an earlier entry about the same contact. taken says that one of another
+// contact has the external id.
+func (s seen) find(i *identity) (was sighting, double, taken bool) {
+	mine := *i
 	for _, key := range i.keys() {
 		for _, was := range s[sumOf(key)] {
-			if other(itself, was.itself) { // two records of an export
-				continue
-			}
-			if key[0] == 'x' || key[0] == 'X' || !other(first, was.first) && !other(last, was.last) && !other(external, was.external) {
-				return was, true
+			byID := key[0] == 'x' || key[0] == 'X'
+			switch {
+			case other(i.own, was.own): // two records of an export
+			case byID && i.sharesID(&was.identity), !byID && mine.fits(&was.identity):
+				return was, true, taken
+			case byID:
+				taken, mine.external = true, ""
 			}
 		}
 	}
-	return sighting{}, false
+	return sighting{}, false, taken
 }
 
 // add notes an entry.
 func (s seen) add(i *identity, l *line, record string) {
-	was := sighting{sumOf(i.first), sumOf(i.last), sumOf(i.external), sumOf(i.own), l.line, l.file, record}
+	was := sighting{*i, l.line, l.number, l.file, record}
+	was.email, was.numbers = "", nil
 	for _, key := range i.keys() {
 		if k := sumOf(key); len(s[k]) < sightings {
 			s[k] = append(s[k], was)
@@ -149,6 +186,8 @@ type candidate struct {
 	firmFields company.Fields
 	// firmMatch is the company that an entry is about which is a company itself.
 	firmMatch *record.Sight[*company.Fields]
+	// idTaken says that another contact has the external id of the entry.
+	idTaken bool
 	// wrong is why the entry is refused.
 	wrong []fault.Field
 	// companyKey is the key of its company's name, and companyID the company, if there
@@ -256,7 +295,7 @@ func match(ctx context.Context, c *app.Call, list []*candidate) error {
 		contacts[looked[i].ID] = &looked[i]
 	}
 	for _, x := range list {
-		x.match = x.choose(by, contacts)
+		x.match, x.idTaken = x.choose(by, contacts)
 	}
 	return nil
 }
@@ -317,27 +356,60 @@ func (f found) numbers(ctx context.Context, c *app.Call, list []*candidate) erro
 	return err
 }
 
-// choose returns the contact that an entry is about.
-func (x *candidate) choose(by found, contacts map[string]*record.Sight[*contact.Fields]) *record.Sight[*contact.Fields] {
-	keys := x.keys()
+// choose returns the contact that an entry is about. taken says that another one has its
+// external id.
+func (x *candidate) choose(by found, contacts map[string]*record.Sight[*contact.Fields]) (is *record.Sight[*contact.Fields], taken bool) {
+	keys, mine := x.keys(), x.identity
 	if x.itself != "" {
 		keys = append([]string{"i" + x.itself}, keys...)
 	}
 	for _, key := range keys {
 		for _, id := range by[key] {
 			c := contacts[id]
+			if c == nil {
+				continue
+			}
+			was := identityIn(c.Members)
 			switch {
-			case c == nil:
-			case key[0] == 'i' || key[0] == 'x':
-				return c
-			case !x.fits(nameKey(text(c.Members.FirstName)), nameKey(text(c.Members.LastName)), text(c.Members.ExternalID)):
+			case key[0] == 'i', key[0] == 'x' && x.sharesID(was):
+				return c, taken
+			case key[0] == 'x':
+				taken, mine.external = true, ""
+			case !mine.fits(was):
 			case key[0] == 'n' && !x.calls(c.Members):
 			default:
-				return c
+				return c, taken
 			}
 		}
 	}
-	return nil
+	return nil, taken
+}
+
+// identityIn returns the identity of a contact, as far as names and external ids go.
+func identityIn(f *contact.Fields) *identity {
+	return &identity{
+		first: nameKey(text(f.FirstName)), last: nameKey(text(f.LastName)), external: text(f.ExternalID),
+		salutation: text(f.Salutation), birthday: text(f.Birthday),
+	}
+}
+
+// withoutID puts an external id into the note that another contact has.
+func (x *work) withoutID(n *candidate) {
+	if n.external == "" {
+		return
+	}
+	i := item{text: n.external}
+	if list := n.has("=externalId"); len(list) > 0 {
+		i = list[0]
+	}
+	n.external, n.fields.ExternalID = "", nil
+	delete(n.body, "externalId")
+	x.relocate(n, "externalId", "externalId", i, fault.Duplicate, otherHasID)
+}
+
+var otherHasID = fault.Text{
+	DE: "Ein anderer Kontakt mit anderem Namen hat diese Kennung schon.",
+	EN: "Another contact of another name has this id already.",
 }
 
 // calls reports whether the entry and a contact have a number in common.

@@ -39,6 +39,11 @@ func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candi
 	if err := match(ctx, c, people); err != nil {
 		return nil, err
 	}
+	for _, n := range people {
+		if n.idTaken {
+			x.withoutID(n)
+		}
+	}
 	for _, n := range readable {
 		n.private = n.text("visibility") == string(record.Private) || n.match != nil && n.match.Members.Visibility == record.Private
 	}
@@ -152,12 +157,17 @@ func (x *work) withoutCompany(n *candidate) {
 		i = list[0]
 	}
 	n.company, n.companyKey = "", ""
+	x.relocate(n, targetCompany, "firm", i, fault.FieldNotFound, noCompany)
+}
+
+// relocate puts a value of an entry that is read into the note.
+func (x *work) relocate(n *candidate, member, word string, i item, code fault.FieldCode, why fault.Text) {
 	before := len(n.lines)
-	n.move(targetCompany, n.say("firm"), i, fault.FieldNotFound, noCompany)
-	if len(n.lines) > before {
-		n.lines = n.lines[before:]
+	n.move(member, n.say(word), i, code, why)
+	if all := n.lines; len(all) > before {
+		n.lines = all[before:]
 		n.finish()
-		n.fields = contact.Fields{}
+		n.lines, n.fields = all, contact.Fields{}
 		n.wrong = append(n.wrong, x.decode(n)...)
 	}
 }

@@ -175,8 +175,11 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	target := ""
 	if n.match != nil {
 		target = n.match.ID
-	} else if was, double := b.seen.find(&n.identity); double {
-		target = was.record
+	} else {
+		was, _, idTaken := b.seen.find(&n.identity)
+		if target = was.record; idTaken {
+			b.withoutID(n)
+		}
 	}
 	if len(n.wrong) > 0 {
 		return result{outcome: Refused, wrong: n.wrong}, nil

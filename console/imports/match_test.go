@@ -1,0 +1,61 @@
+package imports_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/console/imports"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// at sits a person down at an office in SQLite.
+func at(t *testing.T) desk {
+	return sit(apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1)), access.Member)
+}
+
+// wantReport imports a file, and compares the report. The check must tell the same.
+func (d desk) wantReport(name, file string, how imports.Duplicates, want ...string) imports.Import {
+	d.Helper()
+	checked := d.check(d.upload(name, file), how)
+	told := toldBy(d.lines(checked))
+	told = slices.DeleteFunc(told, func(s string) bool { return strings.HasSuffix(s, "    ") }) // the same contact as on another line
+	x := d.run(checked)
+	if got := d.report(x); !slices.Equal(got, want) {
+		d.Errorf("%s: the report is\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if after := toldBy(d.lines(x)); !slices.Equal(told, after) {
+		d.Errorf("%s: the check tells\n%q\nand the report\n%q", name, told, after)
+	}
+	return x
+}
+
+// Who has the number of a client, or shares a number with others, and is called or born
+// otherwise, is somebody else.
+func TestContradictions(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		people := "Mandantennummer;Nachname;Vorname;E-Mail\n10001;Berg;Anton;\n10001;Tal;Berta;tal@example.com\n10001;Claas;Carl;\n"
+		d.wantReport("a.csv", people, imports.Skip,
+			"created con_ firstName=Anton lastName=Berg externalId=10001",
+			"created con_ firstName=Berta lastName=Tal email=tal@example.com note=Externe Kennung: 10001 [note externalId Mandantennummer 10001]",
+			"created con_ firstName=Carl lastName=Claas note=Externe Kennung: 10001 [note externalId Mandantennummer 10001]",
+		)
+		if x := d.check(d.upload("a.csv", people), imports.Skip); x.Counts[imports.Skipped] != 2 { // Carl has nothing to be found by
+			t.Errorf("%v", x.Counts)
+		}
+		d.wantReport("b.csv", "Anrede;Nachname;Vorname;Geburtsdatum;Telefon\nHerr;Meier;;;0221 111\nFrau;Meier;;;0221 111\n;Groß;Otto;1.2.1930;0221 222\n;Groß;Otto;1.2.1965;0221 222\n;Groß;Otto;;0221 222\n", imports.Fill,
+			"created con_ salutation=mr lastName=Meier phone=0221 111",
+			"created con_ salutation=ms lastName=Meier phone=0221 111",
+			"created con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01",
+			"created con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1965-02-01",
+			"unchanged con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01",
+		)
+		d.wantReport("c.csv", "Anrede;Nachname;Telefon;Mandantennummer\nHerr;Weiß;0221 333;7\nFrau;Weiß;0221 444;7\n", imports.Replace,
+			"created con_ salutation=mr lastName=Weiß phone=0221 333 externalId=7",
+			"created con_ salutation=ms lastName=Weiß phone=0221 444 note=Externe Kennung: 7 [note externalId Mandantennummer 7]",
+		)
+	})
+}
