@@ -19,7 +19,7 @@ const markLine = `update import_lines set state = $4, problems = $5, record_id =
 // record. What entries have in common is kept in memory, and read again when a run
 // goes on.
 func (x *work) check(ctx context.Context) error {
-	x.companies = map[string]string{}
+	x.companies, x.joined = map[string]string{}, map[int64]map[string]any{}
 	before := seen{}
 	if err := x.recall(ctx, before); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (x *work) recall(ctx context.Context, before seen) error {
 				if l.values != nil {
 					e := x.entryOf(l.values, clock.Now(x.Clock), mayMake)
 					i := identityOf(e)
-					before.add(&i, l, "")
+					before.add(&i, l, l.number, "", l.record == nil)
 				}
 			}
 			if err == nil && len(list) == 0 {
@@ -140,7 +140,11 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 	if idTaken && !n.firm && n.match == nil {
 		x.withoutID(n)
 	}
-	before.add(&n.identity, n.line, "")
+	number := n.number
+	if double {
+		number = was.number
+	}
+	before.add(&n.identity, n.line, number, "", n.match == nil && (!double || was.made))
 	if n.firm {
 		m, err = x.judgeFirm(ctx, c, n, double)
 		m.number = n.number
@@ -162,7 +166,11 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 			m.outcome = Skipped
 		}
 		if len(wrong) == 0 {
-			m.told = problemsOf([]fault.Field{{Code: fault.Duplicate, Text: was.sameContact()}})
+			var told []problem
+			if was.made {
+				m.outcome, told, err = x.judgeJoin(ctx, c, n, was.number)
+			}
+			m.told = append(problemsOf([]fault.Field{{Code: fault.Duplicate, Text: was.sameContact()}}), told...)
 		}
 	case len(wrong) == 0:
 		f := n.fields

@@ -94,7 +94,7 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 		r, err = b.createFirm(ctx, n)
 	}
 	if err == nil && r.record != nil {
-		b.seen.add(&n.identity, n.line, *r.record)
+		b.seen.add(&n.identity, n.line, n.number, *r.record, false)
 		b.companies[n.cacheKey()] = *r.record
 	}
 	return r, err

@@ -139,6 +139,8 @@ type sighting struct {
 	file         string
 	// record is the contact of the entry, within one transaction.
 	record string
+	// made says that an entry of the file made the contact, which number is that of.
+	made bool
 }
 
 // sightings bounds the entries with the same number that are compared.
@@ -163,9 +165,9 @@ func (s seen) find(i *identity) (was sighting, double, taken bool) {
 	return sighting{}, false, taken
 }
 
-// add notes an entry.
-func (s seen) add(i *identity, l *line, record string) {
-	was := sighting{*i, l.line, l.number, l.file, record}
+// add notes an entry. number is the one of the first entry about the contact.
+func (s seen) add(i *identity, l *line, number int64, record string, made bool) {
+	was := sighting{*i, l.line, number, l.file, record, made}
 	was.email, was.numbers = "", nil
 	for _, key := range i.keys() {
 		if k := sumOf(key); len(s[k]) < sightings {
@@ -186,6 +188,8 @@ type candidate struct {
 	firmFields company.Fields
 	// firmMatch is the company that an entry is about which is a company itself.
 	firmMatch *record.Sight[*company.Fields]
+	// made says that the import itself created the contact of match.
+	made bool
 	// idTaken says that another contact has the external id of the entry.
 	idTaken bool
 	// wrong is why the entry is refused.

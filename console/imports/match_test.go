@@ -59,3 +59,16 @@ func TestContradictions(t *testing.T) {
 		)
 	})
 }
+
+// A later entry about the same contact loses nothing: it fills what the first has not, and
+// what it says otherwise becomes a line of the note and is told.
+func TestJoinsEntries(t *testing.T) {
+	for _, how := range []imports.Duplicates{imports.Skip, imports.Fill, imports.Replace} {
+		d := at(t)
+		d.wantReport("a.csv", "Nachname;Vorname;E-Mail;Telefon;Mobil;Firma;Ort;Notiz\n"+
+			"Meier;Eva;eva@example.com;0221 1111;;Haas;Bonn;alt\nMeier;Eva;eva@example.com;0221 2222;0171 3333;Berg;Köln;neu\n", how,
+			"created con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn note=alt|Anschrift: Köln|Telefon: 0221 2222|Firma: Berg|neu",
+			"updated con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn note=alt|Anschrift: Köln|Telefon: 0221 2222|Firma: Berg|neu [note address Ort Köln] [note phone Telefon 0221 2222] [note company Firma Berg]",
+		)
+	}
+}

@@ -39,6 +39,9 @@ func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candi
 	if err := match(ctx, c, people); err != nil {
 		return nil, err
 	}
+	if err := x.readMade(ctx, c.Tx, people); err != nil {
+		return nil, err
+	}
 	for _, n := range people {
 		if n.idTaken {
 			x.withoutID(n)

@@ -133,6 +133,8 @@ type result struct {
 	// former is the revision before, and before has the sealed members of it.
 	former, revision int64
 	before           string
+	// told is what is told of values beside what the entry itself tells.
+	told []problem
 }
 
 // importOne imports an entry.
@@ -148,7 +150,7 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 		return err
 	}
 	b.progress.Counts[r.outcome]++
-	told := append(problemsOf(r.wrong), b.toldAs(r.outcome, n.entry)...)
+	told := append(append(problemsOf(r.wrong), r.told...), b.toldAs(r.outcome, n.entry)...)
 	if n.group {
 		told = b.toldGroup(n.entry)
 	}
@@ -172,31 +174,35 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	case n.firm:
 		return b.resolveFirm(ctx, n)
 	}
-	target := ""
+	target, made := "", false
 	if n.match != nil {
-		target = n.match.ID
+		target, made = n.match.ID, n.made
 	} else {
 		was, _, idTaken := b.seen.find(&n.identity)
-		if target = was.record; idTaken {
+		if target, made = was.record, was.made; idTaken {
 			b.withoutID(n)
 		}
 	}
 	if len(n.wrong) > 0 {
 		return result{outcome: Refused, wrong: n.wrong}, nil
 	}
-	if target != "" && b.Options.Duplicates == Skip {
+	if target != "" && !made && b.Options.Duplicates == Skip {
 		return result{outcome: Skipped, record: &target}, nil
 	}
-	if target == "" {
+	switch {
+	case target == "":
 		r, err = b.create(ctx, n)
-	} else {
+		made = true
+	case made:
+		r, err = b.join(ctx, n, target)
+	default:
 		r, err = b.update(ctx, n, target)
 	}
 	if fault.Is(err, fault.NotFound) {
 		err = fmt.Errorf("imports: %w: %w", errGone, err)
 	}
 	if err == nil && r.record != nil {
-		b.seen.add(&n.identity, n.line, *r.record)
+		b.seen.add(&n.identity, n.line, n.number, *r.record, made)
 	}
 	return r, err
 }

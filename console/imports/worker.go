@@ -84,6 +84,9 @@ type work struct {
 	pace job.Pace
 	// companies are the companies of names that were found, by candidate.cacheKey.
 	companies map[string]string
+	// joined are the members of entries with others about the same contact, by number, in
+	// the dry run.
+	joined map[int64]map[string]any
 }
 
 // run takes an import on from where it is.
