@@ -119,12 +119,18 @@ var labelWords = map[string]fault.Text{
 	"son": {DE: "Sohn", EN: "Son"}, "daughter": {DE: "Tochter", EN: "Daughter"}, "abrelatednames": {DE: "Beziehung", EN: "Relation"}, "abdate": {DE: "Datum", EN: "Date"},
 	"imaddress": {DE: "Messenger", EN: "Messenger"}, "assistantphone": {DE: "Assistenz", EN: "assistant"}, "assistantsname": {DE: "Assistenz", EN: "assistant"},
 	"managersname": {DE: "Vorgesetzt", EN: "Manager"}, "spousesname": {DE: "Partner", EN: "Spouse"}, "profile": {DE: "Profil", EN: "Profile"}, "blog": {DE: "Blog", EN: "Blog"},
+	"phonetic-first-name": {DE: "Vorname (Aussprache)", EN: "First name (phonetic)"}, "phonetic-last-name": {DE: "Nachname (Aussprache)", EN: "Last name (phonetic)"},
+	"phonetic-middle-name": {DE: "Weiterer Vorname (Aussprache)", EN: "Middle name (phonetic)"}, "phonetic-org": {DE: "Firma (Aussprache)", EN: "Company (phonetic)"},
+	"google-talk-id": {DE: "Google Talk", EN: "Google Talk"}, "caluri": {DE: "Kalender", EN: "Calendar"}, "caladruri": {DE: "Kalenderadresse", EN: "Calendar address"}, "fburl": {DE: "Verfügbarkeit", EN: "Availability"},
 	"street": {DE: "Straße", EN: "Street"}, "postalCode": {DE: "PLZ", EN: "Postal code"}, "city": {DE: "Ort", EN: "City"}, "region": {DE: "Region", EN: "Region"},
 }
 
 // kindOf returns what kind of value a label of some program means.
 func kindOf(label string) string {
 	label = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(label), "*"))
+	if strings.Contains(strings.ToLower(label), "fax") {
+		return "fax"
+	}
 	switch strings.ToLower(label) {
 	case "work", "arbeit", "geschäftlich", "dienstlich", "büro", "office", "business", "beruflich", "firma", "internet", "travail", "bureau", "lavoro":
 		if strings.EqualFold(label, "internet") {
@@ -135,8 +141,6 @@ func kindOf(label string) string {
 		return "home"
 	case "mobile", "mobil", "cell", "handy", "iphone", "mobiltelefon", "portable", "cellulare", "work mobile":
 		return "mobile"
-	case "work fax", "home fax", "fax", "fax geschäftlich", "fax privat", "other fax", "telefax":
-		return "fax"
 	case "main", "haupt", "hauptnummer", "zentrale":
 		return "main"
 	case "other", "andere", "sonstige", "weitere":

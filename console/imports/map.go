@@ -49,6 +49,8 @@ type item struct {
 	rank       int
 	// card says that the value is one of a card, in which nothing is to be divided.
 	card bool
+	// named says that the kind is what the file itself calls a value: Aktenzeichen.
+	named bool
 }
 
 // text returns a member that is a text.
@@ -107,6 +109,7 @@ func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entr
 			}
 			if label != "" {
 				i.kind = kindOf(label)
+				i.named = column.Target == source.Other && !slices.Contains(generalKinds, i.kind)
 			}
 			switch i.kind {
 			case "work", "direct":
@@ -134,6 +137,9 @@ func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entr
 	e.compose(c, now.Time().Format(time.DateOnly))
 	return e
 }
+
+// generalKinds are the kinds that say too little to be the label of a line.
+var generalKinds = []string{"", "work", "home", "other", "main", "mobile", "fax"}
 
 // byNumber returns the columns by their numbers in the file.
 func (c *content) byNumber() map[int]*Column {
@@ -280,7 +286,7 @@ func (e *entry) compose(c *content, today string) {
 			continue
 		}
 		label := e.say(i.kind)
-		if !i.card || label == "" {
+		if !i.card && !i.named || label == "" {
 			label = i.heading
 		}
 		if says := e.text("note"); says != "" && strings.Contains(says, i.text) && len(i.text) > 40 {
@@ -354,12 +360,12 @@ func (e *entry) plain(members ...string) {
 			case contacts && e.firm && member == "language", !contacts && !e.firm:
 				e.move(member, e.say(member), i, noPlace, noField)
 			case e.isLost(i):
+			case member == "visibility": // Outlook has two columns for it
+				e.show(i)
 			case n > 0:
 				e.move(member, e.say(member), i, noPlace, onlyOne)
 			case member == "language":
 				e.speak(i)
-			case member == "visibility":
-				e.show(i)
 			default:
 				e.set(member, i, i.text)
 			}
@@ -367,14 +373,30 @@ func (e *entry) plain(members ...string) {
 	}
 }
 
-// show reads who sees a record, as exports of Kartei have it.
+var (
+	// hidden are the words by which other programs keep a contact from others, open those
+	// that keep it from nobody.
+	hidden = []string{"ein", "true", "wahr", "ja", "yes", "1", "-1", "persönlich", "personal", "privat", "vertraulich", "confidential"}
+	open   = []string{"aus", "false", "falsch", "nein", "no", "0", "normal", "public", "öffentlich"}
+
+	becamePrivate = fault.Text{DE: "Der Eintrag war vertraulich. Er ist nur für den Eigentümer sichtbar.", EN: "The entry was confidential. Only its owner sees it."}
+)
+
+// show reads who sees a record, as exports of Kartei and other programs have it.
 func (e *entry) show(i item) {
+	was := e.body["visibility"] != nil
 	switch text := strings.ToLower(i.text); {
 	case text == "private", strings.HasPrefix(text, "nur eigentümer"), strings.HasPrefix(text, "the owner and"):
 		e.body["visibility"] = "private"
-	case text == "organization", strings.HasPrefix(text, "alle im büro"), strings.HasPrefix(text, "everyone"):
+	case slices.Contains(hidden, text):
+		e.body["visibility"] = "private"
+	case text == "organization", slices.Contains(open, text), strings.HasPrefix(text, "alle im büro"), strings.HasPrefix(text, "everyone"):
 	default:
 		e.move("visibility", e.say("visibility"), i, noPlace, noField)
+		return
+	}
+	if !was && !e.exact && e.body["visibility"] != nil {
+		e.tell(Altered, "visibility", i, noPlace, becamePrivate)
 	}
 }
 

@@ -72,3 +72,49 @@ func TestJoinsEntries(t *testing.T) {
 		)
 	}
 }
+
+// What a file calls its own fields is the label of the line, and a label with the word fax
+// makes no number the main one.
+func TestOwnLabels(t *testing.T) {
+	d := at(t)
+	for file, want := range map[string]string{
+		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Event 1 - Label,Event 1 - Value,Relation 1 - Label,Relation 1 - Value,Custom Field 1 - Label,Custom Field 1 - Value\nEva,Adler,Fax (Arbeit),0221 9,Jahrestag,2001-05-04,Ehepartner,Otto,Aktenzeichen,12/24\n": "Fax: 0221 9|Jahrestag: 2001-05-04|Ehepartner: Otto|Aktenzeichen: 12/24",
+		"Given Name,Family Name,Phone 1 - Type,Phone 1 - Value,Custom Field 1 - Type,Custom Field 1 - Value\nIda,Baum,Fax Büro,0221 8,Aktenzeichen,13/24\n":                                                                                                                 "Fax: 0221 8|Aktenzeichen: 13/24",
+		"BEGIN:VCARD\nVERSION:3.0\nN:Claas;Udo\nitem1.TEL:0221 7\nitem1.X-ABLabel:Fax Büro\nEND:VCARD\n":                                                                                                                                                                    "Fax: 0221 7",
+		"BEGIN:VCARD\nVERSION:2.1\nN:Dorn;Ute\nTEL;X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,B=C3=BCro=20Fax):0221 6\nEND:VCARD\n":                                                                                                                                   "Fax: 0221 6",
+	} {
+		x := d.run(d.check(d.upload("a.csv", file), imports.Skip))
+		for _, l := range d.lines(x) {
+			c := d.Do("GET", "/contacts/"+l.RecordID, nil).Want(200).JSON()
+			note, _ := c["note"].(string)
+			if strings.ReplaceAll(note, "\n", "|") != want || c["phone"] != nil {
+				t.Errorf("%v, want %s", c, want)
+			}
+		}
+	}
+}
+
+// What another program kept from others stays so, and it is told.
+func TestStaysConfidential(t *testing.T) {
+	d := at(t)
+	for file, want := range map[string]string{
+		"Nachname;Vorname;Privat;Vertraulichkeit\nAdler;Eva;Ein;Normal\n":         "created con_ firstName=Eva lastName=Adler visibility=private [altered visibility Privat Ein]",
+		"Nachname;Vorname;Privat;Vertraulichkeit\nBaum;Ida;Aus;Vertraulich\n":     "created con_ firstName=Ida lastName=Baum visibility=private [altered visibility Vertraulichkeit Vertraulich]",
+		"First Name,Last Name,Private,Sensitivity\nUdo,Claas,True,Private\n":      "created con_ firstName=Udo lastName=Claas visibility=private [altered visibility Private True]",
+		"First Name,Last Name,Private,Sensitivity\nUte,Dorn,False,Normal\n":       "created con_ firstName=Ute lastName=Dorn",
+		"BEGIN:VCARD\nVERSION:3.0\nN:Ehlers;Jan\nCLASS:CONFIDENTIAL\nEND:VCARD\n": "created con_ firstName=Jan lastName=Ehlers visibility=private [altered visibility CLASS CONFIDENTIAL]",
+		"BEGIN:VCARD\nVERSION:3.0\nN:Fuchs;Lea\nCLASS:PUBLIC\nEND:VCARD\n":        "created con_ firstName=Lea lastName=Fuchs",
+	} {
+		if got := d.report(d.run(d.check(d.upload("a.csv", file), imports.Skip))); !slices.Equal(got, []string{want}) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What somebody typed into a card is not lost.
+func TestTypedProperties(t *testing.T) {
+	d := at(t)
+	d.wantReport("a.vcf", "BEGIN:VCARD\nVERSION:3.0\nN:Mori;Ken\nLABEL;TYPE=WORK:Weg 1\\n50667 Köln\nX-PHONETIC-LAST-NAME:Mori\nX-GOOGLE-TALK-ID:ken\nCALURI:https://kalender.example\nX-HAUSTIER:Hund\nEND:VCARD\n", imports.Skip,
+		"created con_ firstName=Ken lastName=Mori street=Weg 1 postalCode=50667 city=Köln note=Nachname (Aussprache): Mori|Google Talk: ken|Kalender: https://kalender.example|haustier: Hund"+
+			" [note other X-PHONETIC-LAST-NAME Mori] [note other X-GOOGLE-TALK-ID ken] [note other CALURI https://kalender.example] [note other X-HAUSTIER Hund]")
+}

@@ -44,6 +44,7 @@ func (f *File) openCards(from io.Reader) {
 			return e, err
 		}
 		c := reading{labels: labels(properties), countries: countries(properties)}
+		c.addressed = slices.ContainsFunc(properties, func(p vcard.Property) bool { return p.Name == "ADR" })
 		for i := range properties {
 			c.take(&properties[i])
 		}
@@ -73,6 +74,8 @@ type reading struct {
 	// countries are the codes of the countries of addresses by group: Apple writes item1.X-ABADR.
 	countries map[string]string
 	addresses int
+	// addressed says that the card has addresses in parts.
+	addressed bool
 	// group says that the card is a group, with a name and members.
 	group     bool
 	groupName string
@@ -188,15 +191,14 @@ func cut(text string, runes int) string {
 var plainTexts = map[string]string{
 	"FN": "name", "TITLE": "jobTitle", "NOTE": "note", "LANG": "language", "URL": "website", "X-KARTEI-SALUTATION": "salutation", "X-KARTEI-EXTERNAL-ID": "externalId",
 	"X-KARTEI-LEGAL-FORM": "legalForm", "X-KARTEI-VAT-ID": "vatId", "X-KARTEI-REGISTER-NUMBER": "registerNumber", "X-KARTEI-VISIBILITY": "visibility", "X-KARTEI-TITLE": "title",
-	"X-DEPARTMENT": "department", "X-EVOLUTION-WEBDAV-HREF": "", "X-MS-LANGUAGE": "language",
+	"X-DEPARTMENT": "department", "X-EVOLUTION-WEBDAV-HREF": "", "X-MS-LANGUAGE": "language", "CLASS": "visibility",
 }
 
 // own are the properties that programs keep for themselves, or that say again what others
 // say.
-var own = strings.Fields(`VERSION PRODID REV BEGIN END SOURCE NAME PROFILE CLIENTPIDMAP XML SORT-STRING MAILER CLASS CALURI CALADRURI FBURL LABEL UID KIND
+var own = strings.Fields(`VERSION PRODID REV BEGIN END SOURCE NAME PROFILE CLIENTPIDMAP XML SORT-STRING MAILER UID KIND
 	X-ABLABEL X-ABADR X-ABSHOWAS X-ABUID X-ABORDER X-ADDRESSBOOKSERVER-KIND X-MOZILLA-HTML X-EVOLUTION-FILE-AS X-RADICALE-NAME X-IMAGETYPE X-IMAGEHASH
-	X-SHARED-PHOTO-DISPLAY-PREF X-ACTIVITY-ALERT X-MS-OL-DEFAULT-POSTAL-ADDRESS X-MS-OL-DESIGN X-MS-CARDPICTURE X-PHONETIC-FIRST-NAME X-PHONETIC-LAST-NAME X-PHONETIC-MIDDLE-NAME
-	X-PHONETIC-ORG X-ABCROP-RECTANGLE X-CREATED CREATED X-GOOGLE-TALK-ID X-SOGO-COMPONENT-CREATED X-WAB-GENDER X-EVOLUTION-WEBDAV-HREF X-ETAG X-GENERATOR`)
+	X-SHARED-PHOTO-DISPLAY-PREF X-ACTIVITY-ALERT X-MS-OL-DEFAULT-POSTAL-ADDRESS X-MS-OL-DESIGN X-MS-CARDPICTURE X-ABCROP-RECTANGLE X-CREATED CREATED X-SOGO-COMPONENT-CREATED X-WAB-GENDER X-EVOLUTION-WEBDAV-HREF X-ETAG X-GENERATOR`)
 
 // pictures are the properties that no record takes.
 var pictures = []string{"PHOTO", "LOGO", "SOUND", "KEY", "X-MS-CARDPICTURE"}
@@ -225,6 +227,9 @@ func (c *reading) take(p *vcard.Property) {
 		c.number(p)
 	case p.Name == "AGENT":
 		c.agent(p)
+	case p.Name == "LABEL" && !c.addressed:
+		c.wholeAddress(p)
+	case p.Name == "LABEL": // the parts say it again
 	case p.Name == "ADR":
 		c.address(p)
 	case p.Name == "BDAY":
@@ -308,6 +313,9 @@ func (c *reading) drop(p *vcard.Property) {
 	c.values = append(c.values, Value{Column: columnOf[Dropped], Text: "…", Label: p.Name, Head: cut(p.Head, 100)})
 }
 
+// isFax reports whether a label is of a fax.
+func isFax(label string) bool { return strings.Contains(strings.ToLower(label), "fax") }
+
 // number adds a telephone number.
 func (c *reading) number(p *vcard.Property) {
 	text := p.Text()
@@ -324,7 +332,7 @@ func (c *reading) number(p *vcard.Property) {
 		return
 	}
 	switch {
-	case p.Is("fax"):
+	case isFax(label), isFax(p.Head): // Android writes the label among the parameters
 		c.add("fax", text, label, p)
 	case p.Is("pager"), p.Is("modem"), p.Is("textphone"), p.Is("bbs"):
 		c.add(Other, text, label, p)
@@ -361,6 +369,16 @@ func (c *reading) address(p *vcard.Property) {
 		c.values[begin+i].Slot = slot
 	}
 	if len(c.values) > begin {
+		c.addresses++
+	}
+}
+
+// wholeAddress adds an address that no parts say.
+func (c *reading) wholeAddress(p *vcard.Property) {
+	begin := len(c.values)
+	c.add("address.whole", p.Text(), c.label(p), p)
+	for i := range c.values[begin:] {
+		c.values[begin+i].Slot = fmt.Sprint("address ", c.addresses)
 		c.addresses++
 	}
 }

@@ -49,7 +49,7 @@ var Members = []Member{
 	{Name: "address.street"}, {Name: "address.houseNumber", Several: true}, {Name: "address.more", Several: true}, {Name: "address.postalCode"}, {Name: "address.city"},
 	{Name: "address.place"}, {Name: "address.region"}, {Name: "address.country"}, {Name: "address.whole"}, {Name: "address.formatted", Several: true},
 	{Name: "birthday"}, {Name: "birthday.day"}, {Name: "birthday.month"}, {Name: "birthday.year"}, {Name: "language"},
-	{Name: "note", Several: true}, {Name: Other, Several: true}, {Name: "tags", Several: true}, {Name: "externalId"}, {Name: "id"}, {Name: "visibility"},
+	{Name: "note", Several: true}, {Name: Other, Several: true}, {Name: "tags", Several: true}, {Name: "externalId"}, {Name: "id"}, {Name: "visibility", Several: true},
 	{Name: "legalForm"}, {Name: "vatId"}, {Name: "registerNumber"},
 	{Name: "email.label", Several: true}, {Name: "phone.label", Several: true}, {Name: "address.label", Several: true}, {Name: "website.label", Several: true},
 	{Name: "other.label", Several: true}, {Name: "email.display", Several: true},
