@@ -2,6 +2,7 @@ package imports
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"kartei/app"
@@ -9,6 +10,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
+	"kartei/store/db"
 )
 
 // Entries that are companies themselves: cards of organizations, and the rows of a table
@@ -27,6 +29,9 @@ func matchFirms(ctx context.Context, c *app.Call, list []*candidate) error {
 	}
 	by := found{}
 	if err := by.read(ctx, c, "companies", "x", selectFirmsByExternal, "external_id", external); err != nil {
+		return err
+	}
+	if err := by.namesakes(ctx, c, list); err != nil {
 		return err
 	}
 	for _, n := range list {
@@ -48,7 +53,7 @@ func matchFirms(ctx context.Context, c *app.Call, list []*candidate) error {
 		}
 		for _, id := range n.firmIDs(by) {
 			is := companies[id]
-			if is == nil || id == n.companyID && n.external != "" && is.Members.ExternalID != nil && *is.Members.ExternalID != n.external {
+			if is == nil || id != n.itself && !slices.Contains(by["x"+n.external], id) && !n.fits(firmIdentity(is.Members)) {
 				continue
 			}
 			n.firmMatch = is
@@ -66,11 +71,51 @@ func (x *candidate) firmIDs(by found) (ids []string) {
 	if id.Valid(id.Company, x.itself) {
 		ids = append(ids, x.itself)
 	}
-	ids = append(ids, by["x"+x.external]...)
-	if x.companyID != "" {
-		ids = append(ids, x.companyID)
+	if x.external != "" {
+		ids = append(ids, by["x"+x.external]...)
 	}
-	return ids
+	return append(ids, by["f"+x.companyKey]...)
+}
+
+// firmIdentity returns the identity of a company.
+func firmIdentity(f *company.Fields) *identity {
+	i := &identity{external: text(f.ExternalID), domain: domainOf(text(f.Email))}
+	if f.Address != nil {
+		i.city = nameKey(text(f.Address.City))
+	}
+	return i
+}
+
+// selectNamesakes finds all companies of some names, by the keys of the names.
+const selectNamesakes = `select l.value, f.id from %s as l join companies as f on f.organization = $1
+	and f.sort_name > l.value || cast($3 as text) and f.sort_name < l.value || cast($4 as text) and f.deleted = false and f.sort_name is not null
+	where `
+
+// namesakes finds the companies with the names of entries that are companies.
+func (f found) namesakes(ctx context.Context, c *app.Call, list []*candidate) error {
+	var keys []string
+	for _, n := range list {
+		if n.firm && n.companyKey != "" {
+			keys = append(keys, n.companyKey)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	rows, err := c.Tx.Query(ctx, fmt.Sprintf(selectNamesakes, fmt.Sprintf(c.Tx.Dialect().TextList, "$2"))+app.Visible("f", c.Actor, "$5")+` order by f.sort_name`,
+		c.Actor.Org(), db.Texts(record.Unique(keys)), "\t", "\n", c.Actor.PrincipalID())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key, id string
+		if err := rows.Scan(&key, &id); err != nil {
+			return err
+		}
+		f.add("f"+key, id)
+	}
+	return rows.Err()
 }
 
 // resolveFirm decides what becomes of an entry that is a company, and does it.
@@ -80,8 +125,6 @@ func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err er
 		target = n.firmMatch.ID
 	} else if was, double, _ := b.seen.find(&n.identity); double {
 		target = was.record
-	} else if made := b.work.companies[n.cacheKey()]; made != "" && n.external == "" && n.itself == "" {
-		target = made
 	}
 	switch {
 	case len(n.wrong) > 0:

@@ -33,12 +33,16 @@ type identity struct {
 	// own is the id that an export of Kartei gives the entry, firmKey the key of the name of
 	// a company.
 	own, firmKey string
+	// city and domain, which is the domain of the email, tell companies of one name apart.
+	city, domain string
 }
 
 // identityOf returns the identity of an entry.
 func identityOf(e *entry) identity {
 	if e.firm {
-		return identity{external: e.text("externalId"), own: e.itself, firmKey: nameKey(e.text("name"))}
+		place, _ := e.body["address"].(map[string]any)
+		city, _ := place["city"].(string)
+		return identity{external: e.text("externalId"), own: e.itself, firmKey: nameKey(e.text("name")), city: nameKey(city), domain: domainOf(e.text("email"))}
 	}
 	i := identity{own: e.itself, first: nameKey(e.text("firstName")), last: nameKey(e.text("lastName")), external: e.text("externalId"), email: foldEmail(e.text("email"))}
 	i.salutation, i.birthday, i.exact = e.text("salutation"), e.text("birthday"), e.exact
@@ -65,10 +69,17 @@ func foldEmail(text string) string {
 // other reports whether two texts are there and differ.
 func other(a, b string) bool { return a != "" && b != "" && a != b }
 
+// domainOf returns the domain of an address.
+func domainOf(email string) string {
+	_, domain, _ := strings.Cut(strings.ToLower(email), "@")
+	return domain
+}
+
 // fits reports whether nothing tells two identities apart.
 func (i *identity) fits(was *identity) bool {
 	return !other(i.first, was.first) && !other(i.last, was.last) && !other(i.external, was.external) &&
-		!other(i.salutation, was.salutation) && !other(i.birthday, was.birthday)
+		!other(i.salutation, was.salutation) && !other(i.birthday, was.birthday) &&
+		!other(i.city, was.city) && !other(i.domain, was.domain)
 }
 
 // sharesID reports whether two identities with the same external id can be the same one.

@@ -118,3 +118,26 @@ func TestTypedProperties(t *testing.T) {
 		"created con_ firstName=Ken lastName=Mori street=Weg 1 postalCode=50667 city=Köln note=Nachname (Aussprache): Mori|Google Talk: ken|Kalender: https://kalender.example|haustier: Hund"+
 			" [note other X-PHONETIC-LAST-NAME Mori] [note other X-GOOGLE-TALK-ID ken] [note other CALURI https://kalender.example] [note other X-HAUSTIER Hund]")
 }
+
+// Companies of one name in other towns, or with other domains or ids, are other companies,
+// also when the table comes again.
+func TestNamesakes(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		file := "Firma;Ort;E-Mail;Telefon;Externe Kennung\nSparkasse;Bonn;;0228 1;\nSparkasse;Köln;;0221 1;\nHaas;;info@haas-eins.example;;\nHaas;;info@haas-zwei.example;;\nWeiß;;;;w-1\nWeiß;;;;w-2\n"
+		for _, want := range []imports.Outcome{imports.Created, imports.Unchanged} {
+			x := d.upload("firmen.csv", file)
+			ask[imports.Import](d, "imports.map", imports.MapInput{Named: imports.Named{ID: x.ID}, Targets: targets(x), Options: imports.Options{Duplicates: imports.Fill, Companies: true}})
+			d.Recover()
+			if x = d.get(x.ID); x.Counts[want] != 6 {
+				t.Errorf("%v: %v", want, x.Counts)
+			}
+			if x = d.run(x); x.Counts[want] != 6 {
+				t.Errorf("%v: %q", want, d.report(x))
+			}
+		}
+		if n := number(t, o, `select count(*) from companies where deleted = false`); n != 6 {
+			t.Errorf("%d companies", n)
+		}
+	})
+}
