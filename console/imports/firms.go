@@ -66,6 +66,33 @@ func matchFirms(ctx context.Context, c *app.Call, list []*candidate) error {
 	return nil
 }
 
+// byFirmID finds the companies of contacts by the ids that exports of Kartei have: of several
+// companies of one name it is the one.
+func byFirmID(ctx context.Context, c *app.Call, list []*candidate) error {
+	var ids []string
+	for _, n := range list {
+		if n.firmID != "" && n.companyKey != "" {
+			ids = append(ids, n.firmID)
+		}
+	}
+	if len(ids) == 0 || !c.Actor.May("companies:read") {
+		return nil
+	}
+	looked, err := company.Companies.Look(ctx, c, record.Unique(ids))
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		for i := range looked {
+			is := looked[i].Members
+			if looked[i].ID == n.firmID && nameKey(is.Name) == n.companyKey && (n.private || is.Visibility != record.Private) {
+				n.companyID = n.firmID
+			}
+		}
+	}
+	return nil
+}
+
 // firmIDs returns the companies that an entry may be about, the likeliest first.
 func (x *candidate) firmIDs(by found) (ids []string) {
 	if id.Valid(id.Company, x.itself) {

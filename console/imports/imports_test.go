@@ -342,7 +342,7 @@ func TestUnreadableFiles(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		d := sit(o, access.Member)
 		for file, want := range map[string]imports.Reason{
-			"PK\x03\x04\x00\x00": imports.NoTable, "Nachname;Vorname\n": imports.NoLines, "\n\n": imports.NoLines,
+			"PK\x03\x04\x00\x00": imports.Broken, "Nachname;Vorname\n": imports.NoLines, "\n\n": imports.NoLines,
 			"Nachname\n" + strings.Repeat("x\n", imports.MaxLines+1): imports.TooMany,
 		} {
 			if testing.Short() && want == imports.TooMany {

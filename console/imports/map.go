@@ -20,6 +20,8 @@ type entry struct {
 	body map[string]any
 	// company is the name of the company of a contact.
 	company string
+	// firmID is the id of its company, as exports of Kartei have it.
+	firmID string
 	// firm says that the entry is a company itself, group that it is a group of a card.
 	firm, group bool
 	// itself is the id of the record, as exports of Kartei have it.
@@ -64,6 +66,7 @@ const (
 	targetName    = "name"
 	targetCompany = "company"
 	targetID      = "id"
+	targetFirmID  = "companyId"
 )
 
 // Targets returns the names of all members that a column can become.
@@ -272,6 +275,13 @@ func (e *entry) compose(c *content, today string) {
 		e.nameFirm()
 	} else {
 		e.namePerson()
+	}
+	for _, i := range e.has(targetFirmID) {
+		if id.Valid(id.Company, i.text) {
+			e.firmID = i.text
+		} else {
+			e.move(targetFirmID, i.heading, i, noPlace, noField)
+		}
 	}
 	e.reach()
 	e.addresses()

@@ -141,3 +141,21 @@ func TestNamesakes(t *testing.T) {
 		}
 	})
 }
+
+// A contact of an export comes back to the company of its id, if the name fits.
+func TestFindsCompanyByID(t *testing.T) {
+	d := at(t)
+	make := func(members string) string { return d.Do("POST", "/companies", members).Want(201).Text("id") }
+	bonn, koeln := make(`{"name":"Sparkasse","address":{"city":"Bonn"}}`), make(`{"name":"Sparkasse","address":{"city":"Köln"}}`)
+	for i, file := range []string{
+		"Nachname;Firma;Kennung der Firma\nAdler;Sparkasse;" + koeln + "\nBaum;Sparkasse;" + bonn + "\nClaas;Haas;" + bonn + "\n",
+		"BEGIN:VCARD\nVERSION:4.0\nN:Dorn;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + koeln + "\nEND:VCARD\nBEGIN:VCARD\nVERSION:4.0\nN:Ehlers;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + bonn + "\nEND:VCARD\n",
+	} {
+		for n, l := range d.lines(d.run(d.check(d.upload("a.csv", file), imports.Skip))) {
+			c := d.Do("GET", "/contacts/"+l.RecordID, nil).Want(200).JSON()
+			if n < 2 && c["companyId"] != []string{koeln, bonn}[n] || n == 2 && (c["companyId"] == bonn || c["companyId"] == nil) || c["note"] != nil {
+				t.Errorf("file %d: %v", i, c)
+			}
+		}
+	}
+}

@@ -56,6 +56,9 @@ func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candi
 	for _, n := range readable {
 		n.companyID = x.companies[n.cacheKey()]
 	}
+	if err := byFirmID(ctx, c, people); err != nil {
+		return nil, err
+	}
 	if err := matchFirms(ctx, c, readable); err != nil {
 		return nil, err
 	}

@@ -189,7 +189,7 @@ func cut(text string, runes int) string {
 
 // plainTexts are the properties that are one text and one member.
 var plainTexts = map[string]string{
-	"FN": "name", "TITLE": "jobTitle", "NOTE": "note", "LANG": "language", "URL": "website", "X-KARTEI-SALUTATION": "salutation", "X-KARTEI-EXTERNAL-ID": "externalId",
+	"FN": "name", "TITLE": "jobTitle", "NOTE": "note", "LANG": "language", "URL": "website", "X-KARTEI-SALUTATION": "salutation", "X-KARTEI-EXTERNAL-ID": "externalId", "X-KARTEI-COMPANY-ID": "companyId",
 	"X-KARTEI-LEGAL-FORM": "legalForm", "X-KARTEI-VAT-ID": "vatId", "X-KARTEI-REGISTER-NUMBER": "registerNumber", "X-KARTEI-VISIBILITY": "visibility", "X-KARTEI-TITLE": "title",
 	"X-DEPARTMENT": "department", "X-EVOLUTION-WEBDAV-HREF": "", "X-MS-LANGUAGE": "language", "CLASS": "visibility",
 }

@@ -44,7 +44,7 @@ type Member struct {
 // Members are all of them, in the order of a form.
 var Members = []Member{
 	{Name: "lastName", Names: true}, {Name: "firstName", Names: true}, {Name: "middleName", Several: true}, {Name: "name", Names: true}, {Name: "suffix", Several: true},
-	{Name: "salutation"}, {Name: "title"}, {Name: "company", Names: true}, {Name: "department", Several: true}, {Name: "jobTitle"},
+	{Name: "salutation"}, {Name: "title"}, {Name: "company", Names: true}, {Name: "companyId"}, {Name: "department", Several: true}, {Name: "jobTitle"},
 	{Name: "email", Several: true, Names: true}, {Name: "phone", Several: true, Names: true}, {Name: "mobile", Several: true, Names: true}, {Name: "fax", Several: true}, {Name: "website", Several: true},
 	{Name: "address.street"}, {Name: "address.houseNumber", Several: true}, {Name: "address.more", Several: true}, {Name: "address.postalCode"}, {Name: "address.city"},
 	{Name: "address.place"}, {Name: "address.region"}, {Name: "address.country"}, {Name: "address.whole"}, {Name: "address.formatted", Several: true},

@@ -81,7 +81,7 @@ func (f *family) writeCard(c *vcard.Card, w say.Words, v values, company string,
 // ownMembers are the members that no property of cards has. They have one of Kartei's own,
 // so that an export comes back as it was.
 var ownMembers = []struct{ member, property string }{
-	{"salutation", "X-KARTEI-SALUTATION"}, {"externalId", "X-KARTEI-EXTERNAL-ID"}, {"legalForm", "X-KARTEI-LEGAL-FORM"},
+	{"salutation", "X-KARTEI-SALUTATION"}, {"externalId", "X-KARTEI-EXTERNAL-ID"}, {"companyId", "X-KARTEI-COMPANY-ID"}, {"legalForm", "X-KARTEI-LEGAL-FORM"},
 	{"vatId", "X-KARTEI-VAT-ID"}, {"registerNumber", "X-KARTEI-REGISTER-NUMBER"},
 }
 

@@ -151,6 +151,9 @@ func (e *export) csv(w http.ResponseWriter) error {
 		heads = append(heads, m.label.In(e.v.words.Language))
 	}
 	heads = append(heads, e.v.words.Say("Kennung", "Identifier"), e.v.words.Say("Angelegt", "Created"), e.v.words.Say("Geändert", "Changed"))
+	if e.family == &contacts {
+		heads = append(heads, e.v.words.Say("Kennung der Firma", "Company identifier"))
+	}
 	if err := table.Row(heads...); err != nil {
 		return err
 	}
@@ -174,7 +177,11 @@ func (e *export) cells(r values) []string {
 		}
 		cells = append(cells, text)
 	}
-	return append(cells, r["id"], e.moment(r["createdAt"]), e.moment(r["updatedAt"]))
+	cells = append(cells, r["id"], e.moment(r["createdAt"]), e.moment(r["updatedAt"]))
+	if e.family == &contacts { // an import finds the company by it, of several of one name
+		cells = append(cells, r["companyId"])
+	}
+	return cells
 }
 
 // joinTags joins tags. One that has what divides them stands in quotes, so that the table

@@ -383,7 +383,7 @@ type importTarget struct {
 var importTargets = func() []importTarget {
 	list := []importTarget{{"lastName", fault.Text{}}, {"firstName", fault.Text{}}, {"middleName", text("Weitere Vornamen", "Middle name")}, {"suffix", text("Namenszusatz", "Suffix")},
 		{"name", text("Ganzer Name", "Whole name")}, {"salutation", fault.Text{}}, {"title", fault.Text{}},
-		{"company", text("Firma", "Company")}, {"department", text("Abteilung", "Department")}, {"jobTitle", fault.Text{}}, {"email", fault.Text{}}, {"phone", fault.Text{}}, {"mobile", fault.Text{}},
+		{"company", text("Firma", "Company")}, {"companyId", text("Kennung der Firma", "Company identifier")}, {"department", text("Abteilung", "Department")}, {"jobTitle", fault.Text{}}, {"email", fault.Text{}}, {"phone", fault.Text{}}, {"mobile", fault.Text{}},
 		{"fax", text("Fax", "Fax")}, {"website", text("Website", "Website")},
 		{"address.street", fault.Text{}}, {"address.houseNumber", text("Hausnummer", "House number")}, {"address.more", text("Adresszusatz", "Address line 2")},
 		{"address.postalCode", fault.Text{}}, {"address.city", fault.Text{}}, {"address.place", text("PLZ und Ort", "Postal code and city")},
