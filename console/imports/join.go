@@ -20,7 +20,7 @@ import (
 // what the first has not. What they say otherwise goes into the note. How an import treats
 // records that were there before makes no difference to it.
 
-// made returns which contacts an import has created.
+// selectMade finds which of some contacts an import has created.
 const selectMade = `select record_id from import_lines where organization = $1 and import_id = $2 and state = 'created' and record_id `
 
 // readMade notes of entries that the import itself created the contacts that they are about.
