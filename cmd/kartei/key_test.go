@@ -219,7 +219,11 @@ func TestUserReset(t *testing.T) {
 	if status != 0 || strings.Count(out, "\n") != 1 || !strings.Contains(out, "/reset#") || !strings.Contains(errs, "works once") || !strings.Contains(errs, "not sent") {
 		t.Errorf("status %d, out %q, err %q", status, out, errs)
 	}
-	lifted := s.answer("user", "reset", user)
+	status, answer, errs := s.try("user", "reset", user, "--json") // with the hint on standard error
+	var lifted map[string]any
+	if err := json.Unmarshal([]byte(answer), &lifted); err != nil || status != 0 {
+		t.Fatalf("status %d, out %q, err %q", status, answer, errs)
+	}
 	if link, _ := lifted["link"].(string); !strings.HasSuffix(link, "/reset#"+lifted["token"].(string)) || strings.Contains(out, lifted["token"].(string)) || lifted["mailed"] != nil && lifted["mailed"] != false {
 		t.Errorf("%v", lifted)
 	}

@@ -19,7 +19,7 @@ func TestImportByCommands(t *testing.T) {
 		on := func(args ...string) []string { return append(args, store...) }
 		dir := t.TempDir()
 		table := filepath.Join(dir, "Umzug.csv")
-		if err := os.WriteFile(table, []byte("Name;Spitzname;Mail\nBerg;Änni;a@example.com\n;Öhi;\n"), 0o600); err != nil {
+		if err := os.WriteFile(table, []byte("Name;Lieblingsfarbe;Mail\nBerg;Änni;a@example.com\n;Öhi;\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		x := read[imports.Import](t, on("import", "start", table, "--org", o.ID, "--for", o.User, "--json")...)
@@ -38,7 +38,7 @@ func TestImportByCommands(t *testing.T) {
 			t.Fatalf("%+v", x)
 		}
 		out, _, status := try(t, on("import", "report", x.ID, "--org", o.ID, "--refused")...)
-		if status != 0 || !strings.HasPrefix(out, "\ufeffName;Spitzname;Mail;problems\r\n;Öhi;;") {
+		if status != 0 || !strings.HasPrefix(out, "\ufeffName;Lieblingsfarbe;Mail;problems\r\n;Öhi;;") {
 			t.Errorf("%d %q", status, out)
 		}
 		all := filepath.Join(dir, "all.zip")

@@ -284,7 +284,7 @@ func (v *visitor) connected() {
 
 // aTable has two entries of the same contact, one whose email is none, and one that is
 // refused, since it has no name.
-const aTable = "Nachname;Vorname;E-Mail;Spitzname\r\nUmzügler;Anna;anna@umzug.example;Änni\r\nFalsch;Otto;kein-at;\r\nUmzügler;Anna;ANNA@umzug.example;\r\n;;;Otto\r\n"
+const aTable = "Nachname;Vorname;E-Mail;Lieblingsfarbe\r\nUmzügler;Anna;anna@umzug.example;Änni\r\nFalsch;Otto;kein-at;\r\nUmzügler;Anna;ANNA@umzug.example;\r\n;;;Otto\r\n"
 
 // imported gives the visitor imports in the states that wait for somebody, and one that has
 // ended: of contacts that were created, refused, and there twice.

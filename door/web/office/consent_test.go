@@ -188,7 +188,7 @@ func TestConsentOfKnown(t *testing.T) {
 			return len(dbtest.Texts(t, d, `select id from notices where kind = $1`, string(kind)))
 		}
 		for range 2 {
-			if q := b.get(asking(&c)).want(200, "Fristenkalender", "Die Administration wurde gefragt").without("Zulassen").went(); q.Get("error") != "access_denied" {
+			if q := b.get(asking(&c)).want(200, "Fristenkalender", "Die Administration ist gefragt").without("Zulassen").went(); q.Get("error") != "access_denied" {
 				t.Errorf("%v", q)
 			}
 		}
@@ -214,7 +214,7 @@ func TestConsentOfKnown(t *testing.T) {
 			t.Errorf("%d people are told of the approval", n)
 		}
 		b.get("/bell").want(200, "ist freigegeben")
-		colleague.get(asking(&c)).want(200, "Die Administration wurde gefragt") // it is approved for one person
+		colleague.get(asking(&c)).want(200, "Die Administration ist gefragt") // it is approved for one person
 		fields := b.get(asking(&c)).want(200, "Zulassen").without("wurde gefragt").fields(consentPath)
 		if len(fields["scopes"]) > 0 {
 			t.Errorf("%v is ticked, of an application that registered itself", fields["scopes"])
@@ -232,7 +232,7 @@ func TestConsentOfKnown(t *testing.T) {
 			t.Errorf("the grants %v outlive the approval", live)
 		}
 		b.do("POST", consentPath, late).want(403, "freigeben") // the page was shown before
-		admin.get(link[1]).want(404, "Freigabe ist zurückgenommen")
+		admin.get(link[1]).want(404, "Freigabe ist widerrufen")
 		words := dbtest.Texts(t, d, `select word from audit_lines where word like 'client.%' order by at`)
 		if strings.Join(words, " ") != "client.approve client.disapprove" {
 			t.Errorf("the audit log has %v", words)
@@ -469,7 +469,7 @@ func TestConsentByDocument(t *testing.T) {
 		}
 		// An admin approves this document, for everybody. What it asks for is proposed then.
 		admits(t, o, access.KnownApplications)
-		b.get(asking(&c)).want(200, "Die Administration wurde gefragt")
+		b.get(asking(&c)).want(200, "Die Administration ist gefragt")
 		admin := open(t, o, access.Admin)
 		own := admin.get(asking(&c)).want(200, "für alle in Ihrem Büro").fields(consentPath)
 		own["scopes"] = []string{"contacts:read"}
@@ -492,7 +492,7 @@ func TestConsentByDocument(t *testing.T) {
 		// A changed document is approved anew.
 		about = "Assistentin"
 		o.Clock.Advance(time.Hour)
-		b.get(asking(&c)).want(200, "Assistentin", "Die Administration wurde gefragt")
+		b.get(asking(&c)).want(200, "Assistentin", "Die Administration ist gefragt")
 		if came != 4 {
 			t.Errorf("the document was read %d times after two hours", came)
 		}

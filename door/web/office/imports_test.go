@@ -24,20 +24,20 @@ func TestImportOnPages(t *testing.T) {
 		b.get(dataPath).want(200, "Noch kein Import", `href="`+dataPath+`/new"`)
 		b.get("/contacts").want(200, "Hier steht noch nichts", `href="`+dataPath+`/new"`)
 		form := b.get(dataPath+"/new").want(200, `enctype="multipart/form-data"`)
-		sent := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Spitzname\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
+		sent := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Lieblingsfarbe\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
 		page := sent.Location
-		again := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Spitzname\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
+		again := form.sendFile(dataPath+"/new", file{"März.csv", "text/csv", []byte("Nachname;Vorname;E-Mail;Firma;Lieblingsfarbe\r\nBerg;Anna;anna@example.com;Haas;Änni\r\nFalsch;Otto;kein-at;;\r\nBerg;Anna;ANNA@example.com;;\r\n;;;;namenlos\r\n")}).want(303)
 		if !strings.HasPrefix(page, dataPath+"/imp_") || again.Location != page {
 			t.Fatalf("%q and %q", page, again.Location)
 		}
 		o.Rest()
-		columns := b.get(page).want(200, "März.csv", "4 Einträge", "Spitzname", "Änni", "In die Notiz, mit Überschrift")
+		columns := b.get(page).want(200, "März.csv", "4 Einträge", "Lieblingsfarbe", "Änni", "In die Notiz, mit Überschrift")
 		columns.send(page+"/columns", "target.0", "", "target.1", "", "target.2", "", "target.3", "").want(422, "die E-Mail-Adresse oder eine Telefonnummer", "Änni")
 		columns.send(page+"/columns", "target.1", "lastName").want(422, "schon einer anderen Spalte")
 		columns.send(page+"/columns", "tags", "Umzug, Alt").want(303)
 		o.Rest()
-		checked := b.get(page).want(200, "Ergebnis der Prüfung", "<bdi>Spitzname</bdi>: <q><bdi>Änni</bdi></q> in die Notiz.", "Zeile 3", "<bdi>E-Mail</bdi>: <q><bdi>kein-at</bdi></q> in die Notiz.", "Das Format", "Zeile 4", "Derselbe Kontakt wie in Zeile 2", "Jetzt importieren")
-		b.get(page+"?columns").want(200, "Spitzname", "Umzug, Alt")
+		checked := b.get(page).want(200, "Ergebnis der Prüfung", "<bdi>Lieblingsfarbe</bdi>: <q><bdi>Änni</bdi></q> in die Notiz.", "Zeile 3", "<bdi>E-Mail</bdi>: <q><bdi>kein-at</bdi></q> in die Notiz.", "Das Format", "Zeile 4", "Derselbe Kontakt wie in Zeile 2", "Jetzt importieren")
+		b.get(page+"?columns").want(200, "Lieblingsfarbe", "Umzug, Alt")
 		if shown := b.get("/contacts").want(200); strings.Contains(shown.Body, "Berg") {
 			t.Error("the check created contacts")
 		}
@@ -48,11 +48,11 @@ func TestImportOnPages(t *testing.T) {
 		o.Rest()
 		b.get("/contacts").want(200, "Berg", "Haas")
 		report := b.get(page + "/report").want(200)
-		if got := strings.TrimPrefix(report.Body, "\ufeff"); !regexp.MustCompile(`^Zeile;Ergebnis;Kennung;Angabe;Überschrift;Wert;Verbleib;Hinweis\r\n2;angelegt;con_\w+;[^;]*;Spitzname;Änni;in die Notiz;Dafür gibt es kein Feld.\r\n3;angelegt;con_\w+;E-Mail;E-Mail;kein-at;in die Notiz;Das Format[^\r\n]*\r\n4;übersprungen;con_\w+;;;;;\r\n5;abgelehnt;;;;;;Dieser Eintrag hat keinen Namen[^\r\n]*\r\n$`).MatchString(got) {
+		if got := strings.TrimPrefix(report.Body, "\ufeff"); !regexp.MustCompile(`^Zeile;Ergebnis;Kennung;Angabe;Überschrift;Wert;Verbleib;Hinweis\r\n2;angelegt;con_\w+;[^;]*;Lieblingsfarbe;Änni;in die Notiz;Dafür gibt es kein Feld.\r\n3;angelegt;con_\w+;E-Mail;E-Mail;kein-at;in die Notiz;Das Format[^\r\n]*\r\n4;übersprungen;con_\w+;;;;;\r\n5;abgelehnt;;;;;;Dieser Eintrag hat keinen Namen[^\r\n]*\r\n$`).MatchString(got) {
 			t.Errorf("%q", got)
 		}
 		refused := b.get(page + "/refused").want(200)
-		if got := strings.TrimPrefix(refused.Body, "\ufeff"); !regexp.MustCompile(`^Nachname;Vorname;E-Mail;Firma;Spitzname;Hinweis von Kartei\r\n;;;;namenlos;Dieser Eintrag hat keinen Namen[^\r\n]*\r\n$`).MatchString(got) {
+		if got := strings.TrimPrefix(refused.Body, "\ufeff"); !regexp.MustCompile(`^Nachname;Vorname;E-Mail;Firma;Lieblingsfarbe;Hinweis von Kartei\r\n;;;;namenlos;Dieser Eintrag hat keinen Namen[^\r\n]*\r\n$`).MatchString(got) {
 			t.Errorf("%q", got)
 		}
 		b.get(dataPath).want(200, "März.csv", "2 angelegt, 1 übersprungen, 1 abgelehnt")

@@ -127,7 +127,7 @@ func TestBellNamesTheTask(t *testing.T) {
 		ring()
 		const title = "Fällig: Berufung &lt;einlegen&gt;"
 		b.get("/").want(200, title, `href="`+path+`"`, "überfällig", `class="due late"`)
-		bell := b.get("/bell").want(200, title, `href="`+path+`"`, "1 neu", `class="count"`)
+		bell := b.get("/bell").want(200, title, `href="`+path+`"`, "1 ungelesen", `class="count"`)
 		bell.send("/bell").want(303)
 		if got := b.get("/").want(200); strings.Contains(got.Body, `class="count"`) {
 			t.Error("a bell that was read has a number")
