@@ -10,6 +10,9 @@ import (
 
 	"kartei/console/imports/source"
 	"kartei/kit/country"
+	"kartei/kit/fault"
+	"kartei/kit/invisible"
+	"kartei/record"
 )
 
 // countries are the codes of all countries by their names in German and English, and by
@@ -319,4 +322,141 @@ var zeroPlaces = map[string]string{
 	"7": "gera jena zeulenroda greiz saalfeld rudolstadt poessneck eisenberg stadtroda weida hermsdorf schleiz",
 	"8": "zwickau plauen aue schwarzenberg glauchau meerane werdau crimmitschau reichenbach auerbach oelsnitz kirchberg schneeberg klingenthal",
 	"9": "chemnitz freiberg mittweida limbach annaberg marienberg stollberg zschopau floeha frankenberg burgstaedt olbernhau hohenstein",
+}
+
+// addresses sets the preferred address. The others go into the note.
+func (e *entry) addresses() {
+	type group struct {
+		address
+		rank  int
+		kind  string
+		first item
+	}
+	groups := map[string]*group{}
+	var order []string
+	at := func(i item) *group {
+		g := groups[i.slot]
+		if g == nil {
+			g = &group{rank: i.rank, kind: i.kind, first: i}
+			groups[i.slot], order = g, append(order, i.slot)
+		}
+		return g
+	}
+	for _, part := range []string{"street", "houseNumber", "more", "postalCode", "place", "city", "region", "country", "whole"} {
+		for _, i := range e.meaning("address." + part) {
+			if part == "postalCode" && e.isLost(i) {
+				continue
+			}
+			g, text, line := at(i), record.Clean(i.text), record.Clean
+			if !e.exact {
+				text, line = invisible.Tidy(text), lineText
+			}
+			set := func(into *string, text string) {
+				if *into == "" {
+					*into = text
+				} else if *into != text {
+					e.move("address."+part, e.say("address"), i, noPlace, onlyOne)
+				}
+			}
+			switch part {
+			case "street":
+				set(&g.street, e.withoutName(text))
+			case "houseNumber":
+				g.number = strings.TrimSpace(g.number + text)
+			case "more":
+				g.more = append(g.more, boxed(i, text))
+			case "postalCode":
+				set(&g.postalCode, line(text))
+			case "city":
+				set(&g.city, line(text))
+			case "place":
+				g.place(text)
+			case "region":
+				set(&g.region, line(text))
+			case "country":
+				set(&g.country, line(text))
+			case "whole":
+				if g.whole(e.withoutName(text)); g.postalCode == "" {
+					e.tell(Altered, "address.street", i, fault.InvalidFormat, fault.Text{DE: "In dieser Anschrift ist keine Postleitzahl mit Ort zu erkennen. Sie steht als Straße.", EN: "This address has no postal code with a city that can be read. It stands as the street."})
+				}
+			}
+		}
+	}
+	for _, i := range e.has("address.formatted") { // the parts say it again
+		if g := at(i); g.address.empty() {
+			g.whole(i.text)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return groups[b].rank - groups[a].rank })
+	for n, slot := range order {
+		g := groups[slot]
+		switch {
+		case g.address.empty():
+		case n == 0 || e.body["address"] == nil:
+			e.live(&g.address, g.first)
+		default:
+			i := g.first
+			i.text = g.line()
+			e.move("address", e.labelled("address", g.kind), i, noPlace, onlyOne)
+		}
+	}
+}
+
+// live sets the address.
+func (e *entry) live(a *address, i item) {
+	into := map[string]any{}
+	set := func(name, text string) {
+		if text != "" {
+			into[name] = text
+			part := i
+			part.text = text
+			e.items["=address."+name] = []item{part}
+		}
+	}
+	if e.exact {
+		set("street", a.street)
+	} else {
+		a.tidy()
+		if before := a.postalCode; a.lostZero() {
+			of := i
+			of.text = before
+			for _, p := range slices.Concat(e.has("address.postalCode"), e.has("address.place")) {
+				if strings.HasPrefix(p.text, before) {
+					of = p
+				}
+			}
+			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat, fault.Text{DE: "Dieser Postleitzahl fehlte die Null am Anfang. Übernommen wurde " + a.postalCode + ".", EN: "The zero at the beginning of this postal code was missing. Taken was " + a.postalCode + "."})
+		}
+		set("street", a.streetLine())
+	}
+	set("postalCode", a.postalCode)
+	set("city", a.city)
+	if a.country != "" {
+		code, region, known := countryAndRegion(a.country)
+		of := i
+		of.text = a.country
+		for _, c := range e.has("address.country") {
+			if lineText(c.text) == a.country {
+				of = c
+			}
+		}
+		switch {
+		case known:
+			set("country", code)
+			if a.region == "" {
+				a.region = region
+			} else if region != "" && !says(a.region, region) {
+				e.move("address.country", e.say("country"), of, noPlace, onlyOne)
+			}
+		case a.region == "":
+			a.region = a.country
+			e.tell(Altered, "address.country", of, fault.NotInEnum, fault.Text{DE: "Dieses Land ist nicht bekannt. Es steht als Region.", EN: "This country is not known. It stands as the region."})
+		default:
+			e.move("address.country", e.say("country"), of, fault.NotInEnum, fault.Text{DE: "Dieses Land ist nicht bekannt. Möglich sind Kürzel wie DE und Namen wie Deutschland.", EN: "This country is not known. Possible are codes such as DE and names such as Germany."})
+		}
+	}
+	set("region", a.region)
+	if len(into) > 0 {
+		e.body["address"] = into
+	}
 }

@@ -1,0 +1,139 @@
+package imports
+
+import (
+	"regexp"
+	"strings"
+
+	"kartei/kit/fault"
+	"kartei/kit/invisible"
+)
+
+// How somebody is reached: emails, telephone numbers, addresses of the web.
+
+var (
+	// angled matches Anna Berg <anna@example.com>.
+	angled = regexp.MustCompile(`^(.*?)<\s*(?:mailto:)?([^<>\s]+@[^<>\s]+)\s*>.*$`)
+	// email is what may be an address. The rules of the API say more.
+	email = regexp.MustCompile(`^[^\s@<>,;"']+@[^\s@<>,;"']+$`)
+	// written matches how people hide an address: anna (at) example.com.
+	written = regexp.MustCompile(`(?i)\s*[\[({]\s*(at|ät)\s*[\])}]\s*`)
+	// inText finds an address in a text.
+	inText = regexp.MustCompile(`[\p{L}\d._%+-]+@[\p{L}\d-]+(\.[\p{L}\d-]+)+`)
+)
+
+// emailOf returns the address of a text, and the name beside it.
+func emailOf(text string) (address, name string) {
+	text = strings.Trim(strings.TrimSpace(invisible.Remove(text)), `"'`)
+	if m := angled.FindStringSubmatch(text); m != nil {
+		return m[2], strings.Trim(strings.TrimSpace(m[1]), `"'`)
+	}
+	if len(text) > 7 && strings.EqualFold(text[:7], "mailto:") {
+		text = text[7:]
+		text, _, _ = strings.Cut(text, "?")
+	}
+	text = strings.Trim(text, " ,;<>.")
+	text = strings.ReplaceAll(written.ReplaceAllString(text, "@"), "＠", "@")
+	if email.MatchString(text) {
+		return text, ""
+	}
+	if found := inText.FindAllString(text, -1); len(found) == 1 {
+		return found[0], strings.Trim(strings.TrimSpace(strings.Replace(text, found[0], "", 1)), `()[],;:"' `)
+	}
+	return "", ""
+}
+
+// reach sets emails, numbers and addresses of the web.
+func (e *entry) reach() {
+	for _, i := range e.meaning("email") {
+		address, name := emailOf(i.text)
+		if e.exact {
+			address, name = i.text, ""
+		}
+		switch {
+		case address == "":
+			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat, fault.Text{DE: "Das Format ist nicht gültig.", EN: "The format is not valid."})
+			continue
+		case name != "" && !e.firm && e.text("lastName") == "" && e.text("firstName") == "":
+			e.takeName(item{member: "email", text: name, heading: i.heading}, name)
+		case name != "" && !says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName")+" "+e.text("name"), name):
+			e.tell(Altered, "email", i, fault.InvalidFormat, fault.Text{DE: "Übernommen wurde " + address + ".", EN: "Taken was " + address + "."})
+		}
+		if e.text("email") == "" {
+			e.set("email", i, address)
+		} else if !strings.EqualFold(e.text("email"), address) {
+			i.text = address
+			e.move("email", e.labelled("email", i.kind), i, noPlace, onlyOne)
+		}
+	}
+	e.numbers()
+	for _, i := range e.meaning("website") {
+		if !e.firm || e.text("website") != "" || !e.link(i) {
+			e.move("website", e.labelled("website", i.kind), i, noPlace, noField)
+		}
+	}
+	for _, i := range e.has("email.display") { // Outlook: Anna Berg (anna@example.com)
+		if !says(strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.text("email"), e.company, strings.Join(e.lines, " ")}, " "), i.text) {
+			e.move("email", e.say("name"), i, noPlace, noField)
+		}
+	}
+}
+
+// link sets the website of a company.
+func (e *entry) link(i item) bool {
+	text := strings.TrimSpace(i.text)
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	if strings.ContainsAny(text, " \n") || !strings.Contains(text, ".") {
+		return false
+	}
+	e.set("website", i, text)
+	return true
+}
+
+// numbers sets the telephone numbers.
+func (e *entry) numbers() {
+	for _, i := range e.callable("mobile", "phone") {
+		text := e.oneLine(invisible.Remove(i.text))
+		member := i.member
+		if e.firm || member == "" {
+			member = "phone"
+		}
+		switch {
+		case e.text(member) == text:
+		case e.exact:
+			e.set(member, i, text)
+		case e.text(member) != "":
+			e.move(i.member, e.labelled(i.member, i.kind), i, noPlace, onlyOne)
+		default:
+			number, rest := remark(e.withZero(i, text))
+			e.set(member, i, number)
+			if rest != "" {
+				i.text = text
+				e.move(i.member, e.labelled(i.member, i.kind), i, fault.TooLong, fault.Text{DE: "Eine Telefonnummer hat höchstens 50 Zeichen. Die Bemerkung dahinter steht in der Notiz.", EN: "A telephone number has at most 50 characters. The remark behind it is in the note."})
+			}
+		}
+	}
+	for _, i := range e.callable("fax") {
+		e.move("fax", e.labelled("fax", i.kind), i, noPlace, noField)
+	}
+}
+
+// remark parts a number from the remark behind it, if both are too long for a number.
+func remark(text string) (number, rest string) {
+	if len([]rune(text)) <= 50 {
+		return text, ""
+	}
+	at := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune("+0123456789 ()/.-", r) })
+	if at < 0 {
+		return text, ""
+	}
+	number = strings.TrimRight(text[:at], " (/.-")
+	if strings.Count(number, "(") > strings.Count(number, ")") {
+		number = strings.TrimSpace(number[:strings.LastIndexByte(number, '(')])
+	}
+	if len(number) < 5 {
+		return text, ""
+	}
+	return number, text[at:]
+}
