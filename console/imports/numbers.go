@@ -98,7 +98,7 @@ func (e *entry) withZero(i item, text string) string {
 	}
 	ofZero, mobileByZero := where("0"+digits, home)
 	ofPlus, mobileByPlus := where("+"+digits, home)
-	repaired := ""
+	var repaired string
 	switch {
 	case mobileByZero && ofZero == home && ofPlus == "":
 		repaired = strings.Replace(text, digits[:1], "0"+digits[:1], 1)

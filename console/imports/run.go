@@ -174,7 +174,8 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	case n.firm:
 		return b.resolveFirm(ctx, n)
 	}
-	target, made := "", false
+	var target string
+	var made bool
 	if n.match != nil {
 		target, made = n.match.ID, n.made
 	} else {

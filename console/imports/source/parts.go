@@ -143,7 +143,8 @@ func (f *File) openFirstTable(tables []*extract.Part) error {
 		for end < len(tables) && p.Sheet != "" && tables[end].Sheet != "" && tables[end].Name == p.Name {
 			end++
 		}
-		opened, err := (*File)(nil), error(nil)
+		var opened *File
+		var err error
 		if p.Sheet == "" {
 			opened, err = Open(bytes.NewReader(p.Content))
 		} else {

@@ -71,7 +71,7 @@ func (f *File) openRows(read func() (row, error)) error {
 	}
 	f.guess(headings, ahead)
 	f.read = func() (Entry, error) {
-		next := row{}
+		var next row
 		if len(ahead) > 0 {
 			next, ahead = ahead[0], ahead[1:]
 		} else if further, err := read(); err != nil {

@@ -63,11 +63,9 @@ var madeKinds = map[string]struct {
 
 // facts say what it is, whose it is, and where.
 func (m *madeInfo) facts(v *request) string {
-	owner, sandbox := "", ""
+	owner, sandbox := v.words.Say("gehört der Organisation", "belongs to the organization"), ""
 	if m.OwnerName != "" {
 		owner = v.words.Say("gehört ", "belongs to ") + m.OwnerName
-	} else {
-		owner = v.words.Say("gehört der Organisation", "belongs to the organization")
 	}
 	if m.Environment == "test" {
 		sandbox = v.words.Say("Sandbox", "sandbox")
