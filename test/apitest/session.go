@@ -16,6 +16,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
 )
@@ -231,6 +232,14 @@ func (c *Client) signIn(principal string) string {
 		}
 	}
 	token := c.Session(principal)
+	// The sign-in stays recent for that hour: a key is never asked for another one.
+	err := c.DB.Write(context.Background(), func(tx db.Tx) error {
+		tx.Queue(`update sessions set fresh_until = expires_at where principal_id = $1 and created_at = $2`, principal, int64(clock.Now(c.Clock)))
+		return nil
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
 	signedIn.Store(name, token)
 	return token
 }

@@ -482,7 +482,9 @@ func (a *Answer) derive(k *keyCall, op *api.Operation) {
 	switch a.Status {
 	case http.StatusCreated: // the first revision, which the address of an upload does not show
 		h.Set("ETag", `"r1"`)
-		h.Set("Location", "/v1"+op.Path+"/"+a.Text("id"))
+		if out.Implements(reflect.TypeFor[app.Located]()) {
+			h.Set("Location", "/v1"+op.Path+"/"+a.Text("id"))
+		}
 	case http.StatusAccepted:
 		h.Set("Location", "/v1/operations/"+a.Text("id"))
 	}

@@ -17,7 +17,7 @@ import (
 func officeTable(t *testing.T, entries int) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("Anrede;Titel;Nachname;Vorname;Firma;Telefon;Mobil;E-Mail;Straße;PLZ;Ort;Land;Geburtsdatum;Kategorie;Mandantennummer;Faxnummer\r\n")
+	b.WriteString("Anrede;Titel;Nachname;Vorname;Firma;Telefon;Mobil;E-Mail;Straße;PLZ;Ort;Land;Geburtsdatum;Kategorie;Mandantennummer;Eigentümer\r\n")
 	for i := range entries {
 		email, born := fmt.Sprintf("person%d@umzug.example", i), "17.05.1984"
 		switch i % 100 {
