@@ -80,7 +80,7 @@ func TestOfficeMovesIn(t *testing.T) {
 			look("checked")
 			tab.Click(`form[action$="/run"] button`)
 			tab.Says("Rückgängig machen ist möglich bis")
-			tab.Says("1.960")
+			tab.Says("2.000")
 			look("result")
 			tab.Open(o.BaseURL + "/contacts?q=" + "umzuegler1234")
 			tab.Says("Umzügler1234")
