@@ -76,6 +76,9 @@ func TestExtract(t *testing.T) {
 		{"Word with hyphens that do not break, and a form's choice", docx, string(word(t, "<w:p><w:r><w:t>Müller</w:t><w:noBreakHyphen/><w:t>Lüdenscheidt</w:t><w:softHyphen/><w:t>er</w:t></w:r></w:p>"+
 			`<w:p><w:ddList><w:result w:val="1"/><w:default w:val="0"/><w:listEntry w:val="Miete"/><w:listEntry w:val="Pacht"/></w:ddList></w:p><w:p><w:ddList><w:listEntry w:val="ledig"/><w:listEntry w:val="verheiratet"/></w:ddList></w:p>`)),
 			"Müller-Lüdenscheidter\nPacht\nledig"},
+		{"Excel with a day and a postal code", xlsx, string(zipped(t, entry{"xl/workbook.xml", ""},
+			entry{"xl/styles.xml", `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`},
+			entry{"xl/worksheets/sheet1.xml", `<sheetData><row><c s="1"><v>45429</v></c><c s="2"><v>1067</v></c><c><v>12.5</v></c></row></sheetData>`})), "2024-05-17\t01067\t12.5"},
 		{"Excel with comments", xlsx, string(zipped(t, entry{"xl/workbook.xml", ""}, entry{"xl/comments1.xml", "<comments><commentList><comment><text><r><t>Anmerkung</t></r></text></comment></commentList></comments>"})), "Anmerkung"},
 		{"Excel with a conversation", xlsx, string(zipped(t, entry{"xl/workbook.xml", ""}, entry{"xl/comments1.xml", "<comments><text><r><t>[Unterhaltung]</t></r></text></comments>"},
 			entry{"xl/threadedComments/threadedComment1.xml", "<ThreadedComments><threadedComment><text>Anmerkung</text></threadedComment></ThreadedComments>"})), "Anmerkung"},

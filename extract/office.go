@@ -36,18 +36,38 @@ func openArchive(in *textio.Input) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	signature := make([]byte, len(legacy.Signature))
-	if _, _ = whole.ReadAt(signature, 0); string(signature) == legacy.Signature {
+	if isCompound(whole) {
 		return nil, textio.ErrEncrypted // the container of an office document with a password
 	}
-	z, err := zip.NewReader(whole, whole.Size)
+	return newArchive(whole, whole.Size, textio.MaxUnpacked)
+}
+
+// isCompound reports whether a file is a compound file.
+func isCompound(r io.ReaderAt) bool {
+	signature := make([]byte, len(legacy.Signature))
+	_, _ = r.ReadAt(signature, 0)
+	return string(signature) == legacy.Signature
+}
+
+// newArchive reads the directory of an archive, of which so many bytes may be inflated.
+func newArchive(r io.ReaderAt, size, most int64) (*archive, error) {
+	z, err := zip.NewReader(r, size)
 	switch {
 	case err != nil:
 		return nil, textio.ErrBroken
 	case len(z.File) > maxEntries:
 		return nil, textio.ErrInflated
 	}
-	return &archive{z, textio.MaxUnpacked}, nil
+	return &archive{z, most}, nil
+}
+
+// decodedName returns the path of an entry in UTF-8.
+func decodedName(f *zip.File) string {
+	if utf8.ValidString(f.Name) {
+		return f.Name
+	}
+	name, _ := charmap.CodePage437.NewDecoder().String(f.Name) // as in the specification; Windows does the same in German
+	return name
 }
 
 // part returns the entry of that name; nil if there is none.
@@ -296,7 +316,7 @@ func readSlides(in *textio.Input, out *textio.Sink) error {
 }
 
 // readSheets reads a workbook: the names of its sheets, then each row as a
-// line, then drawings and comments. Dates are the numbers that the cells hold.
+// line, then drawings and comments.
 func readSheets(in *textio.Input, out *textio.Sink) error {
 	a, err := openArchive(in)
 	if err != nil {
@@ -305,21 +325,22 @@ func readSheets(in *textio.Input, out *textio.Sink) error {
 	if err := a.properties("docProps/core.xml", out); err != nil {
 		return err
 	}
-	err = a.each(a.part("xl/workbook.xml"), func(token xml.Token) error {
-		if t, is := token.(xml.StartElement); is && t.Name.Local == "sheet" {
-			out.Line()
-			return out.Text(attribute(t, "name"))
-		}
-		return nil
-	})
-	if err != nil {
-		return err
+	w := &workbook{archive: a}
+	list, err := w.sheets("xl/workbook.xml")
+	for _, s := range list {
+		out.Line()
+		out.Text(s.name)
 	}
-	shared, err := a.sharedTexts(a.part("xl/sharedStrings.xml"))
-	if err != nil {
-		return err
+	if err == nil {
+		err = w.styles(a.part("xl/styles.xml"))
 	}
-	if err := a.readAll(out, func(f *zip.File) error { return a.sheet(f, shared, out) }, a.parts("xl/worksheets/sheet*.xml")...); err != nil {
+	if err == nil {
+		w.shared, err = a.sharedTexts(a.part("xl/sharedStrings.xml"))
+	}
+	if err == nil {
+		err = a.readAll(out, func(f *zip.File) error { return w.lines(f, out) }, a.parts("xl/worksheets/sheet*.xml")...)
+	}
+	if err != nil {
 		return err
 	}
 	comments := a.parts("xl/threadedcomments/*.xml")
@@ -359,37 +380,6 @@ func (a *archive) sharedTexts(f *zip.File) ([]string, error) {
 		return nil
 	})
 	return texts, err
-}
-
-// sheet reads the cells of a sheet.
-func (a *archive) sheet(f *zip.File, shared []string, out *textio.Sink) error {
-	kind, within := "", ""
-	return a.each(f, func(token xml.Token) error {
-		switch t := token.(type) {
-		case xml.StartElement:
-			switch within = t.Name.Local; within {
-			case "c":
-				kind = attribute(t, "t")
-			case "row":
-				return out.Line()
-			}
-		case xml.EndElement:
-			within = ""
-			if t.Name.Local == "c" {
-				return out.Text("\t")
-			}
-		case xml.CharData:
-			switch {
-			case within == "v" && kind == "s":
-				if n, err := strconv.Atoi(string(t)); err == nil && n >= 0 && n < len(shared) {
-					return out.Text(strings.ReplaceAll(shared[n], "\n", " "))
-				}
-			case within == "v" || within == "t":
-				return out.Text(string(t))
-			}
-		}
-		return nil
-	})
 }
 
 // readODF reads an OpenDocument file (ISO/IEC 26300): its paragraphs and
@@ -471,12 +461,8 @@ func readNames(in *textio.Input, out *textio.Sink) error {
 		return err
 	}
 	for _, f := range a.File {
-		name := f.Name
-		if !utf8.ValidString(name) {
-			name, _ = charmap.CodePage437.NewDecoder().String(name) // as in the specification; Windows does the same in German
-		}
 		out.Line()
-		if err := out.Text(name); err != nil {
+		if err := out.Text(decodedName(f)); err != nil {
 			return err
 		}
 	}

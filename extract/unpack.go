@@ -10,9 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
 
 	"kartei/extract/legacy"
 	"kartei/extract/textio"
@@ -165,8 +162,7 @@ func unpackTo(out io.Writer, in *textio.Input) error {
 
 // openParts opens an archive, or says what a compound file is instead.
 func openParts(r io.ReaderAt, size, most int64) (*archive, error) {
-	signature := make([]byte, len(legacy.Signature))
-	if _, _ = r.ReadAt(signature, 0); string(signature) == legacy.Signature {
+	if isCompound(r) {
 		for _, name := range legacy.RootEntries(r, size) {
 			switch streams[name] {
 			case encrypted:
@@ -177,14 +173,10 @@ func openParts(r io.ReaderAt, size, most int64) (*archive, error) {
 		}
 		return nil, errUnsupported
 	}
-	z, err := zip.NewReader(r, size)
-	switch {
-	case err != nil:
-		return nil, textio.ErrBroken
-	case len(z.File) > maxEntries:
-		return nil, textio.ErrInflated
+	a, err := newArchive(r, size, most)
+	if err != nil {
+		return nil, err
 	}
-	a := &archive{z, most}
 	return a, a.foreign()
 }
 
@@ -289,11 +281,7 @@ const mostName = 200
 
 // nameOf returns the name of a file as people see it.
 func nameOf(f *zip.File) string {
-	name := f.Name
-	if !utf8.ValidString(name) {
-		name, _ = charmap.CodePage437.NewDecoder().String(name) // as in the specification; Windows does the same in German
-	}
-	name = strings.Map(textio.Kept, strings.ReplaceAll(name, `\`, "/"))
+	name := strings.Map(textio.Kept, strings.ReplaceAll(decodedName(f), `\`, "/"))
 	if runes := []rune(name); len(runes) > mostName { // the ending stays
 		name = string(runes[len(runes)-mostName:])
 	}

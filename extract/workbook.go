@@ -102,7 +102,7 @@ func (a *archive) workbook(main, name string, p *packer) error {
 		case s.hidden:
 			part.LeftOut = Hidden
 		default:
-			if part.Content, err = w.rows(files[s.id], p.left); err != nil {
+			if part.Content, err = w.encoded(files[s.id], p.left); err != nil {
 				return err
 			}
 		}
@@ -200,23 +200,48 @@ func cellAt(ref string) (column, row int) {
 	return column - 1, row
 }
 
-// rows returns the rows of a sheet that have a cell with a text.
-func (w *workbook) rows(f *zip.File, most int) ([]byte, error) {
+// encoded returns the rows of a sheet as a part has them. Merged cells have their value in
+// each of their rows.
+func (w *workbook) encoded(f *zip.File, most int) ([]byte, error) {
 	merges, err := w.merges(f)
 	if err != nil {
 		return nil, err
 	}
-	r := &sheetReader{workbook: w, merges: merges, most: most, open: map[int]spread{}}
-	r.encode = json.NewEncoder(&r.out)
-	r.encode.SetEscapeHTML(false)
+	var out bytes.Buffer
+	encode := json.NewEncoder(&out)
+	encode.SetEscapeHTML(false)
+	err = w.rows(f, merges, func(r Row) error {
+		if err := encode.Encode(r); err != nil {
+			return err
+		}
+		if out.Len() > most {
+			return textio.ErrInflated
+		}
+		return nil
+	})
+	return out.Bytes(), err
+}
+
+// lines writes each row of a sheet as a line.
+func (w *workbook) lines(f *zip.File, out *textio.Sink) error {
+	return w.rows(f, nil, func(r Row) error {
+		for _, cell := range r.Cells {
+			out.Text(strings.ReplaceAll(cell, "\n", " ") + "\t")
+		}
+		return out.Line()
+	})
+}
+
+// rows passes on the rows of a sheet that have a cell with a text.
+func (w *workbook) rows(f *zip.File, merges map[int][]merged, emit func(Row) error) error {
+	r := &sheetReader{workbook: w, merges: merges, emit: emit, open: map[int]spread{}}
 	s := skipper{names: []string{"rPh"}} // the reading of Japanese characters
-	err = w.each(f, func(token xml.Token) error {
+	return w.each(f, func(token xml.Token) error {
 		if s.skip(token) {
 			return nil
 		}
 		return r.take(token)
 	})
-	return r.out.Bytes(), err
 }
 
 // spread is the value of merged cells, for the rows below the first.
@@ -230,9 +255,7 @@ type sheetReader struct {
 	*workbook
 	merges map[int][]merged
 	open   map[int]spread
-	most   int
-	out    bytes.Buffer
-	encode *json.Encoder
+	emit   func(Row) error
 	row    Row
 	column int
 	kind   string
@@ -281,7 +304,7 @@ func (r *sheetReader) take(token xml.Token) error {
 	return nil
 }
 
-// end writes a row.
+// end passes on a row.
 func (r *sheetReader) end() error {
 	r.fill()
 	for _, m := range r.merges[r.row.Number] {
@@ -294,13 +317,7 @@ func (r *sheetReader) end() error {
 	if len(r.row.Cells) == 0 {
 		return nil
 	}
-	if err := r.encode.Encode(r.row); err != nil {
-		return err
-	}
-	if r.out.Len() > r.most {
-		return textio.ErrInflated
-	}
-	return nil
+	return r.emit(r.row)
 }
 
 // fill gives the cells of a row that belong to merged ones above their value.

@@ -28,6 +28,13 @@ const (
 	Private      Visibility = "private"
 )
 
+// MaxTags and MaxTag bound the tags of a record, and the characters of one. They are those of
+// the schema of Sharing.
+const (
+	MaxTags = 20
+	MaxTag  = 50
+)
+
 // Sharing holds the writable members that all families have in common.
 type Sharing struct {
 	Tags       []string   `json:"tags" maxItems:"20" min:"1" max:"50" example:"[\"Mandant\",\"Erbrecht\"]"`

@@ -54,35 +54,43 @@ const (
 // handedOut are the words of acts that show a secret, or say where events go.
 var handedOut = []string{"webhook.create", "webhook.change", "webhook.rotate", "client.create", "client.rotate"}
 
-// madeBy returns what the persons of an account made for others.
-func madeBy(ctx context.Context, c *app.Call, account string) ([]Made, error) {
-	here := int64(0)
-	scan := func(row db.Row) (m Made, err error) {
-		var home int64
-		err = row.Scan(&m.Kind, &m.ID, &m.Name, &m.Owner, &m.OwnerName, &m.Environment, &m.OrganizationName, &m.CreatedAt, &home)
-		m.Here = home == here && c.Actor.SeesAll()
-		return m, err
-	}
-	type place struct {
-		person, name  string
-		home, sandbox int64
-		of            map[int64]string
-	}
-	places, err := db.List(ctx, c.Tx, func(row db.Row) (p place, err error) {
-		var name, sandbox string
-		err = row.Scan(&p.person, &p.home, &name, &p.name, &p.sandbox, &sandbox)
-		if p.of = map[int64]string{p.home: name}; p.sandbox != 0 {
-			p.of[p.sandbox] = sandbox
+// place is an organization in which an account has a person.
+type place struct {
+	person, name  string
+	home, sandbox int64
+	// ids are the ids of the organization and of its sandbox by their numbers.
+	ids map[int64]string
+	// here says that the caller administers it in this session.
+	here bool
+}
+
+// placesOf returns the organizations of an account.
+func placesOf(ctx context.Context, c *app.Call, account string) ([]place, error) {
+	return db.List(ctx, c.Tx, func(row db.Row) (p place, err error) {
+		var home, sandbox string
+		err = row.Scan(&p.person, &p.home, &home, &p.name, &p.sandbox, &sandbox)
+		if p.ids = map[int64]string{p.home: home}; p.sandbox != 0 {
+			p.ids[p.sandbox] = sandbox
 		}
+		p.here = p.person == c.Actor.PrincipalID() && c.Actor.SeesAll()
 		return p, err
 	}, madePersons, account)
+}
+
+// madeBy returns what the persons of an account made for others.
+func madeBy(ctx context.Context, c *app.Call, account string) ([]Made, error) {
+	places, err := placesOf(ctx, c, account)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range places {
-		if p.person == c.Actor.PrincipalID() {
-			here = p.home
-		}
+	here := func(home int64) bool {
+		return slices.ContainsFunc(places, func(p place) bool { return p.here && p.home == home })
+	}
+	scan := func(row db.Row) (m Made, err error) {
+		var home int64
+		err = row.Scan(&m.Kind, &m.ID, &m.Name, &m.Owner, &m.OwnerName, &m.Environment, &m.OrganizationName, &m.CreatedAt, &home)
+		m.Here = here(home)
+		return m, err
 	}
 	made := []Made{}
 	for _, statement := range []string{madeKeys, madeInvitations} {
@@ -93,45 +101,63 @@ func madeBy(ctx context.Context, c *app.Call, account string) ([]Made, error) {
 		made = append(made, list...)
 	}
 	for _, p := range places {
-		targets := map[string]bool{}
-		for _, word := range handedOut {
-			lines, err := audit.Query(ctx, c.Tx, p.of, audit.Filter{Who: p.person, Word: word, Limit: mostLines})
-			if err != nil {
-				return nil, err
-			}
-			for _, l := range lines {
-				targets[l.Target] = true
-			}
-		}
-		if len(targets) == 0 {
-			continue
-		}
-		ids := db.Texts(slices.Collect(maps.Keys(targets)))
-		for number := range p.of {
-			list, err := db.List(ctx, c.Tx, scan, madeEndpoints+c.Tx.Dialect().In("$2")+` order by id`, number, ids)
-			if err != nil {
-				return nil, err
-			}
-			for _, m := range list {
-				owner, err := access.PrincipalIn(ctx, c.Tx, "", m.Owner)
-				if err != nil {
-					return nil, err
-				}
-				if owner.ID == p.person { // it is among the endpoints of the account
-					continue
-				}
-				m.OwnerName, m.OrganizationName, m.Environment = owner.Name, p.name, access.Live
-				if m.Here = p.home == here && c.Actor.SeesAll(); number == p.sandbox {
-					m.Environment = access.Test
-				}
-				made = append(made, m)
-			}
-		}
-		list, err := db.List(ctx, c.Tx, scan, madeClients+c.Tx.Dialect().In("$3")+` order by 2`, p.home, account, ids)
+		ids, err := p.handedOut(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		made = append(made, list...)
+		if len(ids) == 0 {
+			continue
+		}
+		endpoints, err := p.endpoints(ctx, c, ids, scan)
+		if err != nil {
+			return nil, err
+		}
+		clients, err := db.List(ctx, c.Tx, scan, madeClients+c.Tx.Dialect().In("$3")+` order by 2`, p.home, account, db.Texts(ids))
+		if err != nil {
+			return nil, err
+		}
+		made = append(append(made, endpoints...), clients...)
+	}
+	return made, nil
+}
+
+// handedOut returns the targets of the person's acts that show a secret, or say where events go.
+func (p *place) handedOut(ctx context.Context, c *app.Call) ([]string, error) {
+	targets := map[string]bool{}
+	for _, word := range handedOut {
+		lines, err := audit.Query(ctx, c.Tx, p.ids, audit.Filter{Who: p.person, Word: word, Limit: mostLines})
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			targets[l.Target] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(targets)), nil
+}
+
+// endpoints returns those of some endpoints that belong to somebody else. The person's own are
+// among the endpoints of the account.
+func (p *place) endpoints(ctx context.Context, c *app.Call, ids []string, scan func(db.Row) (Made, error)) (made []Made, err error) {
+	for _, number := range slices.Sorted(maps.Keys(p.ids)) {
+		list, err := db.List(ctx, c.Tx, scan, madeEndpoints+c.Tx.Dialect().In("$2")+` order by id`, number, db.Texts(ids))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range list {
+			owner, err := access.PrincipalIn(ctx, c.Tx, "", m.Owner)
+			if err != nil {
+				return nil, err
+			}
+			if owner.ID == p.person {
+				continue
+			}
+			m.OwnerName, m.OrganizationName, m.Here, m.Environment = owner.Name, p.name, p.here, access.Live
+			if number == p.sandbox {
+				m.Environment = access.Test
+			}
+			made = append(made, m)
+		}
 	}
 	return made, nil
 }

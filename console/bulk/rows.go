@@ -92,8 +92,8 @@ func (in *StartInput) check(ctx context.Context, c *app.Call) error {
 		switch n := utf8.RuneCountInString(in.Value); {
 		case n == 0:
 			wrong = append(wrong, fault.Field{Name: "value", Code: fault.Required})
-		case n > mostOfTag:
-			wrong = append(wrong, fault.Field{Name: "value", Code: fault.TooLong, Limit: mostOfTag})
+		case n > record.MaxTag:
+			wrong = append(wrong, fault.Field{Name: "value", Code: fault.TooLong, Limit: record.MaxTag})
 		}
 	case Owner:
 		if found, err := access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), in.Value); err != nil {
@@ -126,12 +126,6 @@ func (in *StartInput) check(ctx context.Context, c *app.Call) error {
 	}
 	return nil
 }
-
-const (
-	// mostOfTag and mostTags are the bounds of tags that calls have (record.Sharing).
-	mostOfTag = 50
-	mostTags  = 20
-)
 
 var tooMany = fault.Text{
 	DE: "Sie oder Ihr Büro haben in den letzten sieben Tagen so viele ganze Listen geändert, dass für eine weitere Änderung kein Platz ist. Nach sieben Tagen gibt jede ihren Platz frei.",

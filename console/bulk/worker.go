@@ -484,8 +484,8 @@ func (b *batch) alter(s *record.Sharing, l *line) (before string, err error) {
 		if tagAt(s.Tags, value) >= 0 {
 			return "", nil
 		}
-		if len(s.Tags) >= mostTags {
-			return "", fault.Invalid(fault.Field{Name: "tags", Code: fault.TooLong, Limit: fault.Items(mostTags)})
+		if len(s.Tags) >= record.MaxTags {
+			return "", fault.Invalid(fault.Field{Name: "tags", Code: fault.TooLong, Limit: fault.Items(record.MaxTags)})
 		}
 		s.Tags = append(s.Tags, value)
 	case Untag:

@@ -265,8 +265,17 @@ func (f *Facts) who(n names) fault.Text {
 	return fault.Text{DE: "Das hat jemand anders aus Ihrer Organisation getan. Wer, steht unter „Mitteilungen“.", EN: "Somebody else of your organization did that. The notifications say who."}
 }
 
-// recordPages are the places of the pages of records, by the prefix of the id.
-var recordPages = map[string]string{"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/"}
+// givenPages are the places of the pages of what is given away, by the beginning of its id.
+var givenPages = []struct {
+	prefix, path string
+	name         fault.Text
+}{
+	{id.BulkAct, "/changes/", fault.Text{DE: "Änderung ansehen", EN: "View the change"}},
+	{id.Contact, "/contacts/", fault.Text{DE: "Datensatz ansehen", EN: "View the record"}},
+	{id.Company, "/companies/", fault.Text{DE: "Datensatz ansehen", EN: "View the record"}},
+	{id.Task, "/tasks/", fault.Text{DE: "Datensatz ansehen", EN: "View the record"}},
+	{id.Document, "/documents/", fault.Text{DE: "Datensatz ansehen", EN: "View the record"}},
+}
 
 // page is the page where the recipient takes the access back, or looks at it.
 func (f *Facts) page(recipient string) notify.Page {
@@ -286,13 +295,13 @@ func (f *Facts) page(recipient string) notify.Page {
 	case f.Word == app.PersonInvited:
 		return at("/settings/people", "Einladungen ansehen", "View the invitations")
 	case f.Word == app.RecordsGiven, f.Word == app.ListGiven:
-		switch prefix, _, _ := strings.Cut(f.ID, "_"); {
-		case f.Word == app.RecordsGiven && recipient == f.Principal:
-			return at("/bell", "Mitteilungen ansehen", "View the notices")
-		case prefix == "blk":
-			return at("/changes/"+f.ID, "Änderung ansehen", "View the change")
-		case recordPages[prefix] != "":
-			return at(recordPages[prefix]+f.ID, "Datensatz ansehen", "View the record")
+		if f.Word == app.RecordsGiven && recipient == f.Principal {
+			return at("/bell", "Mitteilungen ansehen", "View the notifications")
+		}
+		for _, p := range givenPages {
+			if strings.HasPrefix(f.ID, p.prefix) {
+				return notify.Page{Path: p.path + f.ID, Name: p.name}
+			}
 		}
 		return at("/settings/audit", "Protokoll ansehen", "View the audit log")
 	case f.Word == app.Opened:

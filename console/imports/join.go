@@ -117,13 +117,10 @@ func (x *candidate) join(has map[string]any, otherFirm bool) (map[string]any, []
 
 var noteFull = fault.Text{DE: "Eine Notiz hat höchstens 10.000 Zeichen.", EN: "A note has at most 10,000 characters."}
 
-// mostTags is how many tags a record has.
-const mostTags = 20
-
 // tagsFor returns the tags for which a contact has room. The others become lines.
 func (j *joining) tagsFor(has map[string]any, tags []string, x *candidate) (list []string) {
 	known, _ := has["tags"].([]any)
-	room := mostTags - len(known)
+	room := record.MaxTags - len(known)
 	for _, tag := range tags {
 		switch {
 		case slices.Contains(known, any(tag)):
