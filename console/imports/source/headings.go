@@ -1,6 +1,7 @@
 package source
 
 import (
+	_ "embed"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,55 +18,33 @@ import (
 // nothing of its own.
 type headingWord struct{ member, slot string }
 
-// plainWords are words that change nothing.
-const plainWords = `nr nrn nummer no num number am dat datum dat date der die das des dem den und u and oder or vollst vollstaendig vollstaendiger des mandant mandanten mandantin kunde kunden kundin klient klienten
-	client customer person kontakt partei postal post adr value wert feld eintrag angabe ihr ihre`
+// headingTable has the words of headings with their meanings.
+//
+//go:embed headings.txt
+var headingTable string
 
-// memberWords are the words for members, and for kinds of values: the member or the kind
-// stands before the colon.
-const memberWords = `phone: tel telefon telefonnr telefonnummer telnr telefonnr tn fon phone telephone rufnr rufnummer festnetz festnetznr festnetznummer fernsprecher fernspr telefonanschluss
-mobile: mobil mobilnr mobilnummer mobiltel mobiltelefon mobilfunk mobilfunknr mobilfunknummer handy handynr handynummer mobile cell cellphone natel funktelefon
-fax: fax faxnr faxnummer telefax telefaxnr telefaxnummer faxnumber
-email: email mail mailadresse emailadresse emailadr mailadr emailaddress
-website: website webseite homepage internet internetadresse www url web
-address.whole: anschrift adresse postanschrift address
-address.street: str strasse strassenname street
-address.houseNumber: haus hausnr hausnummer hnr hsnr hausnrn
-address.postalCode: plz postleitzahl zip zipcode postcode postalcode
-address.city: ort wohnort stadt city town ortsname
-address.country: land laenderkennz laenderkennzeichen laenderkuerzel laendercode lkz country staat
-birthday: geb gebdat gebdatum gebtag geburtsdatum geburtsdat geburtstag geboren birthday birthdate dob
-lastName: nachname familienname zuname nachn surname lastname hausname
-firstName: vorname vornamen vorn rufname firstname forename
-name: name namen fullname
-company: firma firmenname firmenbezeichnung unternehmen unternehmensname company organisation
-salutation: anrede geschlecht salutation
-title: titel title
-note: notiz notizen bemerkung bemerkungen anmerkung anmerkungen note notes
-=work: gesch geschaeftl geschaeftlich geschaeft dienst dienstl dienstlich dienstliche geschaeftliche buero arbeit work business office beruflich berufl
-=home: priv privat private privates home zuhause heim persoenlich
-=main: zentrale haupt main
-=direct: durchwahl direkt dw direct
-=assistant: sekretariat sekr vorzimmer assistenz assistant
-=other: weitere weiterer weiteres sonstige sonstiges alternativ alternative zweite zweites zweiter other alt ehemals frueher`
-
-// headingWords are all of them.
-var headingWords = func() map[string]headingWord {
-	all := map[string]headingWord{}
-	for word := range strings.FieldsSeq(plainWords) {
-		all[word] = headingWord{}
-	}
-	for line := range strings.Lines(memberWords) {
+// headingWords are the words with a meaning, and others those whose values belong to somebody
+// else, or to the program.
+var headingWords, others = func() (all map[string]headingWord, others []string) {
+	all = map[string]headingWord{}
+	for line := range strings.Lines(headingTable) {
 		of, words, _ := strings.Cut(line, ":")
-		w := headingWord{member: of}
-		if kind, is := strings.CutPrefix(of, "="); is {
-			w = headingWord{slot: kind}
-		}
+		kind, isKind := strings.CutPrefix(of, "=")
 		for word := range strings.FieldsSeq(words) {
-			all[word] = w
+			switch {
+			case strings.HasPrefix(line, "#"):
+			case of == "!":
+				others = append(others, word)
+			case of == "-":
+				all[word] = headingWord{}
+			case isKind:
+				all[word] = headingWord{slot: kind}
+			default:
+				all[word] = headingWord{member: of}
+			}
 		}
 	}
-	return all
+	return all, others
 }()
 
 // reachable are the members that have several kinds of values.
@@ -199,11 +178,6 @@ func silent(heading string) bool {
 		return strings.Trim(w, "0123456789") != "" && !slices.Contains(strings.Fields("spalte column feld field f col c unnamed unbenannt wert value x"), w)
 	})
 }
-
-// others are words of headings whose values belong to somebody else, or to the program.
-var others = strings.Fields(`sachbearbeiter bearbeiter betreuer anwalt anwaeltin rechtsanwalt gegner gegenseite gegenanwalt ehefrau ehemann ehegatte ehepartner partner mutter vater eltern kind kinder notfall notfallkontakt
-	zustaendig referent referat owner eigentuemer erstellt geaendert absender vertreter bevollmaechtigter steuerberater versicherer versicherung vermieter mieter arbeitgeber makler verwalter hausverwaltung arzt hausarzt login user
-	benutzer benutzername assistent sekretariat lieferant bank created modified assigned manager spouse`)
 
 // belongsToOthers reports whether a heading names somebody else.
 func belongsToOthers(heading string) bool {

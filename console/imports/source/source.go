@@ -1,10 +1,10 @@
 // Package source owns how files of other programs become entries: bytes, encodings, cards, rows and dialects.
 //
 // Each stage has a file: parts.go takes the files of an archive and the sheets of a workbook,
-// bytes.go makes one kind of text of the bytes, encoding.go decides
-// the encoding of each value, cards.go and table.go find the entries, dialect.go and
-// dialects.tsv say what headings mean, guess.go what values mean where headings are silent.
-// What a contact becomes of an entry is a matter of package imports.
+// bytes.go makes one kind of text of the bytes, encoding.go decides the encoding of each value,
+// cards.go and table.go find the entries. dialect.go and dialects.tsv say what headings mean,
+// headings.go and headings.txt what their words do, guess.go what values mean where headings are
+// silent. What becomes of an entry is a matter of package imports.
 package source
 
 import (
