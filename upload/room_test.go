@@ -62,8 +62,8 @@ func TestRoom(t *testing.T) {
 	})
 }
 
-// What a key announced that cannot upload any more leaves its room to others.
-func TestRoomOfRevokedKeys(t *testing.T) {
+// What a key or a session announced that has ended leaves its room to others.
+func TestRoomOfEndedCredentials(t *testing.T) {
 	each(t, func(t *testing.T, o *apitest.Office) {
 		c := o.As(access.Member)
 		for range 2 {
@@ -72,6 +72,7 @@ func TestRoomOfRevokedKeys(t *testing.T) {
 				open(taker, apitest.MaxFile)
 			}
 			dbtest.Run(t, o.DB, `update api_keys set revoked_at = 1 where principal_id = $1`, taker.Principal)
+			dbtest.Run(t, o.DB, `update sessions set ended_at = 1 where principal_id = $1`, taker.Principal)
 		}
 		open(c, apitest.MaxFile)
 	})
