@@ -264,9 +264,10 @@ func parse(run, country string) (Number, bool) {
 }
 
 // mayBe reports whether a number that the rules of its country do not know may be one: it
-// says where its area code begins, and has as many digits as others.
+// says where its area code begins, and has as many digits as others. A zero behind the
+// country code is one that the caller of another country leaves out, or a slip.
 func mayBe(n *phonenumbers.PhoneNumber, run, country string) bool {
-	return explicit(n, run, country) && len(phonenumbers.GetNationalSignificantNumber(n)) >= leastNational &&
+	return explicit(n, run, country) && !n.GetItalianLeadingZero() && len(phonenumbers.GetNationalSignificantNumber(n)) >= leastNational &&
 		phonenumbers.IsPossibleNumberWithReason(n) == phonenumbers.IS_POSSIBLE
 }
 

@@ -75,7 +75,7 @@ func TestCaller(t *testing.T) {
 // FuzzRead checks that any text is read without a panic, and that what is read is read
 // again as itself.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"0221 98765-12/13", "+49 (0)221 1", "((((", "0221/", "+", "tel:;ext=", "sip:@", "１２３ x 4", "0221 123456 ext. 5"} {
+	for _, s := range []string{"0221 98765-12/13", "+49 (0)221 1", "((((", "0221/", "+", "tel:;ext=", "sip:@", "１２３ x 4", "0221 123456 ext. 5", "+49 (0000000)2"} {
 		f.Add(s, "DE")
 	}
 	f.Fuzz(func(t *testing.T, typed, country string) {
