@@ -259,13 +259,30 @@ func hired(ctx context.Context, o *office, n int) (c clerk, err error) {
 	if err := f.called(ctx, loggedCalls); err != nil {
 		return c, err
 	}
+	if c, err = f.hire(ctx); err != nil {
+		return c, err
+	}
+	c.ids = map[string][]string{"contacts": o.ids}
+	return c, d.Read(ctx, func(tx db.Tx) (err error) {
+		for _, family := range []string{"companies", "tasks", "documents"} {
+			if err == nil {
+				c.ids[family], err = db.List(ctx, tx, func(row db.Row) (id string, err error) { err = row.Scan(&id); return id, err },
+					"select id from "+family+" where organization = $1 order by id limit 400", f.actor.Org())
+			}
+		}
+		return err
+	})
+}
+
+// hire gives a member an account with a password.
+func (f *founder) hire(ctx context.Context) (c clerk, err error) {
 	now := clock.Now(clock.System)
-	c = clerk{fmt.Sprintf("bench-%d@example.com", now), rand.Text(), f.office.Users, map[string][]string{"contacts": o.ids}}
+	c = clerk{email: fmt.Sprintf("bench-%d@example.com", now), password: rand.Text(), users: f.office.Users}
 	hash, err := signin.NewHasher().Hash(ctx, c.password)
 	if err != nil {
 		return c, err
 	}
-	return c, d.Write(ctx, func(tx db.Tx) error {
+	return c, f.db.Write(ctx, func(tx db.Tx) error {
 		name, err := account.Create(ctx, tx, now, c.email)
 		if err == nil { // the sessions of the account of an earlier run, which is nobody's now
 			_, err = tx.Exec(ctx, `delete from sessions where principal_id = $1`, c.users[1])
@@ -275,12 +292,6 @@ func hired(ctx context.Context, o *office, n int) (c clerk, err error) {
 		}
 		if err == nil {
 			err = account.Provide(ctx, tx, now, c.users[1], c.email, hash)
-		}
-		for _, family := range []string{"companies", "tasks", "documents"} {
-			if err == nil {
-				c.ids[family], err = db.List(ctx, tx, func(row db.Row) (id string, err error) { err = row.Scan(&id); return id, err },
-					"select id from "+family+" where organization = $1 order by id limit 400", f.actor.Org())
-			}
 		}
 		return err
 	})
@@ -487,7 +498,7 @@ func (v *visitor) signIn(ctx context.Context, email, password string) error {
 		return err
 	}
 	for _, c := range answer.Cookies() {
-		if strings.Contains(c.Name, "kartei") && c.Value != "" {
+		if strings.Contains(c.Name, "kartei") && !strings.HasSuffix(c.Name, "-device") && c.Value != "" {
 			v.cookie = c.Name + "=" + c.Value
 		}
 	}

@@ -197,23 +197,9 @@ func serveProfiled(dir, database string, flags []string) error {
 	var c instance.Config
 	c.Store.DataDir, c.Store.DatabaseURL = config.Dir(dir), config.DatabaseURL(database)
 	c.Logger = slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	c.Server = config.Server{
-		Listen: "127.0.0.1:0", Metered: true, Guesses: 30,
-		ReadHeaderTimeout: config.Duration(10 * time.Second), BodyTimeout: config.Duration(30 * time.Second),
-		WriteTimeout: config.Duration(time.Minute), IdleTimeout: config.Duration(2 * time.Minute),
-		MaxConnections: 4096, MaxConnectionsPerAddress: 512, MaxHeaderBytes: 256 << 10,
-	}
-	for _, text := range highestLimits() {
-		var o limit.Override
-		if err := o.UnmarshalText([]byte(text)); err != nil {
-			return err
-		}
-		c.Server.Limit = append(c.Server.Limit, o)
-	}
-	for _, flag := range flags {
-		if err := set(&c.Server, flag); err != nil {
-			return err
-		}
+	var err error
+	if c.Server, err = unbounded(append(flags, "--listen=127.0.0.1:0")...); err != nil {
+		return err
 	}
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, c)
@@ -238,6 +224,30 @@ func serveProfiled(dir, database string, flags []string) error {
 		}
 	}
 	return i.Close(ctx)
+}
+
+// unbounded returns the settings of a server in this process, which refuses no call. flags
+// have the form --name=value.
+func unbounded(flags ...string) (s config.Server, err error) {
+	s = config.Server{
+		Metered: true, Guesses: 30,
+		ReadHeaderTimeout: config.Duration(10 * time.Second), BodyTimeout: config.Duration(30 * time.Second),
+		WriteTimeout: config.Duration(time.Minute), IdleTimeout: config.Duration(2 * time.Minute),
+		MaxConnections: 4096, MaxConnectionsPerAddress: 512, MaxHeaderBytes: 256 << 10,
+	}
+	for _, text := range highestLimits() {
+		var o limit.Override
+		if err := o.UnmarshalText([]byte(text)); err != nil {
+			return s, err
+		}
+		s.Limit = append(s.Limit, o)
+	}
+	for _, flag := range flags {
+		if err := set(&s, flag); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
 }
 
 // memory watches the memory of a process.

@@ -93,6 +93,8 @@ type Instance struct {
 	keys       masterkey.Ring
 	metrics    *telemetry.Metrics
 	groups     prometheus.Observer
+	statements atomic.Int64 // that the database was sent
+	logPages   atomic.Int64 // that SQLite's write-ahead log was given
 	violations func(directive string)
 	limits     *limit.Ledger
 	types      extract.Types
@@ -177,6 +179,8 @@ func (i *Instance) open(ctx context.Context) (err error) {
 	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{
 		Clock: i.clock, Logger: i.logger, Traced: i.tracer != nil,
 		Grouped: func(writes int) { i.groups.Observe(float64(writes)) },
+		Logged:  func(pages int) { i.logPages.Add(int64(pages)) },
+		Stated:  func(string) { i.statements.Add(1) },
 	})
 	return err
 }

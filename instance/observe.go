@@ -61,6 +61,10 @@ func (i *Instance) measure() {
 		})
 	i.metrics.Counter("kartei_db_refused_writes_total", "Writes that were not stored because the database was full, read-only, broken or away.",
 		func() float64 { return float64(i.DB.Writes().Total()) })
+	i.metrics.Counter("kartei_db_statements_total", "Statements that this process sent to the database.",
+		func() float64 { return float64(i.statements.Load()) })
+	i.metrics.Counter("kartei_db_log_pages_total", "Pages that commits added to SQLite's write-ahead log; 0 on PostgreSQL.",
+		func() float64 { return float64(i.logPages.Load()) })
 	i.metrics.Gauge("kartei_transfers_in_flight", "Files in transit between clients and this process.",
 		func() float64 { return float64(i.API.Transfers()) })
 	i.measureTraces()

@@ -41,8 +41,11 @@ type Options struct {
 	// commit. On SQLite that is each commit of the writer, and on PostgreSQL
 	// each commit for an organization.
 	Grouped func(writes int)
+	// Logged, if not nil, is called with the number of pages that each commit adds to
+	// SQLite's write-ahead log.
+	Logged func(pages int)
 	// Stated, if not nil, is called with each statement before it is sent, in
-	// the goroutine of its caller. For tests that inspect statements.
+	// the goroutine of its caller.
 	Stated func(query string)
 	// Traced adds transactions and their statements as spans to traced calls
 	// (see package trace).
@@ -61,6 +64,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Grouped == nil {
 		o.Grouped = func(int) {}
+	}
+	if o.Logged == nil {
+		o.Logged = func(int) {}
 	}
 	if o.Queue == 0 {
 		o.Queue = 1024

@@ -52,6 +52,18 @@ func (w *liteWriter) emptyLog() {
 	}
 }
 
+// countLog reports the pages that a commit has added to the log. After a checkpoint
+// the log starts over, and then all of its pages are new.
+func (w *liteWriter) countLog() {
+	pages := w.conn.LogPages()
+	added := pages - w.counted
+	if added <= 0 {
+		added = pages
+	}
+	w.counted = pages
+	w.logged(added)
+}
+
 // watchLog requests a checkpoint if the log has grown enough.
 func (w *liteWriter) watchLog() {
 	pages := int64(w.conn.LogPages())

@@ -30,6 +30,7 @@ type liteWriter struct {
 	conn    *sqlite.Conn
 	log     *slog.Logger
 	grouped func(writes int) // Options.Grouped
+	logged  func(pages int)  // Options.Logged
 	took    func()           // called after each commit that changed something
 	bus     *bus
 	// stated is Options.Stated.
@@ -53,6 +54,7 @@ type liteWriter struct {
 	checkpoints    *sqlite.Conn
 	checkpointNow  chan struct{}
 	checkpointed   atomic.Int64 // pages of the log that are in the file
+	counted        int          // pages of the log after the last commit
 	restarts       atomic.Int64
 	empties        atomic.Int64
 	checkpointDone sync.WaitGroup
@@ -71,6 +73,7 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), bu
 		log:           opts.Logger,
 		stated:        opts.Stated,
 		grouped:       opts.Grouped,
+		logged:        opts.Logged,
 		took:          took,
 		bus:           bus,
 		queue:         newLiteQueue(opts.Queue),
@@ -258,6 +261,7 @@ func (w *liteWriter) commit() {
 	w.grouped(len(w.group))
 	if w.conn.TotalChanges() != w.changes {
 		w.took()
+		w.countLog()
 		w.noteChange()
 	}
 	for _, op := range w.group {
