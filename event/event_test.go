@@ -311,7 +311,7 @@ func insert(t testing.TB, o *apitest.Office, record string, n int) {
 				return err
 			}
 			tx.Queue(`insert into events (organization, tick, id, type, object, record_id) values ($1, $2, $3, $4, $5, $6)`,
-				organization, tick, id.New(id.Event), "contact.updated", "contact", record)
+				organization, tick, id.Exact(id.Event, tick.Time()), "contact.updated", "contact", record)
 		}
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/store/db"
 )
 
@@ -60,6 +61,10 @@ func Read(ctx context.Context, c *app.Call, in FeedInput) (Feed, error) {
 		before = clock.Micros(math.MaxInt64)
 	}
 	if in.ID != "" {
+		if !id.Valid(id.Event, in.ID) {
+			return out, nil
+		}
+		after, before = max(after, TickOf(in.ID)-1), min(before, TickOf(in.ID)+1)
 		found, err := db.List(ctx, c.Tx, scanTold, toldQuery(c, `select * from events where organization = $1 and tick > $3 and tick < $4 and id = $6`), c.Actor.Org(), c.Actor.PrincipalID(), after, before, 1, in.ID)
 		out.Data = append(out.Data, found...)
 		return out, err

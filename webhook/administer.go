@@ -571,7 +571,7 @@ func resendOne(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, name, se
 		return fault.Invalid(fault.Field{Name: "eventId", Code: fault.FieldNotFound, Text: &noEvent})
 	}
 	again := resending{dialect: tx.Dialect(), Row: r, now: now}
-	events, err := readEvents(ctx, tx, again.one(sees), r.Organization, r.Principal, name, now-event.Retention, db.Texts(r.EventTypes), r.ID, r.Cursor)
+	events, err := readEvents(ctx, tx, again.one(sees), r.Organization, r.Principal, name, now-event.Retention, db.Texts(r.EventTypes), r.ID, r.Cursor, event.TickOf(name))
 	if err != nil {
 		return err
 	}

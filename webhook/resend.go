@@ -177,10 +177,14 @@ func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, se
 	if (*next).After = after; after == "" {
 		*next = nil
 	}
+	ticks := make([]int64, len(failed))
+	for i, name := range failed {
+		ticks[i] = int64(event.TickOf(name))
+	}
 	in := r.dialect.In
 	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
-		and e.tick > $3 and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+sees+`)`,
-		r.Organization, r.Principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed))
+		and e.tick > $3 and e.tick `+r.dialect.InNumbers("$6")+` and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+sees+`)`,
+		r.Organization, r.Principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed), db.Numbers(ticks))
 	return err
 }
 
@@ -224,7 +228,7 @@ func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, see
 // ask for its type and its principal must see it.
 func (r resending) one(sees string) string {
 	return `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
-		and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
+		and e.tick = $8 and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
 		or e.tick <= $7 and e.type ` + r.dialect.In("$5") + ` and (` + sees + `))`
 }
 

@@ -3,6 +3,8 @@ package id
 import (
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func TestTime(t *testing.T) {
@@ -33,4 +35,22 @@ func TestAt(t *testing.T) {
 	if earlier := At(Request, at.Add(-time.Hour)); !Time(earlier).Equal(at.Add(-time.Hour)) {
 		t.Errorf("an earlier time is told as %s", Time(earlier))
 	}
+}
+
+// An identifier of Exact is a UUID of version 7, tells its microsecond, and sorts by it.
+func TestExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := rapid.Int64Range(0, 1<<48*1000-1)
+		a, b := time.UnixMicro(at.Draw(t, "a")), time.UnixMicro(at.Draw(t, "b"))
+		one, other := Exact(Event, a), Exact(Event, b)
+		if !Valid(Event, one) || !ExactTime(one).Equal(a) || Time(one).UnixMilli() != a.UnixMilli() {
+			t.Fatalf("%s of %s tells %s", one, a, ExactTime(one))
+		}
+		if !a.Equal(b) && a.Before(b) != (one < other) {
+			t.Fatalf("%s and %s are not in the order of %s and %s", one, other, a, b)
+		}
+		if again := Exact(Event, a); again == one {
+			t.Fatalf("%s twice", one)
+		}
+	})
 }

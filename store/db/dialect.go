@@ -18,6 +18,8 @@ type Dialect struct {
 	// statistics may mislead it, and it reads all of a table that fills and
 	// empties.
 	In func(placeholder string) string
+	// InNumbers is In for a column of numbers and a parameter of Numbers.
+	InNumbers func(placeholder string) string
 	// Rows turns a parameter, a JSON array of arrays, into rows of one column
 	// named value. `value ->> 0` is the first element as text. Format it with
 	// the placeholder.
@@ -48,17 +50,24 @@ func Texts(texts []string) string {
 	return string(b)
 }
 
+// Numbers encodes numbers as one parameter, for InNumbers.
+func Numbers(numbers []int64) string {
+	b, _ := json.Marshal(append([]int64{}, numbers...)) // numbers always encode
+	return string(b)
+}
+
 // Dialects returns those of both engines, for statements that are built in
 // advance.
 func Dialects() []*Dialect { return []*Dialect{sqliteDialect, postgresDialect} }
 
 var sqliteDialect = &Dialect{
-	Name:     "sqlite",
-	TextList: "json_each(%s)",
-	In:       func(placeholder string) string { return "in (select value from json_each(" + placeholder + "))" },
-	Rows:     "json_each(%s)",
-	Arm:      func(query, _, _ string) string { return query },
-	Along:    func(index string) string { return " indexed by " + index },
+	Name:      "sqlite",
+	TextList:  "json_each(%s)",
+	In:        func(placeholder string) string { return "in (select value from json_each(" + placeholder + "))" },
+	InNumbers: func(placeholder string) string { return "in (select value from json_each(" + placeholder + "))" },
+	Rows:      "json_each(%s)",
+	Arm:       func(query, _, _ string) string { return query },
+	Along:     func(index string) string { return " indexed by " + index },
 
 	OneWriter: true,
 }
@@ -68,6 +77,9 @@ var postgresDialect = &Dialect{
 	TextList: "json_array_elements_text(cast(%s as text)::json)",
 	In: func(placeholder string) string {
 		return "= any (array(select value from json_array_elements_text(cast(" + placeholder + " as text)::json)))"
+	},
+	InNumbers: func(placeholder string) string {
+		return "= any (array(select cast(value as bigint) from json_array_elements_text(cast(" + placeholder + " as text)::json)))"
 	},
 	Rows: "jsonb_array_elements(cast(%s as text)::jsonb)",
 	Arm: func(query, order, limit string) string {

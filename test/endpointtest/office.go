@@ -161,7 +161,7 @@ func (o *Office) EventsOf(kind, audience string, n int) (ids []string) {
 			if err != nil {
 				return err
 			}
-			contact, name := id.New(id.Contact), id.New(id.Event)
+			contact, name := id.New(id.Contact), id.Exact(id.Event, tick.Time())
 			tx.Queue(`insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, schema_hash, content)
 				values ($1, $2, 1, $3, $3, false, $4, $5, 0, '{}')`, o.Organization, contact, tick, o.Admin, audience)
 			tx.Queue(`insert into events (organization, tick, id, type, object, record_id) values ($1, $2, $3, $4, 'contact', $5)`,

@@ -443,6 +443,7 @@ create table clocks (
 create table events (
 	organization bigint not null,
 	tick         bigint not null,
+	-- The id tells the tick (id.Exact).
 	id           text   not null,
 	type         text   not null,
 	-- The kind of the record, such as contact.
@@ -451,9 +452,7 @@ create table events (
 	-- The traceparent (W3C Trace Context) of the call. Null if it was not traced.
 	trace        text,
 	primary key (organization, tick)
-);
--- Serves `after=evt_...` of the feed.
-create unique index events_id on events (organization, id);
+) /*sqlite: without rowid */;
 /*postgres:
 alter table events alter column organization set (n_distinct = 16);
 */
