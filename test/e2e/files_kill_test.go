@@ -136,6 +136,7 @@ func killAtEachRequest(t *testing.T, h *cluster, s client, p place) {
 				await(t, dead)
 				h.open()
 				s.server = h.servers[0]
+				get(t, s.server.Operator+"/readyz", 200, `"name":"files","ok":true`) // until then the bucket is not used
 			}
 			if a, err = begin(); err != nil || a.Status != 202 {
 				t.Fatalf("%s request %d: %+v, %v", fault, n, a, err)
