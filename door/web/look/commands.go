@@ -220,18 +220,29 @@ func (f Frame) CommandGroups(listed bool) []CommandGroup {
 	return groups
 }
 
-// shortcuts are the commands with their keys, for the scripts: "go.contacts" has "g
-// k" and "g c".
+// shortcut is a command with keys, for the scripts.
+type shortcut struct {
+	Keys []string `json:"keys"`
+	Href string   `json:"href,omitempty"`
+}
+
+// shortcuts are the commands with keys: "go.contacts" has "g k" and "g c".
 func (f Frame) shortcuts() string {
-	keys := map[string][]string{}
+	all := map[string]shortcut{}
 	for _, c := range f.Commands() {
-		for _, k := range []string{c.Keys, c.Also} {
-			if k != "" {
-				keys[c.ID] = append(keys[c.ID], k)
-			}
+		if c.Keys == "" {
+			continue
 		}
+		s := shortcut{Keys: []string{c.Keys}}
+		if c.Also != "" {
+			s.Keys = append(s.Keys, c.Also)
+		}
+		if c.Href != "" {
+			s.Href = f.address(c)
+		}
+		all[c.ID] = s
 	}
-	text, _ := json.Marshal(keys)
+	text, _ := json.Marshal(all)
 	return string(text)
 }
 

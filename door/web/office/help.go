@@ -17,10 +17,14 @@ type helpPage struct {
 	inside bool
 }
 
-// showHelp serves the page of help, or its content for the sheet over another page.
+// showHelp serves the page of help, its content for the sheet over another page, or the
+// list of the palette.
 func showHelp(v *request) view {
 	title := v.words.Say("Hilfe", "Help")
 	p := helpPage{frame: v.frame(title, "help"), back: "/help", inside: v.part("sheet")}
+	if v.part("commands") {
+		return view{status: http.StatusOK, body: look.Palette(p.frame)}
+	}
 	if !p.inside {
 		return v.ok(title, "help", helpView(v, p))
 	}

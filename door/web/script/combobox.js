@@ -154,11 +154,13 @@
     s.asking = false;
     if (document.activeElement !== field) { return; }
     open(field);
-    if (s.enter) {
-      s.enter = false;
-      enter(field);
-    }
+    entered(field);
   });
+
+  // entered does what Enter waited for, once all of the list is there.
+  function entered(field) {
+    if (of(field).enter && !of(field).asking) { enter(field); }
+  }
 
   // A refusal, a sign-in page or a lost connection is no list of hits. The field says
   // so, and Enter asks the page of the search, which can say more.
@@ -190,8 +192,12 @@
     if (ctx && isField(ctx.sourceElement)) { fail(ctx.sourceElement, ctx); }
   });
 
+  // The palette may not have its commands yet: Enter waits for them too.
+  const isComplete = (field) => field.id !== "command" || listOf(field).querySelector("[data-press]") !== null;
   function enter(field) {
     const option = active(field);
+    of(field).enter = !isComplete(field);
+    if (of(field).enter) { return; }
     if (option) {
       choose(field, option);
     } else if (isSearch(field)) {
@@ -262,5 +268,5 @@
       close(event.target);
     }
   });
-  Object.assign(window.kartei, { point, ask });
+  Object.assign(window.kartei, { point, ask, entered });
 })();

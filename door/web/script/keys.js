@@ -11,13 +11,14 @@
   const palette = document.getElementById("palette"), sheet = document.getElementById("help");
   const shortcuts = palette ? JSON.parse(palette.dataset.shortcuts) : {};
   const byKeys = {}, beginnings = new Set();
-  for (const [id, list] of Object.entries(shortcuts)) {
-    for (const keys of list) {
+  for (const [id, shortcut] of Object.entries(shortcuts)) {
+    for (const keys of shortcut.keys) {
       byKeys[keys] = id;
       if (keys.includes(" ")) { beginnings.add(keys.split(" ")[0]); }
     }
   }
-  const lineOf = (id) => palette && palette.querySelector(`[data-press="${id}"]`);
+  const commands = document.getElementById("commands");
+  const lineOf = (id) => commands && commands.querySelector(`[data-press="${id}"]`);
   const seen = (element) => element.checkVisibility();
 
   // own is the control that the page has for a key: of the row that has the focus, or
@@ -57,7 +58,7 @@
     dark: () => document.querySelector('#theme [value="dark"]'),
     light: () => document.querySelector('#theme [value="light"]'),
   };
-  const target = (id) => (id in targets ? targets[id]() : shortcuts[id] && own(shortcuts[id][0]));
+  const target = (id) => (id in targets ? targets[id]() : shortcuts[id] && own(shortcuts[id].keys[0]));
 
   // The way a command acts on its element. The others press it.
   const acts = {
@@ -89,11 +90,11 @@
   }
 
   function run(id) {
-    const line = lineOf(id);
-    if (line && line.dataset.href) {
+    const line = lineOf(id), href = line ? line.dataset.href : shortcuts[id] && shortcuts[id].href;
+    if (href) {
       // On a record, the link beside its section knows what the new one is about.
-      const about = document.querySelector(`main .section-head a[href^="${CSS.escape(line.dataset.href)}?"]`);
-      if (about) { about.click(); } else { location.assign(line.dataset.href); }
+      const about = document.querySelector(`main .section-head a[href^="${CSS.escape(href)}?"]`);
+      if (about) { about.click(); } else { location.assign(href); }
       return true;
     }
     const on = target(id);
@@ -107,12 +108,12 @@
   // Screen readers say a key with what it presses. They have no word for two keys one
   // after the other, so those stand in the help only.
   function announce() {
-    for (const [id, [keys]] of Object.entries(shortcuts)) {
-      const on = keys && !keys.includes(" ") && !["next", "previous"].includes(id) && (singles || keys.includes("+")) && target(id);
+    for (const [id, { keys: [keys] }] of Object.entries(shortcuts)) {
+      const on = !keys.includes(" ") && !["next", "previous"].includes(id) && (singles || keys.includes("+")) && target(id);
       if (on && on.matches("a, button, input")) { on.setAttribute("aria-keyshortcuts", keys); }
     }
     for (const button of document.querySelectorAll('main form[method="post"][data-save] button[type="submit"]')) {
-      button.setAttribute("aria-keyshortcuts", shortcuts[button.name === "next" ? "saveNext" : "save"][0]);
+      button.setAttribute("aria-keyshortcuts", shortcuts[button.name === "next" ? "saveNext" : "save"].keys[0]);
     }
   }
 
@@ -134,19 +135,21 @@
   // Hits stand before the commands that lead elsewhere. The offer to create what was not
   // found stands behind the commands that were.
   function arrange() {
-    const list = document.getElementById("commands"), hits = document.getElementById("command-hits"), field = document.getElementById("command");
-    const commands = [...list.querySelectorAll("[data-press]")].some((line) => !line.hidden);
-    const last = field.value.trim() && commands && !hits.querySelector('[role="option"]:not([data-extra])');
-    const next = last ? null : list.querySelectorAll("[role=group]:has([data-press])")[1] || null;
-    if (hits.nextElementSibling !== next) { list.insertBefore(hits, next); }
+    const hits = document.getElementById("command-hits"), field = document.getElementById("command");
+    const some = [...commands.querySelectorAll("[data-press]")].some((line) => !line.hidden);
+    const last = field.value.trim() && some && !hits.querySelector('[role="option"]:not([data-extra])');
+    const next = last ? null : commands.querySelectorAll("[role=group]:has([data-press])")[1] || null;
+    if (hits.nextElementSibling !== next) { commands.insertBefore(hits, next); }
   }
   let before = document.body; // what had the focus before the palette
+  const listed = () => commands.querySelector("[data-press]") !== null;
   function openPalette() {
     const field = document.getElementById("command");
     before = document.activeElement;
     field.value = "";
     document.getElementById("command-hits").replaceChildren();
     palette.showModal();
+    if (!listed()) { commands.dispatchEvent(new CustomEvent("kartei:list")); }
     narrow();
     window.kartei.ask(field);
   }
@@ -214,7 +217,9 @@
     document.addEventListener("htmx:after:swap", announce);
     // Of another page other commands are to be had. Hits leave the choice where it is.
     document.addEventListener("htmx:after:swap", function ({ detail }) {
-      if (palette.open) { (palette.contains(detail.ctx.target) ? arrange : narrow)(); }
+      const { target } = detail.ctx;
+      if (palette.open) { (target.id === "command-hits" ? arrange : narrow)(); }
+      if (target === commands) { window.kartei.entered(document.getElementById("command")); }
     });
   }
 })();
