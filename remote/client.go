@@ -122,7 +122,8 @@ func (r *Refusal) words() string {
 		fmt.Fprintf(&words, "the program that answered %d is not an instance of Kartei", r.Status)
 	case r.Status == http.StatusUnauthorized:
 		words.WriteString("the key is not accepted: it is mistyped, expired, paused or revoked, may not be used from this address, " +
-			"or the API of its organization is off. The reason is in the request log (kartei log " + r.RequestID + ")")
+			"or the API of its organization is off. The reason is in the request log: the owner of the key finds it in the browser at " +
+			"/settings/interfaces/requests, the operator with kartei log " + r.RequestID)
 		return words.String()
 	default:
 		fmt.Fprintf(&words, "%s: %s", r.Code, strings.TrimSuffix(r.Title, "."))

@@ -262,7 +262,7 @@ func TestRefusedInWords(t *testing.T) {
 		answer func(http.ResponseWriter, *http.Request)
 		want   []string
 	}{
-		{problem(401, "UNAUTHENTICATED"), []string{"expired", "paused", "kartei log req_1"}},
+		{problem(401, "UNAUTHENTICATED"), []string{"expired", "paused", "kartei log req_1", "/settings/interfaces/requests"}},
 		{problem(403, "API_MODULE_DISABLED"), []string{"API_MODULE_DISABLED: Nein (req_1)"}},
 		{problem(410, "VERSION_SUNSET"), []string{"VERSION_SUNSET"}},
 		{func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) }, []string{"404", "not an instance"}},

@@ -116,7 +116,22 @@ func (c *apiCmd) Run(ctx context.Context, g *Globals) error {
 	if ctx.Err() != nil {
 		return statusError{errors.New("interrupted"), exitInterrupted}
 	}
-	return classified(unreached(err, c.address(g)))
+	return classified(advised(unreached(err, c.address(g))))
+}
+
+// advised adds to a refusal the flag that the call lacks.
+func advised(err error) error {
+	refused := new(remote.Refusal)
+	if !errors.As(err, &refused) {
+		return err
+	}
+	switch refused.Code {
+	case "PRECONDITION_REQUIRED":
+		return fmt.Errorf("%w; read the record, and give its revision with --revision N", err)
+	case "PRECONDITION_FAILED":
+		return fmt.Errorf("%w; read the record again, and give its revision with --revision N", err)
+	}
+	return err
 }
 
 func (c *apiCmd) once(ctx context.Context, client *remote.Client, r remote.Request, out *apiOutput) error {
@@ -230,6 +245,9 @@ func (c *apiCmd) target() (*apiRequest, string, error) {
 				return &apiRequest{remote.Request{Method: op.Method}, op}, op.Path, nil
 			}
 		}
+		if strings.ContainsAny(c.Call[0], ":/") || leadsAnywhere("/"+c.Call[0]) {
+			return nil, "", notPath(c.Call[0])
+		}
 		return nil, "", fmt.Errorf("there is no operation %q; kartei api --list shows them", c.Call[0])
 	case len(c.Call) == 1:
 		return c.named(http.MethodGet, c.Call[0])
@@ -242,7 +260,7 @@ func (c *apiCmd) target() (*apiRequest, string, error) {
 func (c *apiCmd) named(method, path string) (*apiRequest, string, error) {
 	path = strings.TrimPrefix(path, "/v1")
 	if u, err := url.Parse(path); err != nil || !strings.HasPrefix(path, "/") || u.Host != "" || u.Fragment != "" {
-		return nil, "", fmt.Errorf("%q is not a path such as /contacts; name the address of the instance with --url", c.Call[len(c.Call)-1])
+		return nil, "", notPath(c.Call[len(c.Call)-1])
 	}
 	if !httpguts.ValidHeaderFieldName(method) {
 		return nil, "", fmt.Errorf("%q is not a method such as GET", method)
@@ -254,6 +272,25 @@ func (c *apiCmd) named(method, path string) (*apiRequest, string, error) {
 		}
 	}
 	return &apiRequest{remote.Request{Method: method}, nil}, path, nil
+}
+
+// notPath returns the error for a word that is given in place of a path.
+func notPath(word string) error {
+	switch u, err := url.Parse(word); {
+	case err == nil && u.Host != "":
+		return fmt.Errorf("%q is a whole address: give the path alone, such as /contacts, and the address of the instance in KARTEI_URL or with --url", word)
+	case slices.ContainsFunc(api.Operations, func(op api.Operation) bool { return op.ID == word }):
+		return fmt.Errorf("%q is an operation, which has a method already: kartei api %[1]s", word)
+	case err == nil && u.Fragment == "" && leadsAnywhere("/"+word):
+		return fmt.Errorf("%q is not a path, which begins with a slash: /%[1]s", word)
+	}
+	return fmt.Errorf("%q is not a path such as /contacts", word)
+}
+
+// leadsAnywhere reports whether a path is that of some operation.
+func leadsAnywhere(path string) bool {
+	bare, _, _ := strings.Cut(path, "?")
+	return slices.ContainsFunc(api.Operations, func(op api.Operation) bool { return leadsTo(bare, op.Path) })
 }
 
 // leadsTo reports whether a path is that of an operation. Paths without {id}

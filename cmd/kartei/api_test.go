@@ -250,12 +250,14 @@ func TestAPIOfAWrongServer(t *testing.T) {
 		out    string
 		want   string
 	}{
-		"quota":     {answer(429, "Retry-After:3600", `{"code":"QUOTA_EXHAUSTED","title":"No"}`), exitLimit, []string{"me.get"}, `{"code":"QUOTA_EXHAUSTED","title":"No"}`, "again in 1h0m0s"},
-		"1e9 s":     {answer(429, "Retry-After:1000000000", `{"code":"RATE_LIMITED","title":"No"}`), exitLimit, []string{"me.get"}, `{"code":"RATE_LIMITED","title":"No"}`, "RATE_LIMITED"},
-		"inside":    {answer(500, "", `{"code":"INTERNAL","title":"No"}`), exitServerError, []string{"contacts.create", "--idempotency-key", "k1"}, `{"code":"INTERNAL","title":"No"}`, "--idempotency-key k1"},
-		"no Kartei": {answer(404, "", `<html>`), exitServerError, []string{"me.get"}, `<html>`, "not an instance of Kartei"},
-		"a proxy":   {answer(502, "", `no`), exitServerError, []string{"batch.run", "--idempotency-key", "k"}, `no`, "Read the record before"},
-		"an escape": {answer(400, "", `{"code":"X","title":"\u001b[2J"}`), exitClientError, []string{"me.get"}, `{"code":"X","title":"\u001b[2J"}`, "X: \ufffd[2J"},
+		"quota":          {answer(429, "Retry-After:3600", `{"code":"QUOTA_EXHAUSTED","title":"No"}`), exitLimit, []string{"me.get"}, `{"code":"QUOTA_EXHAUSTED","title":"No"}`, "again in 1h0m0s"},
+		"1e9 s":          {answer(429, "Retry-After:1000000000", `{"code":"RATE_LIMITED","title":"No"}`), exitLimit, []string{"me.get"}, `{"code":"RATE_LIMITED","title":"No"}`, "RATE_LIMITED"},
+		"inside":         {answer(500, "", `{"code":"INTERNAL","title":"No"}`), exitServerError, []string{"contacts.create", "--idempotency-key", "k1"}, `{"code":"INTERNAL","title":"No"}`, "--idempotency-key k1"},
+		"no Kartei":      {answer(404, "", `<html>`), exitServerError, []string{"me.get"}, `<html>`, "not an instance of Kartei"},
+		"a proxy":        {answer(502, "", `no`), exitServerError, []string{"batch.run", "--idempotency-key", "k"}, `no`, "Read the record before"},
+		"no If-Match":    {answer(428, "", `{"code":"PRECONDITION_REQUIRED","title":"No"}`), exitClientError, []string{"contacts.update", "-f", "id=con_1"}, `{"code":"PRECONDITION_REQUIRED","title":"No"}`, "--revision N"},
+		"other If-Match": {answer(412, "", `{"code":"PRECONDITION_FAILED","title":"No"}`), exitClientError, []string{"contacts.update", "-f", "id=con_1", "--revision", "1"}, `{"code":"PRECONDITION_FAILED","title":"No"}`, "--revision N"},
+		"an escape":      {answer(400, "", `{"code":"X","title":"\u001b[2J"}`), exitClientError, []string{"me.get"}, `{"code":"X","title":"\u001b[2J"}`, "X: \ufffd[2J"},
 		"lost": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, exitNoAnswer,
 			[]string{"contacts.update", "-f", "id=con_1", "--revision", "1"}, "", "Read the record before"},
 		"a loop": {func(w http.ResponseWriter, _ *http.Request) {
@@ -354,6 +356,12 @@ func TestAPIWrongCommandLines(t *testing.T) {
 		{"--list", []string{"contacts.fetch"}},
 		{"--url", []string{"GET", "https://kartei.example.com/v1/contacts"}},
 		{"--url", []string{"GET", "//kartei.example.com/contacts"}},
+		{"--url", []string{"https://kartei.example.com/v1/contacts"}},
+		{"begins with a slash: /contacts\n", []string{"GET", "contacts"}},
+		{"begins with a slash: /contacts\n", []string{"contacts"}},
+		{"begins with a slash: /contacts?limit=1\n", []string{"GET", "contacts?limit=1"}},
+		{"kartei api contacts.list\n", []string{"GET", "contacts.list"}},
+		{"not a path such as /contacts\n", []string{"GET", "C:/Git/contacts"}},
 		{"-f id=", []string{"contacts.get"}},
 		{"NAME=VALUE", []string{"contacts.list", "-f", "limit"}},
 		{"twice", []string{"contacts.create", "-f", "note=a", "-f", "note=b"}},

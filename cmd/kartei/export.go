@@ -62,6 +62,16 @@ type contactCmd struct {
 	Cards  contactCardsCmd  `cmd:"" help:"Write contacts or companies as vCards, version 4.0 or 3.0, for other address books."`
 }
 
+// Help returns the text below the command's summary.
+func (*contactCmd) Help() string {
+	return `These commands write files. To list, read, create, change and delete contacts, use kartei api with a key:
+
+  kartei api contacts.list -f q=Müller
+  kartei api contacts.create -f lastName=Berg
+
+kartei api --list shows all operations. People do the same in the browser.`
+}
+
 type contactExportCmd struct {
 	ID  string `arg:"" help:"The contact, con_..."`
 	Org string `name:"org" required:"" placeholder:"ORG" help:"The contact's organization, org_..."`
