@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -58,6 +59,9 @@ const (
 // the copy has its file: removal stops before the snapshot of the database and
 // resumes when all files are copied.
 func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput, error) {
+	if err := in.checkFolders(); err != nil {
+		return BackupOutput{}, err
+	}
 	if in.Files == "" {
 		return i.backupDatabase(ctx, in)
 	}
@@ -87,6 +91,19 @@ func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput,
 	}
 	out.Files, out.Copied = in.Files, &copied
 	return out, nil
+}
+
+// checkFolders refuses a copy below a folder that does not exist. The disk for it may not
+// be mounted: a new folder would be beside the database, and be lost with it.
+func (in *BackupInput) checkFolders() error {
+	for _, path := range []string{in.File, in.Files} {
+		folder := filepath.Dir(path)
+		if _, err := os.Stat(folder); path == "" || !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		return fmt.Errorf("there is no folder %s: is its disk mounted? If it is to be a new folder, make it first: mkdir -p %[1]s", folder)
+	}
+	return nil
 }
 
 // errPlainFiles is the error for an encrypted backup with files that would not

@@ -2,6 +2,9 @@ package instance
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -9,6 +12,7 @@ import (
 	"kartei/audit"
 	"kartei/instance/config"
 	"kartei/kit/clock"
+	"kartei/kit/masterkey"
 	"kartei/store/db"
 )
 
@@ -79,6 +83,39 @@ func Lost(ctx context.Context, store *config.Store, before []audit.Line) ([]audi
 		has[l.ID] = true
 	}
 	return slices.DeleteFunc(slices.Clone(before), func(l audit.Line) bool { return has[l.ID] }), nil
+}
+
+// RestoredKey returns an error if a server cannot start on a database that was just
+// restored, because its master key is not there, or is another one.
+func RestoredKey(ctx context.Context, store *config.Store, s *config.Server) error {
+	var known string
+	d, done, err := openData(ctx, store, begun)
+	if err == nil {
+		defer done()
+		err = d.Read(ctx, func(tx db.Tx) (err error) {
+			known, err = access.Setting(ctx, tx, keySetting)
+			return err
+		})
+	}
+	if err != nil || known == "" {
+		return err
+	}
+	path := s.MasterKey(store)
+	key, err := masterkey.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no master key in %s", path)
+	}
+	if err != nil {
+		return err
+	}
+	previous, err := previousKeys(s.PreviousMasterKeyFiles)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(append(previous, key), func(k *masterkey.Key) bool { return fingerprint(k) == known }) {
+		return fmt.Errorf("the master key in %s is another one than the database was used with", path)
+	}
+	return nil
 }
 
 // Restored completes a database that was just restored from a file. It clears the

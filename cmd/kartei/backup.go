@@ -179,6 +179,9 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 	if err != nil {
 		return c.restoredBut(aside, err)
 	}
+	if err := instance.RestoredKey(ctx, &g.Store, c.server()); err != nil {
+		fmt.Fprintf(g.Err, "No server starts on this database yet: %v. Bring the key of the backup's server from its own copy, or name its file with --master-key-file. If it is lost, kartei master-key forget --help says what is lost with it.\n", err)
+	}
 	if c.JSON.JSON {
 		return errors.Join(g.print(map[string]any{"from": c.File, "aside": aside, "filesCopied": copied, "lostActs": lost}), g.unreadable(copied))
 	}

@@ -19,7 +19,7 @@ func (e *InUse) Error() string {
 	if holder == "" {
 		holder = "another process"
 	}
-	return fmt.Sprintf("db: %s is in use by %s; an SQLite database serves one process at a time, so stop that one first", e.Path, holder)
+	return fmt.Sprintf("%s is in use by %s; an SQLite database serves one process at a time, so stop that one first", e.Path, holder)
 }
 
 // AloneName is the application_name of commands that need exclusive use of the
@@ -36,7 +36,7 @@ func InUseBy(ctx context.Context, d DB) error {
 		var n int
 		err := tx.QueryRow(ctx, `select count(*) from pg_stat_activity where datname = current_database() and application_name = 'kartei'`).Scan(&n)
 		if err == nil && n > 0 {
-			err = fmt.Errorf("db: the PostgreSQL database is in use by a Kartei server (%d connections): stop it first", n)
+			err = fmt.Errorf("the PostgreSQL database is in use by a Kartei server (%d connections): stop it first", n)
 		}
 		return err
 	})

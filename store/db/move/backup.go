@@ -24,7 +24,7 @@ func BackupFor(ctx context.Context, d db.DB, path string, to Recipients) error {
 	}
 	draft, err := newDraft(path, backupDraft)
 	if err != nil {
-		return fmt.Errorf("db: backup to %s: %w", path, err)
+		return fmt.Errorf("backup to %s: %w", path, err)
 	}
 	defer discard(draft)
 	if len(to) > 0 {
@@ -36,7 +36,7 @@ func BackupFor(ctx context.Context, d db.DB, path string, to Recipients) error {
 		err = publish(draft, path)
 	}
 	if err != nil {
-		return fmt.Errorf("db: backup to %s: %w", path, err)
+		return fmt.Errorf("backup to %s: %w", path, err)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func Restore(ctx context.Context, from, url string, force bool) (aside string, e
 func RestoreWith(ctx context.Context, from, url string, force bool, identities Identities) (aside string, err error) {
 	c, err := openCopy(from, identities)
 	if err != nil {
-		return "", fmt.Errorf("db: restore: %w", err)
+		return "", fmt.Errorf("restore: %w", err)
 	}
 	scheme, path, _ := strings.Cut(url, ":")
 	switch scheme {
@@ -43,7 +43,7 @@ func RestoreWith(ctx context.Context, from, url string, force bool, identities I
 		err = fmt.Errorf("the database must be sqlite:PATH or postgres://USER@HOST/NAME")
 	}
 	if err != nil {
-		return "", fmt.Errorf("db: restore: %w", err)
+		return "", fmt.Errorf("restore: %w", err)
 	}
 	return aside, nil
 }
@@ -81,7 +81,7 @@ func restoreSQLite(c *copied, path string, force bool) (aside string, err error)
 	}
 	defer unlock()
 	if err := mustNotExist(path); err != nil && !force {
-		return "", fmt.Errorf("%w: %w", ErrExists, err)
+		return "", fmt.Errorf("%w: %s", ErrExists, path)
 	}
 	if err := checkEngine(c, false); err != nil {
 		return "", err

@@ -386,6 +386,7 @@ create table invitations (
 	email        text   not null,
 	-- The address in lower case.
 	email_folded text   not null,
+	-- Empty if the person's browser decides.
 	language     text   not null,
 	-- What the person will have, as in principals.
 	role         text   not null check (role in ('admin', 'member', 'viewer')),
