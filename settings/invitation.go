@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -39,7 +40,8 @@ const (
 type NewInvitation struct {
 	Organization string `json:"organizationId,omitempty"`
 	Email        string `json:"email"`
-	// Language is the language of messages; the default is de.
+	// Language is the language of pages and messages. The default is the one in which the
+	// person accepts; the invitation itself is German then.
 	Language string `json:"language,omitempty"`
 	// Role is by default member.
 	Role   access.Role   `json:"role,omitempty"`
@@ -53,11 +55,12 @@ type NewInvitation struct {
 type Invitation struct {
 	ID string `json:"id"`
 	// OrganizationID is the id of a live organization, never of a sandbox.
-	OrganizationID string        `json:"organizationId"`
-	Email          string        `json:"email"`
-	Language       string        `json:"language"`
-	Role           access.Role   `json:"role"`
-	Rights         access.Rights `json:"rights"`
+	OrganizationID string `json:"organizationId"`
+	Email          string `json:"email"`
+	// Language is empty if nobody chose one.
+	Language string        `json:"language,omitempty"`
+	Role     access.Role   `json:"role"`
+	Rights   access.Rights `json:"rights"`
 	// InvitedBy is the admin who sent the invitation; empty for the operator.
 	InvitedBy string       `json:"invitedBy"`
 	CreatedAt clock.Micros `json:"createdAt"`
@@ -141,6 +144,9 @@ func newInvitation(c *app.Call, f *faults, in NewInvitation) CreatedInvitation {
 	p := newPrincipal(c, f, access.UserPrincipal, NewPrincipal{
 		Name: placeholder, Email: in.Email, Language: in.Language, Role: in.Role, Rights: in.Rights,
 	})
+	if in.Language == "" {
+		p.Language = "" // the person's browser decides
+	}
 	return CreatedInvitation{Invitation: Invitation{
 		ID: id.New(id.Invitation), Email: p.Email, Language: p.Language, Role: p.Role, Rights: p.Rights,
 		InvitedBy: c.Actor.PrincipalID(), CreatedAt: c.Now, ExpiresAt: c.Now.Add(InvitationLifetime),
@@ -346,7 +352,7 @@ func AcceptInvitation(ctx context.Context, c *app.Call, in Acceptance) (access.P
 	// is valid.
 	var f faults
 	p := newPrincipal(c, &f, access.UserPrincipal, NewPrincipal{
-		Name: in.Name, Email: i.Email, Language: i.Language, Role: i.Role, Rights: maps.Clone(i.Rights),
+		Name: in.Name, Email: i.Email, Language: cmp.Or(i.Language, string(c.Language)), Role: i.Role, Rights: maps.Clone(i.Rights),
 	})
 	if err := f.err(); err != nil {
 		return access.PrincipalInfo{}, err
