@@ -29,7 +29,7 @@ func TestKeysOnPages(t *testing.T) {
 		b := invited(t, o, "ida@kanzlei.example")
 		b.get(keysPath).want(200, `href="`+keysPath+`/new"`)
 		form := b.get(keysPath+"/new?env=test&scopes=contacts:read,tasks:read,tasks:write&name=Spiegel&days=90").want(200, `value="Spiegel"`)
-		refused := form.send(keysPath+"/new").want(422, "muss an IP-Adressen oder Netze gebunden sein", `value="Spiegel"`, `aria-invalid="true"`)
+		refused := form.send(keysPath+"/new", "here", "").want(422, "muss an IP-Adressen oder Netze gebunden sein", `value="Spiegel"`, `aria-invalid="true"`)
 		made := refused.send(keysPath+"/new", "here", "192.0.2.1").want(200, "nur jetzt", "/v1/me")
 		secret := secrets.FindString(made.Body)
 		if again := refused.send(keysPath+"/new", "here", "192.0.2.1").want(200); secret == "" || secrets.FindString(again.Body) != secret {
@@ -75,6 +75,35 @@ func TestKeysOnPages(t *testing.T) {
 		b.get(path+"/revoke").want(200, "nicht zurücknehmen").send(path + "/revoke").want(303)
 		b.get(path).want(200, "widerrufen")
 		b.get(keysPath+"/new").send(keysPath+"/new").want(403, "bestätigen")
+	})
+}
+
+// TestNetworksOfNewKey offers the networks of the browser. They are ticked if a link asks
+// for a key that writes. A browser of this machine gets a key that both families may use:
+// the call that the page suggests may come by the other one.
+func TestNetworksOfNewKey(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		b := open(t, o, access.Member)
+		from := &place{Handler: b.handler}
+		b.handler = from
+		for _, c := range []struct{ from, link, networks, key string }{
+			{"192.0.2.1", "?may=write", "192.0.2.1", "192.0.2.1/32"},
+			{"127.0.0.1", "?env=test&may=write&name=Guide", "127.0.0.0/8, ::1/128", "127.0.0.0/8, ::1/128"},
+			{"[::1]", "?env=test&may=write&name=Guide", "127.0.0.0/8, ::1/128", "127.0.0.0/8, ::1/128"},
+			{"[::ffff:127.0.0.1]", "?scopes=contacts:write", "127.0.0.0/8, ::1/128", "127.0.0.0/8, ::1/128"},
+			{"[::1]", "?may=read", "", "von überall"},
+			{"[::1]", "", "", "von überall"},
+			{"[::1]", "?may=write&networks=198.51.100.7", "", "198.51.100.7/32"},
+		} {
+			from.from = c.from
+			form := b.get(keysPath + "/new" + c.link).want(200)
+			if got := form.fields(keysPath + "/new").Get("here"); got != c.networks {
+				t.Errorf("from %s the link %q ticks %q, want %q", c.from, c.link, got, c.networks)
+			}
+			made := form.send(keysPath + "/new").want(200)
+			b.get(keyPath.FindString(made.Body)).want(200, c.key)
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package office
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -30,8 +31,11 @@ type keyTerms struct {
 // keyForm is the form of a new key. Each member is also a parameter of the address, so
 // that a guide can link to a form that is filled in.
 type keyForm struct {
-	terms   keyTerms
-	address string
+	terms keyTerms
+	// present are the networks of the browser, as the form offers them. here says that they
+	// are ticked in advance: a link asks for a key that writes, and names no networks.
+	present string
+	here    bool
 	// owner is the service account whose key it will be; empty is the person.
 	owner string
 	// others are the service accounts of which an admin can choose one.
@@ -81,7 +85,7 @@ func showNewKey(v *request) view {
 	f := keyForm{typed: values{
 		"environment": first(q.Get("env"), q.Get("environment")), "name": q.Get("name"), "networks": strings.Join(split(strings.Join(append(q["networks"], q["here"]...), ",")), ", "),
 		"days": q.Get("days"), "version": q.Get("version"), "may": q.Get("may"),
-	}, owner: q.Get("owner"), linked: true}
+	}, owner: q.Get("owner"), linked: true, here: !q.Has("networks")}
 	for _, name := range f.rightNames() {
 		f.typed[name] = q.Get(name)
 	}
@@ -111,7 +115,7 @@ func (v *request) keyForm(f keyForm, status int) view {
 	if err := f.offerOwners(v); err != nil {
 		return v.failed(err)
 	}
-	f.address = v.office.Address(v.Request).Unmap().String()
+	f.present = presentNetworks(v.office.Address(v.Request))
 	if f.linked {
 		f.dropUnknown(v)
 	}
@@ -127,7 +131,20 @@ func (v *request) keyForm(f keyForm, status int) view {
 	if len(f.terms.Versions) > 0 {
 		f.typed["version"] = first(f.typed["version"], f.terms.Versions[0])
 	}
+	f.here = f.here && f.writes()
 	return v.settingsAs(status, keysPath, v.words.Say("Neuer API-Schlüssel", "New API key"), newKeyView(v, f))
+}
+
+// ownMachine are the networks of a machine's calls to itself. They are offered together,
+// because a browser may use IPv6 and the next program IPv4.
+const ownMachine = "127.0.0.0/8, ::1/128"
+
+// presentNetworks returns the networks of a browser with an address.
+func presentNetworks(address netip.Addr) string {
+	if address = address.Unmap(); address.IsLoopback() {
+		return ownMachine
+	}
+	return address.String()
 }
 
 // know asks which keys the person can create, unless it is known.
@@ -246,14 +263,20 @@ func (f *keyForm) said(v *request) string {
 
 // from says from where the key works.
 func (f *keyForm) from(v *request) string {
-	writes := slices.ContainsFunc(f.scopes(), func(scope string) bool { return strings.HasSuffix(scope, ":write") })
 	switch {
 	case f.typed["networks"] != "":
 		return f.typed["networks"]
-	case writes:
+	case f.here:
+		return f.present
+	case f.writes():
 		return v.words.Say("noch keine Adresse: Ein Schlüssel, der schreibt, braucht eine", "no address yet: a key that writes needs one")
 	}
 	return v.words.Say("von überall", "from everywhere")
+}
+
+// writes reports whether the key would write.
+func (f *keyForm) writes() bool {
+	return slices.ContainsFunc(f.scopes(), func(scope string) bool { return strings.HasSuffix(scope, ":write") })
 }
 
 // until says when the key ends.
@@ -364,12 +387,14 @@ func lifetime(days string) time.Duration {
 	return time.Duration(n) * 24 * time.Hour
 }
 
-// networksIn returns the networks that were typed, and the address of the browser if
-// the person ticked it.
+// networksIn returns the networks that were typed, and those of the browser if the person
+// ticked them.
 func (v *request) networksIn() []string {
 	list := split(v.form.text("networks"))
-	if here := v.form.Get("here"); here != "" && !slices.Contains(list, here) {
-		list = append(list, here)
+	for _, here := range split(v.form.Get("here")) {
+		if !slices.Contains(list, here) {
+			list = append(list, here)
+		}
 	}
 	return list
 }
