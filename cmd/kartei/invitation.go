@@ -14,7 +14,7 @@ import (
 type userInviteCmd struct {
 	Org    string                  `name:"org" required:"" placeholder:"ORG" help:"The user's organization, org_..."`
 	Email  string                  `name:"email" required:"" placeholder:"ADDRESS" help:"Address to sign in with. An older invitation to the same address ends. A user who cannot sign in yet can be invited too."`
-	Lang   string                  `name:"language" default:"de" placeholder:"de|en" help:"Language of messages to the user."`
+	Lang   string                  `name:"language" placeholder:"de|en" help:"Language of pages and messages for the user; by default the one in which the invitation is accepted."`
 	Role   access.Role             `name:"role" placeholder:"admin|member|viewer" help:"Role in the organization; member by default. A user who exists keeps the role."`
 	Rights map[string]access.Right `name:"rights" mapsep:"," placeholder:"FAMILY=RIGHT,..." help:"Rights that narrow the role, for example contacts=read,documents=none."`
 	Mail   bool                    `name:"mail" help:"Send the link to the address. This needs a running server with --smtp-url."`

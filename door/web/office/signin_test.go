@@ -1,6 +1,7 @@
 package office_test
 
 import (
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"net/netip"
@@ -30,6 +31,36 @@ func invited(t *testing.T, o *apitest.Office, email string) *browser {
 	b.cookie = ""
 	b.get("/invitation").want(200).send("/invitation", "token", "https://kartei.example/invitation#"+made.Token, "name", "Ida Morgen", "password", password).want(303)
 	return b
+}
+
+// TestLanguageOfInvitation accepts invitations in a browser of another language. The pages
+// go on in the language of the invitation, or of the browser if the invitation names none.
+func TestLanguageOfInvitation(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d)
+		for i, c := range []struct{ named, browser, word string }{
+			{"", "en-GB,en;q=0.9", ">Contacts<"},
+			{"", "de-DE,de;q=0.9", ">Kontakte<"},
+			{"", "fr", ">Kontakte<"},
+			{"de", "en", ">Kontakte<"},
+			{"en", "de", ">Contacts<"},
+		} {
+			made, err := operator.Do(t.Context(), o.Operator, settings.Invite, settings.NewInvitation{
+				Organization: o.ID, Email: fmt.Sprintf("ida%d@kanzlei.example", i), Language: c.named,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := open(t, o, access.Member)
+			b.cookie = ""
+			form := b.get("/invitation").fields("/invitation")
+			form.Set("token", made.Token)
+			form.Set("name", "Ida Morgen")
+			form.Set("password", password)
+			b.do("POST", "/invitation", form, "Accept-Language", c.browser).want(303)
+			b.do("GET", "/", nil, "Accept-Language", c.browser).want(200, c.word)
+		}
+	})
 }
 
 // TestSignInOnPages accepts an invitation, signs out and signs in again.
