@@ -61,9 +61,19 @@ func main() {
 	if err := noDumps(); err != nil {
 		fmt.Fprintln(os.Stderr, "kartei: core dumps cannot be turned off:", err)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
+}
+
+// interrupts returns the signals that end a command in order. A terminal sends SIGHUP
+// when it is closed. NotifyContext would undo that nohup has the signal ignored.
+func interrupts() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // run executes one command line and returns the exit status. The status is 0, 1

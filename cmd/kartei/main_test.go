@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"kartei/access"
@@ -78,6 +80,18 @@ func TestWrongCommandLines(t *testing.T) {
 		if strings.Contains(errs, "geheim") {
 			t.Errorf("%v tells a secret: %s", c.args, errs)
 		}
+	}
+}
+
+// A closed terminal ends a command in order, except one that nohup started.
+func TestInterrupts(t *testing.T) {
+	if !slices.Contains(interrupts(), os.Signal(syscall.SIGHUP)) {
+		t.Error("SIGHUP does not end a command in order")
+	}
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Reset(syscall.SIGHUP)
+	if slices.Contains(interrupts(), os.Signal(syscall.SIGHUP)) {
+		t.Error("SIGHUP ends a command of nohup")
 	}
 }
 
