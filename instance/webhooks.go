@@ -18,9 +18,6 @@ func (i *Instance) takeDispatcher() error {
 	if err != nil {
 		return err
 	}
-	if name := i.config.Server.Development(); name != "" {
-		i.logger.Warn("a setting for development is in force: webhooks may reach addresses that are not public, or whose certificate is not trusted", "setting", name)
-	}
 	i.guard = egress.New(options)
 	i.sender = dispatch.NewSender(i.guard, i.clock)
 	if i.config.Server.ClientDocuments {

@@ -6,15 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"kartei/access"
@@ -33,7 +36,8 @@ type demoCmd struct {
 
 // Help returns the text below the command's summary.
 func (*demoCmd) Help() string {
-	return `Serves the sample office 'Kanzlei Morgenstern' until it is interrupted. With --data a folder keeps
+	return `Serves the sample office 'Kanzlei Morgenstern' until it is interrupted, or until nobody reads its
+output any more: a closed terminal or pipe ends it, too. With --data a folder keeps
 the data, the two keys (in demo.json) and your changes. The address is http://localhost and the port of
 --listen, unless --listen names an address of the network: the demo listens on 127.0.0.1 and [::1].`
 }
@@ -70,8 +74,35 @@ type demoFile struct {
 // keyLifetime is the lifetime of the demo's keys; expired ones are replaced.
 const keyLifetime = 30 * 24 * time.Hour
 
-// Run serves the sample office until ctx ends.
+// outlet is an output of the demo. end is called if a write fails.
+type outlet struct {
+	io.Writer
+	end func()
+}
+
+// Write implements io.Writer.
+func (o outlet) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if err != nil {
+		o.end()
+	}
+	return n, err
+}
+
+// untilUnread returns a context that ends with ctx, or when an output of the demo is
+// closed. Without a receiver of SIGPIPE the runtime would end the process at once, and
+// the temporary files would stay.
+func untilUnread(ctx context.Context, g *Globals) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	g.Out, g.Err = outlet{g.Out, end}, outlet{g.Err, end}
+	return ctx, end
+}
+
+// Run serves the sample office until ctx ends or its output is closed.
 func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
+	ctx, end := untilUnread(ctx, g)
+	defer end()
 	c.WebhookDevelopment = true
 	if err := c.Server.Check(); err != nil {
 		return usageError{err}
@@ -91,7 +122,8 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	slog.SetDefault(logger)
-	var speaking sync.Mutex // the receiver's lines come after the demo's own
+	warnDevelopment(logger, &c.Server) // before the receiver adds settings of its own
+	var speaking sync.Mutex            // the receiver's lines come after the demo's own
 	speaking.Lock()
 	speak := sync.OnceFunc(speaking.Unlock)
 	receiver, err := startReceiver(&c.Server, func(line string) {
@@ -131,11 +163,11 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 		err = c.tell(g, i, line, kept)
 	}
 	speak()
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
 	if endpoint != "" && !c.JSON {
-		if err := test(ctx, i, line.Keys.Full, endpoint); err != nil {
+		if err := test(ctx, i, line.Keys.Full, endpoint); err != nil && ctx.Err() == nil {
 			logger.Warn("the demo's endpoint could not be tested", "error", err)
 		}
 	}

@@ -36,6 +36,7 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	slog.SetDefault(logger)
+	warnDevelopment(logger, &c.Server)
 	traces, err := g.traces()
 	if err != nil {
 		return err
@@ -68,6 +69,13 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	logger.Info("stopped")
 	return err
+}
+
+// warnDevelopment warns of a setting for development.
+func warnDevelopment(logger *slog.Logger, s *config.Server) {
+	if name := s.Development(); name != "" {
+		logger.Warn("a setting for development is in force: webhooks may reach addresses that are not public, or whose certificate is not trusted", "setting", name)
+	}
 }
 
 // welcome prints the choices of a first start and the next commands.

@@ -104,6 +104,7 @@ func (h *hook) next(expected string) string {
 type tool struct {
 	testing.TB
 	cmd   *exec.Cmd
+	out   io.Closer // standard output
 	lines chan string
 	errs  bytes.Buffer // read after the tool has ended
 }
@@ -121,7 +122,7 @@ func startCommand(t testing.TB, c *exec.Cmd) *tool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.cmd.Stderr = &l.errs
+	l.out, l.cmd.Stderr = out, &l.errs
 	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ func TestFirstHour(t *testing.T) {
 	for _, page := range []string{"/docs", "/problems", "/problems/PRECONDITION_FAILED"} {
 		get(t, demo.URL+page, 200)
 	}
-	demo.stop(t)
+	demo.cmd.Process.Signal(syscall.SIGHUP) // its terminal is closed
+	demo.wait(t)
 	leftNothing(t, demo.temp)
 }
 
@@ -219,13 +220,13 @@ func missing(t testing.TB, reason string) {
 // TestFirstDelivery shows the deliveries that a newcomer sees without a call,
 // and then after the call that the demo suggests. The demo's own receiver
 // prints a line for each delivery that it verified. A demo that keeps its data
-// keeps its endpoint.
+// keeps its endpoint. An interrupt ends it, and a reader of its lines that goes away.
 func TestFirstDelivery(t *testing.T) {
 	t.Parallel()
 	temp, data := t.TempDir(), filepath.Join(t.TempDir(), "demo")
 	words := regexp.MustCompile(`kart_test_\w+|http://[^/]+/v1|whe_\w+`)
 	endpoint := ""
-	for range 2 {
+	for _, unread := range []bool{false, true} {
 		c := command("demo", "--listen", "127.0.0.1:0", "--data", data)
 		c.Env = append(c.Env, "TMPDIR="+temp)
 		demo := startCommand(t, c)
@@ -252,11 +253,19 @@ func TestFirstDelivery(t *testing.T) {
 		if len(endpoints.Data) != 1 || endpoints.Data[0].Status != "active" {
 			t.Errorf("the demo has %+v", endpoints.Data)
 		}
-		demo.cmd.Process.Signal(syscall.SIGTERM)
+		if unread { // as with head: the next line ends the demo
+			demo.out.Close()
+			s.call("POST", "/contacts", `{"lastName":"Thal"}`, 201, "", "Idempotency-Key", rand.Text())
+		} else {
+			demo.cmd.Process.Signal(syscall.SIGTERM)
+		}
 		for range demo.lines {
 		}
 		if err := demo.cmd.Wait(); err != nil {
 			t.Errorf("the demo ended with %v: %s", err, demo.errs.String())
+		}
+		if said := demo.errs.String(); strings.Contains(said, "for development") {
+			t.Errorf("the demo warns of its own settings: %s", said)
 		}
 		leftNothing(t, temp)
 	}
