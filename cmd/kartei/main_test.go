@@ -83,6 +83,66 @@ func TestWrongCommandLines(t *testing.T) {
 	}
 }
 
+// The commands of a beginning are the same on all pages, and work in their order: the
+// API is open, the first admin gets a link, and a program a key.
+func TestBeginning(t *testing.T) {
+	for _, page := range []string{"../../README.md", "../../docs/operating/install.md", "../../docs/operating/web.md"} {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "```sh\nkartei " + strings.Join(beginning, "\nkartei ") + "\n```\n"; !strings.Contains(string(b), want) {
+			t.Errorf("%s does not have the commands of serve:\n%s", page, want)
+		}
+	}
+	s := newShell(t)
+	ids := strings.NewReplacer()
+	var made []map[string]any
+	for _, line := range beginning {
+		var words []string
+		for _, word := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(ids.Replace(line), -1) {
+			words = append(words, strings.Trim(word, `"`))
+		}
+		status, out, errs := s.try(append(words, "--json")...)
+		var answer map[string]any
+		if err := json.Unmarshal([]byte(out), &answer); err != nil || status != 0 {
+			t.Fatalf("%s: status %d, %q", line, status, errs)
+		}
+		made = append(made, answer)
+		ids = strings.NewReplacer("ORG", made[0]["id"].(string), "SVC", fmt.Sprint(answer["id"]))
+	}
+	if made[0]["module"] != "on" || made[0]["secrecy"] != "declared" || made[0]["level"] != "on" {
+		t.Errorf("the API is not open: %v", made[0])
+	}
+	if link, _ := made[1]["link"].(string); !strings.Contains(link, "/invitation#") || made[1]["role"] != "admin" {
+		t.Errorf("the admin gets %v", made[1])
+	}
+	if key, _ := made[3]["key"].(string); !strings.HasPrefix(key, "kart_test_") {
+		t.Errorf("the program gets %v", made[3])
+	}
+}
+
+// A command says what its result lacks: an organization whose API is off, and a user who
+// cannot sign in.
+func TestWhatIsLacking(t *testing.T) {
+	s := newShell(t)
+	for flags, want := range map[string]string{
+		"": "--module on --secrecy declared --level on\n", "--module on": "--secrecy declared --level on\n", "--module on --secrecy declared --level read": "",
+	} {
+		status, out, errs := s.try(append([]string{"org", "create", "Kanzlei"}, strings.Fields(flags)...)...)
+		if status != 0 || !strings.HasSuffix(errs, want) || want == "" && errs != "" {
+			t.Errorf("org create %s: status %d, %q, %q", flags, status, out, errs)
+		}
+	}
+	org := s.answer("org", "create", "Kanzlei")["id"].(string)
+	if _, _, errs := s.try("user", "create", "--org", org, "--name", "Ida", "--email", "ida@example.org"); !strings.Contains(errs, "kartei user invite --org "+org+" --email ida@example.org\n") {
+		t.Errorf("user create says %q", errs)
+	}
+	if _, out, _ := kartei(nil, "contact", "--help"); !strings.Contains(out, "kartei api contacts.list") {
+		t.Errorf("the help of contact is %q", out)
+	}
+}
+
 // A closed terminal ends a command in order, except one that nohup started.
 func TestInterrupts(t *testing.T) {
 	if !slices.Contains(interrupts(), os.Signal(syscall.SIGHUP)) {

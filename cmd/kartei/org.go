@@ -42,7 +42,32 @@ type orgCreateCmd struct {
 // Run makes an organization.
 func (c *orgCreateCmd) Run(ctx context.Context, g *Globals) error {
 	in := settings.NewOrganization{Name: c.Name, Module: c.Module, Secrecy: c.Secrecy, Level: c.Level, Country: c.Country}
-	return showOrg(ctx, g, c.JSON, "organizations.create", in)
+	var o access.OrganizationInfo
+	if err := g.act(ctx, "organizations.create", in, &o); err != nil {
+		return err
+	}
+	if err := printOne(g, c.JSON, o, orgHeader, orgRow); err != nil || c.JSON.JSON {
+		return err
+	}
+	if missing := closedBy(o); missing != "" {
+		fmt.Fprintf(g.Err, "The API is off for this organization; people can work in the browser. To open it for keys: kartei org set %s%s\n", o.ID, missing)
+	}
+	return nil
+}
+
+// closedBy returns the flags that open the API of an organization, each with a space
+// before it. It is empty if the API is open.
+func closedBy(o access.OrganizationInfo) (flags string) {
+	if o.Module != "on" {
+		flags += " --module on"
+	}
+	if o.Secrecy != "declared" {
+		flags += " --secrecy declared"
+	}
+	if o.Level == access.Off {
+		flags += " --level on"
+	}
+	return flags
 }
 
 type orgListCmd struct {

@@ -78,6 +78,15 @@ func warnDevelopment(logger *slog.Logger, s *config.Server) {
 	}
 }
 
+// beginning are the commands that make an organization, its first admin and a key for
+// a program. README.md, install.md and web.md show the same ones.
+var beginning = []string{
+	`org create "Kanzlei Beispiel" --country DE --module on --secrecy declared --level on`,
+	`user invite --org ORG --email anna.berg@example.com --role admin`,
+	`service-account create --org ORG --name "CRM"`,
+	`key create --org ORG --principal SVC --env test --scopes contacts:read,contacts:write --ip 127.0.0.0/8,::1/128`,
+}
+
 // welcome prints the choices of a first start and the next commands.
 func (c *serveCmd) welcome(ctx context.Context, g *Globals, i *instance.Instance) error {
 	master := absolute(c.Server.MasterKey(&g.Store))
@@ -100,17 +109,17 @@ There is no organization yet. The server chose:
   reference       %s/docs
   for operators   %s/healthz, /readyz, /metrics
 Next, in another terminal on this machine:
-  %[7]s org create "Kanzlei Beispiel" --module on --secrecy declared --level on
-  %[7]s user create --org ORG --name "Anna Berg" --email anna.berg@example.com --role admin
-  %[7]s key create --org ORG --principal USR --env test --scopes contacts:read,contacts:write --ip 127.0.0.1
-ORG and USR are the ids that the commands print. A test key works on the organization's
-sandbox, a live key on its own data. The API answers for an organization once
+  %s
+ORG and SVC are the ids that the commands print. The second command prints a link for the
+first admin: open it in a browser on this machine, and choose a name and a password.
+The last two are for a program. A test key works on the organization's sandbox, a live key
+on its own data. The API answers for an organization once
   --module on         the module publicApi is switched on for it,
   --secrecy declared  it has declared whether professional secrecy applies to it, and
   --level on          its own switch is on (read permits only reading).
 
 `, absolute(string(g.DataDir)), config.DatabaseURL(g.Database()).Redacted(), master,
-		i.BaseURL, i.BaseURL, i.OperatorURL, g.command())
+		i.BaseURL, i.BaseURL, i.OperatorURL, g.command()+" "+strings.Join(beginning, "\n  "+g.command()+" "))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 )
 
 type userCmd struct {
-	Create userCreateCmd `cmd:"" help:"Make a user."`
+	Create userCreateCmd `cmd:"" help:"Make a user who cannot sign in yet; invite makes one who can."`
 	List   userListCmd   `cmd:"" help:"List users."`
 	Show   userShowCmd   `cmd:"" help:"Show one user."`
 	Set    userSetCmd    `cmd:"" help:"Change a user: name, email, role, rights, or disable them."`
@@ -39,9 +40,13 @@ type userCreateCmd struct {
 
 // Run makes a user.
 func (c *userCreateCmd) Run(ctx context.Context, g *Globals) error {
-	return showPrincipal(ctx, g, c.JSON, "people.create", settings.NewPrincipal{
+	err := showPrincipal(ctx, g, c.JSON, "people.create", settings.NewPrincipal{
 		Organization: c.Org, Name: c.Name, Email: c.Email, Language: c.Lang, Role: c.Role, Rights: c.Rights,
 	})
+	if err == nil && !c.JSON.JSON {
+		fmt.Fprintf(g.Err, "The user cannot sign in yet. This prints a link to begin with: kartei user invite --org %s --email %s\n", c.Org, c.Email)
+	}
+	return err
 }
 
 type userListCmd struct {

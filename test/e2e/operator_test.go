@@ -52,7 +52,7 @@ func TestOperatorsDay(t *testing.T) {
 	get(t, served.Operator+"/healthz", 200)
 	get(t, served.Operator+"/readyz", 200)
 	served.stop(t)
-	if !strings.Contains(served.Log(), "There is no organization yet") {
+	if log := served.Log(); !strings.Contains(log, "There is no organization yet") || !strings.Contains(log, " user invite --org ORG") {
 		t.Error("the first start did not say what to do next")
 	}
 	s.server = start(t, on("serve", "--limits", "writes=1000")...)
