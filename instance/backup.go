@@ -59,11 +59,11 @@ const (
 // the copy has its file: removal stops before the snapshot of the database and
 // resumes when all files are copied.
 func (i *Instance) backupAct(ctx context.Context, in BackupInput) (BackupOutput, error) {
-	if err := in.checkFolders(); err != nil {
-		return BackupOutput{}, err
-	}
 	if in.Files == "" {
 		return i.backupDatabase(ctx, in)
+	}
+	if err := in.checkFolders(); err != nil { // before the folder of the files is made
+		return BackupOutput{}, err
 	}
 	if len(in.Recipients) > 0 && i.config.Server.BlobEncryption == config.Encryption(blob.Never) {
 		return BackupOutput{}, errPlainFiles
@@ -112,6 +112,9 @@ var errPlainFiles = errors.New("the files of documents would be copied without e
 
 // backupDatabase copies a database. Its line of the audit log is in the copy too.
 func (i *Instance) backupDatabase(ctx context.Context, in BackupInput) (BackupOutput, error) {
+	if err := in.checkFolders(); err != nil {
+		return BackupOutput{}, err
+	}
 	recipients, err := move.ParseRecipients(in.Recipients)
 	if err != nil {
 		return BackupOutput{}, err
