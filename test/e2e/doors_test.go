@@ -132,7 +132,7 @@ var doorActs = []doorAct{
 			o.fill(people+"/invite", people+"/invite", "email", "gast@example.com", "role", "viewer", "right.contacts", "read")
 		},
 		command: func(o *doorOffice) []string {
-			return []string{"user", "invite", "--org", o.id("org"), "--email", "gast@example.com", "--role", "viewer", "--rights", "contacts=read", "--mail"}
+			return []string{"user", "invite", "--org", o.id("org"), "--email", "gast@example.com", "--role", "viewer", "--language", "de", "--rights", "contacts=read", "--mail"}
 		}},
 	{row: "invitations.revoke", show: invitations,
 		page: func(o *doorOffice) { o.fill(people, people+"/invitations/"+o.id("invitation")+"/revoke") },
