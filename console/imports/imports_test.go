@@ -368,7 +368,7 @@ func TestCompanies(t *testing.T) {
 		}
 		x = d.run(x)
 		want := []string{
-			"updated cmp_ name=Haas GmbH legalForm=GmbH email=info@haas.example phone=0221 1 website=https://haas.example city=Köln note=alt|Anzeigename: Anna Haas [note name Ansprechpartner Anna Haas]",
+			"updated cmp_ name=Haas GmbH legalForm=GmbH email=info@haas.example phone=0221 1 website=https://haas.example city=Köln note=alt|Anzeigename: Anna Haas [note name Ansprechpartner Anna Haas] [altered website Internet haas.example]",
 			"created cmp_ name=Berg KG legalForm=KG email=info@berg.example phone=0221 2 note=Website: kein Netz [note website Internet kein Netz]",
 			"updated cmp_ name=Berg KG legalForm=KG email=info@berg.example phone=0221 2 note=Website: kein Netz",
 		}
