@@ -218,6 +218,10 @@ func TestBadContentTypes(t *testing.T) {
 	}
 	refuse(t, s, c, requests)
 	s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A"}`, Lines: []string{"Content-Encoding: identity"}}).Want(201)
+	form := s.Send(c, apitest.Wire{Method: "POST", Path: "/documents", Body: "--x--", Lines: []string{"Content-Type: multipart/form-data; boundary=x"}}).Want(415, "UNSUPPORTED_MEDIA_TYPE")
+	if detail := form.Text("detail"); !strings.Contains(detail, "POST /v1/uploads") {
+		t.Errorf("a file sent with a form: %s", detail)
+	}
 	for _, value := range []string{"application/json", "application/json; charset=utf-8", `Application/JSON;charset="UTF-8"`} {
 		s.Send(c, apitest.Wire{Method: "POST", Path: "/contacts", Body: `{"lastName":"A"}`, Lines: []string{"Content-Type: " + value}}).Want(201)
 	}

@@ -79,14 +79,9 @@ func channel(_ *API, _ context.Context, c *call) error {
 		return err
 	}
 	if c.op.Channel.Preview(c.version) && !asked && c.duties.Preview {
-		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: &isPreview}
+		return &fault.Fault{Code: fault.OperationNotInVersion, Detail: &fault.IsPreview}
 	}
 	return nil
-}
-
-var isPreview = fault.Text{
-	DE: "Diese Operation ist in dieser Version eine Vorschau. Senden Sie den Header Svc-Preview: true.",
-	EN: "This operation is a preview in this version. Send the header Svc-Preview: true.",
 }
 
 // wantsPreview parses Svc-Preview, which is true or false.

@@ -206,8 +206,16 @@ func (c *call) contentType() error {
 		if err == nil && known && (charset == "" || charset == "utf-8") {
 			return nil
 		}
+		if media == "multipart/form-data" && c.op.ID == "documents.create" {
+			return &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &fileElsewhere}
+		}
 	}
 	return fault.New(fault.UnsupportedMediaType)
+}
+
+var fileElsewhere = fault.Text{
+	DE: "Hier wird keine Datei gesendet. Beginnen Sie mit POST /v1/uploads, senden Sie die Datei an die Adresse, die Sie dort bekommen, und legen Sie dann mit JSON das Dokument an.",
+	EN: "No file is sent here. Begin with POST /v1/uploads, send the file to the address that you get there, and then create the document with JSON.",
 }
 
 // acceptsJSON reports whether an Accept header allows JSON (RFC 9110, section

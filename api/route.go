@@ -119,6 +119,17 @@ func (n *node) inBatch(method string) bool {
 	return some
 }
 
+// noPath says that the path is wrong and no record is missing: the paths are no secret.
+var noPath = fault.Text{
+	DE: "Diesen Pfad gibt es in der API nicht. Die Pfade stehen in der Referenz dieser Instanz unter /docs, mit genau dieser Schreibweise.",
+	EN: "The API has no such path. The reference of this instance at /docs has the paths, in exactly this spelling.",
+}
+
+// HasWord reports whether a word begins paths of the API.
+func (a *API) HasWord(word string) bool {
+	return a.routes[word] != nil || slices.Contains(blockedFamilies, word)
+}
+
 // route finds the row: an unknown path is 404, and a known path with another
 // method 405. A row of the second table is found by its id. A blocked family
 // passes this stage and is refused later.
@@ -132,7 +143,7 @@ func route(a *API, _ context.Context, c *call) error {
 	case at.family != "":
 		return nil
 	case at.node == nil:
-		return fault.New(fault.NotFound)
+		return &fault.Fault{Code: fault.NotFound, Detail: &noPath}
 	}
 	for _, op := range at.node.rows {
 		if op.Method == c.Method {

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -62,6 +63,14 @@ func linkTo(target, rel, contentType string) string {
 	return "<" + target + `>; rel="` + rel + `"; type="` + contentType + `"`
 }
 
+// candidate says of a version that is published as a candidate where it is served.
+func (a *API) candidate(wrong fault.Field) *fault.Text {
+	return &fault.Text{
+		DE: wrong.Message(fault.German) + " Die genannte Version ist ein Kandidat: Bis zur Freigabe beantwortet sie nur eine Instanz der Umgebung rc.",
+		EN: wrong.Message(fault.English) + " The version named is a candidate: until its release only an instance of the environment rc serves it.",
+	}
+}
+
 // over reports whether the version has ended.
 func (s *served) over(now clock.Micros) bool {
 	return !s.Sunset.IsZero() && clock.FromTime(s.Sunset.Truncate(time.Second)) <= now
@@ -84,7 +93,11 @@ func version(a *API, _ context.Context, c *call) error {
 	}
 	v := a.versions[name]
 	if v == nil {
-		return fault.BadRequest(fault.Field{Name: "Svc-Version", Code: fault.NotInEnum, Limit: a.names})
+		wrong := fault.Field{Name: "Svc-Version", Code: fault.NotInEnum, Limit: a.names}
+		if slices.ContainsFunc(Versions, func(v Version) bool { return v.Name == name && v.Candidate }) {
+			wrong.Text = a.candidate(wrong)
+		}
+		return fault.BadRequest(wrong)
 	}
 	c.version, c.rules = name, v.rules
 	if v.over(c.now) {

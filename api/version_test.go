@@ -34,6 +34,9 @@ func TestVersionOfTheRequest(t *testing.T) {
 		for _, asked := range append(candidates(), "2000-01-01", "2026-11-02", "2026-11", current+" ", "latest", "../"+current, current+".json", "9999-12-31") {
 			a := c.Do(op.Method, somePath(op), nil, "Svc-Version", asked).Want(400, "INVALID_REQUEST")
 			wantFields(t, a, "Svc-Version NOT_IN_ENUM")
+			if is := strings.Contains(string(a.Body), "ein Kandidat"); is != slices.Contains(candidates(), asked) {
+				t.Errorf("%s of %s: %s", asked, op.ID, a.Body)
+			}
 			checkHeaders(t, op.ID, a) // in the current version
 		}
 		r := c.Request(op.Method, somePath(op), nil)

@@ -104,15 +104,8 @@ func (f *Fields) Normalize() {
 
 // Wrong reports a contact without a name.
 func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
-	switch {
-	case !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil:
+	if !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil {
 		return nil
-	case sent.New: // any of them would suffice
-		return []fault.Field{
-			{Name: "firstName", Code: fault.Required, Text: &nameMissing},
-			{Name: "lastName", Code: fault.Required, Text: &nameMissing},
-			{Name: "email", Code: fault.Required, Text: &nameMissing},
-		}
 	}
 	return []fault.Field{{Name: "lastName", Code: fault.Required, Text: &nameMissing}}
 }

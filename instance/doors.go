@@ -50,6 +50,7 @@ func (i *Instance) doors() (http.Handler, error) {
 	if !i.config.Server.MCP {
 		assistants = mcp.Closed(i.API)
 	}
+	elsewhere := rest.Misplaced(i.API, application)
 	calls, whole := rest.Handler(i.API, address, trace), rest.ForServer(i.API)
 	var files http.Handler                                // nil if files go to a bucket
 	if i.receiver != nil && i.receiver.Addresses != nil { // an instance that waits for its database has none
@@ -72,7 +73,7 @@ func (i *Instance) doors() (http.Handler, error) {
 			return
 		}
 		if path, ok := strings.CutPrefix(r.URL.Path, rest.Prefix); !ok || path != "" && path[0] != '/' {
-			application.ServeHTTP(w, r)
+			elsewhere.ServeHTTP(w, r)
 			return
 		}
 		defer i.metrics.Answering()()

@@ -287,6 +287,7 @@ func sortByPosition(raw []byte, fields []fault.Field, body *place) []fault.Field
 type collector struct {
 	// listed is set once the list of known members was sent, which is long.
 	listed    bool
+	compared  int // the unknown members that were compared with the known ones
 	document  *Document
 	operation *operation
 	fields    []fault.Field
@@ -358,9 +359,16 @@ var emptyIsNull = fault.Text{
 	EN: "At least 1 character is needed; null leaves it empty.",
 }
 
+// membersOf returns the members that an object may have.
+func (c *collector) membersOf(e *jsonschema.ValidationError) []string {
+	return slices.Sorted(maps.Keys(c.document.object(c.schema(e)["properties"])))
+}
+
+// mostCompared bounds the unknown members of a body that are compared with the known ones.
+const mostCompared = 20
+
 // knownMembers lists the members that an object may have.
-func (c *collector) knownMembers(e *jsonschema.ValidationError) *fault.Text {
-	names := slices.Sorted(maps.Keys(c.document.object(c.schema(e)["properties"])))
+func knownMembers(names []string) *fault.Text {
 	if len(names) == 0 {
 		return nil
 	}
@@ -388,14 +396,24 @@ func (c *collector) collect(e *jsonschema.ValidationError) {
 			c.add(member(path, name), fault.Required, nil)
 		}
 	case *kind.AdditionalProperties:
+		known := c.membersOf(e)
 		for _, name := range k.Properties {
 			code := fault.UnknownField
 			if len(path) == 0 && c.operation.answer[name] {
 				code = fault.ReadOnly
 			}
-			if c.add(member(path, name), code, nil) && code == fault.UnknownField && !c.listed {
+			if !c.add(member(path, name), code, nil) || code != fault.UnknownField {
+				continue
+			}
+			near := ""
+			if c.compared++; c.compared <= mostCompared {
+				near = fault.Nearest(name, known)
+			}
+			if near != "" {
+				c.say(fault.DidYouMean(near))
+			} else if !c.listed {
 				c.listed = true // the list is long
-				c.say(c.knownMembers(e))
+				c.say(knownMembers(known))
 			}
 		}
 	case *kind.MinLength:

@@ -69,9 +69,9 @@ type Parameter struct {
 	Given bool
 }
 
-// Query checks and parses a raw query for the operation op. If there are
-// parameters that the operation does not have, the fault is UNKNOWN_PARAMETER
-// and names all of them. Otherwise it is INVALID_REQUEST and names all errors.
+// Query checks and parses a raw query for the operation op. The fault names all
+// errors in the order of the query. It is UNKNOWN_PARAMETER if there are
+// parameters that the operation does not have, otherwise INVALID_REQUEST.
 // Missing parameters with a default come last in the result.
 func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 	o := r.operations[op]
@@ -79,10 +79,11 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 		return nil, fault.Wrap(fmt.Errorf("schema: the document has no operation %s", op))
 	}
 	var (
-		parsed         = make([]Parameter, 0, len(o.query))
-		unknown, wrong []fault.Field
-		seen           uint64 // one bit for each rule: no operation has 64 parameters
-		pair           string
+		parsed = make([]Parameter, 0, len(o.query))
+		wrong  []fault.Field
+		code   = fault.InvalidRequest
+		seen   uint64 // one bit for each rule: no operation has 64 parameters
+		pair   string
 	)
 	for rest := rawQuery; rest != ""; {
 		pair, rest, _ = strings.Cut(rest, "&")
@@ -96,7 +97,8 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 		}
 		i := slices.IndexFunc(o.query, func(p parameterRule) bool { return p.name == name })
 		if i < 0 {
-			unknown = note(unknown, fault.Field{Name: shown(name), Code: fault.UnknownField, Text: r.unknown(op, name, o.knownParameters())})
+			code = fault.UnknownParameter
+			wrong = note(wrong, fault.Field{Name: shown(name), Code: fault.UnknownField, Text: r.unknown(op, name, o.parameterFor(name))})
 			continue
 		}
 		if seen&(1<<i) != 0 {
@@ -127,23 +129,24 @@ func (r *Document) Query(op, rawQuery string) ([]Parameter, error) {
 			parsed = append(parsed, Parameter{rule.name, rule.missing, false})
 		}
 	}
-	switch {
-	case unknown != nil:
-		return nil, &fault.Fault{Code: fault.UnknownParameter, Fields: unknown}
-	case wrong != nil:
-		return nil, fault.BadRequest(wrong...)
+	if wrong != nil {
+		return nil, &fault.Fault{Code: code, Fields: wrong}
 	}
 	return parsed, nil
 }
 
-// knownParameters lists the parameters of the operation.
-func (o *operation) knownParameters() *fault.Text {
+// parameterFor names the parameter that probably was meant by an unknown one, or else lists
+// the parameters of the operation.
+func (o *operation) parameterFor(unknown string) *fault.Text {
 	if len(o.query) == 0 {
 		return &fault.Text{DE: "Diese Operation hat keine Parameter.", EN: "This operation takes no parameters."}
 	}
 	names := make([]string, len(o.query))
 	for i := range o.query {
 		names[i] = o.query[i].name
+	}
+	if near := fault.Nearest(unknown, names); near != "" {
+		return fault.DidYouMean(near)
 	}
 	all := strings.Join(names, ", ")
 	return &fault.Text{

@@ -3,7 +3,6 @@ package imports
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"kartei/app"
 	"kartei/console/imports/source"
@@ -146,7 +145,7 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 	}
 	before.add(&n.identity, n.line, number, "", n.match == nil && (!double || was.made))
 	if n.firm {
-		m, err = x.judgeFirm(ctx, c, n, double)
+		m, err = x.judgeFirm(ctx, c, n, double, &was)
 		m.number = n.number
 		m.told = append(m.told, x.toldAs(m.outcome, n.entry)...)
 		return m, err
@@ -155,7 +154,9 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 	switch {
 	case n.match != nil:
 		m.record, m.outcome = &n.match.ID, Skipped
-		if x.Options.Duplicates != Skip {
+		if x.Options.Duplicates == Skip {
+			m.told = []problem{n.toldThere(n.match.ID)}
+		} else {
 			var more []fault.Field
 			m.outcome, more, err = x.judgeUpdate(n)
 			wrong = append(wrong, more...)
@@ -170,7 +171,7 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 			if was.made {
 				m.outcome, told, err = x.judgeJoin(ctx, c, n, was.number)
 			}
-			m.told = append(problemsOf([]fault.Field{{Code: fault.Duplicate, Text: was.sameContact()}}), told...)
+			m.told = append([]problem{was.toldSame()}, told...)
 		}
 	case len(wrong) == 0:
 		f := n.fields
@@ -182,22 +183,8 @@ func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen
 	if err == nil && len(wrong) > 0 {
 		m.outcome, m.told = Refused, problemsOf(wrong)
 	}
-	m.told = append(m.told, x.toldAs(m.outcome, n.entry)...)
+	m.told = append(append(m.told, n.toldNamesake(m.outcome)...), x.toldAs(m.outcome, n.entry)...)
 	return m, err
-}
-
-// sameContact says which entry was about the same contact.
-func (s *sighting) sameContact() *fault.Text {
-	if s.file == "" {
-		return &fault.Text{
-			DE: fmt.Sprintf("Derselbe Kontakt wie in Zeile %d der Datei.", s.line),
-			EN: fmt.Sprintf("The same contact as on line %d of the file.", s.line),
-		}
-	}
-	return &fault.Text{
-		DE: fmt.Sprintf("Derselbe Kontakt wie in Zeile %d der Datei „%s“.", s.line, s.file),
-		EN: fmt.Sprintf("The same contact as on line %d of the file “%s”.", s.line, s.file),
-	}
 }
 
 // toldAs returns what is told of the values of an entry: nothing if it is left alone as a
@@ -209,7 +196,9 @@ func (x *work) toldAs(outcome Outcome, e *entry) (list []problem) {
 	case Refused:
 		for _, p := range e.told {
 			if p.Code != noPlace {
-				p.Fate = LeftOut
+				if p.Fate != "" {
+					p.Fate = LeftOut
+				}
 				list = append(list, p)
 			}
 		}
@@ -236,8 +225,12 @@ var (
 		EN: "This entry cannot be read: it has more than 16,384 columns, or is longer than a megabyte.",
 	}
 	tornRow = fault.Text{
-		DE: "Dieser Eintrag ist unvollständig.",
-		EN: "This entry is not complete.",
+		DE: "Dieser Eintrag ist unvollständig. Gelesen wurde, was davon lesbar ist.",
+		EN: "This entry is not complete. What can be read of it was read.",
+	}
+	tornCard = fault.Text{
+		DE: "Diese Karte ist unvollständig: Sie hat zu viele Zeilen, oder an ihrem Ende fehlt END:VCARD. Gelesen wurde, was davon lesbar ist.",
+		EN: "This card is not complete: it has too many lines, or END:VCARD is missing at its end. What can be read of it was read.",
 	}
 	unreadCard = fault.Text{
 		DE: "Diese Karte ist unvollständig: Sie hat zu viele Zeilen, oder an ihrem Ende fehlt END:VCARD.",

@@ -80,7 +80,9 @@ var (
 	weekday     = regexp.MustCompile(`^(?i)(mo|di|mi|do|fr|sa|so|mon|tue|wed|thu|fri|sat|sun)\p{L}*\.?,? +`)
 	// clockTime is what may follow a day.
 	clockTime = regexp.MustCompile(`(T\d{2}|[ ,]+\d{1,2}:)\d{2}.*$|T\d{2}:\d{2}.*$|[ ,]+\d{1,2}\.\d{2} *(Uhr|h)$`)
-	parted    = regexp.MustCompile(`^(\d{1,4}) ?[./-] ?(\d{1,2}) ?[./-] ?(\d{1,4})\.?$`)
+	// midnight matches one that says nothing.
+	midnight = regexp.MustCompile(`^[T ,]*(0?0|12(:00)+ ?AM$)?[:.0]*( *(Z|Uhr|h|AM|[+-]\d\d:?\d\d))?$`)
+	parted   = regexp.MustCompile(`^(\d{1,4}) ?[./-] ?(\d{1,2}) ?[./-] ?(\d{1,4})\.?$`)
 	// serial is the number of a day as spreadsheets count.
 	serial = regexp.MustCompile(`^\d{5}(\.0+)?$`)
 	// nothing is what programs write in place of no day.
@@ -88,16 +90,17 @@ var (
 )
 
 // dayOf returns a day as the API writes it. It is empty for what programs write in
-// place of no day.
-func dayOf(text string, order dateOrder, first bool, year int) (day string, known bool) {
+// place of no day. guessed says that the text leaves the day open, or has more than a day.
+func dayOf(text string, order dateOrder, first bool, year int) (day string, known, guessed bool) {
 	text = strings.TrimSpace(text)
+	guessed = !midnight.MatchString(clockTime.FindString(text))
 	text = strings.TrimSpace(clockTime.ReplaceAllString(text, ""))
 	text = weekday.ReplaceAllString(text, "")
 	if len(text) == 8 && strings.Trim(text, "0123456789") == "" { // 19840517, as cards have it
 		text = text[:4] + "-" + text[4:6] + "-" + text[6:]
 	}
 	if noDay.MatchString(text) {
-		return "", true
+		return "", true, false
 	}
 	var d, m, y int
 	var short bool
@@ -113,6 +116,7 @@ func dayOf(text string, order dateOrder, first bool, year int) (day string, know
 		case len(p[1]) <= 2:
 			d, m, y, short = a, b, number(p[3]), len(p[3]) <= 2
 			swap := !strings.Contains(text, ".") && (order == monthFirst || order != dayFirst && first)
+			guessed = guessed || short || swap && a > 12 || !swap && b > 12
 			if (swap || m > 12) && d <= 12 && !strings.Contains(text, ".") {
 				d, m = m, d
 			}
@@ -120,21 +124,22 @@ func dayOf(text string, order dateOrder, first bool, year int) (day string, know
 				d, m = m, d
 			}
 		default:
-			return "", false
+			return "", false, false
 		}
 	} else if p := worded.FindStringSubmatch(text); p != nil {
 		d, m, y, short = number(p[1]), monthOf(p[2]), number(p[3]), len(p[3]) == 2
+		guessed = guessed || short
 	} else if p := wordedFirst.FindStringSubmatch(text); p != nil {
 		d, m, y = number(p[2]), monthOf(p[1]), number(p[3])
 	} else if serial.MatchString(text) {
 		n := number(text[:5])
 		at := time.Date(1899, 12, 30+n, 0, 0, 0, 0, time.UTC)
 		if n < 10000 || at.Year() > year { // 1927: smaller numbers are codes of something
-			return "", false
+			return "", false, false
 		}
-		y, m, d = at.Year(), int(at.Month()), at.Day()
+		y, m, d, guessed = at.Year(), int(at.Month()), at.Day(), true
 	} else {
-		return "", false
+		return "", false, false
 	}
 	if short { // 84 is 1984: nobody is born after this year
 		if y += 2000; y > year {
@@ -142,9 +147,9 @@ func dayOf(text string, order dateOrder, first bool, year int) (day string, know
 		}
 	}
 	if y < 1000 || m < 1 || m > 12 || d < 1 || d > time.Date(y, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day() {
-		return "", false
+		return "", false, false
 	}
-	return fmt.Sprintf("%04d-%02d-%02d", y, m, d), true
+	return fmt.Sprintf("%04d-%02d-%02d", y, m, d), true, guessed
 }
 
 func monthOf(name string) int {
@@ -185,7 +190,7 @@ func (e *entry) born(c *content, today string) {
 				order = column.Dates
 			}
 		}
-		day, known := dayOf(i.text, order, c.Options.MonthFirst, year)
+		day, known, guessed := dayOf(i.text, order, c.Options.MonthFirst, year)
 		if len(i.text) == 8 && e.exact {
 			day, known = i.text[:4]+"-"+i.text[4:6]+"-"+i.text[6:], true
 		} else if e.exact {
@@ -203,6 +208,9 @@ func (e *entry) born(c *content, today string) {
 		case e.firm || n > 0 && e.text("birthday") != day:
 			e.move("birthday", e.say("birthday"), i, noPlace, noField)
 		default:
+			if guessed && !e.exact {
+				e.tell(Altered, "birthday", i, fault.InvalidFormat, takenAs(day))
+			}
 			e.set("birthday", i, day)
 		}
 	}

@@ -56,7 +56,12 @@ func matchFirms(ctx context.Context, c *app.Call, list []*candidate) error {
 			if is == nil || id != n.itself && !slices.Contains(by["x"+n.external], id) && !n.fits(firmIdentity(is.Members)) {
 				continue
 			}
-			n.firmMatch = is
+			n.firmMatch, n.by = is, 'f'
+			if id == n.itself {
+				n.by = 'i'
+			} else if slices.Contains(by["x"+n.external], id) {
+				n.by = 'x'
+			}
 			break
 		}
 		if n.companyID = ""; n.firmMatch != nil {
@@ -148,16 +153,23 @@ func (f found) namesakes(ctx context.Context, c *app.Call, list []*candidate) er
 // resolveFirm decides what becomes of an entry that is a company, and does it.
 func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err error) {
 	target := ""
+	was, double, _ := b.seen.find(&n.identity)
 	if n.firmMatch != nil {
 		target = n.firmMatch.ID
-	} else if was, double, _ := b.seen.find(&n.identity); double {
+	} else if double {
 		target = was.record
 	}
 	switch {
 	case len(n.wrong) > 0:
 		return result{outcome: Refused, wrong: n.wrong}, nil
 	case target != "" && b.Options.Duplicates == Skip:
-		return result{outcome: Skipped, record: &target}, nil
+		told := n.toldThere(target)
+		if n.firmMatch == nil {
+			told = was.toldSame()
+		} else if n.first.line != 0 {
+			told = n.first.toldSame()
+		}
+		return result{outcome: Skipped, record: &target, told: []problem{told}}, nil
 	case target != "":
 		r, err = b.updateFirm(ctx, n, target)
 	default:
@@ -204,13 +216,15 @@ func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r 
 }
 
 // judgeFirm says what would become of an entry that is a company.
-func (x *work) judgeFirm(ctx context.Context, c *app.Call, n *candidate, double bool) (m mark, err error) {
+func (x *work) judgeFirm(ctx context.Context, c *app.Call, n *candidate, double bool, was *sighting) (m mark, err error) {
 	m.outcome = Created
 	wrong := n.wrong
 	switch {
 	case len(wrong) > 0:
-	case n.firmMatch != nil && x.Options.Duplicates == Skip, double && x.Options.Duplicates == Skip:
-		m.outcome = Skipped
+	case n.firmMatch != nil && x.Options.Duplicates == Skip:
+		m.outcome, m.told = Skipped, []problem{n.toldThere(n.firmMatch.ID)}
+	case n.firmMatch == nil && double && x.Options.Duplicates == Skip:
+		m.outcome, m.told = Skipped, []problem{was.toldSame()}
 	case n.firmMatch != nil:
 		patch, err := n.patch(n.firmMatch.Members, x.Options.Duplicates, "")
 		if err != nil {

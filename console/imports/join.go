@@ -20,25 +20,61 @@ import (
 // what the first has not. What they say otherwise goes into the note. How an import treats
 // records that were there before makes no difference to it.
 
-// selectMade finds which of some contacts an import has created.
-const selectMade = `select record_id from import_lines where organization = $1 and import_id = $2 and state = 'created' and record_id `
+// selectMade finds which of some records an import has created, and of which entries.
+const selectMade = `select record_id, number, line, file from import_lines where organization = $1 and import_id = $2 and state = 'created' and record_id `
 
-// readMade notes of entries that the import itself created the contacts that they are about.
+// readMade notes of entries that the import itself created the records that they are about,
+// and of which entries it did. A contact that it created is no namesake.
 func (x *work) readMade(ctx context.Context, tx db.Tx, list []*candidate) error {
 	var ids []string
 	for _, n := range list {
-		if n.match != nil {
-			ids = append(ids, n.match.ID)
+		if id := n.there(); id != "" {
+			ids = append(ids, id)
 		}
 	}
 	if x.state != Running || len(ids) == 0 {
 		return nil
 	}
-	all, err := db.Values[string](ctx, tx, selectMade+tx.Dialect().In("$3"), x.organization, x.id, db.Texts(record.Unique(ids)))
-	for _, n := range list {
-		n.made = n.match != nil && slices.Contains(all, n.match.ID)
+	rows, err := tx.Query(ctx, selectMade+tx.Dialect().In("$3"), x.organization, x.id, db.Texts(record.Unique(ids)))
+	if err != nil {
+		return err
 	}
-	return err
+	defer rows.Close()
+	all := map[string]sighting{}
+	for rows.Next() {
+		var id, file string
+		var s sighting
+		if err := rows.Scan(&id, &s.number, &s.line, &file); err != nil {
+			return err
+		}
+		if s.file, err = x.openFile(s.number, file); err != nil {
+			return err
+		}
+		all[id] = s
+	}
+	for _, n := range list {
+		first, made := all[n.there()]
+		switch {
+		case !made:
+		case n.match == nil && !n.firm:
+			n.namesake = ""
+		default:
+			n.made, n.first = n.match != nil, first
+			n.first.firmKey = n.firmKey
+		}
+	}
+	return rows.Err()
+}
+
+// there is the record that an entry is about, or else a contact of its name.
+func (x *candidate) there() string {
+	switch {
+	case x.match != nil:
+		return x.match.ID
+	case x.firmMatch != nil:
+		return x.firmMatch.ID
+	}
+	return x.namesake
 }
 
 // membersOf returns members as a body has them.

@@ -30,16 +30,23 @@ func (e *entry) speak(i item) {
 	}
 	name, rest, _ := strings.Cut(strings.ToLower(text), "(") // Deutsch (AT)
 	if tag := tongues[strings.TrimSpace(name)]; tag != "" {
-		if region, _, _ := strings.Cut(rest, ")"); len(region) == 2 {
+		region, more, _ := strings.Cut(rest, ")")
+		if len(region) == 2 {
 			tag += "-" + strings.ToUpper(region)
+		}
+		if len(region) != 2 && rest != "" || more != "" {
+			e.tell(Altered, "language", i, fault.InvalidFormat, takenAs(tag))
 		}
 		e.set("language", i, tag)
 		return
 	}
-	tag, _, _ := strings.Cut(strings.ReplaceAll(text, "_", "-"), ".") // de_DE.UTF-8
+	tag, _, more := strings.Cut(strings.ReplaceAll(text, "_", "-"), ".") // de_DE.UTF-8
 	if _, err := language.Raw.Parse(tag); err != nil || len(tag) > 35 {
 		e.move("language", e.say("language"), i, fault.InvalidFormat, fault.Text{DE: "Diese Sprache ist nicht bekannt. Möglich sind Kürzel wie de und Namen wie Deutsch.", EN: "This language is not known. Possible are tags such as de and names such as German."})
 		return
+	}
+	if more {
+		e.tell(Altered, "language", i, fault.InvalidFormat, takenAs(tag))
 	}
 	e.set("language", i, tag)
 }

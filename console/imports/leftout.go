@@ -40,6 +40,8 @@ type problem struct {
 	Heading string          `json:"h,omitempty"`
 	Value   string          `json:"v,omitempty"`
 	Fate    Fate            `json:"w,omitempty"`
+	// Record is the record that is meant.
+	Record string `json:"r,omitempty"`
 }
 
 // problemOf returns a violation as it is told.
@@ -62,9 +64,14 @@ func (e *entry) tell(fate Fate, member string, i item, code fault.FieldCode, why
 	}
 	p := problem{Field: member, Code: code, DE: why.DE, EN: why.EN, Heading: i.heading, Value: cut(i.text, mostShown), Fate: fate}
 	if len(e.told) == mostProblems-1 {
-		p = problem{Code: noPlace, Fate: LeftOut, DE: "Der Eintrag hat noch mehr Angaben, die hier nicht einzeln stehen.", EN: "The entry has more values, which are not listed here."}
+		p = problem{Code: noPlace, DE: "Der Eintrag hat noch mehr Angaben, die hier nicht einzeln stehen.", EN: "The entry has more values, which are not listed here."}
 	}
 	e.told = append(e.told, p)
+}
+
+// remark notes something of the entry as a whole, which no value and so no fate belongs to.
+func (e *entry) remark(code fault.FieldCode, why fault.Text) {
+	e.told = append(e.told, problem{Code: code, DE: why.DE, EN: why.EN})
 }
 
 // move puts a value into the note.

@@ -168,7 +168,7 @@ func letters(at int) (name string) {
 func (e *entry) put(i item) {
 	i.text = strings.TrimSpace(i.text)
 	if !i.card && !e.exact {
-		i.text = unwrap(i.text)
+		i.text = e.withoutOpenQuote(i, unwrap(i.text))
 	}
 	parts := []string{i.text}
 	if !i.card && !e.exact && strings.Contains(i.text, ":::") {
@@ -219,7 +219,7 @@ func (e *entry) putEmails(i item) {
 			list, end = append(list, text[at[0]:at[1]]), at[1]
 		}
 		if plain = plain && betweenEmails.MatchString(text[end:]); !plain {
-			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat, fault.Text{DE: "Übernommen wurde " + list[0] + ".", EN: "Taken was " + list[0] + "."})
+			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat, takenAs(list[0]))
 		}
 		e.addEmails(i, list)
 		return

@@ -199,8 +199,14 @@ type candidate struct {
 	firmFields company.Fields
 	// firmMatch is the company that an entry is about which is a company itself.
 	firmMatch *record.Sight[*company.Fields]
-	// made says that the import itself created the contact of match.
-	made bool
+	// by is what the entry and match or firmMatch have in common, as a kind of key.
+	by byte
+	// made says that the import itself created the contact of match, and first is the entry of
+	// which it did.
+	made  bool
+	first sighting
+	// namesake is another contact of the name, empty for none.
+	namesake string
 	// idTaken says that another contact has the external id of the entry.
 	idTaken bool
 	// wrong is why the entry is refused.
@@ -312,7 +318,7 @@ func match(ctx context.Context, c *app.Call, list []*candidate) error {
 	for _, x := range list {
 		x.match, x.idTaken = x.choose(by, contacts)
 	}
-	return nil
+	return namesakes(ctx, c, list)
 }
 
 // read finds contacts by a column.
@@ -387,12 +393,14 @@ func (x *candidate) choose(by found, contacts map[string]*record.Sight[*contact.
 			was := identityIn(c.Members)
 			switch {
 			case key[0] == 'i', key[0] == 'x' && x.sharesID(was):
+				x.by = key[0]
 				return c, taken
 			case key[0] == 'x':
 				taken, mine.external = true, ""
 			case !mine.fits(was):
 			case key[0] == 'n' && !x.calls(c.Members):
 			default:
+				x.by = key[0]
 				return c, taken
 			}
 		}

@@ -346,6 +346,7 @@ func (e *entry) nameFirm() {
 	for _, member := range []string{targetCompany, targetName, "lastName"} {
 		for _, i := range e.meaning(member) {
 			text := e.oneLine(i.text)
+			said := text
 			if !e.exact {
 				text = calledFirm.ReplaceAllString(text, "")
 			}
@@ -361,6 +362,9 @@ func (e *entry) nameFirm() {
 				}
 				name, from = text, member
 				e.set("name", i, text)
+				if calledFirm.MatchString(said) {
+					e.tell(Altered, "name", i, noPlace, takenAs(text))
+				}
 			case member == "lastName" || text == "" || says(name, text):
 			default:
 				e.move(member, e.say("name"), i, noPlace, onlyOne)
@@ -391,7 +395,10 @@ func (e *entry) nameFirm() {
 func (e *entry) nameless(mayMake bool) bool {
 	if e.firm {
 		if e.text("name") == "" {
-			e.body["name"] = cmp.Or(e.text("email"), e.text("phone"))
+			if name := cmp.Or(e.text("email"), e.text("phone")); name != "" {
+				e.body["name"] = name
+				e.tell(Altered, "name", item{text: name}, noPlace, fault.Text{DE: "Die Firma hat keinen Namen. Sie heißt wie ihre E-Mail-Adresse oder Nummer.", EN: "The company has no name. It is called like its email address or number."})
+			}
 		}
 		return e.text("name") == ""
 	}
@@ -409,7 +416,9 @@ func (e *entry) nameless(mayMake bool) bool {
 	case e.company != "" && mayMake:
 		e.late = true
 	case e.company != "":
-		e.body["lastName"], e.company = e.company, ""
+		e.body["lastName"] = e.company
+		e.tell(Altered, targetCompany, e.itemOf(targetCompany, e.company), noPlace, noFirms)
+		e.company = ""
 	case number != "":
 		e.body["lastName"] = number
 		e.tell(Altered, "lastName", item{text: number}, noPlace, fault.Text{DE: "Der Eintrag hat keinen Namen. Er heißt wie seine Nummer.", EN: "The entry has no name. It is called like its number."})
@@ -419,6 +428,11 @@ func (e *entry) nameless(mayMake bool) bool {
 	return false
 }
 
+var noFirms = fault.Text{
+	DE: "Zum Anlegen von Firmen fehlt Ihnen das Recht. Der Eintrag ist ein Kontakt, und der Name der Firma ist sein Nachname.",
+	EN: "You lack the right to create companies. The entry is a contact, and the name of the company is its last name.",
+}
+
 // becomePerson makes a contact of a company, for whom may create no companies.
 func (e *entry) becomePerson() {
 	name := e.text("name")
@@ -426,6 +440,7 @@ func (e *entry) becomePerson() {
 	delete(e.body, "name")
 	if name != "" {
 		e.body["lastName"] = name
+		e.tell(Altered, targetName, e.itemOf(targetName, name), noPlace, noFirms)
 	}
 	for _, member := range []string{"website", "legalForm", "vatId", "registerNumber"} {
 		if value := e.text(member); value != "" {

@@ -39,9 +39,6 @@ func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candi
 	if err := match(ctx, c, people); err != nil {
 		return nil, err
 	}
-	if err := x.readMade(ctx, c.Tx, people); err != nil {
-		return nil, err
-	}
 	for _, n := range people {
 		if n.idTaken {
 			x.withoutID(n)
@@ -60,6 +57,9 @@ func (x *work) prepare(ctx context.Context, c *app.Call, list []*line) ([]*candi
 		return nil, err
 	}
 	if err := matchFirms(ctx, c, readable); err != nil {
+		return nil, err
+	}
+	if err := x.readMade(ctx, c.Tx, readable); err != nil {
 		return nil, err
 	}
 	for _, n := range readable {
@@ -117,9 +117,9 @@ func (x *work) entryAs(values []source.Value, now clock.Micros, mayMake, firm bo
 	if torn {
 		why := &tornRow
 		if x.Format == source.VCard {
-			why = &unreadCard
+			why = &tornCard
 		}
-		e.tell(LeftOut, "", item{}, fault.InvalidFormat, *why)
+		e.remark(fault.InvalidFormat, *why)
 	}
 	if e.firm && !mayMake {
 		e.becomePerson()

@@ -42,6 +42,26 @@ func emailOf(text string) (address, name string) {
 	return "", ""
 }
 
+// takenAs says what was taken of a value.
+func takenAs(text string) fault.Text {
+	return fault.Text{DE: "Übernommen wurde " + text + ".", EN: "Taken was " + text + "."}
+}
+
+// repaired reports whether an address is something else than what stands in its cell, beside
+// the names of the entry and the brackets between both.
+func (e *entry) repaired(cell, address string) bool {
+	cell = invisible.Remove(cell)
+	before, after, found := strings.Cut(cell, address)
+	if !found {
+		return true
+	}
+	names := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name")}, " ")
+	if rest := before + " " + after; len(nameWords(rest)) > 0 {
+		return !says(names, rest)
+	}
+	return strings.Trim(before+after, " <>\n\t") != ""
+}
+
 // reach sets emails, numbers and addresses of the web.
 func (e *entry) reach() {
 	for _, i := range e.meaning("email") {
@@ -49,6 +69,7 @@ func (e *entry) reach() {
 		if e.exact {
 			address, name = i.text, ""
 		}
+		tells := false
 		switch {
 		case address == "":
 			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat, fault.Text{DE: "Das Format ist nicht gültig.", EN: "The format is not valid."})
@@ -56,7 +77,11 @@ func (e *entry) reach() {
 		case name != "" && !e.firm && e.text("lastName") == "" && e.text("firstName") == "":
 			e.takeName(item{member: "email", text: name, heading: i.heading}, name)
 		case name != "" && !says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName")+" "+e.text("name"), name):
-			e.tell(Altered, "email", i, fault.InvalidFormat, fault.Text{DE: "Übernommen wurde " + address + ".", EN: "Taken was " + address + "."})
+			tells = true
+			e.tell(Altered, "email", i, fault.InvalidFormat, takenAs(address))
+		}
+		if !tells && !e.exact && e.repaired(i.text, address) {
+			e.tell(Altered, "email", i, fault.InvalidFormat, takenAs(address))
 		}
 		if e.text("email") == "" {
 			e.set("email", i, address)
@@ -81,11 +106,15 @@ func (e *entry) reach() {
 // link sets the website of a company.
 func (e *entry) link(i item) bool {
 	text := strings.TrimSpace(i.text)
-	if !strings.Contains(text, "://") {
+	schemed := strings.Contains(text, "://")
+	if !schemed {
 		text = "https://" + text
 	}
 	if strings.ContainsAny(text, " \n") || !strings.Contains(text, ".") {
 		return false
+	}
+	if !schemed && !e.exact {
+		e.tell(Altered, "website", i, fault.InvalidFormat, takenAs(text))
 	}
 	e.set("website", i, text)
 	return true

@@ -417,6 +417,8 @@ type Problem struct {
 	Value   string `json:"value,omitempty"`
 	// Fate is what became of the value: note, leftOut or altered.
 	Fate Fate `json:"fate,omitempty"`
+	// RecordID is the record that the message is about.
+	RecordID string `json:"recordId,omitempty"`
 }
 
 // LinesInput is the input of Lines.
@@ -520,7 +522,7 @@ func (r *row) readProblems(l *Line, sealed string, in fault.Language) error {
 		return fmt.Errorf("imports: the problems of line %d: %w", l.Number, err)
 	}
 	for _, p := range list {
-		l.Problems = append(l.Problems, Problem{Field: p.Field, Code: p.Code, Message: (&fault.Text{DE: p.DE, EN: p.EN}).In(in), Heading: p.Heading, Value: p.Value, Fate: p.Fate})
+		l.Problems = append(l.Problems, Problem{Field: p.Field, Code: p.Code, Message: (&fault.Text{DE: p.DE, EN: p.EN}).In(in), Heading: p.Heading, Value: p.Value, Fate: p.Fate, RecordID: p.Record})
 	}
 	return nil
 }

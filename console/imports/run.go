@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"kartei/app"
 	"kartei/company"
@@ -150,7 +151,7 @@ func (b *batch) importOne(ctx context.Context, n *candidate) error {
 		return err
 	}
 	b.progress.Counts[r.outcome]++
-	told := append(append(problemsOf(r.wrong), r.told...), b.toldAs(r.outcome, n.entry)...)
+	told := slices.Concat(problemsOf(r.wrong), r.told, n.toldNamesake(r.outcome), b.toldAs(r.outcome, n.entry))
 	if n.group {
 		told = b.toldGroup(n.entry)
 	}
@@ -176,19 +177,27 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	}
 	var target string
 	var made bool
+	var told []problem
 	if n.match != nil {
-		target, made = n.match.ID, n.made
+		if target, made = n.match.ID, n.made; made {
+			told = []problem{n.first.toldSame()}
+		} else if b.Options.Duplicates == Skip {
+			told = []problem{n.toldThere(target)}
+		}
 	} else {
-		was, _, idTaken := b.seen.find(&n.identity)
+		was, double, idTaken := b.seen.find(&n.identity)
 		if target, made = was.record, was.made; idTaken {
 			b.withoutID(n)
+		}
+		if double {
+			told = []problem{was.toldSame()}
 		}
 	}
 	if len(n.wrong) > 0 {
 		return result{outcome: Refused, wrong: n.wrong}, nil
 	}
 	if target != "" && !made && b.Options.Duplicates == Skip {
-		return result{outcome: Skipped, record: &target}, nil
+		return result{outcome: Skipped, record: &target, told: told}, nil
 	}
 	switch {
 	case target == "":
@@ -204,6 +213,9 @@ func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error)
 	}
 	if err == nil && r.record != nil {
 		b.seen.add(&n.identity, n.line, n.number, *r.record, made)
+	}
+	if r.outcome != Refused {
+		r.told = append(told, r.told...)
 	}
 	return r, err
 }

@@ -98,6 +98,8 @@ type conversion struct {
 	header map[string][]string
 	args   api.Arguments
 	body   bytes.Buffer // the members of the body, without braces
+	// tooMany says that the limit is one of the operation, and too high at this door.
+	tooMany bool
 }
 
 // refuse notes what is wrong with the arguments. The first fault counts.
@@ -124,7 +126,7 @@ func (c *conversion) place(m *member) {
 		c.header["Idempotency-Key"] = []string{m.text()}
 	case m.name == "limit" && c.pages:
 		if n, err := strconv.ParseInt(m.text(), 10, 64); err == nil && n > maxLimit { // the path refuses what is no size at all
-			c.refuse(fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxLimit}}))
+			c.tooMany = true
 		}
 		c.args.Query.Set("limit", m.text())
 	case outside:
@@ -140,8 +142,29 @@ func (c *conversion) place(m *member) {
 	}
 }
 
+// limit refuses a limit that is too high, together with the parameters that the operation does
+// not have: a client mends all at once.
+func (c *conversion) limit() {
+	f := fault.BadRequest(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: maxLimit}})
+	for _, name := range slices.Sorted(maps.Keys(c.args.Query)) {
+		if slices.Contains(c.query, name) {
+			continue
+		}
+		f.Code = fault.UnknownParameter
+		unknown := fault.Field{Name: name, Code: fault.UnknownField}
+		if near := fault.Nearest(name, c.query); near != "" {
+			unknown.Text = fault.DidYouMean(near)
+		}
+		f.Fields = append(f.Fields, unknown)
+	}
+	c.refuse(f)
+}
+
 // complete bounds the arguments, and adds those that a client may leave out.
 func (c *conversion) complete() {
+	if c.tooMany {
+		c.limit()
+	}
 	if len(c.args.Query.Encode()) > maxQuery || len(c.args.ID) > maxQuery {
 		c.refuse(fault.New(fault.PayloadTooLarge))
 		c.args.Query, c.args.ID = url.Values{}, ""

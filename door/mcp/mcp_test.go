@@ -217,6 +217,7 @@ func TestJourney(t *testing.T) {
 		}
 		a.call("contacts_get", map[string]any{"id": contact["id"]}).refused("NOT_FOUND", "q")
 		a.call("contacts_list", map[string]any{"limit": 51}).refused("INVALID_REQUEST", "limit")
+		a.call("contacts_list", map[string]any{"limit": 51, "query": "x"}).refused("UNKNOWN_PARAMETER", "limit", "query")
 		a.call("contacts_create", map[string]any{"email": "keine", "nickname": "x"}).refused("VALIDATION_FAILED")
 		a.call("contacts_list", map[string]any{"nosuch": "x"}).refused("UNKNOWN_PARAMETER", "nosuch")
 		if a.wire.last.Header.Get("Request-Id") == "" || sent(a.wire.last, "RateLimit") == "" {
@@ -665,6 +666,9 @@ func TestNewRevision(t *testing.T) {
 	}
 	if status, body := send("tools/call", "nosuch", `,"name":"nosuch","arguments":{}`); status != 400 || !strings.Contains(body, "-32602") {
 		t.Errorf("an unknown tool: %d %s", status, body)
+	}
+	if _, body := send("tools/call", "contacts.list", `,"name":"contacts.list","arguments":{}`); !strings.Contains(body, "-32602") || !strings.Contains(body, "Use contacts_list.") {
+		t.Errorf("a tool by the name of its operation: %s", body)
 	}
 	if status, _ := send("ping", "", ""); status != 404 {
 		t.Errorf("a method that is gone: %d", status)

@@ -3,7 +3,9 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -143,8 +145,22 @@ func (d *door) guard(next sdk.MethodHandler) sdk.MethodHandler {
 		if read, is := r.(*sdk.ReadResourceRequest); is && strings.ContainsFunc(read.Params.URI, func(c rune) bool { return !unicode.IsPrint(c) }) {
 			return nil, invalid("The uri has characters that no address has.")
 		}
+		if call, is := r.(*sdk.CallToolRequest); is {
+			if near := d.meant(call.Params.Name); near != "" {
+				return nil, invalid(fmt.Sprintf("There is no tool %q. Use %s.", call.Params.Name, near))
+			}
+		}
 		return next(ctx, method, r)
 	}
+}
+
+// meant returns the tool that an unknown name probably stands for: contacts_list for
+// contacts.list.
+func (d *door) meant(name string) string {
+	if d.names[name] || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return ""
+	}
+	return fault.Nearest(name, slices.Sorted(maps.Keys(d.names)))
 }
 
 // listDocuments offers the documents that changed last. A list of all would be endless.

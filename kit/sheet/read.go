@@ -26,7 +26,8 @@ var ErrRow = errors.New("sheet: the row cannot be read")
 // a code page: each cell is made a text by itself.
 //
 // A quote that is not before a separator is text: "Zum Hirschen" GmbH is a cell as it
-// stands. So a quote that is never closed takes nothing of the rows behind it.
+// stands. So a quote that is never closed takes nothing of the rows behind it. Neither does
+// one that a quote of a later row seems to close.
 type Reader struct {
 	// Text makes a text of the bytes of a cell. Without it the bytes are the text.
 	Text func([]byte) string
@@ -40,6 +41,8 @@ type Reader struct {
 	// open is how many bytes of ahead have no end of a cell in quotes: behind a quote that
 	// is never closed nothing is looked for again.
 	open int
+	// width is how many cells the first row of a table has, 0 if it is narrower than a table.
+	width int
 }
 
 // NewReader returns a reader of a table whose cells are cut at a separator. A first
@@ -75,6 +78,9 @@ func (r *Reader) Read() (cells []string, line int, err error) {
 			empty = empty && cells[i] == ""
 		}
 		r.skip(used)
+		if r.width == 0 && len(raw) >= narrow {
+			r.width = len(raw)
+		}
 		switch {
 		case len(raw) > MaxCells:
 			return nil, line, ErrRow
@@ -139,12 +145,31 @@ func (r *Reader) cell(at int) (cell []byte, next int, err error) {
 		begin++
 	}
 	if begin < len(r.ahead) && r.ahead[begin] == '"' {
-		if cell, next, is, err := r.quoted(begin + 1); is || err != nil {
+		cell, next, is, err := r.quoted(begin + 1)
+		if err != nil || is && !r.tookRows(begin, next) {
 			return cell, next, err
 		}
 	}
 	next = r.plainEnd(at)
 	return bytes.TrimSuffix(r.ahead[at:next], []byte("\r")), next, nil
+}
+
+// narrow is how many cells a row has at least that tells rows from lines of a cell.
+const narrow = 3
+
+// tookRows reports whether a cell in quotes is the beginning of a row and the rows behind it:
+// each of its lines has the separators of a whole row.
+func (r *Reader) tookRows(begin, next int) bool {
+	if r.width == 0 || !bytes.Contains(r.ahead[begin:next], []byte("\n")) || bytes.Contains(r.ahead[:begin], []byte("\n")) {
+		return false
+	}
+	for line := range bytes.SplitSeq(r.ahead[:r.lineEnd(next)], []byte("\n")) {
+		if bytes.Count(line, []byte{r.cut}) != r.width-1 {
+			return false
+		}
+	}
+	r.open = max(r.open, next)
+	return true
 }
 
 // plainEnd returns where a cell without quotes ends.

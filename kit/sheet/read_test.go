@@ -45,8 +45,13 @@ func TestReader(t *testing.T) {
 		"a;b\n" + strings.Repeat("x;", 1<<20) + "\n1;2\n":           {{"a", "b"}, {"!"}, {"1", "2"}},
 		// A quote that is not before a separator is text, and one that is never closed takes
 		// nothing of the rows behind it.
-		"a;b\nAlpha;A\nBeta;\"offen\nBerg;Anna\nHaas;Ida\n":                {{"a", "b"}, {"Alpha", "A"}, {"Beta", `"offen`}, {"Berg", "Anna"}, {"Haas", "Ida"}},
-		"a;b\nBeta;\"offen\n\"Berg\";\"Anna\"\n":                           {{"a", "b"}, {"Beta", `"offen`}, {"Berg", "Anna"}},
+		"a;b\nAlpha;A\nBeta;\"offen\nBerg;Anna\nHaas;Ida\n": {{"a", "b"}, {"Alpha", "A"}, {"Beta", `"offen`}, {"Berg", "Anna"}, {"Haas", "Ida"}},
+		"a;b\nBeta;\"offen\n\"Berg\";\"Anna\"\n":            {{"a", "b"}, {"Beta", `"offen`}, {"Berg", "Anna"}},
+		// A quote of a later row does not close it, if each line is a row.
+		"a;b;c\n\"offen;1;\nBerg;Anna;5\"\nHaas;Ida;\n":                    {{"a", "b", "c"}, {`"offen`, "1", ""}, {"Berg", "Anna", `5"`}, {"Haas", "Ida", ""}},
+		"a;b;c\nBeta;1;\"offen\nZu\";2;x\n":                                {{"a", "b", "c"}, {"Beta", "1", `"offen`}, {`Zu"`, "2", "x"}},
+		"a;b;c\nBeta;1;\"zwei\nZeilen; so\"\n":                             {{"a", "b", "c"}, {"Beta", "1", "zwei\nZeilen; so"}},
+		"a;b;c\nBeta;\"zwei;\nZeilen\";1\n":                                {{"a", "b", "c"}, {"Beta", "zwei;\nZeilen", "1"}},
 		"a;b\n\"Zum Hirschen\" GmbH;1\nx;2\n":                              {{"a", "b"}, {`"Zum Hirschen" GmbH`, "1"}, {"x", "2"}},
 		"a;b\n\"Zum Hirschen\" GmbH;\"Köln\"\nx;\"2\"\n":                   {{"a", "b"}, {`"Zum Hirschen" GmbH`, "Köln"}, {"x", "2"}},
 		"a;b\n\"Zum \"Hirschen\"\"; 1\n \"x\" ;\"2;\n3\"\n":                {{"a", "b"}, {`Zum "Hirschen"`, "1"}, {"x", "2;\n3"}},

@@ -153,6 +153,8 @@ type importProblem struct {
 	Heading string `json:"heading"`
 	Value   string `json:"value"`
 	Fate    string `json:"fate"`
+	// RecordID is the record that the message is about.
+	RecordID string `json:"recordId"`
 }
 
 // fate says what became of a value, or what would.
@@ -166,6 +168,14 @@ func (p *importProblem) fate(v *request) string {
 		return v.words.Say("anders übernommen", "taken in another form")
 	}
 	return ""
+}
+
+// otherThan returns the record that the message is about, unless it is the entry's own.
+func (p *importProblem) otherThan(own string) string {
+	if p.RecordID == own {
+		return ""
+	}
+	return p.RecordID
 }
 
 // where names the value that is told: the heading of its column, or the member.
@@ -313,9 +323,11 @@ func (v *request) refusedImport(f *fault.Fault) view {
 type importPage struct {
 	importInfo
 	owner string
-	// lines are entries with a problem.
-	lines []importLine
-	pages look.Pages
+	// lines are entries with a problem, and titles the names of the records in them that the
+	// reader sees.
+	lines  []importLine
+	titles map[string]string
+	pages  look.Pages
 	// edit shows the columns also after a dry run.
 	edit  bool
 	wrong map[string]string
@@ -369,7 +381,14 @@ func (p *importPage) problems(v *request) error {
 	if found.HasMore {
 		p.pages.Older = look.Own(fmt.Sprintf("%s?after=%d", p.path(), p.lines[len(p.lines)-1].Number))
 	}
-	return nil
+	var ids []string
+	for _, l := range p.lines {
+		for _, told := range l.Problems {
+			ids = append(ids, present(told.RecordID)...)
+		}
+	}
+	p.titles = map[string]string{}
+	return v.titlesOf(ids, p.titles)
 }
 
 // importTarget is a member that a column can become.
@@ -585,7 +604,7 @@ func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
 				if info.Files > 0 {
 					at = []string{l.File, at[0]}
 				}
-				if err := table.Row(append(at, outcomeLabel(v, l.Outcome, info.State == "checked"), l.RecordID, targetLabel(v, p.Field), p.Heading, p.Value, p.fate(v), p.Message)...); err != nil {
+				if err := table.Row(append(at, outcomeLabel(v, l.Outcome, info.State == "checked"), l.RecordID, targetLabel(v, p.Field), p.Heading, first(p.Value, p.otherThan(l.RecordID)), p.fate(v), p.Message)...); err != nil {
 					return err
 				}
 			}

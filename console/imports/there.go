@@ -1,0 +1,99 @@
+package imports
+
+import (
+	"context"
+	"fmt"
+
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/store/db"
+)
+
+// What is told of entries whose contacts are there already, or may be.
+
+// commonWords say what an entry and its contact have in common, by the kind of key.
+var commonWords = map[byte]fault.Text{
+	'i': {DE: "Kennung in Kartei", EN: "id in Kartei"},
+	'x': {DE: "externe Kennung", EN: "external ID"},
+	'e': {DE: "E-Mail-Adresse", EN: "email address"},
+	'n': {DE: "Telefonnummer", EN: "telephone number"},
+	'f': {DE: "Name der Firma", EN: "name of the company"},
+}
+
+// toldThere says which record an entry is already, and by what that is known.
+func (x *candidate) toldThere(target string) problem {
+	is := fault.Text{DE: "Diesen Kontakt gibt es schon.", EN: "This contact is there already."}
+	if x.firm {
+		is = fault.Text{DE: "Diese Firma gibt es schon.", EN: "This company is there already."}
+	}
+	if by, known := commonWords[x.by]; known {
+		is.DE += " Erkannt an: " + by.DE + "."
+		is.EN += " Recognized by: " + by.EN + "."
+	}
+	return problem{Code: fault.Duplicate, DE: is.DE, EN: is.EN, Record: target}
+}
+
+// toldSame says which entry was about the same record.
+func (s *sighting) toldSame() problem {
+	de, en := "Derselbe Kontakt", "The same contact"
+	if s.firmKey != "" {
+		de, en = "Dieselbe Firma", "The same company"
+	}
+	de, en = fmt.Sprintf("%s wie in Zeile %d der Datei", de, s.line), fmt.Sprintf("%s as on line %d of the file", en, s.line)
+	if s.file != "" {
+		de, en = fmt.Sprintf("%s „%s“", de, s.file), fmt.Sprintf("%s “%s”", en, s.file)
+	}
+	return problem{Code: fault.Duplicate, DE: de + ".", EN: en + "."}
+}
+
+var aNamesake = fault.Text{
+	DE: "Einen Kontakt dieses Namens gibt es schon, mit anderen oder ohne gemeinsame Angaben. Es ist ein weiterer.",
+	EN: "A contact of this name is there already, with other values or none in common. This is another one.",
+}
+
+// toldNamesake is the hint that a new contact has the name of another one.
+func (x *candidate) toldNamesake(outcome Outcome) []problem {
+	if outcome != Created || x.namesake == "" {
+		return nil
+	}
+	return []problem{{Code: fault.Duplicate, DE: aNamesake.DE, EN: aNamesake.EN, Record: x.namesake}}
+}
+
+// selectContactNamesakes finds a contact for each of some keys of names, which its sort_name
+// begins with.
+const selectContactNamesakes = `select l.value, min(f.id) from %s as l join contacts as f on f.organization = $1
+	and f.sort_name > l.value || cast($3 as text) and f.sort_name < l.value || cast($4 as text) and f.deleted = false and f.sort_name is not null
+	where `
+
+// namesakes finds contacts that have the names of new ones. Of an entry without a first or a
+// last name nothing is found: half a name is no hint.
+func namesakes(ctx context.Context, c *app.Call, list []*candidate) error {
+	of := map[string][]*candidate{}
+	var keys []string
+	for _, x := range list {
+		if x.match == nil && x.identity.first != "" && x.identity.last != "" {
+			key := x.identity.last + "\t" + x.identity.first
+			of[key], keys = append(of[key], x), append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	rows, err := c.Tx.Query(ctx, fmt.Sprintf(selectContactNamesakes, fmt.Sprintf(c.Tx.Dialect().TextList, "$2"))+app.Visible("f", c.Actor, "$5")+` group by l.value`,
+		c.Actor.Org(), db.Texts(record.Unique(keys)), "\t", "\n", c.Actor.PrincipalID())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key, id string
+		if err := rows.Scan(&key, &id); err != nil {
+			return err
+		}
+		for _, x := range of[key] {
+			x.namesake = id
+		}
+	}
+	return rows.Err()
+}

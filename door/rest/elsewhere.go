@@ -1,0 +1,47 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"kartei/api"
+	"kartei/kit/fault"
+)
+
+// Misplaced answers calls with a credential of the API that lack its prefix, with a problem
+// document that names it. A page would send such a client to the sign-in, whose page is no
+// answer that it understands. All other requests go on to next.
+func Misplaced(a *api.API, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !misplaced(a, r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		response := a.Refuse(&fault.Fault{Code: fault.NotFound, Detail: &belowPrefix}, r.URL.EscapedPath(), r.Header["Accept-Language"], w.Header())
+		w.Header().Set("Content-Length", strconv.Itoa(len(response.Body)))
+		w.WriteHeader(response.Status)
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(response.Body) // a client that went away needs no error
+		}
+	})
+}
+
+var belowPrefix = fault.Text{
+	DE: "Unter dieser Adresse antwortet keine API. Ihre Pfade beginnen mit /v1, zum Beispiel /v1/contacts. Die Referenz steht unter /docs.",
+	EN: "No API answers at this address. Its paths begin with /v1, for example /v1/contacts. The reference is at /docs.",
+}
+
+// misplaced reports whether a request is a call of the API at another path. Browsers send no
+// bearer, and the paths of OAuth are none of those that it looks at.
+func misplaced(a *api.API, r *http.Request) bool {
+	scheme, credential, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || !strings.HasPrefix(strings.TrimSpace(credential), "kart_") {
+		return false
+	}
+	word, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if strings.HasPrefix(word, "v") && strings.Trim(word[1:], "0123456789.") == "" && len(word) > 1 {
+		return true
+	}
+	return word == "api" || word == "rest" || a.HasWord(word)
+}
