@@ -31,7 +31,9 @@ var brokenBodies = map[string]broken{
 	"contacts.create": {
 		body: map[string]any{"firstName": nil, "lastName": nil, "email": nil},
 		rules: []brokenRule{
+			{"firstName", "REQUIRED", []string{"firstName", "lastName", "email"}},
 			{"lastName", "REQUIRED", []string{"firstName", "lastName", "email"}},
+			{"email", "REQUIRED", []string{"firstName", "lastName", "email"}},
 		},
 	},
 	"contacts.update": {

@@ -104,8 +104,15 @@ func (f *Fields) Normalize() {
 
 // Wrong reports a contact without a name.
 func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
-	if !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil {
+	switch {
+	case !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil:
 		return nil
+	case sent.New: // any of them would suffice
+		return []fault.Field{
+			{Name: "firstName", Code: fault.Required, Text: &nameMissing},
+			{Name: "lastName", Code: fault.Required, Text: &nameMissing},
+			{Name: "email", Code: fault.Required, Text: &nameMissing},
+		}
 	}
 	return []fault.Field{{Name: "lastName", Code: fault.Required, Text: &nameMissing}}
 }
