@@ -6,7 +6,7 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: demo test gate-long build bench lint fmt openapi retract docs pages screenshots
+.PHONY: demo test gate-long build bench figures lint fmt openapi retract docs pages screenshots
 
 # Serves the sample office on http://localhost:8080 until Ctrl-C. ARGS are the
 # flags of `kartei demo`, for example ARGS='--listen localhost:9000 --data demo'.
@@ -38,6 +38,11 @@ build:
 # Prints ratios against limits measured in the same run; see docs/performance.md.
 bench:
 	@$(GO) run ./bench $(ARGS)
+
+# Writes what the main calls cost into bench/figures.json: statements, allocations and pages
+# of the log. A test compares with it.
+figures:
+	@$(GO) test -vet=off ./bench -count=1 -run TestFigures -write
 
 # What .ci/run checks of the sources, without the tests.
 lint:

@@ -714,7 +714,7 @@ create table tags (
 	-- The sort column of the record.
 	sort_key     text   /*postgres: collate "C" */,
 	primary key (organization, record_id, tag)
-);
+) /*sqlite: without rowid */;
 create index tags_tick_shared on tags (organization, family, tag, tick) where audience = '';
 create index tags_sort_key_shared on tags (organization, family, tag, sort_key) where audience = '' and sort_key is not null;
 create index tags_sort_key_private on tags (organization, family, tag, sort_key) where audience <> '' and sort_key is not null;
