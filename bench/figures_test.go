@@ -48,8 +48,17 @@ type figures struct {
 const (
 	countedContacts = 10_000 // that are created one by one
 	countedCalls    = 1000   // of each other kind
-	// mostGrowth is the highest growth that counts as none. Ten runs differ by half of it.
+	// mostGrowth is the highest growth that counts as none. Eight runs of creates differed
+	// by 0.4 % of allocations and pages.
 	mostGrowth = 1.02
+	// The highest growth of reads, whose few objects are counted with those of the request
+	// log: runs differed by 3 %.
+	mostOfReads = 1.05
+	// The same for calls that find or cause merges of the search index. Merges run beside
+	// the calls, as far as the processor lets them: runs differed by 15 % for batches and by
+	// a third for searches.
+	mostOfBatches  = 1.25
+	mostOfSearches = 1.5
 	// beside is what a call may cost more in statements and pages, because the request log
 	// and the marks of last uses are written in batches beside the calls.
 	beside = 0.1
@@ -85,17 +94,14 @@ func TestFigures(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(got.Calls)) {
 		is, was := got.Calls[name], want.Calls[name]
-		most := mostGrowth
-		if i := slices.IndexFunc(countedCalled, func(c countedCall) bool { return c.name == name }); countedCalled[i].most > 0 {
-			most = countedCalled[i].most
-		}
+		most := countedCalled[slices.IndexFunc(countedCalled, func(c countedCall) bool { return c.name == name })].most
 		t.Logf("%-40s %6.2f statements (%.2f), %7.1f allocations (%.1f), %6.2f pages (%.2f)", name, is.Statements, was.Statements, is.Allocations, was.Allocations, is.Pages, was.Pages)
 		if is.Statements > was.Statements*most+beside || is.Allocations > was.Allocations*most || is.Pages > was.Pages*most+beside {
 			t.Errorf("%s costs more than figures.json says: %+v, not %+v", name, is, was)
 		}
 	}
 	t.Logf("%.0f bytes of a contact (%.0f)", got.BytesPerContact, want.BytesPerContact)
-	if got.BytesPerContact > want.BytesPerContact*merged {
+	if got.BytesPerContact > want.BytesPerContact*mostOfReads {
 		t.Errorf("a contact takes %.0f bytes of the database, not %.0f", got.BytesPerContact, want.BytesPerContact)
 	}
 }
@@ -107,43 +113,39 @@ type countedCall struct {
 	request func(s *countedServer, n int) *http.Request
 	want    int
 	creates bool
-	// most is the highest growth if it is another than mostGrowth.
+	// most is the highest growth.
 	most float64
 }
-
-// merged is the highest growth of what merges of the search index take part in. They run
-// beside the calls, as far as the processor lets them.
-const merged = 1.1
 
 var countedCalled = []countedCall{
 	{"POST /contacts", countedContacts, func(s *countedServer, n int) *http.Request {
 		return s.request("POST", "/v1/contacts", s.body(n), "Idempotency-Key", fmt.Sprint("create-", n))
-	}, http.StatusCreated, true, 0},
+	}, http.StatusCreated, true, mostGrowth},
 	{"GET /contacts/{id}", countedCalls, func(s *countedServer, n int) *http.Request {
 		return s.request("GET", "/v1/contacts/"+s.id(n), "")
-	}, http.StatusOK, false, 0},
+	}, http.StatusOK, false, mostOfReads},
 	{"GET /contacts?limit=25", countedCalls, func(s *countedServer, _ int) *http.Request {
 		return s.request("GET", "/v1/contacts?limit=25", "")
-	}, http.StatusOK, false, 0},
+	}, http.StatusOK, false, mostOfReads},
 	{"GET /contacts?q=müller", countedCalls, func(s *countedServer, _ int) *http.Request {
 		return s.request("GET", "/v1/contacts?limit=25&q=m%C3%BCller", "")
-	}, http.StatusOK, false, merged},
+	}, http.StatusOK, false, mostOfSearches},
 	{"PATCH /contacts/{id}", countedCalls, func(s *countedServer, n int) *http.Request {
 		return s.request("PATCH", "/v1/contacts/"+s.id(n), fmt.Sprintf(`{"lastName":"Morgenstern %d"}`, n), "If-Match", "*")
-	}, http.StatusOK, false, 0},
+	}, http.StatusOK, false, mostOfReads},
 	{"POST /batch of 20 contacts", countedCalls / 5, func(s *countedServer, n int) *http.Request {
 		calls := make([]string, inBatch)
 		for i := range calls {
 			calls[i] = fmt.Sprintf(`{"method":"POST","path":"/contacts","headers":{"Idempotency-Key":"batch-%d-%d"},"body":%s}`, n, i, s.body(countedContacts+n*inBatch+i))
 		}
 		return s.request("POST", "/v1/batch", `{"calls":[`+strings.Join(calls, ",")+`]}`)
-	}, http.StatusOK, true, merged},
+	}, http.StatusOK, true, mostOfBatches},
 	{"tools/call contacts_get", countedCalls, func(s *countedServer, n int) *http.Request {
 		return s.asks("tools/call", `{"name":"contacts_get","arguments":{"id":"`+s.id(n)+`"}}`)
-	}, http.StatusOK, false, 0},
-	{"tools/list", countedCalls, func(s *countedServer, _ int) *http.Request { return s.asks("tools/list", `{}`) }, http.StatusOK, false, 0},
-	{"page of a contact", countedCalls, func(s *countedServer, n int) *http.Request { return s.page("/sandbox/contacts/" + s.id(n)) }, http.StatusOK, false, 0},
-	{"page of contacts", countedCalls, func(s *countedServer, _ int) *http.Request { return s.page("/sandbox/contacts") }, http.StatusOK, false, 0},
+	}, http.StatusOK, false, mostOfReads},
+	{"tools/list", countedCalls, func(s *countedServer, _ int) *http.Request { return s.asks("tools/list", `{}`) }, http.StatusOK, false, mostOfReads},
+	{"page of a contact", countedCalls, func(s *countedServer, n int) *http.Request { return s.page("/sandbox/contacts/" + s.id(n)) }, http.StatusOK, false, mostOfReads},
+	{"page of contacts", countedCalls, func(s *countedServer, _ int) *http.Request { return s.page("/sandbox/contacts") }, http.StatusOK, false, mostOfReads},
 }
 
 // countedServer is a server in this process whose costs are counted.
