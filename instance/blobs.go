@@ -31,18 +31,20 @@ const (
 	sweepAfter = time.Hour
 )
 
-// openBlobs opens the store of the files of documents.
-func (i *Instance) openBlobs(ctx context.Context) (err error) {
-	i.Blobs, err = blob.Open(ctx, i.config.Store.Blobs(), blob.Options{
+// openBlobs opens the store of the files of documents. After an error there is
+// none.
+func (i *Instance) openBlobs(ctx context.Context) error {
+	store, err := blob.Open(ctx, i.config.Store.Blobs(), blob.Options{
 		Keys: i.keys, Encryption: blob.Encryption(i.config.Server.BlobEncryption), BaseURL: i.BaseURL,
 		MaxSize: int64(i.config.Server.MaxFileSize), Now: i.clock.Now,
 	})
 	if err != nil {
 		return fmt.Errorf("--blob-url: %w", err)
 	}
-	if _, folder := i.Blobs.(*blob.Local); !folder {
-		i.Blobs = &held{Store: i.Blobs}
+	if _, folder := store.(*blob.Local); !folder {
+		store = &held{Store: store}
 	}
+	i.Blobs = store
 	return nil
 }
 

@@ -29,7 +29,8 @@ func (i *Instance) doors() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, trace := serve.ClientAddress(i.config.Server.TrustedProxies), serve.Trace(i.config.Server.TrustedProxies)
+	proxies := config.Prefixes(i.config.Server.TrustedProxies)
+	address, trace := serve.ClientAddress(proxies), serve.Trace(proxies)
 	uploads := i.uploads()
 	pagesOfPeople := office.Handler(office.Options{
 		API: i.API, Uploads: uploads, Address: address, Trace: trace, BaseURL: i.BaseURL, Clock: i.clock, Logger: i.logger, Assistants: i.config.Server.MCP,
@@ -98,7 +99,7 @@ func publicBounds(s *config.Server, c clock.Clock, l *slog.Logger) (serve.Option
 		ReadHeader: time.Duration(s.ReadHeaderTimeout), Body: time.Duration(s.BodyTimeout),
 		Write: time.Duration(s.WriteTimeout), Idle: time.Duration(s.IdleTimeout),
 		MaxHeaderBytes: s.MaxHeaderBytes,
-		Connections:    s.MaxConnections, PerAddress: s.MaxConnectionsPerAddress, Trusted: s.TrustedProxies,
+		Connections:    s.MaxConnections, PerAddress: s.MaxConnectionsPerAddress, Trusted: config.Prefixes(s.TrustedProxies),
 		StrictTransport: time.Duration(s.HSTS),
 		Logger:          l,
 	}

@@ -23,7 +23,7 @@ import (
 func TestExposed(t *testing.T) {
 	address := func(ip string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 8080} }
 	local, every, public := address("127.0.0.1"), address("::"), address("192.0.2.7")
-	proxy := config.Server{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
+	proxy := config.Server{TrustedProxies: []config.Network{{Prefix: netip.MustParsePrefix("192.0.2.0/24")}}}
 	for _, c := range []struct {
 		name             string
 		mode             fs.FileMode

@@ -64,6 +64,9 @@ type Config struct {
 	// Wait makes Start wait for a database that is away (see db.Away) instead
 	// of failing.
 	Wait bool
+	// Reserve keeps room beside an SQLite database for a full disk, see
+	// db.ReserveSize.
+	Reserve bool
 }
 
 // Instance is a running Kartei. Its exported fields serve programs that run one
@@ -145,7 +148,10 @@ func Start(ctx context.Context, c Config) (_ *Instance, err error) {
 			err = errors.Join(err, i.Close(ctx))
 		}
 	}()
-	for _, step := range []func(context.Context) error{i.prepare, i.patient(i.open), i.listen, i.patient(i.openBlobs), i.wire, i.patient(i.migrate)} {
+	steps := []func(context.Context) error{
+		i.prepare, i.patient("the database", i.open), i.listen, i.patient("the folder of the files", i.openBlobs), i.wire, i.patient("the database", i.migrate),
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -176,8 +182,12 @@ func (i *Instance) prepare(ctx context.Context) (err error) {
 
 // open opens the database. An SQLite database is locked from now on.
 func (i *Instance) open(ctx context.Context) (err error) {
+	reserve := int64(0)
+	if i.config.Reserve {
+		reserve = db.ReserveSize
+	}
 	i.DB, err = db.Open(ctx, i.config.Store.Database(), db.Options{
-		Clock: i.clock, Logger: i.logger, Traced: i.tracer != nil,
+		Clock: i.clock, Logger: i.logger, Traced: i.tracer != nil, Reserve: reserve,
 		Grouped: func(writes int) { i.groups.Observe(float64(writes)) },
 		Logged:  func(pages int) { i.logPages.Add(int64(pages)) },
 		Stated:  func(string) { i.statements.Add(1) },

@@ -81,24 +81,51 @@ func (i *Instance) measure() {
 // jobs and all deliveries.
 const depthAge = 10 * time.Second
 
+// countPatience is how long a scrape waits for a count. It is less than the time
+// that the operator's listener has for an answer, also if the database hangs.
+const countPatience = 5 * time.Second
+
 // lately returns a function with the last result of count, at most depthAge
-// old. If the database fails, which /readyz reports, the last result stays.
+// old. If the database fails, which /readyz reports, the last result stays. A
+// count that takes longer than countPatience goes on for a later scrape.
 func lately[T any](i *Instance, count func(context.Context) (T, error)) func() T {
 	var mu sync.Mutex
 	var last T
 	var at time.Time
-	return func() T {
-		mu.Lock()
-		defer mu.Unlock()
-		now := i.clock.Now()
-		if now.Sub(at) < depthAge || !i.migrated.Load() {
-			return last
-		}
+	var running chan struct{} // nil if no count runs
+	run := func(done chan struct{}) {
 		ctx, cancel := context.WithTimeout(context.Background(), depthAge)
 		defer cancel()
-		if found, err := count(ctx); err == nil {
+		now := i.clock.Now()
+		found, err := count(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
 			last, at = found, now
 		}
+		running = nil
+		close(done)
+	}
+	begin := func() chan struct{} {
+		mu.Lock()
+		defer mu.Unlock()
+		if running == nil && i.migrated.Load() && i.clock.Now().Sub(at) >= depthAge {
+			running = make(chan struct{})
+			go run(running)
+		}
+		return running
+	}
+	return func() T {
+		if done := begin(); done != nil {
+			patience := time.NewTimer(countPatience)
+			defer patience.Stop()
+			select {
+			case <-done:
+			case <-patience.C:
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
 		return last
 	}
 }

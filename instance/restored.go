@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"kartei/access"
@@ -14,6 +15,7 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
+	"kartei/store/db/move"
 )
 
 const (
@@ -21,12 +23,6 @@ const (
 	// organization.
 	maxActs = 1000
 
-	endAllSessions    = `update sessions set ended_at = $1 where ended_at = 0`
-	endAllGrants      = `update oauth_grants set ended_at = $1, expires_at = case when expires_at < $1 then expires_at else $1 end where ended_at = 0`
-	endAllTickets     = `delete from sign_in_tickets`
-	endAllInvitations = `delete from invitations`
-	endAllCodes       = `delete from recovery_codes`
-	endAllDevices     = `delete from devices`
 	selectAuditedOrgs = `select number, id from organizations`
 )
 
@@ -118,10 +114,34 @@ func RestoredKey(ctx context.Context, store *config.Store, s *config.Server) err
 	return nil
 }
 
-// Restored completes a database that was just restored from a file. It clears the
-// place of the files, since the copy names the original one. It ends all sessions,
-// grants, links, invitations and recovery codes, and forgets devices: some of them were used
-// or ended after the copy was made, and each of these serves once. It audits the act.
+// endings are what a restored database begins with. $1 is the time. All sessions,
+// grants, links, invitations and recovery codes end, and devices are forgotten: some
+// of them were used or ended after the copy was made, and each of these serves once.
+// The place of the files is cleared, since the copy names the original one.
+var endings = []move.Change{
+	{Table: "sessions", Statement: `update sessions set ended_at = $1 where ended_at = 0`},
+	{Table: "oauth_grants", Statement: `update oauth_grants set ended_at = $1, expires_at = case when expires_at < $1 then expires_at else $1 end where ended_at = 0`},
+	{Table: "sign_in_tickets", Statement: `delete from sign_in_tickets`},
+	{Table: "invitations", Statement: `delete from invitations`},
+	{Table: "recovery_codes", Statement: `delete from recovery_codes`},
+	{Table: "devices", Statement: `delete from devices`},
+	{Table: "settings", Statement: `update settings set value = '' where name = '` + placeSetting + `'`},
+}
+
+// Restore replaces the database of a store with a copy, see move.Restore. Whatever
+// gives access for a while has ended in it from its first moment, even if this
+// process is killed or the disk is full.
+func Restore(ctx context.Context, store *config.Store, from string, force bool, identities move.Identities) (aside string, err error) {
+	// Neither engine takes parameters here; the time is a number of this process.
+	now := strconv.FormatInt(int64(clock.Now(clock.System)), 10)
+	changes := slices.Clone(endings)
+	for i := range changes {
+		changes[i].Statement = strings.ReplaceAll(changes[i].Statement, "$1", now)
+	}
+	return move.RestoreWith(ctx, from, store.Database(), force, identities, changes)
+}
+
+// Restored audits a restore. A copy of another release keeps no line.
 func Restored(ctx context.Context, store *config.Store, from string) error {
 	d, done, err := openData(ctx, store, begun)
 	if err != nil {
@@ -129,17 +149,5 @@ func Restored(ctx context.Context, store *config.Store, from string) error {
 	}
 	defer done()
 	act{name: "restore", word: "instance.restore", target: from}.beginAnyway(ctx, d, clock.System)
-	return d.Write(ctx, func(tx db.Tx) error {
-		for _, statement := range []string{endAllSessions, endAllGrants} {
-			if _, err := tx.Exec(ctx, statement, clock.Now(clock.System)); err != nil {
-				return err
-			}
-		}
-		for _, statement := range []string{endAllTickets, endAllInvitations, endAllCodes, endAllDevices} {
-			if _, err := tx.Exec(ctx, statement); err != nil {
-				return err
-			}
-		}
-		return access.PutSetting(ctx, tx, placeSetting, "")
-	})
+	return nil
 }

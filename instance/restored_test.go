@@ -14,11 +14,11 @@ import (
 	"kartei/kit/fault"
 	"kartei/settings"
 	"kartei/store/db"
-	"kartei/store/db/move"
 	"kartei/test/operator"
 )
 
-// TestRestoredEndsSessions checks what a restore tells and ends. A session that had
+// TestRestoredEndsSessions checks what a restore tells and ends, also if its process
+// is killed as soon as the database has its name. A session that had
 // ended, a key that was revoked and a role that was taken are there again in a copy.
 func TestRestoredEndsSessions(t *testing.T) {
 	dir, ctx := t.TempDir(), context.Background()
@@ -94,10 +94,7 @@ func TestRestoredEndsSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := move.Restore(ctx, file, "sqlite:"+filepath.Join(dir, "kartei.db"), true); err != nil {
-		t.Fatal(err)
-	}
-	if err := Restored(ctx, &c.Store, "copy"); err != nil {
+	if _, err := Restore(ctx, &c.Store, file, true, nil); err != nil {
 		t.Fatal(err)
 	}
 	lost, err := Lost(ctx, &c.Store, before)

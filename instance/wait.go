@@ -19,10 +19,11 @@ const (
 	logEvery = time.Minute
 )
 
-// patient returns a step that repeats step while the database is away, if the
-// configuration asks for that. Meanwhile calls are answered 503
-// INSTANCE_PENDING, and /readyz has the reason.
-func (i *Instance) patient(step func(context.Context) error) func(context.Context) error {
+// patient returns a step that repeats step while the database, or the disk of
+// the files, is away, if the configuration asks for that. Meanwhile calls are
+// answered 503 INSTANCE_PENDING, and /readyz has the reason. what names the
+// missing part in the log.
+func (i *Instance) patient(what string, step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := step(ctx)
 		if err == nil || !i.config.Wait || !db.Away(err) {
@@ -41,7 +42,7 @@ func (i *Instance) patient(step func(context.Context) error) func(context.Contex
 			i.away.Store(&err)
 			if now := i.clock.Now(); now.Sub(said) >= logEvery {
 				said = now
-				i.logger.Warn("the database cannot be used yet; until then calls are refused",
+				i.logger.Warn(what+" cannot be used yet; until then calls are refused",
 					"error", err, "waiting", now.Sub(began).Round(time.Second), "operator", i.OperatorURL)
 			}
 			select {
@@ -53,7 +54,7 @@ func (i *Instance) patient(step func(context.Context) error) func(context.Contex
 		}
 		if err == nil {
 			i.away.Store(nil)
-			i.logger.Info("the database can be used", "after", i.clock.Now().Sub(began).Round(time.Millisecond))
+			i.logger.Info(what+" can be used", "after", i.clock.Now().Sub(began).Round(time.Millisecond))
 		}
 		return err
 	}

@@ -31,6 +31,9 @@ type Options struct {
 	// is only slow does no harm: its leases count as used, and its next
 	// transaction notices their loss.
 	Lease time.Duration
+	// Patience is the time for which a call waits for a database that does not
+	// answer, before it is charged in this process alone; 0 means Lease.
+	Patience time.Duration
 	// Alert is called in the transaction that saves an account whose day or hour
 	// quota is almost used up. It may run more than once.
 	Alert func(ctx context.Context, tx db.Tx, a Alert) error
@@ -83,6 +86,7 @@ type Ledger struct {
 func Open(config Config, c clock.Clock, opts Options) *Ledger {
 	t := newTable(config)
 	opts.Lease = cmp.Or(opts.Lease, 5*time.Second)
+	opts.Patience = cmp.Or(opts.Patience, opts.Lease)
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()
 	}
@@ -150,6 +154,8 @@ func (l *Ledger) Take(ctx context.Context, c Charge) (Decision, error) {
 			d.countedIn = inLedger
 		}
 		return d, nil
+	case ctx.Err() != nil: // its caller has gone
+		return Decision{}, err
 	case c.Delete: // a delete cannot be undone, so it does not pass unmetered
 		return Decision{}, err
 	}
@@ -162,7 +168,7 @@ func (l *Ledger) Take(ctx context.Context, c Charge) (Decision, error) {
 
 func (l *Ledger) take(ctx context.Context, c *Charge, now int64) (Decision, error) {
 	if l.replicas != nil {
-		return l.takeShared(c, now)
+		return l.takeShared(ctx, c, now)
 	}
 	return l.takeAlone(ctx, l.memory, c, now, l.stored)
 }
@@ -216,8 +222,9 @@ func (l *Ledger) Status(ctx context.Context, c Charge) ([]Status, error) {
 	now := l.now(c.At)
 	m, read := l.memory, l.stored
 	if l.replicas != nil {
-		if list, err := l.statusShared(&c, now); err == nil {
-			return list, nil
+		list, err := l.statusShared(ctx, &c, now)
+		if err == nil || ctx.Err() != nil {
+			return list, err
 		}
 		m, read = l.fallback, nil
 	}

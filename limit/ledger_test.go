@@ -37,6 +37,8 @@ type settings struct {
 	config  limit.Config
 	replica string
 	alert   func(context.Context, db.Tx, limit.Alert) error
+	// patience is limit.Options.Patience.
+	patience time.Duration
 }
 
 func launch(t testing.TB, d db.DB, c clock.Clock, s settings) *process {
@@ -45,7 +47,7 @@ func launch(t testing.TB, d db.DB, c clock.Clock, s settings) *process {
 	if s.replica == "" {
 		s.replica = "one"
 	}
-	l := limit.Open(s.config, c, limit.Options{DB: d, Replica: s.replica, Alert: s.alert, Lease: lease, Logger: slog.New(slog.DiscardHandler)})
+	l := limit.Open(s.config, c, limit.Options{DB: d, Replica: s.replica, Alert: s.alert, Lease: lease, Patience: s.patience, Logger: slog.New(slog.DiscardHandler)})
 	if err := l.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}

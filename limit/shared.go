@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"kartei/store/db"
 )
 
 // On PostgreSQL the stored accounts decide, and replicas hold leases on what is
@@ -98,6 +100,10 @@ type request struct {
 	// any. startsRecall is set if the transaction starts one.
 	recall                 int64
 	disputed, startsRecall bool
+	// tries counts the transactions that left the request disputed. givenUp is set
+	// once its caller does not wait any more. Both are guarded by tenant.mu.
+	tries   int
+	givenUp bool
 
 	decision Decision
 	statuses []Status
@@ -159,7 +165,7 @@ func (o *tenant) of(principal, key string) (accounts, bool) {
 }
 
 // takeShared charges a call to the leases of this replica, or in a transaction.
-func (l *Ledger) takeShared(c *Charge, now int64) (Decision, error) {
+func (l *Ledger) takeShared(ctx context.Context, c *Charge, now int64) (Decision, error) {
 	o := l.tenants.tenant(c.Organization)
 	if a, ok := o.of(c.Principal, c.Key); ok && l.replicas.Fresh() {
 		if d, ok := l.table.takeLeased(&a, c, now); ok {
@@ -175,8 +181,55 @@ func (l *Ledger) takeShared(c *Charge, now int64) (Decision, error) {
 	}
 	r := l.request(o, *c, now, false)
 	o.mu.Unlock()
-	<-r.done // the database has timeouts of its own
-	return r.decision, r.err
+	err := l.await(ctx, o, r)
+	if err != nil {
+		return Decision{}, err
+	}
+	return r.decision, nil
+}
+
+// errSilent is the error of a request that was given up.
+var errSilent = fmt.Errorf("limit: %w: it does not answer", db.ErrUnavailable)
+
+// await waits until a request is served. It gives up when its caller has gone, or
+// when no transaction with the request ended for Options.Patience. A database
+// that hangs answers nothing for as long as a transaction may last.
+func (l *Ledger) await(ctx context.Context, o *tenant, r *request) error {
+	timer := time.NewTimer(l.opts.Patience)
+	defer timer.Stop()
+	for seen := 0; ; {
+		select {
+		case <-r.done:
+			return r.err
+		case <-ctx.Done():
+			return o.giveUp(r, ctx.Err())
+		case <-timer.C:
+		}
+		o.mu.Lock()
+		tries := r.tries
+		o.mu.Unlock()
+		if tries == seen {
+			return o.giveUp(r, errSilent)
+		}
+		seen = tries
+		timer.Reset(l.opts.Patience)
+	}
+}
+
+// giveUp takes a request out of later transactions, and returns why. The present
+// transaction may still charge it: then the call ends with it.
+func (o *tenant) giveUp(r *request, why error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case <-r.done: // meanwhile
+		return r.err
+	default:
+	}
+	r.givenUp = true
+	is := func(other *request) bool { return other == r }
+	o.waiting, o.disputed = slices.DeleteFunc(o.waiting, is), slices.DeleteFunc(o.disputed, is)
+	return why
 }
 
 // noteUsage appends to the unreported usage.
@@ -217,12 +270,14 @@ func (l *Ledger) doneShared(c *Charge, records int, now int64) {
 }
 
 // statusShared recalls the leases of the organization and returns what is left.
-func (l *Ledger) statusShared(c *Charge, now int64) ([]Status, error) {
+func (l *Ledger) statusShared(ctx context.Context, c *Charge, now int64) ([]Status, error) {
 	o := l.tenants.tenant(c.Organization)
 	r := l.request(o, *c, now, true)
 	o.mu.Unlock()
-	<-r.done
-	return r.statuses, r.err
+	if err := l.await(ctx, o, r); err != nil {
+		return nil, err
+	}
+	return r.statuses, nil
 }
 
 // request adds a request to the next transaction.
@@ -259,6 +314,9 @@ func (l *Ledger) serve(o *tenant) {
 				j.apply(l)
 			}
 			o.mu.Unlock()
+			for _, r := range j.unwanted {
+				l.doneShared(&r.charge, 0, j.at)
+			}
 			if err == nil {
 				l.alerted(j.alerts)
 			}

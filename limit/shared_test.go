@@ -2,6 +2,7 @@ package limit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"kartei/limit"
 	"kartei/store/db"
 	"kartei/test/dbtest"
+	"kartei/test/patience"
 	"kartei/test/seed"
 )
 
@@ -344,5 +346,75 @@ func decide(t *testing.T, config limit.Config, hang, deletes int, numbers ...lim
 	}
 	if refused < calls/20 || refused > calls*9/10 {
 		t.Errorf("%d of %d calls were refused", refused, calls)
+	}
+}
+
+// TestDatabaseHangs checks calls while the database accepts connections and answers
+// nothing. They are charged in this process alone, a delete is refused, and a call
+// whose caller went ends. What the database charges later counts as ended.
+func TestDatabaseHangs(t *testing.T) {
+	through, stall := dbtest.Stalled(t, dbtest.PostgresURL(t))
+	d := dbtest.Open(t, through, db.Options{Readers: 4, Writers: 4})
+	p := launch(t, d, clock.System, settings{replica: "hangs", patience: 50 * time.Millisecond})
+	stall(true)
+	take := func(ctx context.Context, c limit.Charge) (d limit.Decision, err error) {
+		t.Helper()
+		ended := make(chan struct{})
+		go func() { d, err = p.Take(ctx, c); close(ended) }()
+		select {
+		case <-ended:
+		case <-time.After(patience.Bound):
+			t.Fatalf("%+v waits still", c)
+		}
+		return d, err
+	}
+	for i := range 3 {
+		taken, err := take(t.Context(), get)
+		if err != nil || taken.Violated != nil || p.Incidents() != uint64(i+1) {
+			t.Errorf("call %d: %v, %v, %d incidents", i, taken.Violated, err, p.Incidents())
+		}
+		p.Done(get, &taken, 0)
+	}
+	if _, err := take(t.Context(), remove); !errors.Is(err, db.ErrUnavailable) {
+		t.Errorf("a delete passes unmetered: %v", err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := take(gone, get); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller that went: %v", err)
+	}
+	stall(false)
+	p.allRun(take)
+}
+
+// allRun makes as many calls at the same time as a key may, in a round that the
+// database answers. All pass if no other call runs.
+func (p *process) allRun(take func(context.Context, limit.Charge) (limit.Decision, error)) {
+	p.Helper()
+	for w := patience.New(); ; {
+		before, refused := p.Incidents(), false
+		var running []limit.Decision
+		for range 6 { // the limit "concurrency"
+			taken, err := take(context.Background(), get)
+			if err != nil {
+				p.Fatal(err)
+			}
+			if taken.Violated != nil {
+				refused = true
+				continue
+			}
+			running = append(running, taken)
+		}
+		for i := range running {
+			p.Done(get, &running[i], 0)
+		}
+		switch {
+		case p.Incidents() == before && refused:
+			p.Fatalf("%d calls pass at the same time: one runs still that nobody makes", len(running))
+		case p.Incidents() == before:
+			return
+		case w.IsStuck():
+			p.Fatal("the database answers again, and no call is charged in it")
+		}
 	}
 }

@@ -29,6 +29,8 @@ type transaction struct {
 	alerts     int
 	openRecall int64 // the number of the last recall by others
 	unanswered bool  // that recall is not answered by this transaction
+	// unwanted are requests that were charged after their callers gave up.
+	unwanted []*request
 }
 
 // localState is this replica's state of an account at the beginning of a
@@ -341,7 +343,13 @@ func (j *transaction) apply(l *Ledger) {
 		clear(j.accounts)
 	}
 	for _, r := range j.requests {
+		r.tries++
 		switch {
+		case r.givenUp:
+			if !r.disputed && !r.statusOnly && r.decision.Violated == nil {
+				j.unwanted = append(j.unwanted, r)
+			}
+			close(r.done)
 		case !r.disputed:
 			close(r.done)
 		case len(j.found[""].holdings) == 0: // only leases of this replica are in the way

@@ -143,7 +143,8 @@ type restoreCmd struct {
 func (*restoreCmd) Help() string {
 	return `No server may run on the data. The file is checked before anything changes. Existing files of
 documents stay; they need the master key of the backup. kartei blobs check says afterwards whether
-every document has its file. On PostgreSQL pg_restore must be installed and the database must exist.
+every document has its file. On PostgreSQL pg_restore and psql must be installed and the database
+must exist.
 Webhooks that were pending in the copy are delivered at the first start. To look at a copy only,
 start with --webhook-deny-nets 0.0.0.0/0,::/0.`
 }
@@ -165,7 +166,7 @@ func (c *restoreCmd) Run(ctx context.Context, g *Globals) error {
 		return err
 	}
 	before, unknown := instance.Acts(ctx, &g.Store)
-	aside, err := move.RestoreWith(ctx, c.File, g.Database(), c.Force, identities)
+	aside, err := instance.Restore(ctx, &g.Store, c.File, c.Force, identities)
 	if errors.Is(err, move.ErrExists) {
 		return fmt.Errorf("%w; use --force to replace it", err)
 	}
@@ -227,14 +228,14 @@ func (g *Globals) lostActs(lost []audit.Line, unknown error) {
 }
 
 // restoredBut returns the error of a restore that took effect, but whose
-// database could not be written to afterwards, for example on a full disk.
+// database could not be opened afterwards, for example on a full disk.
 func (c *restoreCmd) restoredBut(aside string, err error) error {
 	previous := ""
 	if aside != "" {
 		previous = "; the previous database is in " + aside
 	}
-	return fmt.Errorf("the database was restored from %s%s. But it could not store the restore in the audit log, nor that its files may be elsewhere now: %w. "+
-		"Once the cause is gone, run kartei blobs forget-place, and the next server can start", c.File, previous, err)
+	return fmt.Errorf("the database was restored from %s, and all sessions have ended%s. But the restore is not in its audit log, and which keys and rights were changed after the copy was made is not known: %w. "+
+		"Once the cause is gone, the next server can start", c.File, previous, err)
 }
 
 func (c *restoreCmd) identities() (move.Identities, error) {

@@ -34,7 +34,7 @@ server may have been started with others.`
 // Run prints every setting with its value and the source of the value.
 func (c *configCmd) Run(g *Globals) error {
 	if err := c.Server.Check(); err != nil {
-		return usageError{err}
+		return usageError{g.settings.blame(err)}
 	}
 	var list []setting
 	for _, group := range []any{&g.Store, &c.Server} {

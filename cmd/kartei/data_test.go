@@ -3,13 +3,18 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"kartei/console/imports"
+	"kartei/door/admin/socket"
+	"kartei/kit/fault"
 	"kartei/kit/masterkey"
 )
 
@@ -148,6 +153,38 @@ func TestRefusedCells(t *testing.T) {
 	for columns, want := range map[int]string{3: "Haas|Anna|zu viele|a@example.com", 4: "Haas|Anna|a@example.com|zu viele", 5: "Haas|Anna|a@example.com||zu viele"} {
 		if got := strings.Join(reportRows(&l, columns, true)[0], "|"); got != want {
 			t.Errorf("%d columns: %s, want %s", columns, got, want)
+		}
+	}
+}
+
+// answers are the results of calls, one after the other.
+type answers []error
+
+func (a *answers) Call(_ context.Context, _ string, _, out any) error {
+	err := (*a)[0]
+	if *a = (*a)[1:]; err == nil {
+		*out.(*imports.Import) = imports.Import{ID: "imp_a", State: imports.Running}
+	}
+	return err
+}
+
+// A command whose server ends says how to learn what became of the import, which goes
+// on by itself.
+func TestImportWithoutItsServer(t *testing.T) {
+	gone := fmt.Errorf("admin: %w: EOF", socket.ErrNoAnswer)
+	for _, c := range []struct {
+		answers answers
+		want    string
+	}{
+		{answers{gone}, "says whether the step has begun"},
+		{answers{nil, gone}, "the server ended. imp_a goes on by itself"},
+		{answers{nil, fmt.Errorf("admin: %w", syscall.ECONNREFUSED)}, "the server ended. imp_a goes on by itself"},
+		{answers{nil, fault.New(fault.InstancePending)}, "imp_a goes on by itself"},
+	} {
+		var g Globals
+		err := g.step(t.Context(), &c.answers, JSON{}, "imports.run", imports.Named{Organization: "org_a", ID: "imp_a"}, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "kartei import show imp_a --org org_a") || strings.Contains(err.Error(), "unknown") {
+			t.Errorf("%v", err)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (c *demoCmd) Run(ctx context.Context, g *Globals) (err error) {
 	defer end()
 	c.WebhookDevelopment = true
 	if err := c.Server.Check(); err != nil {
-		return usageError{err}
+		return usageError{g.settings.blame(err)}
 	}
 	traces, err := g.traces()
 	if err != nil {

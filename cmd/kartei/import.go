@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"kartei/access"
@@ -410,6 +413,9 @@ func (g *Globals) call(ctx context.Context, row string, in, out any) error {
 func (g *Globals) step(ctx context.Context, caller socket.Caller, j JSON, row string, of imports.Named, in any) error {
 	var x imports.Import
 	if err := caller.Call(ctx, row, in, &x); err != nil {
+		if errors.Is(err, socket.ErrNoAnswer) {
+			return fmt.Errorf("the server ended before it answered. Once one runs again, %s says whether the step has begun; it goes on by itself then", showing(of))
+		}
 		return g.refused(err)
 	}
 	of.Principal = ""
@@ -421,7 +427,7 @@ func (g *Globals) step(ctx context.Context, caller socket.Caller, j JSON, row st
 		case <-time.After(importPoll):
 		}
 		if err := caller.Call(ctx, "imports.get", of, &x); err != nil {
-			return g.refused(err)
+			return g.goesOn(of, err)
 		}
 		if time.Since(told) > importNews && !j.JSON {
 			told = time.Now()
@@ -435,6 +441,21 @@ func (g *Globals) step(ctx context.Context, caller socket.Caller, j JSON, row st
 		return fmt.Errorf("%s: the import is %s (%s)%s", g.words, x.State, x.Reason, hints[x.Reason])
 	}
 	return nil
+}
+
+// goesOn returns the error of a command that could not ask how far an import is. The
+// job goes on without it, also when the server is started again.
+func (g *Globals) goesOn(of imports.Named, err error) error {
+	cause := g.refused(err)
+	if errors.Is(err, socket.ErrNoAnswer) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		cause = errors.New("the server ended")
+	}
+	return fmt.Errorf("%w. %s goes on by itself, also after a restart: %s says how far it is", cause, of.ID, showing(of))
+}
+
+// showing returns the command that shows an import.
+func showing(of imports.Named) string {
+	return "kartei import show " + of.ID + " --org " + of.Organization
 }
 
 // hints say what to do about a file that cannot be read.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -136,8 +137,24 @@ func run(ctx context.Context, args []string, environ func(string) (string, bool)
 			status = with.status
 		}
 	}
-	fmt.Fprintf(errs, "kartei: %s\n", socket.Sentence(err, nil))
+	fmt.Fprintf(errs, "kartei: %s%s\n", socket.Sentence(err, nil), cure(err))
 	return status
+}
+
+// cure says what to do about a file that this process may not use. A command that
+// ran as another user, such as root, may have left files of that user.
+func cure(err error) string {
+	_, path := errors.AsType[*fs.PathError](err)
+	_, link := errors.AsType[*os.LinkError](err)
+	switch {
+	case !path && !link:
+		return ""
+	case errors.Is(err, syscall.EROFS):
+		return ". The disk is mounted for reading only: mount it for writing"
+	case errors.Is(err, fs.ErrPermission):
+		return ". Run the command as the user to whom the data folder belongs, or give that user the file with chown"
+	}
+	return ""
 }
 
 // help prints a help text. Commands that work through the API of an instance

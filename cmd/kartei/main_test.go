@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -43,6 +45,8 @@ func TestWrongCommandLines(t *testing.T) {
 		{nil, []string{"config", "--listen", "here"}, []string{"--listen", `"here"`, "HOST:PORT"}},
 		{nil, []string{"config", "--colour", "red"}, []string{"--colour"}},
 		{nil, []string{"config", "--tls-cert", "x.pem"}, []string{"--tls-cert", "--tls-key"}},
+		{nil, []string{"config", "--trusted-proxies", "10.0.0.300"}, []string{"--trusted-proxies", `"10.0.0.300" is not a network`, "such as 10.0.0.0/8"}},
+		{map[string]string{"KARTEI_MAX_CALLS": "-4"}, []string{"config"}, []string{"--max-calls: -4", "set by KARTEI_MAX_CALLS"}},
 		{nil, []string{"config", "--limits", "key=0"}, []string{"--limits", "key"}},
 		{nil, []string{"config", "--config", file}, []string{file, "line 2", "colour", "listen"}},
 		{nil, []string{"config", "--config", file + ".none"}, []string{file + ".none"}},
@@ -329,5 +333,24 @@ func TestVersion(t *testing.T) {
 	changes, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil || !strings.Contains(string(changes), "## "+release+" ") {
 		t.Errorf("CHANGELOG.md has no entry for %s (%v)", release, err)
+	}
+}
+
+// A file that the process may not use is told with what to do about it.
+func TestCureOfFiles(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("db: %w", &fs.PathError{Op: "open", Path: "kartei.db.lock", Err: syscall.EACCES}), "chown"},
+		{fmt.Errorf("masterkey: %w", &fs.PathError{Op: "open", Path: "master.key", Err: syscall.EACCES}), "chown"},
+		{&os.LinkError{Op: "link", Old: "a", New: "b", Err: syscall.EPERM}, "chown"},
+		{fmt.Errorf("--blob-url: %w", &fs.PathError{Op: "mkdir", Path: "files", Err: syscall.EROFS}), "mount it for writing"},
+		{&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}, ""},
+		{&fs.PathError{Op: "open", Path: "a", Err: syscall.ENOENT}, ""},
+	} {
+		if got := cure(c.err); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
+		}
 	}
 }

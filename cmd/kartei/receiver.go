@@ -88,7 +88,7 @@ func startReceiver(s *config.Server, tell func(line string)) (_ *receiver, err e
 	}
 	at := netip.MustParseAddrPort(l.Addr().String())
 	s.WebhookCA = config.File(r.authority)
-	s.WebhookAllowNets = append(s.WebhookAllowNets, netip.PrefixFrom(at.Addr(), at.Addr().BitLen()))
+	s.WebhookAllowNets = append(s.WebhookAllowNets, config.Network{Prefix: netip.PrefixFrom(at.Addr(), at.Addr().BitLen())})
 	s.WebhookDial = append(s.WebhookDial, egress.Mapping{Host: receiverHost, To: at})
 	over := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{"http/1.1"}})
 	go func() { _ = r.server.Serve(over) }() // Close ends it

@@ -29,7 +29,7 @@ finish.`
 // Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	if err := c.Server.Check(); err != nil {
-		return usageError{err}
+		return usageError{g.settings.blame(err)}
 	}
 	logger, err := newLogger(g, c.LogFormat, c.LogLevel)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *serveCmd) Run(ctx context.Context, g *Globals) error {
 	}
 	instance.TuneCollector()
 	i, err := instance.Start(ctx, instance.Config{
-		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger, Wait: true,
+		Store: g.Store, Server: c.Server, Version: release, Commit: commit(), Traces: traces, Logger: logger, Wait: true, Reserve: true,
 	})
 	if errors.Is(err, context.Canceled) {
 		logger.Info("stopped before it was ready")

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 
 	"kartei/instance/config"
 
@@ -106,6 +108,25 @@ func (s *chosen) source(name string) string {
 		return from
 	}
 	return "default"
+}
+
+// flagsIn matches the flags in a message.
+var flagsIn = regexp.MustCompile(`--[a-z0-9-]+`)
+
+// blame adds to an error about settings the variables, and the file, that set those
+// of them that the command line did not.
+func (s *chosen) blame(err error) error {
+	var by []string
+	for _, flag := range flagsIn.FindAllString(err.Error(), -1) {
+		name := strings.TrimPrefix(flag, "--")
+		if from, ok := s.from[name]; ok && !s.flagged[name] && !slices.Contains(by, from) {
+			by = append(by, from)
+		}
+	}
+	if by == nil {
+		return err
+	}
+	return fmt.Errorf("%w (set by %s)", err, strings.Join(by, ", "))
 }
 
 // help adds the name of the environment variable to a flag's help.

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -47,16 +46,16 @@ func (s *Store) Database() string {
 
 // Server holds the settings of a running server.
 type Server struct {
-	Listen                 Address        `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" page:"install.md" help:"Address of the API; port 0 takes a free one, and localhost is 127.0.0.1 and [::1]."`
-	OperatorListen         Address        `name:"operator-listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" page:"install.md" help:"Address of /healthz, /readyz and /metrics; never make it public."`
-	BaseURL                BaseURL        `name:"base-url" placeholder:"URL" page:"tls.md" help:"Address under which clients reach the instance, without /v1; without it that of --listen."`
-	TrustedProxies         []netip.Prefix `name:"trusted-proxies" placeholder:"CIDR" page:"tls.md" help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
-	TLSCert                File           `name:"tls-cert" placeholder:"FILE" page:"tls.md" help:"Certificate chain in PEM; read again when the file changes."`
-	TLSKey                 File           `name:"tls-key" placeholder:"FILE" page:"tls.md" help:"Private key of the certificate in PEM."`
-	HSTS                   HSTS           `name:"hsts" default:"8760h" placeholder:"TIME|off" page:"tls.md" help:"With --tls-cert: how long browsers use TLS only (Strict-Transport-Security)."`
-	MasterKeyFile          File           `name:"master-key-file" placeholder:"FILE" page:"master-key.md" help:"File with the 32 random bytes of the master key; without it master.key in the data folder, made on the first start."`
-	PreviousMasterKeyFiles []File         `name:"previous-master-key-files" placeholder:"FILE" page:"master-key.md" help:"Files with earlier master keys, for as long as something is sealed under them."`
-	BlobEncryption         Encryption     `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" page:"files.md" help:"Whether files of documents are encrypted before they are stored; auto encrypts those in a folder."`
+	Listen                 Address    `name:"listen" default:"127.0.0.1:8080" placeholder:"HOST:PORT" page:"install.md" help:"Address of the API; port 0 takes a free one, and localhost is 127.0.0.1 and [::1]."`
+	OperatorListen         Address    `name:"operator-listen" default:"127.0.0.1:8081" placeholder:"HOST:PORT" page:"install.md" help:"Address of /healthz, /readyz and /metrics; never make it public."`
+	BaseURL                BaseURL    `name:"base-url" placeholder:"URL" page:"tls.md" help:"Address under which clients reach the instance, without /v1; without it that of --listen."`
+	TrustedProxies         []Network  `name:"trusted-proxies" placeholder:"CIDR" page:"tls.md" help:"Networks whose X-Forwarded-For and Forwarded headers are believed."`
+	TLSCert                File       `name:"tls-cert" placeholder:"FILE" page:"tls.md" help:"Certificate chain in PEM; read again when the file changes."`
+	TLSKey                 File       `name:"tls-key" placeholder:"FILE" page:"tls.md" help:"Private key of the certificate in PEM."`
+	HSTS                   HSTS       `name:"hsts" default:"8760h" placeholder:"TIME|off" page:"tls.md" help:"With --tls-cert: how long browsers use TLS only (Strict-Transport-Security)."`
+	MasterKeyFile          File       `name:"master-key-file" placeholder:"FILE" page:"master-key.md" help:"File with the 32 random bytes of the master key; without it master.key in the data folder, made on the first start."`
+	PreviousMasterKeyFiles []File     `name:"previous-master-key-files" placeholder:"FILE" page:"master-key.md" help:"Files with earlier master keys, for as long as something is sealed under them."`
+	BlobEncryption         Encryption `name:"blob-encryption" default:"auto" placeholder:"auto|on|off" page:"files.md" help:"Whether files of documents are encrypted before they are stored; auto encrypts those in a folder."`
 
 	Environment Environment `name:"environment" default:"production" placeholder:"production|rc" page:"upgrade.md" help:"What the instance is; rc, a release candidate, also serves versions of the API that are not released yet."`
 
@@ -96,8 +95,8 @@ type Server struct {
 	OIDCName         string `name:"oidc-name" default:"Single Sign-on" placeholder:"NAME" page:"sso.md" help:"What the pages call the provider."`
 	OIDCCA           File   `name:"oidc-ca" placeholder:"FILE" page:"sso.md" help:"PEM file of authorities that the provider may use, beside those of the system."`
 
-	WebhookDenyNets    []netip.Prefix   `name:"webhook-deny-nets" placeholder:"CIDR" page:"outgoing.md" help:"Networks that no webhook is sent to although their addresses are public."`
-	WebhookAllowNets   []netip.Prefix   `name:"webhook-allow-nets" placeholder:"CIDR" page:"outgoing.md" help:"For development: networks that webhooks are sent to although their addresses are not public."`
+	WebhookDenyNets    []Network        `name:"webhook-deny-nets" placeholder:"CIDR" page:"outgoing.md" help:"Networks that no webhook is sent to although their addresses are public."`
+	WebhookAllowNets   []Network        `name:"webhook-allow-nets" placeholder:"CIDR" page:"outgoing.md" help:"For development: networks that webhooks are sent to although their addresses are not public."`
 	WebhookCA          File             `name:"webhook-ca" placeholder:"FILE" page:"outgoing.md" help:"For development: PEM file of authorities that receivers of webhooks may use, beside those of the system."`
 	WebhookDial        []egress.Mapping `name:"webhook-dial" placeholder:"HOST=ADDRESS[:PORT]" page:"outgoing.md" help:"For development: addresses of webhook hosts, in place of DNS; they are checked like any other."`
 	WebhookDevelopment bool             `name:"webhook-development" negatable:"" page:"outgoing.md" help:"Accept --webhook-allow-nets, --webhook-ca and --webhook-dial in production too."`
@@ -237,7 +236,7 @@ func (s *Server) Development() string {
 // Egress returns the rules for connections to targets that users name.
 func (s *Server) Egress() (egress.Options, error) {
 	roots, err := authorities("--webhook-ca", s.WebhookCA)
-	return egress.Options{Allow: s.WebhookAllowNets, Deny: s.WebhookDenyNets, Dial: s.WebhookDial, Roots: roots}, err
+	return egress.Options{Allow: Prefixes(s.WebhookAllowNets), Deny: Prefixes(s.WebhookDenyNets), Dial: s.WebhookDial, Roots: roots}, err
 }
 
 // maxTextSize limits the stored text of a file, in bytes. The text is one row

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/mail"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -218,6 +219,28 @@ func (i *Issuer) UnmarshalText(b []byte) error {
 	}
 	*i = Issuer(b)
 	return nil
+}
+
+// Network is a network of addresses.
+type Network struct{ netip.Prefix }
+
+// UnmarshalText accepts CIDR notation only.
+func (n *Network) UnmarshalText(b []byte) error {
+	parsed, err := netip.ParsePrefix(string(b))
+	if err != nil {
+		return fmt.Errorf("%q is not a network; accepted is an address with the length of its prefix, such as 10.0.0.0/8, 192.0.2.7/32 or 2001:db8::/32", b)
+	}
+	n.Prefix = parsed
+	return nil
+}
+
+// Prefixes returns the prefixes of networks.
+func Prefixes(list []Network) []netip.Prefix {
+	var all []netip.Prefix
+	for _, n := range list {
+		all = append(all, n.Prefix)
+	}
+	return all
 }
 
 // Host is the name of a host, in lower case.

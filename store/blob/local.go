@@ -64,7 +64,7 @@ func NewLocal(dir string, o LocalOptions) (*Local, error) {
 		l.tokens = append(l.tokens, k.Derive("upload tokens"))
 	}
 	if err := l.mkdir(unfinished); err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), root.Close())
 	}
 	return l, nil
 }

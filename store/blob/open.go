@@ -103,14 +103,23 @@ func bucketLocation(u *url.URL) (Location, error) {
 	return l, nil
 }
 
-// Open opens the store at a location.
+// Open opens the store at a location. With an error the store is nil.
 func Open(_ context.Context, location string, o Options) (Store, error) {
 	l, err := ParseLocation(location)
 	if err != nil {
 		return nil, fmt.Errorf("blob: %w", err)
 	}
 	if l.Bucket != "" {
-		return NewS3(l, o)
+		return orNone(NewS3(l, o))
 	}
-	return NewLocal(l.Dir, LocalOptions{Keys: o.Keys, Plain: o.Encryption == Never, BaseURL: o.BaseURL})
+	return orNone(NewLocal(l.Dir, LocalOptions{Keys: o.Keys, Plain: o.Encryption == Never, BaseURL: o.BaseURL}))
+}
+
+// orNone returns a store, or none with an error: a nil pointer in an interface
+// is not nil.
+func orNone[S Store](s S, err error) (Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }

@@ -127,7 +127,7 @@ func Away(err error) bool {
 		return lite.Primary() == sqlite.Full || lite.Primary() == sqlite.IOError || errors.Is(err, ErrBusy)
 	case errors.As(err, &certificate):
 		return false
-	case errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return true
 	}
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnknownOutcome)

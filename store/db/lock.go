@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,20 +43,27 @@ func lockFile(path string) (*fileLock, error) {
 		return nil, fmt.Errorf("db: lock %s: %w", file.Name(), err)
 	}
 	if !ok {
-		content := make([]byte, 200)
+		content := make([]byte, noteSize)
 		n, _ := file.ReadAt(content, 0)
 		file.Close()
 		return nil, &InUse{Path: path, Holder: strings.TrimSpace(string(content[:n]))}
 	}
-	err = file.Truncate(0)
-	if err == nil {
-		_, err = file.WriteAt([]byte(describeSelf()), 0)
-	}
-	if err != nil {
-		file.Close()
-		return nil, fmt.Errorf("db: %w", err)
-	}
+	// The lock is held, whatever becomes of the note. On a full disk a note of the
+	// same size is written over the former one; a new file has none.
+	_, _ = file.WriteAt(note(), 0)
 	return &fileLock{file: file}, nil
+}
+
+// noteSize is the size of the content, in bytes.
+const noteSize = 200
+
+// note describes this process for others, padded with spaces.
+func note() []byte {
+	text := []byte(describeSelf())
+	note := bytes.Repeat([]byte(" "), noteSize)
+	copy(note[:noteSize-1], text)
+	note[noteSize-1] = '\n'
+	return note
 }
 
 // describeSelf describes this process without its arguments, which may hold
@@ -65,7 +73,7 @@ func describeSelf() string {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		command += " " + os.Args[1]
 	}
-	return fmt.Sprintf("process %d (%.60s) since %s\n", os.Getpid(), command, time.Now().UTC().Format(time.RFC3339))
+	return fmt.Sprintf("process %d (%.60s) since %s", os.Getpid(), command, time.Now().UTC().Format(time.RFC3339))
 }
 
 func (l *fileLock) release() error { return l.file.Close() }

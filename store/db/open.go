@@ -37,6 +37,10 @@ type Options struct {
 	// process, for the case of a silent server or network. The server's own
 	// timeouts are shorter. 0 means 30 seconds.
 	Transaction time.Duration
+	// Answer bounds the time in which PostgreSQL sends nothing although an answer
+	// is due. A machine that hangs, or a network that is cut, refuses no
+	// connection. 0 means 11 seconds, a second more than a statement may take.
+	Answer time.Duration
 	// Grouped, if not nil, is called with the number of writes that shared a
 	// commit. On SQLite that is each commit of the writer, and on PostgreSQL
 	// each commit for an organization.
@@ -50,6 +54,9 @@ type Options struct {
 	// Traced adds transactions and their statements as spans to traced calls
 	// (see package trace).
 	Traced bool
+	// Reserve is the size of a file beside a SQLite database that keeps room for a
+	// full disk, in bytes: see ReserveSize. 0 means that there is none.
+	Reserve int64
 	// NoSync omits the fsync of SQLite: commits survive the process but not a
 	// crash of the machine. For tests of everything but durability.
 	NoSync bool
@@ -73,6 +80,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Wait == 0 {
 		o.Wait = 5 * time.Second
+	}
+	if o.Answer == 0 {
+		o.Answer = 11 * time.Second
 	}
 	if o.Transaction == 0 {
 		o.Transaction = 30 * time.Second

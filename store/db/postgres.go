@@ -68,12 +68,15 @@ func openPostgres(ctx context.Context, url string, opts Options) (_ DB, err erro
 	}
 	config := address.config
 	mode := config.ConnConfig.DefaultQueryExecMode
+	if _, given := config.ConnConfig.RuntimeParams["statement_timeout"]; given { // which may be longer
+		opts.Answer = opts.Transaction
+	}
 	d := &pgDB{
 		opts:   opts,
 		gate:   newGate(),
 		config: config.ConnConfig.Copy(),
 		pooled: mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol,
-		watch:  newWatchdog(opts.Transaction),
+		watch:  newWatchdog(opts.Transaction, opts.Answer),
 	}
 	d.writes = newWrites(opts, whyRefused, func() error { return nil })
 	defer func() {
@@ -113,6 +116,7 @@ func (d *pgDB) pool(ctx context.Context, config *pgxpool.Config, size int, readO
 	config.MaxConns = int32(size)
 	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, d.opts.Wait)
 	config.PingTimeout = d.opts.Wait
+	config.ConnConfig.DialFunc = noteWaits(config.ConnConfig.DialFunc)
 	if !d.pooled {
 		for name, value := range limits {
 			if _, given := config.ConnConfig.RuntimeParams[name]; !given {
@@ -172,13 +176,19 @@ func (d *pgDB) acquire(ctx context.Context, pool *pool) (*pgxpool.Conn, error) {
 		}
 		return nil, fmt.Errorf("%w: all connections are in use", ErrBusy)
 	}
-	conn, err := pool.Acquire(ctx) // connecting has its own timeout
+	// Each idle connection is asked in turn whether it is alive, and each of them
+	// may be silent for a while. So the time is bounded once more for all of them.
+	bounded, cancel := context.WithTimeout(ctx, d.opts.Wait)
+	defer cancel()
+	conn, err := pool.Acquire(bounded)
 	switch {
 	case err == nil:
 		d.watch.enter(conn.Conn())
 		return conn, nil
 	case ctx.Err() != nil:
 		err = ctx.Err()
+	case bounded.Err() != nil:
+		err = fmt.Errorf("%w: no connection within %s", ErrUnavailable, d.opts.Wait)
 	case isConnectionLoss(err):
 		err = wrap(ErrUnavailable, err)
 	default:

@@ -2,10 +2,13 @@ package db
 
 import (
 	"context"
+	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -14,7 +17,7 @@ import (
 // statement, and each transaction sets a timer. Together that is 3 µs of the 50
 // that a read takes.
 type watchdog struct {
-	most time.Duration
+	most, answer time.Duration // Options.Transaction and Options.Answer
 
 	mu sync.Mutex
 	// until holds the deadline of each running transaction, or the zero time
@@ -24,8 +27,8 @@ type watchdog struct {
 	once  sync.Once
 }
 
-func newWatchdog(most time.Duration) *watchdog {
-	w := &watchdog{most: most, until: map[*pgx.Conn]time.Time{}, ended: make(chan struct{})}
+func newWatchdog(most, answer time.Duration) *watchdog {
+	w := &watchdog{most: most, answer: answer, until: map[*pgx.Conn]time.Time{}, ended: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -53,7 +56,7 @@ func (w *watchdog) leave(conn *pgx.Conn) {
 }
 
 func (w *watchdog) run() {
-	tick := time.NewTicker(w.most / 30)
+	tick := time.NewTicker(min(w.most/30, w.answer/10))
 	defer tick.Stop()
 	for {
 		select {
@@ -65,17 +68,67 @@ func (w *watchdog) run() {
 	}
 }
 
-// look interrupts overdue transactions: every later read and write of the
-// connection fails.
+// look interrupts overdue transactions, and those whose server is silent: every
+// later read and write of the connection fails.
 func (w *watchdog) look(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for conn, until := range w.until {
-		if !until.IsZero() && now.After(until) {
+		if !until.IsZero() && (now.After(until) || silence(conn.PgConn().Conn(), now) > w.answer) {
 			conn.PgConn().Conn().SetDeadline(now)
 			w.until[conn] = time.Time{}
 		}
 	}
+}
+
+// waitingConn is a connection to the server that knows since when it waits for the
+// other side, in nanoseconds since 1970. 0 means that it does not.
+type waitingConn struct {
+	net.Conn
+	reads, writes atomic.Int64
+}
+
+// Read notes how long it waits.
+func (c *waitingConn) Read(b []byte) (int, error) {
+	c.reads.Store(time.Now().UnixNano())
+	defer c.reads.Store(0)
+	return c.Conn.Read(b)
+}
+
+// Write notes how long it waits.
+func (c *waitingConn) Write(b []byte) (int, error) {
+	c.writes.Store(time.Now().UnixNano())
+	defer c.writes.Store(0)
+	return c.Conn.Write(b)
+}
+
+// noteWaits makes a dialer return connections that note their waits.
+func noteWaits(dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &waitingConn{Conn: conn}, nil
+	}
+}
+
+// silence returns how long a connection has waited for the other side.
+func silence(conn net.Conn, now time.Time) time.Duration {
+	if secured, is := conn.(interface{ NetConn() net.Conn }); is { // TLS
+		conn = secured.NetConn()
+	}
+	c, is := conn.(*waitingConn)
+	if !is {
+		return 0
+	}
+	longest := time.Duration(0)
+	for _, since := range []int64{c.reads.Load(), c.writes.Load()} {
+		if since != 0 {
+			longest = max(longest, now.Sub(time.Unix(0, since)))
+		}
+	}
+	return longest
 }
 
 // hangUp closes a connection and waits at most a second for the server.

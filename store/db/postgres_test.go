@@ -503,6 +503,59 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestHangingServerIsGivenUp: a server that hangs accepts connections and answers
+// nothing. A call ends long before the bound of a transaction, also if it finds no
+// connection that answers, and the operator is told. Then calls go on.
+func TestHangingServerIsGivenUp(t *testing.T) {
+	address, stall := dbtest.Stalled(t, dbtest.PostgresURL(t))
+	lines := &logBuffer{}
+	d := dbtest.Open(t, address, db.Options{
+		Transaction: time.Hour, Answer: 200 * time.Millisecond, Wait: 200 * time.Millisecond, Readers: 2, Writers: 2, Logger: slog.New(slog.NewTextHandler(lines, nil)),
+	})
+	one := func(tx db.Tx) error { return tx.QueryRow(t.Context(), "select 1").Scan(new(int)) }
+	calls := map[string]func() error{
+		"read":    func() error { return d.Read(t.Context(), one) },
+		"write":   func() error { return d.Write(t.Context(), one) },
+		"WriteIn": func() error { return d.WriteIn(t.Context(), 1, one) },
+		"ping":    func() error { return d.Ping(t.Context()) },
+	}
+	for name, call := range calls {
+		if err := call(); err != nil {
+			t.Fatalf("a %s before: %v", name, err)
+		}
+	}
+	stall(true)
+	for range 2 { // on the connections of before, and on new ones
+		for name, call := range calls {
+			ended := make(chan error, 1)
+			go func() { ended <- call() }()
+			select {
+			case err := <-ended:
+				if !errors.Is(err, db.ErrUnavailable) {
+					t.Errorf("a %s without an answer: %v", name, err)
+				}
+			case <-time.After(patience.Bound):
+				t.Fatalf("a %s waits still", name)
+			}
+		}
+	}
+	if d.Writes().Refused() == nil || !strings.Contains(lines.String(), "writes are refused") || !strings.Contains(lines.String(), "does not answer") {
+		t.Errorf("the operator is not told: %v\n%s", d.Writes().Refused(), lines.String())
+	}
+	stall(false)
+	for name, call := range calls {
+		for end := time.Now().Add(patience.Bound); ; {
+			err := call()
+			if err == nil {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("a %s after: %v", name, err)
+			}
+		}
+	}
+}
+
 // TestNoPasswordWithoutTLS: a server that claims to have no TLS gets no password.
 func TestNoPasswordWithoutTLS(t *testing.T) {
 	t.Setenv("PGSSLMODE", "")

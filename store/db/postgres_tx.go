@@ -61,11 +61,12 @@ type pgTx struct {
 	bus      *bus
 }
 
-// lost reports whether err stems from a connection that broke or was given up
-// while no commit was in progress.
+// lost reports whether err stems from a connection that broke while no commit was
+// in progress. One that was given up does not count: its server is silent, and
+// another attempt would wait as long again.
 func (t *pgTx) lost(err error) bool {
 	return errors.Is(err, ErrUnavailable) && t.conn.IsClosed() && !errors.Is(err, ErrUnknownOutcome) &&
-		!(t.fresh && readOnly(err))
+		!(t.fresh && readOnly(err)) && !pgconn.Timeout(err)
 }
 
 func (t *pgTx) Dialect() *Dialect { return postgresDialect }

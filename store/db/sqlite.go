@@ -101,7 +101,7 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 		conn.Close()
 		return nil, err
 	}
-	d.write = newLiteWriter(conn, checkpoints, opts, d.writes.took, &d.bus, d.interruptLong)
+	d.write = newLiteWriter(conn, checkpoints, &reserve{path: path + ".reserve", size: opts.Reserve, clock: opts.Clock}, opts, d.writes.took, &d.bus, d.interruptLong)
 	if err := d.watch.begin(); err != nil {
 		return nil, err
 	}

@@ -16,11 +16,17 @@ import (
 func TestEmptyingTellsItsCause(t *testing.T) {
 	for _, c := range []struct {
 		err    error
+		full   bool // a write found no room on the disk
 		reader bool
-	}{{errLogInUse, true}, {errors.New("no room on the disk"), false}, {ErrClosed, false}} {
+	}{{errLogInUse, false, true}, {errLogInUse, true, false}, {errors.New("the disk is broken"), false, false}, {ErrClosed, false, false}} {
 		var log bytes.Buffer
 		now := clock.NewFake(time.Unix(1_800_000_000, 0))
 		w := &liteWriter{clock: now, log: slog.New(slog.NewTextHandler(&log, nil))}
+		w.reclaim.Store(c.full)
+		cause := c.err.Error()
+		if c.full {
+			cause = "the disk is full"
+		}
 		e := emptying{since: now.Now()}
 		if wait := e.again(w, c.err); wait != time.Second || log.Len() > 0 {
 			t.Errorf("%v: the first attempt comes again after %s and says %q", c.err, wait, &log)
@@ -37,7 +43,7 @@ func TestEmptyingTellsItsCause(t *testing.T) {
 			want = 0
 		}
 		said := log.String()
-		if strings.Count(said, "cannot be emptied") != want || strings.Contains(said, "a backup") != c.reader || want == 1 && !c.reader && !strings.Contains(said, c.err.Error()) {
+		if strings.Count(said, "cannot be emptied") != want || strings.Contains(said, "a backup") != c.reader || want == 1 && !c.reader && !strings.Contains(said, cause) {
 			t.Errorf("%v: the log says %q", c.err, said)
 		}
 	}

@@ -40,14 +40,20 @@ const (
 // emptyLog copies the log to the file and truncates it, if that is due. On a
 // full disk the log may occupy all the space. This checkpoint comes before the
 // write, which would add the first freed megabyte to the log. It uses that
-// megabyte and frees up to 64. If a long read blocks the truncation, most of
+// megabyte and frees up to 64. If there is not even that, the reserve is given up
+// for it. If a long read blocks the truncation, most of
 // the log is in the file now, and the log starts over after the read.
 func (w *liteWriter) emptyLog() {
-	if !w.reclaim {
+	if !w.reclaim.Load() {
 		return
 	}
 	_, _, err := w.conn.Checkpoint(sqlite.Truncate)
-	if w.reclaim = isFull(err); !w.reclaim {
+	if isFull(err) && w.reserve.give() {
+		_, _, err = w.conn.Checkpoint(sqlite.Truncate)
+		w.reserve.keep()
+	}
+	w.reclaim.Store(isFull(err))
+	if !isFull(err) {
 		w.checkpointed.Store(0)
 	}
 }
@@ -128,9 +134,12 @@ type emptying struct {
 func (e *emptying) again(w *liteWriter, err error) time.Duration {
 	if late := w.clock.Now().Sub(e.since); late >= emptyLate && !e.told && !errors.Is(err, ErrClosed) {
 		e.told = true
-		if errors.Is(err, errLogInUse) {
+		switch {
+		case w.reclaim.Load(), isFull(err):
+			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because the disk is full", "since", late.String())
+		case errors.Is(err, errLogInUse):
 			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data, because a backup or another program reads the database", "since", late.String())
-		} else {
+		default:
 			w.log.Warn("the write-ahead log cannot be emptied and may contain erased data", "since", late.String(), "error", err)
 		}
 	}
@@ -177,6 +186,7 @@ func (w *liteWriter) tryEmpty() error {
 	switch {
 	case err == nil:
 		w.empties.Add(1)
+		w.reserve.keep()
 	case isBusy(err):
 		w.interruptLong()
 		return errLogInUse

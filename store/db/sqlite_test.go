@@ -351,6 +351,50 @@ func TestLogFreesRoomOnAFullDisk(t *testing.T) {
 	}
 }
 
+// A log that has filled the disk together with the file is emptied with the room of
+// the reserve, which is there again afterwards. Nobody must make room.
+func TestReserveEmptiesTheLog(t *testing.T) {
+	dir, _ := dbtest.SmallDisk(t, "3m")
+	path := filepath.Join(dir, "kartei.db")
+	const size = 512 << 10
+	d := dbtest.Open(t, "sqlite:"+path, db.Options{Readers: 2, Reserve: size})
+	table(t, d)
+	reserved := func() int64 {
+		info, err := os.Stat(path + ".reserve")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	if reserved() != size {
+		t.Errorf("the reserve has %d bytes", reserved())
+	}
+	write := func(n int) error {
+		text := strings.Repeat(string(rune('a'+n%26)), 10_000) // an unchanged text would not be written
+		return dbtest.Exec(d, "insert into things (n, note) values ($1, $2) on conflict (n) do update set note = excluded.note", n%20, text)
+	}
+	n := 0
+	for write(n) == nil {
+		if n++; n == 2000 {
+			t.Fatal("the disk never got full")
+		}
+	}
+	if err := d.Writes().Refused(); err == nil || !strings.Contains(err.Error(), "room for about") {
+		t.Errorf("the operator is told %v", err)
+	}
+	if size := logSize(t, path); size < 1<<20 {
+		t.Fatalf("full with a log of %d bytes", size)
+	}
+	for n := range 50 {
+		if err := write(n); err != nil {
+			t.Fatalf("write %d after the log filled the disk: %v", n, err)
+		}
+	}
+	if reserved() != size {
+		t.Errorf("the reserve has %d bytes after it was needed", reserved())
+	}
+}
+
 func logSize(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path + "-wal")

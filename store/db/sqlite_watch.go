@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -139,9 +140,29 @@ func (d *liteDB) whyRefused(err error) string {
 		if err != nil {
 			return fmt.Sprintf("the disk of %s is full: writes are taken again once there is room", dir)
 		}
-		return fmt.Sprintf("the disk of %s is full, %d bytes are free: writes are taken again once there is room", dir, free)
+		return fmt.Sprintf("the disk of %s is full, %d bytes are free: writes are taken again once there is room for about %d", dir, free, d.lacks())
 	case errors.As(err, &lite):
 		return fmt.Sprintf("%s or its log beside it cannot be written: %v", d.path, lite)
 	}
 	return inPlain(err)
+}
+
+// littleRoom is the room that a database needs besides what it lacks, in bytes: a
+// write takes some pages of the log.
+const littleRoom = 1 << 20
+
+// lacks returns about how many bytes must be free before a full disk takes writes
+// again. The file must grow by the pages that only the log has.
+func (d *liteDB) lacks() int64 {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var pages, size int64
+	err := d.Read(ctx, func(tx Tx) error {
+		return tx.QueryRow(ctx, "select page_count, page_size from pragma_page_count, pragma_page_size").Scan(&pages, &size)
+	})
+	info, failed := os.Stat(d.path)
+	if err != nil || failed != nil {
+		return littleRoom
+	}
+	return littleRoom + max(0, pages*size-info.Size())
 }

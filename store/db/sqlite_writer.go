@@ -49,7 +49,8 @@ type liteWriter struct {
 	// reclaim is true if the log must be emptied before the next write. It is
 	// true at the start, because a killed process or a full disk may have left
 	// a long log. It becomes true again whenever the disk is full.
-	reclaim bool
+	reclaim atomic.Bool
+	reserve *reserve
 
 	checkpoints    *sqlite.Conn
 	checkpointNow  chan struct{}
@@ -67,7 +68,7 @@ type liteWriter struct {
 	interruptLong func()
 }
 
-func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), bus *bus, interruptLong func()) *liteWriter {
+func newLiteWriter(conn, checkpoints *sqlite.Conn, reserve *reserve, opts Options, took func(), bus *bus, interruptLong func()) *liteWriter {
 	w := &liteWriter{
 		conn:          conn,
 		log:           opts.Logger,
@@ -81,14 +82,16 @@ func newLiteWriter(conn, checkpoints *sqlite.Conn, opts Options, took func(), bu
 		stop:          make(chan struct{}),
 		ended:         make(chan struct{}),
 		checkpoints:   checkpoints,
+		reserve:       reserve,
 		checkpointNow: make(chan struct{}, 1),
-		reclaim:       true,
 		changed:       make(chan struct{}, 1),
 		clock:         opts.Clock,
 		interruptLong: interruptLong,
 	}
 	conn.WatchLog()
+	w.reclaim.Store(true)
 	w.emptyLog()
+	w.reserve.keep()
 	w.checkpointDone.Add(1)
 	go w.checkpointLoop()
 	go w.loop()
@@ -217,12 +220,19 @@ func isFull(err error) bool {
 	return errors.As(err, &lite) && (lite.Primary() == sqlite.Full || lite.Code == sqlite.NoRoomForIndex)
 }
 
+// noteFull remembers a full disk.
+func (w *liteWriter) noteFull(cause error) {
+	if isFull(cause) {
+		w.reclaim.Store(true)
+	}
+}
+
 // undo undoes a failed operation alone. If others of the group have changed
 // something, the failure may result from that: one of them may have deleted its
 // record. So its caller gets the error after their commit.
 func (w *liteWriter) undo(op *operation, cause error) {
 	op.err = cause
-	w.reclaim = w.reclaim || isFull(cause)
+	w.noteFull(cause)
 	if len(w.group) == 0 {
 		defer op.finish(cause)
 	} else {
@@ -288,7 +298,7 @@ func (w *liteWriter) failGroup(cause error) {
 	if w.conn.InTransaction() {
 		w.statement("rollback")
 	}
-	w.reclaim = w.reclaim || isFull(cause)
+	w.noteFull(cause)
 	cause = fmt.Errorf("db: nothing was stored, the commit failed: %w", cause)
 	if !errors.Is(cause, ErrUnavailable) { // Writes reports that
 		w.log.Error("commit failed", "writes", len(w.group), "error", cause)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -14,6 +15,73 @@ import (
 // Counted returns a URL of the same PostgreSQL database through a relay that
 // counts round trips. It counts how often the server is asked for an answer.
 func Counted(t testing.TB, address string) (string, *atomic.Int64) {
+	t.Helper()
+	trips := new(atomic.Int64)
+	return relayed(t, address, func(client net.Conn, server string) { relay(client, server, trips) }), trips
+}
+
+// Stalled returns a URL of the same PostgreSQL database through a relay, and a
+// function that makes it silent, or go on. A silent relay accepts connections and
+// forwards nothing, like a machine that hangs. At the end of the test it goes on.
+func Stalled(t testing.TB, address string) (through string, stall func(on bool)) {
+	t.Helper()
+	var mu sync.Mutex
+	open := make(chan struct{})
+	close(open)
+	pass := func() {
+		mu.Lock()
+		wait := open
+		mu.Unlock()
+		<-wait
+	}
+	silent := false
+	stall = func(on bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case on && !silent:
+			open = make(chan struct{})
+		case !on && silent:
+			close(open)
+		}
+		silent = on
+	}
+	through = relayed(t, address, func(client net.Conn, server string) {
+		defer client.Close()
+		pass()
+		up, err := net.Dial("unix", server)
+		if err != nil {
+			return
+		}
+		defer up.Close()
+		go func() {
+			forward(client, up, pass)
+			client.Close()
+		}()
+		forward(up, client, pass)
+	})
+	t.Cleanup(func() { stall(false) })
+	return through, stall
+}
+
+// forward copies, and calls pass before each write.
+func forward(to io.Writer, from io.Reader, pass func()) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		pass()
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// relayed returns a URL of the same PostgreSQL database at a socket whose
+// connections serve gets, with the path of the server's socket.
+func relayed(t testing.TB, address string, serve func(client net.Conn, server string)) string {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
@@ -30,19 +98,18 @@ func Counted(t testing.TB, address string) (string, *atomic.Int64) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	trips := new(atomic.Int64)
 	go func() {
 		for {
 			client, err := l.Accept()
 			if err != nil {
 				return
 			}
-			go relay(client, server, trips)
+			go serve(client, server)
 		}
 	}()
 	query.Set("host", dir)
 	u.RawQuery = query.Encode()
-	return u.String(), trips
+	return u.String()
 }
 
 func relay(client net.Conn, server string, trips *atomic.Int64) {

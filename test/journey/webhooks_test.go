@@ -55,7 +55,7 @@ func newReceiver(t *testing.T) (*receiver, Option) {
 	to := netip.MustParseAddrPort(r.Listener.Addr().String())
 	return r, Server(func(c *config.Server) {
 		c.WebhookDevelopment, c.WebhookCA = true, config.File(ca)
-		c.WebhookAllowNets, c.WebhookDial = []netip.Prefix{netip.PrefixFrom(to.Addr(), 32)}, []egress.Mapping{{Host: receiverHost, To: to}}
+		c.WebhookAllowNets, c.WebhookDial = []config.Network{{Prefix: netip.PrefixFrom(to.Addr(), 32)}}, []egress.Mapping{{Host: receiverHost, To: to}}
 	})
 }
 

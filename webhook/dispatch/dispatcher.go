@@ -428,11 +428,20 @@ func (d *Dispatcher) shutDown(cancel func()) {
 		case <-late:
 			cancel()
 		case <-last:
-			d.log.Warn("deliveries were not given back in time; other processes make them when their leases have ended", "attempts", d.running)
+			d.reportHeld()
 			go d.discard()
 			return
 		}
 	}
+}
+
+// reportHeld says that the process ends with deliveries, and why.
+func (d *Dispatcher) reportHeld() {
+	if reason := d.db.Writes().Refused(); reason != nil {
+		d.log.Warn("deliveries could not be given back, because the database takes no writes; they are made when their leases have ended, and some may come twice", "deliveries", d.held, "reason", reason)
+		return
+	}
+	d.log.Warn("deliveries were not given back in time; other processes make them when their leases have ended", "deliveries", d.held, "attempts", d.running)
 }
 
 // discard empties the inbox for workers that finish late.

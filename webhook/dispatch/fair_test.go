@@ -1,8 +1,12 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -198,6 +202,27 @@ func (c lastWait) After(d time.Duration) <-chan time.Time {
 		close(c.stopping)
 	}
 	return over
+}
+
+// A process that stops while the database takes no writes names that as the reason
+// why its deliveries were not given back.
+func TestStopWithoutWrites(t *testing.T) {
+	for _, refused := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "kartei.db")
+		now := clock.NewFake(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC))
+		d := dbtest.Open(t, "sqlite:"+path, db.Options{Clock: now})
+		if refused {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			now.Advance(time.Minute)
+		}
+		var log bytes.Buffer
+		(&Dispatcher{db: d, log: slog.New(slog.NewTextHandler(&log, nil)), held: 3}).reportHeld()
+		if strings.Contains(log.String(), "in time") == refused || strings.Contains(log.String(), "takes no writes") != refused || !strings.Contains(log.String(), "deliveries=3") {
+			t.Errorf("refused %v: %s", refused, &log)
+		}
+	}
 }
 
 // A stopping process lets attempts finish, or returns them after the grace

@@ -3,6 +3,7 @@ package move_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,6 +103,50 @@ func needTools(t *testing.T, url string) {
 	if _, err := exec.LookPath("pg_dump"); err != nil {
 		t.Skip("needs pg_dump and pg_restore (on Debian: apt-get install postgresql-client)")
 	}
+}
+
+// A restored database has the changes from its first moment. A change that fails
+// leaves everything as it was, and one of a table that the copy lacks is left out.
+func TestRestoreMakesChanges(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		needTools(t, url)
+		source := dbtest.Open(t, url, db.Options{NoSync: true})
+		table(t, source)
+		dbtest.Run(t, source, "insert into things (n, name) values (1, 'old')")
+		file, changed := filepath.Join(t.TempDir(), "backup"), move.Change{Table: "things", Statement: "update things set name = 'changed' where n = 1"}
+		if err := move.Backup(ctx, source, file); err != nil {
+			t.Fatal(err)
+		}
+		target := "sqlite:" + filepath.Join(t.TempDir(), "kartei.db")
+		if strings.HasPrefix(url, "postgres:") {
+			target = dbtest.EmptyPostgresURL(t)
+		}
+		names := func() string {
+			t.Helper()
+			d, err := db.Open(ctx, target, db.Options{Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			return strings.Join(dbtest.Texts(t, d, "select name from things"), " ")
+		}
+		for _, test := range []struct {
+			want    string
+			changes []move.Change
+		}{
+			{"changed", []move.Change{{Table: "none", Statement: "delete from none"}, changed}},
+			{"old", nil},
+			{"old", []move.Change{changed, {Table: "things", Statement: "update things set none = 1"}}}, // as before
+		} {
+			_, err := move.RestoreWith(ctx, file, target, true, nil, test.changes)
+			if fails := len(test.changes) == 2 && test.want == "old"; (err != nil) != fails {
+				t.Errorf("%v: %v", test.changes, err)
+			}
+			if got := names(); got != test.want {
+				t.Errorf("%v: the row says %q", test.changes, got)
+			}
+		}
+	})
 }
 
 func TestRestoreReplacesOnlyWithForce(t *testing.T) {

@@ -28,8 +28,10 @@ func dumpTo(ctx context.Context, d db.Server, w io.Writer) error {
 
 var dumpArguments = []string{"--format=custom", "--no-owner", "--no-privileges"}
 
-// restorePostgres fills the database from an archive, in one transaction.
-func restorePostgres(ctx context.Context, c *copied, url string, force bool) error {
+// restorePostgres fills the database from an archive and makes the changes, in
+// one transaction. pg_restore alone could not do both, so it writes a script, and
+// psql runs that.
+func restorePostgres(ctx context.Context, c *copied, url string, force bool, changes []Change) error {
 	if err := checkEngine(c, true); err != nil {
 		return err
 	}
@@ -37,22 +39,56 @@ func restorePostgres(ctx context.Context, c *copied, url string, force bool) err
 	if err != nil {
 		return err
 	}
-	args := []string{"--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"}
+	args := []string{"--file=-", "--no-owner", "--no-privileges"}
 	if filled {
 		if !force {
 			return fmt.Errorf("%w: it has Kartei's tables", ErrExists)
 		}
 		args = append(args, "--clean", "--if-exists")
 	}
+	script, out := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		err := writeScript(ctx, c, out, args, changes)
+		written <- err
+		out.Close()
+	}()
+	err = runTool(ctx, config, streams{in: script}, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--file=-")
+	script.Close() // so that pg_restore ends
+	if cause := <-written; cause != nil && !errors.Is(cause, io.ErrClosedPipe) {
+		return cause
+	}
+	return err
+}
+
+// writeScript writes the statements of a restore. The commit comes last: psql
+// rolls back if the script ends before, also because this process was killed.
+func writeScript(ctx context.Context, c *copied, out io.Writer, args []string, changes []Change) error {
+	if _, err := io.WriteString(out, "begin;\n"); err != nil {
+		return err
+	}
+	if err := c.script(ctx, out, args); err != nil {
+		return err
+	}
+	end := "reset search_path;\n" // pg_restore empties it
+	for _, c := range changes {
+		end += fmt.Sprintf("do $change$ begin if to_regclass('%s') is not null then %s; end if; end $change$;\n", c.Table, c.Statement)
+	}
+	_, err := io.WriteString(out, end+"commit;\n")
+	return err
+}
+
+// script writes the statements of the archive.
+func (c *copied) script(ctx context.Context, out io.Writer, args []string) error {
 	if !c.encrypted {
-		return runTool(ctx, config, streams{}, "pg_restore", append(args, c.path)...)
+		return runProgram(ctx, os.Environ(), streams{out: out}, "pg_restore", append(args, c.path)...)
 	}
 	// The whole copy was read before. If reading fails now, the archive ends
-	// early and pg_restore rolls back.
-	in, out := io.Pipe()
-	go func() { out.CloseWithError(c.each(out)) }()
+	// early and pg_restore fails.
+	in, archive := io.Pipe()
+	go func() { archive.CloseWithError(c.each(archive)) }()
 	defer in.Close()
-	return runTool(ctx, config, streams{in: in}, "pg_restore", args...)
+	return runProgram(ctx, os.Environ(), streams{in: in, out: out}, "pg_restore", args...)
 }
 
 // target returns the configuration of connections to a PostgreSQL database, and
@@ -84,22 +120,28 @@ type streams struct {
 // arguments. The environment also has the accepted ways of authentication,
 // which may exclude passwords in clear text. libpq 16 or later obeys them.
 func runTool(ctx context.Context, config *pgx.ConnConfig, s streams, name string, args ...string) error {
-	program, err := exec.LookPath(name)
-	if err != nil {
-		return fmt.Errorf("%s is not on PATH; it comes with PostgreSQL's client programs (on Debian: postgresql-client)", name)
-	}
 	u, password, err := forLibpq(config.ConnString())
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, program, append([]string{"--dbname=" + u, "--no-password"}, args...)...)
-	cmd.Env = os.Environ()
+	environment := os.Environ()
 	if config.RequireAuth != "" {
-		cmd.Env = append(cmd.Env, "PGREQUIREAUTH="+config.RequireAuth)
+		environment = append(environment, "PGREQUIREAUTH="+config.RequireAuth)
 	}
 	if password != "" {
-		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
+		environment = append(environment, "PGPASSWORD="+password)
 	}
+	return runProgram(ctx, environment, s, name, append([]string{"--dbname=" + u, "--no-password"}, args...)...)
+}
+
+// runProgram runs one of PostgreSQL's programs.
+func runProgram(ctx context.Context, environment []string, s streams, name string, args ...string) error {
+	program, err := exec.LookPath(name)
+	if err != nil {
+		return fmt.Errorf("%s is not on PATH; it comes with PostgreSQL's client programs (on Debian: postgresql-client)", name)
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = environment
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, &said
 	if err := cmd.Run(); err != nil {

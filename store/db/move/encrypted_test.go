@@ -111,10 +111,10 @@ func TestEncryptedBackup(t *testing.T) {
 		if err := move.CheckCopy(s.file, identities(t, s.theirs)); err == nil {
 			t.Error("the check takes another identity")
 		}
-		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs)); err == nil || !strings.Contains(err.Error(), "for other recipients") {
+		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs), nil); err == nil || !strings.Contains(err.Error(), "for other recipients") {
 			t.Errorf("another identity: %v", err)
 		}
-		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs, s.mine)); err != nil {
+		if _, err := move.RestoreWith(ctx, s.file, target, false, identities(t, s.theirs, s.mine), nil); err != nil {
 			t.Fatal(err)
 		}
 		restored := dbtest.Open(t, target, db.Options{})
@@ -125,7 +125,7 @@ func TestEncryptedBackup(t *testing.T) {
 		if err := move.Backup(ctx, s.source, plain); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := move.RestoreWith(ctx, plain, s.empty(), false, identities(t, s.mine)); err == nil || !strings.Contains(err.Error(), "not an encrypted copy") {
+		if _, err := move.RestoreWith(ctx, plain, s.empty(), false, identities(t, s.mine), nil); err == nil || !strings.Contains(err.Error(), "not an encrypted copy") {
 			t.Errorf("an identity for a plain copy: %v", err)
 		}
 	})
@@ -142,7 +142,7 @@ func TestDamagedEncryptedBackup(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := move.RestoreWith(ctx, path, target, false, with); err == nil || !strings.Contains(err.Error(), "damaged") {
+			if _, err := move.RestoreWith(ctx, path, target, false, with, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -203,7 +203,7 @@ func TestRecipients(t *testing.T) {
 	if err := move.BackupFor(ctx, source, file, to); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := move.RestoreWith(ctx, file, "sqlite:"+filepath.Join(t.TempDir(), "restored.db"), false, with); err != nil {
+	if _, err := move.RestoreWith(ctx, file, "sqlite:"+filepath.Join(t.TempDir(), "restored.db"), false, with, nil); err != nil {
 		t.Error(err)
 	}
 	secret, _ := os.ReadFile(first(identity(t)))

@@ -23,12 +23,17 @@ var ErrExists = errors.New("there is a database already")
 // PostgreSQL database are replaced. A SQLite database in use is always refused.
 // For PostgreSQL, Restore needs pg_restore on PATH and an existing database.
 func Restore(ctx context.Context, from, url string, force bool) (aside string, err error) {
-	return RestoreWith(ctx, from, url, force, nil)
+	return RestoreWith(ctx, from, url, force, nil, nil)
 }
 
+// Change is a statement that changes a table of a restored database. It is left
+// out for the copy of an earlier release, which does not have the table.
+type Change struct{ Table, Statement string }
+
 // RestoreWith is Restore for an encrypted copy that one of the identities
-// opens. The copy is read whole before anything changes.
-func RestoreWith(ctx context.Context, from, url string, force bool, identities Identities) (aside string, err error) {
+// opens. The copy is read whole before anything changes. The database never has
+// its name, or a committed row, without the changes.
+func RestoreWith(ctx context.Context, from, url string, force bool, identities Identities, changes []Change) (aside string, err error) {
 	c, err := openCopy(from, identities)
 	if err != nil {
 		return "", fmt.Errorf("restore: %w", err)
@@ -36,9 +41,9 @@ func RestoreWith(ctx context.Context, from, url string, force bool, identities I
 	scheme, path, _ := strings.Cut(url, ":")
 	switch scheme {
 	case "sqlite":
-		aside, err = restoreSQLite(c, path, force)
+		aside, err = restoreSQLite(c, path, force, changes)
 	case "postgres", "postgresql":
-		err = restorePostgres(ctx, c, url, force)
+		err = restorePostgres(ctx, c, url, force, changes)
 	default:
 		err = fmt.Errorf("the database must be sqlite:PATH or postgres://USER@HOST/NAME")
 	}
@@ -67,7 +72,7 @@ func checkEngine(c *copied, postgres bool) error {
 	return nil
 }
 
-func restoreSQLite(c *copied, path string, force bool) (aside string, err error) {
+func restoreSQLite(c *copied, path string, force bool, changes []Change) (aside string, err error) {
 	from := c.path
 	if isSame(from, path) {
 		return "", errors.New("the backup is the database itself")
@@ -96,12 +101,36 @@ func restoreSQLite(c *copied, path string, force bool) (aside string, err error)
 	if err := checkFile(draft); err != nil {
 		return "", err
 	}
+	if err := changeDraft(draft, changes); err != nil {
+		return "", err
+	}
 	// That can take minutes, during which a killed process must not leave the
 	// folder without a database.
 	if err := syncFile(draft); err != nil {
 		return "", err
 	}
 	return replace(draft, path, publish)
+}
+
+// changeDraft makes the changes in a draft. The journal is in memory, because a
+// disk may have room for the draft alone, and a spoiled draft is discarded.
+func changeDraft(draft string, changes []Change) (err error) {
+	conn, err := db.Inspect(draft)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	script := "pragma journal_mode = memory; pragma secure_delete = on; begin immediate;"
+	for _, c := range changes {
+		found, err := conn.Value("select name from sqlite_schema where type = 'table' and name = '" + c.Table + "'")
+		if err != nil {
+			return db.MapError(err)
+		}
+		if found != "" {
+			script += c.Statement + ";"
+		}
+	}
+	return db.MapError(conn.Script(script + "commit;"))
 }
 
 // replace puts a database aside and publishes the draft in its place. If that

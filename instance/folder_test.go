@@ -1,0 +1,77 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kartei/instance/config"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+)
+
+// A start that cannot make the folder of files ends with an error that names it.
+func TestStartWithoutFolderOfFiles(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "files")
+	if err := os.WriteFile(folder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := configOf(t.TempDir())
+	c.Store.BlobURL, c.Wait = config.BlobURL("file:"+folder), true
+	i, err := Start(t.Context(), c)
+	if err == nil {
+		i.Close(context.Background())
+		t.Fatal("it started")
+	}
+	if !strings.Contains(err.Error(), "--blob-url: ") || !strings.Contains(err.Error(), folder) {
+		t.Errorf("the error does not name the folder: %v", err)
+	}
+}
+
+// A start whose files are on a full disk waits for room, and answers meanwhile.
+// The disk takes neither the folder nor the one of unfinished files in it.
+func TestStartWaitsForFolderOfFiles(t *testing.T) {
+	for what, below := range map[string]string{"the folder": "files", "the folder of unfinished files": ""} {
+		t.Run(what, func(t *testing.T) { startsWithRoom(t, below) })
+	}
+}
+
+func startsWithRoom(t *testing.T, below string) {
+	dir, resize := dbtest.SmallDisk(t, "4k,nr_inodes=1")
+	if err := os.Mkdir(filepath.Join(dir, "files"), 0o700); !errors.Is(err, syscall.ENOSPC) || !db.Away(err) {
+		t.Fatalf("the disk has room: %v", err)
+	}
+	now := clock.NewFake(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC))
+	c := configOf(t.TempDir())
+	c.Store.BlobURL, c.Clock, c.Wait = config.BlobURL("file:"+filepath.Join(dir, below)), now, true
+	type outcome struct {
+		i   *Instance
+		err error
+	}
+	started := make(chan outcome, 1)
+	go func() {
+		i, err := Start(context.Background(), c)
+		started <- outcome{i, err}
+	}()
+	now.Await(1)
+	resize("1m,nr_inodes=100")
+	for {
+		select {
+		case s := <-started:
+			if s.err != nil {
+				t.Fatal(s.err)
+			}
+			end(t, s.i)
+			return
+		default:
+			now.Await(1)
+			now.Advance(longestPause)
+		}
+	}
+}
