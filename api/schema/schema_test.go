@@ -196,7 +196,7 @@ var unreadableBodies = []string{
 // wrongBodies break the rules of members. All errors are listed, in the order of the
 // body.
 var wrongBodies = map[string]string{
-	`{"x":1}`:                         "x UNKNOWN_FIELD, lastName REQUIRED",
+	`{"x":1}`:                         "x UNKNOWN_FIELD, firstName REQUIRED, lastName REQUIRED, email REQUIRED",
 	`{"email":"x"}`:                   "email INVALID_FORMAT",
 	`{"firstName":5}`:                 "firstName INVALID_TYPE",
 	`{"firstName":""}`:                "firstName TOO_SHORT",
