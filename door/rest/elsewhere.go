@@ -2,7 +2,6 @@ package rest
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"kartei/api"
@@ -18,12 +17,7 @@ func Misplaced(a *api.API, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		response := a.Refuse(&fault.Fault{Code: fault.NotFound, Detail: &belowPrefix}, r.URL.EscapedPath(), r.Header["Accept-Language"], w.Header())
-		w.Header().Set("Content-Length", strconv.Itoa(len(response.Body)))
-		w.WriteHeader(response.Status)
-		if r.Method != http.MethodHead {
-			_, _ = w.Write(response.Body) // a client that went away needs no error
-		}
+		answer(w, r, a.Refuse(&fault.Fault{Code: fault.NotFound, Detail: &belowPrefix}, r.URL.EscapedPath(), r.Header["Accept-Language"], w.Header()))
 	})
 }
 

@@ -73,12 +73,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		transfer.Send(w, r, response.File)
 		return
 	}
+	answer(w, r, response)
+}
+
+// answer sends a response whose body is JSON.
+func answer(w http.ResponseWriter, r *http.Request, response *api.Response) {
 	if response.Body != nil {
 		w.Header()["Content-Length"] = []string{strconv.Itoa(len(response.Body))}
 	}
 	w.WriteHeader(response.Status)
 	if r.Method != http.MethodHead {
-		w.Write(response.Body) // a client that went away needs no error
+		_, _ = w.Write(response.Body) //nolint:gosec // JSON; a client that went away needs no error
 	}
 }
 
