@@ -55,9 +55,9 @@ const (
 	// log: runs differed by 3 %.
 	mostOfReads = 1.05
 	// The same for calls that find or cause merges of the search index. Merges run beside
-	// the calls, as far as the processor lets them: runs differed by 15 % for batches and by
+	// the calls, as far as the processor lets them: runs differed by a fifth for batches and by
 	// a third for searches.
-	mostOfBatches  = 1.25
+	mostOfBatches  = 1.35
 	mostOfSearches = 1.5
 	// beside is what a call may cost more in statements and pages, because the request log
 	// and the marks of last uses are written in batches beside the calls.

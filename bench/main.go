@@ -29,6 +29,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"kartei/extract"
 )
 
 // options are the flags.
@@ -80,6 +82,7 @@ type options struct {
 const small = 100_000
 
 func main() {
+	extract.Child(os.Args) // of a server in this process
 	if err := begin(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
