@@ -69,7 +69,7 @@ func TestWalkAnswers(t *testing.T) {
 				tab.Until(`document.querySelectorAll("table.report tbody tr").length === 1`)
 			},
 			"a refused key": func() {
-				tab.Open(o.BaseURL + "/settings/interfaces/keys/new?env=test&scopes=contacts:write")
+				tab.Open(o.BaseURL + "/settings/interfaces/keys/new?env=test&scopes=contacts:write&networks=10.0.0.300")
 				submit(tab)
 				tab.Until(`document.querySelector('[name="networks"][aria-invalid="true"]')`)
 			},

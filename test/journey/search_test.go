@@ -502,6 +502,7 @@ func (k *keyboard) palette() {
 	k.tab.Control("k")
 	k.tab.Type("bearb" + webtest.Enter)
 	k.tab.At("/contacts/" + k.contact + "/edit")
+	k.tab.Until(`document.readyState === "complete"`)               // the scripts hear keys
 	webtest.Eval[any](k.tab, `document.activeElement.blur(), null`) // typing begins in the name
 	k.tab.Control("k")
 	k.tab.Type("f")

@@ -142,14 +142,22 @@
     if (hits.nextElementSibling !== next) { commands.insertBefore(hits, next); }
   }
   let before = document.body; // what had the focus before the palette
-  const listed = () => commands.querySelector("[data-press]") !== null;
+  // Somebody may press the key before htmx is ready: the list is asked for again until
+  // that is sent.
+  let sent = false;
+  function load() {
+    if (sent || !palette.open) { return; }
+    commands.dispatchEvent(new CustomEvent("kartei:list"));
+    setTimeout(load, 240);
+  }
   function openPalette() {
     const field = document.getElementById("command");
     before = document.activeElement;
     field.value = "";
     document.getElementById("command-hits").replaceChildren();
     palette.showModal();
-    if (!listed()) { commands.dispatchEvent(new CustomEvent("kartei:list")); }
+    sent = commands.querySelector("[data-press]") !== null;
+    load();
     narrow();
     window.kartei.ask(field);
   }
@@ -215,6 +223,7 @@
     palette.addEventListener("click", (e) => { if (e.target === palette) { palette.close(); } });
     announce();
     document.addEventListener("htmx:after:swap", announce);
+    document.addEventListener("htmx:config:request", ({ detail }) => { sent = sent || detail.ctx.sourceElement === commands; });
     // Of another page other commands are to be had. Hits leave the choice where it is.
     document.addEventListener("htmx:after:swap", function ({ detail }) {
       const { target } = detail.ctx;
