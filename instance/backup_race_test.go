@@ -128,7 +128,7 @@ func restoredCopy(t *testing.T, of BackupInput, key string) Config {
 	if _, err := RestoreFiles(t.Context(), &c.Store, &c.Server, of.Files); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := move.Restore(t.Context(), of.File, c.Store.Database(), false); err != nil {
+	if _, err := Restore(t.Context(), &c.Store, of.File, false, move.Identities{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := Restored(t.Context(), &c.Store, "copy"); err != nil {

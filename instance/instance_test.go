@@ -236,11 +236,11 @@ func TestBackupAct(t *testing.T) {
 	}
 	end(t, i)
 	other := t.TempDir()
-	if _, err := move.Restore(context.Background(), file, "sqlite:"+filepath.Join(other, "kartei.db"), false); err != nil {
-		t.Fatal(err)
-	}
 	restored := configOf(other)
 	restored.Server.MasterKeyFile = config.File(filepath.Join(dir, "master.key"))
+	if _, err := Restore(context.Background(), &restored.Store, file, false, move.Identities{}); err != nil {
+		t.Fatal(err)
+	}
 	if err := Restored(context.Background(), &restored.Store, "copy"); err != nil {
 		t.Fatal(err)
 	}

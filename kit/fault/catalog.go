@@ -149,7 +149,6 @@ var catalog = []Entry{
 		Do:     Text{"Senden Sie `Svc-Preview: true` mit, wenn die API-Referenz die Operation als Vorschau führt. Bedenken Sie, dass Vorschauen sich ändern können und keine Grundlage für den Produktivbetrieb sind. Sonst wählen Sie mit `Svc-Version` eine Version, die die Operation enthält.", "Send `Svc-Preview: true` if the API reference lists the operation as a preview. Keep in mind that previews may change and are no basis for production. Otherwise select, with `Svc-Version`, a version that has the operation."},
 		Example: Example{
 			Request: "POST /v1/contacts\n" + exampleKey + "\nIdempotency-Key: 5f0c7a52-3e0b-4a53-9d0e-8d5c1f6f2b11\nContent-Type: application/json\n\n{\"firstName\": \"Karla\"}", Instance: "/v1/contacts",
-			Fault: Fault{Detail: &IsPreview},
 		},
 	},
 	{
