@@ -41,7 +41,7 @@ var organizationRows = []struct{ table, key string }{
 	{"clocks", ""},
 	{"webhook_endpoints", "id"}, {"webhook_deliveries", "endpoint, event_id"}, {"webhook_attempts", "id"},
 	{"uploads", "id"}, {"operations", "id"}, {"idempotency", "principal, key"},
-	{"documents", "id"}, {"document_words", "id"}, {"contacts", "id"}, {"companies", "id"}, {"tasks", "id"}, {"tags", "record_id, tag"}, {"reminders", "task_id"},
+	{"documents", "id"}, {"document_words", "id"}, {"contacts", "id"}, {"companies", "id"}, {"tasks", "id"}, {"tags", "family, reader, tag, tick"}, {"sorted_tags", "family, reader, tag, sort_key"}, {"reminders", "task_id"},
 	{"record_changes", "record_id, revision"},
 	{"search_moves", "family, created, number"}, {"search_documents", "family, created"},
 	{"search_blocks", "family, segment, audience, rank, word, position"}, {"search_segments", "family, segment"},

@@ -306,7 +306,7 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, ver
 		return Answer[T]{}, err
 	}
 	k.note(c, next, verb, differing(k.writable, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()))
-	k.retag(c, next, before, after)
+	k.retag(c, r, next, before, after)
 	if k.onStore != nil {
 		k.onStore(c, r.id, before, after)
 	}
@@ -397,6 +397,10 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.By
 			return app.Nothing{}, err
 		}
 	}
+	erased, err := k.decode(r.content)
+	if err != nil {
+		return app.Nothing{}, err
+	}
 	subject := k.subject(c, r)
 	next := *r
 	if next.updated, err = db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now); err != nil {
@@ -407,7 +411,7 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.By
 	}
 	next.revision++
 	k.noteDeletion(c, &next)
-	untag(c.Tx, c.Actor.Org(), r.id)
+	k.untag(c, r, erased)
 	replay.Erase(c.Tx, c.Actor.Org(), r.id)
 	for _, erase := range k.onErase {
 		erase(c, r.id)

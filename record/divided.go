@@ -63,24 +63,37 @@ func (s *statements) arm(d *db.Dialect, index, columns, condition string, n narr
 		where organization = $1 and deleted = false and ` + n.key() + ` > $3 and ` + n.key() + ` < $4 and ` + condition
 }
 
-// tagged returns the streams of the records with a tag. They are read along the
-// rows of the tag.
+// tagged returns the streams of the records with a tag, which are read along the rows of
+// the tag. Each leads to the record that has its tick or sort key.
 func (s *statements) tagged(d *db.Dialect, l listing, columns string, n narrowing) (list []string) {
-	records := ` cross join ` + s.table + ` as t`
-	joined := ` and t.organization = $1 and t.id = g.record_id`
-	if columns == counted && len(n.filters) == 1 { // the tags are enough
-		records, joined = ``, ``
-	}
-	key := "tick"
+	tags, key := "tags", "tick"
 	if n.order != nil {
-		key = "sort_key"
+		tags, key = "sorted_tags", "sort_key"
 	}
-	columns = strings.Replace(columns, n.key(), "g."+key+" as "+n.key(), 1) // the order that the index has
-	for _, p := range parts(l, "g.") {
-		list = append(list, `select `+columns+` from tags as g`+d.Along("tags_"+key+p.index)+records+`
-			where g.organization = $1 and g.family = '`+s.table+`' and `+p.audience+` and g.`+key+` > $3 and g.`+key+` < $4`+joined+n.where("t"))
+	columns = strings.Replace(columns, n.key(), "g."+key+" as "+n.key(), 1) // the order that the tags have
+	readers := [2]string{`g.reader = '' and $2 = $2`, `g.reader = $2`}
+	if l.all {
+		readers[1] = `g.reader = '` + admins + `' and $2 = $2`
+	}
+	for i, p := range parts(l, s.table+".") {
+		records := ` cross join ` + s.table + d.Along(s.table+n.tagsLeadTo(p))
+		joined := ` and ` + s.table + `.organization = $1 and ` + s.table + `.deleted = false and ` + s.table + `.` + n.key() + ` = g.` + key + ` and ` + p.audience
+		if columns == counted && len(n.filters) == 1 { // the tags are enough
+			records, joined = ``, ``
+		}
+		list = append(list, `select `+columns+` from `+tags+` as g`+records+`
+			where g.organization = $1 and g.family = '`+s.table+`' and `+readers[i]+` and g.`+key+` > $3 and g.`+key+` < $4`+joined+n.where(s.table))
 	}
 	return list
+}
+
+// tagsLeadTo returns the end of the name of the index that has the records of a list by tag
+// by their ticks or sort keys.
+func (n narrowing) tagsLeadTo(p part) string {
+	if n.order == nil {
+		return "_live"
+	}
+	return "_" + n.key() + p.index
 }
 
 // owned returns the streams of the records of an owner. A private record has its

@@ -335,7 +335,7 @@ func (n narrowing) where(table string) string {
 		if n.leads(i) {
 			fmt.Fprintf(&b, " and %s = $%d", x.name, 6+i)
 		} else {
-			b.WriteString(x.compared(table, 6+i))
+			b.WriteString(x.compared(table, table, 6+i))
 		}
 	}
 	return b.String()
@@ -345,15 +345,17 @@ func (n narrowing) where(table string) string {
 func (n narrowing) further(table string) string {
 	var b strings.Builder
 	for i, x := range n.filters[1:] {
-		b.WriteString(x.compared(table, 7+i))
+		b.WriteString(x.compared(table, table, 7+i))
 	}
 	return b.String()
 }
 
-// compared returns the condition of a filter outside of the index.
-func (x *filter) compared(table string, place int) string {
+// compared returns the condition of a filter outside of the index, on the rows of a table
+// that the statement calls alias.
+func (x *filter) compared(table, alias string, place int) string {
 	if x.tags {
-		return fmt.Sprintf(" and (select count(*) from tags as g where g.organization = $1 and g.record_id = %s.id and g.tag = $%d) > 0", table, place)
+		return fmt.Sprintf(" and (select count(*) from tags as g where g.organization = $1 and g.family = '%s' and g.reader = %s.audience and g.tag = $%d and g.tick = %s.updated_at) > 0",
+			table, alias, place, alias)
 	}
 	return fmt.Sprintf(" and %s || '' = $%d", x.name, place)
 }

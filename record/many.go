@@ -63,7 +63,7 @@ func (k *Collection[T, F, P]) MatchIn(ctx context.Context, c *app.Call, filters 
 	}
 	narrow := ``
 	for i, x := range n.filters {
-		narrow += x.compared("r", 6+i)
+		narrow += x.compared(k.Plural, "r", 6+i)
 	}
 	return db.List(ctx, c.Tx, scanMatched, k.matched(c)+` and r.id > $4 and r.id <= $5`+narrow+` order by r.id`,
 		append([]any{c.Actor.Org(), c.Actor.PrincipalID(), until, after, end}, n.values...)...)

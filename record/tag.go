@@ -5,20 +5,69 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode"
 
 	"kartei/app"
+	"kartei/kit/clock"
 	"kartei/store/db"
 )
 
-// Table tags has a row for each tag of each record, with what lists are ordered
-// by. So the records with a tag are one range of an index, as all others.
+// The tables tags and sorted_tags have a row for each tag of each record and each of its
+// readers, by what lists are ordered by. So the records with a tag are one range, as those
+// of all other lists. A row has no id: the tick or the sort key of the record finds it, and
+// its old members tell which rows a change deletes.
 const (
-	insertTags = `insert into tags (organization, record_id, tag, family, audience, tick, sort_key)
-		select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as text), cast($5 as bigint), cast($6 as text) from %s`
-	moveTags   = `update tags set audience = $3, tick = $4, sort_key = $5 where organization = $1 and record_id = $2`
-	deleteTags = `delete from tags where organization = $1 and record_id = $2`
+	insertTags = `insert into tags (organization, family, reader, tag, tick)
+		select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as bigint) from {list}`
+	moveTags         = `update tags set tick = $6 where organization = $1 and family = $2 and reader = $3 and tag {in} and tick = $5`
+	deleteTags       = `delete from tags where organization = $1 and family = $2 and reader = $3 and tag {in} and tick = $5`
+	insertSortedTags = `insert into sorted_tags (organization, family, reader, tag, sort_key)
+		select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as text) from {list}`
+	deleteSortedTags = `delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag {in} and sort_key = $5`
 )
+
+// admins is the reader of private records who stands for every admin.
+const admins = "*"
+
+// tagRows are the rows of a record's tags.
+type tagRows struct {
+	tags     []string // folded
+	audience string
+	tick     clock.Micros
+	sortKey  any // nil if there are no rows in sorted_tags
+}
+
+// tagRows returns the rows for the tags of a record.
+func (k *Collection[T, F, P]) tagRows(r *row, f P) tagRows {
+	return tagRows{foldedTags(f.Shared().Tags), r.audience, r.updated, k.sortKey(r.id, f)}
+}
+
+// readers returns those who see a record of the audience.
+func (t tagRows) readers() []string {
+	if t.audience == "" {
+		return []string{""}
+	}
+	return []string{t.audience, admins}
+}
+
+// alike reports whether rows differ by their tick at most.
+func (t tagRows) alike(other tagRows) bool {
+	return slices.Equal(t.tags, other.tags) && t.audience == other.audience
+}
+
+// queueTags queues a statement on the rows of a record for each reader. order is the tick
+// or the sort key.
+func (k *Collection[T, F, P]) queueTags(c *app.Call, statement string, t tagRows, order any, more ...any) {
+	if len(t.tags) == 0 || order == nil {
+		return
+	}
+	d := c.Tx.Dialect()
+	statement = strings.NewReplacer("{list}", fmt.Sprintf(d.TextList, "$4"), "{in}", d.In("$4")).Replace(statement)
+	for _, reader := range t.readers() {
+		c.Tx.Queue(statement, append([]any{c.Actor.Org(), k.Plural, reader, db.Texts(t.tags), order}, more...)...)
+	}
+}
 
 // foldedTags returns the values of a record's tags in table tags.
 func foldedTags(tags []string) []string {
@@ -33,32 +82,39 @@ func foldedTags(tags []string) []string {
 
 // tag writes the rows of a new record's tags.
 func (k *Collection[T, F, P]) tag(c *app.Call, r *row, f P) {
-	if values := foldedTags(f.Shared().Tags); len(values) > 0 {
-		c.Tx.Queue(fmt.Sprintf(insertTags, fmt.Sprintf(c.Tx.Dialect().TextList, "$7")),
-			c.Actor.Org(), r.id, k.Plural, r.audience, r.updated, k.sortKey(r.id, f), db.Texts(values))
-	}
+	is := k.tagRows(r, f)
+	k.queueTags(c, insertTags, is, is.tick)
+	k.queueTags(c, insertSortedTags, is, is.sortKey)
 }
 
-// retag brings the rows of a record's tags to its next revision.
-func (k *Collection[T, F, P]) retag(c *app.Call, next *row, before, after P) {
-	was, is := foldedTags(before.Shared().Tags), foldedTags(after.Shared().Tags)
-	switch {
-	case len(was) == 0:
-		k.tag(c, next, after)
-	case slices.Equal(was, is):
-		c.Tx.Queue(moveTags, c.Actor.Org(), next.id, next.audience, next.updated, k.sortKey(next.id, after))
-	default:
-		untag(c.Tx, c.Actor.Org(), next.id)
-		k.tag(c, next, after)
+// retag brings the rows of a record's tags to its next revision. Those by the sort key stay
+// as they are in most changes.
+func (k *Collection[T, F, P]) retag(c *app.Call, r, next *row, before, after P) {
+	was, is := k.tagRows(r, before), k.tagRows(next, after)
+	if was.alike(is) {
+		k.queueTags(c, moveTags, was, was.tick, is.tick)
+	} else {
+		k.queueTags(c, deleteTags, was, was.tick)
+		k.queueTags(c, insertTags, is, is.tick)
+	}
+	if !was.alike(is) || was.sortKey != is.sortKey {
+		k.queueTags(c, deleteSortedTags, was, was.sortKey)
+		k.queueTags(c, insertSortedTags, is, is.sortKey)
 	}
 }
 
 // untag deletes the rows of a record's tags.
-func untag(tx db.Tx, organization int64, name string) { tx.Queue(deleteTags, organization, name) }
+func (k *Collection[T, F, P]) untag(c *app.Call, r *row, f P) {
+	was := k.tagRows(r, f)
+	k.queueTags(c, deleteTags, was, was.tick)
+	k.queueTags(c, deleteSortedTags, was, was.sortKey)
+}
 
 const (
-	// firstTag finds the first tag of shared records in a range, and its oldest record.
-	firstTag = `select tag, record_id from tags where organization = $1 and family = $2 and audience = '' and tag >= $3 and tag < $4 order by tag, tick limit 1`
+	// firstTag finds the first tag of shared records in a range, and the record with it that
+	// changed first.
+	firstTag = `select tag, (select id from {table} as t where t.organization = $1 and t.deleted = false and t.updated_at = g.tick)
+		from tags as g where organization = $1 and family = $2 and reader = '' and tag >= $3 and tag < $4 order by tag, tick limit 1`
 	// mostTags bounds the tags in one answer.
 	mostTags = 8
 )
@@ -69,9 +125,10 @@ func (k *Collection[T, F, P]) UsedTags(ctx context.Context, c *app.Call, prefix 
 	from := folded(Clean(prefix))
 	end := from + string(unicode.MaxRune)
 	tags, spelled := []string{}, []string{}
+	statement := strings.ReplaceAll(firstTag, "{table}", k.Plural)
 	for len(tags) < mostTags {
 		var tag, name string
-		err := c.Tx.QueryRow(ctx, firstTag, c.Actor.Org(), k.Plural, from, end).Scan(&tag, &name)
+		err := c.Tx.QueryRow(ctx, statement, c.Actor.Org(), k.Plural, from, end).Scan(&tag, &name)
 		if errors.Is(err, db.ErrNoRows) {
 			break
 		}

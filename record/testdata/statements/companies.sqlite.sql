@@ -542,10 +542,6 @@ where organization = $1
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
-delete from tags
-where organization = $1
-	and record_id = $2;
-
 update idempotency
 set erased = true, etag = '', location = '', body = ''
 where organization = $1

@@ -20,9 +20,13 @@ where organization = $1;
 insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, email, company_id, sort_name)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
 
-insert into tags (organization, record_id, tag, family, audience, tick, sort_key)
-select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as text), cast($5 as bigint), cast($6 as text)
-from json_array_elements_text(cast($7 as text)::json);
+insert into tags (organization, family, reader, tag, tick)
+select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as bigint)
+from json_array_elements_text(cast($4 as text)::json);
+
+insert into sorted_tags (organization, family, reader, tag, sort_key)
+select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as text)
+from json_array_elements_text(cast($4 as text)::json);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
@@ -899,9 +903,27 @@ insert into record_changes (organization, record_id, revision, changed_at, act, 
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 update tags
-set audience = $3, tick = $4, sort_key = $5
+set tick = $6
 where organization = $1
-	and record_id = $2;
+	and family = $2
+	and reader = $3
+	and tag = any (array(
+	select value
+	from json_array_elements_text(cast($4 as text)::json)
+))
+	and tick = $5;
+
+delete from sorted_tags
+where organization = $1
+	and family = $2
+	and reader = $3
+	and tag = any (array(
+	select value
+	from json_array_elements_text(cast($4 as text)::json)
+))
+	and sort_key = $5;
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
@@ -939,7 +961,25 @@ order by level desc;
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
--- as above: update tags set audience = $3, tick = $4, sort_key = $5 where organization = $1 and record ...
+delete from tags
+where organization = $1
+	and family = $2
+	and reader = $3
+	and tag = any (array(
+	select value
+	from json_array_elements_text(cast($4 as text)::json)
+))
+	and tick = $5;
+
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
@@ -972,7 +1012,17 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
--- as above: update tags set audience = $3, tick = $4, sort_key = $5 where organization = $1 and record ...
+-- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag = any (ar ...
+
+-- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag = any (ar ...
+
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 delete from visibility_losses
 where organization = $1
@@ -1009,9 +1059,9 @@ where organization = $1
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
-delete from tags
-where organization = $1
-	and record_id = $2;
+-- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag = any (ar ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
 
 update idempotency
 set erased = true, etag = '', location = '', body = ''
@@ -1068,9 +1118,13 @@ where organization = $1
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
--- as above: delete from tags where organization = $1 and record_id = $2 ...
+-- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag = any (ar ...
 
--- as above: insert into tags (organization, record_id, tag, family, audience, tick, sort_key) select c ...
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
@@ -1092,28 +1146,33 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from ((
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts as t
+	from tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
 		and tag = $6
 	order by updated_at desc
 	limit $5
 ) union all (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts as t
+	from tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = $2
-		and g.audience <> ''
+		and g.reader = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
 		and tag = $6
 	order by updated_at desc
 	limit $5
@@ -1132,28 +1191,34 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from ((
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts as t
+	from tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
 		and tag = $6
 	order by updated_at desc
 	limit $5
 ) union all (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts as t
+	from tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience <> ''
+		and g.reader = '*'
 		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
 		and tag = $6
 	order by updated_at desc
 	limit $5
@@ -1173,29 +1238,34 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from ((
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts as t
+	from tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
 		and tag = $6
 		and owner_id || '' = $7
 	order by updated_at desc
 	limit $5
 ) union all (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts as t
+	from tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = $2
-		and g.audience <> ''
+		and g.reader = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
 		and tag = $6
 		and owner_id || '' = $7
 	order by updated_at desc
@@ -1215,29 +1285,35 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from ((
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts as t
+	from tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
 		and tag = $6
 		and owner_id || '' = $7
 	order by updated_at desc
 	limit $5
 ) union all (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts as t
+	from tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience <> ''
+		and g.reader = '*'
 		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
 		and tag = $6
 		and owner_id || '' = $7
 	order by updated_at desc
@@ -1271,8 +1347,10 @@ from ((
 		select count(*)
 		from tags as g
 		where g.organization = $1
-			and g.record_id = contacts.id
+			and g.family = 'contacts'
+			and g.reader = contacts.audience
 			and g.tag = $7
+			and g.tick = contacts.updated_at
 	) > 0
 	order by updated_at desc
 	limit $5
@@ -1289,8 +1367,10 @@ from ((
 		select count(*)
 		from tags as g
 		where g.organization = $1
-			and g.record_id = contacts.id
+			and g.family = 'contacts'
+			and g.reader = contacts.audience
 			and g.tag = $7
+			and g.tick = contacts.updated_at
 	) > 0
 	order by updated_at desc
 	limit $5
@@ -1322,8 +1402,10 @@ from ((
 		select count(*)
 		from tags as g
 		where g.organization = $1
-			and g.record_id = contacts.id
+			and g.family = 'contacts'
+			and g.reader = contacts.audience
 			and g.tag = $7
+			and g.tick = contacts.updated_at
 	) > 0
 	order by updated_at desc
 	limit $5
@@ -1412,7 +1494,8 @@ from (
 	from tags as g
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
 		and tag = $6
@@ -1421,8 +1504,7 @@ from (
 	from tags as g
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = $2
-		and g.audience <> ''
+		and g.reader = $2
 		and g.tick > $3
 		and g.tick < $4
 		and tag = $6
@@ -1437,7 +1519,8 @@ from (
 	from tags as g
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
 		and tag = $6
@@ -1446,7 +1529,7 @@ from (
 	from tags as g
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience <> ''
+		and g.reader = '*'
 		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
@@ -1735,28 +1818,33 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end, sort_name
 from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
-	from tags as g cross join contacts as t
+	from sorted_tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.sort_key > $3
 		and g.sort_key < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.sort_name = g.sort_key
+		and contacts.audience = ''
 		and tag = $6
 	order by sort_name
 	limit $5
 ) union all (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
-	from tags as g cross join contacts as t
+	from sorted_tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = $2
-		and g.audience <> ''
+		and g.reader = $2
 		and g.sort_key > $3
 		and g.sort_key < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.sort_name = g.sort_key
+		and contacts.audience = $2
+		and contacts.audience <> ''
 		and tag = $6
 	order by sort_name
 	limit $5
@@ -1775,28 +1863,34 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end, sort_name
 from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
-	from tags as g cross join contacts as t
+	from sorted_tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.sort_key > $3
 		and g.sort_key < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.sort_name = g.sort_key
+		and contacts.audience = ''
 		and tag = $6
 	order by sort_name
 	limit $5
 ) union all (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
-	from tags as g cross join contacts as t
+	from sorted_tags as g cross join contacts
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience <> ''
+		and g.reader = '*'
 		and $2 = $2
 		and g.sort_key > $3
 		and g.sort_key < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.sort_name = g.sort_key
+		and contacts.audience <> ''
+		and $2 = $2
 		and tag = $6
 	order by sort_name
 	limit $5

@@ -23,9 +23,13 @@ returning tick;
 insert into contacts (organization, id, revision, created_at, updated_at, deleted, owner_id, audience, external_id, schema_hash, content, created_by, created_door, created_request, created_credential, email, company_id, sort_name)
 values ($1, $2, $3, $4, $5, false, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17);
 
-insert into tags (organization, record_id, tag, family, audience, tick, sort_key)
-select cast($1 as bigint), cast($2 as text), value, cast($3 as text), cast($4 as text), cast($5 as bigint), cast($6 as text)
-from json_each($7);
+insert into tags (organization, family, reader, tag, tick)
+select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as bigint)
+from json_each($4);
+
+insert into sorted_tags (organization, family, reader, tag, sort_key)
+select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as text)
+from json_each($4);
 
 insert into events (organization, tick, id, type, object, record_id, trace)
 values ($1, $2, $3, $4, $5, $6, $7);
@@ -848,9 +852,27 @@ insert into record_changes (organization, record_id, revision, changed_at, act, 
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 update tags
-set audience = $3, tick = $4, sort_key = $5
+set tick = $6
 where organization = $1
-	and record_id = $2;
+	and family = $2
+	and reader = $3
+	and tag in (
+	select value
+	from json_each($4)
+)
+	and tick = $5;
+
+delete from sorted_tags
+where organization = $1
+	and family = $2
+	and reader = $3
+	and tag in (
+	select value
+	from json_each($4)
+)
+	and sort_key = $5;
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
@@ -884,7 +906,25 @@ order by level desc;
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
--- as above: update tags set audience = $3, tick = $4, sort_key = $5 where organization = $1 and record ...
+delete from tags
+where organization = $1
+	and family = $2
+	and reader = $3
+	and tag in (
+	select value
+	from json_each($4)
+)
+	and tick = $5;
+
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 select p.id
 from principals p join organizations o on p.organization = coalesce(o.sandbox_of, o.number)
@@ -913,7 +953,17 @@ from json_each($5);
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
--- as above: update tags set audience = $3, tick = $4, sort_key = $5 where organization = $1 and record ...
+-- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag in ( sele ...
+
+-- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag in ( sele ...
+
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 delete from visibility_losses
 where organization = $1
@@ -946,9 +996,9 @@ where organization = $1
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
-delete from tags
-where organization = $1
-	and record_id = $2;
+-- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag in ( sele ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
 
 update idempotency
 set erased = true, etag = '', location = '', body = ''
@@ -1001,9 +1051,13 @@ where organization = $1
 
 -- as above: insert into record_changes (organization, record_id, revision, changed_at, act, members, p ...
 
--- as above: delete from tags where organization = $1 and record_id = $2 ...
+-- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag in ( sele ...
 
--- as above: insert into tags (organization, record_id, tag, family, audience, tick, sort_key) select c ...
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
+
+-- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
@@ -1025,26 +1079,31 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g indexed by tags_tick_shared cross join contacts as t
+	from tags as g cross join contacts indexed by contacts_live
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
 		and tag = $6
 	union all
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g indexed by tags_tick_own cross join contacts as t
+	from tags as g cross join contacts indexed by contacts_live
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = $2
-		and g.audience <> ''
+		and g.reader = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
 		and tag = $6
 ) as r
 order by updated_at desc
@@ -1061,26 +1120,32 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g indexed by tags_tick_shared cross join contacts as t
+	from tags as g cross join contacts indexed by contacts_live
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
-		and g.tick > $3
-		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
-		and tag = $6
-	union all
-	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g indexed by tags_tick_private cross join contacts as t
-	where g.organization = $1
-		and g.family = 'contacts'
-		and g.audience <> ''
+		and g.reader = ''
 		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
+		and tag = $6
+	union all
+	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
+	from tags as g cross join contacts indexed by contacts_live
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.reader = '*'
+		and $2 = $2
+		and g.tick > $3
+		and g.tick < $4
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
 		and tag = $6
 ) as r
 order by updated_at desc
@@ -1098,27 +1163,32 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g indexed by tags_tick_shared cross join contacts as t
+	from tags as g cross join contacts indexed by contacts_live
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
 		and tag = $6
 		and owner_id || '' = $7
 	union all
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g indexed by tags_tick_own cross join contacts as t
+	from tags as g cross join contacts indexed by contacts_live
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = $2
-		and g.audience <> ''
+		and g.reader = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = $2
+		and contacts.audience <> ''
 		and tag = $6
 		and owner_id || '' = $7
 ) as r
@@ -1136,27 +1206,33 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g indexed by tags_tick_shared cross join contacts as t
+	from tags as g cross join contacts indexed by contacts_live
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience = ''
 		and tag = $6
 		and owner_id || '' = $7
 	union all
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g indexed by tags_tick_private cross join contacts as t
+	from tags as g cross join contacts indexed by contacts_live
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience <> ''
+		and g.reader = '*'
 		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.updated_at = g.tick
+		and contacts.audience <> ''
+		and $2 = $2
 		and tag = $6
 		and owner_id || '' = $7
 ) as r
@@ -1188,8 +1264,10 @@ from (
 		select count(*)
 		from tags as g
 		where g.organization = $1
-			and g.record_id = contacts.id
+			and g.family = 'contacts'
+			and g.reader = contacts.audience
 			and g.tag = $7
+			and g.tick = contacts.updated_at
 	) > 0
 	union all
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
@@ -1204,8 +1282,10 @@ from (
 		select count(*)
 		from tags as g
 		where g.organization = $1
-			and g.record_id = contacts.id
+			and g.family = 'contacts'
+			and g.reader = contacts.audience
 			and g.tag = $7
+			and g.tick = contacts.updated_at
 	) > 0
 ) as r
 order by updated_at desc
@@ -1235,8 +1315,10 @@ from (
 		select count(*)
 		from tags as g
 		where g.organization = $1
-			and g.record_id = contacts.id
+			and g.family = 'contacts'
+			and g.reader = contacts.audience
 			and g.tag = $7
+			and g.tick = contacts.updated_at
 	) > 0
 ) as r
 order by updated_at desc
@@ -1312,20 +1394,20 @@ limit $5;
 select count(*)
 from (
 	select 1
-	from tags as g indexed by tags_tick_shared
+	from tags as g
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
 		and tag = $6
 	union all
 	select 1
-	from tags as g indexed by tags_tick_own
+	from tags as g
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = $2
-		and g.audience <> ''
+		and g.reader = $2
 		and g.tick > $3
 		and g.tick < $4
 		and tag = $6
@@ -1337,19 +1419,20 @@ from (
 select count(*)
 from (
 	select 1
-	from tags as g indexed by tags_tick_shared
+	from tags as g
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
 		and tag = $6
 	union all
 	select 1
-	from tags as g indexed by tags_tick_private
+	from tags as g
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience <> ''
+		and g.reader = '*'
 		and $2 = $2
 		and g.tick > $3
 		and g.tick < $4
@@ -1614,26 +1697,31 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end, sort_name
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
-	from tags as g indexed by tags_sort_key_shared cross join contacts as t
+	from sorted_tags as g cross join contacts indexed by contacts_sort_name_shared
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
+		and g.reader = ''
+		and $2 = $2
 		and g.sort_key > $3
 		and g.sort_key < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.sort_name = g.sort_key
+		and contacts.audience = ''
 		and tag = $6
 	union all
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
-	from tags as g indexed by tags_sort_key_own cross join contacts as t
+	from sorted_tags as g cross join contacts indexed by contacts_sort_name_own
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = $2
-		and g.audience <> ''
+		and g.reader = $2
 		and g.sort_key > $3
 		and g.sort_key < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.sort_name = g.sort_key
+		and contacts.audience = $2
+		and contacts.audience <> ''
 		and tag = $6
 ) as r
 order by sort_name
@@ -1650,26 +1738,32 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end, sort_name
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
-	from tags as g indexed by tags_sort_key_shared cross join contacts as t
+	from sorted_tags as g cross join contacts indexed by contacts_sort_name_shared
 	where g.organization = $1
 		and g.family = 'contacts'
-		and g.audience = ''
-		and g.sort_key > $3
-		and g.sort_key < $4
-		and t.organization = $1
-		and t.id = g.record_id
-		and tag = $6
-	union all
-	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
-	from tags as g indexed by tags_sort_key_private cross join contacts as t
-	where g.organization = $1
-		and g.family = 'contacts'
-		and g.audience <> ''
+		and g.reader = ''
 		and $2 = $2
 		and g.sort_key > $3
 		and g.sort_key < $4
-		and t.organization = $1
-		and t.id = g.record_id
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.sort_name = g.sort_key
+		and contacts.audience = ''
+		and tag = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id, g.sort_key as sort_name
+	from sorted_tags as g cross join contacts indexed by contacts_sort_name_private
+	where g.organization = $1
+		and g.family = 'contacts'
+		and g.reader = '*'
+		and $2 = $2
+		and g.sort_key > $3
+		and g.sort_key < $4
+		and contacts.organization = $1
+		and contacts.deleted = false
+		and contacts.sort_name = g.sort_key
+		and contacts.audience <> ''
+		and $2 = $2
 		and tag = $6
 ) as r
 order by sort_name

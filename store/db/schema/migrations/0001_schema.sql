@@ -699,30 +699,33 @@ create index documents_task_id_audience on documents (organization, task_id, aud
 alter table documents alter column owner_id set (n_distinct = 1000), alter column kind set (n_distinct = 1000);
 */
 
--- The tags of living records, one row each. The columns repeat what lists with a tag
--- are ordered by. Indexes are as in the families, but divided: an entry is either in
--- _shared, or in _own and _private.
+-- The tags of living records, in the order of changes and in that of the sort column. A
+-- record has a row in each for every tag and reader: those of a private record are its
+-- owner and '*', who is every admin; the reader of others is '', who is everyone. Its id is
+-- not here, because its tick and its sort key are its own.
 create table tags (
 	organization bigint not null,
-	record_id    text   not null,
+	family       text   not null,
+	reader       text   not null,
 	-- Folded: in lower case, with umlauts written out.
 	tag          text   /*postgres: collate "C" */ not null,
-	family       text   not null,
-	audience     text   not null,
 	-- The tick of the record's last change.
 	tick         bigint not null,
-	-- The sort column of the record.
-	sort_key     text   /*postgres: collate "C" */,
-	primary key (organization, record_id, tag)
+	primary key (organization, family, reader, tag, tick)
 ) /*sqlite: without rowid */;
-create index tags_tick_shared on tags (organization, family, tag, tick) where audience = '';
-create index tags_sort_key_shared on tags (organization, family, tag, sort_key) where audience = '' and sort_key is not null;
-create index tags_sort_key_private on tags (organization, family, tag, sort_key) where audience <> '' and sort_key is not null;
-create index tags_sort_key_own on tags (organization, family, tag, audience, sort_key) where audience <> '' and sort_key is not null;
-create index tags_tick_private on tags (organization, family, tag, tick) where audience <> '';
-create index tags_tick_own on tags (organization, family, tag, audience, tick) where audience <> '';
+create table sorted_tags (
+	organization bigint not null,
+	family       text   not null,
+	reader       text   not null,
+	tag          text   /*postgres: collate "C" */ not null,
+	-- The sort column of the record.
+	sort_key     text   /*postgres: collate "C" */ not null,
+	primary key (organization, family, reader, tag, sort_key)
+) /*sqlite: without rowid */;
 /*postgres:
-alter table tags alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000),
+alter table tags alter column organization set (n_distinct = 16), alter column reader set (n_distinct = 1000),
+	alter column tag set (n_distinct = 1000);
+alter table sorted_tags alter column organization set (n_distinct = 16), alter column reader set (n_distinct = 1000),
 	alter column tag set (n_distinct = 1000);
 */
 
