@@ -57,11 +57,15 @@ func bareIn(t reflect.Type, body map[string]any) {
 	}
 }
 
-// ordinary reports whether a body consists of ASCII without escaped characters.
-// Most bodies do, and their texts need no check.
+// ordinary reports whether a body in UTF-8 consists of ASCII and European letters (U+00C0 to
+// U+024F, all visible) without escaped characters. Most bodies do, and their texts need no
+// check.
 func ordinary(raw []byte) bool {
-	for i, b := range raw {
-		if b >= 0x80 || b == '\\' && i+1 < len(raw) && raw[i+1] == 'u' {
+	for i := 0; i < len(raw); i++ {
+		switch b := raw[i]; {
+		case b >= 0xC3 && b <= 0xC8 || b == 0xC9 && i+1 < len(raw) && raw[i+1] < 0x90:
+			i++ // such a letter has two bytes
+		case b >= 0x80, b == '\\' && i+1 < len(raw) && raw[i+1] == 'u':
 			return false
 		}
 	}
