@@ -22,9 +22,10 @@ import (
 func occupy(t *testing.T, d db.DB) (release func()) {
 	t.Helper()
 	running, proceed, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	runs := sync.OnceFunc(func() { close(running) })
 	go func() {
 		done <- d.Write(ctx, func(db.Tx) error {
-			close(running)
+			runs()
 			<-proceed
 			return nil
 		})

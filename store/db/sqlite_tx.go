@@ -21,6 +21,8 @@ var (
 type liteTx struct {
 	conn  *sqlite.Conn
 	write bool
+	// wrote says that a statement of a Write was one that changes something.
+	wrote bool
 	// err is the first failure of a Write; no statement runs after it.
 	err      error
 	open     *liteRows
@@ -81,6 +83,7 @@ func (t *liteTx) start(query string, args []any) (*sqlite.Stmt, error) {
 		s.Reset()
 		return nil, t.fail(err)
 	}
+	t.wrote = t.wrote || !s.ReadOnly()
 	return s, nil
 }
 
