@@ -17,15 +17,27 @@ import (
 // readers, by what lists are ordered by. So the records with a tag are one range, as those
 // of all other lists. A row has no id: the tick or the sort key of the record finds it, and
 // its old members tell which rows a change deletes.
-const (
-	insertTags = `insert into tags (organization, family, reader, tag, tick)
-		select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as bigint) from {list}`
-	moveTags         = `update tags set tick = $6 where organization = $1 and family = $2 and reader = $3 and tag {in} and tick = $5`
-	deleteTags       = `delete from tags where organization = $1 and family = $2 and reader = $3 and tag {in} and tick = $5`
-	insertSortedTags = `insert into sorted_tags (organization, family, reader, tag, sort_key)
-		select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as text) from {list}`
-	deleteSortedTags = `delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag {in} and sort_key = $5`
-)
+//
+// The statements have the same arguments: organization, family, reader, tags, and the tick
+// or the sort key; those that move rows have the next one too.
+type tagStatements struct{ insert, move, remove string }
+
+// byTick and bySortKey have the statements on tags and sorted_tags.
+var byTick, bySortKey = tagStatementsFor("tags", "tick", "bigint"), tagStatementsFor("sorted_tags", "sort_key", "text")
+
+func tagStatementsFor(table, order, kind string) map[*db.Dialect]tagStatements {
+	all := map[*db.Dialect]tagStatements{}
+	for _, d := range db.Dialects() {
+		fill := strings.NewReplacer("{table}", table, "{order}", order, "{kind}", kind, "{list}", fmt.Sprintf(d.TextList, "$4"), "{in}", d.In("$4")).Replace
+		all[d] = tagStatements{
+			insert: fill(`insert into {table} (organization, family, reader, tag, {order})
+				select cast($1 as bigint), cast($2 as text), cast($3 as text), value, cast($5 as {kind}) from {list}`),
+			move:   fill(`update {table} set {order} = $6 where organization = $1 and family = $2 and reader = $3 and tag {in} and {order} = $5`),
+			remove: fill(`delete from {table} where organization = $1 and family = $2 and reader = $3 and tag {in} and {order} = $5`),
+		}
+	}
+	return all
+}
 
 // admins is the reader of private records who stands for every admin.
 const admins = "*"
@@ -43,33 +55,7 @@ func (k *Collection[T, F, P]) tagRows(r *row, f P) tagRows {
 	return tagRows{foldedTags(f.Shared().Tags), r.audience, r.updated, k.sortKey(r.id, f)}
 }
 
-// readers returns those who see a record of the audience.
-func (t tagRows) readers() []string {
-	if t.audience == "" {
-		return []string{""}
-	}
-	return []string{t.audience, admins}
-}
-
-// alike reports whether rows differ by their tick at most.
-func (t tagRows) alike(other tagRows) bool {
-	return slices.Equal(t.tags, other.tags) && t.audience == other.audience
-}
-
-// queueTags queues a statement on the rows of a record for each reader. order is the tick
-// or the sort key.
-func (k *Collection[T, F, P]) queueTags(c *app.Call, statement string, t tagRows, order any, more ...any) {
-	if len(t.tags) == 0 || order == nil {
-		return
-	}
-	d := c.Tx.Dialect()
-	statement = strings.NewReplacer("{list}", fmt.Sprintf(d.TextList, "$4"), "{in}", d.In("$4")).Replace(statement)
-	for _, reader := range t.readers() {
-		c.Tx.Queue(statement, append([]any{c.Actor.Org(), k.Plural, reader, db.Texts(t.tags), order}, more...)...)
-	}
-}
-
-// foldedTags returns the values of a record's tags in table tags.
+// foldedTags returns the values of a record's tags in its rows.
 func foldedTags(tags []string) []string {
 	list := make([]string, 0, len(tags))
 	for _, t := range tags {
@@ -80,34 +66,64 @@ func foldedTags(tags []string) []string {
 	return Unique(list)
 }
 
+// readers returns those who see a record of the audience.
+func (t tagRows) readers() []string {
+	if t.audience == "" {
+		return []string{""}
+	}
+	return []string{t.audience, admins}
+}
+
+// alike reports whether rows differ by their tick and sort key at most.
+func (t tagRows) alike(other tagRows) bool {
+	return slices.Equal(t.tags, other.tags) && t.audience == other.audience
+}
+
+// queueTags queues a statement on the rows of a record for each reader. order is the tick
+// or the sort key; more is the next one.
+func (k *Collection[T, F, P]) queueTags(c *app.Call, statement string, t tagRows, order any, more ...any) {
+	if len(t.tags) == 0 || order == nil {
+		return
+	}
+	tags := db.Texts(t.tags)
+	for _, reader := range t.readers() {
+		c.Tx.Queue(statement, append([]any{c.Actor.Org(), k.Plural, reader, tags, order}, more...)...)
+	}
+}
+
 // tag writes the rows of a new record's tags.
 func (k *Collection[T, F, P]) tag(c *app.Call, r *row, f P) {
 	is := k.tagRows(r, f)
-	k.queueTags(c, insertTags, is, is.tick)
-	k.queueTags(c, insertSortedTags, is, is.sortKey)
+	k.queueTags(c, byTick[c.Tx.Dialect()].insert, is, is.tick)
+	k.queueTags(c, bySortKey[c.Tx.Dialect()].insert, is, is.sortKey)
 }
 
 // retag brings the rows of a record's tags to its next revision. Those by the sort key stay
 // as they are in most changes.
 func (k *Collection[T, F, P]) retag(c *app.Call, r, next *row, before, after P) {
 	was, is := k.tagRows(r, before), k.tagRows(next, after)
-	if was.alike(is) {
-		k.queueTags(c, moveTags, was, was.tick, is.tick)
-	} else {
-		k.queueTags(c, deleteTags, was, was.tick)
-		k.queueTags(c, insertTags, is, is.tick)
+	ticks, keys := byTick[c.Tx.Dialect()], bySortKey[c.Tx.Dialect()]
+	if !was.alike(is) {
+		k.untag(c, r, before)
+		k.tag(c, next, after)
+		return
 	}
-	if !was.alike(is) || was.sortKey != is.sortKey {
-		k.queueTags(c, deleteSortedTags, was, was.sortKey)
-		k.queueTags(c, insertSortedTags, is, is.sortKey)
+	k.queueTags(c, ticks.move, was, was.tick, is.tick)
+	switch {
+	case was.sortKey == is.sortKey:
+	case was.sortKey != nil && is.sortKey != nil:
+		k.queueTags(c, keys.move, was, was.sortKey, is.sortKey)
+	default:
+		k.queueTags(c, keys.remove, was, was.sortKey)
+		k.queueTags(c, keys.insert, is, is.sortKey)
 	}
 }
 
 // untag deletes the rows of a record's tags.
 func (k *Collection[T, F, P]) untag(c *app.Call, r *row, f P) {
 	was := k.tagRows(r, f)
-	k.queueTags(c, deleteTags, was, was.tick)
-	k.queueTags(c, deleteSortedTags, was, was.sortKey)
+	k.queueTags(c, byTick[c.Tx.Dialect()].remove, was, was.tick)
+	k.queueTags(c, bySortKey[c.Tx.Dialect()].remove, was, was.sortKey)
 }
 
 const (

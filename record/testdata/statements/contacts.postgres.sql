@@ -913,7 +913,8 @@ where organization = $1
 ))
 	and tick = $5;
 
-delete from sorted_tags
+update sorted_tags
+set sort_key = $6
 where organization = $1
 	and family = $2
 	and reader = $3
@@ -922,8 +923,6 @@ where organization = $1
 	from json_array_elements_text(cast($4 as text)::json)
 ))
 	and sort_key = $5;
-
--- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
@@ -971,11 +970,19 @@ where organization = $1
 ))
 	and tick = $5;
 
--- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+delete from sorted_tags
+where organization = $1
+	and family = $2
+	and reader = $3
+	and tag = any (array(
+	select value
+	from json_array_elements_text(cast($4 as text)::json)
+))
+	and sort_key = $5;
 
 -- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
 
--- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
 
 -- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
@@ -1016,11 +1023,11 @@ from json_array_elements_text(cast($5 as text)::json);
 
 -- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag = any (ar ...
 
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
+
 -- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
-
--- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
-
--- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
 
 -- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
@@ -1120,9 +1127,9 @@ where organization = $1
 
 -- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag = any (ar ...
 
--- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
-
 -- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag =  ...
+
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
 
 -- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 

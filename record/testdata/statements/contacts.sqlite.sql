@@ -862,7 +862,8 @@ where organization = $1
 )
 	and tick = $5;
 
-delete from sorted_tags
+update sorted_tags
+set sort_key = $6
 where organization = $1
 	and family = $2
 	and reader = $3
@@ -871,8 +872,6 @@ where organization = $1
 	from json_each($4)
 )
 	and sort_key = $5;
-
--- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
 -- as above: insert into events (organization, tick, id, type, object, record_id, trace) values ($1, $2 ...
 
@@ -916,11 +915,19 @@ where organization = $1
 )
 	and tick = $5;
 
--- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
+delete from sorted_tags
+where organization = $1
+	and family = $2
+	and reader = $3
+	and tag in (
+	select value
+	from json_each($4)
+)
+	and sort_key = $5;
 
 -- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
 
--- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
 
 -- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
@@ -957,11 +964,11 @@ from json_each($5);
 
 -- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag in ( sele ...
 
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
+
+-- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
+
 -- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
-
--- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
-
--- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
 
 -- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
@@ -1053,9 +1060,9 @@ where organization = $1
 
 -- as above: delete from tags where organization = $1 and family = $2 and reader = $3 and tag in ( sele ...
 
--- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
-
 -- as above: delete from sorted_tags where organization = $1 and family = $2 and reader = $3 and tag in ...
+
+-- as above: insert into tags (organization, family, reader, tag, tick) select cast($1 as bigint), cast ...
 
 -- as above: insert into sorted_tags (organization, family, reader, tag, sort_key) select cast($1 as bi ...
 
