@@ -150,7 +150,7 @@ var countedCalled = []countedCall{
 
 // countedServer is a server in this process whose costs are counted.
 type countedServer struct {
-	t        *testing.T
+	t        testing.TB
 	instance *instance.Instance
 	operator *server
 	clock    *clock.Fake
@@ -162,7 +162,7 @@ type countedServer struct {
 }
 
 // startCounted starts a server with the sample office, which has no contacts.
-func startCounted(t *testing.T) *countedServer {
+func startCounted(t testing.TB) *countedServer {
 	ctx := context.Background()
 	s := &countedServer{t: t, clock: clock.NewFake(time.Now()), dir: inMemory(t)}
 	must := func(err error) {
@@ -198,7 +198,7 @@ func startCounted(t *testing.T) *countedServer {
 
 // inMemory returns a new folder, in memory if the system has a file system there. An fsync
 // costs nothing then, and none is counted.
-func inMemory(t *testing.T) string {
+func inMemory(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "kartei-figures-")
 	if err != nil {
 		return t.TempDir()
