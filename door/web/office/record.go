@@ -184,17 +184,8 @@ func (v *request) referring(f *family, member, id, order string) ([]values, erro
 	if f == &tasks {
 		q.Set("status", "open")
 	}
-	page, err := ask[listed](v, f.name+".list", arguments{query: q})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]values, len(page.Data))
-	for i, raw := range page.Data {
-		if list[i], err = flatten(raw); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	page, err := v.listed(f, q)
+	return page.records, err
 }
 
 // recordForm is a form as it is drawn: for a new record, for a change, or for a
