@@ -309,8 +309,17 @@ type recordList struct {
 	underway []operation
 }
 
-// list reads a page of a family.
+// list reads a page of a family, with the names that it shows.
 func (f *family) list(v *request, l listing) (recordList, error) {
+	out, err := f.unnamed(v, l)
+	if err != nil {
+		return out, err
+	}
+	return out, f.resolve(v, out.names, out.referring()...)
+}
+
+// unnamed reads a page of a family without names.
+func (f *family) unnamed(v *request, l listing) (recordList, error) {
 	out := recordList{family: f, listing: l, around: l.Near, names: map[string]string{}}
 	var page, before listed
 	err := together(
@@ -339,7 +348,13 @@ func (f *family) list(v *request, l listing) (recordList, error) {
 		out.previous = before.nextCursor
 	}
 	out.rows = slices.Concat(before.records, page.records)
-	return out, f.resolve(v, out.names, append(out.rows, values{"companyId": l.Company, "ownerId": l.Owner, l.aboutFilter(): l.About})...)
+	return out, nil
+}
+
+// referring are the records of a list, and its filters, which refer to others too.
+func (l recordList) referring() []values {
+	by := l.listing
+	return append(l.rows[:len(l.rows):len(l.rows)], values{"companyId": by.Company, "ownerId": by.Owner, by.aboutFilter(): by.About})
 }
 
 // has reports whether the page has a record.
@@ -372,7 +387,12 @@ func (l links) keepTo(id string) string { return l.path + id + l.keep }
 // resolve adds the names of the records and people that records refer to. A record
 // that the person does not see has no name.
 func (f *family) resolve(v *request, names map[string]string, records ...values) error {
-	var people, others []string
+	people, others := f.references(records)
+	return v.named(people, others, names)
+}
+
+// references returns the ids of the people and of the other records that records refer to.
+func (f *family) references(records []values) (people, others []string) {
 	for _, r := range records {
 		for _, m := range f.fields {
 			switch id := r[m.name]; {
@@ -384,8 +404,5 @@ func (f *family) resolve(v *request, names map[string]string, records ...values)
 			}
 		}
 	}
-	return together(
-		func() error { return v.namesOf(people, names) },
-		func() error { return v.titlesOf(others, names) },
-	)
+	return people, others
 }

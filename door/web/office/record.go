@@ -95,12 +95,11 @@ func (v *request) record(f *family, id string) view {
 	if err := together(reads...); err != nil {
 		return v.failed(err)
 	}
-	if err := f.resolve(v, p.names, p.record); err != nil {
+	persons, others := f.references(append(p.list.referring(), p.record))
+	if err := v.named(append(persons, people(p.history)...), others, p.names); err != nil {
 		return v.failed(err)
 	}
-	if err := v.namesOf(people(p.history), p.names); err != nil {
-		return v.failed(err)
-	}
+	p.list.names = p.names
 	if name := v.URL.Query().Get("edit"); p.mayWrite && (f.has(name) || f.group(name) != nil) {
 		p.editing = name
 		p.edit = &recordForm{family: f, id: id, was: p.record, typed: p.record, revision: revisionOf(p.record), token: v.mint(), names: p.names}
