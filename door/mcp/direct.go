@@ -14,8 +14,8 @@ import (
 
 // The SDK makes a session, a connection and two goroutines for each request, and reads it
 // three times: that costs several times what the operation does (docs/performance.md). So
-// the door itself answers the call of a tool and the question for the tools, if nothing in
-// them needs the protocol. The SDK answers everything else, also whatever is wrong with a
+// the door itself answers the call of a tool, the question for the tools and the read of a
+// record, if nothing in them needs the protocol. The SDK answers everything else, also whatever is wrong with a
 // request. FuzzPlain compares both.
 
 // oldRevisions are the revisions whose calls have no headers and no members of their own.
@@ -25,8 +25,8 @@ var oldRevisions = []string{"", "2025-03-26", "2025-06-18", "2025-11-25"}
 // newRevision is the first revision without sessions.
 const newRevision = "2026-07-28"
 
-// plain is a request in which nothing needs the protocol: the call of a tool, or the
-// question for the tools.
+// plain is a request in which nothing needs the protocol: the call of a tool, the question
+// for the tools, or the read of a record.
 type plain struct {
 	id json.RawMessage
 	// name and arguments are those of a call.
@@ -52,6 +52,15 @@ func plainCall(h http.Header, body []byte) (c plain, ok bool) {
 func plainList(h http.Header, body []byte) (c plain, ok bool) {
 	_, ok = c.read(h, body, "tools/list", "_meta")
 	return c, ok
+}
+
+// plainRead reads the question for a record as a resource, and returns its address.
+func plainRead(h http.Header, body []byte) (c plain, uri string, ok bool) {
+	params, ok := c.read(h, body, "resources/read", "uri", "_meta")
+	if !ok || len(params) == 0 || json.Unmarshal(params["uri"], &uri) != nil {
+		return c, "", false
+	}
+	return c, uri, !c.revised || h.Get("Mcp-Name") == uri
 }
 
 // read reads a request of a method, and returns its params. It is not ok if there are
@@ -187,8 +196,13 @@ func (c *plain) answer(result *sdk.CallToolResult, release string) ([]byte, erro
 		}
 		shown.Meta[sdk.MetaKeyServerInfo] = implementation(release)
 	}
+	return c.encode(shown)
+}
+
+// encode returns the answer with a result.
+func (c *plain) encode(result any) ([]byte, error) {
 	out := bytes.NewBuffer(c.begin(4096))
-	if err := json.NewEncoder(out).Encode(shown); err != nil {
+	if err := json.NewEncoder(out).Encode(result); err != nil {
 		return nil, err
 	}
 	b := out.Bytes()

@@ -100,6 +100,8 @@ type exchange struct {
 	events bool
 	// scopes are those of the caller.
 	scopes []string
+	// refused is why the record of a resource was not read, before the SDK asks for it.
+	refused error
 	// response is the last answer of the API: to a tool, a resource or tools.list.
 	response *api.Response
 }
@@ -191,6 +193,9 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 	}
 	if c, plain := plainList(r.Header, body); plain {
 		d.list(w, r, x, tools, &c, body)
+		return
+	}
+	if c, uri, plain := plainRead(r.Header, body); plain && d.read(w, r, x, &c, uri) {
 		return
 	}
 	d.bySDK(w, r, x, tools, body)
