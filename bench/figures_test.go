@@ -144,6 +144,9 @@ var countedCalled = []countedCall{
 		return s.asks("tools/call", `{"name":"contacts_get","arguments":{"id":"`+s.id(n)+`"}}`)
 	}, http.StatusOK, false, mostOfReads},
 	{"tools/list", countedCalls, func(s *countedServer, _ int) *http.Request { return s.asks("tools/list", `{}`) }, http.StatusOK, false, mostOfReads},
+	{"resources/read of a contact", countedCalls, func(s *countedServer, n int) *http.Request {
+		return s.asks("resources/read", `{"uri":"kartei://contacts/`+s.id(n)+`"}`)
+	}, http.StatusOK, false, mostOfReads},
 	{"page of a contact", countedCalls, func(s *countedServer, n int) *http.Request { return s.page("/sandbox/contacts/" + s.id(n)) }, http.StatusOK, false, mostOfReads},
 	{"page of contacts", countedCalls, func(s *countedServer, _ int) *http.Request { return s.page("/sandbox/contacts") }, http.StatusOK, false, mostOfReads},
 }

@@ -14,8 +14,9 @@ import (
 
 // The SDK makes a session, a connection and two goroutines for each request, and reads it
 // three times: that costs several times what the operation does (docs/performance.md). So
-// the door itself answers the call of a tool, if nothing in it needs the protocol. The SDK
-// answers everything else, also whatever is wrong with a call. FuzzPlain compares both.
+// the door itself answers the call of a tool, the question for the tools and the read of a
+// record, if nothing in them needs the protocol. The SDK answers everything else, also whatever is wrong with a
+// request. FuzzPlain compares both.
 
 // oldRevisions are the revisions whose calls have no headers and no members of their own.
 // A call without a header has the oldest one.
@@ -24,38 +25,67 @@ var oldRevisions = []string{"", "2025-03-26", "2025-06-18", "2025-11-25"}
 // newRevision is the first revision without sessions.
 const newRevision = "2026-07-28"
 
-// plain is the call of a tool in which nothing needs the protocol.
+// plain is a request in which nothing needs the protocol: the call of a tool, the question
+// for the tools, or the read of a record.
 type plain struct {
-	id        json.RawMessage
+	id json.RawMessage
+	// name and arguments are those of a call.
 	name      string
 	arguments json.RawMessage
-	// revised is true in the new revision, whose results say more.
-	revised bool
+	// revision is the one that the header names. revised is true in the new one, whose
+	// results say more.
+	revision string
+	revised  bool
 }
 
 // plainCall reads the call of a tool. It is not ok if anything in the request is unusual.
 func plainCall(h http.Header, body []byte) (c plain, ok bool) {
+	params, ok := c.read(h, body, "tools/call", "name", "arguments", "_meta")
+	if !ok || len(params) == 0 || json.Unmarshal(params["name"], &c.name) != nil {
+		return c, false
+	}
+	c.arguments = params["arguments"]
+	return c, !c.revised || h.Get("Mcp-Name") == c.name
+}
+
+// plainList reads the question for the tools, for the first page of them.
+func plainList(h http.Header, body []byte) (c plain, ok bool) {
+	_, ok = c.read(h, body, "tools/list", "_meta")
+	return c, ok
+}
+
+// plainRead reads the question for a record as a resource, and returns its address.
+func plainRead(h http.Header, body []byte) (c plain, uri string, ok bool) {
+	params, ok := c.read(h, body, "resources/read", "uri", "_meta")
+	if !ok || len(params) == 0 || json.Unmarshal(params["uri"], &uri) != nil {
+		return c, "", false
+	}
+	return c, uri, !c.revised || h.Get("Mcp-Name") == uri
+}
+
+// read reads a request of a method, and returns its params. It is not ok if there are
+// other members than those names, or if the header belongs to another request.
+func (c *plain) read(h http.Header, body []byte, method string, names ...string) (params map[string]json.RawMessage, ok bool) {
 	if !acceptable(h) || !utf8.Valid(body) {
-		return c, false
+		return nil, false
 	}
-	call, ok := uniqueMembers(body, "jsonrpc", "id", "method", "params")
-	if !ok || string(call["jsonrpc"]) != `"2.0"` || string(call["method"]) != `"tools/call"` || !plainID(call["id"]) {
-		return c, false
+	request, ok := uniqueMembers(body, "jsonrpc", "id", "method", "params")
+	if !ok || string(request["jsonrpc"]) != `"2.0"` || string(request["method"]) != `"`+method+`"` || !plainID(request["id"]) {
+		return nil, false
 	}
-	params, ok := uniqueMembers(call["params"], "name", "arguments", "_meta")
-	if !ok || json.Unmarshal(params["name"], &c.name) != nil {
-		return c, false
+	if params, ok = uniqueMembers(request["params"], names...); !ok || string(request["params"]) == "null" {
+		return nil, false
 	}
-	c.id, c.arguments = call["id"], params["arguments"]
+	c.id, c.revision = request["id"], h.Get("MCP-Protocol-Version")
 	meta, known := params["_meta"]
-	switch revision := h.Get("MCP-Protocol-Version"); {
-	case slices.Contains(oldRevisions, revision):
-		return c, !known || oldMeta(meta)
-	case revision == newRevision:
+	switch {
+	case slices.Contains(oldRevisions, c.revision):
+		return params, !known || oldMeta(meta)
+	case c.revision == newRevision:
 		c.revised = true
-		return c, h.Get("Mcp-Method") == "tools/call" && h.Get("Mcp-Name") == c.name && newMeta(meta)
+		return params, h.Get("Mcp-Method") == method && newMeta(meta)
 	}
-	return c, false
+	return nil, false
 }
 
 // acceptable reports whether a client takes what the door answers.
@@ -69,10 +99,11 @@ func acceptable(h http.Header) bool {
 	return err == nil && kind == "application/json" && slices.Contains(taken, "application/json") && slices.Contains(taken, "text/event-stream")
 }
 
-// uniqueMembers returns the members of an object. It is not ok if there are others, or one comes twice.
+// uniqueMembers returns the members of an object. It is not ok if there are others, or one
+// comes twice. No text and null have no members.
 func uniqueMembers(text []byte, names ...string) (map[string]json.RawMessage, bool) {
 	list, err := membersOf(text)
-	if err != nil || len(list) == 0 {
+	if err != nil {
 		return nil, false
 	}
 	members := make(map[string]json.RawMessage, len(list))
@@ -165,14 +196,22 @@ func (c *plain) answer(result *sdk.CallToolResult, release string) ([]byte, erro
 		}
 		shown.Meta[sdk.MetaKeyServerInfo] = implementation(release)
 	}
-	out := bytes.NewBuffer(make([]byte, 0, 4096))
-	out.WriteString(`{"jsonrpc":"2.0","id":`)
-	out.Write(c.id)
-	out.WriteString(`,"result":`)
-	if err := json.NewEncoder(out).Encode(shown); err != nil {
+	return c.encode(shown)
+}
+
+// encode returns the answer with a result.
+func (c *plain) encode(result any) ([]byte, error) {
+	out := bytes.NewBuffer(c.begin(4096))
+	if err := json.NewEncoder(out).Encode(result); err != nil {
 		return nil, err
 	}
 	b := out.Bytes()
 	b[len(b)-1] = '}' // in place of the line end that the encoder adds
 	return b, nil
+}
+
+// begin returns the beginning of an answer, up to the result, with room for one of a size.
+func (c *plain) begin(size int) []byte {
+	b := append(make([]byte, 0, size+64+len(c.id)), `{"jsonrpc":"2.0","id":`...)
+	return append(append(b, c.id...), `,"result":`...)
 }

@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,6 +25,8 @@ func FuzzPlain(f *testing.F) {
 		`{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/call","params":{"name":"contacts_get","Name":"contacts_list","arguments":{"id":1,"id":2}}}`,
 		`{"jsonrpc":"2.0","id":-9007199254740993,"method":"tools/call","params":{"name":"\ud800","arguments":null}} `,
 		`{"jsonrpc":"2.0","id":1.5,"method":"tools/call","params":{"name":"me_get","arguments":[]}}{}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x","_meta":{}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"me_get","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{"listChanged":true}}}}}`,
 	} {
 		f.Add([]byte(body), "")
@@ -33,6 +37,7 @@ func FuzzPlain(f *testing.F) {
 		h.Set("MCP-Protocol-Version", revision)
 		c, ok := plainCall(h, body)
 		if !ok {
+			checkPlainList(t, h, body)
 			return
 		}
 		message, err := jsonrpc.DecodeMessage(body)
@@ -59,6 +64,45 @@ func FuzzPlain(f *testing.F) {
 			t.Errorf("%s with the header %q belongs to another revision", body, revision)
 		}
 	})
+}
+
+// checkPlainList checks that a plain question for the tools is one for the SDK, too, and asks
+// for the first page.
+func checkPlainList(t *testing.T, h http.Header, body []byte) {
+	h.Set("Mcp-Method", "tools/list")
+	if _, ok := plainList(h, body); !ok {
+		return
+	}
+	message, err := jsonrpc.DecodeMessage(body)
+	question, is := message.(*jsonrpc.Request)
+	if err != nil || !is || !question.IsCall() || question.Method != "tools/list" {
+		t.Fatalf("%s is no question: %v", body, err)
+	}
+	var params sdk.ListToolsParams
+	if len(question.Params) > 0 && json.Unmarshal(question.Params, &params) != nil || params.Cursor != "" {
+		t.Errorf("%s asks for the page of %q", body, params.Cursor)
+	}
+}
+
+// What is kept stays within the bounds, and is the result of its key.
+func TestListsBound(t *testing.T) {
+	var l lists
+	for n := range 3 * maxLists {
+		l.keep(strconv.Itoa(n), []byte(strconv.Itoa(n)))
+		if len(l.kept) > maxLists || string(l.find(strconv.Itoa(n))) != strconv.Itoa(n) {
+			t.Fatalf("%d results, and %q for %d", len(l.kept), l.find(strconv.Itoa(n)), n)
+		}
+	}
+	for n := range 10 {
+		l.keep(strconv.Itoa(n%6), bytes.Repeat([]byte{'x'}, maxListBytes/5))
+		sum := 0
+		for _, result := range l.kept {
+			sum += len(result)
+		}
+		if sum != l.bytes || sum > maxListBytes {
+			t.Fatalf("%d bytes are kept, and %d counted", sum, l.bytes)
+		}
+	}
 }
 
 // Each text of HTTP that is said in other words stands in the document.

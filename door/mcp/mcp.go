@@ -65,6 +65,7 @@ type door struct {
 	// Making a server takes some 30 ms, in which calls of tools go on.
 	serversMu sync.Mutex
 	servers   map[string]*sdk.Server
+	lists     lists
 }
 
 // Handler returns the handler of the door. It serves revision 2026-07-28 of the protocol,
@@ -99,6 +100,8 @@ type exchange struct {
 	events bool
 	// scopes are those of the caller.
 	scopes []string
+	// refused is why the record of a resource was not read, before the SDK asks for it.
+	refused error
 	// response is the last answer of the API: to a tool, a resource or tools.list.
 	response *api.Response
 }
@@ -184,9 +187,18 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, x *exchange) {
 		d.bySDK(w, r, x, api.Tools{Scopes: api.Scopes()}, body)
 		return
 	}
-	if tools, ok := d.listTools(w, r, x); ok {
-		d.bySDK(w, r, x, tools, body)
+	tools, ok := d.listTools(w, r, x)
+	if !ok {
+		return
 	}
+	if c, plain := plainList(r.Header, body); plain {
+		d.list(w, r, x, tools, &c, body)
+		return
+	}
+	if c, uri, plain := plainRead(r.Header, body); plain && d.read(w, r, x, &c, uri) {
+		return
+	}
+	d.bySDK(w, r, x, tools, body)
 }
 
 // readBody reads a request.
@@ -207,13 +219,14 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// bySDK has the SDK answer a request of a caller that has some tools.
-func (d *door) bySDK(w http.ResponseWriter, r *http.Request, x *exchange, tools api.Tools, body []byte) {
+// bySDK has the SDK answer a request of a caller that has some tools, and returns its
+// answer. It is nil if the request was refused.
+func (d *door) bySDK(w http.ResponseWriter, r *http.Request, x *exchange, tools api.Tools, body []byte) []byte {
 	x.scopes = tools.Scopes
 	var err error
 	if x.server, err = d.server(tools, x.language); err != nil {
 		problem(d.API, w, r, err)
-		return
+		return nil
 	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -221,18 +234,19 @@ func (d *door) bySDK(w http.ResponseWriter, r *http.Request, x *exchange, tools 
 	d.sdk.ServeHTTP(answer, r)
 	if x.response == nil { // the call reached no operation, so it costs what any other request costs
 		if _, ok := d.listTools(w, r, x); !ok {
-			return
+			return nil
 		}
 	}
 	if f := refusedBySDK(answer); f != nil {
 		problem(d.API, w, r, f)
-		return
+		return nil
 	}
 	answer.header.Del("Cache-Control") // no-store says more than the SDK's
 	for name, value := range answer.header {
 		w.Header()[name] = value
 	}
 	d.reply(w, x, answer.code, answer.Bytes())
+	return answer.Bytes()
 }
 
 // reply sends an answer of the protocol, with the headers that the API gave.

@@ -745,6 +745,107 @@ func TestDirect(t *testing.T) {
 	}
 }
 
+// The door answers the question for the tools with the bytes of the SDK, the first time and
+// every other, and each caller gets its own tools.
+func TestKeptLists(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t))
+	const meta = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
+	send := func(key, language, revision, params, extra string) (int, http.Header, string) {
+		t.Helper()
+		body := `{"jsonrpc":"2.0","id":"q-7",` + extra + `"method":"tools/list"` + params + `}`
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
+		for header, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"MCP-Protocol-Version": revision, "Mcp-Method": "tools/list", "Accept-Language": language,
+		} {
+			r.Header.Set(header, value)
+		}
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		h := w.Header().Clone()
+		for _, name := range []string{"Request-Id", "RateLimit", "RateLimit-Policy"} {
+			if _, has := map[string][]string(h)[name]; !has {
+				t.Errorf("%s: the answer has no %s", name, name)
+			}
+			delete(h, name)
+		}
+		return w.Code, h, w.Body.String()
+	}
+	known := map[string]string{} // whose list it is, by the list
+	for _, language := range []string{"de", "en"} {
+		for revision, forms := range map[string][]string{
+			"2025-03-26": {`,"params":{}`, ``}, "2025-11-25": {`,"params":{"_meta":{"progressToken":1}}`, `,"params":null`, `,"params":{"cursor":""}`}, "2026-07-28": {`,"params":` + meta},
+		} {
+			for role, key := range map[string]string{"member": s.As(access.Member).Key, "viewer": s.As(access.Viewer).Key, "narrow": s.As(access.Member, "contacts:read").Key} {
+				of := role + " " + language + " " + revision
+				for n, params := range append(forms, forms...) {
+					wantStatus, wantHeader, want := send(key, language, revision, params, `"more":0,`)
+					status, header, body := send(key, language, revision, params, "")
+					if status != wantStatus || !reflect.DeepEqual(header, wantHeader) || body != want {
+						t.Errorf("%s %s, for the %d. time: %d %v\n%.300s\nthe SDK: %d %v\n%.300s", of, params, n+1, status, header, body, wantStatus, wantHeader, want)
+					}
+					if status != http.StatusOK {
+						t.Fatalf("%s: %d %s", of, status, body)
+					}
+					if other := known[body]; other != "" && strings.SplitN(other, " ", 3)[0] != role {
+						t.Errorf("%s has the list of %s", of, other)
+					}
+					known[body] = of
+				}
+			}
+		}
+	}
+}
+
+// The door answers the plain question for a record with the bytes of the SDK, and costs what
+// that costs.
+func TestPlainResources(t *testing.T) {
+	s := newSite(t, dbtest.SQLite(t), apitest.Metered())
+	member, narrow := s.As(access.Member), s.As(access.Member, "tasks:read")
+	contact := member.Do("POST", "/contacts", map[string]any{"lastName": "Ächter & <Söhne>"}).Want(201).Text("id")
+	send := func(key, revision, uri, extra string) (int, http.Header, string) {
+		t.Helper()
+		meta := ""
+		if revision == "2026-07-28" {
+			meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},`
+		}
+		body := `{"jsonrpc":"2.0","id":"q-7",` + extra + `"method":"resources/read","params":{` + meta + `"uri":"` + uri + `"}}`
+		r := httptest.NewRequest("POST", apitest.BaseURL+"/mcp", strings.NewReader(body)).WithContext(t.Context())
+		for header, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer " + key,
+			"MCP-Protocol-Version": revision, "Mcp-Method": "resources/read", "Mcp-Name": uri,
+		} {
+			r.Header.Set(header, value)
+		}
+		s.Clock.Advance(10 * time.Minute) // refills all points
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		h := w.Header().Clone()
+		delete(h, "Request-Id")
+		return w.Code, h, regexp.MustCompile(`req_\w+`).ReplaceAllString(w.Body.String(), "req")
+	}
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		for name, c := range map[string]struct{ key, uri string }{
+			"a record":            {member.Key, "kartei://contacts/" + contact},
+			"none":                {member.Key, "kartei://contacts/con_0"},
+			"one of a family":     {member.Key, "kartei://tasks/" + contact},
+			"no right":            {narrow.Key, "kartei://contacts/" + contact},
+			"no family":           {member.Key, "kartei://letters/" + contact},
+			"another form":        {member.Key, "kartei://contacts/" + contact + "/"},
+			"the text of no file": {member.Key, "kartei://documents/doc_0/text"},
+		} {
+			status, header, body := send(c.key, revision, c.uri, "")
+			wantStatus, wantHeader, want := send(c.key, revision, c.uri, `"more":0,`)
+			if status != wantStatus || !reflect.DeepEqual(header, wantHeader) || body != want {
+				t.Errorf("%s (%s): %d %v\n%s\nthe SDK: %d %v\n%s", name, revision, status, header, body, wantStatus, wantHeader, want)
+			}
+			if name == "a record" && !strings.Contains(body, "chter ") {
+				t.Errorf("%s: %s", name, body)
+			}
+		}
+	}
+}
+
 // TestCosts calls each tool, by the door itself and by the SDK, with and without arguments
 // that its operation takes. A call costs what the operation costs by HTTP, also a refused one.
 func TestCosts(t *testing.T) {

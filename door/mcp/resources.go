@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"net/url"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -92,11 +94,52 @@ func readRecord(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResou
 		return nil, sdk.ResourceNotFoundError(r.Params.URI)
 	}
 	x := exchangeOf(ctx)
-	body, err := x.ask(ctx, x.by, parts[0]+".get", api.Arguments{ID: parts[1]})
+	if x.refused != nil { // it was asked for already
+		return nil, x.resourceError(x.refused, r.Params.URI)
+	}
+	body, err := x.record(ctx, parts)
 	if err != nil {
 		return nil, x.resourceError(err, r.Params.URI)
 	}
 	return contents(r.Params.URI, "application/json", string(body)), nil
+}
+
+// record reads the record of an address.
+func (x *exchange) record(ctx context.Context, parts []string) ([]byte, error) {
+	return x.ask(ctx, x.by, parts[0]+".get", api.Arguments{ID: parts[1]})
+}
+
+// recordAddress is the address of a record, as the door writes it.
+var recordAddress = regexp.MustCompile(`^` + scheme + `(contacts|companies|tasks)/[a-z]+_[0-9a-z]+$`)
+
+// read answers the plain question for a record. It reports false if the SDK has to
+// answer: to another address, or that there is no such record.
+func (d *door) read(w http.ResponseWriter, r *http.Request, x *exchange, c *plain, uri string) bool {
+	if !recordAddress.MatchString(uri) {
+		return false
+	}
+	body, err := x.record(r.Context(), segments(uri))
+	if err != nil {
+		x.refused = err
+		return false
+	}
+	result := struct {
+		Meta sdk.Meta `json:"_meta,omitempty"`
+		sdk.Cacheable
+		Contents []*sdk.ResourceContents `json:"contents"`
+		Type     string                  `json:"resultType,omitempty"`
+	}{nil, sdk.Cacheable{TTLMs: cachedFor, CacheScope: "private"}, contents(uri, "application/json", string(body)).Contents, ""}
+	if c.revised {
+		result.Meta, result.Type = sdk.Meta{sdk.MetaKeyServerInfo: implementation(d.Release)}, "complete"
+	}
+	answer, err := c.encode(result)
+	if err != nil {
+		problem(d.API, w, r, err)
+		return true
+	}
+	w.Header().Set("Content-Type", "application/json")
+	d.reply(w, x, http.StatusOK, answer)
+	return true
 }
 
 // readTextResource returns a part of the text of a document, and says which one of how many it is.

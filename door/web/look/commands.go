@@ -146,9 +146,18 @@ var commands = []command{
 
 // Commands are those that the reader may use, in the order of their groups.
 func (f Frame) Commands() []Command {
+	return f.commandsIf(func(*command) bool { return true })
+}
+
+// commandsIf are the commands that the reader may use and that a function chooses. It
+// chooses first: whether the reader may open a page is the longer question.
+func (f Frame) commandsIf(chosen func(*command) bool) []Command {
 	var list []Command
-	for _, c := range commands {
+	for i := range commands {
+		c := &commands[i]
 		switch {
+		case !chosen(c):
+			continue
 		case c.family != "" && !f.may(c.family, c.verb), c.room == live && f.Sandbox(), c.room == sandbox && !f.Sandbox():
 			continue
 		case c.href != "" && c.room == "" && !f.opens(c.href):
@@ -229,10 +238,7 @@ type shortcut struct {
 // shortcuts are the commands with keys: "go.contacts" has "g k" and "g c".
 func (f Frame) shortcuts() string {
 	all := map[string]shortcut{}
-	for _, c := range f.Commands() {
-		if c.Keys == "" {
-			continue
-		}
+	for _, c := range f.commandsIf(func(c *command) bool { return c.keys.EN != "" }) {
 		s := shortcut{Keys: []string{c.Keys}}
 		if c.Also != "" {
 			s.Keys = append(s.Keys, c.Also)

@@ -72,10 +72,8 @@ func (f Frame) places() []link {
 // creatable are the lines of the menu of new records.
 func (f Frame) creatable() []link {
 	var all []link
-	for _, c := range f.Commands() {
-		if c.Group == Create {
-			all = append(all, link{Address: c.Href, Name: c.Name, Icon: c.Icon, Key: c.Keys})
-		}
+	for _, c := range f.commandsIf(func(c *command) bool { return c.group == Create }) {
+		all = append(all, link{Address: c.Href, Name: c.Name, Icon: c.Icon, Key: c.Keys})
 	}
 	return all
 }

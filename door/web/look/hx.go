@@ -55,6 +55,9 @@ func (h Hx) ReplaceURL() Hx { return h.with("hx-replace-url", "true") }
 // Include sends the fields of other elements too, by a selector.
 func (h Hx) Include(selector string) Hx { return h.with("hx-include", selector) }
 
+// With adds the attributes of another one, which many links have in common.
+func (h Hx) With(common Hx) Hx { return append(h[:len(h):len(h)], common...) }
+
 func (h Hx) with(key, value string) Hx {
 	return append(h[:len(h):len(h)], templ.KeyValue[string, any]{Key: key, Value: value})
 }

@@ -5,14 +5,15 @@ import "kartei/kit/fault"
 // beside reads the list that stands beside a record: the page that the address names, if
 // the record is on it, or else the page around the record. Hits keep their page, since a
 // record has no place among them but its rank. If the list leaves the record out, the page
-// of the address stays, or what comes at the place of the record.
+// of the address stays, or what comes at the place of the record. The list has no names:
+// the page asks for all of its names at once.
 func (f *family) beside(v *request, record values) (recordList, error) {
 	id, asked := record["id"], v.listBeside(f, record)
 	implied := asked.Q == "" && asked.Cursor == "" && asked.Near == ""
 	if implied {
 		asked = asked.near(id)
 	}
-	list, err := f.list(v, asked)
+	list, err := f.unnamed(v, asked)
 	if implied {
 		list.listing.Near = "" // the address of the record says as much
 	}
@@ -21,14 +22,14 @@ func (f *family) beside(v *request, record values) (recordList, error) {
 	}
 	begin := asked.from("", false)
 	if !implied && asked.Q == "" {
-		around, missing := f.list(v, begin.near(id))
+		around, missing := f.unnamed(v, begin.near(id))
 		around.listing = begin
 		if missing == nil && (err != nil || around.has(id)) || missing != nil && !fault.Is(missing, fault.CursorMismatch) {
 			return around, missing
 		}
 	}
 	if err != nil { // an address of yesterday, or a record without a place
-		return f.list(v, begin)
+		return f.unnamed(v, begin)
 	}
 	return list, nil
 }

@@ -146,7 +146,7 @@ func (c *change) credential(v *request, names map[string]string) string {
 
 // swapTo returns the attributes of a link that shows another page of the same place
 // without loading everything anew.
-func (v *request) swapTo(path string) look.Hx { return v.swap(path).Push() }
+func (v *request) swapTo(path string) look.Hx { return v.look().Get(path).With(intoMainPushed) }
 
 // dialogOf returns the attributes of a link to a page that a script shows as a
 // dialog over this one.

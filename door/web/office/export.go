@@ -93,20 +93,13 @@ func (e *export) read(cursor string) error {
 	if cursor != "" {
 		q.Set("cursor", cursor)
 	}
-	page, err := ask[listed](e.v, e.family.name+".list", arguments{query: q})
+	page, err := e.v.listed(e.family, q)
 	if err != nil {
 		return err
 	}
-	e.page, e.next = e.page[:0], ""
-	if page.HasMore {
-		e.next = page.NextCursor
-	}
-	for _, raw := range page.Data {
-		record, err := flatten(raw)
-		if err != nil {
-			return err
-		}
-		e.page = append(e.page, record)
+	e.page, e.next = page.records, ""
+	if page.hasMore {
+		e.next = page.nextCursor
 	}
 	return e.family.resolve(e.v, e.names, e.page...)
 }

@@ -1,7 +1,6 @@
 package office
 
 import (
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,9 +17,42 @@ const (
 
 // listed is a page of a list of records.
 type listed struct {
-	Data       []json.RawMessage `json:"data"`
-	HasMore    bool              `json:"hasMore"`
-	NextCursor string            `json:"nextCursor"`
+	records    []values
+	hasMore    bool
+	nextCursor string
+}
+
+// listed calls the row that lists a family.
+func (v *request) listed(f *family, query url.Values) (listed, error) {
+	a := v.do(f.name+".list", arguments{query: query})
+	if err := a.err(); err != nil {
+		return listed{}, err
+	}
+	return readListed(a.Body)
+}
+
+// readListed reads the answer of a row that lists.
+func readListed(body []byte) (page listed, err error) {
+	d := newReader(body)
+	err = d.object(func(name string) (err error) {
+		switch name {
+		case "data":
+			return d.list(func() error {
+				record, err := d.record()
+				page.records = append(page.records, record)
+				return err
+			})
+		case "hasMore":
+			more, err := d.value()
+			page.hasMore = more == "true"
+			return err
+		case "nextCursor":
+			page.nextCursor, err = d.value()
+			return err
+		}
+		return d.SkipValue()
+	})
+	return page, d.ended(err)
 }
 
 // counted is the number of records, up to a cap.
@@ -128,9 +160,11 @@ func tagIn(q url.Values) string {
 // query returns the parameters of the address, without defaults.
 func (l listing) query() url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{"q": l.Q, "cursor": l.Cursor, "near": l.Near, "tag": l.Tag, "companyId": l.Company, "ownerId": l.Owner, "tab": l.Tab, "assigneeId": l.Assignee, "kind": l.Kind, "about": l.About} {
-		if value != "" {
-			q.Set(name, value)
+	for _, p := range [...]struct{ name, value string }{
+		{"q", l.Q}, {"cursor", l.Cursor}, {"near", l.Near}, {"tag", l.Tag}, {"companyId", l.Company}, {"ownerId", l.Owner}, {"tab", l.Tab}, {"assigneeId", l.Assignee}, {"kind", l.Kind}, {"about", l.About},
+	} {
+		if p.value != "" {
+			q.Set(p.name, p.value)
 		}
 	}
 	if l.Sort != l.family.sorts[0].value {
@@ -146,11 +180,14 @@ func (l listing) query() url.Values {
 }
 
 // at returns an address with the parameters of the listing.
-func (l listing) at(path string) string {
+func (l listing) at(path string) string { return path + l.suffix() }
+
+// suffix returns what addresses with the parameters of the listing end with.
+func (l listing) suffix() string {
 	if q := l.query().Encode(); q != "" {
-		return path + "?" + q
+		return "?" + q
 	}
-	return path
+	return ""
 }
 
 // from returns the listing that begins at a cursor, or that ends there.
@@ -272,18 +309,27 @@ type recordList struct {
 	underway []operation
 }
 
-// list reads a page of a family.
+// list reads a page of a family, with the names that it shows.
 func (f *family) list(v *request, l listing) (recordList, error) {
+	out, err := f.unnamed(v, l)
+	if err != nil {
+		return out, err
+	}
+	return out, f.resolve(v, out.names, out.referring()...)
+}
+
+// unnamed reads a page of a family without names.
+func (f *family) unnamed(v *request, l listing) (recordList, error) {
 	out := recordList{family: f, listing: l, around: l.Near, names: map[string]string{}}
 	var page, before listed
 	err := together(
 		func() (err error) {
-			page, err = ask[listed](v, f.name+".list", arguments{query: l.parameters(v.session.Principal.ID)})
+			page, err = v.listed(f, l.parameters(v.session.Principal.ID))
 			return err
 		},
 		func() (err error) {
 			if l.Near != "" {
-				before, err = ask[listed](v, f.name+".list", arguments{query: l.before(v.session.Principal.ID)})
+				before, err = v.listed(f, l.before(v.session.Principal.ID))
 			}
 			return err
 		},
@@ -295,20 +341,20 @@ func (f *family) list(v *request, l listing) (recordList, error) {
 	if err != nil {
 		return out, err
 	}
-	if page.HasMore {
-		out.next = page.NextCursor
+	if page.hasMore {
+		out.next = page.nextCursor
 	}
-	if before.HasMore {
-		out.previous = before.NextCursor
+	if before.hasMore {
+		out.previous = before.nextCursor
 	}
-	for _, raw := range slices.Concat(before.Data, page.Data) {
-		row, err := flatten(raw)
-		if err != nil {
-			return out, err
-		}
-		out.rows = append(out.rows, row)
-	}
-	return out, f.resolve(v, out.names, append(out.rows, values{"companyId": l.Company, "ownerId": l.Owner, l.aboutFilter(): l.About})...)
+	out.rows = slices.Concat(before.records, page.records)
+	return out, nil
+}
+
+// referring are the records of a list, and its filters, which refer to others too.
+func (l recordList) referring() []values {
+	by := l.listing
+	return append(l.rows[:len(l.rows):len(l.rows)], values{"companyId": by.Company, "ownerId": by.Owner, by.aboutFilter(): by.About})
 }
 
 // has reports whether the page has a record.
@@ -316,29 +362,37 @@ func (l recordList) has(id string) bool {
 	return slices.ContainsFunc(l.rows, func(r values) bool { return r["id"] == id })
 }
 
-// leadTo returns the address of a record of the list, which is opened with the list around
-// it. Hits keep their page.
-func (l recordList) leadTo(id string) string {
-	to := l.listing
-	if to.Q == "" {
-		to = to.from("", false)
+// links makes the addresses of the records of a list, which end alike.
+type links struct{ path, lead, keep string }
+
+// links returns the addresses of the records of the list.
+func (l recordList) links() links {
+	lead, keep := l.listing, l.listing
+	if l.listing.Q == "" {
+		lead = lead.from("", false)
 	}
-	return to.at("/" + l.family.name + "/" + id)
+	if keep.Q == "" && keep.Cursor == "" && len(l.rows) > 0 {
+		keep = keep.near(first(l.around, l.rows[0]["id"]))
+	}
+	return links{"/" + l.family.name + "/", lead.suffix(), keep.suffix()}
 }
 
+// leadTo returns the address of a record of the list, which is opened with the list around
+// it. Hits keep their page.
+func (l links) leadTo(id string) string { return l.path + id + l.lead }
+
 // keepTo is leadTo for a script, which opens the record beside the list as it is.
-func (l recordList) keepTo(id string) string {
-	to := l.listing
-	if to.Q == "" && to.Cursor == "" {
-		to = to.near(first(l.around, l.rows[0]["id"]))
-	}
-	return to.at("/" + l.family.name + "/" + id)
-}
+func (l links) keepTo(id string) string { return l.path + id + l.keep }
 
 // resolve adds the names of the records and people that records refer to. A record
 // that the person does not see has no name.
 func (f *family) resolve(v *request, names map[string]string, records ...values) error {
-	var people, others []string
+	people, others := f.references(records)
+	return v.named(people, others, names)
+}
+
+// references returns the ids of the people and of the other records that records refer to.
+func (f *family) references(records []values) (people, others []string) {
 	for _, r := range records {
 		for _, m := range f.fields {
 			switch id := r[m.name]; {
@@ -350,8 +404,5 @@ func (f *family) resolve(v *request, names map[string]string, records ...values)
 			}
 		}
 	}
-	return together(
-		func() error { return v.namesOf(people, names) },
-		func() error { return v.titlesOf(others, names) },
-	)
+	return people, others
 }

@@ -10,6 +10,14 @@ func (v *request) titlesOf(ids []string, names map[string]string) error {
 	return v.resolved("lookup.titles", arguments{}, ids, names)
 }
 
+// named adds the names of people, and of records.
+func (v *request) named(people, records []string, names map[string]string) error {
+	return together(
+		func() error { return v.namesOf(people, names) },
+		func() error { return v.titlesOf(records, names) },
+	)
+}
+
 // titlesIn is titlesOf in the sandbox, or in the environment of the page.
 func (v *request) titlesIn(sandbox bool, ids []string, names map[string]string) error {
 	return v.resolved("lookup.titles", arguments{sandbox: sandbox}, ids, names)

@@ -3,6 +3,7 @@ package office
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"kartei/api"
 )
@@ -49,8 +50,10 @@ func (p *Page) pattern(prefix string) string {
 
 // pageAt returns the page at an address, nil if there is none.
 func pageAt(path string) *Page {
-	if i := slices.IndexFunc(Pages, func(p Page) bool { return p.Method == "GET" && p.Path == path }); i >= 0 {
-		return &Pages[i]
+	for i := range Pages {
+		if p := &Pages[i]; p.Path == path && p.Method == "GET" {
+			return p
+		}
 	}
 	return nil
 }
@@ -84,19 +87,29 @@ func (p *Page) first() string {
 
 // Scope returns the right that the first row of the page needs, empty for a row of the
 // second table.
-func (p *Page) Scope() string {
-	if i := slices.IndexFunc(api.Operations, func(o api.Operation) bool { return o.ID == p.first() }); i >= 0 {
-		return api.Operations[i].Scope
-	}
-	return ""
-}
+func (p *Page) Scope() string { return rowScopes()[p.first()] }
+
+// The menus of each page ask for the rights of some thirty others.
+var (
+	rowScopes = sync.OnceValue(func() map[string]string {
+		scopes := map[string]string{}
+		for i := range api.Operations {
+			scopes[api.Operations[i].ID] = api.Operations[i].Scope
+		}
+		return scopes
+	})
+	adminRows = sync.OnceValue(func() map[string]bool {
+		rows := map[string]bool{}
+		for i := range api.Console {
+			rows[api.Console[i].ID] = api.Console[i].Who.AdminsOnly()
+		}
+		return rows
+	})
+)
 
 // AdminsOnly reports whether the first row of the page is one of the second table for
 // admins.
-func (p *Page) AdminsOnly() bool {
-	i := slices.IndexFunc(api.Console, func(r api.ConsoleRow) bool { return r.ID == p.first() })
-	return i >= 0 && api.Console[i].Who.AdminsOnly()
-}
+func (p *Page) AdminsOnly() bool { return adminRows()[p.first()] }
 
 // takesFiles reports whether a form of the page may have a file.
 func (p *Page) takesFiles() bool {

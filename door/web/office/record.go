@@ -95,12 +95,11 @@ func (v *request) record(f *family, id string) view {
 	if err := together(reads...); err != nil {
 		return v.failed(err)
 	}
-	if err := f.resolve(v, p.names, p.record); err != nil {
+	persons, others := f.references(append(p.list.referring(), p.record))
+	if err := v.named(append(persons, people(p.history)...), others, p.names); err != nil {
 		return v.failed(err)
 	}
-	if err := v.namesOf(people(p.history), p.names); err != nil {
-		return v.failed(err)
-	}
+	p.list.names = p.names
 	if name := v.URL.Query().Get("edit"); p.mayWrite && (f.has(name) || f.group(name) != nil) {
 		p.editing = name
 		p.edit = &recordForm{family: f, id: id, was: p.record, typed: p.record, revision: revisionOf(p.record), token: v.mint(), names: p.names}
@@ -184,17 +183,8 @@ func (v *request) referring(f *family, member, id, order string) ([]values, erro
 	if f == &tasks {
 		q.Set("status", "open")
 	}
-	page, err := ask[listed](v, f.name+".list", arguments{query: q})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]values, len(page.Data))
-	for i, raw := range page.Data {
-		if list[i], err = flatten(raw); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	page, err := v.listed(f, q)
+	return page.records, err
 }
 
 // recordForm is a form as it is drawn: for a new record, for a change, or for a

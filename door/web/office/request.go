@@ -1,7 +1,6 @@
 package office
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
 
 	"kartei/api"
 	"kartei/door/transfer"
@@ -289,9 +290,9 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// packing is the level of compression. Of a list with fifty rows, level 6 saves 1 % of
-// the bytes and takes three times as long.
-const packing = 5
+// packing is the level of compression. A list with fifty rows has 1 % more bytes than by
+// level 5 of the standard library, which takes 2.5 times as long.
+const packing = 6
 
 // identify asks who is calling.
 func (v *request) identify() error {

@@ -128,13 +128,17 @@ func (v *request) here(parameter, value string) string {
 
 // swap returns the attributes of a link that replaces the content of the page,
 // without loading it anew.
-func (v *request) swap(path string) look.Hx {
-	return v.look().Get(path).Target("#main").Select("#main").Morph()
-}
+func (v *request) swap(path string) look.Hx { return v.look().Get(path).With(intoMain) }
+
+// intoMain replaces the content of the page, and intoMainPushed also its address.
+var (
+	intoMain       = look.Hx{}.Target("#main").Select("#main").Morph()
+	intoMainPushed = intoMain.Push()
+)
 
 // swapForm is swap for a form.
 func (v *request) swapForm(path string) look.Hx {
-	return v.look().Post(path).Target("#main").Select("#main").Morph()
+	return v.look().Post(path).With(intoMain)
 }
 
 // problemPage is a page about a refusal.

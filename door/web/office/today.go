@@ -68,18 +68,14 @@ func (p *today) readTasks(v *request) error {
 	if !v.session.may(tasks.read) {
 		return nil
 	}
-	page, err := ask[listed](v, "tasks.list", arguments{query: url.Values{
+	page, err := v.listed(&tasks, url.Values{
 		"assigneeId": {v.session.Principal.ID}, "status": {"open"}, "sort": {"dueAt"}, "limit": {strconv.Itoa(dueShown + 1)},
-	}})
+	})
 	if err != nil {
 		return err
 	}
 	ends := v.midnight().AddDate(0, 0, 1)
-	for _, raw := range page.Data {
-		task, err := flatten(raw)
-		if err != nil {
-			return err
-		}
+	for _, task := range page.records {
 		switch due, has := timeOf(task["dueAt"]); {
 		case !has || !due.Before(ends):
 			p.next = task

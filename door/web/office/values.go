@@ -21,75 +21,157 @@ type values map[string]string
 // listMembers are the members that hold a list of texts.
 var listMembers = []string{"tags"}
 
-// flatten returns the values of a record in JSON. A page of a list flattens fifty, so it
-// reads each once.
-func flatten(record []byte) (values, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(record), jsontext.AllowDuplicateNames(true)) // the API writes none
-	v := values{}
-	err := v.members("", d)
+// flatten returns the values of a record in JSON.
+func flatten(body []byte) (values, error) {
+	d := newReader(body)
+	v, err := d.record()
+	if err = d.ended(err); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// reader reads the records of an answer. A page of a list has fifty with some thirty
+// members each, so names and texts are parts of one copy of the answer.
+type reader struct {
+	*jsontext.Decoder
+	text string
+	// paths are the paths of members within members, by both names: each is made once.
+	paths map[[2]string]string
+}
+
+func newReader(body []byte) *reader {
+	return &reader{jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)), string(body), map[[2]string]string{}} // the API writes no name twice
+}
+
+// ended returns the fault of an answer, which ends here.
+func (d *reader) ended(err error) error {
 	if err == nil {
 		if _, err = d.ReadToken(); err == io.EOF {
-			return v, nil
+			return nil
 		}
 	}
-	return nil, fmt.Errorf("office: a record: %w", cmp.Or(err, errRest))
+	return fmt.Errorf("office: a record: %w", cmp.Or(err, errRest))
 }
 
 var errRest = errors.New("something follows it")
 
-// members reads an object. before is the path to it, with a dot at its end.
-func (v values) members(before string, d *jsontext.Decoder) error {
-	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
-		return cmp.Or(err, fmt.Errorf("%s is no object", d.StackPointer()))
+// usualMembers is more than the members of a record, with the parts of its address.
+const usualMembers = 40
+
+// record reads a record. It returns nil with an error.
+func (d *reader) record() (values, error) {
+	v := make(values, usualMembers)
+	if err := d.members(v, ""); err != nil {
+		return nil, err
 	}
-	for d.PeekKind() != '}' {
-		token, err := d.ReadToken()
-		if err != nil {
-			return err
+	return v, nil
+}
+
+// members adds the members of an object to values. within is the name of the member that
+// holds the object, if any.
+func (d *reader) members(v values, within string) error {
+	return d.object(func(name string) (err error) {
+		if within != "" {
+			name = d.path(within, name)
 		}
-		name := before + token.String()
 		switch d.PeekKind() {
 		case '{':
-			if err := v.members(name+".", d); err != nil {
-				return err
-			}
-			continue
+			return d.members(v, name)
 		case '[':
-			list, err := texts(d)
-			if err != nil {
-				return err
-			}
-			v[name] = strings.Join(list, "\n")
-			continue
-		}
-		token, err = d.ReadToken()
-		switch {
-		case err != nil:
-			return err
-		case token.Kind() == 'n':
-			v[name] = ""
+			v[name], err = d.lines()
 		default:
-			v[name] = token.String()
+			v[name], err = d.value()
+		}
+		return err
+	})
+}
+
+// path returns the path to a member within another one, as address.city.
+func (d *reader) path(outer, inner string) string {
+	path, known := d.paths[[2]string{outer, inner}]
+	if !known {
+		path = outer + "." + inner
+		d.paths[[2]string{outer, inner}] = path
+	}
+	return path
+}
+
+// object reads an object. member reads the value of a member.
+func (d *reader) object(member func(name string) error) error {
+	if err := d.open('{'); err != nil {
+		return err
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.value()
+		if err == nil {
+			err = member(name)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	_, err := d.ReadToken()
 	return err
 }
 
-// texts reads a list of texts.
-func texts(d *jsontext.Decoder) (list []string, err error) {
-	if _, err = d.ReadToken(); err != nil {
-		return nil, err
+// list reads a list. entry reads an entry.
+func (d *reader) list(entry func() error) error {
+	if err := d.open('['); err != nil {
+		return err
 	}
 	for d.PeekKind() != ']' {
-		token, err := d.ReadToken()
-		if err != nil || token.Kind() != '"' {
-			return nil, cmp.Or(err, fmt.Errorf("%s is no text", d.StackPointer()))
+		if err := entry(); err != nil {
+			return err
 		}
-		list = append(list, token.String())
 	}
-	_, err = d.ReadToken()
-	return list, err
+	_, err := d.ReadToken()
+	return err
+}
+
+// open reads the beginning of an object or a list.
+func (d *reader) open(kind jsontext.Kind) error {
+	token, err := d.ReadToken()
+	if err == nil && token.Kind() != kind {
+		err = fmt.Errorf("%s does not begin with %s", d.StackPointer(), kind)
+	}
+	return err
+}
+
+// lines reads a list of texts: a line for each.
+func (d *reader) lines() (lines string, err error) {
+	first := true
+	return lines, d.list(func() error {
+		if d.PeekKind() != '"' {
+			return cmp.Or(d.SkipValue(), fmt.Errorf("%s is no text", d.StackPointer()))
+		}
+		text, err := d.value()
+		if !first {
+			text = lines + "\n" + text
+		}
+		lines, first = text, false
+		return err
+	})
+}
+
+// value reads a text, a number or a truth value. Null is empty.
+func (d *reader) value() (string, error) {
+	raw, err := d.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	end := int(d.InputOffset())
+	text := d.text[end-len(raw) : end]
+	switch {
+	case text == "null":
+		return "", nil
+	case text[0] != '"':
+		return text, nil
+	case strings.IndexByte(text, '\\') < 0:
+		return text[1 : len(text)-1], nil
+	}
+	plain, err := jsontext.AppendUnquote(nil, raw)
+	return string(plain), err
 }
 
 // changed returns the names whose values differ between before and after, sorted.
@@ -142,7 +224,8 @@ func (v values) body() map[string]any {
 // lines returns the lines of a text without empty ones, each once.
 func lines(text string) []string {
 	list := []string{}
-	for line := range strings.Lines(text) {
+	for line, more := "", text != ""; more; {
+		line, text, more = strings.Cut(text, "\n")
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(list, line) {
 			list = append(list, line)
 		}

@@ -1,6 +1,6 @@
 package office
 
-import "strings"
+import "cmp"
 
 // concat returns the elements of all lists.
 func concat[T any](lists ...[]T) []T {
@@ -23,12 +23,21 @@ func present(texts ...string) []string {
 }
 
 // joined joins the texts that are not empty.
-func joined(between string, texts ...string) string { return strings.Join(present(texts...), between) }
+func joined(between string, texts ...string) string {
+	out := ""
+	for _, t := range texts {
+		switch {
+		case t == "":
+		case out == "":
+			out = t
+		default:
+			out += between + t
+		}
+	}
+	return out
+}
 
 // first returns the first text that is not empty.
 func first(texts ...string) string {
-	if list := present(texts...); len(list) > 0 {
-		return list[0]
-	}
-	return ""
+	return cmp.Or(texts...)
 }
