@@ -465,7 +465,6 @@ func (l *Ledger) runShared(ctx context.Context) {
 	var beside sync.WaitGroup
 	beside.Go(func() { l.replicas.Run(ctx) })
 	beside.Go(func() { l.opts.DB.Listen(ctx, topic, l.notified) })
-	beside.Go(func() { l.tenants.together.Store(l.oneServer(ctx)) })
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():

@@ -92,6 +92,7 @@ func (l *Ledger) Start(ctx context.Context) error {
 	if l.replicas == nil {
 		return nil
 	}
+	l.tenants.together.Store(l.oneServer(ctx))
 	return l.replicas.Join(ctx)
 }
 
