@@ -15,6 +15,7 @@ has() {
 	versitygw) command -v versitygw || [ -e "$versitygw" ] ;;
 	standardwebhooks) [ -e "$standardwebhooks/ready" ] ;;
 	axe) [ -e "$axe/ready" ] ;;
+	postgresql-versions) [ -e "$versions/ready" ] ;;
 	*) command -v "$1" ;;
 	esac >/dev/null 2>&1
 }
@@ -40,17 +41,19 @@ loss() {
 	standardwebhooks) echo "no other language than Go verifies deliveries" ;;
 	chromium) echo "the pages are not looked at in a browser" ;;
 	axe) echo "the pages are not checked for accessibility" ;;
+	postgresql-versions) echo "no other version of PostgreSQL than the installed one is tried" ;;
 	*) echo "what needs it is left out" ;;
 	esac
 }
 
 # What no distribution packs is put into .cache once: an S3 server, the official
-# libraries with which receivers in Python and JavaScript verify, and the checks
-# of accessibility.
+# libraries with which receivers in Python and JavaScript verify, the checks of
+# accessibility, and the versions of PostgreSQL that the distribution lacks.
 house=$(cd "$(dirname "$0")/.." && pwd)
 versitygw=$house/.cache/tools/versitygw
 standardwebhooks=$house/.cache/standardwebhooks-1.1
 axe=$house/.cache/axe-4.14.1
+versions=$house/.cache/postgresql-16.14-17.10-18.4
 build() {
 	case $1 in
 	versitygw)
@@ -76,6 +79,19 @@ build() {
 		cp "$house"/ci/axe/package*.json "$axe/"
 		npm ci --prefix "$axe" --no-audit --no-fund --ignore-scripts --loglevel=error >&2 && touch "$axe/ready"
 		;;
+	postgresql-versions)
+		[ "$(uname -sm)" = "Linux x86_64" ] && has npm || return
+		echo "installing $1" >&2
+		rm -rf "$versions"
+		mkdir -p "$versions"
+		cp "$house"/ci/postgresql/package*.json "$versions/"
+		# Without its script a package lacks the second names of its libraries.
+		npm ci --prefix "$versions" --no-audit --no-fund --ignore-scripts --loglevel=error >&2 &&
+			for package in "$versions"/node_modules/postgresql-*; do
+				(cd "$package" && node scripts/hydrate-symlinks.js) || return
+			done &&
+			touch "$versions/ready"
+		;;
 	*) return 1 ;;
 	esac
 }
@@ -87,7 +103,7 @@ for what in "$@"; do
 			continue
 		fi
 		missing+=("$what")
-		case $what in versitygw | standardwebhooks | axe) ;; *) packages+=("$(package "$what")") ;; esac
+		case $what in versitygw | standardwebhooks | axe | postgresql-versions) ;; *) packages+=("$(package "$what")") ;; esac
 	fi
 done
 [ ${#missing[@]} -gt 0 ] || exit 0

@@ -47,9 +47,12 @@ const (
 	// It is less than callWait, in case a notification is lost.
 	idleTime  = 2_000_000
 	idleAlone = 6_000_000
-	// maxReporters is the number of organizations whose usage is reported at
-	// the same time while no call waits.
+	// maxReporters is the number of transactions that report usage at the same
+	// time while no call waits.
 	maxReporters = 4
+	// reportedTogether is the number of organizations whose usage one transaction
+	// reports. A call that needs a transaction of its own waits for that one.
+	reportedTogether = 64
 )
 
 // tenant is the state of one organization in this replica.
@@ -118,6 +121,11 @@ type tenants struct {
 	sent           atomic.Int64 // the number of the last transaction
 	serving        sync.WaitGroup
 	reporters      chan struct{}
+	// together is set if the database is one server. On a cluster of several, a
+	// transaction with many organizations would be one of many servers.
+	together atomic.Bool
+	// reporting is set while a round of reports runs.
+	reporting atomic.Bool
 }
 
 // tenant returns the tenant of an organization, locked.
@@ -296,32 +304,40 @@ func (l *Ledger) serve(o *tenant) {
 		return
 	}
 	o.serving = true
-	l.tenants.serving.Go(func() {
-		for {
-			o.mu.Lock()
-			if !o.due {
-				o.serving = false
-				o.mu.Unlock()
-				return
-			}
-			j := l.prepare(o)
+	l.tenants.serving.Go(func() { l.work(o) })
+}
+
+// work runs the transactions of an organization one by one until none is due.
+func (l *Ledger) work(o *tenant) {
+	for {
+		o.mu.Lock()
+		if !o.due {
+			o.serving = false
 			o.mu.Unlock()
-			err := l.run(j)
-			o.mu.Lock()
-			if err != nil {
-				j.failed(l, err)
-			} else {
-				j.apply(l)
-			}
-			o.mu.Unlock()
-			for _, r := range j.unwanted {
-				l.doneShared(&r.charge, 0, j.at)
-			}
-			if err == nil {
-				l.alerted(j.alerts)
-			}
+			return
 		}
-	})
+		j := l.prepare(o)
+		o.mu.Unlock()
+		l.finish(j, l.run(j))
+	}
+}
+
+// finish makes the result of a transaction known.
+func (l *Ledger) finish(j *transaction, err error) {
+	o := j.tenant
+	o.mu.Lock()
+	if err != nil {
+		j.failed(l, err)
+	} else {
+		j.apply(l)
+	}
+	o.mu.Unlock()
+	for _, r := range j.unwanted {
+		l.doneShared(&r.charge, 0, j.at)
+	}
+	if err == nil {
+		l.alerted(j.alerts)
+	}
 }
 
 // topic is the notification channel of recalls and reports.
@@ -384,6 +400,11 @@ func (l *Ledger) idle(o *tenant, a *account, now int64) bool {
 // returns all leases.
 func (l *Ledger) reportAll(everything bool) {
 	now := l.now(time.Time{})
+	together := !everything && l.tenants.together.Load()
+	if together && !l.tenants.reporting.CompareAndSwap(false, true) {
+		return // the last round still runs
+	}
+	var list []*tenant
 	l.tenants.each(func(o *tenant) {
 		if !everything && l.alone(o) && len(o.disputed) == 0 && now-o.reportedAt < reportAlone {
 			return
@@ -396,11 +417,46 @@ func (l *Ledger) reportAll(everything bool) {
 				delete(o.accounts, name)
 			}
 		}
-		if due && (everything || !o.serving) {
+		switch {
+		case !due || !everything && o.serving:
+		case together && len(o.disputed) == 0:
+			list = append(list, o)
+		default:
 			o.full = o.full || everything
 			l.serve(o)
 		}
 	})
+	if together {
+		l.tenants.serving.Go(func() {
+			defer l.tenants.reporting.Store(false)
+			for some := range slices.Chunk(list, reportedTogether) {
+				l.reportTogether(some)
+			}
+		})
+	}
+}
+
+// reportTogether reports the usage of organizations in one transaction. None of
+// them is served meanwhile.
+func (l *Ledger) reportTogether(list []*tenant) {
+	var round []*transaction
+	for _, o := range list {
+		o.mu.Lock()
+		if !o.serving && !o.gone {
+			o.serving = true
+			round = append(round, l.prepare(o))
+		}
+		o.mu.Unlock()
+	}
+	alone, err := l.runTogether(round)
+	for _, j := range round {
+		if slices.Contains(alone, j) {
+			l.finish(j, l.run(j))
+		} else {
+			l.finish(j, err)
+		}
+		l.tenants.serving.Go(func() { l.work(j.tenant) })
+	}
 }
 
 // runShared keeps in touch with the other replicas until ctx ends, then returns
@@ -422,6 +478,15 @@ func (l *Ledger) runShared(ctx context.Context) {
 	if err := errors.Join(l.drain(last), l.replicas.Leave(last)); err != nil {
 		l.opts.Logger.Warn("limits not saved at the end", "error", err)
 	}
+}
+
+// oneServer reports whether the database is known to be one server.
+func (l *Ledger) oneServer(ctx context.Context) bool {
+	cluster := true
+	err := l.opts.DB.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, "select exists (select 1 from pg_extension where extname = 'citus')").Scan(&cluster)
+	})
+	return err == nil && !cluster
 }
 
 // drain returns all leases, and waits until the database has stored that.

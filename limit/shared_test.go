@@ -24,7 +24,13 @@ import (
 // gets no notifications, as if it had been killed after its last call.
 func silent(t *testing.T, d db.DB, replica string) *process {
 	t.Helper()
-	l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, clock.NewFake(begin), limit.Options{DB: d, Replica: replica, Lease: lease, Logger: slog.New(slog.DiscardHandler)})
+	return silentAt(t, d, replica, clock.NewFake(begin))
+}
+
+// silentAt is silent with a clock of the test.
+func silentAt(t *testing.T, d db.DB, replica string, c clock.Clock) *process {
+	t.Helper()
+	l := limit.Open(limit.Config{Metered: true, LockAfter: 1 << 40}, c, limit.Options{DB: d, Replica: replica, Lease: lease, Logger: slog.New(slog.DiscardHandler)})
 	if err := l.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -415,6 +421,52 @@ func (p *process) allRun(take func(context.Context, limit.Charge) (limit.Decisio
 			return
 		case w.IsStuck():
 			p.Fatal("the database answers again, and no call is charged in it")
+		}
+	}
+}
+
+// TestReportedTogether checks that the usage of many organizations is reported in few
+// statements, and for each organization.
+func TestReportedTogether(t *testing.T) {
+	const organizations = 100
+	var many, single atomic.Int64 // statements that read the accounts of many organizations, or of one
+	d := dbtest.Open(t, dbtest.PostgresURL(t), db.Options{Readers: 4, Writers: 4, Stated: func(query string) {
+		switch {
+		case strings.Contains(query, "state from limits") && strings.Contains(query, "lateral"):
+			many.Add(1)
+		case strings.Contains(query, "state from limits"):
+			single.Add(1)
+		}
+	}})
+	c := clock.NewFake(begin)
+	p := silentAt(t, d, "a", c)
+	of := func(i int) limit.Charge {
+		return limit.Charge{Organization: int64(i + 1), Principal: "usr_a", Key: "key_a", Points: 30}
+	}
+	for i := range organizations {
+		p.call(of(i)) // takes the leases
+		p.call(of(i)) // charges them
+	}
+	before := single.Load()
+	c.Advance(5 * time.Second)
+	stuck := patience.New()
+	for left := organizations; left > 0; {
+		p.Report()
+		if err := d.Read(t.Context(), func(tx db.Tx) error {
+			return tx.QueryRow(t.Context(), `select count(*) from limits where subject = 'key_a' and state like $1`, fmt.Sprintf(`%%"reported":%d%%`, begin.UnixMicro())).Scan(&left)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if stuck.IsStuck(left) {
+			t.Fatalf("%d organizations are not reported", left)
+		}
+	}
+	if n := single.Load() - before; n != 0 || many.Load() == 0 || many.Load() > organizations/10 {
+		t.Errorf("%d statements for many organizations and %d for one, want a few and 0", many.Load(), n)
+	}
+	for i := range organizations {
+		if left := p.left(of(i), "key"); left != 565 {
+			t.Fatalf("organization %d has %d points, want 600 - 60 + 25", i, left)
 		}
 	}
 }

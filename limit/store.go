@@ -53,23 +53,13 @@ func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64,
 	}
 	defer rows.Close()
 	var unknown error
-	alive := func(incarnation string) bool {
-		if l.replicas == nil {
-			return false
-		}
-		alive, known := l.replicas.Alive(incarnation)
-		if !known {
-			unknown = &unknownReplicaError{incarnation}
-		}
-		return alive
-	}
 	found := map[string]*account{}
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
 			return nil, err
 		}
-		if found[name], err = l.table.decode(levelOfName(name), text, l.now(time.Time{}), l.incarnation, alive); err != nil {
+		if found[name], err = l.read(name, text, &unknown); err != nil {
 			return nil, err
 		}
 	}
@@ -79,6 +69,22 @@ func (l *Ledger) readAccounts(ctx context.Context, tx db.Tx, organization int64,
 	return found, rows.Err()
 }
 
+// read decodes a stored account. It sets unknown if the account has a holding of a
+// replica that this one has never seen.
+func (l *Ledger) read(name, text string, unknown *error) (*account, error) {
+	alive := func(incarnation string) bool {
+		if l.replicas == nil {
+			return false
+		}
+		alive, known := l.replicas.Alive(incarnation)
+		if !known {
+			*unknown = &unknownReplicaError{incarnation}
+		}
+		return alive
+	}
+	return l.table.decode(levelOfName(name), text, l.now(time.Time{}), l.incarnation, alive)
+}
+
 // Start makes the limiter ready to count: on PostgreSQL it makes this replica
 // known to the others. If the database takes no writes for now, Run does that
 // once it does; until then each call is charged in a transaction.
@@ -86,6 +92,7 @@ func (l *Ledger) Start(ctx context.Context) error {
 	if l.replicas == nil {
 		return nil
 	}
+	l.tenants.together.Store(l.oneServer(ctx))
 	return l.replicas.Join(ctx)
 }
 

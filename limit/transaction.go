@@ -1,8 +1,10 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -102,8 +104,13 @@ func (l *Ledger) run(j *transaction) error {
 		l.tenants.reporters <- struct{}{}
 		defer func() { <-l.tenants.reporters }()
 	}
+	return l.write(func(tx db.Tx) error { return l.transact(tx, j) })
+}
+
+// write runs a transaction, again if it meets a replica that this one has never seen.
+func (l *Ledger) write(f func(tx db.Tx) error) error {
 	for try := 1; ; try++ {
-		err := l.opts.DB.Write(context.Background(), func(tx db.Tx) error { return l.transact(tx, j) })
+		err := l.opts.DB.Write(context.Background(), f)
 		var unknown *unknownReplicaError
 		if !errors.As(err, &unknown) || try == 3 {
 			return err
@@ -114,17 +121,133 @@ func (l *Ledger) run(j *transaction) error {
 	}
 }
 
+// asynchronous makes a commit not wait for the server's disk. Its crash loses counts
+// of a fraction of a second. Waiting would cost every call.
+const asynchronous = "set local synchronous_commit = off"
+
 // transact is the body of the transaction: it reports usage, serves the requests
 // and grants new leases. It may run more than once.
 func (l *Ledger) transact(tx db.Tx, j *transaction) error {
 	ctx := context.Background()
-	// A crash of the database server loses counts of a fraction of a second.
-	// Waiting for its disk would cost every call.
-	tx.Queue("set local synchronous_commit = off")
+	tx.Queue(asynchronous)
 	found, err := l.lockAccounts(ctx, tx, j.organization, j.names)
 	if err != nil {
 		return err
 	}
+	rows, raised := l.reckon(j, found)
+	for _, r := range rows {
+		tx.Queue(upsertAccount, j.organization, r.name, r.text, r.at)
+	}
+	if err := l.alert(ctx, tx, raised); err != nil {
+		return err
+	}
+	l.notify(tx, j)
+	return nil
+}
+
+// runTogether runs transactions that serve no request as one. It returns those that
+// need one of their own, because an account of theirs is not stored.
+func (l *Ledger) runTogether(round []*transaction) (alone []*transaction, err error) {
+	if len(round) == 0 {
+		return nil, nil
+	}
+	l.tenants.reporters <- struct{}{}
+	defer func() { <-l.tenants.reporters }()
+	slices.SortFunc(round, func(a, b *transaction) int { return cmp.Compare(a.organization, b.organization) })
+	err = l.write(func(tx db.Tx) (err error) {
+		alone, err = l.transactTogether(tx, round)
+		return err
+	})
+	return alone, err
+}
+
+const (
+	// selectTogether reads and locks accounts in the order of the parameter. The
+	// inner query keeps PostgreSQL from a plan that reads the whole table.
+	selectTogether = `select a.organization, a.subject, a.state from %s as wanted(value), lateral (select organization, subject, state from limits
+		where organization = cast(wanted.value ->> 0 as bigint) and subject = wanted.value ->> 1 for update) as a`
+	upsertTogether = `insert into limits (organization, subject, state, updated_at)
+		select cast(r.value ->> 0 as bigint), r.value ->> 1, r.value ->> 2, cast(r.value ->> 3 as bigint) from %s as r(value) where true
+		on conflict (organization, subject) do update set state = excluded.state, updated_at = excluded.updated_at`
+)
+
+// transactTogether is transact for many organizations.
+func (l *Ledger) transactTogether(tx db.Tx, round []*transaction) (alone []*transaction, err error) {
+	ctx := context.Background()
+	tx.Queue(asynchronous)
+	tx.Queue("set local enable_seqscan = off") // a plan may be made while the table is small
+	found, err := l.lockTogether(ctx, tx, round)
+	if err != nil {
+		return nil, err
+	}
+	var stored [][]any
+	var raised []Alert
+	for _, j := range round {
+		if len(found[j.organization]) < len(j.names) {
+			alone = append(alone, j)
+			continue
+		}
+		rows, some := l.reckon(j, found[j.organization])
+		raised = append(raised, some...)
+		for _, r := range rows {
+			stored = append(stored, []any{j.organization, r.name, r.text, r.at})
+		}
+	}
+	if len(stored) > 0 {
+		tx.Queue(fmt.Sprintf(upsertTogether, fmt.Sprintf(tx.Dialect().Rows, "$1")), db.Tuples(stored))
+	}
+	if err := l.alert(ctx, tx, raised); err != nil {
+		return nil, err
+	}
+	for _, j := range round {
+		if !slices.Contains(alone, j) {
+			l.notify(tx, j)
+		}
+	}
+	return alone, nil
+}
+
+// lockTogether returns the stored accounts of transactions by organization, locked
+// until the transaction ends. Those of an organization come in the order of
+// lockAccounts: its own first.
+func (l *Ledger) lockTogether(ctx context.Context, tx db.Tx, round []*transaction) (map[int64]map[string]*account, error) {
+	var wanted [][]any
+	for _, j := range round {
+		for _, name := range j.names {
+			wanted = append(wanted, []any{j.organization, name})
+		}
+	}
+	rows, err := tx.Query(ctx, fmt.Sprintf(selectTogether, fmt.Sprintf(tx.Dialect().Rows, "$1")), db.Tuples(wanted))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var unknown error
+	found := map[int64]map[string]*account{}
+	for rows.Next() {
+		var organization int64
+		var name, text string
+		if err := rows.Scan(&organization, &name, &text); err != nil {
+			return nil, err
+		}
+		a, err := l.read(name, text, &unknown)
+		if err != nil {
+			return nil, err
+		}
+		if found[organization] == nil {
+			found[organization] = map[string]*account{}
+		}
+		found[organization][name] = a
+	}
+	if unknown != nil {
+		return nil, unknown
+	}
+	return found, rows.Err()
+}
+
+// reckon does with the stored accounts what the transaction is for, and returns
+// them as they are stored next.
+func (l *Ledger) reckon(j *transaction, found map[string]*account) ([]row, []Alert) {
 	j.found, j.recall, j.alerts = found, 0, 0
 	j.refresh(l.table)
 	l.table.applyUsages(found, j.organization, j.usages)
@@ -142,16 +265,17 @@ func (l *Ledger) transact(tx db.Tx, j *transaction) error {
 	for _, r := range j.requests {
 		l.try(r, j)
 	}
-	if err := l.store(ctx, tx, j); err != nil {
-		return err
-	}
+	return l.encode(j)
+}
+
+// notify tells other replicas of a recall, or that theirs is answered.
+func (l *Ledger) notify(tx db.Tx, j *transaction) {
 	if j.recall > 0 {
 		tx.Notify(topic, j.message(recallWord, l.incarnation))
 	}
-	if org := found[""]; org.mine != nil && org.mine.Recalled < j.openRecall && !(j.unanswered && j.own[""].held) {
+	if org := j.found[""]; org.mine != nil && org.mine.Recalled < j.openRecall && !(j.unanswered && j.own[""].held) {
 		tx.Notify(topic, j.message(reportWord, l.incarnation))
 	}
-	return nil
 }
 
 // refresh includes what happened here while the transaction waited for the row
@@ -243,12 +367,18 @@ func (l *Ledger) try(r *request, j *transaction) {
 	}
 }
 
-// store writes the accounts with the new holdings of this replica.
-func (l *Ledger) store(ctx context.Context, tx db.Tx, j *transaction) error {
+// row is an account as it is stored.
+type row struct {
+	name, text string
+	at         int64
+}
+
+// encode returns the accounts with the new holdings of this replica, and the alerts
+// that they raise.
+func (l *Ledger) encode(j *transaction) (rows []row, raised []Alert) {
 	org := j.found[""]
 	grants := l.replicas.Fresh() && !l.tenants.closing.Load()
 	kept := j.kept
-	var raised []Alert
 	for _, name := range slices.Backward(j.names) { // the organization's account comes last
 		a, local := j.found[name], j.own[name]
 		h := l.table.grant(levelOfName(name), a, holding{Seq: j.seq, Reported: j.at, Running: a.running, Slots: a.running, Reading: a.reading}, grants && !local.idle)
@@ -278,11 +408,11 @@ func (l *Ledger) store(ctx context.Context, tx db.Tx, j *transaction) error {
 		delete(a.holdings, l.incarnation)
 		alerts := a.alerts
 		a.alerts = nil
-		tx.Queue(upsertAccount, j.organization, name, text, a.at)
+		rows = append(rows, row{name, text, a.at})
 		raised = append(raised, alerts...)
 	}
-	j.alerts += len(raised)
-	return l.alert(ctx, tx, raised)
+	j.alerts = len(raised)
+	return rows, raised
 }
 
 // recalled returns the number of the last recall that this transaction answers.

@@ -477,6 +477,7 @@ func TestPlans(t *testing.T) {
 		{requestlog.Filter{Organization: 1, Key: "key_a", Since: 1}, "request_log_key"},
 		{requestlog.Filter{Organization: 1, Statuses: requestlog.Statuses{From: 401, To: 401}}, "request_log_refused"},
 		{requestlog.Filter{Organization: 1, Statuses: requestlog.Statuses{From: 400, To: 499}, Since: 1}, "request_log_refused"},
+		{requestlog.Filter{Organization: 1, Key: "key_a", Statuses: requestlog.Statuses{From: 401, To: 401}}, "request_log_key_refused (organization=? AND kid_short=? AND refused=?)"},
 	} {
 		plan := requestlog.Plan(t, d, test.filter)
 		if !strings.Contains(plan, test.want) || strings.Contains(plan, "TEMP B-TREE") || strings.Contains(plan, "SCAN") {

@@ -56,6 +56,12 @@ func Numbers(numbers []int64) string {
 	return string(b)
 }
 
+// Tuples encodes rows of texts and numbers as one parameter, for Rows.
+func Tuples(rows [][]any) string {
+	b, _ := json.Marshal(append([][]any{}, rows...)) // texts and numbers always encode
+	return string(b)
+}
+
 // Dialects returns those of both engines, for statements that are built in
 // advance.
 func Dialects() []*Dialect { return []*Dialect{sqliteDialect, postgresDialect} }

@@ -32,6 +32,8 @@ var across = map[string]string{
 	"select organization, family from search_moves group by organization, family":                                                                                "the look for words that are left to move, which are none or few",
 	"select count(*) from (select distinct organization, family, created from search_moves":                                                                      "the operator's count of the same",
 	"select coalesce(max(tick), 0) from clocks":                                                                                                                  "the newest date of a change, of a row for each organization",
+	"select a.organization, a.subject, a.state from":                                                                                                             "usage of many organizations, which the statement names; on a cluster each has a transaction of its own",
+	"insert into limits (organization, subject, state, updated_at) select":                                                                                       "the same",
 	"select organization from jobs where state = 'failed' and id = $1":                                                                                           "an operator names a job that was given up by its id",
 }
 

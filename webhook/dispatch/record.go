@@ -3,7 +3,6 @@ package dispatch
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -257,7 +256,7 @@ func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, statu
 	}
 	dialect := tx.Dialect()
 	if len(rows) > 0 {
-		tx.Queue(fmt.Sprintf(insertAttempts, fmt.Sprintf(dialect.Rows, "$4"), dialect.In("$3")), q.Organization, q.ID, db.Texts(ids), jsonRows(rows))
+		tx.Queue(fmt.Sprintf(insertAttempts, fmt.Sprintf(dialect.Rows, "$4"), dialect.In("$3")), q.Organization, q.ID, db.Texts(ids), db.Tuples(rows))
 	}
 	if len(ended) > 0 {
 		tx.Queue(fmt.Sprintf(endDeliveries, dialect.In("$3"), dialect.In("$4")), q.Organization, q.ID, db.Texts(ended), db.Texts(endedIDs))
@@ -265,12 +264,6 @@ func (d *Dispatcher) recordTries(tx db.Tx, q *endpointQueue, tries []*try, statu
 	for _, t := range again {
 		tx.Queue(tryAgain, q.Organization, q.ID, t.event.ID, t.claim, t.next)
 	}
-}
-
-// jsonRows packs rows of texts and numbers into one parameter, for db.Dialect.Rows.
-func jsonRows(rows [][]any) string {
-	b, _ := json.Marshal(rows) // never fails
-	return string(b)
 }
 
 // newTry returns an attempt at a delivery that begins now. It draws the time of

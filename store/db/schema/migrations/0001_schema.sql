@@ -1091,6 +1091,8 @@ create table request_log (
 create index request_log_key on request_log (organization, kid_short, at, request_id);
 -- The refused and failed calls, which are few and asked for most.
 create index request_log_refused on request_log (organization, refused, at, request_id) where refused = true;
+-- The same calls of one key. With refused it has more equal members than each index above, so SQLite takes it.
+create index request_log_key_refused on request_log (organization, kid_short, refused, at, request_id) where refused = true;
 /*postgres:
 alter table request_log alter column organization set (n_distinct = 16);
 */
