@@ -56,9 +56,9 @@ const (
 	mostOfReads = 1.1
 	// The same for calls that find or cause merges of the search index. Merges run beside
 	// the calls, as far as the processor lets them: runs differed by a fifth for batches and by
-	// a third for searches.
+	// a half for searches.
 	mostOfBatches  = 1.35
-	mostOfSearches = 1.5
+	mostOfSearches = 1.7
 	// beside is what a call may cost more in statements and pages, because the request log
 	// and the marks of last uses are written in batches beside the calls.
 	beside = 0.1
