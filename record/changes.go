@@ -20,15 +20,15 @@ const mostChanged = 1000
 const namedOfGroup = 3
 
 // The records of a family that changed last, by the range of an index each: those of
-// an audience, or of all for admins. The revision leads to the line of the history; a
+// an audience, or all private ones for admins. The revision leads to the line of the history; a
 // record that was only created has none.
 const (
 	selectChanged = `select r.id, r.updated_at, coalesce(h.act, 'created'), coalesce(h.principal, r.created_by) from (
 			select r.organization, r.id, r.revision, r.updated_at, r.created_by from {table} as r
 			where r.organization = $1 and r.deleted = false and {whose} and {visible} and r.updated_at >= $2 order by r.updated_at desc limit $3) as r
 		left join record_changes as h on h.organization = r.organization and h.record_id = r.id and h.revision = r.revision`
-	ofAll      = `$4 = $4`
 	ofAudience = `r.audience = $4`
+	ofPrivate  = `r.audience <> '' and $4 = $4`
 )
 
 // ChangeGroup has the records of a family whose last change is the same act of the same
@@ -126,7 +126,7 @@ type audience struct{ condition, value string }
 
 func audiencesOf(a *access.Actor) []audience {
 	if a.SeesAll() {
-		return []audience{{ofAll, ""}}
+		return []audience{{ofAudience, ""}, {ofPrivate, ""}}
 	}
 	return []audience{{ofAudience, ""}, {ofAudience, a.PrincipalID()}}
 }

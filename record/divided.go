@@ -23,8 +23,7 @@ func (n narrowing) divided() bool {
 	return first.tags || first.name == ownerID || n.order != nil && !first.few && first.name != externalID
 }
 
-// part is a stream of a divided list: the end of its index's name, and its
-// condition.
+// part is a stream of a list: the end of its index's name, and its condition.
 type part struct{ index, audience string }
 
 // parts returns the streams of a listing. in begins the names of columns.
@@ -90,10 +89,13 @@ func (s *statements) tagged(d *db.Dialect, l listing, columns string, n narrowin
 // tagsLeadTo returns the end of the name of the index that has the records of a list by tag
 // by their ticks or sort keys.
 func (n narrowing) tagsLeadTo(p part) string {
-	if n.order == nil {
-		return "_live"
+	switch {
+	case n.order != nil:
+		return "_" + n.key() + p.index
+	case p.index == "_private":
+		return "_live_private"
 	}
-	return "_" + n.key() + p.index
+	return "_live_audience"
 }
 
 // owned returns the streams of the records of an owner. A private record has its

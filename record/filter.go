@@ -23,7 +23,7 @@ type filter struct {
 	// input is the index of the field in the family's struct of filters.
 	input []int
 	// few says that few records share a value, so those of an admin are sorted.
-	// Otherwise there is a second index, in the order of an admin's list.
+	// Otherwise there is a second index, of private records in the order of an admin's list.
 	few bool
 	// with names the parameter of another filter that has common indexes with this
 	// one.
@@ -67,15 +67,15 @@ func columnName(member string) string {
 // value fewest records share comes first.
 //
 // `fold:"true"` ignores the case of ASCII letters. `few:"true"` says that few
-// records share a value. `with:"status"` says that the indexes TABLE_COLUMN_status
-// and TABLE_COLUMN_status_audience exist, with status after COLUMN. They serve
+// records share a value. `with:"status"` says that the indexes TABLE_COLUMN_status_audience
+// and TABLE_COLUMN_status_private exist, with status after COLUMN. They serve
 // values that many records have, as a pair that few have: the open tasks of one
 // person among all tasks ever done. One index alone would be read to its end.
 //
 // The schema has the column and its indexes: TABLE_COLUMN_audience on
 // (organization, COLUMN, audience, updated_at) and, unless few share a value,
-// TABLE_COLUMN on (organization, COLUMN, updated_at), both for living records
-// where the column is not null.
+// TABLE_COLUMN_private on (organization, COLUMN, updated_at) of private records, both for
+// living records where the column is not null.
 //
 // `of:"contentType"` names the member, if that is not the parameter. The column then
 // has a class of its text: see Classify.
@@ -164,9 +164,9 @@ const (
 	ownerID    = "owner_id"
 )
 
-// index returns the name of the index for a stream of a listing: that of the first
-// filter, whose value fewest records share.
-func (n narrowing) index(table string, l listing) string {
+// index returns the name of the index for a stream: that of the first filter, whose value
+// fewest records share.
+func (n narrowing) index(table string, p part) string {
 	first := n.filters[0]
 	name := table + "_" + first.name
 	for i, x := range n.filters[1:] {
@@ -174,10 +174,13 @@ func (n narrowing) index(table string, l listing) string {
 			name += "_" + x.name
 		}
 	}
-	if first.name == externalID || l.all && !first.few {
+	switch {
+	case first.name == externalID:
 		return name
+	case first.few:
+		return name + "_audience"
 	}
-	return name + "_audience"
+	return name + p.index
 }
 
 // leads reports whether the index has the column of the ith filter.
@@ -318,11 +321,11 @@ func (n narrowing) String() string {
 
 // along returns the hint for the from clause that names the index of a stream.
 // Filters outside of the index are compared on the rows.
-func (n narrowing) along(d *db.Dialect, table string, l listing) string {
+func (n narrowing) along(d *db.Dialect, table string, p part) string {
 	if n.filters == nil {
 		return ""
 	}
-	return d.Along(n.index(table, l))
+	return d.Along(n.index(table, p))
 }
 
 // where returns the conditions on rows, after an 'and'; $6 is the first value.

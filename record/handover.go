@@ -67,23 +67,25 @@ type Holding interface {
 type handing struct{ window, held, count, since, private string }
 
 func handingFor(table string, references []reference) handing {
-	names, assigned := "owner_id = $4", "cast(0 as bigint)"
+	names, assigned, columns := "owner_id = $4", "cast(0 as bigint)", "owner_id, audience"
 	for _, r := range references {
 		if r.family == principals {
 			names += " or " + r.name + " = $4"
+			columns += ", " + r.name
 			assigned = "count(case when " + r.name + " = $4 then 1 end)"
 		}
 	}
-	counts := `select count(case when owner_id = $4 and audience = '' then 1 end), count(case when owner_id = $4 and audience <> '' then 1 end), {assigned}
-		from {table} where organization = $1 and deleted = false`
-	fill := strings.NewReplacer("{table}", table, "{names}", names, "{assigned}", assigned).Replace
+	counts := `select count(case when owner_id = $4 and audience = '' then 1 end), count(case when owner_id = $4 and audience <> '' then 1 end), {assigned}`
+	fill := strings.NewReplacer("{table}", table, "{names}", names, "{assigned}", assigned, "{columns}", columns).Replace
 	return handing{
 		window: fill(`select coalesce(max(id), '') from (select id from {table} where organization = $1 and id > $2 order by id limit $3) as w`),
 		held:   fill(`select id from {table} where organization = $1 and id > $2 and id <= $3 and deleted = false and ({names}) order by id`),
-		count:  fill(fill(counts) + ` and id > $2 and id <= $3 and ({names})`),
-		// Both statements get the same arguments, so $3 is bound here although
-		// only the other one needs it.
-		since:   fill(fill(counts) + ` and updated_at > $2 and $3 = $3 and ({names})`),
+		count:  fill(fill(counts) + ` from {table} where organization = $1 and deleted = false and id > $2 and id <= $3 and ({names})`),
+		// Shared and private records have an index each. Both statements get the same
+		// arguments, so $3 is bound here although only the other one needs it.
+		since: fill(fill(counts) + ` from (
+			select {columns} from {table} where organization = $1 and deleted = false and audience = '' and updated_at > $2 and $3 = $3
+			union all select {columns} from {table} where organization = $1 and deleted = false and audience <> '' and updated_at > $2) as r where {names}`),
 		private: fill(`select count(*) from (select 1 from {table} where organization = $1 and audience = $2 and deleted = false limit $3) as counted`),
 	}
 }

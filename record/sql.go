@@ -12,7 +12,7 @@ import (
 // A list never filters rows after reading them. It merges at most five streams.
 // Each is one range of an index in the order of the list, so nothing is sorted and
 // reading stops at the page's size. The streams are the shared records and the
-// actor's private ones (one stream for an admin), each live and, for sync, deleted;
+// actor's private ones (all private ones for an admin), each live and, for sync, deleted;
 // and the visibility losses of the actor (see trackVisibilityLoss). So a page costs
 // the same, however many invisible or deleted rows lie between.
 type statements struct {
@@ -115,6 +115,16 @@ func (s *statements) page(d *db.Dialect, l listing, n narrowing) string {
 	return `select ` + shown + `, ` + hidden(s.references, l.all, "$2") + last + ` from (` + strings.Join(arms, ` union all `) + `) as r order by ` + order + ` limit $5`
 }
 
+// audiences are the records that everyone sees and private ones: the actor's, or all for an
+// admin. The first two are ranges of one index, in which a shared record has one entry.
+func audiences(l listing) [2]part {
+	shared := part{"_audience", `audience = ''`}
+	if l.all {
+		return [2]part{shared, {"_private", `audience <> '' and $2 = $2`}}
+	}
+	return [2]part{shared, {"_audience", `audience = $2`}}
+}
+
 // streams returns a select for each stream of a listing. $1 is the organization, $2
 // the principal. The rows lie between the ticks or keys $3 and $4, both exclusive.
 func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowing) []string {
@@ -126,13 +136,9 @@ func (s *statements) streams(d *db.Dialect, l listing, columns string, n narrowi
 		if deleted == "true" && !l.deleted {
 			continue
 		}
-		audiences := []string{`audience = ''`, `audience = $2`}
-		if l.all {
-			audiences = []string{`$2 = $2`}
-		}
-		for _, audience := range audiences {
-			list = append(list, `select `+columns+` from `+s.table+n.along(d, s.table, l)+`
-				where organization = $1 and `+audience+` and deleted = `+deleted+` and `+n.key()+` > $3 and `+n.key()+` < $4`+n.where(s.table))
+		for _, p := range audiences(l) {
+			list = append(list, `select `+columns+` from `+s.table+n.along(d, s.table, p)+`
+				where organization = $1 and `+p.audience+` and deleted = `+deleted+` and `+n.key()+` > $3 and `+n.key()+` < $4`+n.where(s.table))
 		}
 	}
 	if l.deleted && !l.all {

@@ -129,7 +129,7 @@ func (k *Collection[T, F, P]) untag(c *app.Call, r *row, f P) {
 const (
 	// firstTag finds the first tag of shared records in a range, and the record with it that
 	// changed first.
-	firstTag = `select tag, (select id from {table} as t where t.organization = $1 and t.deleted = false and t.updated_at = g.tick)
+	firstTag = `select tag, (select id from {table} as t where t.organization = $1 and t.audience = '' and t.deleted = false and t.updated_at = g.tick)
 		from tags as g where organization = $1 and family = $2 and reader = '' and tag >= $3 and tag < $4 order by tag, tick limit 1`
 	// mostTags bounds the tags in one answer.
 	mostTags = 8

@@ -71,6 +71,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -115,6 +126,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -189,6 +211,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -199,6 +232,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = true
 		and updated_at > $3
@@ -375,6 +419,18 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -415,6 +471,15 @@ from (
 	select 1
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -453,6 +518,16 @@ from (
 	select 1
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	union all
+	select 1
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3

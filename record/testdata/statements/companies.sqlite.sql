@@ -70,6 +70,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -108,6 +117,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -170,6 +188,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -178,6 +205,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = true
 		and updated_at > $3
@@ -352,6 +388,16 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content
 	from companies indexed by companies_external_id
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content
+	from companies indexed by companies_external_id
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -390,6 +436,15 @@ from (
 	select 1
 	from companies
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from companies
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -428,6 +483,16 @@ from (
 	select 1
 	from companies indexed by companies_external_id
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	union all
+	select 1
+	from companies indexed by companies_external_id
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3

@@ -112,6 +112,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -169,6 +180,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -256,6 +278,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -266,6 +299,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = true
 		and updated_at > $3
@@ -468,6 +512,18 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -528,6 +584,18 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and email = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -597,6 +665,18 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -663,6 +743,19 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and email = $6
+		and company_id || '' = $7
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -704,6 +797,15 @@ from (
 	select 1
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -742,6 +844,16 @@ from (
 	select 1
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	union all
+	select 1
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -781,6 +893,16 @@ from (
 	select 1
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and email = $6
+	union all
+	select 1
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -824,6 +946,16 @@ from (
 	select 1
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	union all
+	select 1
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -869,6 +1001,17 @@ from (
 	select 1
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and email = $6
+		and company_id || '' = $7
+	union all
+	select 1
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1400,6 +1543,27 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+		and (
+		select count(*)
+		from tags as g
+		where g.organization = $1
+			and g.family = 'contacts'
+			and g.reader = contacts.audience
+			and g.tag = $7
+			and g.tick = contacts.updated_at
+	) > 0
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3

@@ -111,6 +111,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -162,6 +171,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -237,6 +255,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -245,6 +272,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = true
 		and updated_at > $3
@@ -445,6 +481,16 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_external_id
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_external_id
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -499,6 +545,16 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_email_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and email = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_email_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -560,8 +616,18 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
-	from contacts indexed by contacts_company_id
+	from contacts indexed by contacts_company_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_company_id_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -622,6 +688,17 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
 	from contacts indexed by contacts_email_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and email = $6
+		and company_id || '' = $7
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_email_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -661,6 +738,15 @@ from (
 	select 1
 	from contacts
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from contacts
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -699,6 +785,16 @@ from (
 	select 1
 	from contacts indexed by contacts_external_id
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and external_id = $6
+	union all
+	select 1
+	from contacts indexed by contacts_external_id
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -738,6 +834,16 @@ from (
 	select 1
 	from contacts indexed by contacts_email_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and email = $6
+	union all
+	select 1
+	from contacts indexed by contacts_email_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -779,8 +885,18 @@ from (
 select count(*)
 from (
 	select 1
-	from contacts indexed by contacts_company_id
+	from contacts indexed by contacts_company_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	union all
+	select 1
+	from contacts indexed by contacts_company_id_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -826,6 +942,17 @@ from (
 	select 1
 	from contacts indexed by contacts_email_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and email = $6
+		and company_id || '' = $7
+	union all
+	select 1
+	from contacts indexed by contacts_email_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1086,7 +1213,7 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts indexed by contacts_live
+	from tags as g cross join contacts indexed by contacts_live_audience
 	where g.organization = $1
 		and g.family = 'contacts'
 		and g.reader = ''
@@ -1100,7 +1227,7 @@ from (
 		and tag = $6
 	union all
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts indexed by contacts_live
+	from tags as g cross join contacts indexed by contacts_live_audience
 	where g.organization = $1
 		and g.family = 'contacts'
 		and g.reader = $2
@@ -1127,7 +1254,7 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts indexed by contacts_live
+	from tags as g cross join contacts indexed by contacts_live_audience
 	where g.organization = $1
 		and g.family = 'contacts'
 		and g.reader = ''
@@ -1141,7 +1268,7 @@ from (
 		and tag = $6
 	union all
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts indexed by contacts_live
+	from tags as g cross join contacts indexed by contacts_live_private
 	where g.organization = $1
 		and g.family = 'contacts'
 		and g.reader = '*'
@@ -1170,7 +1297,7 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts indexed by contacts_live
+	from tags as g cross join contacts indexed by contacts_live_audience
 	where g.organization = $1
 		and g.family = 'contacts'
 		and g.reader = ''
@@ -1185,7 +1312,7 @@ from (
 		and owner_id || '' = $7
 	union all
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts indexed by contacts_live
+	from tags as g cross join contacts indexed by contacts_live_audience
 	where g.organization = $1
 		and g.family = 'contacts'
 		and g.reader = $2
@@ -1213,7 +1340,7 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts indexed by contacts_live
+	from tags as g cross join contacts indexed by contacts_live_audience
 	where g.organization = $1
 		and g.family = 'contacts'
 		and g.reader = ''
@@ -1228,7 +1355,7 @@ from (
 		and owner_id || '' = $7
 	union all
 	select id, revision, created_at, g.tick as updated_at, deleted, schema_hash, content, company_id
-	from tags as g cross join contacts indexed by contacts_live
+	from tags as g cross join contacts indexed by contacts_live_private
 	where g.organization = $1
 		and g.family = 'contacts'
 		and g.reader = '*'
@@ -1311,8 +1438,27 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 1 end
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
-	from contacts indexed by contacts_company_id
+	from contacts indexed by contacts_company_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+		and (
+		select count(*)
+		from tags as g
+		where g.organization = $1
+			and g.family = 'contacts'
+			and g.reader = contacts.audience
+			and g.tag = $7
+			and g.tick = contacts.updated_at
+	) > 0
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, company_id
+	from contacts indexed by contacts_company_id_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3

@@ -170,6 +170,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -253,6 +264,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -366,6 +388,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -376,6 +409,17 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	order by updated_at
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = true
 		and updated_at > $3
@@ -639,6 +683,18 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and contact_id = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -734,6 +790,18 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and task_id = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -829,6 +897,18 @@ from ((
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	order by updated_at desc
+	limit $5
+) union all (
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -869,6 +949,15 @@ from (
 	select 1
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -911,6 +1000,16 @@ from (
 	select 1
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and contact_id = $6
+	union all
+	select 1
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -954,6 +1053,16 @@ from (
 	select 1
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and task_id = $6
+	union all
+	select 1
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -997,6 +1106,16 @@ from (
 	select 1
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	union all
+	select 1
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3

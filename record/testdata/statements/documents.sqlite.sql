@@ -163,6 +163,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -240,6 +249,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -341,6 +359,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -349,6 +376,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = true
 		and updated_at > $3
@@ -610,6 +646,16 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_contact_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and contact_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents indexed by documents_contact_id_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -699,6 +745,16 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
 	from documents indexed by documents_task_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and task_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents indexed by documents_task_id_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -786,8 +842,18 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 4 end
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
-	from documents indexed by documents_company_id
+	from documents indexed by documents_company_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, contact_id, company_id, task_id
+	from documents indexed by documents_company_id_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -826,6 +892,15 @@ from (
 	select 1
 	from documents
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from documents
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -868,6 +943,16 @@ from (
 	select 1
 	from documents indexed by documents_contact_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and contact_id = $6
+	union all
+	select 1
+	from documents indexed by documents_contact_id_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -911,6 +996,16 @@ from (
 	select 1
 	from documents indexed by documents_task_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and task_id = $6
+	union all
+	select 1
+	from documents indexed by documents_task_id_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -952,8 +1047,18 @@ from (
 select count(*)
 from (
 	select 1
-	from documents indexed by documents_company_id
+	from documents indexed by documents_company_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	union all
+	select 1
+	from documents indexed by documents_company_id_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3

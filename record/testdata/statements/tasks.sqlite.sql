@@ -180,6 +180,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -257,6 +266,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -358,6 +376,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -366,6 +393,15 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks
 	where organization = $1
+		and audience = ''
+		and deleted = true
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = true
 		and updated_at > $3
@@ -627,6 +663,16 @@ from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
 	from tasks indexed by tasks_contact_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and contact_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_contact_id_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -714,8 +760,18 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 8 end
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
-	from tasks indexed by tasks_company_id
+	from tasks indexed by tasks_company_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_company_id_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -794,8 +850,18 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 8 end
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
-	from tasks indexed by tasks_assignee_id
+	from tasks indexed by tasks_assignee_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and assignee_id = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_assignee_id_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -874,8 +940,18 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 8 end
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
-	from tasks indexed by tasks_status
+	from tasks indexed by tasks_status_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and status = $6
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_status_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -960,8 +1036,19 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 8 end
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
-	from tasks indexed by tasks_company_id_status
+	from tasks indexed by tasks_company_id_status_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+		and status = $7
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_company_id_status_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1043,8 +1130,19 @@ select id, revision, created_at, updated_at, deleted, schema_hash, content, 0 + 
 ) then 0 else 8 end
 from (
 	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
-	from tasks indexed by tasks_assignee_id_status
+	from tasks indexed by tasks_assignee_id_status_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and assignee_id = $6
+		and status = $7
+	union all
+	select id, revision, created_at, updated_at, deleted, schema_hash, content, assignee_id, contact_id, company_id, document_id
+	from tasks indexed by tasks_assignee_id_status_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1084,6 +1182,15 @@ from (
 	select 1
 	from tasks
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+	union all
+	select 1
+	from tasks
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1126,6 +1233,16 @@ from (
 	select 1
 	from tasks indexed by tasks_contact_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and contact_id = $6
+	union all
+	select 1
+	from tasks indexed by tasks_contact_id_audience
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1167,8 +1284,18 @@ from (
 select count(*)
 from (
 	select 1
-	from tasks indexed by tasks_company_id
+	from tasks indexed by tasks_company_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+	union all
+	select 1
+	from tasks indexed by tasks_company_id_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1206,8 +1333,18 @@ from (
 select count(*)
 from (
 	select 1
-	from tasks indexed by tasks_assignee_id
+	from tasks indexed by tasks_assignee_id_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and assignee_id = $6
+	union all
+	select 1
+	from tasks indexed by tasks_assignee_id_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1245,8 +1382,18 @@ from (
 select count(*)
 from (
 	select 1
-	from tasks indexed by tasks_status
+	from tasks indexed by tasks_status_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and status = $6
+	union all
+	select 1
+	from tasks indexed by tasks_status_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1290,8 +1437,19 @@ from (
 select count(*)
 from (
 	select 1
-	from tasks indexed by tasks_company_id_status
+	from tasks indexed by tasks_company_id_status_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and company_id = $6
+		and status = $7
+	union all
+	select 1
+	from tasks indexed by tasks_company_id_status_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3
@@ -1332,8 +1490,19 @@ from (
 select count(*)
 from (
 	select 1
-	from tasks indexed by tasks_assignee_id_status
+	from tasks indexed by tasks_assignee_id_status_audience
 	where organization = $1
+		and audience = ''
+		and deleted = false
+		and updated_at > $3
+		and updated_at < $4
+		and assignee_id = $6
+		and status = $7
+	union all
+	select 1
+	from tasks indexed by tasks_assignee_id_status_private
+	where organization = $1
+		and audience <> ''
 		and $2 = $2
 		and deleted = false
 		and updated_at > $3

@@ -499,13 +499,13 @@ alter table visibility_losses alter column organization set (n_distinct = 16);
 -- A list merges streams, each of which is one range of an index:
 --
 --   *_live_audience     records for everyone, or the private ones of the actor
---   *_live              all records, for admins
---   *_deleted_audience, *_deleted
+--   *_live_private      all private records, for admins
+--   *_deleted_audience, *_deleted_private
 --                       the deletion markers of these, for sync
---   *_COLUMN_audience, *_COLUMN
+--   *_COLUMN_audience, *_COLUMN_private
 --                       records with a value of a filter. The second one is left out if
 --                       few records share a value: those of an admin are then sorted.
---   *_COLUMN_status_audience, *_COLUMN_status
+--   *_COLUMN_status_audience, *_COLUMN_status_private
 --                       the open tasks among all that were ever done
 --   *_shared            records for everyone, by owner or in another order than that
 --                       of changes
@@ -535,7 +535,7 @@ create table contacts (
 	primary key (organization, id)
 );
 create index contacts_live_audience on contacts (organization, audience, updated_at) where deleted = false;
-create index contacts_live on contacts (organization, updated_at) where deleted = false;
+create index contacts_live_private on contacts (organization, updated_at) where deleted = false and audience <> '';
 create index contacts_owner_id_sort_name_shared on contacts (organization, owner_id, sort_name) where deleted = false and audience = '' and sort_name is not null;
 create index contacts_sort_name_shared on contacts (organization, sort_name) where deleted = false and audience = '' and sort_name is not null;
 create index contacts_sort_name_private on contacts (organization, sort_name) where deleted = false and audience <> '' and sort_name is not null;
@@ -544,10 +544,10 @@ create index contacts_company_id_sort_name_shared on contacts (organization, com
 create index contacts_company_id_sort_name_private on contacts (organization, company_id, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
 create index contacts_company_id_sort_name_own on contacts (organization, company_id, audience, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
 create index contacts_deleted_audience on contacts (organization, audience, updated_at) where deleted = true;
-create index contacts_deleted on contacts (organization, updated_at) where deleted = true;
+create index contacts_deleted_private on contacts (organization, updated_at) where deleted = true and audience <> '';
 create index contacts_owner_id_shared on contacts (organization, owner_id, updated_at) where deleted = false and audience = '';
 create unique index contacts_external_id on contacts (organization, external_id) where external_id is not null;
-create index contacts_company_id on contacts (organization, company_id, updated_at) where deleted = false and company_id is not null;
+create index contacts_company_id_private on contacts (organization, company_id, updated_at) where deleted = false and company_id is not null and audience <> '';
 create index contacts_company_id_audience on contacts (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
 create index contacts_email_audience on contacts (organization, email, audience, updated_at) where deleted = false and email is not null;
 /*postgres:
@@ -577,13 +577,13 @@ create table companies (
 	primary key (organization, id)
 );
 create index companies_live_audience on companies (organization, audience, updated_at) where deleted = false;
-create index companies_live on companies (organization, updated_at) where deleted = false;
+create index companies_live_private on companies (organization, updated_at) where deleted = false and audience <> '';
 create index companies_owner_id_sort_name_shared on companies (organization, owner_id, sort_name) where deleted = false and audience = '' and sort_name is not null;
 create index companies_sort_name_shared on companies (organization, sort_name) where deleted = false and audience = '' and sort_name is not null;
 create index companies_sort_name_private on companies (organization, sort_name) where deleted = false and audience <> '' and sort_name is not null;
 create index companies_sort_name_own on companies (organization, audience, sort_name) where deleted = false and audience <> '' and sort_name is not null;
 create index companies_deleted_audience on companies (organization, audience, updated_at) where deleted = true;
-create index companies_deleted on companies (organization, updated_at) where deleted = true;
+create index companies_deleted_private on companies (organization, updated_at) where deleted = true and audience <> '';
 create index companies_owner_id_shared on companies (organization, owner_id, updated_at) where deleted = false and audience = '';
 create unique index companies_external_id on companies (organization, external_id) where external_id is not null;
 /*postgres:
@@ -617,7 +617,7 @@ create table tasks (
 	primary key (organization, id)
 );
 create index tasks_live_audience on tasks (organization, audience, updated_at) where deleted = false;
-create index tasks_live on tasks (organization, updated_at) where deleted = false;
+create index tasks_live_private on tasks (organization, updated_at) where deleted = false and audience <> '';
 create index tasks_sort_due_at_shared on tasks (organization, sort_due_at) where deleted = false and audience = '' and sort_due_at is not null;
 create index tasks_sort_due_at_private on tasks (organization, sort_due_at) where deleted = false and audience <> '' and sort_due_at is not null;
 create index tasks_sort_due_at_own on tasks (organization, audience, sort_due_at) where deleted = false and audience <> '' and sort_due_at is not null;
@@ -628,19 +628,19 @@ create index tasks_assignee_id_sort_due_at_shared on tasks (organization, assign
 create index tasks_assignee_id_sort_due_at_private on tasks (organization, assignee_id, sort_due_at) where deleted = false and audience <> '' and assignee_id is not null and sort_due_at is not null;
 create index tasks_assignee_id_sort_due_at_own on tasks (organization, assignee_id, audience, sort_due_at) where deleted = false and audience <> '' and assignee_id is not null and sort_due_at is not null;
 create index tasks_deleted_audience on tasks (organization, audience, updated_at) where deleted = true;
-create index tasks_deleted on tasks (organization, updated_at) where deleted = true;
+create index tasks_deleted_private on tasks (organization, updated_at) where deleted = true and audience <> '';
 create unique index tasks_external_id on tasks (organization, external_id) where external_id is not null;
 create index tasks_contact_id_audience on tasks (organization, contact_id, audience, updated_at) where deleted = false and contact_id is not null;
-create index tasks_company_id on tasks (organization, company_id, updated_at) where deleted = false and company_id is not null;
+create index tasks_company_id_private on tasks (organization, company_id, updated_at) where deleted = false and company_id is not null and audience <> '';
 create index tasks_company_id_audience on tasks (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
-create index tasks_assignee_id on tasks (organization, assignee_id, updated_at) where deleted = false and assignee_id is not null;
+create index tasks_assignee_id_private on tasks (organization, assignee_id, updated_at) where deleted = false and assignee_id is not null and audience <> '';
 create index tasks_assignee_id_audience on tasks (organization, assignee_id, audience, updated_at) where deleted = false and assignee_id is not null;
-create index tasks_status on tasks (organization, status, updated_at) where deleted = false and status is not null;
+create index tasks_status_private on tasks (organization, status, updated_at) where deleted = false and status is not null and audience <> '';
 create index tasks_status_audience on tasks (organization, status, audience, updated_at) where deleted = false and status is not null;
 -- These come last: of two indexes that seem to cost the same, PostgreSQL takes the one that was made later.
-create index tasks_assignee_id_status on tasks (organization, assignee_id, status, updated_at) where deleted = false and assignee_id is not null;
+create index tasks_assignee_id_status_private on tasks (organization, assignee_id, status, updated_at) where deleted = false and assignee_id is not null and audience <> '';
 create index tasks_assignee_id_status_audience on tasks (organization, assignee_id, status, audience, updated_at) where deleted = false and assignee_id is not null;
-create index tasks_company_id_status on tasks (organization, company_id, status, updated_at) where deleted = false and company_id is not null;
+create index tasks_company_id_status_private on tasks (organization, company_id, status, updated_at) where deleted = false and company_id is not null and audience <> '';
 create index tasks_company_id_status_audience on tasks (organization, company_id, status, audience, updated_at) where deleted = false and company_id is not null;
 /*postgres:
 alter table tasks alter column organization set (n_distinct = 16), alter column audience set (n_distinct = 1000),
@@ -674,7 +674,7 @@ create table documents (
 	primary key (organization, id)
 );
 create index documents_live_audience on documents (organization, audience, updated_at) where deleted = false;
-create index documents_live on documents (organization, updated_at) where deleted = false;
+create index documents_live_private on documents (organization, updated_at) where deleted = false and audience <> '';
 create index documents_owner_id_sort_name_shared on documents (organization, owner_id, sort_name) where deleted = false and audience = '' and sort_name is not null;
 create index documents_sort_name_shared on documents (organization, sort_name) where deleted = false and audience = '' and sort_name is not null;
 create index documents_sort_name_private on documents (organization, sort_name) where deleted = false and audience <> '' and sort_name is not null;
@@ -682,17 +682,17 @@ create index documents_sort_name_own on documents (organization, audience, sort_
 create index documents_company_id_sort_name_shared on documents (organization, company_id, sort_name) where deleted = false and audience = '' and company_id is not null and sort_name is not null;
 create index documents_company_id_sort_name_private on documents (organization, company_id, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
 create index documents_company_id_sort_name_own on documents (organization, company_id, audience, sort_name) where deleted = false and audience <> '' and company_id is not null and sort_name is not null;
-create index documents_kind on documents (organization, kind, updated_at) where deleted = false and kind is not null;
+create index documents_kind_private on documents (organization, kind, updated_at) where deleted = false and kind is not null and audience <> '';
 create index documents_kind_audience on documents (organization, kind, audience, updated_at) where deleted = false and kind is not null;
 create index documents_kind_sort_name_shared on documents (organization, kind, sort_name) where deleted = false and audience = '' and kind is not null and sort_name is not null;
 create index documents_kind_sort_name_private on documents (organization, kind, sort_name) where deleted = false and audience <> '' and kind is not null and sort_name is not null;
 create index documents_kind_sort_name_own on documents (organization, kind, audience, sort_name) where deleted = false and audience <> '' and kind is not null and sort_name is not null;
 create index documents_deleted_audience on documents (organization, audience, updated_at) where deleted = true;
-create index documents_deleted on documents (organization, updated_at) where deleted = true;
+create index documents_deleted_private on documents (organization, updated_at) where deleted = true and audience <> '';
 create index documents_owner_id_shared on documents (organization, owner_id, updated_at) where deleted = false and audience = '';
 create unique index documents_external_id on documents (organization, external_id) where external_id is not null;
 create index documents_contact_id_audience on documents (organization, contact_id, audience, updated_at) where deleted = false and contact_id is not null;
-create index documents_company_id on documents (organization, company_id, updated_at) where deleted = false and company_id is not null;
+create index documents_company_id_private on documents (organization, company_id, updated_at) where deleted = false and company_id is not null and audience <> '';
 create index documents_company_id_audience on documents (organization, company_id, audience, updated_at) where deleted = false and company_id is not null;
 create index documents_task_id_audience on documents (organization, task_id, audience, updated_at) where deleted = false and task_id is not null;
 /*postgres:
