@@ -269,7 +269,7 @@ func (d *door) reply(w http.ResponseWriter, x *exchange, code int, answer []byte
 		answer = asEvent(answer)
 	}
 	w.WriteHeader(code)
-	_, _ = w.Write(answer) // a client that went away needs no error
+	_, _ = w.Write(answer) //nolint:gosec // JSON; a client that went away needs no error
 }
 
 // buffered holds an answer of the protocol until it is known whether it is sent.

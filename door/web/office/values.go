@@ -224,8 +224,9 @@ func (v values) body() map[string]any {
 // lines returns the lines of a text without empty ones, each once.
 func lines(text string) []string {
 	list := []string{}
-	for line, more := "", text != ""; more; {
-		line, text, more = strings.Cut(text, "\n")
+	for text != "" {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(list, line) {
 			list = append(list, line)
 		}
