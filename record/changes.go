@@ -20,8 +20,8 @@ const mostChanged = 1000
 const namedOfGroup = 3
 
 // The records of a family that changed last, by the range of an index each: those of
-// an audience, or all private ones for admins. The revision leads to the line of the history; a
-// record that was only created has none.
+// an audience, or all private ones for admins. The revision leads to the line of the
+// history; a record that was only created has none.
 const (
 	selectChanged = `select r.id, r.updated_at, coalesce(h.act, 'created'), coalesce(h.principal, r.created_by) from (
 			select r.organization, r.id, r.revision, r.updated_at, r.created_by from {table} as r

@@ -228,7 +228,7 @@ func (k *Collection[T, F, P]) Insert(ctx context.Context, c *app.Call, name stri
 	r.updated = r.created
 	c.Tx.Queue(k.sql.insert, k.appendColumns([]any{c.Actor.Org(), r.id, r.revision, r.created, r.updated, r.ownerID, r.audience, s.ExternalID, r.schemaHash, string(r.content), author(c), c.Door, c.RequestID, c.Credential}, r.id, f)...)
 	k.tell(c, r)
-	k.tag(c, r, f)
+	k.tag(c, k.tagRows(r, f))
 	if k.onStore != nil {
 		k.onStore(c, r.id, nil, f)
 	}
@@ -306,7 +306,7 @@ func (k *Collection[T, F, P]) change(ctx context.Context, c *app.Call, name, ver
 		return Answer[T]{}, err
 	}
 	k.note(c, next, verb, differing(k.writable, reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()))
-	k.retag(c, r, next, before, after)
+	k.retag(c, k.tagRows(r, before), k.tagRows(next, after))
 	if k.onStore != nil {
 		k.onStore(c, r.id, before, after)
 	}
@@ -411,7 +411,7 @@ func (k *Collection[T, F, P]) Delete(ctx context.Context, c *app.Call, in app.By
 	}
 	next.revision++
 	k.noteDeletion(c, &next)
-	k.untag(c, r, erased)
+	k.untag(c, k.tagRows(r, erased))
 	replay.Erase(c.Tx, c.Actor.Org(), r.id)
 	for _, erase := range k.onErase {
 		erase(c, r.id)

@@ -3,6 +3,7 @@ package record
 import (
 	"strings"
 
+	"kartei/search"
 	"kartei/store/db"
 )
 
@@ -72,7 +73,7 @@ func (s *statements) tagged(d *db.Dialect, l listing, columns string, n narrowin
 	columns = strings.Replace(columns, n.key(), "g."+key+" as "+n.key(), 1) // the order that the tags have
 	readers := [2]string{`g.reader = '' and $2 = $2`, `g.reader = $2`}
 	if l.all {
-		readers[1] = `g.reader = '` + admins + `' and $2 = $2`
+		readers[1] = `g.reader = '` + search.Admins + `' and $2 = $2`
 	}
 	for i, p := range parts(l, s.table+".") {
 		records := ` cross join ` + s.table + d.Along(s.table+n.tagsLeadTo(p))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/search"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )
@@ -246,7 +247,7 @@ func insertSome(t *testing.T, d db.DB) {
 				values ($1, $2, 1, $3, $3, $4, 'usr_1', $5, $6, 1, '{}', $7, $8, $9)`, 1+i%2, fmt.Sprint("con_", i), i+1, i%10 == 1, audience,
 				fmt.Sprint("x", i), fmt.Sprint("cmp_", i%50), fmt.Sprint("a", i/3), fmt.Sprint("name ", i*7919%20_000))
 			if i%10 != 1 && i%3 == 0 {
-				for _, reader := range (tagRows{audience: audience}).readers() {
+				for _, reader := range search.Audiences(audience) {
 					tx.Queue(`insert into tags (organization, family, reader, tag, tick) values ($1, 'contacts', $2, $3, $4)`, 1+i%2, reader, []string{"mandant", "erbrecht"}[i/3%2], i+1)
 					tx.Queue(`insert into sorted_tags (organization, family, reader, tag, sort_key) values ($1, 'contacts', $2, $3, $4)`,
 						1+i%2, reader, []string{"mandant", "erbrecht"}[i/3%2], fmt.Sprint("name ", i*7919%20_000))

@@ -10,6 +10,7 @@ import (
 
 	"kartei/app"
 	"kartei/kit/clock"
+	"kartei/search"
 	"kartei/store/db"
 )
 
@@ -39,9 +40,6 @@ func tagStatementsFor(table, order, kind string) map[*db.Dialect]tagStatements {
 	return all
 }
 
-// admins is the reader of private records who stands for every admin.
-const admins = "*"
-
 // tagRows are the rows of a record's tags.
 type tagRows struct {
 	tags     []string // folded
@@ -66,49 +64,45 @@ func foldedTags(tags []string) []string {
 	return Unique(list)
 }
 
-// readers returns those who see a record of the audience.
-func (t tagRows) readers() []string {
-	if t.audience == "" {
-		return []string{""}
-	}
-	return []string{t.audience, admins}
-}
-
 // alike reports whether rows differ by their tick and sort key at most.
 func (t tagRows) alike(other tagRows) bool {
 	return slices.Equal(t.tags, other.tags) && t.audience == other.audience
 }
 
-// queueTags queues a statement on the rows of a record for each reader. order is the tick
-// or the sort key; more is the next one.
+// queueTags queues a statement on the rows of a record for each reader. Those are the
+// audiences of the search index. order is the tick or the sort key; more is the next one.
 func (k *Collection[T, F, P]) queueTags(c *app.Call, statement string, t tagRows, order any, more ...any) {
 	if len(t.tags) == 0 || order == nil {
 		return
 	}
 	tags := db.Texts(t.tags)
-	for _, reader := range t.readers() {
+	for _, reader := range search.Audiences(t.audience) {
 		c.Tx.Queue(statement, append([]any{c.Actor.Org(), k.Plural, reader, tags, order}, more...)...)
 	}
 }
 
-// tag writes the rows of a new record's tags.
-func (k *Collection[T, F, P]) tag(c *app.Call, r *row, f P) {
-	is := k.tagRows(r, f)
-	k.queueTags(c, byTick[c.Tx.Dialect()].insert, is, is.tick)
-	k.queueTags(c, bySortKey[c.Tx.Dialect()].insert, is, is.sortKey)
+// tag inserts the rows of a record's tags.
+func (k *Collection[T, F, P]) tag(c *app.Call, t tagRows) {
+	k.queueTags(c, byTick[c.Tx.Dialect()].insert, t, t.tick)
+	k.queueTags(c, bySortKey[c.Tx.Dialect()].insert, t, t.sortKey)
 }
 
-// retag brings the rows of a record's tags to its next revision. Those by the sort key stay
-// as they are in most changes.
-func (k *Collection[T, F, P]) retag(c *app.Call, r, next *row, before, after P) {
-	was, is := k.tagRows(r, before), k.tagRows(next, after)
-	ticks, keys := byTick[c.Tx.Dialect()], bySortKey[c.Tx.Dialect()]
+// untag deletes the rows of a record's tags.
+func (k *Collection[T, F, P]) untag(c *app.Call, t tagRows) {
+	k.queueTags(c, byTick[c.Tx.Dialect()].remove, t, t.tick)
+	k.queueTags(c, bySortKey[c.Tx.Dialect()].remove, t, t.sortKey)
+}
+
+// retag replaces the rows of a record's tags by those of its next revision. The rows by the
+// sort key stay as they are in most changes.
+func (k *Collection[T, F, P]) retag(c *app.Call, was, is tagRows) {
 	if !was.alike(is) {
-		k.untag(c, r, before)
-		k.tag(c, next, after)
+		k.untag(c, was)
+		k.tag(c, is)
 		return
 	}
-	k.queueTags(c, ticks.move, was, was.tick, is.tick)
+	k.queueTags(c, byTick[c.Tx.Dialect()].move, was, was.tick, is.tick)
+	keys := bySortKey[c.Tx.Dialect()]
 	switch {
 	case was.sortKey == is.sortKey:
 	case was.sortKey != nil && is.sortKey != nil:
@@ -117,13 +111,6 @@ func (k *Collection[T, F, P]) retag(c *app.Call, r, next *row, before, after P) 
 		k.queueTags(c, keys.remove, was, was.sortKey)
 		k.queueTags(c, keys.insert, is, is.sortKey)
 	}
-}
-
-// untag deletes the rows of a record's tags.
-func (k *Collection[T, F, P]) untag(c *app.Call, r *row, f P) {
-	was := k.tagRows(r, f)
-	k.queueTags(c, byTick[c.Tx.Dialect()].remove, was, was.tick)
-	k.queueTags(c, bySortKey[c.Tx.Dialect()].remove, was, was.sortKey)
 }
 
 const (

@@ -22,7 +22,7 @@ type Scope struct {
 // private records of others.
 func ScopeFor(organization int64, family, principal string, all bool) Scope {
 	if all {
-		principal = admins
+		principal = Admins
 	}
 	return Scope{organization, family, [2]string{everyone, principal}}
 }
@@ -30,7 +30,7 @@ func ScopeFor(organization int64, family, principal string, all bool) Scope {
 // sees reports whether a record of an audience is in the scope.
 func (s Scope) sees(audience string) bool {
 	mine := s.Audiences[1]
-	return audience == everyone || audience == mine || mine == admins
+	return audience == everyone || audience == mine || mine == Admins
 }
 
 // Hits is one page of hits.

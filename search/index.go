@@ -27,7 +27,8 @@ type Subject struct {
 // The audiences that are not a single principal.
 const (
 	everyone = ""
-	admins   = "*"
+	// Admins see all private records.
+	Admins = "*"
 )
 
 // position returns the record's position in postings, which are ordered from the
@@ -42,13 +43,13 @@ func (s Subject) audience() string {
 	return everyone
 }
 
-// audiences returns the audiences under which a record of an audience has postings.
+// Audiences returns the audiences under which a record of an audience stands in the index.
 // A reader reads two audiences, and a record is in at most one of them.
-func audiences(audience string) []string {
+func Audiences(audience string) []string {
 	if audience == everyone {
 		return []string{everyone}
 	}
-	return []string{audience, admins}
+	return []string{audience, Admins}
 }
 
 const (
@@ -73,7 +74,7 @@ func Put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 func (l layout) put(ctx context.Context, tx db.Tx, s Subject, d *Document) error {
 	postings := d.postings()
 	tx.Queue(insertDocument, s.Organization, s.Family, int64(s.Created), s.audience(), s.ID, join(postings))
-	merges, is := l.due(s.Created, len(postings)*len(audiences(s.audience())))
+	merges, is := l.due(s.Created, len(postings)*len(Audiences(s.audience())))
 	if !is || tx.NotifyLocal(dueTopic, due{s.Organization, s.Family, merges}.String()) {
 		return nil
 	}
@@ -135,14 +136,14 @@ func (l layout) replace(ctx context.Context, tx db.Tx, before, after Subject, d 
 	default:
 		return nil
 	}
-	m := move{after.Created, audiences(after.audience()), is}
+	m := move{after.Created, Audiences(after.audience()), is}
 	switch {
 	case known && row.audience == after.audience(): // all at once, so that the author of the change finds the record
 		m.words = union(without(was, is), without(is, was), posting.compare)
 		return g.carryOut(m, document{after.audience(), after.ID, now})
 	case known:
 		m.words = union(was, is, posting.compare)
-		m.audiences = union(m.audiences, audiences(row.audience), strings.Compare)
+		m.audiences = union(m.audiences, Audiences(row.audience), strings.Compare)
 	}
 	return g.move(m, document{after.audience(), after.ID, now})
 }
@@ -161,7 +162,7 @@ func (l layout) remove(ctx context.Context, tx db.Tx, s Subject) error {
 		return err
 	}
 	tx.Queue(deleteDocument, s.Organization, s.Family, int64(s.Created))
-	return g.move(move{s.Created, audiences(row.audience), parse(row.words)}, document{})
+	return g.move(move{s.Created, Audiences(row.audience), parse(row.words)}, document{})
 }
 
 // without returns the postings of a that are not in b. Both must be sorted.

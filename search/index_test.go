@@ -129,7 +129,7 @@ func (w *world) checkRows(t testing.TB) {
 	for _, r := range w.records {
 		list := r.doc.postings()
 		documents = append(documents, fmt.Sprintf("%d %s %s %s", r.subject.Created, r.subject.audience(), r.subject.ID, join(list)))
-		for _, audience := range audiences(r.subject.audience()) {
+		for _, audience := range Audiences(r.subject.audience()) {
 			for _, p := range list {
 				if int64(r.subject.Created) <= end {
 					postings = append(postings, fmt.Sprintf("%s %d %s %d", audience, p.rank, p.word, r.subject.position()))

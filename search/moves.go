@@ -79,7 +79,7 @@ func (s segments) withLeft(m move) (move, error) {
 func (s segments) carryOut(m move, row document) error {
 	var under []string
 	if row.id != "" {
-		under = audiences(row.audience)
+		under = Audiences(row.audience)
 	}
 	var list []change
 	for _, p := range m.words {

@@ -28,7 +28,7 @@ func places(r *rand.Rand, records int) (list []postingKey) {
 			seen[word] = true
 			p := postingKey{everyone, Rank(r.IntN(ranks)), packed.Entry{Word: word, Position: -int64(i)}}
 			if r.IntN(10) == 0 {
-				p.audience = []string{admins, "usr_a", "usr_b"}[r.IntN(3)]
+				p.audience = []string{Admins, "usr_a", "usr_b"}[r.IntN(3)]
 			}
 			list = append(list, p)
 		}

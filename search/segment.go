@@ -204,7 +204,7 @@ func (s segments) newest(after, until int64) (list []postingKey, err error) {
 			return nil, err
 		}
 		for _, p := range parse(words) {
-			for _, a := range audiences(audience) {
+			for _, a := range Audiences(audience) {
 				list = append(list, postingKey{a, p.rank, packed.Entry{Word: p.word, Position: -created}})
 			}
 		}

@@ -15,8 +15,8 @@ import (
 // The SDK makes a session, a connection and two goroutines for each request, and reads it
 // three times: that costs several times what the operation does (docs/performance.md). So
 // the door itself answers the call of a tool, the question for the tools and the read of a
-// record, if nothing in them needs the protocol. The SDK answers everything else, also whatever is wrong with a
-// request. FuzzPlain compares both.
+// record, if nothing in them needs the protocol. The SDK answers everything else, also
+// whatever is wrong with a request. FuzzPlain compares both.
 
 // oldRevisions are the revisions whose calls have no headers and no members of their own.
 // A call without a header has the oldest one.

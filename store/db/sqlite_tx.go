@@ -21,7 +21,7 @@ var (
 type liteTx struct {
 	conn  *sqlite.Conn
 	write bool
-	// wrote says that a statement of a Write was one that changes something.
+	// wrote says that the transaction has sent a statement that changes something.
 	wrote bool
 	// err is the first failure of a Write; no statement runs after it.
 	err      error
