@@ -96,6 +96,12 @@ func openSQLite(ctx context.Context, path string, opts Options) (_ DB, err error
 		conn.Close()
 		return nil, err
 	}
+	if !opts.NoSync {
+		if err := conn.BufferLog(); err != nil {
+			conn.Close()
+			return nil, describeOpen(path, err)
+		}
+	}
 	checkpoints, err := openConn(path, opts)
 	if err != nil {
 		conn.Close()

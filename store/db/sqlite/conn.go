@@ -80,6 +80,7 @@ type Conn struct {
 	out        uintptr // C memory: two words for results, then the page count of WatchLog
 	methods    methods
 	mapping    mapping
+	log        logBuffer
 }
 
 // Open opens or creates the database file at path.
@@ -136,6 +137,7 @@ func (c *Conn) Close() error {
 	rc := lib.Xsqlite3_close_v2(c.tls, c.db)
 	libc.Xfree(c.tls, c.out)
 	c.dropMethods()
+	c.log.drop(c.tls)
 	c.tls.Close()
 	c.tls, c.db = nil, 0
 	if rc != lib.SQLITE_OK {
