@@ -48,11 +48,14 @@ const (
 	idleTime  = 2_000_000
 	idleAlone = 6_000_000
 	// maxReporters is the number of transactions that report usage at the same
-	// time while no call waits.
+	// time while no call waits, on a cluster of servers.
 	maxReporters = 4
-	// reportedTogether is the number of organizations whose usage one transaction
-	// reports. A call that needs a transaction of its own waits for that one.
-	reportedTogether = 64
+	// maxTogether is the number of organizations that one transaction serves. A call
+	// whose organization needs another one waits for it.
+	maxTogether = 64
+	// maxWorkers is the number of transactions at the same time on one server. With
+	// more of them, fewer calls share a commit.
+	maxWorkers = 2
 )
 
 // tenant is the state of one organization in this replica.
@@ -120,11 +123,12 @@ type tenants struct {
 	closing        atomic.Bool
 	sent           atomic.Int64 // the number of the last transaction
 	serving        sync.WaitGroup
+	queue          queue
 	reporters      chan struct{}
 	// together is set if the database is one server. On a cluster of several, a
 	// transaction with many organizations would be one of many servers.
 	together atomic.Bool
-	// reporting is set while a round of reports runs.
+	// reporting is set while reports of many organizations run.
 	reporting atomic.Bool
 }
 
@@ -296,29 +300,84 @@ func (l *Ledger) request(o *tenant, c Charge, now int64, statusOnly bool) *reque
 	return r
 }
 
-// serve starts the worker of an organization, which runs transactions one by one
-// until none is due.
+// serve adds an organization to the queue of transactions, unless it is served already.
 func (l *Ledger) serve(o *tenant) {
 	o.due = true
-	if o.serving {
-		return
+	if !o.serving {
+		o.serving = true
+		l.enqueue(o)
 	}
-	o.serving = true
-	l.tenants.serving.Go(func() { l.work(o) })
 }
 
-// work runs the transactions of an organization one by one until none is due.
-func (l *Ledger) work(o *tenant) {
+// queue holds the organizations whose transactions are due. A worker runs those of
+// many as one. So the calls that come during a commit share the next one.
+type queue struct {
+	mu      sync.Mutex
+	tenants []*tenant
+	workers int
+}
+
+// enqueue adds an organization to the queue. On a cluster each has a worker and a
+// transaction of its own.
+func (l *Ledger) enqueue(o *tenant) {
+	q := &l.tenants.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.tenants = append(q.tenants, o)
+	if q.workers < maxWorkers || !l.tenants.together.Load() {
+		q.workers++
+		l.tenants.serving.Go(l.work)
+	}
+}
+
+// work runs transactions until none is due.
+func (l *Ledger) work() {
 	for {
-		o.mu.Lock()
-		if !o.due {
-			o.serving = false
-			o.mu.Unlock()
+		list := l.dequeue()
+		if len(list) == 0 {
 			return
 		}
-		j := l.prepare(o)
+		l.transactAll(list)
+	}
+}
+
+// dequeue returns the organizations of the next transaction. If there is none, the
+// worker has ended.
+func (l *Ledger) dequeue() []*tenant {
+	q := &l.tenants.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.tenants) == 0 {
+		q.workers--
+		return nil
+	}
+	n := 1
+	if l.tenants.together.Load() {
+		n = min(len(q.tenants), maxTogether)
+	}
+	list := q.tenants[:n:n]
+	if q.tenants = q.tenants[n:]; len(q.tenants) == 0 {
+		q.tenants = nil
+	}
+	return list
+}
+
+// transactAll runs what is due of organizations that nobody else serves. Then it
+// adds those to the queue for which more is due.
+func (l *Ledger) transactAll(list []*tenant) {
+	var round []*transaction
+	for _, o := range list {
+		o.mu.Lock()
+		round = append(round, l.prepare(o))
 		o.mu.Unlock()
-		l.finish(j, l.run(j))
+	}
+	l.run(round)
+	for _, o := range list {
+		o.mu.Lock()
+		if o.serving = o.due; o.due {
+			l.enqueue(o)
+		}
+		o.mu.Unlock()
 	}
 }
 
@@ -429,7 +488,7 @@ func (l *Ledger) reportAll(everything bool) {
 	if together {
 		l.tenants.serving.Go(func() {
 			defer l.tenants.reporting.Store(false)
-			for some := range slices.Chunk(list, reportedTogether) {
+			for some := range slices.Chunk(list, maxTogether) {
 				l.reportTogether(some)
 			}
 		})
@@ -439,24 +498,15 @@ func (l *Ledger) reportAll(everything bool) {
 // reportTogether reports the usage of organizations in one transaction. None of
 // them is served meanwhile.
 func (l *Ledger) reportTogether(list []*tenant) {
-	var round []*transaction
-	for _, o := range list {
+	l.transactAll(slices.DeleteFunc(list, func(o *tenant) bool {
 		o.mu.Lock()
-		if !o.serving && !o.gone {
-			o.serving = true
-			round = append(round, l.prepare(o))
+		defer o.mu.Unlock()
+		if o.serving || o.gone {
+			return true
 		}
-		o.mu.Unlock()
-	}
-	alone, err := l.runTogether(round)
-	for _, j := range round {
-		if slices.Contains(alone, j) {
-			l.finish(j, l.run(j))
-		} else {
-			l.finish(j, err)
-		}
-		l.tenants.serving.Go(func() { l.work(j.tenant) })
-	}
+		o.serving = true
+		return false
+	}))
 }
 
 // runShared keeps in touch with the other replicas until ctx ends, then returns

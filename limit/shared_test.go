@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -467,6 +468,82 @@ func TestReportedTogether(t *testing.T) {
 	for i := range organizations {
 		if left := p.left(of(i), "key"); left != 565 {
 			t.Fatalf("organization %d has %d points, want 600 - 60 + 25", i, left)
+		}
+	}
+}
+
+// TestServedTogether checks that the calls of many organizations that have to wait share
+// few transactions, and that each is counted: first calls, and calls whose accounts are
+// stored.
+func TestServedTogether(t *testing.T) {
+	const organizations = 100
+	var statements atomic.Int64
+	d := dbtest.Open(t, dbtest.PostgresURL(t), db.Options{Readers: 4, Writers: 4, Stated: func(query string) {
+		if strings.Contains(query, "limits") && !strings.Contains(query, "from only") {
+			statements.Add(1)
+		}
+	}})
+	c := clock.NewFake(begin)
+	of := func(i int, key string) limit.Charge {
+		return limit.Charge{Organization: int64(i + 1), Principal: "usr_a", Key: key, Points: 30}
+	}
+	for round, key := range []string{"key_a", "key_a", "key_b"} { // new organizations, nothing new, new keys
+		p := silentAt(t, d, fmt.Sprint("replica", round), c)
+		release, held := make(chan struct{}), make(chan struct{})
+		var calls sync.WaitGroup
+		call := func(i int, key string) { calls.Go(func() { p.call(of(i, key)) }) }
+		// The workers wait for rows that another transaction holds.
+		calls.Go(func() {
+			if err := d.Write(t.Context(), func(tx db.Tx) error {
+				for i := range limit.MaxWorkers {
+					if _, err := tx.Exec(t.Context(), `insert into limits (organization, subject, state, updated_at) values ($1, '', '{}', 0)
+						on conflict (organization, subject) do update set state = limits.state`, 1000+i); err != nil {
+						return err
+					}
+				}
+				held <- struct{}{}
+				<-release
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		<-held
+		for i := range limit.MaxWorkers {
+			call(999+i, key)
+			p.awaitQueue(i+1, 0)
+		}
+		for i := range organizations {
+			call(i, key)
+		}
+		p.awaitQueue(limit.MaxWorkers+organizations, organizations)
+		before := statements.Load()
+		close(release)
+		calls.Wait()
+		if n := statements.Load() - before; n > 30 {
+			t.Errorf("round %d: %d statements, want at most 30 for %d organizations", round, n, organizations)
+		}
+		for i := range organizations {
+			want := int64(570)
+			if round == 1 {
+				want = 540
+			}
+			if left := p.left(of(i, key), "key"); left != want {
+				t.Fatalf("round %d: the key of organization %d has %d points, want %d", round, i+1, left, want)
+			}
+		}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		p.Run(ended) // returns the leases
+	}
+}
+
+// awaitQueue waits until so many calls came, of which so many wait for a worker.
+func (p *process) awaitQueue(came, waiting int) {
+	p.Helper()
+	for stuck := patience.New(); p.Serving() != came || p.Queued() != waiting; runtime.Gosched() {
+		if stuck.IsStuck(p.Serving()) {
+			p.Fatalf("%d organizations are served and %d wait, want %d and %d", p.Serving(), p.Queued(), came, waiting)
 		}
 	}
 }

@@ -98,8 +98,27 @@ func (l *Ledger) prepare(o *tenant) *transaction {
 	return j
 }
 
-// run runs the transaction.
-func (l *Ledger) run(j *transaction) error {
+// run runs transactions, as few as possible, and makes their results known.
+func (l *Ledger) run(round []*transaction) {
+	for create := false; len(round) > 1; create = true {
+		missing, err := l.runTogether(round, create)
+		if err != nil {
+			missing = nil
+		}
+		for _, j := range round {
+			if !slices.Contains(missing, j) {
+				l.finish(j, err)
+			}
+		}
+		round = missing
+	}
+	for _, j := range round {
+		l.finish(j, l.runAlone(j))
+	}
+}
+
+// runAlone runs a transaction.
+func (l *Ledger) runAlone(j *transaction) error {
 	if len(j.requests) == 0 && !j.full {
 		l.tenants.reporters <- struct{}{}
 		defer func() { <-l.tenants.reporters }()
@@ -145,20 +164,16 @@ func (l *Ledger) transact(tx db.Tx, j *transaction) error {
 	return nil
 }
 
-// runTogether runs transactions that serve no request as one. It returns those that
-// need one of their own, because an account of theirs is not stored.
-func (l *Ledger) runTogether(round []*transaction) (alone []*transaction, err error) {
-	if len(round) == 0 {
-		return nil, nil
-	}
-	l.tenants.reporters <- struct{}{}
-	defer func() { <-l.tenants.reporters }()
+// runTogether runs the transactions of many organizations as one. It returns those
+// that it left out, because their organization has no account yet. With create set
+// it makes these first, in the order in which all transactions lock.
+func (l *Ledger) runTogether(round []*transaction, create bool) (missing []*transaction, err error) {
 	slices.SortFunc(round, func(a, b *transaction) int { return cmp.Compare(a.organization, b.organization) })
 	err = l.write(func(tx db.Tx) (err error) {
-		alone, err = l.transactTogether(tx, round)
+		missing, err = l.transactTogether(tx, round, create)
 		return err
 	})
-	return alone, err
+	return missing, err
 }
 
 const (
@@ -169,22 +184,31 @@ const (
 	upsertTogether = `insert into limits (organization, subject, state, updated_at)
 		select cast(r.value ->> 0 as bigint), r.value ->> 1, r.value ->> 2, cast(r.value ->> 3 as bigint) from %s as r(value) where true
 		on conflict (organization, subject) do update set state = excluded.state, updated_at = excluded.updated_at`
+	createTogether = `insert into limits (organization, subject, state, updated_at)
+		select cast(r.value ->> 0 as bigint), '', r.value ->> 1, cast(r.value ->> 2 as bigint) from %s as r(value) where true
+		on conflict (organization, subject) do nothing`
 )
 
 // transactTogether is transact for many organizations.
-func (l *Ledger) transactTogether(tx db.Tx, round []*transaction) (alone []*transaction, err error) {
+func (l *Ledger) transactTogether(tx db.Tx, round []*transaction, create bool) (missing []*transaction, err error) {
 	ctx := context.Background()
 	tx.Queue(asynchronous)
 	tx.Queue("set local enable_seqscan = off") // a plan may be made while the table is small
+	if create {
+		l.createTogether(tx, round)
+	}
 	found, err := l.lockTogether(ctx, tx, round)
 	if err != nil {
+		return nil, err
+	}
+	if err := l.completeTogether(ctx, tx, round, found); err != nil {
 		return nil, err
 	}
 	var stored [][]any
 	var raised []Alert
 	for _, j := range round {
-		if len(found[j.organization]) < len(j.names) {
-			alone = append(alone, j)
+		if found[j.organization] == nil {
+			missing = append(missing, j)
 			continue
 		}
 		rows, some := l.reckon(j, found[j.organization])
@@ -200,11 +224,56 @@ func (l *Ledger) transactTogether(tx db.Tx, round []*transaction) (alone []*tran
 		return nil, err
 	}
 	for _, j := range round {
-		if !slices.Contains(alone, j) {
+		if found[j.organization] != nil {
 			l.notify(tx, j)
 		}
 	}
-	return alone, nil
+	return missing, nil
+}
+
+// createTogether makes the accounts of organizations that have none.
+func (l *Ledger) createTogether(tx db.Tx, round []*transaction) {
+	now := l.now(time.Time{})
+	fresh := l.table.encode(byOrganization, l.table.newAccount(byOrganization, now))
+	var rows [][]any
+	for _, j := range round {
+		rows = append(rows, []any{j.organization, fresh, now})
+	}
+	tx.Queue(fmt.Sprintf(createTogether, fmt.Sprintf(tx.Dialect().Rows, "$1")), db.Tuples(rows))
+}
+
+// completeTogether adds the accounts that an organization does not have yet. The
+// holder of the organization's lock may make them. Another transaction may have made
+// some while this one waited for the lock. An organization without an account of its
+// own is taken out of found.
+func (l *Ledger) completeTogether(ctx context.Context, tx db.Tx, round []*transaction, found map[int64]map[string]*account) error {
+	var incomplete []*transaction
+	for _, j := range round {
+		switch accounts := found[j.organization]; {
+		case accounts[""] == nil:
+			delete(found, j.organization)
+		case len(accounts) < len(j.names):
+			incomplete = append(incomplete, j)
+		}
+	}
+	if len(incomplete) == 0 {
+		return nil
+	}
+	again, err := l.lockTogether(ctx, tx, incomplete)
+	if err != nil {
+		return err
+	}
+	now := l.now(time.Time{})
+	for _, j := range incomplete {
+		accounts := again[j.organization]
+		for _, name := range j.names {
+			if accounts[name] == nil {
+				accounts[name] = l.table.newAccount(levelOfName(name), now)
+			}
+		}
+		found[j.organization] = accounts
+	}
+	return nil
 }
 
 // lockTogether returns the stored accounts of transactions by organization, locked
