@@ -6,7 +6,22 @@ GO ?= go
 # One static program, and one build cache for it and the tests.
 export CGO_ENABLED = 0
 
-.PHONY: demo test gate-long build bench figures lint fmt openapi retract docs pages screenshots
+.PHONY: help demo test gate-long build bench figures lint fmt openapi retract docs pages screenshots
+
+help:
+	@echo 'make demo         a complete instance with a sample office on http://localhost:8080'
+	@echo 'make test         the tests, on SQLite and PostgreSQL; installs what they need'
+	@echo 'make build        the program, bin/kartei'
+	@echo 'make lint         what the gate checks of the sources: form, vet, linters, documents'
+	@echo 'make fmt          the form of gofmt'
+	@echo 'make pages        the Go of the templates'
+	@echo 'make docs         what README and docs take from the code'
+	@echo 'make openapi      the OpenAPI documents, from the table and the types'
+	@echo 'make retract      a promise of the OpenAPI documents taken back'
+	@echo 'make screenshots  pictures of the main pages'
+	@echo 'make bench        ratios against limits of the same run'
+	@echo 'make figures      what the main calls cost, into bench/figures.json'
+	@echo 'make gate-long    what takes hours, before a piece of work is closed'
 
 # Serves the sample office on http://localhost:8080 until Ctrl-C. ARGS are the
 # flags of `kartei demo`, for example ARGS='--listen localhost:9000 --data demo'.
@@ -52,9 +67,9 @@ lint:
 # Writes the OpenAPI documents anew from the table and the types, with their
 # checksums. A published version may only grow: what one promises in addition
 # is written down, and where one takes something back this fails and says what.
-openapi:
+openapi: build
 	@for document in api/openapi/*.json; do \
-		$(GO) run ./cmd/kartei openapi draft "$$(basename "$$document" .json)" >"$$document.new" && mv "$$document.new" "$$document" || { rm -f "$$document.new"; exit 1; }; \
+		bin/kartei openapi draft "$$(basename "$$document" .json)" >"$$document.new" && mv "$$document.new" "$$document" || { rm -f "$$document.new"; exit 1; }; \
 	done
 	@ci/frozen.sh --write
 	@$(GO) test ./api/draft -run 'TestPublished$$' -grow

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -120,4 +121,28 @@ func place(name string) int {
 		return i
 	}
 	return len(first) + 1 + slices.Index(last, top)
+}
+
+// TestMakeHelp holds what plain `make` prints to the targets of the Makefile.
+func TestMakeHelp(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, targets, _ := strings.Cut(string(makefile), ".PHONY: help ")
+	targets, _, _ = strings.Cut(targets, "\n")
+	printed, err := exec.Command("make").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for line := range strings.Lines(string(printed)) {
+		told = append(told, strings.Fields(line)[1])
+	}
+	want := strings.Fields(targets)
+	slices.Sort(want)
+	slices.Sort(told)
+	if !slices.Equal(told, want) {
+		t.Errorf("make tells %v, the Makefile has %v", told, want)
+	}
 }
