@@ -87,12 +87,12 @@ docs:
 	@$(GO) test ./instance/config -run 'SettingsPage$$' -write
 	@$(GO) test . -run 'ReadmeTree$$' -write
 	@$(GO) test ./record -run 'TestStatements$$' -write
-	@$(GO) test ./door/web/office -run 'TestTableOfPages$$' -write
+	@$(GO) test ./web/office -run 'TestTableOfPages$$' -write
 	@$(GO) test ./api -run 'TestRecordedCalls$$' -record
 
-# Writes the Go of the templates below door/web (*_templ.go), which is committed.
+# Writes the Go of the templates below web (*_templ.go), which is committed.
 pages:
-	@$(GO) tool -modfile=ci/tools/go.mod templ generate -log-level warn -path door/web
+	@$(GO) tool -modfile=ci/tools/go.mod templ generate -log-level warn -path web
 
 # Draws the main pages in both themes and two widths into the folder screenshots, or
 # into DIR, for a person who looks at them.

@@ -18,19 +18,21 @@ var write = flag.Bool("write", false, "write the tree into README.md (make docs)
 // first and last are the folders at the beginning and the end of the tree in
 // README.md. The others stand between them, in the order of their names.
 var (
-	first = []string{"api", "contact", "company", "task", "document", "upload", "operation", "event", "batch", "webhook", "search", "notify", "limit", "record", "app", "access"}
-	last  = []string{"door", "store", "work", "extract", "requestlog", "instance", "remote", "sample", "cmd", "kit", "test", "bench", "docs", "examples", "ci"}
+	first = []string{"api", "record", "people", "integration", "transfer", "access", "app"}
+	last  = []string{"door", "web", "store", "extract", "instance", "cmd", "kit", "test", "bench", "docs", "ci"}
 )
 
 // groups are the lines of folders that hold no package themselves.
 var groups = map[string]string{
-	"door":    "the ways in: they translate, and decide nothing",
-	"store":   "what is kept",
-	"work":    "what runs beside the calls",
-	"console": "what people and operators do beside the API: the larger functions of the second table",
-	"kit":     "what every package may use; it knows nothing of the product",
-	"test":    "helpers of tests, and the tests of the whole binary",
-	"ci":      "the checks of every change; .ci/run runs them all",
+	"people":      "who works in an office: accounts, roles, sign-in, notices, what is remembered of their acts",
+	"integration": "what other programs hold on to: webhooks, events, grants, limits, logs of calls, batches",
+	"transfer":    "many records at once: imports, exports, acts on whole lists",
+	"door":        "the ways in: they translate, and decide nothing",
+	"store":       "what is kept",
+	"cmd":         "the program kartei, and its way to an instance elsewhere",
+	"kit":         "what every package may use; it knows nothing of the product",
+	"test":        "helpers of tests, and the tests of the whole binary",
+	"ci":          "the checks of every change; .ci/run runs them all",
 }
 
 const treeWidth = 110

@@ -5,7 +5,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/clock"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 )

@@ -8,7 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/fault"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )

@@ -9,7 +9,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )

@@ -11,7 +11,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/operator"
 )

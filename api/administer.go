@@ -13,7 +13,7 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/audit"
+	"kartei/people/audit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"

@@ -10,8 +10,8 @@ import (
 
 	"kartei/access"
 	"kartei/kit/fault"
-	"kartei/limit"
-	"kartei/requestlog"
+	"kartei/integration/limit"
+	"kartei/integration/requestlog"
 )
 
 // Constant headers, shared by all answers. They must not be changed.

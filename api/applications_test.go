@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/access/grant"
+	"kartei/integration/grant"
 	"kartei/api"
-	"kartei/console/oauth"
+	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/apitest"

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"kartei/batch"
+	"kartei/integration/batch"
 	"kartei/kit/fault"
-	"kartei/limit"
+	"kartei/integration/limit"
 )
 
 const (

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/batch"
+	"kartei/integration/batch"
 	"kartei/kit/id"
-	"kartei/limit"
-	"kartei/requestlog"
+	"kartei/integration/limit"
+	"kartei/integration/requestlog"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

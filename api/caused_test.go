@@ -8,7 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/lookup"
+	"kartei/record/lookup"
 	"kartei/test/apitest"
 )
 

@@ -12,7 +12,7 @@ import (
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/work/retention"
+	"kartei/store/retention"
 )
 
 // changes creates, changes and deletes contacts, and returns the visible ticks

@@ -5,9 +5,9 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/console/account"
-	"kartei/console/exports"
-	"kartei/settings"
+	"kartei/people/account"
+	"kartei/transfer/exports"
+	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/operator"
 )

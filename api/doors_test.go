@@ -10,7 +10,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/kit/id"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

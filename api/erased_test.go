@@ -14,7 +14,7 @@ import (
 	"kartei/access"
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/patience"

@@ -8,7 +8,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

@@ -7,7 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/event"
+	"kartei/integration/event"
 	"kartei/kit/id"
 	"kartei/store/db"
 	"kartei/test/apitest"

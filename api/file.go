@@ -16,7 +16,7 @@ import (
 	"kartei/kit/fault"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/upload"
+	"kartei/record/upload"
 )
 
 // File is an answer that a door streams, as a whole or in ranges.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"kartei/app"
-	"kartei/contact"
+	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"

@@ -6,7 +6,7 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/console/gains"
+	"kartei/people/gains"
 )
 
 // GivesAccess reports whether a call of the row may make, widen, restore or hand out access.

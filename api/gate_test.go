@@ -8,9 +8,9 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/contact"
+	"kartei/record/contact"
 	"kartei/record"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/test/apitest"
 )
 

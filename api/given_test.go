@@ -9,10 +9,10 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/console/account"
-	"kartei/console/bulk"
-	"kartei/console/gains"
-	"kartei/settings"
+	"kartei/people/account"
+	"kartei/transfer/bulk"
+	"kartei/people/gains"
+	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/access/signin"
+	"kartei/people/signin"
 	"kartei/api"
-	"kartei/console/account"
+	"kartei/people/account"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/apitest"

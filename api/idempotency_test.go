@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

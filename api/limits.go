@@ -8,7 +8,7 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
-	"kartei/limit"
+	"kartei/integration/limit"
 )
 
 // searchCost is the extra cost of a search (contract, 'Cost per operation').

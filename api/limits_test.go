@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/limit"
+	"kartei/integration/limit"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

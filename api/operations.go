@@ -2,15 +2,15 @@
 package api
 
 import (
-	"kartei/company"
-	"kartei/contact"
-	"kartei/document"
-	"kartei/event"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/integration/event"
 	"kartei/kit/fault"
-	"kartei/operation"
-	"kartei/task"
-	"kartei/upload"
-	"kartei/webhook"
+	"kartei/record/operation"
+	"kartei/record/task"
+	"kartei/record/upload"
+	"kartei/integration/webhook"
 )
 
 // Operations is the table: one row for each operation of the contract, in its

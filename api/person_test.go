@@ -12,9 +12,9 @@ import (
 	"kartei/api"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/limit"
-	"kartei/requestlog"
-	"kartei/settings"
+	"kartei/integration/limit"
+	"kartei/integration/requestlog"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 )

@@ -7,7 +7,7 @@ import (
 
 	"kartei/api/schema"
 	"kartei/app"
-	"kartei/audit"
+	"kartei/people/audit"
 	"kartei/kit/fault"
 	"kartei/store/db"
 

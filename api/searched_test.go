@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	texts "kartei/api/words"
-	"kartei/company"
-	"kartei/contact"
+	"kartei/record/company"
+	"kartei/record/contact"
 	"kartei/docs"
-	records "kartei/document"
-	"kartei/search"
-	"kartei/task"
+	records "kartei/record/document"
+	"kartei/record/search"
+	"kartei/record/task"
 )
 
 // searched has the German and English words for the members that q searches, if

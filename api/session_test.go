@@ -8,9 +8,9 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/console/account"
+	"kartei/people/account"
 	"kartei/record"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/test/apitest"
 )
 

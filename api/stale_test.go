@@ -10,9 +10,9 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/console/account"
+	"kartei/people/account"
 	"kartei/kit/id"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

@@ -9,7 +9,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

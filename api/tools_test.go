@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/access/grant"
+	"kartei/integration/grant"
 	"kartei/api"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

@@ -8,7 +8,7 @@ import (
 
 	"kartei/kit/fault"
 	"kartei/store/blob"
-	"kartei/upload"
+	"kartei/record/upload"
 )
 
 // Uploads receives files at the addresses of upload sessions, which are outside

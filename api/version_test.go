@@ -12,8 +12,8 @@ import (
 	"kartei/api"
 	"kartei/api/openapi"
 	"kartei/kit/fault"
-	"kartei/requestlog"
-	"kartei/settings"
+	"kartei/integration/requestlog"
+	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/operator"
 )

@@ -10,7 +10,7 @@ import (
 	"kartei/api"
 	"kartei/app"
 	"kartei/kit/id"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/test/apitest"
 )
 

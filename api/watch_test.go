@@ -12,7 +12,7 @@ import (
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

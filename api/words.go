@@ -9,7 +9,7 @@ import (
 	"kartei/access"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/limit"
+	"kartei/integration/limit"
 )
 
 // This file has the texts of faults that depend on the operation, the

@@ -5,10 +5,10 @@ import (
 	"errors"
 
 	"kartei/access"
-	"kartei/audit"
+	"kartei/people/audit"
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/work/job"
+	"kartei/store/job"
 )
 
 // Behalf names the call that asked for a job, and the person whose rights the job has.

@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"kartei/app"
-	documents "kartei/document"
+	documents "kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/kit/progress"
 	"kartei/record"
-	"kartei/search"
+	"kartei/record/search"
 	"kartei/store/db"
 )
 

@@ -24,7 +24,7 @@ import (
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/kit/clock"
-	"kartei/search"
+	"kartei/record/search"
 	"kartei/store/db"
 )
 

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"time"
 
-	"kartei/console/departure"
+	"kartei/people/departure"
 )
 
 // onHandOver measures how fast records change their owner when somebody leaves, and what

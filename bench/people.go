@@ -7,9 +7,9 @@ import (
 	"sort"
 	"strings"
 
-	"kartei/contact"
+	"kartei/record/contact"
 	"kartei/record"
-	"kartei/sample"
+	"kartei/instance/sample"
 )
 
 // groups are words that divide the contacts. Every contact has one of them, so

@@ -16,7 +16,7 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/contact"
+	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"

@@ -21,7 +21,7 @@ import (
 
 	"kartei/instance"
 	"kartei/instance/config"
-	"kartei/limit"
+	"kartei/integration/limit"
 )
 
 // helper is a subprocess of this program. It reads JSON from standard input and

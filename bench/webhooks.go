@@ -20,13 +20,13 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/contact"
+	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/webhooktest"
-	"kartei/webhook"
-	"kartei/webhook/dispatch"
+	"kartei/integration/webhook"
+	"kartei/integration/dispatch"
 )
 
 // The names of the series of webhooks.

@@ -34,7 +34,7 @@ large() {
 	done
 }
 files() {
-	[ -z "${KARTEI_IMPORT_FOLDER:-}" ] || go test -count=1 -vet=off ./console/imports -run 'TestFolder$' -v
+	[ -z "${KARTEI_IMPORT_FOLDER:-}" ] || go test -count=1 -vet=off ./transfer/imports -run 'TestFolder$' -v
 	[ -z "${KARTEI_EXTRACT_FOLDER:-}" ] || go test -count=1 -vet=off ./extract -run 'TestFolder$' -v
 	[ -n "${KARTEI_IMPORT_FOLDER:-}${KARTEI_EXTRACT_FOLDER:-}" ] || echo 'left out: no folder is named'
 }

@@ -15,15 +15,15 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/audit"
+	"kartei/people/audit"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
 	"kartei/kit/clock"
-	"kartei/limit"
-	"kartei/notify"
+	"kartei/integration/limit"
+	"kartei/people/notify"
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 // Nothing is the input of an act that takes none.

@@ -6,10 +6,10 @@ import (
 	"log/slog"
 
 	"kartei/api"
-	"kartei/audit"
+	"kartei/people/audit"
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 // atStart is the door of acts that a server does at its start, because its

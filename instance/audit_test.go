@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/audit"
+	"kartei/people/audit"
 	"kartei/instance/config"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"kartei/audit"
-	"kartei/document"
+	"kartei/people/audit"
+	"kartei/record/document"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"

@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"kartei/access/signin"
+	"kartei/people/signin"
 	"kartei/app"
-	"kartei/console/imports"
+	"kartei/transfer/imports"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
@@ -18,7 +18,7 @@ import (
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/replay"
-	"kartei/webhook"
+	"kartei/integration/webhook"
 )
 
 const (

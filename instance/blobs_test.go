@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/access/signin"
+	"kartei/people/signin"
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"

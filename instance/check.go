@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"kartei/document"
+	"kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/upload"
+	"kartei/record/upload"
 )
 
 // CheckInput is the input of the act blobs.check.

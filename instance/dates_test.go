@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 )
 

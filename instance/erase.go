@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/document"
+	"kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/work/job"
+	"kartei/store/job"
 )
 
 const (

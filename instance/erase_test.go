@@ -11,18 +11,18 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/document"
+	"kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/work/job"
+	"kartei/store/job"
 )
 
 // erasable is an eraser with two organizations that have rows in all tables.

@@ -7,11 +7,11 @@ import (
 
 	"kartei/api"
 	"kartei/app"
-	"kartei/document"
+	"kartei/record/document"
 	"kartei/extract"
 	"kartei/instance/config"
 	"kartei/store/blob"
-	"kartei/upload"
+	"kartei/record/upload"
 )
 
 // takeFiles sets the accepted types of files, and the parts that handle files.

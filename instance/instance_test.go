@@ -15,7 +15,7 @@ import (
 	"kartei/access"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/store/db/move"
 	"kartei/test/operator"

@@ -5,15 +5,15 @@ import (
 
 	"kartei/api"
 	"kartei/app"
-	"kartei/console/bulk"
-	"kartei/console/departure"
-	"kartei/console/imports"
-	"kartei/console/oauth"
-	"kartei/requestlog/usage"
-	"kartei/task"
-	"kartei/webhook"
-	"kartei/work/job"
-	"kartei/work/retention"
+	"kartei/transfer/bulk"
+	"kartei/people/departure"
+	"kartei/transfer/imports"
+	"kartei/integration/oauth"
+	"kartei/integration/usage"
+	"kartei/record/task"
+	"kartei/integration/webhook"
+	"kartei/store/job"
+	"kartei/store/retention"
 )
 
 // runner returns the runner of the jobs. Parts that have jobs add their

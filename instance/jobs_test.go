@@ -7,7 +7,7 @@ import (
 	"kartei/access"
 	"kartei/door/admin/socket"
 	"kartei/kit/clock"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/operator"
 )

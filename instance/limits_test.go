@@ -12,9 +12,9 @@ import (
 
 	"kartei/access"
 	"kartei/instance/config"
-	"kartei/limit"
-	"kartei/notify"
-	"kartei/settings"
+	"kartei/integration/limit"
+	"kartei/people/notify"
+	"kartei/people/settings"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/test/patience"

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/audit"
+	"kartei/people/audit"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/db"

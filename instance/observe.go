@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/document"
+	"kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/kit/telemetry"
-	"kartei/limit"
-	"kartei/search"
+	"kartei/integration/limit"
+	"kartei/record/search"
 	"kartei/store/db"
-	"kartei/work/job"
+	"kartei/store/job"
 )
 
 // observe returns the function that counts the API's answers.

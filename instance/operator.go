@@ -5,7 +5,7 @@ import (
 
 	"kartei/access"
 	"kartei/door/admin/socket"
-	"kartei/settings"
+	"kartei/people/settings"
 )
 
 // Operator administers a running instance from within its process. It makes the

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/document"
+	"kartei/record/document"
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/store/blob"

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/audit"
+	"kartei/people/audit"
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"

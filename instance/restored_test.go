@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/access/signin"
+	"kartei/people/signin"
 	"kartei/api"
-	"kartei/console/account"
+	"kartei/people/account"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/operator"
 )

@@ -3,14 +3,14 @@ package instance
 import (
 	"time"
 
-	"kartei/audit"
-	"kartei/event"
-	"kartei/notify"
-	"kartei/requestlog"
-	"kartei/requestlog/usage"
+	"kartei/people/audit"
+	"kartei/integration/event"
+	"kartei/people/notify"
+	"kartei/integration/requestlog"
+	"kartei/integration/usage"
 	"kartei/store/replay"
-	"kartei/webhook"
-	"kartei/work/retention"
+	"kartei/integration/webhook"
+	"kartei/store/retention"
 )
 
 const day = 24 * time.Hour

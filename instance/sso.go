@@ -1,8 +1,8 @@
 package instance
 
 import (
-	"kartei/access/sso"
-	"kartei/console/account"
+	"kartei/people/sso"
+	"kartei/people/account"
 )
 
 // takeProvider creates the client of the OpenID provider, if there is one. Nothing is

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/limit"
+	"kartei/integration/limit"
 	"kartei/store/db"
 )
 

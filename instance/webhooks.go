@@ -3,12 +3,12 @@ package instance
 import (
 	"context"
 
-	"kartei/access/grant"
+	"kartei/integration/grant"
 	"kartei/api"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
-	"kartei/webhook"
-	"kartei/webhook/dispatch"
+	"kartei/integration/webhook"
+	"kartei/integration/dispatch"
 )
 
 // takeDispatcher creates the dispatcher of webhook deliveries, and the reader of the

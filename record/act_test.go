@@ -8,7 +8,7 @@ import (
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/store/db"
-	"kartei/task"
+	"kartei/record/task"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

@@ -10,11 +10,11 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/event"
+	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/search"
+	"kartei/record/search"
 	"kartei/store/db"
 	"kartei/store/replay"
 

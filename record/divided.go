@@ -3,7 +3,7 @@ package record
 import (
 	"strings"
 
-	"kartei/search"
+	"kartei/record/search"
 	"kartei/store/db"
 )
 

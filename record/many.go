@@ -6,7 +6,7 @@ import (
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/search"
+	"kartei/record/search"
 	"kartei/store/db"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	contacts "kartei/contact"
+	contacts "kartei/record/contact"
 	records "kartei/record"
-	"kartei/search"
+	"kartei/record/search"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

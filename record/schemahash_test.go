@@ -10,7 +10,7 @@ import (
 
 	"kartei/access"
 	"kartei/kit/clock"
-	"kartei/search"
+	"kartei/record/search"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

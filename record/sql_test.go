@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/search"
+	"kartei/record/search"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )

@@ -16,10 +16,10 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/document"
+	"kartei/record/document"
 	records "kartei/record"
 	"kartei/store/db"
-	"kartei/task"
+	"kartei/record/task"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

@@ -10,7 +10,7 @@ import (
 
 	"kartei/app"
 	"kartei/kit/clock"
-	"kartei/search"
+	"kartei/record/search"
 	"kartei/store/db"
 )
 

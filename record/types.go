@@ -6,7 +6,7 @@ import (
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/search"
+	"kartei/record/search"
 )
 
 // Envelope has the members that every record has besides its own fields.

@@ -6,7 +6,7 @@ import (
 
 	"kartei/app"
 	"kartei/kit/fault"
-	"kartei/search"
+	"kartei/record/search"
 )
 
 // The families of TestWordsOf have the same members and different words.

@@ -10,7 +10,7 @@ import (
 
 	"kartei/api"
 	"kartei/api/schema/pattern"
-	"kartei/event"
+	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"

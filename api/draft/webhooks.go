@@ -2,7 +2,7 @@ package draft
 
 import (
 	"kartei/api/schema/pattern"
-	"kartei/event"
+	"kartei/integration/event"
 )
 
 // webhookTag is the tag of deliveries. No operation has it. With the tag of

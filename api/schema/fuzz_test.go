@@ -9,7 +9,7 @@ import (
 	"kartei/api/openapi"
 	"kartei/api/schema"
 	"kartei/app"
-	"kartei/contact"
+	"kartei/record/contact"
 	"kartei/kit/fault"
 
 	"github.com/go-json-experiment/json/jsontext"

@@ -11,7 +11,7 @@ import (
 
 	"kartei/api/openapi"
 	"kartei/app"
-	"kartei/contact"
+	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 

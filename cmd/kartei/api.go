@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/remote"
+	"kartei/cmd/remote"
 
 	"golang.org/x/net/http/httpguts"
 )

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/remote"
+	"kartei/cmd/remote"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/remote"
+	"kartei/cmd/remote"
 
 	"github.com/dunglas/httpsfv"
 	"github.com/mattn/go-isatty"

@@ -8,7 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/console/oauth"
+	"kartei/integration/oauth"
 	"kartei/kit/id"
 )
 

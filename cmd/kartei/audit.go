@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/audit"
-	"kartei/settings"
+	"kartei/people/audit"
+	"kartei/people/settings"
 )
 
 type auditCmd struct {

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"kartei/audit"
+	"kartei/people/audit"
 )
 
 // A change without a value before shows the new one alone.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/audit"
+	"kartei/people/audit"
 	"kartei/door/admin"
 	"kartei/instance"
 	"kartei/instance/config"

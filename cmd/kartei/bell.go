@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/notify"
-	"kartei/settings"
+	"kartei/people/notify"
+	"kartei/people/settings"
 )
 
 type bellCmd struct {

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"os"
 
-	"kartei/door/web/office"
-	"kartei/remote"
+	"kartei/web/office"
+	"kartei/cmd/remote"
 )
 
 type contactCardsCmd struct {

@@ -12,7 +12,7 @@ import (
 	"kartei/kit/progress"
 	"kartei/store/db"
 	"kartei/store/db/move"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 type copyCmd struct {

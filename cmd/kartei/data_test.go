@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"kartei/console/imports"
+	"kartei/transfer/imports"
 	"kartei/door/admin/socket"
 	"kartei/kit/fault"
 	"kartei/kit/masterkey"

@@ -24,7 +24,7 @@ import (
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/kit/clock"
-	"kartei/sample"
+	"kartei/instance/sample"
 	"kartei/store/blob"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"kartei/access"
-	"kartei/console/departure"
+	"kartei/people/departure"
 )
 
 type userHoldingsCmd struct {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"kartei/console/exports"
+	"kartei/transfer/exports"
 	"kartei/door/admin/socket"
 	"kartei/kit/archive"
 	"kartei/kit/fault"

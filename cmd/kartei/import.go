@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/console/imports"
+	"kartei/transfer/imports"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/kit/archive"

@@ -7,8 +7,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/console/account"
-	"kartei/settings"
+	"kartei/people/account"
+	"kartei/people/settings"
 )
 
 type userInviteCmd struct {

@@ -7,7 +7,7 @@ import (
 
 	"kartei/access"
 	"kartei/instance"
-	"kartei/settings"
+	"kartei/people/settings"
 )
 
 type jobsCmd struct {

@@ -12,8 +12,8 @@ import (
 	"kartei/access"
 	"kartei/instance"
 	"kartei/kit/clock"
-	"kartei/settings"
-	"kartei/webhook"
+	"kartei/people/settings"
+	"kartei/integration/webhook"
 )
 
 type keyCmd struct {

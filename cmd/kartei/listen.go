@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"kartei/kit/clock"
-	"kartei/remote"
-	"kartei/webhook"
+	"kartei/cmd/remote"
+	"kartei/integration/webhook"
 )
 
 // instanceFlags name an instance, which may be on another machine.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kartei/kit/clock"
-	"kartei/requestlog"
+	"kartei/integration/requestlog"
 )
 
 type logCmd struct {

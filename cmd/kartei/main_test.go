@@ -21,7 +21,7 @@ import (
 	"kartei/api/openapi"
 	"kartei/docs"
 	"kartei/kit/fault"
-	"kartei/notify"
+	"kartei/people/notify"
 )
 
 // kartei runs a command line in this process.

@@ -10,7 +10,7 @@ import (
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 type migrateCmd struct {

@@ -18,7 +18,7 @@ import (
 	"kartei/door/admin/socket"
 	"kartei/instance"
 	"kartei/kit/clock"
-	"kartei/settings"
+	"kartei/people/settings"
 )
 
 type orgCmd struct {

@@ -29,7 +29,7 @@ import (
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
-	"kartei/remote"
+	"kartei/cmd/remote"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )

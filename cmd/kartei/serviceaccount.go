@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"kartei/access"
-	"kartei/settings"
+	"kartei/people/settings"
 )
 
 type serviceAccountCmd struct {

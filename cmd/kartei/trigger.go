@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"kartei/remote"
+	"kartei/cmd/remote"
 )
 
 type triggerCmd struct {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/settings"
+	"kartei/people/settings"
 )
 
 type usageCmd struct {

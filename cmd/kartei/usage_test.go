@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/settings"
+	"kartei/people/settings"
 )
 
 // The usage of a data folder is read while no server runs on it.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/settings"
+	"kartei/people/settings"
 )
 
 type userCmd struct {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strconv"
 
-	"kartei/requestlog"
+	"kartei/integration/requestlog"
 )
 
 type versionsCmd struct {

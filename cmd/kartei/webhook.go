@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"kartei/access"
-	"kartei/webhook"
+	"kartei/integration/webhook"
 )
 
 type webhookCmd struct {

@@ -15,7 +15,7 @@ import (
 	"kartei/door/admin/socket"
 	"kartei/instance"
 	"kartei/kit/fault"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

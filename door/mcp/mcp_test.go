@@ -21,11 +21,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kartei/access"
-	"kartei/access/grant"
+	"kartei/integration/grant"
 	"kartei/api"
 	"kartei/door/mcp"
 	"kartei/kit/serve"
-	"kartei/requestlog"
+	"kartei/integration/requestlog"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

@@ -14,7 +14,7 @@ import (
 
 	"kartei/extract"
 	"kartei/kit/egress"
-	"kartei/limit"
+	"kartei/integration/limit"
 )
 
 // Store has the settings of the data. Every command that touches data takes

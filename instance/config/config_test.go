@@ -12,7 +12,7 @@ import (
 
 	"kartei/extract"
 	"kartei/kit/egress"
-	"kartei/limit"
+	"kartei/integration/limit"
 )
 
 var names = []string{"listen", "metered", "limit", "max-connections", "trusted-proxies"}

@@ -18,7 +18,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 	"kartei/store/db/sqlite"
 	"kartei/test/dbtest"
 	"kartei/test/leaktest"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/access/grant"
+	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/store/db"
 )

@@ -12,19 +12,19 @@ import (
 
 	"kartei/api"
 	"kartei/app"
-	"kartei/console/bulk"
-	"kartei/console/departure"
-	"kartei/console/imports"
-	"kartei/document"
+	"kartei/transfer/bulk"
+	"kartei/people/departure"
+	"kartei/transfer/imports"
+	"kartei/record/document"
 	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/patience"
-	"kartei/upload"
-	"kartei/webhook"
-	"kartei/work/job"
+	"kartei/record/upload"
+	"kartei/integration/webhook"
+	"kartei/store/job"
 )
 
 // MaxFile is the maximum size of a file in an office, unless MaxSize sets

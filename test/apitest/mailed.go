@@ -6,7 +6,7 @@ import (
 	"regexp"
 
 	"kartei/api"
-	"kartei/notify"
+	"kartei/people/notify"
 	"kartei/store/db"
 
 	"github.com/go-json-experiment/json"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"kartei/requestlog/usage"
+	"kartei/integration/usage"
 	"kartei/store/db"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 // noCitusError says that Citus is missing, and how to install it.

@@ -15,7 +15,7 @@ import (
 
 	"kartei/extract"
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 // Each runs f on a fresh SQLite database and on a fresh PostgreSQL one. If

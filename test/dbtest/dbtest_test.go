@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 	"kartei/test/dbtest"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 // timeout bounds each administrative statement. It is long enough for a busy

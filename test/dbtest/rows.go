@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 var ctx = context.Background()

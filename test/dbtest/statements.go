@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 // across has the statements that do not name their organization. Each has the
@@ -81,7 +81,7 @@ func leftOut() bool {
 			}
 		case strings.HasPrefix(frame.Function, "kartei/store/db/move."): // it reads and writes whole tables, while no server runs
 			return true
-		case !strings.HasPrefix(frame.Function, "kartei/store/db.") && !strings.HasPrefix(frame.Function, "kartei/store/db/schema."):
+		case !strings.HasPrefix(frame.Function, "kartei/store/db.") && !strings.HasPrefix(frame.Function, "kartei/store/schema."):
 			return false
 		}
 		if !more {

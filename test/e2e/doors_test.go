@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/audit"
-	"kartei/console/imports"
+	"kartei/people/audit"
+	"kartei/transfer/imports"
 	"kartei/test/patience"
 	"kartei/test/webtest"
 )

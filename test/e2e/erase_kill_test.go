@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 	"kartei/test/seed"
 )
 

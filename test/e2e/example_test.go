@@ -242,7 +242,7 @@ func (c *copyist) copied() map[string]string {
 func TestCopyByWebhooks(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "mirror")
-	if out, err := exec.Command("go", "build", "-o", program, "kartei/examples/mirror").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, "kartei/docs/examples/mirror").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	story := func(t *testing.T, database string, store ...string) {

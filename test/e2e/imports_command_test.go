@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/console/imports"
+	"kartei/transfer/imports"
 )
 
 // TestImportByCommands imports a table by the command line, at a server that runs, and

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/console/departure"
+	"kartei/people/departure"
 	"kartei/test/patience"
 	"kartei/test/seed"
 )

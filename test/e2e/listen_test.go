@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/remote"
+	"kartei/cmd/remote"
 	"kartei/test/patience"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"

@@ -15,17 +15,17 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/event"
+	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
-	"kartei/notify"
-	"kartei/settings"
+	"kartei/people/notify"
+	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/operator"
 	"kartei/test/patience"
-	"kartei/webhook"
-	"kartei/work/job"
+	"kartei/integration/webhook"
+	"kartei/store/job"
 )
 
 // Begin is the initial time of an office's clock.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/door/web/office"
-	"kartei/store/db/schema"
+	"kartei/web/office"
+	"kartei/store/schema"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/webtest"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/sample"
+	"kartei/instance/sample"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )

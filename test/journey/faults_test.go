@@ -17,7 +17,7 @@ import (
 
 	"kartei/access"
 	"kartei/instance/config"
-	"kartei/limit"
+	"kartei/integration/limit"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/webtest"

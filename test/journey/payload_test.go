@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"kartei/console/oauth"
+	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/notify"
-	"kartei/requestlog/usage"
-	"kartei/sample"
+	"kartei/people/notify"
+	"kartei/integration/usage"
+	"kartei/instance/sample"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
-	"kartei/webhook"
+	"kartei/integration/webhook"
 )
 
 // payloads are what an attacker stores in fields, hoping that a page takes it for

@@ -10,8 +10,8 @@ import (
 
 	"kartei/access"
 	"kartei/kit/id"
-	"kartei/sample"
-	"kartei/settings"
+	"kartei/instance/sample"
+	"kartei/people/settings"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
 )

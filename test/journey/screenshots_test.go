@@ -11,7 +11,7 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/requestlog/usage"
+	"kartei/integration/usage"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/door/web/look"
-	"kartei/door/web/office"
+	"kartei/web/look"
+	"kartei/web/office"
 	"kartei/kit/fault"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"

@@ -8,7 +8,7 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/test/webtest"
 )
 

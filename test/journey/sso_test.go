@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"kartei/console/account"
+	"kartei/people/account"
 	"kartei/instance/config"
 	"kartei/test/dbtest"
 	"kartei/test/ssotest"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/door/web/office"
+	"kartei/web/office"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
 

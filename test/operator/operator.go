@@ -8,7 +8,7 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/kit/clock"
-	"kartei/settings"
+	"kartei/people/settings"
 	"kartei/store/db"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"kartei/access/sso"
+	"kartei/people/sso"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
 )

@@ -19,7 +19,7 @@ import (
 	"github.com/zitadel/oidc/v3/example/server/storage"
 	"github.com/zitadel/oidc/v3/pkg/op"
 
-	"kartei/access/sso"
+	"kartei/people/sso"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
 )

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 	"kartei/store/db/sqlite"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"kartei/store/db"
 	"kartei/store/db/move"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 	"kartei/test/dbtest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 // NotCopied holds the tables that Copy omits, each with the reason.

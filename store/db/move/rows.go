@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"kartei/store/db"
-	"kartei/store/db/schema"
+	"kartei/store/schema"
 )
 
 // copyPage is the number of rows that are read at once, and written in one

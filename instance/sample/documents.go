@@ -1,0 +1,154 @@
+package sample
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kartei/app"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/kit/clock"
+	"kartei/record"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/record/task"
+	"kartei/record/upload"
+)
+
+// made is a finished paper and its document.
+type made struct {
+	upload upload.New
+	file   []byte
+	staged blob.Info
+	document.New
+}
+
+// File puts papers into an organization, the live one or the sandbox, if it
+// never had a document. It works like a client: it opens sessions, sends the
+// files, and begins operations that make documents of them. The operations go on
+// after File returns.
+func (o *Office) File(ctx context.Context, d db.DB, c clock.Clock, files app.Files, organization string) error {
+	write := func(f func(*app.Call) error) error {
+		return o.write(ctx, d, c, app.Services{Families: families, Files: files}, organization, f)
+	}
+	var all []made
+	var number int64
+	err := write(func(call *app.Call) (err error) {
+		number = call.Actor.Org()
+		if all, err = writePapers(ctx, call); err != nil {
+			return err
+		}
+		for i := range all {
+			if err := all[i].open(ctx, call); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	for i := range all {
+		m := &all[i]
+		m.staged, err = files.Store.Put(ctx, upload.Staged(number, m.UploadID), bytes.NewReader(m.file), blob.Expected{Size: m.upload.Size, SHA256: *m.upload.SHA256})
+		if err != nil {
+			return err
+		}
+	}
+	return write(func(call *app.Call) error {
+		for i := range all {
+			if _, err := document.Create(ctx, call, document.CreateInput{Fields: all[i].New}, all[i].staged); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// open opens the upload session of a paper.
+func (m *made) open(ctx context.Context, call *app.Call) error {
+	in := upload.CreateInput{Fields: m.upload}
+	opened, err := upload.Prefetch(ctx, call, in)
+	if err != nil {
+		return err
+	}
+	m.UploadID = opened.ID
+	_, err = upload.Create(ctx, call, in, opened)
+	return err
+}
+
+// writePapers writes the papers for the existing tasks. It writes none if the
+// organization has or had documents.
+func writePapers(ctx context.Context, call *app.Call) (all []made, err error) {
+	var one int64
+	err = call.Tx.QueryRow(ctx, `select 1 from documents where organization = $1 limit 1`, call.Actor.Org()).Scan(&one)
+	if !errors.Is(err, db.ErrNoRows) {
+		return nil, err
+	}
+	tasks, err := db.Values[string](ctx, call.Tx, `select id from tasks where organization = $1 and deleted = false order by updated_at limit 500`, call.Actor.Org())
+	if err != nil {
+		return nil, err
+	}
+	written := map[string]bool{}
+	for _, id := range tasks {
+		t, _, err := task.Tasks.Members(ctx, call, id)
+		if err != nil {
+			return nil, err
+		}
+		p := paperFor(t)
+		if p == nil || written[p.chore] {
+			continue
+		}
+		written[p.chore] = true
+		m, err := p.fill(ctx, call, id, t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	// Reading the first PDF takes a process seconds, so the PDF comes last.
+	slices.SortStableFunc(all, func(a, b made) int { return cmp.Compare(slow(a), slow(b)) })
+	return all, nil
+}
+
+func slow(m made) int { return strings.Count(m.upload.ContentType, "pdf") }
+
+// paperFor returns the paper for a task, which must be visible to all.
+func paperFor(t *task.Fields) *paper {
+	chore, _, _ := strings.Cut(t.Title, ":")
+	for i := range papers {
+		if papers[i].chore == chore && t.ContactID != nil && t.Visibility == record.Organization {
+			return &papers[i]
+		}
+	}
+	return nil
+}
+
+// fill writes a paper for a task.
+func (p *paper) fill(ctx context.Context, call *app.Call, id string, t *task.Fields) (made, error) {
+	m := matter{task: t, day: call.Now.Time()}
+	var err error
+	if m.client, _, err = contact.Contacts.Members(ctx, call, *t.ContactID); err != nil {
+		return made{}, err
+	}
+	if t.CompanyID != nil {
+		if m.firm, _, err = company.Companies.Members(ctx, call, *t.CompanyID); err != nil {
+			return made{}, err
+		}
+	}
+	kind, file := p.write(&m)
+	sum := sha256.Sum256(file)
+	hash := hex.EncodeToString(sum[:])
+	w := made{file: file, upload: upload.New{FileName: fmt.Sprintf(p.name, value(m.client.LastName)), ContentType: kind, Size: int64(len(file)), SHA256: &hash}}
+	w.ContactID, w.CompanyID, w.TaskID = t.ContactID, t.CompanyID, &id
+	w.OwnerID, w.Tags = t.OwnerID, t.Tags
+	return w, nil
+}

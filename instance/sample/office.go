@@ -1,0 +1,213 @@
+// Package sample owns the sample office of the demo, Kanzlei Morgenstern, all of it made up.
+package sample
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/kit/clock"
+	"kartei/people/settings"
+	"kartei/store/db"
+	"kartei/record/task"
+)
+
+// Name is the office's name.
+const Name = "Kanzlei Morgenstern"
+
+// AdminEmail is the address of the office's administrator.
+const AdminEmail = "helene.morgenstern@kanzlei-morgenstern.example"
+
+// MemberEmail is the address of a member of the office.
+const MemberEmail = "jonas.adler@kanzlei-morgenstern.example"
+
+// staff are the office's users; the first one is its administrator.
+var staff = []settings.NewPrincipal{
+	{Name: "Dr. Helene Morgenstern", Email: AdminEmail, Role: access.Admin},
+	{Name: "Jonas Adler", Email: MemberEmail, Role: access.Member},
+	{Name: "Merve Yıldız", Email: "merve.yildiz@kanzlei-morgenstern.example", Role: access.Member},
+	{Name: "Sabine Kolb", Email: "sabine.kolb@kanzlei-morgenstern.example", Role: access.Member},
+}
+
+// ErrOther is returned if the data has other organizations. The sample office
+// never shares a database with real ones.
+var ErrOther = errors.New("sample: the database has organizations other than " + Name)
+
+// Office is the office in the data.
+type Office struct {
+	OrganizationID string
+	SandboxID      string
+	// Users are the ids of the staff; the administrator's comes first.
+	Users []string
+}
+
+// Loopback are the networks that the full key is bound to.
+var Loopback = []string{"127.0.0.0/8", "::1"}
+
+// Operator administers the instance; see package settings for the methods.
+type Operator interface {
+	ListOrganizations(context.Context, access.Page) (access.List[access.OrganizationInfo], error)
+	CreateOrganization(context.Context, settings.NewOrganization) (access.OrganizationInfo, error)
+	ListUsers(context.Context, access.Page) (access.List[access.PrincipalInfo], error)
+	CreateUser(context.Context, settings.NewPrincipal) (access.PrincipalInfo, error)
+	CreateKey(context.Context, settings.NewKey) (settings.CreatedKey, error)
+}
+
+// Ensure finds the office, or creates its missing parts. So the next start
+// completes an interrupted one.
+func Ensure(ctx context.Context, op Operator) (Office, error) {
+	list, err := op.ListOrganizations(ctx, access.Page{})
+	if err != nil {
+		return Office{}, err
+	}
+	var o Office
+	for _, organization := range list.Data {
+		if organization.Name == Name && organization.SandboxID != "" {
+			o.OrganizationID, o.SandboxID = organization.ID, organization.SandboxID
+		}
+	}
+	if o.OrganizationID == "" {
+		if len(list.Data) > 0 {
+			return Office{}, ErrOther
+		}
+		made, err := op.CreateOrganization(ctx, settings.NewOrganization{Name: Name, Module: "on", Secrecy: "declared", Level: access.On})
+		if err != nil {
+			return Office{}, err
+		}
+		o.OrganizationID, o.SandboxID = made.ID, made.SandboxID
+	}
+	return o, o.ensureStaff(ctx, op)
+}
+
+func (o *Office) ensureStaff(ctx context.Context, op Operator) error {
+	users, err := op.ListUsers(ctx, access.Page{Organization: o.OrganizationID})
+	if err != nil {
+		return err
+	}
+	known := map[string]string{}
+	for _, u := range users.Data {
+		known[u.Email] = u.ID
+	}
+	for _, s := range staff {
+		if known[s.Email] == "" {
+			s.Organization = o.OrganizationID
+			u, err := op.CreateUser(ctx, s)
+			if err != nil {
+				return err
+			}
+			known[s.Email] = u.ID
+		}
+		o.Users = append(o.Users, known[s.Email])
+	}
+	return nil
+}
+
+// Keys are two keys of the administrator for the sandbox.
+type Keys struct {
+	// Full holds every scope and is bound to this machine.
+	Full settings.CreatedKey
+	// Read holds the scopes that only read.
+	Read settings.CreatedKey
+}
+
+// NewKeys makes keys, valid for lifetime.
+func (o *Office) NewKeys(ctx context.Context, op Operator, lifetime time.Duration) (Keys, error) {
+	key := settings.NewKey{
+		Organization: o.OrganizationID, Principal: o.Users[0], Environment: access.Test, ExpiresIn: lifetime,
+		Name: "demo full", Scopes: access.AllScopes(), Networks: Loopback,
+	}
+	full, err := op.CreateKey(ctx, key)
+	if err != nil {
+		return Keys{}, err
+	}
+	key.Name, key.Scopes, key.Networks = "demo read", access.ReadScopes(), nil
+	read, err := op.CreateKey(ctx, key)
+	return Keys{full, read}, err
+}
+
+// families are the families of the office's records.
+var families = []app.Family{contact.Contacts.Family, company.Companies.Family, task.Tasks.Family, document.Documents.Family}
+
+// Fill creates companies, n contacts and their tasks in an organization, the
+// live one or the sandbox, if it has no contact. It creates all of them or none,
+// by the functions behind the API, as the office's administrator.
+func (o *Office) Fill(ctx context.Context, d db.DB, c clock.Clock, organization string, n int) error {
+	return o.write(ctx, d, c, app.Services{Families: families}, organization, func(call *app.Call) error {
+		switch have, err := contact.Count(ctx, call, contact.CountInput{}); {
+		case err != nil:
+			return err
+		case have.Count > 0:
+			return nil
+		}
+		companies, err := o.fillCompanies(ctx, call)
+		if err != nil {
+			return err
+		}
+		return o.fillContacts(ctx, call, n, companies)
+	})
+}
+
+// write calls f in one transaction as the administrator in an organization.
+func (o *Office) write(ctx context.Context, d db.DB, c clock.Clock, s app.Services, organization string, f func(*app.Call) error) error {
+	return d.Write(ctx, func(tx db.Tx) error {
+		in, err := access.OrganizationIn(ctx, tx, organization)
+		if err != nil {
+			return err
+		}
+		actor, err := access.ActorFor(ctx, tx, in.Number, o.Users[0])
+		if err != nil {
+			return err
+		}
+		return f(&app.Call{Actor: actor, Tx: tx, Now: clock.Now(c), Door: "job", Services: &s})
+	})
+}
+
+// fillCompanies returns the companies' ids.
+func (o *Office) fillCompanies(ctx context.Context, call *app.Call) (ids []string, err error) {
+	for _, f := range Companies(o.Users) {
+		made, err := company.Create(ctx, call, company.CreateInput{Fields: f})
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, named(made.Location()))
+	}
+	return ids, nil
+}
+
+func (o *Office) fillContacts(ctx context.Context, call *app.Call, n int, companies []string) error {
+	people := Contacts(n, o.Users)
+	var ids []string
+	for i := range people {
+		if e := employer(people[i].Email); e >= 0 {
+			people[i].CompanyID = &companies[e]
+		}
+		made, err := contact.Create(ctx, call, contact.CreateInput{Fields: people[i]})
+		if err != nil {
+			return err
+		}
+		ids = append(ids, named(made.Location()))
+	}
+	for _, e := range tasks(people, o.Users, call.Now) {
+		e.ContactID, e.CompanyID = &ids[e.contact], people[e.contact].CompanyID
+		made, err := task.Create(ctx, call, task.CreateInput{Fields: e.Fields})
+		if err != nil {
+			return err
+		}
+		if !e.done {
+			continue
+		}
+		if _, err := task.Complete(ctx, call, app.ByID{ID: named(made.Location())}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named returns the id at the end of a path.
+func named(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -1,0 +1,47 @@
+package sample
+
+import (
+	"context"
+
+	"kartei/people/signin"
+	"kartei/people/account"
+	"kartei/kit/clock"
+	"kartei/store/db"
+)
+
+// SignIn gives those of the staff who have none an account with a password, so that
+// they can sign in. With anew, all get this password.
+func (o *Office) SignIn(ctx context.Context, d db.DB, c clock.Clock, password string, anew bool) error {
+	missing := func(tx db.Tx) (list []int, err error) {
+		for i, user := range o.Users {
+			has, err := db.Values[string](ctx, tx, `select account_id from principals where id = $1 and account_id is not null`, user)
+			if err != nil {
+				return nil, err
+			}
+			if len(has) == 0 || anew {
+				list = append(list, i)
+			}
+		}
+		return list, nil
+	}
+	var list []int
+	err := d.Read(ctx, func(tx db.Tx) (err error) {
+		list, err = missing(tx)
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	hash, err := signin.NewHasher().Hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return d.Write(ctx, func(tx db.Tx) error {
+		for _, i := range list {
+			if err := account.Provide(ctx, tx, clock.Now(c), o.Users[i], staff[i].Email, hash); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

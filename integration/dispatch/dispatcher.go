@@ -1,0 +1,553 @@
+// Package dispatch owns the sender of events to webhook endpoints: fan-out, queues, attempts, retries.
+package dispatch
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"kartei/app"
+	"kartei/integration/event"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/kit/trace"
+	"kartei/people/notify"
+	"kartei/integration/usage"
+	"kartei/store/db"
+	"kartei/integration/webhook"
+)
+
+// The bounds of a dispatcher.
+const (
+	// These bound the attempts running at once, in the process and for one
+	// organization. maxPerTenant does not count the first attempt of each
+	// endpoint. Endpoints that answer thus get theirs, however many of their
+	// organization do not. maxTenantEndpoints bounds the endpoints of an
+	// organization with attempts running. The last quarter of the process is
+	// reserved for organizations with few.
+	maxRunning         = 2048
+	maxPerTenant       = 128
+	maxTenantEndpoints = 512
+	reserved           = maxRunning / 4
+	fewRunning         = 16
+	// The polls of endpoints, and the transactions that record attempts, at
+	// once.
+	maxPolls, maxRecorders = 16, 8
+	// recordBatch is the number of tries that one transaction records.
+	recordBatch = 256
+	// maxUnrecorded bounds the unrecorded tries of an endpoint. At this number
+	// no more of its deliveries are claimed.
+	maxUnrecorded = 8 * maxWindow
+	// sweepEvery is the interval of sweeps for work without a notification,
+	// such as work that other replicas left.
+	sweepEvery = 2 * time.Second
+	// sweepPause is the least time between two sweeps for due deliveries.
+	sweepPause = 100 * time.Millisecond
+	// sweepPage and sweepPages bound the results of a sweep.
+	sweepPage, sweepPages = 1000, 10
+	// knownFor is how long the list of an organization's endpoints is cached
+	// unless a change is notified.
+	knownFor = 2 * time.Second
+	// pollPause is the pause after a poll that found nothing. Changes that an
+	// endpoint does not ask for therefore cost little.
+	pollPause = 25 * time.Millisecond
+	// idleFor is how long the window of an idle endpoint is kept.
+	idleFor = 30 * time.Second
+	// visibilityFor is how long a visibility check is valid before an attempt.
+	// A change made by this process invalidates it at once.
+	visibilityFor = time.Second
+	// leaseMargin must remain of a delivery's lease after the time of an
+	// attempt, so that its outcome is recorded before another process claims the
+	// delivery. A database that gives up a wait for a lock after 5 seconds, and
+	// the pause after that, fit into it.
+	leaseMargin = 8 * time.Second
+	// afterFailure is the pause after a failure of the database.
+	afterFailure = time.Second
+	// unreadableEvery is the interval of log lines about an unreadable secret.
+	unreadableEvery = time.Minute
+	// grace is how long running attempts may go on at shutdown. Returning the
+	// rest then takes at most lastTime.
+	grace, lastTime = 5 * time.Second, 3 * time.Second
+)
+
+// Options configure a Dispatcher.
+type Options struct {
+	DB    db.DB
+	Clock clock.Clock
+	// Vault opens the secrets.
+	Vault masterkey.Vault
+	// Families are the families of records that events are about.
+	Families []app.Family
+	// Send makes one attempt (Sender.Attempt).
+	Send func(context.Context, Message) Outcome
+	// Notices notifies owners about their endpoints. Its Forms must include
+	// webhook.Forms.
+	Notices *notify.Center
+	Logger  *slog.Logger
+	// Rand returns a random number in [0,n).
+	Rand func(n int64) int64
+	// Calls reports whether API calls are being served. A backlog yields to
+	// them.
+	Calls func() bool
+	// Attempted receives the result of each attempt. Waited receives, for each
+	// first attempt, the time since the commit of its event.
+	Attempted func(result string)
+	Waited    func(time.Duration)
+	// Usage, if set, counts the attempts by hour.
+	Usage *usage.Counter
+	// Tracer, if set, records a span for an attempt if a traced call caused the
+	// event.
+	Tracer *trace.Tracer
+}
+
+// Dispatcher makes the deliveries of all organizations. Any number of
+// dispatchers may share a database.
+type Dispatcher struct {
+	Options
+	states webhook.StateStore
+	db     db.DB
+	clock  clock.Clock
+	log    *slog.Logger
+	// inbox holds changes to the state of the loop. Only the loop touches that
+	// state.
+	inbox  chan func()
+	signal chan struct{}
+
+	mu sync.Mutex
+	// notified are the organizations with a notification. changed are those
+	// whose endpoints may have changed.
+	notified, changed map[int64]bool
+
+	// The fields below belong to the loop.
+	queues    map[webhook.Address]*endpointQueue
+	tenants   map[int64]*tenant
+	known     map[int64]knownEndpoints
+	unknown   map[int64]bool      // organizations whose endpoints must be looked up
+	polls     fifo[endpointQueue] // that want a poll
+	runnable  fifo[endpointQueue] // with deliveries to begin
+	parked    fifo[endpointQueue] // waiting for the bound of the process
+	pace      pace                // those that yield to calls
+	toRecord  fifo[tenant]        // with tries to record
+	timers    timers
+	polling   int
+	recording int
+	running   int
+	held      int // deliveries claimed, begun or not, and unrecorded tries
+	lookingUp bool
+	sweeping  bool
+	sweptAt   clock.Micros // the last sweep for due deliveries
+	// unreadableLogged is the time of the last log line about an endpoint's
+	// unreadable secret.
+	unreadableLogged map[string]clock.Micros
+	behindAt         clock.Micros    // the next sweep for endpoints that are behind
+	nextDue          clock.Micros    // the next known due time
+	sweepCursor      webhook.Address // where the next sweep for endpoints behind continues
+	waiters          []chan struct{}
+	idleCalls        int  // the number of calls of Idle, for tests
+	sweepForced      bool // Idle asked for a sweep
+	ending           bool
+	attempts         context.Context
+	workers          sync.WaitGroup
+}
+
+// New returns a dispatcher. It delivers while Run runs.
+func New(o Options) *Dispatcher {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Int64N
+	}
+	if o.Calls == nil {
+		o.Calls = func() bool { return false }
+	}
+	if o.Attempted == nil {
+		o.Attempted = func(string) {}
+	}
+	if o.Waited == nil {
+		o.Waited = func(time.Duration) {}
+	}
+	return &Dispatcher{
+		Options: o, states: webhook.StateStore{Clock: o.Clock, Logger: o.Logger, Notices: o.Notices}, db: o.DB, clock: o.Clock, log: o.Logger,
+		inbox: make(chan func(), 256), signal: make(chan struct{}, 1),
+		notified: map[int64]bool{}, changed: map[int64]bool{},
+		queues: map[webhook.Address]*endpointQueue{}, tenants: map[int64]*tenant{}, known: map[int64]knownEndpoints{}, unknown: map[int64]bool{},
+		unreadableLogged: map[string]clock.Micros{},
+	}
+}
+
+// Run delivers until ctx ends. Then running attempts may finish within the
+// grace period. Run returns unfinished and unbegun deliveries to the queue for
+// other processes.
+func (d *Dispatcher) Run(ctx context.Context) {
+	attempts, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	d.attempts = attempts
+	defer d.workers.Wait()
+	defer d.db.SubscribeLocal(event.Topic, func(word string) { d.notify(word, false) })()
+	defer d.db.SubscribeLocal(webhook.Topic, func(word string) { d.notify(word, true) })()
+	for ctx.Err() == nil {
+		d.takeNotified()
+		next := d.step()
+		select {
+		case <-ctx.Done():
+		case <-d.signal:
+		case f := <-d.inbox:
+			d.runInbox(f)
+		case <-d.at(next):
+		}
+	}
+	d.shutDown(cancel)
+}
+
+// at returns a channel that receives at a time. It also receives if that time
+// passes between reading the clock and waiting.
+func (d *Dispatcher) at(t clock.Micros) <-chan time.Time {
+	wake := d.clock.After(t.Sub(clock.Now(d.clock)))
+	if clock.Now(d.clock) >= t {
+		return d.clock.After(0)
+	}
+	return wake
+}
+
+// runInbox runs the functions in the inbox.
+func (d *Dispatcher) runInbox(f func()) {
+	for f != nil {
+		f()
+		select {
+		case f = <-d.inbox:
+		default:
+			f = nil
+		}
+	}
+}
+
+// notify records a notification and returns at once.
+func (d *Dispatcher) notify(word string, changed bool) {
+	organization, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		return
+	}
+	d.mu.Lock()
+	d.notified[organization] = true
+	if changed {
+		d.changed[organization] = true
+	}
+	d.mu.Unlock()
+	select {
+	case d.signal <- struct{}{}:
+	default: // the loop is already signalled
+	}
+}
+
+// takeNotified requests polls for the endpoints of notified organizations.
+func (d *Dispatcher) takeNotified() {
+	d.mu.Lock()
+	told, forget := d.notified, d.changed
+	if len(told) > 0 {
+		d.notified = map[int64]bool{}
+	}
+	if len(forget) > 0 {
+		d.changed = map[int64]bool{}
+	}
+	d.mu.Unlock()
+	for organization := range forget {
+		delete(d.known, organization)
+		if t := d.tenants[organization]; t != nil {
+			t.changes++
+		}
+	}
+	now := clock.Now(d.clock)
+	for organization := range told {
+		known, is := d.known[organization]
+		if !is || known.until <= now {
+			d.unknown[organization] = true
+			continue
+		}
+		d.wantPolls(organization, known.ids)
+	}
+}
+
+func (d *Dispatcher) wantPolls(organization int64, ids []string) {
+	for _, id := range ids {
+		q := d.queueOf(webhook.Address{Organization: organization, ID: id})
+		q.pollWanted = true
+		d.enqueue(q)
+	}
+}
+
+// step begins all work that may begin. It returns when there is next work
+// without a notification.
+func (d *Dispatcher) step() (next clock.Micros) {
+	now := clock.Now(d.clock)
+	for _, q := range d.timers.expired(now) {
+		d.enqueue(q)
+	}
+	if len(d.unknown) > 0 && !d.lookingUp && !d.ending {
+		d.lookUp()
+	}
+	if !d.sweeping && !d.ending && d.sweepAt() <= now {
+		d.sweep()
+	}
+	d.beginPaced(now)
+	for d.runnable.len() > 0 {
+		q := d.runnable.pop()
+		q.inRunnable = false
+		if !d.yields(q, now) && d.beginNext(q, now) {
+			d.enqueue(q)
+		}
+	}
+	for d.polling < maxPolls && d.polls.len() > 0 {
+		q := d.polls.pop()
+		q.inPolls = false
+		d.startPoll(q)
+	}
+	for d.recording < maxRecorders && d.toRecord.len() > 0 {
+		d.startRecording(d.toRecord.pop())
+	}
+	d.answerIdle()
+	next = d.sweepAt()
+	if d.sweeping {
+		next = now.Add(sweepEvery)
+	}
+	if d.pace.waiting.len() > 0 {
+		next = min(next, max(d.pace.next, now))
+	}
+	return earliest(next, d.timers.first())
+}
+
+// sweepAt returns the time of the next sweep.
+func (d *Dispatcher) sweepAt() clock.Micros {
+	return min(d.behindAt, max(earliest(d.nextDue, d.behindAt), d.sweptAt.Add(sweepPause)))
+}
+
+// beginNext begins the first delivery of a queue. It reports whether it did or
+// the queue must be enqueued again.
+func (d *Dispatcher) beginNext(q *endpointQueue, now clock.Micros) bool {
+	if !q.mayBegin(now) || d.ending {
+		return q.notBefore > now && !d.ending
+	}
+	item := q.ready[0]
+	switch {
+	case item.expires(now): // a poll finds it again after its lease
+		q.ready = q.ready[1:]
+		d.held--
+		q.pollWanted = true
+		d.nextDue = earliest(d.nextDue, item.leaseEnd)
+		return true
+	case !item.fresh(now):
+		q.recheck = true
+		return true
+	case !d.admits(q):
+		d.park(q)
+		return false
+	}
+	q.ready = q.ready[1:]
+	q.running++
+	d.running++
+	q.tenant.running++
+	if q.running == 1 {
+		q.tenant.endpoints++
+	}
+	t := d.newTry(item)
+	if item.first {
+		d.Waited(t.began.Sub(item.event.CreatedAt))
+	}
+	d.workers.Go(func() {
+		t.outcome = d.attempt(d.attempts, item)
+		d.inbox <- func() { d.attemptEnded(t) }
+	})
+	return true
+}
+
+// attemptEnded applies the outcome of an attempt.
+func (d *Dispatcher) attemptEnded(t *try) {
+	q, now := t.queue, clock.Now(d.clock)
+	q.running--
+	d.running--
+	q.tenant.running--
+	if q.running == 0 {
+		q.tenant.endpoints--
+	}
+	switch {
+	case t.outcome.Interrupted:
+	case t.outcome.Succeeded():
+		q.succeeded()
+		d.Attempted("succeeded")
+	default:
+		q.failed()
+		q.gone = q.gone || t.outcome.Gone()
+		d.Attempted(string(t.outcome.Code))
+		if pause := q.pause(); pause > 0 {
+			q.notBefore = now.Add(pause)
+		}
+	}
+	if q.latency == 0 {
+		q.latency = t.outcome.Took
+	}
+	q.latency = (7*q.latency + t.outcome.Took) / 8
+	q.lastUsed = now
+	d.count(t)
+	d.recordLater(t)
+	d.unpark(&q.tenant.parked, now)
+	d.unpark(&d.parked, now)
+	d.enqueue(q)
+}
+
+// count adds an attempt to the counts of its hour, once, however often it is recorded.
+func (d *Dispatcher) count(t *try) {
+	if !t.outcome.Interrupted {
+		d.Usage.Count(&usage.Call{Organization: t.queue.Organization, Kind: usage.Deliveries, Subject: t.queue.ID, At: t.began,
+			Status: t.outcome.Status, Took: t.outcome.Took})
+	}
+}
+
+// shutDown ends Run. Nothing more begins.
+func (d *Dispatcher) shutDown(cancel func()) {
+	d.ending = true
+	late, last := d.clock.After(grace), d.clock.After(grace+lastTime)
+	for {
+		for _, q := range d.queues {
+			for _, item := range q.ready {
+				d.recordLater(&try{delivery: item})
+			}
+			q.ready = nil
+		}
+		d.step()
+		if d.polling+d.running+d.held == 0 && !d.lookingUp && !d.sweeping {
+			return
+		}
+		select {
+		case f := <-d.inbox:
+			d.runInbox(f)
+		case <-late:
+			cancel()
+		case <-last:
+			d.reportHeld()
+			go d.discard()
+			return
+		}
+	}
+}
+
+// reportHeld says that the process ends with deliveries, and why.
+func (d *Dispatcher) reportHeld() {
+	if reason := d.db.Writes().Refused(); reason != nil {
+		d.log.Warn("deliveries could not be given back, because the database takes no writes; they are made when their leases have ended, and some may come twice", "deliveries", d.held, "reason", reason)
+		return
+	}
+	d.log.Warn("deliveries were not given back in time; other processes make them when their leases have ended", "deliveries", d.held, "attempts", d.running)
+}
+
+// discard empties the inbox for workers that finish late.
+func (d *Dispatcher) discard() {
+	ended := make(chan struct{})
+	go func() {
+		d.workers.Wait()
+		close(ended)
+	}()
+	for {
+		select {
+		case <-d.inbox:
+		case <-ended:
+			return
+		}
+	}
+}
+
+// Idle returns when no work is left at present, not even work that other
+// replicas left, or when ctx ends. Only tests need Idle, heldBack, answerIdle,
+// and the fields waiters, idleCalls and sweepForced.
+func (d *Dispatcher) Idle(ctx context.Context) error {
+	done := make(chan struct{})
+	ask := func() {
+		d.waiters = append(d.waiters, done)
+		d.idleCalls++
+		d.sweepForced, d.behindAt, d.nextDue, d.sweptAt = true, 1, 1, 0
+		for _, q := range d.queues {
+			if q.paused || q.notBefore <= clock.Now(d.clock).Add(pollPause) && q.failures <= failuresUntilPause {
+				q.notBefore = 0
+			}
+			d.enqueue(q)
+		}
+	}
+	for _, wait := range []chan func(){d.inbox, nil} {
+		select {
+		case wait <- ask:
+		case <-done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// heldBack returns the number of claimed deliveries that wait for a pause.
+func (d *Dispatcher) heldBack() (n int) {
+	now := clock.Now(d.clock)
+	for _, q := range d.queues {
+		if q.notBefore > now {
+			n += len(q.ready)
+		}
+	}
+	return n
+}
+
+// answerIdle wakes the callers of Idle.
+func (d *Dispatcher) answerIdle() {
+	if len(d.waiters) == 0 || d.sweepForced || d.sweeping || d.lookingUp || d.polling+d.recording+d.running > 0 || d.held > d.heldBack() ||
+		d.polls.len()+d.runnable.len()+d.pace.waiting.len()+len(d.unknown)+len(d.inbox) > 0 {
+		return
+	}
+	d.mu.Lock()
+	told := len(d.notified) > 0
+	d.mu.Unlock()
+	if told {
+		return
+	}
+	for _, done := range d.waiters {
+		close(done)
+	}
+	d.waiters = nil
+}
+
+// attempt makes one attempt at a delivery. It sends no traceparent, because the
+// receiver belongs to somebody else. The webhook-id identifies the event. With
+// a trace id, two receivers could find out which changes came from one call.
+func (d *Dispatcher) attempt(ctx context.Context, item *delivery) Outcome {
+	body, err := json.Marshal(item.event)
+	if err != nil { // never: an event has texts and a time
+		return Outcome{Code: webhook.ProtocolError}
+	}
+	span := d.Tracer.Continue("webhook delivery", trace.Client, item.event.Trace)
+	o := d.Send(ctx, Message{URL: item.target.url, EventID: item.event.ID, Body: body, Secrets: item.target.secrets})
+	noteAttempt(span, item, o)
+	return o
+}
+
+// noteAttempt ends the span of an attempt. The span omits the receiver's
+// address, which users choose.
+func noteAttempt(span *trace.Span, item *delivery, o Outcome) {
+	if span == nil {
+		return
+	}
+	span.Text("kartei.event.id", item.event.ID)
+	span.Text("kartei.event.type", item.event.Type)
+	span.Text("kartei.webhook_endpoint.id", item.queue.ID)
+	span.Number("kartei.delivery.attempt", int64(item.attempts+1))
+	if o.Status != 0 {
+		span.Number("http.response.status_code", int64(o.Status))
+	}
+	switch {
+	case o.Interrupted:
+		span.Fail("INTERRUPTED")
+	case !o.Succeeded():
+		span.Fail(string(o.Code))
+	}
+	span.End()
+}

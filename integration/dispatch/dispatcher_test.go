@@ -1,0 +1,345 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/kit/clock"
+	"kartei/people/settings"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/test/endpointtest"
+	"kartei/test/patience"
+	"kartei/integration/webhook"
+)
+
+var ctx = context.Background()
+
+// office is an office with receivers that answer as a test says.
+type office struct {
+	*endpointtest.Office
+
+	dispatcherClock clock.Clock // instead of Clock
+	cancels         sync.Map    // of each dispatcher
+	last            *Dispatcher // of a test in steps
+
+	mu sync.Mutex
+	// answer returns the outcome of a message; nil means 200.
+	answer func(Message) Outcome
+	got    []Message
+}
+
+func open(t testing.TB, d db.DB) *office {
+	t.Helper()
+	return &office{Office: endpointtest.Open(t, d)}
+}
+
+var must = endpointtest.Must
+
+// send acts as the receivers.
+func (o *office) send(_ context.Context, m Message) Outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.got = append(o.got, m)
+	if o.answer == nil {
+		return Outcome{Status: 200}
+	}
+	return o.answer(m)
+}
+
+// received returns the ids of the events received since the last call, in
+// order.
+func (o *office) received() (ids []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, m := range o.got {
+		ids = append(ids, m.EventID)
+	}
+	o.got = nil
+	return ids
+}
+
+// options returns the options of a dispatcher on a database.
+func (o *office) options(d db.DB) Options {
+	return Options{
+		DB: d, Clock: cmp.Or[clock.Clock](o.dispatcherClock, o.Clock), Vault: o.Vault, Families: endpointtest.Families, Send: o.send,
+		Notices: o.Notices(), Logger: slog.New(slog.NewTextHandler(o.Output(), nil)), Rand: func(n int64) int64 { return n / 2 },
+	}
+}
+
+// dispatcher runs a dispatcher until the test ends or stop is called.
+func (o *office) dispatcher() (disp *Dispatcher, stop func()) {
+	o.Helper()
+	return o.dispatcherOn(o.DB)
+}
+
+func (o *office) dispatcherOn(d db.DB) (disp *Dispatcher, stop func()) {
+	o.Helper()
+	return o.dispatcherWith(d, o.send)
+}
+
+// sender returns a Send for dispatcherWith. The first attempt goes to first,
+// later ones to the office's receivers.
+func (o *office) sender(first func(context.Context, Message) Outcome) func(context.Context, Message) Outcome {
+	var once sync.Once
+	return func(ctx context.Context, m Message) (out Outcome) {
+		done := false
+		once.Do(func() { out, done = first(ctx, m), true })
+		if !done {
+			out = o.send(ctx, m)
+		}
+		return out
+	}
+}
+
+func (o *office) dispatcherWith(d db.DB, send func(context.Context, Message) Outcome) (disp *Dispatcher, stop func()) {
+	o.Helper()
+	options := o.options(d)
+	options.Send = send
+	disp = New(options)
+	running, cancel := context.WithCancel(ctx)
+	o.cancels.Store(disp, cancel)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		disp.Run(running)
+	}()
+	stop = sync.OnceFunc(func() { cancel(); <-ended })
+	o.Cleanup(func() {
+		if o.Failed() { // attempts may be left that end by the clock only
+			finish(o, map[*Dispatcher]func(){disp: stop})
+		}
+		stop()
+	})
+	return disp, stop
+}
+
+// idle waits until a dispatcher is idle, as long as deliveries make progress.
+func (o *office) idle(disp *Dispatcher) {
+	o.Helper()
+	bounded, cancel := context.WithCancel(ctx)
+	defer cancel()
+	idle := make(chan error, 1)
+	go func() { idle <- disp.Idle(bounded) }()
+	for watch := patience.New(); ; {
+		select {
+		case err := <-idle:
+			must(o, err)
+			return
+		case <-time.After(time.Second):
+			if watch.IsStuck(o.progress()) {
+				o.Fatalf("the dispatcher does not come to rest: %s", o.progress())
+			}
+		}
+	}
+}
+
+// progress says what was delivered, and which deliveries are left.
+func (o *office) progress() string {
+	o.Helper()
+	o.mu.Lock()
+	requests := len(o.got)
+	o.mu.Unlock()
+	var left []string
+	must(o, o.DB.Read(ctx, func(tx db.Tx) (err error) {
+		left, err = db.List(ctx, tx, func(r db.Row) (line string, err error) {
+			var endpoint, event string
+			var attempts int
+			var due clock.Micros
+			err = r.Scan(&endpoint, &event, &attempts, &due)
+			return fmt.Sprintf("%s at %s, %d attempts, due in %d s", event, endpoint, attempts, due.Sub(clock.Now(o.Clock))/time.Second), err
+		}, `select endpoint, event_id, attempts, due_at from webhook_deliveries where organization = $1 order by due_at limit 20`, o.Organization)
+		return err
+	}))
+	return fmt.Sprintf("%d requests came, %d attempts are in the log, %d deliveries are left:\n%s",
+		requests, o.Count("webhook_attempts", "true"), o.Count("webhook_deliveries", "true"), strings.Join(left, "\n"))
+}
+
+func TestDelivers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		first, second := o.Endpoint(), o.Endpoint("contact.updated")
+		disp, _ := o.dispatcher()
+		o.idle(disp)
+		ids := o.Events(3)
+		o.idle(disp)
+		if got := o.received(); !slices.Equal(slices.Sorted(slices.Values(got)), ids) {
+			t.Errorf("received %v, not %v", got, ids)
+		}
+		if n := o.Count("webhook_attempts", "endpoint = '"+first+"' and status = 'succeeded' and attempt = 1"); n != 3 {
+			t.Errorf("%d attempts in the log: %v", n, o.Attempts(first))
+		}
+		if n := o.Count("webhook_attempts", "endpoint = '"+second+"'"); n != 0 {
+			t.Errorf("%d attempts at an endpoint of other events", n)
+		}
+		if n := o.Count("webhook_deliveries", "true"); n != 0 {
+			t.Errorf("%d deliveries are left", n)
+		}
+		// A delivery left by a poll at the same moment ends with its lease.
+		o.Clock.Advance(webhook.Lease.Sub(0))
+		o.idle(disp)
+		if n := o.Count("webhook_endpoints", "due_at = 0"); n != 2 {
+			t.Errorf("only %d endpoints have nothing to do", n)
+		}
+	})
+}
+
+// The whole schedule of three days follows the contract. The jitter is zero
+// here, so each gap is exact.
+func TestSchedule(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.Endpoint()
+		o.answer = func(Message) Outcome { return Outcome{Status: 500, Code: webhook.HTTPStatus} }
+		disp, _ := o.dispatcher()
+		o.idle(disp)
+		event := o.Event()
+		began := clock.Now(o.Clock)
+		var want []string
+		for i, gap := range append([]time.Duration{0}, gaps[:]...) {
+			if gap > 0 {
+				o.Clock.Advance(gap - time.Microsecond)
+				o.idle(disp)
+				if got := o.received(); len(got) > 0 {
+					t.Fatalf("attempt %d came early", i+1)
+				}
+				o.Clock.Advance(time.Microsecond)
+			}
+			o.idle(disp)
+			if got := o.received(); !slices.Equal(got, []string{event}) {
+				t.Fatalf("attempt %d, %v after the first: received %v", i+1, clock.Now(o.Clock).Sub(began), got)
+			}
+			want = append(want, fmt.Sprint(event, " ", i+1, " failed 500 HTTP_STATUS"))
+		}
+		if got := o.Attempts(name); !slices.Equal(got, want) {
+			t.Errorf("the log is\n%s", strings.Join(got, "\n"))
+		}
+		if n := o.Count("webhook_deliveries", "true"); n != 0 {
+			t.Errorf("after the last attempt %d deliveries are left", n)
+		}
+		if n := o.Count("webhook_attempts", "attempt = 10 and next_attempt_at = 0"); n != 1 {
+			t.Errorf("the last attempt announces another")
+		}
+	})
+}
+
+func TestStates(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.Endpoint()
+		disp, _ := o.dispatcher()
+		status := 500
+		o.answer = func(Message) Outcome {
+			if status == 200 {
+				return Outcome{Status: 200}
+			}
+			return Outcome{Status: status, Code: webhook.HTTPStatus}
+		}
+		after := func(d time.Duration, want string, told ...string) {
+			t.Helper()
+			for range 10 { // everything due on the way is attempted
+				o.Clock.Advance(d / 10)
+				o.idle(disp)
+			}
+			if got := o.State(name); got != want {
+				t.Fatalf("%s, not %s", got, want)
+			}
+			if got := o.Told(); !slices.Equal(got, told) {
+				t.Fatalf("told %v, not %v", got, told)
+			}
+		}
+		o.idle(disp)
+		o.Event()
+		after(0, "active")
+		after(24*time.Hour-time.Second, "active")
+		after(time.Second, "failing", "owner failing")
+		status = 200
+		after(48*time.Hour, "active", "owner failing")
+		after(100*time.Hour, "active", "owner failing")
+		status = 500
+		o.Event()
+		o.idle(disp)
+		after(24*time.Hour, "failing", "owner failing", "owner failing")
+		after(48*time.Hour-time.Second, "failing", "owner failing", "owner failing")
+		o.Event()
+		after(0, "failing", "owner failing", "owner failing")
+		after(time.Second, "disabled no_success", "owner failing", "owner failing", "owner disabled no_success")
+		if n := o.Count("webhook_deliveries", "true"); n != 0 {
+			t.Errorf("%d deliveries of a disabled endpoint are left", n)
+		}
+		o.received()
+		o.Event()
+		after(100*time.Hour, "disabled no_success", "owner failing", "owner failing", "owner disabled no_success")
+		if got := o.received(); got != nil {
+			t.Errorf("a disabled endpoint got %v", got)
+		}
+	})
+}
+
+func TestGone(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		name := o.Endpoint()
+		disp, _ := o.dispatcher()
+		o.idle(disp)
+		o.answer = func(Message) Outcome { return Outcome{Status: 410, Code: webhook.HTTPStatus} }
+		o.Events(5)
+		o.idle(disp)
+		if got := o.State(name); got != "disabled gone" {
+			t.Errorf("%s", got)
+		}
+		if told := o.Told(); !slices.Equal(told, []string{"owner disabled gone"}) {
+			t.Errorf("told %v", told)
+		}
+		if sent, logged := o.received(), o.Attempts(name); len(sent) != 1 || len(logged) != 1 {
+			t.Errorf("sent %d, logged %v", len(sent), logged)
+		}
+		if n := o.Count("webhook_deliveries", "true"); n != 0 {
+			t.Errorf("%d deliveries of a disabled endpoint are left", n)
+		}
+	})
+}
+
+func TestFigures(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		o.Endpoint()
+		measure := func(want Figures) {
+			t.Helper()
+			got, err := Measure(ctx, d)
+			must(t, err)
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%+v, not %+v", got, want)
+			}
+		}
+		one := map[webhook.Status]int64{webhook.Active: 1, webhook.Failing: 0, webhook.Disabled: 0}
+		measure(Figures{Endpoints: one})
+		o.Event()
+		at := clock.Now(o.Clock)
+		measure(Figures{Behind: 1, First: at, Endpoints: one})
+		for _, closed := range []struct{ as, was settings.OrganizationChange }{
+			{settings.OrganizationChange{Module: endpointtest.As("off")}, settings.OrganizationChange{Module: endpointtest.As("on")}},
+			{settings.OrganizationChange{Secrecy: endpointtest.As("undeclared")}, settings.OrganizationChange{Secrecy: endpointtest.As("declared")}},
+			{settings.OrganizationChange{Level: endpointtest.As(access.Off)}, settings.OrganizationChange{Level: endpointtest.As(access.Read)}},
+			{settings.OrganizationChange{State: endpointtest.As(access.Closed)}, settings.OrganizationChange{State: endpointtest.As(access.Open)}},
+		} {
+			o.Set(closed.as)
+			measure(Figures{Endpoints: one})
+			o.Set(closed.was)
+			measure(Figures{Behind: 1, First: at, Endpoints: one})
+		}
+		o.answer = func(Message) Outcome { return Outcome{Code: webhook.ConnectError} }
+		o.Clock.Advance(time.Minute)
+		disp, _ := o.dispatcher()
+		o.idle(disp)
+		measure(Figures{Waiting: 1, Oldest: at + clock.Minute, Endpoints: one})
+	})
+}

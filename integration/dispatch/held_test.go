@@ -1,0 +1,118 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/test/endpointtest"
+	"kartei/test/patience"
+	"kartei/integration/webhook"
+)
+
+// contested is a database in which another process locks an endpoint, so that
+// waits for it time out. It counts the endpoints that a transaction locks.
+type contested struct {
+	db.DB
+	mu       sync.Mutex
+	endpoint string // empty once it is unlocked
+	refused  int
+	most     int
+}
+
+func (c *contested) Write(ctx context.Context, f func(db.Tx) error) error {
+	return c.DB.Write(ctx, func(tx db.Tx) error {
+		h := &holding{Tx: tx, contested: c}
+		err := f(h)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.most = max(c.most, h.held)
+		return err
+	})
+}
+
+type holding struct {
+	db.Tx
+	*contested
+	held int
+}
+
+func (h *holding) QueryRow(ctx context.Context, query string, args ...any) db.Row {
+	if !strings.HasPrefix(query, `update webhook_endpoints set failures = failures `) {
+		return h.Tx.QueryRow(ctx, query, args...)
+	}
+	h.held++
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if args[1] == h.endpoint {
+		h.refused++
+		return busy{}
+	}
+	return h.Tx.QueryRow(ctx, query, args...)
+}
+
+type busy struct{}
+
+func (busy) Scan(...any) error { return fmt.Errorf("%w: lock timeout", db.ErrBusy) }
+
+// Failures at many endpoints are recorded by transactions that lock few of
+// them, so that waits are short. An endpoint locked by another process delays
+// only its own outcomes.
+func TestFewEndpointsAreHeldAtATime(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := open(t, d)
+		var names []string
+		for range 40 {
+			names = append(names, o.EndpointOf(o.User(fmt.Sprint(len(names), "@example.com"), "member")))
+		}
+		slices.Sort(names)
+		fake := &contested{DB: d, endpoint: names[20]}
+		// The attempts end together, so that one transaction could record them
+		// all.
+		var all sync.WaitGroup
+		all.Add(len(names))
+		o.Event()
+		disp, _ := o.dispatcherWith(fake, func(ctx context.Context, m Message) Outcome {
+			if o.Clock.Now().Equal(endpointtest.Begin) { // the first attempt
+				all.Done()
+				all.Wait()
+			}
+			return Outcome{Status: 500, Code: webhook.HTTPStatus}
+		})
+		logged := func() int { return o.Count("webhook_attempts", "status = 'failed' and attempt = 1") }
+		for watch := patience.New(); ; {
+			fake.mu.Lock()
+			refused := fake.refused
+			fake.mu.Unlock()
+			if n := logged(); refused > 0 && n >= len(names)-maxHeld {
+				break
+			} else if watch.IsStuck(n, refused) {
+				t.Fatalf("%d of %d failures are stored while one endpoint is held; refused %d times", n, len(names), refused)
+			}
+			if refused > 0 { // the dispatcher pauses before it retries
+				o.Clock.Advance(afterFailure)
+			}
+			<-time.After(time.Millisecond)
+		}
+		fake.mu.Lock()
+		fake.endpoint = ""
+		fake.mu.Unlock()
+		for watch := patience.New(); logged() < len(names); {
+			if n := logged(); watch.IsStuck(n) {
+				t.Fatalf("%d of %d failures are in the log", n, len(names))
+			}
+			o.Clock.Advance(afterFailure)
+			<-time.After(time.Millisecond)
+		}
+		o.idle(disp)
+		if fake.most > maxHeld {
+			t.Errorf("a transaction held %d endpoints", fake.most)
+		}
+	})
+}

@@ -1,0 +1,382 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/integration/grant"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/people/settings"
+	"kartei/store/db"
+)
+
+// The values of Asked.Refused.
+const (
+	applicationsOff = "off"
+	notApproved     = "asked"
+)
+
+// requestsOfHour bounds the applications that a person asks the admins for in an hour: an
+// application can make the browser of somebody open its page.
+const requestsOfHour = 10
+
+// admit refuses an application that the caller may not connect, and reports whether its
+// description is verified. An admin who lets an application act approves it.
+func admit(ctx context.Context, c *app.Call, o *access.OrganizationInfo, client *grant.Client) (verified bool, err error) {
+	s, err := grant.StandingOf(ctx, c.Tx, o, client, c.Actor.PrincipalID())
+	switch {
+	case err != nil:
+		return false, err
+	case s.Setting == access.NoApplications:
+		return false, &fault.Fault{Code: fault.Forbidden, Detail: &noApplications}
+	case !s.Open() && !c.Actor.SeesAll():
+		return false, &fault.Fault{Code: fault.Forbidden, Detail: &adminFirst}
+	case !s.Open():
+		a, err := grant.ApproveClient(ctx, c.Tx, c.Now, s.Live, client, c.Actor.PrincipalID(), c.Actor.PrincipalID())
+		if err == nil {
+			err = tellApproved(ctx, c, &a)
+		}
+		if err != nil {
+			return false, err
+		}
+		c.Audit.Changed("approved", false, true)
+		s.Approved = true
+	}
+	return client.Kind == grant.ByDocument && s.Approved, nil
+}
+
+var (
+	noApplications = fault.Text{
+		DE: "Ihr Büro lässt keine Anwendungen zu.",
+		EN: "Your office does not allow applications.",
+	}
+	adminFirst = fault.Text{
+		DE: "Diese Anwendung muss zuerst jemand mit Administrationsrechten freigeben.",
+		EN: "An admin has to approve this application first.",
+	}
+)
+
+// askAdmins tells the admins that the caller wants to connect an application. They are told
+// once.
+func askAdmins(ctx context.Context, c *app.Call, live int64, client *grant.Client) error {
+	a, first, err := grant.AskFor(ctx, c.Tx, c.Now, live, client, c.Actor.PrincipalID())
+	if err != nil || !first {
+		return err
+	}
+	limit := signin.Limit{Subject: "approval|" + c.Actor.PrincipalID(), Window: time.Hour, Most: requestsOfHour, Keeps: true}
+	err = signin.Attempt(ctx, c.Tx, c.Now, limit)
+	if left := signin.Waits(err); left > 0 {
+		return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyDocuments}
+	}
+	if err != nil {
+		return err
+	}
+	return tellAsked(ctx, c, &a, c.Actor.PrincipalID())
+}
+
+// ApprovalInfo is an application that people may connect, or that waits for an admin.
+type ApprovalInfo struct {
+	ID string `json:"id"`
+	// ClientID is what the application calls itself, Client its name for people.
+	ClientID   string     `json:"clientId"`
+	Client     string     `json:"client"`
+	ClientKind grant.Kind `json:"clientKind"`
+	// Hosts are where people go from the consent page: hosts, or schemes of programs.
+	Hosts []string `json:"hosts"`
+	// PrincipalID is who may connect it, empty for everybody.
+	PrincipalID string `json:"principalId,omitempty"`
+	// AskedBy are the people who wait for an answer.
+	AskedBy []string     `json:"askedBy"`
+	AskedAt clock.Micros `json:"askedAt"`
+	// ApprovedAt is missing while it waits. ApprovedBy is empty for the operator.
+	ApprovedAt clock.Micros `json:"approvedAt,omitzero"`
+	ApprovedBy string       `json:"approvedBy,omitempty"`
+}
+
+// ListApprovals lists the applications that people may connect, and those that wait for an
+// admin. Who is no admin sees what is for them, and what they asked for themselves.
+func ListApprovals(ctx context.Context, c *app.Call, in access.Page) (page access.List[ApprovalInfo], err error) {
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return page, err
+	}
+	limit, err := access.PageSize(in.Limit, access.MaxPage)
+	if err != nil {
+		return page, err
+	}
+	principal := c.Actor.PrincipalID()
+	if administers(c) {
+		principal = ""
+	}
+	found, err := grant.Approvals(ctx, c.Tx, o.Live, principal, in.After, limit+1)
+	list := make([]ApprovalInfo, len(found))
+	for i := range found {
+		if list[i], err = approvalInfo(ctx, c.Tx, &found[i]); err != nil {
+			return page, err
+		}
+		if principal != "" { // who else asked is not theirs to know
+			list[i].AskedBy = slices.DeleteFunc(list[i].AskedBy, func(by string) bool { return by != principal })
+		}
+	}
+	return access.PageOf(list, limit), err
+}
+
+func approvalInfo(ctx context.Context, tx db.Tx, a *grant.Approval) (ApprovalInfo, error) {
+	client, err := grant.ClientByID(ctx, tx, a.Client)
+	info := ApprovalInfo{
+		ID: a.ID, ClientID: client.ClientID, Client: client.Name, ClientKind: client.Kind, Hosts: []string{}, PrincipalID: a.Principal,
+		AskedBy: append([]string{}, a.AskedBy...), AskedAt: a.AskedAt, ApprovedAt: a.ApprovedAt, ApprovedBy: a.ApprovedBy,
+	}
+	for _, address := range client.RedirectURIs {
+		host := grant.Host(address)
+		if host == "" {
+			host = originOf(address)
+		}
+		if !slices.Contains(info.Hosts, host) {
+			info.Hosts = append(info.Hosts, host)
+		}
+	}
+	return info, err
+}
+
+// ApproveInput is the input of Approve: the id of what waits, or an application that nobody
+// has asked for.
+type ApproveInput struct {
+	// Organization is a live organization.
+	Organization string `json:"organizationId,omitempty"`
+	ID           string `json:"id,omitempty"`
+	// ClientID is what the application calls itself, Principal the person who may connect
+	// it. An application with a document is approved for everybody.
+	ClientID  string `json:"clientId,omitempty"`
+	Principal string `json:"principalId,omitempty"`
+}
+
+// FindApplication finds the application of an approval, before the transaction. It may
+// read the document of the application.
+func FindApplication(ctx context.Context, c *app.Call, in ApproveInput) (client grant.Client, err error) {
+	if in.ID != "" || in.ClientID == "" {
+		return client, nil
+	}
+	return findClient(ctx, c, in.ClientID)
+}
+
+// Approve lets people connect an application.
+func Approve(ctx context.Context, c *app.Call, in ApproveInput, client grant.Client) (info ApprovalInfo, err error) {
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return info, err
+	}
+	a, err := in.find(ctx, c, &o, &client)
+	if err != nil {
+		return info, err
+	}
+	was := a.ApprovedAt
+	if err := a.Approve(ctx, c.Tx, c.Now, c.Actor.PrincipalID()); err != nil {
+		return info, err
+	}
+	info, err = approvalInfo(ctx, c.Tx, &a.Approval)
+	if err != nil {
+		return info, err
+	}
+	a.audit(c, info.ClientID)
+	if was != 0 {
+		return info, nil
+	}
+	if err := c.Gives(ctx, app.Gain{Word: app.ClientKnown, ID: info.ClientID, Organization: a.Organization}); err != nil {
+		return info, err
+	}
+	return info, tellApproved(ctx, c, &a.Approval)
+}
+
+// approval is one that an act is about.
+type approval struct{ grant.Approval }
+
+// audit notes which application and which person the act is about.
+func (a *approval) audit(c *app.Call, clientID string) {
+	c.Audit.About(a.Organization, a.ID)
+	c.Audit.Changed("clientId", nil, clientID)
+	if a.Principal != "" {
+		c.Audit.Changed("principalId", nil, a.Principal)
+	}
+}
+
+// find returns what is approved.
+func (in *ApproveInput) find(ctx context.Context, c *app.Call, o *access.OrganizationInfo, client *grant.Client) (a approval, err error) {
+	switch {
+	case in.ID != "":
+		return approvalByID(ctx, c, o, in.ID)
+	case client.ID == "":
+		return a, fault.Invalid(fault.Field{Name: "clientId", Code: fault.Required})
+	case client.Kind == grant.ByAdmin:
+		return a, fault.Invalid(fault.Field{Name: "clientId", Code: fault.ForbiddenCombination, Text: &ofService})
+	case client.Kind == grant.Registered && in.Principal == "":
+		return a, fault.Invalid(fault.Field{Name: "principalId", Code: fault.Required, Text: &forOne})
+	case client.Kind == grant.Registered:
+		p, err := access.UserIn(ctx, c.Tx, in.Principal)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return a, err
+		}
+		if err != nil || p.Home != o.Live {
+			return a, fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
+		}
+	}
+	a.Approval, err = grant.OpenApproval(ctx, c.Tx, c.Now, o.Live, client, in.Principal)
+	return a, err
+}
+
+var (
+	ofService = fault.Text{
+		DE: "Diese Anwendung handelt für ein Dienstkonto. Niemand muss sie freigeben.",
+		EN: "This application acts for a service account. Nobody has to approve it.",
+	}
+	forOne = fault.Text{
+		DE: "Diese Anwendung hat sich selbst angemeldet. Sie wird für eine Person freigegeben.",
+		EN: "This application registered itself. It is approved for one person.",
+	}
+	noApproval = fault.Text{
+		DE: "Eine solche Freigabe oder Anfrage gibt es nicht mehr.",
+		EN: "There is no such approval or request any more.",
+	}
+)
+
+// approvalByID returns an approval or a request of an organization.
+func approvalByID(ctx context.Context, c *app.Call, o *access.OrganizationInfo, name string) (a approval, err error) {
+	missing := &fault.Fault{Code: fault.NotFound, Detail: &noApproval}
+	if !id.Valid(id.Approval, name) {
+		return a, missing
+	}
+	if a.Approval, err = grant.ApprovalByID(ctx, c.Tx, o.Live, name); errors.Is(err, db.ErrNoRows) {
+		err = missing
+	}
+	return a, err
+}
+
+// DisapproveInput is the input of Disapprove.
+type DisapproveInput struct {
+	// Organization is a live organization.
+	Organization string `json:"organizationId,omitempty"`
+	ID           string `json:"id"`
+}
+
+// Disapprove takes an approval back, and ends the connections that rest on it. It also
+// refuses a request that waits.
+func Disapprove(ctx context.Context, c *app.Call, in DisapproveInput) (app.Nothing, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return app.Nothing{}, err
+	}
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	a, err := approvalByID(ctx, c, &o, in.ID)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	info, err := approvalInfo(ctx, c.Tx, &a.Approval)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	a.audit(c, info.ClientID)
+	ended, err := a.TakeBack(ctx, c.Tx, c.Now)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	names := make([]string, len(ended))
+	for i, g := range ended {
+		names[i] = g.ID
+	}
+	c.Audit.Changed("endedGrants", []string{}, names)
+	disabled, err := disableEndpoints(ctx, c, ended...)
+	if len(disabled) > 0 {
+		c.Audit.Changed("disabledEndpoints", []string{}, disabled)
+	}
+	return app.Nothing{}, err
+}
+
+// SetOrganization is settings.SetOrganization. If an organization admits no applications any
+// more, the webhook endpoints that they made are disabled: the grants only rest, but nobody
+// asks a grant before an event is sent.
+func SetOrganization(ctx context.Context, c *app.Call, in settings.OrganizationChange) (access.OrganizationInfo, error) {
+	o, err := settings.SetOrganization(ctx, c, in)
+	if err != nil || in.Applications == nil || o.Applications != access.NoApplications {
+		return o, err
+	}
+	resting, err := grant.Connected(ctx, c.Tx, c.Now, o.Live)
+	if err != nil {
+		return o, err
+	}
+	disabled, err := disableEndpoints(ctx, c, resting...)
+	if len(disabled) > 0 {
+		c.Audit.Changed("disabledEndpoints", []string{}, disabled)
+	}
+	return o, err
+}
+
+// RenewGrant lets an application act for its caller for as long again. Only the person
+// themselves renews: an admin can end a grant, and does not answer for somebody else.
+func RenewGrant(ctx context.Context, c *app.Call, in access.ByID) (out GrantInfo, err error) {
+	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
+	if !id.Valid(id.Grant, in.ID) {
+		return out, missing
+	}
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return out, err
+	}
+	out, err = scanGrant(c.Tx.QueryRow(ctx, selectGrant, in.ID))
+	if errors.Is(err, db.ErrNoRows) || err == nil && (!out.of(c) || out.PrincipalID != c.Actor.PrincipalID() || c.Now >= out.ExpiresAt) {
+		return out, missing
+	}
+	if err != nil {
+		return out, err
+	}
+	g, err := grant.GrantByID(ctx, c.Tx, out.ID)
+	if err != nil {
+		return out, err
+	}
+	if g.Renewal == 0 || !connected(&g) {
+		return out, &fault.Fault{Code: fault.Forbidden, Detail: &notRenewable}
+	}
+	c.Audit.About(out.organization, out.ID)
+	before := g.ExpiresAt
+	if err := grant.Renew(ctx, c.Tx, c.Now, &g); err != nil {
+		return out, err
+	}
+	c.Audit.Changed("expiresAt", before, g.ExpiresAt)
+	out.ExpiresAt = g.ExpiresAt
+	return out, tellConnected(ctx, c, &g, true)
+}
+
+var notRenewable = fault.Text{
+	DE: "Diese Verbindung muss nicht verlängert werden.",
+	EN: "This connection need not be renewed.",
+}
+
+// connected reports whether the application has exchanged its code.
+func connected(g *grant.Grant) bool { return g.ExpiresAt.Sub(g.CreatedAt) > grant.CodeLifetime }
+
+// scopeText says what scopes let an application do.
+func scopeText(scopes []string) fault.Text {
+	de, en := make([]string, len(scopes)), make([]string, len(scopes))
+	for i, scope := range scopes {
+		family, right, _ := strings.Cut(scope, ":")
+		name, verb := scopeFamilies[family], scopeRights[right]
+		de[i], en[i] = name.DE+" "+verb.DE, verb.EN+" "+name.EN
+	}
+	return fault.Text{DE: strings.Join(de, ", "), EN: strings.Join(en, ", ")}
+}
+
+var (
+	scopeFamilies = map[string]fault.Text{
+		"contacts": {DE: "Kontakte", EN: "contacts"}, "companies": {DE: "Firmen", EN: "companies"}, "tasks": {DE: "Aufgaben", EN: "tasks"},
+		"documents": {DE: "Dokumente", EN: "documents"}, "webhook_endpoints": {DE: "Webhooks", EN: "webhooks"},
+	}
+	scopeRights = map[string]fault.Text{"read": {DE: "lesen", EN: "read"}, "write": {DE: "ändern", EN: "change"}}
+)

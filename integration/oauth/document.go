@@ -1,0 +1,81 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"kartei/integration/grant"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+// The documents that a person and all people together have read in a minute.
+const (
+	documentsOfPerson   = 10
+	documentsOfInstance = 100
+)
+
+// byDocument returns the client that the document at an address describes. What was read
+// lately is taken from the database, on each replica.
+func byDocument(ctx context.Context, c *app.Call, documents *grant.Documents, clientID string) (client grant.Client, err error) {
+	if err := documents.Check(clientID); err != nil {
+		return client, undescribed(c, clientID, err)
+	}
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		client, err = grant.ClientBy(ctx, tx, clientID)
+		return err
+	})
+	switch {
+	case err != nil && !errors.Is(err, db.ErrNoRows):
+		return client, err
+	case client.Disabled:
+		return client, &fault.Fault{Code: fault.NotFound, Detail: &unknownClient}
+	case c.Now < client.FreshUntil && client.FreshUntil-c.Now <= clock.Day: // not from a clock that was ahead
+		return client, nil
+	}
+	if err := countDocument(ctx, c); err != nil {
+		return client, err
+	}
+	client, use, err := documents.Read(ctx, clientID)
+	if err != nil {
+		return client, undescribed(c, clientID, err)
+	}
+	client.FreshUntil = c.Now.Add(use)
+	err = c.Services.SignIn.DB.Write(ctx, func(tx db.Tx) error {
+		_, err := client.Store(ctx, tx, c.Now)
+		return err
+	})
+	return client, err
+}
+
+// countDocument bounds the requests that people make the instance send.
+func countDocument(ctx context.Context, c *app.Call) error {
+	err := c.Services.SignIn.Attempt(ctx, c.Now,
+		signin.Limit{Subject: "document|" + c.Actor.PrincipalID(), Window: time.Minute, Most: documentsOfPerson, Keeps: true},
+		signin.Limit{Subject: "documents", Window: time.Minute, Most: documentsOfInstance, Keeps: true})
+	if left := signin.Waits(err); left > 0 {
+		return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyDocuments}
+	}
+	return err
+}
+
+var tooManyDocuments = fault.Text{
+	DE: "In kurzer Zeit wurden zu viele Anwendungen angefragt. Bitte warten Sie.",
+	EN: "Too many applications were asked for in a short time. Please wait.",
+}
+
+// undescribed returns the fault of an application that its document does not make known.
+// The log has the cause, for the operator.
+func undescribed(c *app.Call, clientID string, err error) error {
+	why, is := errors.AsType[*grant.DocumentError](err)
+	if !is {
+		return err
+	}
+	c.Services.Logger.Info("the document of an application was not accepted", slog.String("host", grant.Host(clientID)), slog.Any("error", err))
+	return &fault.Fault{Code: fault.InvalidRequest, Detail: &why.Why}
+}

@@ -1,0 +1,372 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"kartei/access"
+	"kartei/integration/grant"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/people/settings"
+	"kartei/store/db"
+	"kartei/store/replay"
+	"kartei/integration/webhook"
+)
+
+// GrantInfo is a grant as people see it.
+type GrantInfo struct {
+	ID             string `json:"id"`
+	OrganizationID string `json:"organizationId"`
+	// Environment is live, or test for the sandbox.
+	Environment string `json:"environment"`
+	PrincipalID string `json:"principalId"`
+	// ClientID is what the application calls itself, Client its name for people.
+	ClientID   string       `json:"clientId"`
+	Client     string       `json:"client"`
+	ClientKind grant.Kind   `json:"clientKind"`
+	Scopes     []string     `json:"scopes"`
+	Audience   string       `json:"audience"`
+	Paused     bool         `json:"paused,omitempty"`
+	CreatedAt  clock.Micros `json:"createdAt"`
+	ExpiresAt  clock.Micros `json:"expiresAt"`
+	LastUsedAt clock.Micros `json:"lastUsedAt"`
+	// Renewal says that the connection ends unless the person renews it.
+	Renewal bool `json:"renewal,omitempty"`
+	// Unapproved says that the organization admits known applications only, and that no admin
+	// has approved this one: it was connected while all were admitted, and goes on.
+	Unapproved bool `json:"unapproved,omitempty"`
+
+	organization, live int64
+}
+
+// FindGrants is the input of ListGrants.
+type FindGrants struct {
+	access.Page
+	// Principal is the id of a user or a service account; empty means all.
+	Principal string `json:"principalId,omitempty"`
+}
+
+const (
+	grantColumns = `select g.id, o.id, case when o.sandbox_of is null then 'live' else 'test' end, g.principal_id, c.client_id, c.name, c.kind, g.scopes, g.audience, g.paused or c.disabled, g.created_at,
+			g.expires_at, g.last_used_at, g.renewal > 0, o.number, coalesce(o.sandbox_of, o.number),
+			c.kind <> 'admin' and coalesce(live.applications, o.applications) = 'known' and not exists (select 1 from oauth_approvals a
+				where a.organization = coalesce(o.sandbox_of, o.number) and a.client_id = c.id and a.principal in ('', g.principal_id) and a.approved_at > 0)
+		from oauth_grants g join oauth_clients c on c.id = g.client_id join organizations o on o.number = g.organization
+		left join organizations live on live.number = o.sandbox_of`
+	selectGrant = grantColumns + ` where g.id = $1 and g.ended_at = 0`
+	// A grant whose code was not exchanged lasts no longer than the code.
+	selectGrants = grantColumns + ` where (o.number = $2 or o.sandbox_of = $2) and g.ended_at = 0 and g.expires_at > $3
+		and (g.principal_id = $4 or $4 = '') and g.id > $5 and g.expires_at - g.created_at > $6 order by g.id limit $1`
+
+	selectClients = `select id from oauth_clients where (organization = $2 or organization = (select number from organizations where sandbox_of = $2))
+		and id > $3 order by id limit $1`
+)
+
+// ListGrants lists the applications that may act for the caller; an admin and the operator
+// see those of all people and service accounts.
+func ListGrants(ctx context.Context, c *app.Call, in FindGrants) (page access.List[GrantInfo], err error) {
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return page, err
+	}
+	limit, err := access.PageSize(in.Limit, access.MaxPage)
+	if err != nil {
+		return page, err
+	}
+	principal := c.Actor.PrincipalID()
+	switch {
+	case administers(c):
+		principal = in.Principal
+	case in.Principal != "" && in.Principal != principal:
+		return access.List[GrantInfo]{Data: []GrantInfo{}}, nil
+	}
+	found, err := db.List(ctx, c.Tx, scanGrant, selectGrants, int64(limit)+1, o.Live, c.Now, principal, in.After, grant.CodeLifetime.Microseconds())
+	return access.PageOf(found, limit), err
+}
+
+func scanGrant(row db.Row) (g GrantInfo, err error) {
+	var scopes string
+	err = row.Scan(&g.ID, &g.OrganizationID, &g.Environment, &g.PrincipalID, &g.ClientID, &g.Client, &g.ClientKind, &scopes, &g.Audience, &g.Paused, &g.CreatedAt,
+		&g.ExpiresAt, &g.LastUsedAt, &g.Renewal, &g.organization, &g.live, &g.Unapproved)
+	if err == nil {
+		err = json.Unmarshal([]byte(scopes), &g.Scopes)
+	}
+	return g, err
+}
+
+// administers reports whether the caller may act for other people of the organization.
+func administers(c *app.Call) bool {
+	return c.Actor.Credential().Kind == access.Operator || c.Actor.SeesAll()
+}
+
+// EndGrant ends a grant for ever: the next call of the application is refused. The webhook
+// endpoints that it made are disabled.
+func EndGrant(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
+	missing := &fault.Fault{Code: fault.NotFound, Detail: &noGrant}
+	if !id.Valid(id.Grant, in.ID) {
+		return app.Nothing{}, missing
+	}
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return app.Nothing{}, err
+	}
+	g, err := scanGrant(c.Tx.QueryRow(ctx, selectGrant, in.ID))
+	if errors.Is(err, db.ErrNoRows) || err == nil && !g.of(c) {
+		return app.Nothing{}, missing
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(g.organization, g.ID)
+	c.Audit.Changed("clientId", g.ClientID, nil)
+	disabled, err := webhook.DisableOfGrant(ctx, c, g.organization, g.ID)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.Changed("disabledEndpoints", []string{}, disabled)
+	_, err = grant.End(ctx, c.Tx, c.Now, g.ID)
+	return app.Nothing{}, err
+}
+
+var noGrant = fault.Text{
+	DE: "Eine verbundene Anwendung mit dieser Kennung gibt es nicht.",
+	EN: "There is no connected application with this id.",
+}
+
+// of reports whether the caller may end the grant.
+func (g *GrantInfo) of(c *app.Call) bool {
+	reached := c.Actor.Credential().Kind == access.Operator || g.organization == c.Actor.Org() || g.live == c.Actor.Org()
+	return reached && (administers(c) || g.PrincipalID == c.Actor.PrincipalID())
+}
+
+// ClientInfo is the client of a service account as admins see it.
+type ClientInfo struct {
+	ID             string       `json:"id"`
+	OrganizationID string       `json:"organizationId"`
+	Environment    string       `json:"environment"`
+	Name           string       `json:"name"`
+	PrincipalID    string       `json:"principalId"`
+	Scopes         []string     `json:"scopes"`
+	Disabled       bool         `json:"disabled,omitempty"`
+	CreatedAt      clock.Micros `json:"createdAt"`
+	LastUsedAt     clock.Micros `json:"lastUsedAt"`
+
+	client grant.Client
+}
+
+// NewClient is the input of CreateClient.
+type NewClient struct {
+	// Organization is a live organization.
+	Organization string `json:"organizationId,omitempty"`
+	Name         string `json:"name"`
+	// Principal is the service account that the client acts for.
+	Principal string   `json:"principalId"`
+	Scopes    []string `json:"scopes"`
+	// Environment is live, or test for the sandbox.
+	Environment string `json:"environment,omitempty"`
+}
+
+// CreatedClient is a client with its secret, which is shown only here.
+type CreatedClient struct {
+	ID           string `json:"id"`
+	ClientSecret string `json:"secret"`
+}
+
+// Secret implements app.Secret.
+func (CreatedClient) Secret() {}
+
+// CreateClient makes a client that gets tokens for a service account (RFC 6749, section
+// 4.4).
+func CreateClient(ctx context.Context, c *app.Call, in NewClient) (out CreatedClient, err error) {
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return out, err
+	}
+	client, err := in.draft(ctx, c, &o)
+	if err != nil {
+		return out, err
+	}
+	if out.ClientSecret, err = client.Store(ctx, c.Tx, c.Now); err != nil {
+		return out, err
+	}
+	out.ID = client.ID
+	c.Audit.About(client.Organization, client.ID)
+	c.Audit.Hidden("name", true)
+	c.Audit.Changed("principalId", nil, client.Principal)
+	c.Audit.Changed("scopes", nil, client.Scopes)
+	return out, c.Gives(ctx, gainOf(app.ClientMade, &client))
+}
+
+// gainOf returns the access that a client gives its service account.
+func gainOf(word app.Gained, client *grant.Client) app.Gain {
+	return app.Gain{Word: word, ID: client.ID, Organization: client.Organization, Principal: client.Principal}
+}
+
+// draft applies the rules for clients of admins, and collects the errors.
+func (in *NewClient) draft(ctx context.Context, c *app.Call, o *access.OrganizationInfo) (grant.Client, error) {
+	var fields []fault.Field
+	client := grant.Client{Kind: grant.ByAdmin, Name: grant.CleanName(in.Name), Method: grant.SecretHeader, Organization: o.Number, Principal: in.Principal}
+	if client.Name == "" {
+		fields = append(fields, fault.Field{Name: "name", Code: fault.Required})
+	}
+	switch {
+	case in.Environment != "" && in.Environment != access.Live && in.Environment != access.Test:
+		fields = append(fields, fault.Field{Name: "environment", Code: fault.NotInEnum, Limit: []string{access.Test, access.Live}})
+	case in.Environment == access.Test && o.SandboxID != "":
+		sandbox, err := access.OrganizationIn(ctx, c.Tx, o.SandboxID)
+		if err != nil {
+			return client, err
+		}
+		client.Organization = sandbox.Number
+	}
+	p, err := access.PrincipalIn(ctx, c.Tx, access.ServiceAccountPrincipal, in.Principal)
+	switch {
+	case err != nil && !fault.Is(err, fault.NotFound):
+		return client, err
+	case err != nil || p.Home != o.Live:
+		fields = append(fields, fault.Field{Name: "principalId", Code: fault.FieldNotFound, Text: &noAccount})
+	}
+	if len(in.Scopes) == 0 {
+		fields = append(fields, fault.Field{Name: "scopes", Code: fault.Required})
+	}
+	for _, scope := range in.Scopes {
+		switch {
+		case !access.ValidScope(scope):
+			fields = append(fields, fault.Field{Name: "scopes", Code: fault.NotInEnum, Limit: access.AllScopes()})
+		case p.ID != "" && !access.Allows(p.Role, p.Rights, scope):
+			fields = append(fields, fault.Field{Name: "scopes", Code: fault.ForbiddenCombination, Text: &beyondRights})
+		}
+	}
+	client.Scopes = slices.Compact(slices.Sorted(slices.Values(in.Scopes)))
+	if len(fields) > 0 {
+		return client, fault.Invalid(fields...)
+	}
+	return client, nil
+}
+
+var (
+	noAccount = fault.Text{
+		DE: "Ein solches Dienstkonto gibt es in dieser Organisation nicht.",
+		EN: "There is no such service account in this organization.",
+	}
+	beyondRights = fault.Text{
+		DE: "Dieser Scope geht über die Rechte des Dienstkontos hinaus.",
+		EN: "This scope goes beyond the rights of the service account.",
+	}
+	noClient = fault.Text{
+		DE: "Eine Anwendung mit dieser Kennung gibt es nicht.",
+		EN: "There is no application with this id.",
+	}
+)
+
+// ListClients lists the clients of service accounts of an organization and its sandbox.
+func ListClients(ctx context.Context, c *app.Call, in access.Page) (page access.List[ClientInfo], err error) {
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return page, err
+	}
+	limit, err := access.PageSize(in.Limit, access.MaxPage)
+	if err != nil {
+		return page, err
+	}
+	ids, err := db.Values[string](ctx, c.Tx, selectClients, int64(limit)+1, o.Live, in.After)
+	if err != nil {
+		return page, err
+	}
+	list := []ClientInfo{}
+	for _, name := range ids {
+		info, err := clientInfo(ctx, c, name)
+		if err != nil {
+			return page, err
+		}
+		list = append(list, info)
+	}
+	return access.PageOf(list, limit), nil
+}
+
+// clientInfo returns a client of an admin that the caller administers.
+func clientInfo(ctx context.Context, c *app.Call, name string) (info ClientInfo, err error) {
+	missing := &fault.Fault{Code: fault.NotFound, Detail: &noClient}
+	client, err := grant.ClientByID(ctx, c.Tx, name)
+	if errors.Is(err, db.ErrNoRows) || err == nil && client.Kind != grant.ByAdmin {
+		return info, missing
+	}
+	if err != nil {
+		return info, err
+	}
+	organization, err := access.OrganizationID(ctx, c.Tx, client.Organization)
+	if err != nil {
+		return info, err
+	}
+	o, err := settings.Organization(ctx, c, organization)
+	if err != nil {
+		return info, missing
+	}
+	environment := access.Live
+	if o.SandboxOf != "" {
+		environment = access.Test
+	}
+	return ClientInfo{
+		client.ID, organization, environment, client.Name, client.Principal, client.Scopes, client.Disabled, client.CreatedAt, client.LastUsedAt, client,
+	}, nil
+}
+
+// RotateClient gives a client a new secret. The former one is refused at once; tokens that
+// were issued with it live on for their hour.
+func RotateClient(ctx context.Context, c *app.Call, in access.ByID) (out CreatedClient, err error) {
+	info, err := clientInfo(ctx, c, in.ID)
+	if err != nil {
+		return out, err
+	}
+	c.Audit.About(info.client.Organization, info.ID)
+	c.Audit.Hidden("secret", true)
+	out.ID = info.ID
+	if out.ClientSecret, err = info.client.Rotate(ctx, c.Tx); err != nil {
+		return out, err
+	}
+	if err := replay.EraseSecrets(ctx, c.Tx, info.client.Organization, info.ID); err != nil {
+		return out, err
+	}
+	return out, c.Gives(ctx, gainOf(app.NewSecret, &info.client))
+}
+
+// ClientChange is the input of SetClient.
+type ClientChange struct {
+	ID       string `json:"id"`
+	Disabled bool   `json:"disabled"`
+}
+
+// SetClient switches a client off or on. Its tokens are refused from the next call on.
+// Switching it on needs a recent sign-in.
+func SetClient(ctx context.Context, c *app.Call, in ClientChange) (ClientInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return ClientInfo{}, err
+	}
+	info, err := clientInfo(ctx, c, in.ID)
+	if err != nil {
+		return info, err
+	}
+	c.Audit.About(info.client.Organization, info.ID)
+	c.Audit.Changed("disabled", info.Disabled, in.Disabled)
+	info.Disabled = in.Disabled
+	if in.Disabled {
+		grants, err := grant.OfClient(ctx, c.Tx, c.Now, info.client.ID)
+		if err != nil {
+			return info, err
+		}
+		if _, err := disableEndpoints(ctx, c, grants...); err != nil {
+			return info, err
+		}
+	}
+	if err := info.client.SetDisabled(ctx, c.Tx, in.Disabled); err != nil {
+		return info, err
+	}
+	if in.Disabled {
+		return info, replay.EraseSecrets(ctx, c.Tx, info.client.Organization, info.ID)
+	}
+	return info, c.Gives(ctx, gainOf(app.ClientOn, &info.client))
+}

@@ -1,0 +1,357 @@
+package oauth
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"kartei/access"
+	"kartei/integration/grant"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/people/notify"
+	"kartei/store/db"
+)
+
+// TokenReused is the kind of notice that tells of a code or a refresh token that somebody
+// used twice, so its grant was ended.
+const TokenReused notify.Kind = "token_reused"
+
+// ReuseFacts are the data of a notice about a grant.
+type ReuseFacts struct {
+	Grant string `json:"grantId"`
+}
+
+// The kinds of notice about the connections of people, beside TokenReused.
+const (
+	// Connected tells of a new connection, or of one that was renewed: the person and the
+	// admins, so that nobody connects something unseen.
+	Connected notify.Kind = "application_connected"
+	// AskedFor tells the admins that a person wants to connect an application that nobody
+	// approved. Approved tells who asked.
+	AskedFor notify.Kind = "application_asked"
+	Approved notify.Kind = "application_approved"
+	// EndsSoon tells a person of a connection that ends unless they renew it, NotRenewed
+	// that it has ended.
+	EndsSoon   notify.Kind = "application_ends"
+	NotRenewed notify.Kind = "application_ended"
+)
+
+// GrantFacts are the data of a notice about a connection.
+type GrantFacts struct {
+	Grant       string       `json:"grantId"`
+	PrincipalID string       `json:"principalId"`
+	Scopes      []string     `json:"scopes,omitempty"`
+	ExpiresAt   clock.Micros `json:"expiresAt,omitzero"`
+	Renewed     bool         `json:"renewed,omitempty"`
+}
+
+// ApprovalFacts are the data of a notice about an application that waits for an admin.
+type ApprovalFacts struct {
+	Approval string `json:"approvalId"`
+	Client   string `json:"clientId"`
+	// PrincipalID is who asked.
+	PrincipalID string `json:"principalId,omitempty"`
+}
+
+// applicationsPath is the page of applications.
+const applicationsPath = "/settings/interfaces/applications"
+
+// ofGrant returns the form of notices about a connection. words gets the names of the
+// application, of its organization and of the person, which are empty for an email.
+func ofGrant(words func(GrantFacts, names) notify.Words, page fault.Text) notify.Form {
+	return notify.Form{
+		Words: func(ctx context.Context, tx db.Tx, data []byte) (w notify.Words, err error) {
+			var f GrantFacts
+			if err := json.Unmarshal(data, &f); err != nil {
+				return w, err
+			}
+			n, err := namesOf(ctx, tx, f.PrincipalID)
+			if err != nil {
+				return w, err
+			}
+			label, err := access.LabelIn(ctx, tx, f.Grant)
+			n.application, n.organization = label.Name, label.Organization
+			return words(f, n), err
+		},
+		Mail: func(data []byte) (notify.Words, error) {
+			var f GrantFacts
+			err := json.Unmarshal(data, &f)
+			return words(f, names{person: f.PrincipalID}), err
+		},
+		Page: func(string, []byte) (notify.Page, error) {
+			return notify.Page{Path: applicationsPath, Name: page}, nil
+		},
+		Farewell: toBoth,
+	}
+}
+
+// ofApproval returns the form of notices about an application that waits for an admin, or
+// did.
+func ofApproval(words func(names) notify.Words, page func(ApprovalFacts) notify.Page, farewell fault.Text) notify.Form {
+	return notify.Form{
+		Words: func(ctx context.Context, tx db.Tx, data []byte) (w notify.Words, err error) {
+			var f ApprovalFacts
+			if err := json.Unmarshal(data, &f); err != nil {
+				return w, err
+			}
+			n, err := namesOf(ctx, tx, f.PrincipalID)
+			if err != nil {
+				return w, err
+			}
+			client, err := grant.ClientByID(ctx, tx, f.Client)
+			if errors.Is(err, db.ErrNoRows) {
+				err = nil
+			}
+			n.application = client.Name
+			return words(n), err
+		},
+		Mail: func(data []byte) (notify.Words, error) {
+			var f ApprovalFacts
+			err := json.Unmarshal(data, &f)
+			return words(names{person: f.PrincipalID}), err
+		},
+		Page: func(_ string, data []byte) (notify.Page, error) {
+			var f ApprovalFacts
+			err := json.Unmarshal(data, &f)
+			return page(f), err
+		},
+		Farewell: farewell,
+	}
+}
+
+// names are the names that a notice in the bell may have.
+type names struct{ application, organization, person string }
+
+func namesOf(ctx context.Context, tx db.Tx, principal string) (n names, err error) {
+	if principal == "" {
+		return n, nil
+	}
+	p, err := access.UserIn(ctx, tx, principal)
+	if fault.Is(err, fault.NotFound) { // a service account
+		err = nil
+	}
+	n.person = cmp.Or(p.Name, principal)
+	return n, err
+}
+
+// app is the application as the subject of a sentence.
+func (n *names) app() fault.Text {
+	if n.application == "" {
+		return fault.Text{DE: "Eine Anwendung", EN: "An application"}
+	}
+	return fault.Text{DE: "Die Anwendung „" + n.application + "“", EN: "The application “" + n.application + "”"}
+}
+
+// day is a day in both languages.
+func day(at clock.Micros) fault.Text {
+	return fault.Text{DE: at.Time().Format("02.01.2006"), EN: at.Time().Format("2 January 2006")}
+}
+
+func connectedWords(f GrantFacts, n names) notify.Words {
+	app, scopes, until := n.app(), scopeText(f.Scopes), day(f.ExpiresAt)
+	inDE, inEN := "", ""
+	if n.organization != "" {
+		inDE, inEN = " in "+n.organization, " in "+n.organization
+	}
+	w := notify.Words{
+		Title: fault.Text{DE: app.DE + " wurde verbunden", EN: app.EN + " was connected"},
+		Text: fault.Text{
+			DE: fmt.Sprintf("%s handelt jetzt für %s%s und darf: %s.", app.DE, n.person, inDE, scopes.DE),
+			EN: fmt.Sprintf("%s now acts for %s%s and may: %s.", app.EN, n.person, inEN, scopes.EN),
+		},
+	}
+	if f.Renewed {
+		w.Title = fault.Text{DE: app.DE + " bleibt verbunden", EN: app.EN + " stays connected"}
+		w.Text = fault.Text{
+			DE: fmt.Sprintf("Die Verbindung von %s%s wurde bis zum %s verlängert. Erlaubt ist: %s.", n.person, inDE, until.DE, scopes.DE),
+			EN: fmt.Sprintf("The connection of %s%s was renewed until %s. It permits: %s.", n.person, inEN, until.EN, scopes.EN),
+		}
+	}
+	w.Text.DE += "\n\nFalls Sie das nicht erwarten, trennen Sie die Anwendung. Ihr nächster Aufruf wird dann abgewiesen."
+	w.Text.EN += "\n\nIf you do not expect this, disconnect the application. Its next call is refused then."
+	return w
+}
+
+func endsWords(f GrantFacts, n names) notify.Words {
+	app, until := n.app(), day(f.ExpiresAt)
+	return notify.Words{
+		Title: fault.Text{DE: app.DE + " ist nur noch bis zum " + until.DE + " verbunden", EN: app.EN + " is connected until " + until.EN + " only"},
+		Text: fault.Text{
+			DE: "Niemand hat geprüft, wer hinter dieser Anwendung steht. Ihre Verbindung endet deshalb nach 90 Tagen, wenn Sie sie nicht verlängern. Brauchen Sie sie nicht mehr, dann müssen Sie nichts tun.",
+			EN: "Nobody has checked who is behind this application. So its connection ends after 90 days unless you renew it. If you do not need it any more, you need not do anything.",
+		},
+	}
+}
+
+func endedWords(_ GrantFacts, n names) notify.Words {
+	app := n.app()
+	return notify.Words{
+		Title: fault.Text{DE: app.DE + " ist nicht mehr verbunden", EN: app.EN + " is not connected any more"},
+		Text: fault.Text{
+			DE: "Die Verbindung wurde nicht verlängert und ist nach 90 Tagen zu Ende gegangen. Wenn Sie die Anwendung noch brauchen, verbinden Sie sie von der Anwendung aus neu.",
+			EN: "The connection was not renewed, and has ended after 90 days. If you still need the application, connect it again, beginning in the application.",
+		},
+	}
+}
+
+func askedWords(n names) notify.Words {
+	app := n.app()
+	return notify.Words{
+		Title: fault.Text{DE: app.DE + " wartet auf Ihre Freigabe", EN: app.EN + " waits for your approval"},
+		Text: fault.Text{
+			DE: n.person + " möchte diese Anwendung verbinden. Sie ist in Ihrem Büro neu. Sehen Sie nach, woher sie kommt, und fragen Sie nach, wenn Sie sie nicht kennen: Was die Anwendung liest, verlässt Kartei.",
+			EN: n.person + " wants to connect this application. It is new to your office. See where it comes from, and ask if you do not know it: what the application reads leaves Kartei.",
+		},
+	}
+}
+
+func approvedWords(n names) notify.Words {
+	app := n.app()
+	return notify.Words{
+		Title: fault.Text{DE: app.DE + " ist freigegeben", EN: app.EN + " is approved"},
+		Text: fault.Text{
+			DE: "Sie können die Anwendung jetzt verbinden. Ist ihre Seite noch offen, dann laden Sie sie neu; sonst beginnen Sie in der Anwendung noch einmal.",
+			EN: "You can connect the application now. If its page is still open, reload it; otherwise start again in the application.",
+		},
+	}
+}
+
+var (
+	toBoth = fault.Text{
+		DE: "Diese E-Mail ging an die Person, für die die Anwendung handelt, oder an die Administration der Organisation.",
+		EN: "This email went to the person for whom the application acts, or to the admins of the organization.",
+	}
+	toAdmins = fault.Text{
+		DE: "Sie erhalten diese Nachricht von Kartei, weil Sie die Organisation verwalten.",
+		EN: "Kartei sent this message because you administer the organization.",
+	}
+	toAsker = fault.Text{
+		DE: "Sie erhalten diese Nachricht von Kartei, weil Sie die Anwendung verbinden wollten.",
+		EN: "Kartei sent this message because you wanted to connect the application.",
+	}
+	viewConnected = fault.Text{DE: "Verbundene Anwendungen ansehen", EN: "View the connected applications"}
+)
+
+// Forms holds the forms of notices about applications.
+var Forms = map[notify.Kind]notify.Form{
+	Connected:  ofGrant(connectedWords, viewConnected),
+	EndsSoon:   ofGrant(endsWords, fault.Text{DE: "Verbindung verlängern", EN: "Renew the connection"}),
+	NotRenewed: ofGrant(endedWords, viewConnected),
+	AskedFor: ofApproval(askedWords, func(f ApprovalFacts) notify.Page {
+		return notify.Page{Path: applicationsPath + "/approvals/" + f.Approval, Name: fault.Text{DE: "Ansehen und freigeben", EN: "View and approve"}}
+	}, toAdmins),
+	Approved: ofApproval(approvedWords, func(ApprovalFacts) notify.Page {
+		return notify.Page{Path: applicationsPath, Name: fault.Text{DE: "Freigegebene Anwendungen ansehen", EN: "View the approved applications"}}
+	}, toAsker),
+	TokenReused: {
+		Words: func(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
+			var f ReuseFacts
+			if err := json.Unmarshal(data, &f); err != nil {
+				return notify.Words{}, err
+			}
+			label, err := access.LabelIn(ctx, tx, f.Grant)
+			return reuseWords(label), err
+		},
+		Mail: func([]byte) (notify.Words, error) { return reuseWords(access.Label{}), nil },
+		Page: func(string, []byte) (notify.Page, error) {
+			return notify.Page{Path: applicationsPath, Name: viewConnected}, nil
+		},
+		Farewell: fault.Text{
+			DE: "Diese E-Mail ging an die Person, für die die Anwendung handelte, und an die Administration der Organisation.",
+			EN: "This email went to the person for whom the application acted, and to the admins of the organization.",
+		},
+	},
+}
+
+func reuseWords(l access.Label) notify.Words {
+	de, en := "Eine verbundene Anwendung", "A connected application"
+	if l.Name != "" {
+		de, en = "Die Anwendung „"+l.Name+"“", "The application “"+l.Name+"”"
+	}
+	return notify.Words{
+		Title: fault.Text{DE: de + " wurde getrennt", EN: en + " was disconnected"},
+		Text: fault.Text{
+			DE: de + " hat ein Token vorgelegt, das schon verbraucht war. Vielleicht hat es jemand gestohlen. Die Verbindung wurde deshalb beendet; die Anwendung kann neu verbunden werden. Sehen Sie nach, was zuletzt geändert wurde und welche Webhooks eingerichtet sind.",
+			EN: en + " showed a token that was used up. Somebody may have stolen it. So the connection was ended; the application can be connected again. Check what was changed lately, and which webhooks are set up.",
+		},
+	}
+}
+
+// tellReuse tells the principal of a grant that it ended, and the admins.
+func tellReuse(ctx context.Context, c *app.Call, g *grant.Grant) error {
+	return tellBoth(ctx, c, g, TokenReused, ReuseFacts{g.ID})
+}
+
+// tellConnected tells the principal of a grant and the admins that it is new, or was renewed.
+func tellConnected(ctx context.Context, c *app.Call, g *grant.Grant, renewed bool) error {
+	return tellBoth(ctx, c, g, Connected, GrantFacts{Grant: g.ID, PrincipalID: g.Principal, Scopes: g.Scopes, ExpiresAt: g.ExpiresAt, Renewed: renewed})
+}
+
+// tellBoth tells the principal of a grant and the admins.
+func tellBoth(ctx context.Context, c *app.Call, g *grant.Grant, kind notify.Kind, facts any) error {
+	center := c.Services.Settings.Notices
+	if center == nil {
+		return nil
+	}
+	live, users, err := access.Audience(ctx, c.Tx, g.Organization, g.Principal)
+	if err != nil {
+		return err
+	}
+	return center.Post(ctx, c.Tx, live, users, kind, facts)
+}
+
+// tellPerson tells the principal of a grant alone, unless they are disabled.
+func tellPerson(ctx context.Context, tx db.Tx, center *notify.Center, g *grant.Grant, kind notify.Kind) error {
+	if center == nil {
+		return nil
+	}
+	live, users, err := access.Audience(ctx, tx, g.Organization, g.Principal)
+	if err != nil || !slices.Contains(users, g.Principal) {
+		return err
+	}
+	return center.Post(ctx, tx, live, []string{g.Principal}, kind, GrantFacts{Grant: g.ID, PrincipalID: g.Principal, ExpiresAt: g.ExpiresAt})
+}
+
+// tellAsked tells the admins of an organization that somebody asks for an application.
+func tellAsked(ctx context.Context, c *app.Call, a *grant.Approval, by string) error {
+	center := c.Services.Settings.Notices
+	if center == nil {
+		return nil
+	}
+	live, admins, err := access.Audience(ctx, c.Tx, a.Organization, "")
+	if err != nil {
+		return err
+	}
+	return center.Post(ctx, c.Tx, live, admins, AskedFor, ApprovalFacts{Approval: a.ID, Client: a.Client, PrincipalID: by})
+}
+
+// tellApproved tells those who asked for an application that they may connect it. Who
+// approved it knows.
+func tellApproved(ctx context.Context, c *app.Call, a *grant.Approval) error {
+	center := c.Services.Settings.Notices
+	if center == nil {
+		return nil
+	}
+	waiting := slices.Clone(a.AskedBy)
+	if a.Principal != "" && !slices.Contains(waiting, a.Principal) {
+		waiting = append(waiting, a.Principal)
+	}
+	for _, user := range waiting {
+		live, users, err := access.Audience(ctx, c.Tx, a.Organization, user)
+		if err != nil {
+			return err
+		}
+		if user == c.Actor.PrincipalID() || !slices.Contains(users, user) {
+			continue
+		}
+		if err := center.Post(ctx, c.Tx, live, []string{user}, Approved, ApprovalFacts{Approval: a.ID, Client: a.Client}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package oauth
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/integration/grant"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/fault"
+)
+
+// Registration is what a client says about itself (RFC 7591, section 2). Other members
+// mean nothing here.
+type Registration struct {
+	RedirectURIs  []string `json:"redirect_uris"`
+	Method        string   `json:"token_endpoint_auth_method,omitempty"`
+	GrantTypes    []string `json:"grant_types,omitempty"`
+	ResponseTypes []string `json:"response_types,omitempty"`
+	Name          string   `json:"client_name,omitempty"`
+	Scope         string   `json:"scope,omitempty"`
+}
+
+// Registered is a client that has registered itself (RFC 7591, section 3.2.1).
+type Registered struct {
+	ClientID string `json:"client_id"`
+	// ClientSecret is shown only here.
+	ClientSecret string `json:"client_secret,omitempty"`
+	// IssuedAt is in seconds since 1970. SecretExpiresAt is zero: a secret does not
+	// expire. A client without a secret has none.
+	IssuedAt        int64  `json:"client_id_issued_at"`
+	SecretExpiresAt *int64 `json:"client_secret_expires_at,omitempty"`
+	Registration
+}
+
+// Secret implements app.Secret.
+func (Registered) Secret() {}
+
+// The errors of RFC 7591, section 3.2.2.
+const (
+	invalidRedirect = "invalid_redirect_uri"
+	invalidMetadata = "invalid_client_metadata"
+)
+
+// registrationsOfHour bounds the clients that register from one network in an hour,
+// registrationsOfSite those from its wider one (access.Site).
+const (
+	registrationsOfHour = 10
+	registrationsOfSite = 4 * registrationsOfHour
+)
+
+// CheckRegistration counts a registration.
+func CheckRegistration(ctx context.Context, c *app.Call, _ Registration) (checked struct{}, err error) {
+	if !c.Services.Applications.Register {
+		return checked, fault.New(fault.NotFound)
+	}
+	host := signin.Limit{Subject: "register|" + access.Network(c.Address).String(), Window: time.Hour, Most: registrationsOfHour, Keeps: true}
+	site := signin.Limit{Subject: "register|site|" + access.Site(c.Address).String(), Window: time.Hour, Most: registrationsOfSite, Keeps: true}
+	return checked, throttled(c.Services.SignIn.Attempt(ctx, c.Now, host, site))
+}
+
+// Register stores a client that nobody has checked. People see that at the consent page,
+// and it can do nothing before one of them lets it.
+func Register(ctx context.Context, c *app.Call, in Registration, _ struct{}) (Registered, error) {
+	if in.Method == "" && slices.ContainsFunc(in.RedirectURIs, func(a string) bool { return grant.Scheme(a) != "" }) {
+		in.Method = grant.NoSecret // a program on somebody's computer keeps no secret (RFC 8252, section 8.4)
+	}
+	if in.Method == "" {
+		in.Method = grant.SecretHeader // RFC 7591, section 2
+	}
+	if in.GrantTypes == nil {
+		in.GrantTypes = []string{byCode, byRefresh}
+	}
+	if in.ResponseTypes == nil {
+		in.ResponseTypes = []string{"code"}
+	}
+	if err := in.check(); err != nil {
+		return Registered{}, err
+	}
+	in.Name = grant.CleanName(in.Name)
+	client := grant.Client{Kind: grant.Registered, Name: in.Name, RedirectURIs: in.RedirectURIs, Method: in.Method}
+	secret, err := client.Store(ctx, c.Tx, c.Now)
+	out := Registered{ClientID: client.ClientID, ClientSecret: secret, IssuedAt: seconds(c.Now), Registration: in}
+	if secret != "" {
+		out.SecretExpiresAt = new(int64)
+	}
+	return out, err
+}
+
+func (r *Registration) check() error {
+	switch {
+	case len(r.RedirectURIs) == 0 || len(r.RedirectURIs) > grant.MaxRedirects:
+		return refused(invalidRedirect, "One to ten redirect_uris are needed.")
+	case slices.ContainsFunc(r.RedirectURIs, func(a string) bool { return !grant.ValidRedirect(a, r.Method == grant.NoSecret) }):
+		return refused(invalidRedirect, "A redirect_uri has https, or http on this computer, or, for a client without a secret, a scheme of the program. It has no fragment.")
+	case grant.Impersonates(r.Name):
+		return refused(invalidMetadata, "The client_name is that of this product, or looks like it.")
+	case !slices.Contains([]string{grant.NoSecret, grant.SecretHeader, grant.SecretForm}, r.Method):
+		return refused(invalidMetadata, "The token_endpoint_auth_method is not supported.")
+	case beyond(r.GrantTypes, byCode, byRefresh):
+		return refused(invalidMetadata, "A client that registers itself has the grant types authorization_code and refresh_token at most.")
+	case beyond(r.ResponseTypes, "code"):
+		return refused(invalidMetadata, "The only response type is code.")
+	}
+	return nil
+}
+
+func beyond(list []string, allowed ...string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(allowed, s) })
+}
+
+// known returns those of a list of scopes that exist. Clients also ask for scopes of other
+// servers.
+func known(scope string) []string {
+	return slices.DeleteFunc(strings.Fields(scope), func(s string) bool { return !access.ValidScope(s) })
+}

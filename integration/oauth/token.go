@@ -1,0 +1,250 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/integration/grant"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+	"kartei/store/replay"
+)
+
+// TokenInput is a request to the token endpoint (RFC 6749, sections 4.1.3, 4.4.2 and 6).
+type TokenInput struct {
+	ClientAuth
+	GrantType    string `json:"grantType"`
+	Code         string `json:"code,omitempty"`
+	RedirectURI  string `json:"redirectUri,omitempty"`
+	CodeVerifier string `json:"codeVerifier,omitempty"`
+	RefreshToken string `json:"refreshToken,omitempty"`
+	// Scope has names with spaces between them.
+	Scope string `json:"scope,omitempty"`
+	// Resources are the resource indicators (RFC 8707).
+	Resources []string `json:"resources,omitempty"`
+}
+
+// TokenOutput is the answer of the token endpoint, or the refusal that was decided within
+// the transaction and whose traces stay.
+type TokenOutput struct {
+	AccessToken string `json:"access_token,omitempty"`
+	TokenType   string `json:"token_type,omitempty"`
+	// ExpiresIn is in seconds.
+	ExpiresIn    int64  `json:"expires_in,omitempty"`
+	RefreshToken string `json:"refresh_token,omitempty"`
+	Scope        string `json:"scope"`
+
+	refusal *fault.Fault
+}
+
+// Secret implements app.Secret.
+func (TokenOutput) Secret() {}
+
+// Refused implements app.Refused.
+func (o TokenOutput) Refused() *fault.Fault { return o.refusal }
+
+// The grant types.
+const (
+	byCode    = "authorization_code"
+	byRefresh = "refresh_token"
+	byClient  = "client_credentials"
+)
+
+// CheckClient checks the client of a request to the token endpoint.
+func CheckClient(ctx context.Context, c *app.Call, in TokenInput) (proof, error) {
+	if in.ClientID == "" {
+		return proof{}, refused(grant.InvalidClient, "The request names no client.")
+	}
+	return prove(ctx, c, in.ClientAuth)
+}
+
+// Token issues tokens.
+func Token(ctx context.Context, c *app.Call, in TokenInput, by proof) (TokenOutput, error) {
+	audience, known := audienceOf(c, in.Resources)
+	if !known {
+		return TokenOutput{}, refused(grant.InvalidTarget, "The resource is not one of this server, or several are named.")
+	}
+	asked := ""
+	if len(in.Resources) > 0 {
+		asked = audience
+	}
+	scopes, valid := scopesOf(in.Scope)
+	if !valid {
+		return TokenOutput{}, refused(grant.InvalidScope, "There is no such scope.")
+	}
+	var tokens grant.Tokens
+	var err error
+	if in.GrantType == byCode && in.Code == "" || in.GrantType == byRefresh && in.RefreshToken == "" {
+		return TokenOutput{}, refused(grant.InvalidRequest, "The request has no code, or no refresh_token.")
+	}
+	switch in.GrantType {
+	case byCode:
+		tokens, err = grant.Exchange(ctx, c.Tx, c.Now, &by.client, in.Code, in.RedirectURI, in.CodeVerifier, asked)
+	case byRefresh:
+		tokens, err = grant.Refresh(ctx, c.Tx, c.Now, &by.client, in.RefreshToken, scopes, asked)
+	case byClient:
+		if tokens, err = grant.ForService(ctx, c.Tx, c.Now, &by.client, scopes, audience); err == nil && by.client.LastUsedAt <= by.client.CreatedAt {
+			err = replay.EraseSecrets(ctx, c.Tx, by.client.Organization, by.client.ID) // whoever uses the secret has it
+		}
+	case "":
+		err = refused(grant.InvalidRequest, "The request has no grant_type.")
+	default:
+		err = refused(grant.UnsupportedGrantType, "The grant type is not supported.")
+	}
+	if r := (*grant.Refusal)(nil); errors.As(err, &r) {
+		return notIssued(ctx, c, r)
+	}
+	c.Audit.Omit()
+	return TokenOutput{
+		AccessToken: tokens.Access, TokenType: "Bearer", ExpiresIn: int64(tokens.ExpiresIn / time.Second), RefreshToken: tokens.Refresh,
+		Scope: strings.Join(tokens.Scopes, " "),
+	}, err
+}
+
+// notIssued refuses, and keeps what the refusal wrote. An invalid code or token counts as
+// a guess of the caller's network. If somebody used one twice, the audit log tells of the
+// end of the grant, and the owner hears of it.
+func notIssued(ctx context.Context, c *app.Call, r *grant.Refusal) (TokenOutput, error) {
+	if r.Code != grant.InvalidGrant {
+		return TokenOutput{}, asFault(r)
+	}
+	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.ClientLimits(c.Address)...)); err != nil && r.Ended == nil {
+		return TokenOutput{}, err
+	}
+	if r.Ended == nil {
+		c.Audit.Omit()
+	} else {
+		if err := ended(ctx, c, r.Ended, "reuse"); err != nil {
+			return TokenOutput{}, err
+		}
+		if err := tellReuse(ctx, c, r.Ended); err != nil {
+			return TokenOutput{}, err
+		}
+	}
+	return TokenOutput{refusal: refused(r.Code, r.Why)}, nil
+}
+
+// scopesOf splits a list of scopes, and reports whether all of them exist.
+func scopesOf(text string) ([]string, bool) {
+	scopes := strings.Fields(text)
+	return scopes, !slices.ContainsFunc(scopes, func(s string) bool { return !access.ValidScope(s) })
+}
+
+// TokenQuestion is the input of Revoke and Introspect.
+type TokenQuestion struct {
+	ClientAuth
+	Token string `json:"token"`
+}
+
+// CheckAsker checks the client that revokes a token.
+func CheckAsker(ctx context.Context, c *app.Call, in TokenQuestion) (proof, error) {
+	return CheckClient(ctx, c, TokenInput{ClientAuth: in.ClientAuth})
+}
+
+// CheckConfidential is CheckAsker for a client with a secret: nobody else may ask whether
+// a token is valid.
+func CheckConfidential(ctx context.Context, c *app.Call, in TokenQuestion) (proof, error) {
+	p, err := CheckAsker(ctx, c, in)
+	if err == nil && p.client.Public() {
+		err = refused(grant.InvalidClient, "Only a client with a secret may ask.")
+	}
+	return p, err
+}
+
+// Revoke revokes a token of the client (RFC 7009). A token that it does not have changes
+// nothing, and the answer is the same.
+func Revoke(ctx context.Context, c *app.Call, in TokenQuestion, by proof) (app.Nothing, error) {
+	g, err := grant.Revoke(ctx, c.Tx, c.Now, &by.client, in.Token)
+	if err != nil || g == nil {
+		c.Audit.Omit()
+		return app.Nothing{}, err
+	}
+	if g.EndedAt == 0 { // an access token alone
+		c.Audit.About(g.Organization, g.ID)
+		c.Audit.Changed("reason", nil, "client")
+		return app.Nothing{}, nil
+	}
+	return app.Nothing{}, ended(ctx, c, g, "client")
+}
+
+// ended disables the webhook endpoints that the application of an ended grant made, and
+// tells the audit log why it ended.
+func ended(ctx context.Context, c *app.Call, g *grant.Grant, reason string) error {
+	disabled, err := disableEndpoints(ctx, c, *g)
+	c.Audit.About(g.Organization, g.ID)
+	c.Audit.Changed("reason", nil, reason)
+	c.Audit.Changed("disabledEndpoints", []string{}, disabled)
+	return err
+}
+
+// Introspection is what a client learns of its token (RFC 7662, section 2.2). Of every
+// other token it learns that it is not active.
+type Introspection struct {
+	Active    bool   `json:"active"`
+	Scope     string `json:"scope,omitempty"`
+	ClientID  string `json:"client_id,omitempty"`
+	TokenType string `json:"token_type,omitempty"`
+	// Subject is the principal for whom the client acts.
+	Subject  string `json:"sub,omitempty"`
+	Audience string `json:"aud,omitempty"`
+	Issuer   string `json:"iss,omitempty"`
+	// IssuedAt and ExpiresAt are in seconds since 1970.
+	IssuedAt  int64 `json:"iat,omitempty"`
+	ExpiresAt int64 `json:"exp,omitempty"`
+}
+
+// Introspect tells a client about its token.
+func Introspect(ctx context.Context, c *app.Call, in TokenQuestion, by proof) (Introspection, error) {
+	s, ok, err := grant.Inspect(ctx, c.Tx, c.Now, &by.client, in.Token)
+	if err != nil || !ok {
+		return Introspection{}, err
+	}
+	kind := "Bearer"
+	if s.Refresh {
+		kind = "refresh_token"
+	}
+	base := c.Services.Settings.BaseURL
+	return Introspection{
+		Active: true, Scope: strings.Join(s.Scopes, " "), ClientID: by.client.ClientID, TokenType: kind, Subject: s.Grant.Principal,
+		Audience: ResourceOf(base, s.Grant.Audience), Issuer: base, IssuedAt: seconds(s.CreatedAt), ExpiresAt: seconds(s.ExpiresAt),
+	}, nil
+}
+
+func seconds(at clock.Micros) int64 { return at.Time().Unix() }
+
+func throttled(err error) error {
+	if left := signin.Waits(err); left > 0 {
+		return tooMany(left)
+	}
+	return err
+}
+
+func tooMany(left time.Duration) error {
+	return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyTries}
+}
+
+var tooManyTries = fault.Text{
+	DE: "Aus diesem Netz kamen in kurzer Zeit zu viele Versuche. Bitte warten Sie.",
+	EN: "Too many tries came from this network in a short time. Please wait.",
+}
+
+// liveClient reads a client that is known and not disabled, or nothing.
+func liveClient(ctx context.Context, tx db.Tx, clientID string) (grant.Client, error) {
+	client, err := grant.ClientBy(ctx, tx, clientID)
+	if errors.Is(err, db.ErrNoRows) || err == nil && client.Disabled {
+		return grant.Client{}, &fault.Fault{Code: fault.NotFound, Detail: &unknownClient}
+	}
+	return client, err
+}
+
+var unknownClient = fault.Text{
+	DE: "Diese Anwendung (client_id) ist hier nicht bekannt. Ihr Hersteller muss sie zuerst anmelden.",
+	EN: "This application (client_id) is not known here. Its developer has to register it first.",
+}

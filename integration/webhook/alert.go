@@ -1,0 +1,182 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"kartei/access"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/people/notify"
+	"kartei/store/db"
+)
+
+// The kinds of notice about endpoints.
+const (
+	// IsFailing says that no attempt succeeded for 24 hours.
+	IsFailing notify.Kind = "webhook_failing"
+	// WasDisabled says that the endpoint was disabled (see Reason).
+	WasDisabled notify.Kind = "webhook_disabled"
+)
+
+// AlertFacts are the data of a notice about an endpoint.
+type AlertFacts struct {
+	Organization string       `json:"organizationId"`
+	Endpoint     string       `json:"endpointId"`
+	Reason       Reason       `json:"reason,omitempty"`
+	Since        clock.Micros `json:"since"` // the first failed attempt
+	At           clock.Micros `json:"at"`
+}
+
+// Forms holds the forms of notices about endpoints.
+var Forms = map[notify.Kind]notify.Form{
+	IsFailing:   {Words: alertWords(failingWords), Mail: alertMail(failingWords), Page: alertPage, Farewell: alertFarewell},
+	WasDisabled: {Words: alertWords(disabledWords), Mail: alertMail(disabledWords), Page: alertPage, Farewell: alertFarewell},
+}
+
+// alertPage is the page of the endpoint, with its log of deliveries. There it is enabled
+// and sent what it missed.
+func alertPage(_ string, data []byte) (notify.Page, error) {
+	var f AlertFacts
+	err := json.Unmarshal(data, &f)
+	return notify.Page{Path: "/settings/interfaces/webhooks/" + f.Endpoint, Name: fault.Text{DE: "Endpunkt ansehen", EN: "View the endpoint"}}, err
+}
+
+// alert notifies the owner of a held endpoint that it fails or was disabled.
+// The notice is part of the transaction that changes the status, so only one of
+// several replicas posts it.
+func (k *StateStore) alert(ctx context.Context, tx db.Tx, h *Held, now clock.Micros) error {
+	kind := IsFailing
+	switch h.Status {
+	case Active:
+		return nil
+	case Disabled:
+		kind = WasDisabled
+	}
+	live, users, err := access.Owners(ctx, tx, h.Organization, h.principal)
+	if err != nil || len(users) == 0 {
+		return err
+	}
+	facts := AlertFacts{Endpoint: h.ID, Reason: h.Reason, Since: h.FailedSince, At: now}
+	if facts.Organization, err = access.OrganizationID(ctx, tx, h.Organization); err != nil {
+		return err
+	}
+	return k.Notices.Post(ctx, tx, live, users, kind, facts)
+}
+
+// alertWords returns the words of a notice, with the present name of the
+// endpoint.
+func alertWords(words func(AlertFacts, names) notify.Words) func(context.Context, db.Tx, []byte) (notify.Words, error) {
+	return func(ctx context.Context, tx db.Tx, data []byte) (notify.Words, error) {
+		var f AlertFacts
+		if err := json.Unmarshal(data, &f); err != nil {
+			return notify.Words{}, err
+		}
+		n, err := called(ctx, tx, f)
+		return words(f, n), err
+	}
+}
+
+// alertMail returns the words of an email, with ids in place of names.
+func alertMail(words func(AlertFacts, names) notify.Words) func([]byte) (notify.Words, error) {
+	return func(data []byte) (notify.Words, error) {
+		var f AlertFacts
+		if err := json.Unmarshal(data, &f); err != nil {
+			return notify.Words{}, err
+		}
+		return words(f, names{
+			organization: f.Organization,
+			de:           f.Endpoint + " von " + f.Organization, en: f.Endpoint + " of " + f.Organization,
+		}), nil
+	}
+}
+
+// names are the names of an endpoint and its organization.
+type names struct {
+	organization string
+	// de and en name the endpoint together with its organization.
+	de, en string
+}
+
+// title names the endpoint in a title.
+func (n names) title(f AlertFacts) fault.Text {
+	return fault.Text{DE: "Webhook-Endpunkt " + f.Endpoint + " von " + n.organization, EN: "Webhook endpoint " + f.Endpoint + " of " + n.organization}
+}
+
+// called reads the present names.
+func called(ctx context.Context, tx db.Tx, f AlertFacts) (names, error) {
+	o, err := access.OrganizationIn(ctx, tx, f.Organization)
+	if err != nil {
+		return names{}, err
+	}
+	de, en := f.Endpoint, f.Endpoint
+	r, err := Find(ctx, tx, o.Number, f.Endpoint)
+	switch {
+	case err == nil:
+		de, en = "„"+r.Name+"“", "“"+r.Name+"”"
+	case !errors.Is(err, db.ErrNoRows): // a deleted endpoint has no name
+		return names{}, err
+	}
+	return names{organization: o.Name, de: de + " von " + o.Name, en: en + " of " + o.Name}, nil
+}
+
+func minute(t clock.Micros) string { return strings.Replace(t.String(), "T", " ", 1)[:16] }
+
+func failingWords(f AlertFacts, n names) notify.Words {
+	of, end := n.title(f), f.Since+disabledAfter
+	return notify.Words{
+		Title: fault.Text{
+			DE: of.DE + ": seit 24 Stunden keine Zustellung",
+			EN: of.EN + ": no delivery for 24 hours",
+		},
+		Text: fault.Text{
+			DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Weitere Versuche folgen; gelingt bis zum %s (UTC) keiner, wird der Endpunkt abgeschaltet.\n\n"+
+				"Woran die Versuche scheitern, steht im Zustellprotokoll des Endpunkts. Sobald eine Zustellung gelingt, ist nichts weiter zu tun.", minute(f.Since), n.de, minute(end)),
+			EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). Further attempts follow; if none succeeds by %s (UTC), the endpoint will be disabled.\n\n"+
+				"The delivery log of the endpoint shows why the attempts fail. As soon as a delivery succeeds, there is nothing more to do.", n.en, minute(f.Since), minute(end)),
+		},
+	}
+}
+
+func disabledWords(f AlertFacts, n names) notify.Words {
+	of := n.title(f)
+	why := fault.Text{
+		DE: fmt.Sprintf("Seit dem %s (UTC) ist keine Zustellung an den Webhook-Endpunkt %s mehr gelungen. Nach 72 Stunden, am %s (UTC), wurde er deshalb abgeschaltet.", minute(f.Since), n.de, minute(f.At)),
+		EN: fmt.Sprintf("No delivery to the webhook endpoint %s has succeeded since %s (UTC). It was therefore disabled after 72 hours, at %s (UTC).", n.en, minute(f.Since), minute(f.At)),
+	}
+	title := fault.Text{DE: "72 Stunden ohne Erfolg", EN: "72 hours without success"}
+	switch f.Reason {
+	case KeyRevoked:
+		why = fault.Text{
+			DE: fmt.Sprintf("Der API-Schlüssel oder die Anwendung, womit der Webhook-Endpunkt %s angelegt wurde, hat keinen Zugriff mehr, oder jemand hat den Endpunkt unter „Zugänge“ beendet. Deshalb wurde er am %s (UTC) abgeschaltet.", n.de, minute(f.At)),
+			EN: fmt.Sprintf("The API key or the application that created the webhook endpoint %s has no access any more, or somebody ended the endpoint under “Access”. So it was disabled, at %s (UTC).", n.en, minute(f.At)),
+		}
+		title = fault.Text{DE: "sein Schlüssel oder seine Anwendung hat keinen Zugriff mehr", EN: "its key or application has no access any more"}
+	case Gone:
+		why = fault.Text{
+			DE: fmt.Sprintf("Der Empfänger des Webhook-Endpunkts %s hat am %s (UTC) mit 410 Gone geantwortet: Er will keine Zustellungen mehr. Der Endpunkt wurde deshalb sofort abgeschaltet.", n.de, minute(f.At)),
+			EN: fmt.Sprintf("The receiver of the webhook endpoint %s answered 410 Gone at %s (UTC): it wants no more deliveries. The endpoint was therefore disabled at once.", n.en, minute(f.At)),
+		}
+		title = fault.Text{DE: "der Empfänger antwortet 410 Gone", EN: "the receiver answers 410 Gone"}
+	}
+	return notify.Words{
+		Title: fault.Text{
+			DE: of.DE + " wurde abgeschaltet: " + title.DE,
+			EN: of.EN + " was disabled: " + title.EN,
+		},
+		Text: fault.Text{
+			DE: why.DE + fmt.Sprintf(" Ausstehende Zustellungen werden nicht mehr versucht.\n\n"+
+				"Es geht nichts verloren: Der Ereignisfeed enthält alle Ereignisse 30 Tage lang. Sobald der Empfänger wieder erreichbar ist, wählen Sie auf der Seite des Endpunkts „Einschalten und nachsenden“. Der Betreiber verwendet dafür:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
+			EN: why.EN + fmt.Sprintf(" Pending deliveries are not tried any more.\n\n"+
+				"Nothing is lost: the event feed has all events for 30 days. Once the receiver is back, choose “Enable and resend” on the page of the endpoint. The operator of the instance does the same with:\n\nkartei webhook enable %s --org %s --missed", f.Endpoint, f.Organization),
+		},
+	}
+}
+
+var alertFarewell = fault.Text{
+	DE: "Sie erhalten diese Nachricht von Kartei, weil Ihnen der Webhook-Endpunkt gehört oder weil Sie die Organisation seines Dienstkontos verwalten. Zu jeder solchen Störung erhalten Sie eine Nachricht.",
+	EN: "Kartei sent this message because the webhook endpoint is yours or because you administer the organization of its service account. You get one message for each such failure.",
+}

@@ -1,0 +1,544 @@
+// Package webhook owns the endpoints that users have their events sent to: states, secrets, operations.
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/integration/event"
+	"kartei/kit/clock"
+	"kartei/kit/egress"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/store/db"
+	"kartei/store/replay"
+	"kartei/store/job"
+)
+
+// MaxEndpoints bounds the endpoints of a principal in an organization
+// (contract, 'Other constants').
+const MaxEndpoints = 16
+
+// Status says whether an endpoint receives events.
+type Status string
+
+// The statuses (contract, 'States and transitions').
+const (
+	Active   Status = "active"
+	Failing  Status = "failing"
+	Disabled Status = "disabled"
+)
+
+// Reason says why an endpoint is disabled.
+type Reason string
+
+// The reasons. An endpoint that is not disabled has none.
+const (
+	Gone       Reason = "gone"        // the receiver answered 410
+	NoSuccess  Reason = "no_success"  // 72 hours of failed attempts
+	KeyRevoked Reason = "key_revoked" // the key that made the endpoint was revoked
+)
+
+// Fields are the members that the owner of an endpoint sets.
+type Fields struct {
+	Name       string   `json:"name" required:"true" min:"1" max:"200" example:"CRM" patch:"set"`
+	URL        string   `json:"url" required:"true" min:"1" max:"2048" example:"https://crm.example.com/hooks/kartei"`
+	EventTypes []string `json:"eventTypes" required:"true" minItems:"1" maxItems:"100" enum:"events" named:"EventType" example:"[\"contact.created\",\"contact.updated\"]" patch:"set"`
+}
+
+// Endpoint is a webhook endpoint in the API. It belongs to the principal that
+// created it. Nobody else finds it, not even an admin.
+type Endpoint struct {
+	Object string `json:"object" enum:"webhook_endpoint" example:"webhook_endpoint"`
+	ID     string `json:"id" example:"whe_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Fields
+	Status         Status  `json:"status" enum:"active,failing,disabled" example:"active"`
+	DisabledReason *Reason `json:"disabledReason" enum:"gone,no_success,key_revoked" example:"null"`
+	// The times are nil if there are none.
+	LastSuccessAt            *clock.Micros `json:"lastSuccessAt" example:"2026-11-02T14:05:12.345678Z"`
+	LastFailureAt            *clock.Micros `json:"lastFailureAt" example:"null"`
+	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil" example:"null"`
+	Revision                 int64         `json:"revision" min:"1" example:"3"`
+	CreatedAt                clock.Micros  `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
+	UpdatedAt                clock.Micros  `json:"updatedAt" example:"2026-11-02T14:05:12.345678Z"`
+}
+
+// EntityTag returns the tag of the revision.
+func (e Endpoint) EntityTag() string { return app.Tag(e.Revision) }
+
+// Records returns 1.
+func (Endpoint) Records() int { return 1 }
+
+// EndpointWithSecret is an endpoint in the only response that reveals its
+// secret.
+type EndpointWithSecret struct {
+	Endpoint
+	Secret string `json:"secret" example:"whsec_TWFuIG11c3Mgc2VpbmUgR2VoZWltbmlzc2UgaMO8dGU="`
+}
+
+// Created is the response of webhookEndpoints.create.
+type Created struct{ EndpointWithSecret }
+
+// Location returns the path of the endpoint.
+func (c Created) Location() string { return "/webhook_endpoints/" + c.ID }
+
+// Type returns the type of the body.
+func (Created) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
+
+// Secret marks a response that holds a secret.
+func (Created) Secret() {}
+
+// Rotated is the response of webhookEndpoints.rotateSecret.
+type Rotated struct{ EndpointWithSecret }
+
+// Type returns the type of the body.
+func (Rotated) Type() reflect.Type { return reflect.TypeFor[EndpointWithSecret]() }
+
+// Secret marks a response that holds a secret.
+func (Rotated) Secret() {}
+
+// Topic wakes the dispatcher (db.Tx.NotifyLocal) after an endpoint was created
+// or changed, or has work other than new events. The message is the number of
+// the organization. Deliveries then begin at once, not with the next sweep.
+const Topic = "webhooks"
+
+// Address names an endpoint.
+type Address struct {
+	Organization int64
+	ID           string
+}
+
+// Row is an endpoint as stored in the database. A member that its owner sets is in Fields,
+// one that is shown in Endpoint. A change of its deliveries first changes the row, with the
+// revision or status that it relies on as a condition, since earlier reads may be stale.
+type Row struct {
+	Endpoint
+	Organization int64
+	Principal    string
+	// Key is the id of the key that created the endpoint or last changed its
+	// URL, empty if there was none.
+	Key string
+	// secret and previous are sealed. previous is empty if there is none.
+	secret, previous string
+	// previousUntil is the end of previous, zero if there is none.
+	previousUntil clock.Micros
+	// Cursor is the tick up to which events were fanned out.
+	Cursor clock.Micros
+	// DueAt is when a delivery is due or the status may change, zero if never.
+	DueAt clock.Micros
+	// FailedSince is the first failed attempt since the last success, zero if
+	// there was none. Failures counts the failed attempts since then.
+	FailedSince clock.Micros
+	Failures    int64
+	// MissedSince is a tick before the first event that was never tried. It is
+	// set if the endpoint is disabled, and if events after its cursor expire.
+	// Zero means that neither ever happened.
+	MissedSince clock.Micros
+}
+
+// at returns the endpoint as the API shows it at a moment.
+func (r *Row) at(now clock.Micros) Endpoint {
+	e := r.Endpoint
+	if now < r.previousUntil {
+		e.PreviousSecretValidUntil = &r.previousUntil
+	}
+	return e
+}
+
+// prepare normalizes the members of a request. An error is a fault.
+func (f *Fields) prepare(guard *egress.Guard) error {
+	f.Name = record.Clean(f.Name)
+	f.EventTypes = record.Unique(f.EventTypes)
+	url, err := CheckURL(record.Clean(f.URL), guard)
+	f.URL = url
+	return err
+}
+
+// Wrong checks the URL.
+func (f *Fields) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+	if !sent.Fit("url") {
+		return nil
+	}
+	if _, err := CheckURL(record.Clean(f.URL), s.Webhooks.Guard); err != nil {
+		return fault.From(err).Fields
+	}
+	return nil
+}
+
+// CreateInput is the input of webhookEndpoints.create.
+type CreateInput struct {
+	Fields Fields `body:"create" named:"WebhookEndpointCreate"`
+}
+
+// Create creates an endpoint of the caller. It receives the events that follow.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (Created, error) {
+	if err := in.Fields.prepare(c.Services.Webhooks.Guard); err != nil {
+		return Created{}, err
+	}
+	if err := mayRead(c, in.Fields.EventTypes); err != nil {
+		return Created{}, err
+	}
+	r := Row{
+		Endpoint: Endpoint{
+			Object: "webhook_endpoint", ID: id.New(id.WebhookEndpoint), Fields: in.Fields, Status: Active,
+			Revision: 1, CreatedAt: c.Now, UpdatedAt: c.Now,
+		},
+		Organization: c.Actor.Org(), Principal: c.Actor.PrincipalID(), Key: c.Actor.Credential().ID,
+	}
+	// The notice takes the turn of jobs, which comes before the clock.
+	if err := c.Gives(ctx, r.gain(app.HookCreated)); err != nil {
+		return Created{}, err
+	}
+	c.Audit.About(r.Organization, r.ID)
+	c.Audit.Hidden("url", true) // some receivers have a secret in it
+	c.Audit.Changed("eventTypes", nil, r.EventTypes)
+	// The clock row is locked until the commit. Of two simultaneous calls, the
+	// second therefore counts the endpoint of the first.
+	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
+	if err != nil {
+		return Created{}, err
+	}
+	var n int
+	if err := c.Tx.QueryRow(ctx, countEndpoints, c.Actor.Org(), c.Actor.PrincipalID()).Scan(&n); err != nil {
+		return Created{}, err
+	}
+	if n >= MaxEndpoints {
+		return Created{}, fault.New(fault.WebhookEndpointLimit)
+	}
+	r.Cursor = tick
+	secret, err := r.newSecret(c)
+	if err != nil {
+		return Created{}, err
+	}
+	r.Insert(c.Tx)
+	tell(c)
+	return Created{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
+}
+
+// mayRead fails with FORBIDDEN if the caller may not read the records behind
+// some of the event types. Otherwise a key that only manages endpoints could
+// send all that its principal reads elsewhere, by a new endpoint or a new URL.
+func mayRead(c *app.Call, types []string) error {
+	var missing []string
+	for _, name := range types {
+		scope := event.ReadScope(name, c.Services.Families)
+		if scope != "" && !c.Actor.May(scope) && !slices.Contains(missing, scope) {
+			missing = append(missing, scope)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return access.Lacking(missing...)
+}
+
+// newSecret draws a secret for the endpoint and seals it.
+func (r *Row) newSecret(c *app.Call) (Secret, error) {
+	secret, err := NewSecret(rand.Reader)
+	if err == nil {
+		r.Seal(c.Services.Webhooks.Secrets, secret)
+	}
+	return secret, err
+}
+
+// tell wakes the dispatcher of this process after the commit.
+func tell(c *app.Call) { c.Tx.NotifyLocal(Topic, strconv.FormatInt(c.Actor.Org(), 10)) }
+
+// own reads an endpoint of the caller, or fails with NOT_FOUND.
+func own(ctx context.Context, c *app.Call, endpoint string) (Row, error) {
+	if !id.Valid(id.WebhookEndpoint, endpoint) {
+		return Row{}, fault.New(fault.NotFound)
+	}
+	r, err := scan(c.Tx.QueryRow(ctx, selectOwn, c.Actor.Org(), endpoint, c.Actor.PrincipalID()))
+	if errors.Is(err, db.ErrNoRows) {
+		return Row{}, fault.New(fault.NotFound)
+	}
+	return r, err
+}
+
+// Get returns an endpoint of the caller.
+func Get(ctx context.Context, c *app.Call, in app.ByID) (Endpoint, error) {
+	r, err := own(ctx, c, in.ID)
+	return r.at(c.Now), err
+}
+
+// ListInput holds the parameters of webhookEndpoints.list.
+type ListInput struct {
+	Limit  int    `query:"limit" min:"1" max:"100" default:"25" example:"25"`
+	Cursor string `query:"cursor" min:"1" max:"4096" example:"AX3k9bQ"`
+}
+
+// EndpointPage is one page of the list of endpoints.
+type EndpointPage struct {
+	Data       []Endpoint `json:"data" maxItems:"100"`
+	HasMore    bool       `json:"hasMore" example:"false"`
+	NextCursor *string    `json:"nextCursor" max:"4096" example:"AX3k9bQ"`
+}
+
+// Records returns the number of endpoints on the page.
+func (p EndpointPage) Records() int { return len(p.Data) }
+
+// List returns a page of the caller's endpoints, newest first.
+func List(ctx context.Context, c *app.Call, in ListInput) (EndpointPage, error) {
+	rows, next, err := list(ctx, c, "webhook_endpoints", in, scan, func(r Row) string { return r.ID }, listOwn, c.Actor.Org(), c.Actor.PrincipalID())
+	if err != nil {
+		return EndpointPage{}, err
+	}
+	page := EndpointPage{Data: []Endpoint{}, HasMore: next != nil, NextCursor: next}
+	for _, r := range rows {
+		page.Data = append(page.Data, r.at(c.Now))
+	}
+	return page, nil
+}
+
+// list reads a page of a list, newest first. It returns the rows and the cursor
+// of the next page, nil on the last. The query takes the id before the page and
+// the number of rows as its last two arguments.
+func list[T any](ctx context.Context, c *app.Call, name string, in ListInput, scan func(db.Row) (T, error), key func(T) string,
+	query string, args ...any) (page []T, next *string, err error) {
+	scope := fmt.Sprintf("%d|%s|%s|%s", c.Actor.Org(), c.Actor.PrincipalID(), name, c.Version)
+	from := lastID
+	if in.Cursor != "" {
+		if err := c.Services.Cursors.Open(scope, in.Cursor, c.Now, &from); err != nil {
+			return nil, nil, fault.New(fault.CursorMismatch)
+		}
+	}
+	rows, err := c.Tx.Query(ctx, query, append(args, from, in.Limit+1)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if len(page) == in.Limit {
+			cursor, err := c.Services.Cursors.Seal(scope, c.Now, key(page[in.Limit-1]))
+			return page, &cursor, err
+		}
+		v, err := scan(rows)
+		if err != nil {
+			return nil, nil, err
+		}
+		page = append(page, v)
+	}
+	return page, nil, rows.Err()
+}
+
+// lastID sorts after every identifier.
+const lastID = "~"
+
+// UpdateInput is the input of webhookEndpoints.update.
+type UpdateInput struct {
+	ID    string            `path:"id"`
+	Patch app.Patch[Fields] `body:"patch"`
+}
+
+// Update merges a patch into an endpoint of the caller. It requires If-Match.
+// The caller must be able to read everything that the endpoint receives
+// afterwards. Pending deliveries go to the new URL. A patch that changes
+// nothing makes no revision.
+func Update(ctx context.Context, c *app.Call, in UpdateInput) (Endpoint, error) {
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	if err := c.IfMatch.Require(r.Revision); err != nil {
+		return Endpoint{}, err
+	}
+	after := r.Fields
+	after.EventTypes = slices.Clone(r.EventTypes)
+	if err := in.Patch.Apply(&after); err != nil {
+		return Endpoint{}, fault.New(fault.InvalidRequest)
+	}
+	if err := r.change(ctx, c, after); err != nil {
+		return Endpoint{}, err
+	}
+	return r.at(c.Now), nil
+}
+
+// gain returns the access that the endpoint gives: its owner's events leave to its URL.
+func (r *Row) gain(word app.Gained) app.Gain {
+	return app.Gain{Word: word, ID: r.ID, Organization: r.Organization, Principal: r.Principal}
+}
+
+// change gives an endpoint other members. What changes nothing makes no revision. A change
+// after which events go elsewhere, or more of them, gives access.
+func (r *Row) change(ctx context.Context, c *app.Call, after Fields) error {
+	if err := after.prepare(c.Services.Webhooks.Guard); err != nil {
+		return err
+	}
+	if err := mayRead(c, after.EventTypes); err != nil {
+		return err
+	}
+	if after.Name == r.Name && after.URL == r.URL && slices.Equal(after.EventTypes, r.EventTypes) {
+		return nil
+	}
+	before := r.Fields
+	if after.URL != r.URL { // this key now answers for where events go
+		r.Key = c.Actor.Credential().ID
+	}
+	r.Fields = after
+	c.Audit.About(r.Organization, r.ID)
+	c.Audit.Hidden("name", before.Name != r.Name)
+	c.Audit.Hidden("url", before.URL != r.URL)
+	c.Audit.Changed("eventTypes", before.EventTypes, r.EventTypes)
+	if err := r.replace(ctx, c, updateEndpoint, r.Name, r.URL, db.Texts(r.EventTypes), r.Key); err != nil {
+		return err
+	}
+	if before.URL == r.URL && within(r.EventTypes, before.EventTypes) {
+		return nil
+	}
+	return c.Gives(ctx, r.gain(app.HookChanged))
+}
+
+// replace makes the next revision. The arguments of the statement follow the
+// organization, the id, the revision that was read and the time. If there is a
+// newer revision by now, the operation runs again.
+func (r *Row) replace(ctx context.Context, c *app.Call, statement string, more ...any) error {
+	read := r.Revision
+	r.Revision, r.UpdatedAt = read+1, max(r.UpdatedAt, c.Now)
+	tell(c)
+	return one(c.Tx.Exec(ctx, statement, append([]any{r.Organization, r.ID, read, r.UpdatedAt}, more...)...))
+}
+
+// one fails with db.ErrConflict unless a statement changed exactly one row.
+func one(rows int64, err error) error {
+	if err == nil && rows != 1 {
+		return db.ErrConflict
+	}
+	return err
+}
+
+// Delete removes an endpoint of the caller. It requires If-Match. No further
+// delivery begins. A job removes the pending deliveries and the log, which may
+// have millions of rows.
+func Delete(ctx context.Context, c *app.Call, in app.ByID) (app.Nothing, error) {
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if err := c.IfMatch.Require(r.Revision); err != nil {
+		return app.Nothing{}, err
+	}
+	if err := r.delete(ctx, c); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, r.clear(ctx, c)
+}
+
+// delete removes the endpoint. clear must follow.
+func (r *Row) delete(ctx context.Context, c *app.Call) error {
+	c.Tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
+	return one(c.Tx.Exec(ctx, deleteEndpoint, r.Organization, r.ID, r.Revision))
+}
+
+// clear has a job remove what a deleted endpoint leaves.
+func (r *Row) clear(ctx context.Context, c *app.Call) error {
+	replay.Erase(c.Tx, r.Organization, r.ID)
+	return job.Enqueue(ctx, c.Tx, r.Organization, c.Now, job.Spec{Kind: EraseKind, Key: r.ID, Payload: erasure{r.ID}})
+}
+
+// Of returns the endpoints of a principal, the newest first.
+func Of(ctx context.Context, tx db.Tx, organization int64, principal string) ([]Row, error) {
+	return db.List(ctx, tx, scan, listOwn, organization, principal, id.WebhookEndpoint+"~", MaxEndpoints)
+}
+
+// DeleteOf removes the endpoints of a principal in several organizations, and
+// returns how many there were. It locks all of them before a turn of jobs: see
+// docs/decisions/0020.
+func DeleteOf(ctx context.Context, c *app.Call, principal string, organizations ...int64) (int, error) {
+	var all []Row
+	for _, organization := range organizations {
+		list, err := Of(ctx, c.Tx, organization, principal)
+		if err != nil {
+			return 0, err
+		}
+		slices.SortFunc(list, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
+		all = append(all, list...)
+	}
+	for _, step := range []func(*Row, context.Context, *app.Call) error{(*Row).delete, (*Row).clear} {
+		for n := range all {
+			if err := step(&all[n], ctx, c); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(all), nil
+}
+
+// RotateSecret gives an endpoint of the caller a new secret. The replaced
+// secret also signs for Overlap. The one before it ends now, so there are never
+// more than two: two rotations get rid of a leaked secret. A secret that cannot
+// be opened ends now too, because its master key is lost and it signs nothing.
+// RotateSecret honours If-Match.
+func RotateSecret(ctx context.Context, c *app.Call, in app.ByID) (Rotated, error) {
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return Rotated{}, err
+	}
+	if err := c.IfMatch.Check(r.Revision); err != nil {
+		return Rotated{}, err
+	}
+	return r.rotate(ctx, c)
+}
+
+// rotate gives an endpoint a new secret. The former one signs, too, during the overlap.
+func (r *Row) rotate(ctx context.Context, c *app.Call) (Rotated, error) {
+	read := r.secret // a concurrent reseal may change it
+	r.previous, r.previousUntil = read, c.Now+Overlap
+	if _, _, err := c.Services.Webhooks.Secrets.Open(read, sealingPlace(r.Organization, r.ID)); err != nil {
+		r.previous, r.previousUntil = "", 0
+	}
+	secret, err := r.newSecret(c)
+	if err != nil {
+		return Rotated{}, err
+	}
+	c.Audit.About(r.Organization, r.ID)
+	if err := r.replace(ctx, c, rotateSecret, r.secret, r.previous, r.previousUntil, read); err != nil {
+		return Rotated{}, err
+	}
+	if err := replay.EraseSecrets(ctx, c.Tx, r.Organization, r.ID); err != nil {
+		return Rotated{}, err
+	}
+	if err := c.Gives(ctx, r.gain(app.HookRotated)); err != nil {
+		return Rotated{}, err
+	}
+	return Rotated{EndpointWithSecret{r.at(c.Now), secret.Reveal()}}, nil
+}
+
+// TestSent is the answer of webhookEndpoints.test.
+type TestSent struct {
+	Object  string `json:"object" enum:"webhook_test" example:"webhook_test"`
+	EventID string `json:"eventId" example:"evt_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+}
+
+// SendTest writes a webhook.test event about an endpoint of the caller, and its
+// delivery to this endpoint alone.
+func SendTest(ctx context.Context, c *app.Call, in app.ByID) (TestSent, error) {
+	r, err := own(ctx, c, in.ID)
+	if err != nil {
+		return TestSent{}, err
+	}
+	if err := one(c.Tx.Exec(ctx, noteDue, r.Organization, r.ID, c.Now)); err != nil {
+		return TestSent{}, err
+	}
+	tick, err := db.Tick(ctx, c.Tx, c.Actor.Org(), c.Now)
+	if err != nil {
+		return TestSent{}, err
+	}
+	if !c.Actor.Emits() { // the module was switched off after the call was admitted
+		return TestSent{}, c.Actor.Module()
+	}
+	e := event.Event{Type: event.Test, CreatedAt: tick, Data: event.Subject{Object: r.Object, ID: r.ID}}
+	e.ID = event.Append(c, e)
+	c.Tx.Queue(drawDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, c.Now, 0, c.Now, c.Span.Stored())
+	tell(c)
+	return TestSent{"webhook_test", e.ID}, nil
+}

@@ -1,0 +1,27 @@
+package webhook
+
+import (
+	"context"
+
+	"kartei/integration/event"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// Tests with a database use package endpointtest, which imports this one. They
+// need these internals.
+type ResendFrom = resendFrom
+
+var Resting, Ownerless *fault.Text = &resting, &ownerless
+
+func EnqueueResend(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, in ResendInput) error {
+	return job.Enqueue(ctx, tx, r.Organization, now, in.from(r, now).spec(in.Since))
+}
+
+func (d *Resender) RunResend(ctx context.Context, j *job.Job) error { return d.resend(ctx, j) }
+
+func Send(ctx context.Context, tx db.Tx, r *Row, now clock.Micros, events []event.Event) (bool, error) {
+	return resending{dialect: tx.Dialect(), Row: r, now: now}.send(ctx, tx, events)
+}

@@ -1,0 +1,105 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/people/settings"
+	"kartei/store/db"
+)
+
+// MostOutcomes is the maximum number of events in OutcomesInput.
+const MostOutcomes = 100
+
+// OutcomesInput names events.
+type OutcomesInput struct {
+	Organization string   `json:"organizationId,omitempty"`
+	IDs          []string `json:"ids"`
+}
+
+// Outcomes say how far events came.
+type Outcomes struct {
+	Data []Outcome `json:"data"`
+}
+
+// Outcome counts the endpoints of an event: those whose last attempt succeeded, those
+// where it failed and none follows, and those with another attempt to come.
+type Outcome struct {
+	EventID   string `json:"eventId"`
+	Succeeded int    `json:"succeeded"`
+	Failed    int    `json:"failed"`
+	Due       int    `json:"due"`
+}
+
+const (
+	// The endpoints come first, at most 256, and each pair of one and an event is looked up
+	// in an index, as in findTried.
+	outcomeEndpoints = `with e as (select organization, id from webhook_endpoints where organization = $1`
+	countOutcomes    = ` order by id limit 256) select event, outcome, count(*) from (
+		select d.event_id as event, 'due' as outcome
+			from e cross join webhook_deliveries as d where d.organization = e.organization and d.endpoint = e.id and d.event_id %[1]s
+		union all
+		select a.event_id, a.status
+			from e cross join webhook_attempts as a where a.organization = e.organization and a.endpoint = e.id and a.event_id %[1]s
+			and a.id = (select max(id) from webhook_attempts where organization = a.organization and endpoint = a.endpoint and event_id = a.event_id)
+			and not exists (select 1 from webhook_deliveries where organization = a.organization and endpoint = a.endpoint and event_id = a.event_id)
+		) as o group by event, outcome`
+)
+
+// OutcomesOf returns how far events came at the endpoints that the caller administers.
+// Events that reached none of these are left out.
+func OutcomesOf(ctx context.Context, c *app.Call, in OutcomesInput) (Outcomes, error) {
+	out := Outcomes{Data: []Outcome{}}
+	if len(in.IDs) == 0 || len(in.IDs) > MostOutcomes {
+		most := strconv.Itoa(MostOutcomes)
+		return out, fault.BadRequest(fault.Field{Name: "ids", Code: fault.InvalidFormat, Limit: fault.Text{DE: "1 bis " + most + " Kennungen", EN: "1 to " + most + " ids"}})
+	}
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return out, err
+	}
+	q := in.counts(c, o.Number)
+	rows, err := c.Tx.Query(ctx, q.text, q.args...)
+	if err != nil {
+		return out, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var event, outcome string
+		var n int
+		if err := rows.Scan(&event, &outcome, &n); err != nil {
+			return out, err
+		}
+		out.count(event, outcome, n)
+	}
+	return out, rows.Err()
+}
+
+// counts returns the query for the numbers of endpoints by event and outcome.
+func (in *OutcomesInput) counts(c *app.Call, organization int64) *question {
+	q := ask(outcomeEndpoints, organization).administered(c)
+	q.args = append(q.args, db.Texts(in.IDs))
+	q.text += fmt.Sprintf(countOutcomes, c.Tx.Dialect().In("$"+strconv.Itoa(len(q.args))))
+	return q
+}
+
+// count adds a number of endpoints with the same outcome.
+func (out *Outcomes) count(event, outcome string, n int) {
+	i := slices.IndexFunc(out.Data, func(o Outcome) bool { return o.EventID == event })
+	if i < 0 {
+		i = len(out.Data)
+		out.Data = append(out.Data, Outcome{EventID: event})
+	}
+	switch o := &out.Data[i]; outcome {
+	case string(Succeeded):
+		o.Succeeded += n
+	case string(Failed):
+		o.Failed += n
+	default:
+		o.Due += n
+	}
+}

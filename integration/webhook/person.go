@@ -1,0 +1,246 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/integration/event"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/people/settings"
+	"kartei/store/db"
+)
+
+// The operations below are those of the API for people, who reach them through the
+// second table. What lets events or a secret out needs a recent sign-in. A person creates
+// endpoints of their own only. An admin also changes, rotates and deletes those of service
+// accounts, whose programs may be lost. The operator does all of that for anybody, who still
+// gets only what their own rights allow.
+
+// manages is the right that they need.
+const manages = "webhook_endpoints:write"
+
+// Bounds of what people send. The API takes them from the tags of Fields.
+const (
+	maxName  = 200
+	maxTypes = 100
+)
+
+// Issued is an endpoint in the only answer that shows its secret.
+type Issued struct {
+	ID string `json:"id"`
+	// Text is the secret.
+	Text string `json:"secret"`
+	// PreviousSecretValidUntil is the end of the former secret, null if there is none.
+	PreviousSecretValidUntil *clock.Micros `json:"previousSecretValidUntil"`
+}
+
+// Secret implements app.Secret.
+func (Issued) Secret() {}
+
+// issued returns what people see of an answer of the API.
+func issued(e EndpointWithSecret) Issued {
+	return Issued{e.ID, e.Secret, e.PreviousSecretValidUntil}
+}
+
+// NewInput describes an endpoint that a person or the operator creates.
+type NewInput struct {
+	Fields
+	// Organization and Principal say whose it is. Only the operator names them.
+	Organization string `json:"organizationId,omitempty"`
+	Principal    string `json:"principalId,omitempty"`
+}
+
+// CreateByPerson creates an endpoint of the person, or of the principal that the operator
+// names.
+func CreateByPerson(ctx context.Context, c *app.Call, in NewInput) (Issued, error) {
+	as, err := in.owner(ctx, c)
+	if err == nil {
+		err = in.Fields.check(as)
+	}
+	if err != nil {
+		return Issued{}, err
+	}
+	made, err := Create(ctx, as, CreateInput{in.Fields})
+	if err != nil {
+		return Issued{}, err
+	}
+	return issued(made.EndpointWithSecret), nil
+}
+
+// owner returns the call as one of the owner. A person may name only themselves.
+func (in *NewInput) owner(ctx context.Context, c *app.Call) (*app.Call, error) {
+	nobody := fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
+	o, err := settings.Organization(ctx, c, in.Organization)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Actor.Credential().Kind != access.Operator:
+		if o.Number != c.Actor.Org() || in.Principal != "" && in.Principal != c.Actor.PrincipalID() {
+			return nil, nobody
+		}
+		return c, nil
+	case in.Principal == "":
+		return nil, fault.Invalid(fault.Field{Name: "principalId", Code: fault.Required})
+	}
+	as, err := behalf(ctx, c, o.Number, in.Principal)
+	if errors.Is(err, db.ErrNoRows) || err == nil && as.Actor.Disabled() {
+		return nil, nobody
+	}
+	return as, err
+}
+
+// behalf returns a call of the operator as one of a principal, with its rights. The line of
+// the audit log still tells who called.
+func behalf(ctx context.Context, c *app.Call, organization int64, principal string) (*app.Call, error) {
+	actor, err := access.PersonFor(ctx, c.Tx, organization, principal)
+	if err != nil {
+		return nil, err
+	}
+	as := *c
+	as.Actor = actor
+	return &as, nil
+}
+
+// ChangeInput changes an endpoint. What it leaves out stays.
+type ChangeInput struct {
+	One
+	Name       *string   `json:"name,omitempty"`
+	URL        *string   `json:"url,omitempty"`
+	EventTypes *[]string `json:"eventTypes,omitempty"`
+}
+
+// managed reads an endpoint that the caller may manage, or fails with NOT_FOUND. as is the
+// call with the rights that count: the owner's for the operator.
+func managed(ctx context.Context, c *app.Call, in *One) (r Row, as *app.Call, err error) {
+	operator := c.Actor.Credential().Kind == access.Operator
+	if !operator {
+		if err := mayManage(c); err != nil {
+			return r, nil, err
+		}
+	}
+	if r, err = in.find(ctx, c); err != nil || !operator {
+		return r, c, err
+	}
+	as, err = behalf(ctx, c, r.Organization, r.Principal)
+	return r, as, err
+}
+
+// ChangeByPerson changes an endpoint.
+func ChangeByPerson(ctx context.Context, c *app.Call, in ChangeInput) (Endpoint, error) {
+	r, as, err := managed(ctx, c, &in.One)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	c.Audit.About(r.Organization, r.ID)
+	after := r.Fields
+	if in.Name != nil {
+		after.Name = *in.Name
+	}
+	if in.URL != nil {
+		after.URL = *in.URL
+	}
+	if in.EventTypes != nil {
+		after.EventTypes = *in.EventTypes
+	}
+	if err := after.check(as); err != nil {
+		return Endpoint{}, err
+	}
+	if err := r.change(ctx, as, after); err != nil {
+		return Endpoint{}, err
+	}
+	return r.at(c.Now), nil
+}
+
+// within reports whether a list has no more types than another one.
+func within(types, others []string) bool {
+	return !slices.ContainsFunc(types, func(name string) bool { return !slices.Contains(others, name) })
+}
+
+// RotateByPerson gives an endpoint a new secret.
+func RotateByPerson(ctx context.Context, c *app.Call, in One) (Issued, error) {
+	r, as, err := managed(ctx, c, &in)
+	if err != nil {
+		return Issued{}, err
+	}
+	made, err := r.rotate(ctx, as)
+	return issued(made.EndpointWithSecret), err
+}
+
+// DeleteByPerson removes an endpoint.
+func DeleteByPerson(ctx context.Context, c *app.Call, in One) (app.Nothing, error) {
+	r, _, err := managed(ctx, c, &in)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(r.Organization, r.ID)
+	if err := r.delete(ctx, c); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, r.clear(ctx, c)
+}
+
+// TestByOperator sends a test event to an endpoint, as its owner does by the API.
+func TestByOperator(ctx context.Context, c *app.Call, in One) (TestSent, error) {
+	r, as, err := managed(ctx, c, &in)
+	if err != nil {
+		return TestSent{}, err
+	}
+	c.Audit.About(r.Organization, r.ID)
+	return SendTest(ctx, as, app.ByID{ID: r.ID})
+}
+
+// mayManage fails with FORBIDDEN if the person may not manage endpoints.
+func mayManage(c *app.Call) error {
+	if c.Actor.May(manages) {
+		return nil
+	}
+	return access.Lacking(manages)
+}
+
+// check fails unless the person may have an endpoint with these members. All that is
+// wrong is told together.
+func (f *Fields) check(c *app.Call) error {
+	if err := mayManage(c); err != nil {
+		return err
+	}
+	var wrong []fault.Field
+	add := func(name string, code fault.FieldCode, limit any) {
+		wrong = append(wrong, fault.Field{Name: name, Code: code, Limit: limit})
+	}
+	name := record.Clean(f.Name)
+	switch {
+	case name == "":
+		add("name", fault.Required, nil)
+	case utf8.RuneCountInString(name) > maxName:
+		add("name", fault.TooLong, maxName)
+	case slices.ContainsFunc([]rune(name), unicode.IsControl):
+		add("name", fault.InvalidFormat, nil)
+	case fault.Deceptive(name) != nil:
+		wrong = append(wrong, fault.Field{Name: "name", Code: fault.InvalidFormat, Text: fault.Deceptive(name)})
+	}
+	if f.URL == "" {
+		add("url", fault.Required, nil)
+	} else if _, err := CheckURL(record.Clean(f.URL), c.Services.Webhooks.Guard); err != nil {
+		wrong = append(wrong, fault.From(err).Fields...)
+	}
+	types := event.Subscribable()
+	switch unknown := func(name string) bool { return !slices.Contains(types, name) }; {
+	case len(f.EventTypes) == 0:
+		add("eventTypes", fault.Required, nil)
+	case len(f.EventTypes) > maxTypes:
+		add("eventTypes", fault.TooLong, fault.Items(maxTypes))
+	case slices.ContainsFunc(f.EventTypes, unknown):
+		add("eventTypes", fault.NotInEnum, types)
+	}
+	if len(wrong) > 0 {
+		return fault.Invalid(wrong...)
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"kartei/app"
+	"kartei/integration/event"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// ResendKind is the kind of job that sends many events again.
+const ResendKind = "webhooks.resend"
+
+const (
+	// resendPiece bounds the events that one transaction queues.
+	resendPiece = 200
+	// resendMost bounds the due deliveries of an endpoint: at that number the
+	// job waits for resendPause.
+	resendMost  = 1000
+	resendPause = 2 * time.Second
+)
+
+// resendFrom is the position of a resend job. Each piece is a job of its own
+// and commits together with the next.
+type resendFrom struct {
+	Endpoint string `json:"endpoint"`
+	Failed   bool   `json:"failed,omitempty"`
+	// After is the last attempt of the previous pieces, if failed events are
+	// sent.
+	After string `json:"after,omitempty"`
+	// Since is the last tick of the previous pieces, Until the last tick of
+	// all.
+	Since clock.Micros `json:"since,omitempty"`
+	Until clock.Micros `json:"until,omitempty"`
+}
+
+const (
+	// resendDelivery begins a series of attempts. An attempt in progress is the
+	// first of them; if it fails, the next follows after the first gap. A
+	// delivery that a dead process left goes on at once.
+	resendDelivery = `insert into webhook_deliveries (organization, endpoint, event_id, tick, type, object, record_id, attempts, due_at, claim, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0, $8) on conflict (organization, endpoint, event_id)
+		do update set attempts = 0, due_at = case when webhook_deliveries.claim % 2 = 0 or webhook_deliveries.due_at <= excluded.due_at
+			then excluded.due_at else webhook_deliveries.due_at end`
+	countDue = `select count(*) from (select 1 from webhook_deliveries where organization = $1 and endpoint = $2 and due_at <= $3 limit $4) as d`
+	// selectFailed reads the next failed attempts. again is 1 if the event
+	// never succeeded and waits for no further attempt.
+	selectFailed = `select a.id, a.event_id, case
+			when exists (select 1 from webhook_attempts as s where s.organization = $1 and s.endpoint = $2 and s.event_id = a.event_id and s.status = 'succeeded') then 0
+			when exists (select 1 from webhook_deliveries as w where w.organization = $1 and w.endpoint = $2 and w.event_id = a.event_id) then 0
+			else 1 end as again
+		from webhook_attempts as a where a.organization = $1 and a.endpoint = $2 and a.status = 'failed' and a.id > $3 order by a.id limit $4`
+)
+
+// from returns the position at which the job for many events begins.
+func (in *ResendInput) from(r *Row, now clock.Micros) resendFrom {
+	from := resendFrom{Endpoint: r.ID, Failed: in.Failed, Since: in.Since, Until: in.Until}
+	if from.Until == 0 {
+		from.Until = max(now, r.Cursor) // after a burst, ticks are ahead of the clock
+	}
+	return from
+}
+
+// spec returns the job for the next piece. Its key keeps two equal jobs from
+// running.
+func (f resendFrom) spec(since clock.Micros) job.Spec {
+	key := f.Endpoint + " failed"
+	if !f.Failed {
+		key = f.Endpoint + " " + strconv.FormatInt(int64(since), 10) + " " + strconv.FormatInt(int64(f.Until), 10)
+	}
+	return job.Spec{Kind: ResendKind, Key: key, Payload: f}
+}
+
+// Resender carries out the jobs that send many events again.
+type Resender struct {
+	DB    db.DB
+	Clock clock.Clock
+	// Families are the families of records that events are about.
+	Families []app.Family
+}
+
+// Handlers returns the handlers of the resend jobs.
+func (d *Resender) Handlers() []job.Handler {
+	return []job.Handler{{Kind: ResendKind, Run: d.resend}}
+}
+
+// resending is one piece of a resend.
+type resending struct {
+	dialect *db.Dialect
+	*Row
+	now clock.Micros
+}
+
+// resend queues the events of the next piece.
+func (d *Resender) resend(ctx context.Context, j *job.Job) error {
+	var from resendFrom
+	if err := j.Decode(&from); err != nil {
+		return err
+	}
+	now := clock.Now(d.Clock)
+	var rests, full, done bool
+	var sees string
+	var r Row
+	err := d.DB.Read(ctx, func(tx db.Tx) (err error) {
+		done = false
+		r, err = Find(ctx, tx, j.Organization, from.Endpoint)
+		if errors.Is(err, db.ErrNoRows) {
+			done = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if sees, rests, err = Visibility(ctx, tx, r.Organization, r.Principal, d.Families); err != nil {
+			return err
+		}
+		// After a rest of that length all events have expired.
+		done = r.Status == Disabled || sees == Nothing && !rests || now-j.CreatedAt > event.Retention
+		waiting := 0
+		err = tx.QueryRow(ctx, countDue, r.Organization, r.ID, now, resendMost).Scan(&waiting)
+		full = waiting >= resendMost
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case done:
+		return nil
+	case rests:
+		return job.Later(time.Duration(PausedFor) * time.Microsecond)
+	case full:
+		return job.Later(resendPause)
+	}
+	again := resending{dialect: d.DB.Dialect(), Row: &r, now: now}
+	events, next, err := again.next(ctx, d.DB, from, sees)
+	if err != nil {
+		return err
+	}
+	j.First(func(tx db.Tx) { QueueHold(tx, Address{r.Organization, r.ID}) })
+	return j.Finish(ctx, func(tx db.Tx) error {
+		if next != nil {
+			spec := job.Spec{Kind: ResendKind, Key: j.Key, Payload: next}
+			if err := job.Enqueue(ctx, tx, j.Organization, now, spec); err != nil {
+				return err
+			}
+		}
+		_, err := again.send(ctx, tx, events)
+		return err
+	})
+}
+
+// next returns the events of the piece and the position of the next one, nil
+// after the last.
+func (r resending) next(ctx context.Context, d db.DB, from resendFrom, sees string) (events []event.Event, next *resendFrom, err error) {
+	err = d.Read(ctx, func(tx db.Tx) error {
+		next = &resendFrom{}
+		*next = from
+		if from.Failed {
+			return r.nextFailed(ctx, tx, from, sees, &events, &next)
+		}
+		return r.nextRange(ctx, tx, from, sees, &events, &next)
+	})
+	return events, next, err
+}
+
+func (r resending) nextFailed(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) error {
+	failed, after, err := r.failed(ctx, tx, from.After)
+	if err != nil {
+		return err
+	}
+	if (*next).After = after; after == "" {
+		*next = nil
+	}
+	ticks := make([]int64, len(failed))
+	for i, name := range failed {
+		ticks[i] = int64(event.TickOf(name))
+	}
+	in := r.dialect.In
+	*events, err = readEvents(ctx, tx, `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
+		and e.tick > $3 and e.tick `+r.dialect.InNumbers("$6")+` and e.id `+in("$5")+` and e.type `+in("$4")+` and (`+sees+`)`,
+		r.Organization, r.Principal, r.now-event.Retention, db.Texts(r.EventTypes), db.Texts(failed), db.Numbers(ticks))
+	return err
+}
+
+// failed returns the ids of the next events that failed, each once. after is
+// the last attempt of the piece, empty after the last piece.
+func (r resending) failed(ctx context.Context, tx db.Tx, from string) (list []string, after string, err error) {
+	rows, err := tx.Query(ctx, selectFailed, r.Organization, r.ID, from, scanned)
+	if err != nil {
+		return nil, "", err
+	}
+	defer rows.Close()
+	for looked := 0; rows.Next(); {
+		var name string
+		var again int
+		if err := rows.Scan(&after, &name, &again); err != nil {
+			return nil, "", err
+		}
+		if again == 1 && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+		if looked++; looked == scanned || len(list) == resendPiece {
+			return list, after, nil
+		}
+	}
+	return list, "", rows.Err()
+}
+
+// nextRange reads the next events of a range of time. The fan-out sends those
+// after the endpoint's cursor.
+func (r resending) nextRange(ctx context.Context, tx db.Tx, from resendFrom, sees string, events *[]event.Event, next **resendFrom) (err error) {
+	var more bool
+	*events, (*next).Since, more, err = r.ReadEvents(ctx, tx, sees, max(from.Since, r.now-event.Retention), min(from.Until, r.Cursor), resendPiece)
+	if !more {
+		*next = nil
+	}
+	return err
+}
+
+// one returns the query for one event. The event must be a test of this
+// endpoint, or one that was already fanned out. In that case the endpoint must
+// ask for its type and its principal must see it.
+func (r resending) one(sees string) string {
+	return `select e.tick, e.id, e.type, e.object, e.record_id, coalesce(e.trace, '') from events as e where e.organization = $1 and $2 = $2
+		and e.tick = $8 and e.id = $3 and e.tick > $4 and (e.type = '` + event.Test + `' and e.record_id = $6
+		or e.tick <= $7 and e.type ` + r.dialect.In("$5") + ` and (` + sees + `))`
+}
+
+// send queues events for the endpoint. It reports false if the endpoint was
+// deleted after it was read.
+func (r resending) send(ctx context.Context, tx db.Tx, events []event.Event) (bool, error) {
+	if len(events) == 0 {
+		return false, nil
+	}
+	if n, err := tx.Exec(ctx, noteDue, r.Organization, r.ID, r.now); err != nil || n == 0 {
+		return false, err
+	}
+	for _, e := range events {
+		tx.Queue(resendDelivery, r.Organization, r.ID, e.ID, e.CreatedAt, e.Type, e.Data.Object, e.Data.ID, r.now)
+	}
+	tx.NotifyLocal(Topic, strconv.FormatInt(r.Organization, 10))
+	return true, nil
+}

@@ -1,0 +1,102 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/people/settings"
+	"kartei/store/db"
+)
+
+// The values of RevokeInput.Endpoints.
+const (
+	KeepEndpoints    = "keep"
+	DisableEndpoints = "disable"
+)
+
+// RevokeInput is the input of RevokeKey.
+type RevokeInput struct {
+	ID string `json:"id"`
+	// Endpoints says what happens to the webhook endpoints that the key made.
+	// They stay (KeepEndpoints or empty) or are disabled (DisableEndpoints).
+	Endpoints string `json:"endpoints,omitempty"`
+}
+
+// RevokedKey is the result of RevokeKey.
+type RevokedKey struct {
+	settings.KeyInfo
+	// Endpoints are the webhook endpoints that the key made, after the call.
+	Endpoints []Info `json:"endpoints"`
+}
+
+var keepOrDisable = fault.Text{DE: "Möglich sind keep und disable.", EN: "It must be keep or disable."}
+
+// RevokeKey revokes a key for ever. It disables the webhook endpoints that the
+// key made if the input says so, and returns them.
+func RevokeKey(ctx context.Context, c *app.Call, in RevokeInput) (out RevokedKey, err error) {
+	if in.Endpoints != "" && in.Endpoints != KeepEndpoints && in.Endpoints != DisableEndpoints {
+		return out, fault.Invalid(fault.Field{Name: "endpoints", Code: fault.InvalidFormat, Text: &keepOrDisable})
+	}
+	if out.KeyInfo, err = settings.RevokeKey(ctx, c, access.ByID{ID: in.ID}); err != nil {
+		return out, err
+	}
+	asked := FindInput{Organization: out.OrganizationID, Key: out.ID, Limit: MaxEndpoints}
+	if in.Endpoints == DisableEndpoints {
+		disabled, err := DisableOf(ctx, c, out.OrganizationID, out.ID)
+		if err != nil {
+			return out, err
+		}
+		c.Audit.Changed("disabledEndpoints", []string{}, disabled)
+	}
+	made, err := ListInfos(ctx, c, asked)
+	out.Endpoints = made.Data
+	return out, err
+}
+
+// DisableOf disables the webhook endpoints that a key made, as far as the caller
+// administers them, and returns which.
+func DisableOf(ctx context.Context, c *app.Call, organization, key string) (disabled []string, err error) {
+	made, err := FindInput{Organization: organization, Key: key, Limit: MaxEndpoints}.read(ctx, c, MaxEndpoints)
+	if err != nil {
+		return nil, err
+	}
+	return DisableAll(ctx, c, made)
+}
+
+// DisableOfGrant disables the webhook endpoints that an application made, and returns
+// which. Whoever ends its grant need not administer them, and may be nobody: a token was
+// stolen.
+func DisableOfGrant(ctx context.Context, c *app.Call, organization int64, grant string) (disabled []string, err error) {
+	q := ask(findEndpoints, organization).given("key_id =", grant).then(" order by id limit", MaxEndpoints)
+	made, err := db.List(ctx, c.Tx, scan, q.text, q.args...)
+	if err != nil {
+		return nil, err
+	}
+	return DisableAll(ctx, c, made)
+}
+
+// DisableAll disables endpoints of which a credential was ended, and returns their ids. It holds them
+// before the first notice, which holds the turn of jobs.
+func DisableAll(ctx context.Context, c *app.Call, made []Row) (disabled []string, err error) {
+	for _, r := range made {
+		QueueHold(c.Tx, Address{r.Organization, r.ID})
+	}
+	disabled = []string{}
+	for _, r := range made {
+		if r.Status == Disabled {
+			continue
+		}
+		err := Disable(ctx, c, Address{r.Organization, r.ID}, KeyRevoked)
+		if errors.Is(err, db.ErrNoRows) { // the owner deleted it meanwhile
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		disabled = append(disabled, r.ID)
+	}
+	return disabled, nil
+}

@@ -1,0 +1,304 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"kartei/access"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/people/notify"
+	"kartei/store/db"
+)
+
+const (
+	insertAccount = `insert into accounts (id, email, email_folded, created_at) values ($1, $2, $3, $4)`
+	joinAccount   = `update principals set account_id = $2 where id = $1`
+
+	accountMembers       = `a.id, a.email, a.password, a.totp_secret, a.totp_step, a.totp_since, a.password_changed_at`
+	accountColumns       = `select ` + accountMembers + ` from accounts a`
+	selectAccountByEmail = accountColumns + ` where a.email_folded = $1`
+	selectAccount        = accountColumns + ` where a.id = $1`
+	lockAccount          = `update accounts set created_at = created_at where id = $1`
+	countWebAuthn        = `select count(*) from passkeys where account_id = $1`
+	countRecoveryCodes   = `select count(*) from recovery_codes where account_id = $1`
+
+	// selectPersons finds the persons of an account. Of an organization that is being
+	// deleted, only admins read, and so sign in.
+	selectPersons = `select p.id, p.name, p.role, p.language, o.id, o.name, o.number, o.state = 'deleting' and p.role <> 'admin',
+			o.passwords_off and (o.password_admin <> p.id or p.role <> 'admin') from principals p join organizations o on o.number = p.organization
+		where p.account_id = $1 and p.disabled = false and p.erased_at = 0 and o.erased_at = 0
+		order by o.name, p.id`
+)
+
+// Create stores a new account without a password, and returns its id. An address
+// that has an account is db.ErrDuplicate.
+func Create(ctx context.Context, tx db.Tx, now clock.Micros, email string) (string, error) {
+	name := id.New(id.Account)
+	return name, create(ctx, tx, now, name, email)
+}
+
+func create(ctx context.Context, tx db.Tx, now clock.Micros, name, email string) error {
+	_, err := tx.Exec(ctx, insertAccount, name, email, access.FoldEmail(email), now)
+	return err
+}
+
+// Join makes a principal a person of an account.
+func Join(ctx context.Context, tx db.Tx, principal, account string) error {
+	_, err := tx.Exec(ctx, joinAccount, principal, account)
+	return err
+}
+
+// Provide sets the password of a principal's account, by its hash. A principal
+// without an account gets one.
+func Provide(ctx context.Context, tx db.Tx, now clock.Micros, principal, email, hash string) error {
+	var name string
+	err := tx.QueryRow(ctx, `select coalesce(account_id, '') from principals where id = $1`, principal).Scan(&name)
+	if err == nil && name == "" {
+		if name, err = Create(ctx, tx, now, email); err == nil {
+			err = Join(ctx, tx, principal, name)
+		}
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, updatePassword, name, hash, now)
+	}
+	return err
+}
+
+// stored is an account as the database has it.
+type stored struct {
+	id, email       string
+	password        string
+	totp            string // sealed
+	totpStep        int64
+	totpSince       clock.Micros
+	passwordChanged clock.Micros
+}
+
+func scanAccount(row db.Row) (a stored, err error) {
+	err = row.Scan(&a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
+	return a, err
+}
+
+// byEmail returns the account of an address. An unknown address is the zero account:
+// what follows takes as long.
+func byEmail(ctx context.Context, tx db.Tx, email string) (stored, error) {
+	a, err := scanAccount(tx.QueryRow(ctx, selectAccountByEmail, access.FoldEmail(email)))
+	if errors.Is(err, db.ErrNoRows) {
+		return stored{}, nil
+	}
+	return a, err
+}
+
+func byID(ctx context.Context, tx db.Tx, account string) (stored, error) {
+	return scanAccount(tx.QueryRow(ctx, selectAccount, account))
+}
+
+// lock lets one transaction at a time begin sessions of an account, or change what
+// begins them. PostgreSQL would let both pass each other: a session that a former
+// password began would not be among those that its change ends. What the transaction
+// relies on is read afterwards.
+func lock(ctx context.Context, tx db.Tx, account string) error {
+	_, err := tx.Exec(ctx, lockAccount, account)
+	return err
+}
+
+// factors are the second factors of an account.
+type factors struct {
+	totp            bool
+	passkeys, codes int64
+}
+
+func (f factors) any() bool { return f.totp || f.passkeys > 0 }
+
+// methods returns the names of the factors that complete a password.
+func (f factors) methods() []string {
+	var m []string
+	if f.totp {
+		m = append(m, "totp")
+	}
+	if f.passkeys > 0 {
+		m = append(m, "passkey")
+	}
+	if f.codes > 0 {
+		m = append(m, "recoveryCode")
+	}
+	return m
+}
+
+func factorsOf(ctx context.Context, tx db.Tx, a *stored) (f factors, err error) {
+	f.totp = a.totp != ""
+	if err = tx.QueryRow(ctx, countWebAuthn, a.id).Scan(&f.passkeys); err == nil {
+		err = tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.codes)
+	}
+	return f, err
+}
+
+// Person is a person of an account.
+type Person struct {
+	ID       string      `json:"id"`
+	Name     string      `json:"name"`
+	Role     access.Role `json:"role"`
+	Language string      `json:"language"`
+	// OrganizationID is the id of a live organization.
+	OrganizationID   string `json:"organizationId"`
+	OrganizationName string `json:"organizationName"`
+
+	home int64
+	// out says that the person cannot sign in any more.
+	out bool
+	// noPassword says that no password signs in as the person.
+	noPassword bool
+}
+
+func scanPerson(row db.Row) (p Person, err error) {
+	err = row.Scan(&p.ID, &p.Name, &p.Role, &p.Language, &p.OrganizationID, &p.OrganizationName, &p.home, &p.out, &p.noPassword)
+	return p, err
+}
+
+// allPersonsOf returns the persons of an account, also those that cannot sign in any more.
+func allPersonsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) {
+	return db.List(ctx, tx, scanPerson, selectPersons, account)
+}
+
+// personsOf returns those persons of an account that can sign in.
+func personsOf(ctx context.Context, tx db.Tx, account string) ([]Person, error) {
+	all, err := allPersonsOf(ctx, tx, account)
+	return slices.DeleteFunc(all, func(p Person) bool { return p.out }), err
+}
+
+// mail enqueues an email to an address, if the instance sends any. The mails of
+// accounts belong to no organization: an account may have several.
+func mail(ctx context.Context, c *app.Call, m notify.Message) error {
+	if !c.Services.Settings.Mails {
+		return nil
+	}
+	return c.Services.Settings.Notices.Send(ctx, c.Tx, 0, m)
+}
+
+// tell tells the owner of an account of a change of how they sign in: by an email, in the
+// language of one of the persons, and in the bell of each person.
+func tell(ctx context.Context, c *app.Call, account string, what change) error {
+	return tellOf(ctx, c, account, ChangeFacts{What: what})
+}
+
+func tellOf(ctx context.Context, c *app.Call, account string, f ChangeFacts) error {
+	if err := mailOf(ctx, c, account, f.What); err != nil {
+		return err
+	}
+	return tellBell(ctx, c, account, f)
+}
+
+// tellBell tells the persons of an account of a change of how they sign in, which another
+// email tells of. Most changes give access.
+func tellBell(ctx context.Context, c *app.Call, account string, f ChangeFacts) error {
+	f.At = c.Now
+	persons, err := allPersonsOf(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	for _, p := range persons {
+		if !f.What.givesNothing() {
+			if err := c.Gives(ctx, app.Gain{Word: app.SignInChanged, ID: p.ID, Organization: p.home, Principal: p.ID, Told: true}); err != nil {
+				return err
+			}
+		}
+		if center := c.Services.Settings.Notices; center != nil {
+			if err := center.Tell(ctx, c.Tx, p.home, p.ID, SignInChanged, f, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mailOf enqueues the email about a change of how somebody signs in.
+func mailOf(ctx context.Context, c *app.Call, account string, what change) error {
+	title, text := changes[what].Title, changes[what].Text
+	a, err := byID(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	in, err := languageOf(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	m := notify.Message{To: a.email, Language: in, Title: title.In(in), Text: text.In(in)}
+	if what == newDevice && c.Address.IsValid() {
+		m.Text += fmt.Sprintf(fromWhere.In(in), c.Address.Unmap())
+	}
+	m.Text += "\n\n" + notYou.In(in)
+	if base := c.Services.Settings.BaseURL; base != "" {
+		m.Text += "\n\n" + toPassword.In(in) + "\n" + base + ForgotPath + "\n\n" + toAccess.In(in) + "\n" + base + AccessPath
+	}
+	return mail(ctx, c, m)
+}
+
+func languageOf(ctx context.Context, tx db.Tx, account string) (fault.Language, error) {
+	persons, err := personsOf(ctx, tx, account)
+	if err != nil || len(persons) == 0 {
+		return fault.German, err
+	}
+	return fault.Language(persons[0].Language), nil
+}
+
+// AccessPath is the page with everything that acts for the account of the caller.
+const AccessPath = "/settings/security/access"
+
+// A new password ends the sessions of an attacker, but leaves their passkey, their link with
+// single sign-on, and what they made: keys, grants and endpoints.
+var (
+	notYou = fault.Text{
+		DE: "Waren Sie das nicht, dann setzen Sie gleich ein neues Kennwort; damit enden alle Sitzungen. Sehen Sie danach nach, was noch für Ihr Konto handelt, und beenden Sie, was Sie nicht selbst eingerichtet haben. Sagen Sie es auch der Administration Ihrer Organisation.",
+		EN: "If this was not you, set a new password at once; that ends all sessions. Then look at what still acts for your account, and end what you did not set up yourself. Tell an admin of your organization too.",
+	}
+	toPassword = fault.Text{DE: "Neues Kennwort setzen:", EN: "Set a new password:"}
+	toAccess   = fault.Text{DE: "Was für Ihr Konto handelt:", EN: "What acts for your account:"}
+)
+
+// desk returns what the sign-in needs.
+func desk(c *app.Call) *signin.Desk { return c.Services.SignIn }
+
+// attempt counts an attempt in a transaction of its own.
+func attempt(ctx context.Context, c *app.Call, limits ...signin.Limit) error {
+	return throttled(desk(c).Attempt(ctx, c.Now, limits...))
+}
+
+// throttled turns a wait into 429, and a full queue of passwords too.
+func throttled(err error) error {
+	if left := signin.Waits(err); left > 0 {
+		return tooMany(left)
+	}
+	if errors.Is(err, signin.ErrBusy) {
+		return &fault.Fault{Code: fault.Overloaded, RetryAfter: time.Second, Cause: err}
+	}
+	return err
+}
+
+func tooMany(left time.Duration) error {
+	return &fault.Fault{Code: fault.RateLimited, RetryAfter: left, Detail: &tooManyAttempts}
+}
+
+var tooManyAttempts = fault.Text{
+	DE: "Zu viele Versuche. Bitte warten Sie einen Moment. Mit einem Passkey oder über „Kennwort vergessen“ können Sie sich gleich anmelden.",
+	EN: "Too many attempts. Please wait a moment. With a passkey, or by 'Forgot password', you can sign in at once.",
+}
+
+// unknown returns the one 404 for tickets and links.
+func unknown(err error) error {
+	if errors.Is(err, db.ErrNoRows) {
+		return &fault.Fault{Code: fault.NotFound, Detail: &noTicket}
+	}
+	return err
+}
+
+var noTicket = fault.Text{
+	DE: "Dieser Vorgang ist abgelaufen oder schon abgeschlossen. Bitte beginnen Sie von vorn.",
+	EN: "This has expired, or was completed already. Please start again.",
+}

@@ -1,0 +1,307 @@
+package account
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"kartei/access"
+	"kartei/integration/grant"
+	"kartei/app"
+	"kartei/people/audit"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+	"kartei/store/replay"
+	"kartei/integration/webhook"
+)
+
+// Acting is all that acts for the account of the caller, in all of its organizations: what a
+// stranger may have left behind.
+type Acting struct {
+	Sessions   []Browser  `json:"sessions"`
+	Passkeys   []Passkey  `json:"passkeys"`
+	Identities []Identity `json:"identities"`
+	Keys       []Acts     `json:"keys"`
+	Grants     []Acts     `json:"grants"`
+	Endpoints  []Acts     `json:"endpoints"`
+	// Made is what the persons of the account made and what belongs to others.
+	Made []Made `json:"made"`
+}
+
+// Acts is a key, a connected application or a webhook endpoint of a person of the account.
+type Acts struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// KidShort is that of a key, URL the address of an endpoint.
+	KidShort         string       `json:"kidShort,omitempty"`
+	URL              string       `json:"url,omitempty"`
+	Environment      string       `json:"environment"`
+	OrganizationName string       `json:"organizationName"`
+	Paused           bool         `json:"paused,omitempty"`
+	CreatedAt        clock.Micros `json:"createdAt"`
+	LastUsedAt       clock.Micros `json:"lastUsedAt,omitzero"`
+
+	// organization is where it works, and home where the person is.
+	organization, home int64
+	person             string
+	endpoint           webhook.Row
+}
+
+const (
+	// mostActing bounds each list. Nobody has more, and what is ended makes room.
+	mostActing = 200
+
+	actingKeys = `select k.id, k.name, substr(k.kid, 1, 8), k.environment, h.name, k.paused, k.created_at, k.last_used_at, k.organization, h.number, p.id
+		from api_keys k join principals p on p.id = k.principal_id join organizations h on h.number = p.organization
+		where p.account_id = $1 and k.revoked_at = 0 and k.expires_at > $2 order by k.id limit $3`
+	// A grant whose code was not exchanged lasts no longer than the code. It is not shown, and
+	// ends with the others.
+	actingGrants = `select g.id, case when c.name = '' then c.client_id else c.name end, '', case when o.sandbox_of is null then 'live' else 'test' end, h.name,
+			g.paused or c.disabled, g.created_at, g.last_used_at, g.organization, h.number, p.id
+		from oauth_grants g join oauth_clients c on c.id = g.client_id join principals p on p.id = g.principal_id
+		join organizations o on o.number = g.organization join organizations h on h.number = p.organization
+		where p.account_id = $1 and g.ended_at = 0 and g.expires_at > $2 and g.expires_at - g.created_at > $4 order by g.id limit $3`
+	// actingPlaces are the organizations of an account, and their sandboxes.
+	actingPlaces = `select p.id, h.number, h.name, o.number, case when o.sandbox_of is null then 'live' else 'test' end
+		from principals p join organizations h on h.number = p.organization join organizations o on o.number = h.number or o.sandbox_of = h.number
+		where p.account_id = $1 and p.erased_at = 0 order by o.number`
+
+	revokeKey = `update api_keys set revoked_at = $2 where id = $1 and revoked_at = 0`
+)
+
+func scanActs(row db.Row) (a Acts, err error) {
+	return a, row.Scan(&a.ID, &a.Name, &a.KidShort, &a.Environment, &a.OrganizationName, &a.Paused, &a.CreatedAt, &a.LastUsedAt, &a.organization, &a.home, &a.person)
+}
+
+// ListActing returns all that acts for the account of the caller.
+func ListActing(ctx context.Context, c *app.Call, _ app.None) (a Acting, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return a, err
+	}
+	sessions, err := ListSessions(ctx, c, app.None{})
+	if err != nil {
+		return a, err
+	}
+	f, err := GetFactors(ctx, c, app.None{})
+	if err != nil {
+		return a, err
+	}
+	a.Sessions, a.Passkeys, a.Identities = append([]Browser{}, sessions.Data...), f.Passkeys, f.Identities
+	if err := a.read(ctx, c, s.account.id, grant.CodeLifetime); err != nil {
+		return a, err
+	}
+	a.Made, err = madeBy(ctx, c, s.account.id)
+	return a, err
+}
+
+// read reads the keys, the grants that last longer than a time, and the endpoints.
+func (a *Acting) read(ctx context.Context, c *app.Call, account string, longer time.Duration) error {
+	keys, err := db.List(ctx, c.Tx, scanActs, actingKeys, account, c.Now, mostActing)
+	if err != nil {
+		return err
+	}
+	grants, err := db.List(ctx, c.Tx, scanActs, actingGrants, account, c.Now, mostActing, longer.Microseconds())
+	if err != nil {
+		return err
+	}
+	a.Keys, a.Grants, a.Endpoints = append([]Acts{}, keys...), append([]Acts{}, grants...), []Acts{}
+	places, err := db.List(ctx, c.Tx, func(row db.Row) (at Acts, err error) {
+		return at, row.Scan(&at.person, &at.home, &at.OrganizationName, &at.organization, &at.Environment)
+	}, actingPlaces, account)
+	if err != nil {
+		return err
+	}
+	for _, at := range places {
+		made, err := webhook.Of(ctx, c.Tx, at.organization, at.person)
+		if err != nil {
+			return err
+		}
+		for _, r := range made {
+			if r.Status != webhook.Disabled {
+				e := at
+				e.ID, e.Name, e.URL, e.CreatedAt, e.endpoint = r.ID, r.Name, r.URL, r.CreatedAt, r
+				a.Endpoints = append(a.Endpoints, e)
+			}
+		}
+	}
+	return nil
+}
+
+// End is the input of EndActing: the id of a session, a key, a grant or an endpoint, or all.
+type End struct {
+	ID  string `json:"id,omitempty"`
+	All bool   `json:"all,omitempty"`
+}
+
+// Ended says what EndActing left.
+type Ended struct {
+	// Kept says that passkeys and links with single sign-on stay: the sign-in is not
+	// recent, or nobody could sign in without them.
+	Kept bool `json:"kept"`
+}
+
+// EndActing takes access away that an account has given. That never waits: it asks for nothing.
+// Passkeys and links with single sign-on are among the ways to sign in. Without a recent
+// sign-in they stay, so that a stranger cannot lock the owner out.
+func EndActing(ctx context.Context, c *app.Call, in End) (out Ended, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return out, err
+	}
+	if id.Valid(id.Session, in.ID) && !in.All {
+		_, err := EndSessions(ctx, c, Ending{ID: in.ID})
+		return out, err
+	}
+	var all Acting
+	if err := all.read(ctx, c, s.account.id, 0); err != nil {
+		return out, err
+	}
+	if !in.All {
+		all = all.only(in.ID)
+		if all.none() {
+			return out, &fault.Fault{Code: fault.NotFound, Detail: &noActing}
+		}
+	}
+	if err := all.end(ctx, c); err != nil {
+		return out, err
+	}
+	if !in.All {
+		all.noteOne(c)
+		return out, nil
+	}
+	if err := all.noteAll(c, &s); err != nil {
+		return out, err
+	}
+	return s.endSignIns(ctx, c)
+}
+
+var noActing = fault.Text{
+	DE: "Dieser Zugang ist schon beendet, oder er gehört nicht zu Ihrem Konto.",
+	EN: "This access has ended already, or it does not belong to your account.",
+}
+
+// only keeps what has an id.
+func (a *Acting) only(name string) (one Acting) {
+	for _, pair := range []struct{ from, to *[]Acts }{{&a.Keys, &one.Keys}, {&a.Grants, &one.Grants}, {&a.Endpoints, &one.Endpoints}} {
+		for _, e := range *pair.from {
+			if e.ID == name {
+				*pair.to = append(*pair.to, e)
+			}
+		}
+	}
+	return one
+}
+
+func (a *Acting) none() bool { return len(a.Keys)+len(a.Grants)+len(a.Endpoints) == 0 }
+
+// end ends keys, grants and endpoints. An application's endpoints end with it.
+func (a *Acting) end(ctx context.Context, c *app.Call) error {
+	for _, k := range a.Keys {
+		if _, err := c.Tx.Exec(ctx, revokeKey, k.ID, c.Now); err != nil {
+			return err
+		}
+		if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {
+			return err
+		}
+	}
+	var rows []webhook.Row
+	for _, e := range a.Endpoints {
+		rows = append(rows, e.endpoint)
+	}
+	if _, err := webhook.DisableAll(ctx, c, rows); err != nil {
+		return err
+	}
+	for _, g := range a.Grants {
+		if _, err := webhook.DisableOfGrant(ctx, c, g.organization, g.ID); err != nil {
+			return err
+		}
+		if _, err := grant.End(ctx, c.Tx, c.Now, g.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteOne describes the end of one thing, in the log of its organization. A log names nobody of
+// another one.
+func (a *Acting) noteOne(c *app.Call) {
+	for _, e := range slices.Concat(a.Keys, a.Grants, a.Endpoints) {
+		c.Audit.About(e.home, e.ID)
+		c.Audit.By(e.person)
+	}
+}
+
+// noteAll writes a line into the log of each other organization in which something ended, and
+// describes what ended in the caller's.
+func (a *Acting) noteAll(c *app.Call, s *own) error {
+	acts, persons := map[int64]*audit.Act{s.home: c.Audit}, map[int64]string{s.home: c.Actor.PrincipalID()}
+	for member, list := range map[string][]Acts{"endedKeys": a.Keys, "endedGrants": a.Grants, "disabledEndpoints": a.Endpoints} {
+		ids := map[int64][]string{}
+		for _, e := range list {
+			ids[e.home] = append(ids[e.home], e.ID)
+			if persons[e.home] == "" {
+				acts[e.home], persons[e.home] = new(audit.Act), e.person
+			}
+		}
+		for home := range ids {
+			acts[home].Changed(member, []string{}, ids[home])
+		}
+	}
+	credential := c.Actor.Credential()
+	l := audit.Line{Time: c.Now, CredentialKind: string(credential.Kind), CredentialID: credential.ID, Door: c.Door, Operation: "access.end", Word: "access.end", RequestID: c.RequestID}
+	if c.Address.IsValid() {
+		l.Address = c.Address.Unmap().String()
+	}
+	for home, act := range acts {
+		act.About(home, persons[home])
+		if home == s.home {
+			continue
+		}
+		l.PrincipalID = persons[home]
+		if err := audit.Append(c.Tx, act, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endSignIns ends the other sessions of an account, and all passkeys and links with single
+// sign-on if the password serves without them.
+func (s *own) endSignIns(ctx context.Context, c *app.Call) (out Ended, err error) {
+	c.Audit.Hidden("sessions", true)
+	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
+		return out, err
+	}
+	f, err := factorsOf(ctx, c.Tx, &s.account)
+	if err != nil {
+		return out, err
+	}
+	links, err := identities(ctx, c, s.account.id)
+	if err != nil || f.passkeys == 0 && len(links) == 0 {
+		return out, err
+	}
+	serves, err := s.passwordServes(ctx, c)
+	if err != nil || !serves || c.Actor.Recent(c.Now) != nil {
+		return Ended{Kept: true}, err
+	}
+	for _, statement := range []string{deletePasskeys, deleteIdentities} {
+		if _, err := c.Tx.Exec(ctx, statement, s.account.id); err != nil {
+			return out, err
+		}
+	}
+	c.Audit.Hidden("passkeys", f.passkeys > 0)
+	c.Audit.Hidden("sso", len(links) > 0)
+	if err := dropCodes(ctx, c, s.account.id); err != nil {
+		return out, err
+	}
+	if err := s.withoutLink(ctx, c); err != nil {
+		return out, err
+	}
+	return out, tell(ctx, c, s.account.id, allEnded)
+}

@@ -1,0 +1,169 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"kartei/access"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/people/notify"
+	"kartei/people/settings"
+	"kartei/store/db"
+)
+
+// NewAddress is the input of ChangeEmail.
+type NewAddress struct {
+	Email string `json:"email"`
+}
+
+// moving is the data of the two tickets of a change of address.
+type moving struct {
+	// To is the new address. Old is true for the ticket of the present address.
+	To  string `json:"to"`
+	Old bool   `json:"old"`
+}
+
+// ChangeEmail begins a change of the sign-in address. Both addresses get a link, and
+// the change takes place when both have confirmed it. The answer is the same for an
+// address that has an account already; then no link works.
+func ChangeEmail(ctx context.Context, c *app.Call, in NewAddress) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if in.Email, err = settings.CheckEmail("email", in.Email); err != nil {
+		return app.Nothing{}, err
+	}
+	switch {
+	case access.FoldEmail(in.Email) == access.FoldEmail(s.account.email) && in.Email == s.account.email:
+		return app.Nothing{}, fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate})
+	case !c.Services.Settings.Mails:
+		return app.Nothing{}, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
+	}
+	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("address", s.account.id))); err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(s.home, c.Actor.PrincipalID())
+	c.Audit.Hidden("newEmail", true)
+	if err := signin.EndTickets(ctx, c.Tx, s.account.id, signin.Address); err != nil {
+		return app.Nothing{}, err
+	}
+	m := moving{To: in.Email}
+	if err := sendAddress(ctx, c, &s, in.Email, m, addressText); err != nil {
+		return app.Nothing{}, err
+	}
+	m.Old = true
+	if err := sendAddress(ctx, c, &s, s.account.email, m, oldAddressText); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, tellBell(ctx, c, s.account.id, ChangeFacts{What: addressBegun})
+}
+
+func sendAddress(ctx context.Context, c *app.Call, s *own, to string, m moving, text fault.Text) error {
+	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.EmailLifetime, signin.Address, s.account.id, m)
+	if err != nil {
+		return err
+	}
+	in, err := languageOf(ctx, c.Tx, s.account.id)
+	if err != nil {
+		return err
+	}
+	return mail(ctx, c, notify.Message{
+		To: to, Language: in, Until: c.Now.Add(signin.EmailLifetime), Title: addressTitle.In(in),
+		Text: fmt.Sprintf(text.In(in), c.Services.Settings.BaseURL+AddressPath+token),
+	})
+}
+
+var (
+	addressTitle = fault.Text{DE: "Adresse für die Anmeldung", EN: "Sign-in address"}
+	addressText  = fault.Text{
+		DE: "Mit dieser Adresse möchte sich jemand künftig bei Kartei anmelden. Waren Sie es, dann bestätigen Sie sie unter diesem Link:\n\n%s\n\nDer Link ist einen Tag lang gültig. Auch die bisherige Adresse muss zustimmen. Waren Sie es nicht, dann löschen Sie diese Nachricht.",
+		EN: "Somebody wants to sign in to Kartei with this address. If it was you, confirm it by this link:\n\n%s\n\nThe link works for a day. The present address must agree too. If it was not you, delete this message.",
+	}
+	oldAddressText = fault.Text{
+		DE: "Ihr Konto soll eine andere Adresse für die Anmeldung bekommen. Waren Sie es, dann bestätigen Sie das unter diesem Link:\n\n%s\n\nDer Link ist einen Tag lang gültig. Waren Sie es nicht, dann bestätigen Sie nichts und ändern Sie Ihr Kennwort.",
+		EN: "Your account is to get another sign-in address. If it was you, confirm it by this link:\n\n%s\n\nThe link works for a day. If it was not you, confirm nothing and change your password.",
+	}
+)
+
+// Link is the input of ConfirmEmail.
+type Link struct {
+	Token string `json:"token"`
+}
+
+// Confirmed is the answer of ConfirmEmail.
+type Confirmed struct {
+	// Status is changed, or waiting if the other address must confirm.
+	Status string `json:"status"`
+}
+
+const (
+	// addressTickets are those of a change that are not confirmed yet. Both expire at
+	// the same time, and an account has one change at a time, so one that is missing
+	// was confirmed.
+	addressTickets = `select data from sign_in_tickets where account_id = $1 and kind = 'address' and expires_at > $2`
+	updateEmail    = `update accounts set email = $2, email_folded = $3, unconfirmed = false where id = $1`
+	// movePersons gives the persons of the account the new address for messages, if
+	// they had the old one, and nobody of their organization has the new one.
+	movePersons = `update principals set email = $2, email_folded = $3 where account_id = $1 and email_folded = $4
+		and not exists (select 1 from principals o where o.organization = principals.organization and o.email_folded = $3 and o.id <> principals.id)`
+)
+
+// CheckLink refuses a link that is not valid before a transaction begins.
+func CheckLink(ctx context.Context, c *app.Call, in Link) (nothing struct{}, err error) {
+	return nothing, c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		_, err := signin.Read(ctx, tx, c.Now, signin.Address, in.Token, nil)
+		return unknown(err)
+	})
+}
+
+// ConfirmEmail confirms a change of the sign-in address by a link. The second one
+// makes the change.
+func ConfirmEmail(ctx context.Context, c *app.Call, in Link, _ struct{}) (Confirmed, error) {
+	var m moving
+	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Address, in.Token, nil)
+	if err == nil { // of both links at the same time the second one sees that the first is taken
+		err = lock(ctx, c.Tx, account)
+	}
+	if err != nil {
+		return Confirmed{}, unknown(err)
+	}
+	account, err = signin.Take(ctx, c.Tx, c.Now, signin.Address, in.Token, &m)
+	if err != nil {
+		return Confirmed{}, unknown(err)
+	}
+	left, err := db.Values[string](ctx, c.Tx, addressTickets, account, c.Now)
+	if err != nil {
+		return Confirmed{}, err
+	}
+	if len(left) > 0 {
+		c.Audit.Omit()
+		return Confirmed{"waiting"}, nil
+	}
+	if err := about(ctx, c, account); err != nil {
+		return Confirmed{}, err
+	}
+	c.Audit.Hidden("email", true)
+	if err := tell(ctx, c, account, addressMoved); err != nil { // to the old address
+		return Confirmed{}, err
+	}
+	a, err := byID(ctx, c.Tx, account)
+	if err != nil {
+		return Confirmed{}, err
+	}
+	folded := access.FoldEmail(m.To)
+	if _, err := c.Tx.Exec(ctx, updateEmail, account, m.To, folded); err != nil {
+		if errors.Is(err, db.ErrDuplicate) {
+			err = unknown(db.ErrNoRows)
+		}
+		return Confirmed{}, err
+	}
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return Confirmed{}, err
+	}
+	_, err = c.Tx.Exec(ctx, movePersons, account, m.To, folded, access.FoldEmail(a.email))
+	return Confirmed{"changed"}, err
+}

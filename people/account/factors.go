@@ -1,0 +1,540 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"kartei/access"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+)
+
+// Factors are the factors of the caller's account.
+type Factors struct {
+	Email             string       `json:"email"`
+	HasPassword       bool         `json:"hasPassword"`
+	PasswordChangedAt clock.Micros `json:"passwordChangedAt,omitzero"`
+	// TOTP says that the account has a generator of codes.
+	TOTP      bool         `json:"totp"`
+	TOTPSince clock.Micros `json:"totpSince,omitzero"`
+	// RecoveryCodes is the number of codes that are left.
+	RecoveryCodes int64     `json:"recoveryCodes"`
+	Passkeys      []Passkey `json:"passkeys"`
+	// SSO is the name of the OpenID provider, empty if the instance has none.
+	SSO        string     `json:"sso"`
+	Identities []Identity `json:"identities"`
+	// KnownElsewhere counts the other browsers and networks that the account knows.
+	KnownElsewhere int64 `json:"knownElsewhere"`
+	// PasskeysPossible is false if the address of the instance allows none.
+	PasskeysPossible bool `json:"passkeysPossible"`
+}
+
+// Passkey is a passkey in the list of its owner.
+type Passkey struct {
+	ID         string       `json:"id"`
+	Name       string       `json:"name"`
+	CreatedAt  clock.Micros `json:"createdAt"`
+	LastUsedAt clock.Micros `json:"lastUsedAt,omitzero"`
+}
+
+const (
+	listWebAuthn   = `select id, name, created_at, last_used_at from passkeys where account_id = $1 order by id`
+	insertPasskey  = `insert into passkeys (id, account_id, credential_id, credential, name, created_at, last_used_at) values ($1, $2, $3, $4, $5, $6, 0)`
+	deletePasskey  = `delete from passkeys where id = $1 and account_id = $2`
+	deletePasskeys = `delete from passkeys where account_id = $1`
+
+	updatePassword      = `update accounts set password = $2, password_changed_at = $3 where id = $1`
+	updateTOTP          = `update accounts set totp_secret = $2, totp_step = $3, totp_since = $4 where id = $1`
+	deleteRecoveryCodes = `delete from recovery_codes where account_id = $1`
+	insertRecoveryCode  = `insert into recovery_codes (account_id, code_hash) values ($1, $2)`
+
+	// maxPasskeys bounds the passkeys of an account. Nobody has more devices.
+	maxPasskeys = 20
+)
+
+// GetFactors returns the factors of the caller's account.
+func GetFactors(ctx context.Context, c *app.Call, _ app.None) (Factors, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return Factors{}, err
+	}
+	a := &s.account
+	f := Factors{
+		Email: a.email, HasPassword: a.password != "", PasswordChangedAt: a.passwordChanged, TOTP: a.totp != "", TOTPSince: a.totpSince,
+		PasskeysPossible: desk(c).Passkeys != nil,
+	}
+	if p := desk(c).Provider; p != nil {
+		f.SSO = p.Name()
+	}
+	if err = c.Tx.QueryRow(ctx, countRecoveryCodes, a.id).Scan(&f.RecoveryCodes); err != nil {
+		return f, err
+	}
+	if f.KnownElsewhere, err = signin.CountDevices(ctx, c.Tx, c.Now, a.id, s.device); err != nil {
+		return f, err
+	}
+	if f.Identities, err = identities(ctx, c, a.id); err != nil {
+		return f, err
+	}
+	found, err := db.List(ctx, c.Tx, func(row db.Row) (p Passkey, err error) {
+		err = row.Scan(&p.ID, &p.Name, &p.CreatedAt, &p.LastUsedAt)
+		return p, err
+	}, listWebAuthn, a.id)
+	f.Passkeys = append([]Passkey{}, found...)
+	return f, err
+}
+
+// NewPassword is the input of SetPassword.
+type NewPassword struct {
+	Password string `json:"password"`
+	// Current is the present password, if the account has one.
+	Current string `json:"current,omitempty"`
+}
+
+// changing is a new password, and the present one that was checked.
+type changing struct {
+	hash   string
+	proven *proven
+}
+
+// HashPassword checks the present password of the caller and hashes a new one,
+// outside the transaction. A browser that somebody left open is not enough.
+func HashPassword(ctx context.Context, c *app.Call, in NewPassword) (p changing, err error) {
+	var s own
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		call := *c
+		call.Tx = tx
+		s, err = ownSession(ctx, &call)
+		return err
+	})
+	if err == nil {
+		err = checkNew("password", in.Password, s.account.email)
+	}
+	if err == nil && s.account.password != "" {
+		p.proven, err = checkCurrent(ctx, c, &s, in.Current)
+	}
+	if err == nil {
+		p.hash, err = hashNew(ctx, c, s.id, in.Password, s.account.email)
+	}
+	return p, err
+}
+
+// checkCurrent checks the present password of the session's account.
+func checkCurrent(ctx context.Context, c *app.Call, s *own, password string) (*proven, error) {
+	if password == "" || len(password) > maxPassword {
+		return nil, fault.Invalid(fault.Field{Name: "current", Code: fault.Required})
+	}
+	p, err := checkPassword(ctx, c, "factors.password", s.id, s.account.email, password)
+	if fault.Is(err, fault.Unauthenticated) {
+		err = fault.Invalid(fault.Field{Name: "current", Code: fault.InvalidFormat, Text: &wrongOne})
+	}
+	return &p, err
+}
+
+// hashNew hashes a new password of somebody who has a proof: a session, or a link.
+func hashNew(ctx context.Context, c *app.Call, proof, password, email string) (string, error) {
+	if err := checkNew("password", password, email); err != nil {
+		return "", err
+	}
+	turn, err := desk(c).Hasher.Reserve(signin.Origin{Proof: proof})
+	if err != nil {
+		return "", throttled(err)
+	}
+	defer turn.End()
+	return turn.Hash(ctx, password)
+}
+
+// byLink is the proof of somebody who has a mailed link.
+func byLink(token string) string { return "link|" + access.HashToken(token) }
+
+// SetPassword sets the password of the caller's account, and ends its other
+// sessions.
+func SetPassword(ctx context.Context, c *app.Call, _ NewPassword, p changing) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err == nil && p.proven != nil {
+		if err = signin.Cleared(ctx, c.Tx, p.proven.bounds.All()...); err == nil && s.account.password != p.proven.account.password {
+			err = inSession(wrongPassword()) // it was changed meanwhile
+		}
+	}
+	if err == nil {
+		_, err = c.Tx.Exec(ctx, updatePassword, s.account.id, p.hash, c.Now)
+	}
+	if err == nil {
+		err = endOthers(ctx, c, s.account.id, s.id)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(s.home, c.Actor.PrincipalID())
+	c.Audit.Hidden("password", true)
+	return app.Nothing{}, tell(ctx, c, s.account.id, newPassword)
+}
+
+// Generator is a generator of codes that is not confirmed yet.
+type Generator struct {
+	Ticket string `json:"ticket"`
+	// Secret is what people type into an app, Address what the app reads from a
+	// picture.
+	SecretText string `json:"secret"`
+	Address    string `json:"address"`
+}
+
+// Secret implements app.Secret.
+func (Generator) Secret() {}
+
+// generating is the data of the ticket of a generator.
+type generating struct {
+	Sealed string `json:"sealed"`
+}
+
+// GeneratorFor is the input of BeginTOTP. With the ticket of a generator that is not
+// confirmed yet, its secret is shown again, as after a wrong code.
+type GeneratorFor struct {
+	Ticket string `json:"ticket,omitempty"`
+}
+
+// BeginTOTP makes the secret of a generator of codes. The old one goes on until the
+// new one is confirmed.
+func BeginTOTP(ctx context.Context, c *app.Call, in GeneratorFor) (g Generator, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return g, err
+	}
+	c.Audit.Omit()
+	secret := signin.NewTOTP()
+	if in.Ticket != "" {
+		if secret, _, err = s.generating(ctx, c, in.Ticket); err != nil {
+			return g, err
+		}
+	}
+	g.SecretText, g.Address = signin.Base32(secret), signin.TOTPAddress(secret, "Kartei", s.account.email)
+	if in.Ticket != "" {
+		g.Ticket = in.Ticket
+		return g, nil
+	}
+	g.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Generator, s.account.id, generating{desk(c).Secrets.Seal(secret, s.account.id)})
+	return g, err
+}
+
+// generating returns the secret of a generator that is not confirmed yet.
+func (s *own) generating(ctx context.Context, c *app.Call, ticket string) (secret []byte, sealed string, err error) {
+	var g generating
+	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Generator, ticket, &g)
+	if err != nil || account != s.account.id {
+		return nil, "", unknown(orNone(err))
+	}
+	secret, _, err = desk(c).Secrets.Open(g.Sealed, account)
+	return secret, g.Sealed, err
+}
+
+// Confirmation is the input of ConfirmTOTP.
+type Confirmation struct {
+	Ticket string `json:"ticket"`
+	Code   string `json:"code"`
+}
+
+// RecoveryCodes is a set of codes, shown once. It is empty if the account has some
+// already.
+type RecoveryCodes struct {
+	Codes []string `json:"codes"`
+}
+
+// Secret implements app.Secret.
+func (RecoveryCodes) Secret() {}
+
+// LimitCodes counts an attempt to confirm a generator.
+func LimitCodes(ctx context.Context, c *app.Call, _ Confirmation) (nothing struct{}, err error) {
+	return nothing, attempt(ctx, c, signin.Origin{Proof: "confirm|" + c.Actor.Credential().ID}.CodeBounds("").All()...)
+}
+
+// ConfirmTOTP takes a generator into use, if it makes the right codes. With the first
+// second factor come recovery codes.
+func ConfirmTOTP(ctx context.Context, c *app.Call, in Confirmation, _ struct{}) (r RecoveryCodes, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	account := s.account.id
+	secret, sealed, err := s.generating(ctx, c, in.Ticket)
+	if err != nil {
+		return r, err
+	}
+	step, right := signin.CheckTOTP(secret, in.Code, c.Now, 0)
+	if !right {
+		return r, wrongCode("code")
+	}
+	if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Generator, in.Ticket, nil); err != nil {
+		return r, unknown(err)
+	}
+	if _, err := c.Tx.Exec(ctx, updateTOTP, account, sealed, step, c.Now); err != nil {
+		return r, err
+	}
+	if r.Codes, err = firstCodes(ctx, c, account); err != nil {
+		return r, err
+	}
+	return r, s.changed(ctx, c, "totp", totpAdded)
+}
+
+// changed ends what the change of a factor concerns, and tells its owner.
+func (s *own) changed(ctx context.Context, c *app.Call, member string, what change) error {
+	c.Audit.About(s.home, c.Actor.PrincipalID())
+	c.Audit.Hidden(member, true)
+	if err := endOthers(ctx, c, s.account.id, s.id); err != nil {
+		return err
+	}
+	return tell(ctx, c, s.account.id, what)
+}
+
+// firstCodes makes recovery codes for an account that has none.
+func firstCodes(ctx context.Context, c *app.Call, account string) ([]string, error) {
+	var left int64
+	if err := c.Tx.QueryRow(ctx, countRecoveryCodes, account).Scan(&left); err != nil || left > 0 {
+		return []string{}, err
+	}
+	return newCodes(ctx, c, account)
+}
+
+func newCodes(ctx context.Context, c *app.Call, account string) ([]string, error) {
+	if _, err := c.Tx.Exec(ctx, deleteRecoveryCodes, account); err != nil {
+		return nil, err
+	}
+	codes := signin.NewRecoveryCodes()
+	for _, code := range codes {
+		if _, err := c.Tx.Exec(ctx, insertRecoveryCode, account, signin.HashRecoveryCode(code)); err != nil {
+			return nil, err
+		}
+	}
+	return codes, nil
+}
+
+// RenewRecoveryCodes replaces the recovery codes of the caller's account.
+func RenewRecoveryCodes(ctx context.Context, c *app.Call, _ app.None) (r RecoveryCodes, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	f, err := factorsOf(ctx, c.Tx, &s.account)
+	if err == nil && !f.any() {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &noFactor}
+	}
+	if err != nil {
+		return r, err
+	}
+	if r.Codes, err = newCodes(ctx, c, s.account.id); err != nil {
+		return r, err
+	}
+	return r, s.changed(ctx, c, "recoveryCodes", codesRenewed)
+}
+
+var noFactor = fault.Text{
+	DE: "Richten Sie zuerst einen Passkey oder eine App für Einmalcodes ein.",
+	EN: "Set up a passkey or an app for codes first.",
+}
+
+// RemoveTOTP removes the generator of codes. Recovery codes go with the last second
+// factor.
+func RemoveTOTP(ctx context.Context, c *app.Call, _ app.None) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err == nil && s.account.totp == "" {
+		err = fault.New(fault.NotFound)
+	}
+	if err == nil {
+		_, err = c.Tx.Exec(ctx, updateTOTP, s.account.id, "", 0, 0)
+	}
+	if err == nil {
+		err = dropCodes(ctx, c, s.account.id)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, s.changed(ctx, c, "totp", totpRemoved)
+}
+
+// dropCodes removes the recovery codes of an account without a second factor.
+func dropCodes(ctx context.Context, c *app.Call, account string) error {
+	a, err := byID(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	f, err := factorsOf(ctx, c.Tx, &a)
+	if err == nil && !f.any() {
+		_, err = c.Tx.Exec(ctx, deleteRecoveryCodes, account)
+	}
+	return err
+}
+
+// BeginPasskey begins the making of a passkey.
+func BeginPasskey(ctx context.Context, c *app.Call, _ app.None) (q PasskeyQuestion, err error) {
+	s, err := ownSession(ctx, c)
+	if err == nil && desk(c).Passkeys == nil {
+		err = &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+	}
+	if err != nil {
+		return q, err
+	}
+	c.Audit.Omit()
+	owner, err := ownerOf(ctx, c.Tx, &s.account)
+	if err != nil {
+		return q, err
+	}
+	if len(owner.Stored) >= maxPasskeys {
+		return q, &fault.Fault{Code: fault.Forbidden, Detail: &manyPasskeys}
+	}
+	return register(c, signin.Registration, owner)
+}
+
+var manyPasskeys = fault.Text{
+	DE: fmt.Sprintf("Ein Konto hat höchstens %d Passkeys. Entfernen Sie zuerst einen.", maxPasskeys),
+	EN: fmt.Sprintf("An account has at most %d passkeys. Remove one first.", maxPasskeys),
+}
+
+func ownerOf(ctx context.Context, tx db.Tx, a *stored) (*signin.Owner, error) {
+	o := &signin.Owner{Account: a.id, Email: a.email}
+	var err error
+	o.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, a.id)
+	return o, err
+}
+
+// register makes the ticket of a passkey that is made.
+func register(c *app.Call, kind signin.Kind, o *signin.Owner) (q PasskeyQuestion, err error) {
+	options, kept, err := desk(c).Passkeys.Register(o)
+	if err != nil {
+		return q, err
+	}
+	q.Options = options
+	q.Ticket, err = desk(c).SealCeremony(c.Now, kind, kept)
+	return q, err
+}
+
+// NewPasskey is the input of AddPasskey: a name, and the answer of the browser.
+type NewPasskey struct {
+	Ticket   string          `json:"ticket"`
+	Name     string          `json:"name"`
+	Response json.RawMessage `json:"response"`
+}
+
+// AddedPasskey is the answer of AddPasskey. The first second factor brings recovery
+// codes, which are shown once.
+type AddedPasskey struct {
+	Passkey
+	Codes []string `json:"codes"`
+}
+
+// Secret implements app.Secret.
+func (AddedPasskey) Secret() {}
+
+// AddPasskey stores a passkey.
+func AddPasskey(ctx context.Context, c *app.Call, in NewPasskey) (p AddedPasskey, err error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return p, err
+	}
+	owner, err := ownerOf(ctx, c.Tx, &s.account)
+	if err != nil {
+		return p, err
+	}
+	if p.Passkey, err = storePasskey(ctx, c, owner, in); err != nil {
+		return p, err
+	}
+	if p.Codes, err = firstCodes(ctx, c, s.account.id); err != nil {
+		return p, err
+	}
+	return p, s.changed(ctx, c, "passkeys", passkeyAdded)
+}
+
+// storePasskey checks the answer of the browser, and stores the passkey.
+func storePasskey(ctx context.Context, c *app.Call, owner *signin.Owner, in NewPasskey) (Passkey, error) {
+	made, err := registered(ctx, c, signin.Registration, owner, in)
+	if err != nil {
+		return Passkey{}, err
+	}
+	return made.Passkey, made.store(ctx, c.Tx)
+}
+
+// registeredPasskey is a passkey that a browser has made, before it is stored.
+type registeredPasskey struct {
+	Passkey
+	account string
+	made    signin.Made
+}
+
+// registered checks the answer of the browser. The account of a new owner is the one
+// for which the passkey was made.
+func registered(ctx context.Context, c *app.Call, kind signin.Kind, owner *signin.Owner, in NewPasskey) (p registeredPasskey, err error) {
+	if desk(c).Passkeys == nil {
+		return p, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+	}
+	p.Passkey = Passkey{ID: id.New(id.Passkey), Name: tidyName(in.Name), CreatedAt: c.Now}
+	if p.Name == "" {
+		p.Name = "Passkey"
+	}
+	if code, limit := checkName(p.Name); code != "" {
+		return p, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
+	}
+	kept, err := desk(c).OpenCeremony(c.Now, kind, in.Ticket)
+	if err == nil {
+		err = signin.UseCeremony(ctx, c.Tx, c.Now, kind, kept)
+	}
+	if err != nil {
+		return p, unknown(err)
+	}
+	if owner.Account == "" {
+		owner.Account = string(kept.UserID)
+	}
+	p.account = owner.Account
+	if p.made, err = desk(c).Passkeys.Registered(owner, kept, in.Response); err != nil {
+		return p, notAPasskey()
+	}
+	return p, nil
+}
+
+// store stores the passkey. One that another account has is refused like any that
+// does not fit.
+func (p *registeredPasskey) store(ctx context.Context, tx db.Tx) error {
+	_, err := tx.Exec(ctx, insertPasskey, p.ID, p.account, p.made.ID, p.made.Stored, p.Name, p.CreatedAt)
+	if errors.Is(err, db.ErrDuplicate) {
+		return notAPasskey()
+	}
+	return err
+}
+
+func notAPasskey() error {
+	return fault.Invalid(fault.Field{Name: "response", Code: fault.InvalidFormat, Text: &wrongPasskey})
+}
+
+// ByID names a passkey.
+type ByID struct {
+	ID string `json:"id"`
+}
+
+// RemovePasskey removes a passkey. The last way to sign in stays.
+func RemovePasskey(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	n, err := c.Tx.Exec(ctx, deletePasskey, in.ID, s.account.id)
+	if err == nil && n == 0 {
+		err = fault.New(fault.NotFound)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if err = s.keepsAWay(ctx, c, &lastWay); err == nil {
+		err = dropCodes(ctx, c, s.account.id)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, s.changed(ctx, c, "passkeys", passkeyGone)
+}
+
+var lastWay = fault.Text{
+	DE: "Ohne diesen Passkey könnten Sie sich nicht mehr anmelden. Fügen Sie zuerst einen anderen hinzu, oder setzen Sie ein Kennwort, wenn Ihre Organisation die Anmeldung damit erlaubt.",
+	EN: "Without this passkey you could not sign in any more. Add another one first, or set a password if your organization allows sign-in by it.",
+}

@@ -1,0 +1,163 @@
+package account
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/people/audit"
+	"kartei/kit/clock"
+	"kartei/store/db"
+)
+
+// Made is what a person of an account made, or whose secret they saw, and what belongs to a
+// service account or to the organization. It goes on without the person: an admin ends it.
+type Made struct {
+	// Kind is key, endpoint, client or invitation.
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Owner is the service account that it belongs to, with its name. Both are empty for an
+	// invitation.
+	Owner            string       `json:"ownerId,omitempty"`
+	OwnerName        string       `json:"ownerName,omitempty"`
+	Environment      string       `json:"environment,omitempty"`
+	OrganizationName string       `json:"organizationName"`
+	CreatedAt        clock.Micros `json:"createdAt"`
+	// Here says that the caller administers its organization in this session.
+	Here bool `json:"here,omitempty"`
+}
+
+const (
+	madeColumns = ` from principals p join organizations h on h.number = p.organization `
+	madeKeys    = `select 'key', k.id, k.name, k.principal_id, w.name, k.environment, h.name, k.created_at, h.number` + madeColumns + `
+		join api_keys k on k.made_by = p.id join principals w on w.id = k.principal_id
+		where p.account_id = $1 and coalesce(w.account_id, '') <> $1 and k.revoked_at = 0 and k.expires_at > $2 order by k.id limit $3`
+	madeInvitations = `select 'invitation', i.id, i.email, '', '', '', h.name, i.created_at, h.number` + madeColumns + `
+		join invitations i on i.organization = h.number and i.invited_by = p.id
+		where p.account_id = $1 and i.expires_at > $2 order by i.id limit $3`
+	// Endpoints and clients keep nobody who made them. The audit log does.
+	// The table of endpoints is spread, so nothing is joined with it.
+	madeEndpoints = `select 'endpoint', id, name, principal, '', '', '', created_at, organization from webhook_endpoints
+		where organization = $1 and status <> 'disabled' and id `
+	madeClients = `select 'client', c.id, c.name, w.id, w.name, case when o.sandbox_of is null then 'live' else 'test' end, h.name, c.created_at, h.number
+		from oauth_clients c join organizations o on o.number = c.organization join organizations h on h.number = coalesce(o.sandbox_of, o.number)
+		join principals w on w.id = c.principal_id where h.number = $1 and c.disabled = false and coalesce(w.account_id, '') <> $2 and c.id `
+	madePersons = `select p.id, h.number, h.id, h.name, coalesce(s.number, 0), coalesce(s.id, '')` + madeColumns + ` left join organizations s on s.sandbox_of = h.number where p.account_id = $1 and p.erased_at = 0`
+
+	// mostLines bounds the acts of a person that are looked through, for each word.
+	mostLines = 500
+)
+
+// handedOut are the words of acts that show a secret, or say where events go.
+var handedOut = []string{"webhook.create", "webhook.change", "webhook.rotate", "client.create", "client.rotate"}
+
+// place is an organization in which an account has a person.
+type place struct {
+	person, name  string
+	home, sandbox int64
+	// ids are the ids of the organization and of its sandbox by their numbers.
+	ids map[int64]string
+	// here says that the caller administers it in this session.
+	here bool
+}
+
+// placesOf returns the organizations of an account.
+func placesOf(ctx context.Context, c *app.Call, account string) ([]place, error) {
+	return db.List(ctx, c.Tx, func(row db.Row) (p place, err error) {
+		var home, sandbox string
+		err = row.Scan(&p.person, &p.home, &home, &p.name, &p.sandbox, &sandbox)
+		if p.ids = map[int64]string{p.home: home}; p.sandbox != 0 {
+			p.ids[p.sandbox] = sandbox
+		}
+		p.here = p.person == c.Actor.PrincipalID() && c.Actor.SeesAll()
+		return p, err
+	}, madePersons, account)
+}
+
+// madeBy returns what the persons of an account made for others.
+func madeBy(ctx context.Context, c *app.Call, account string) ([]Made, error) {
+	places, err := placesOf(ctx, c, account)
+	if err != nil {
+		return nil, err
+	}
+	here := func(home int64) bool {
+		return slices.ContainsFunc(places, func(p place) bool { return p.here && p.home == home })
+	}
+	scan := func(row db.Row) (m Made, err error) {
+		var home int64
+		err = row.Scan(&m.Kind, &m.ID, &m.Name, &m.Owner, &m.OwnerName, &m.Environment, &m.OrganizationName, &m.CreatedAt, &home)
+		m.Here = here(home)
+		return m, err
+	}
+	made := []Made{}
+	for _, statement := range []string{madeKeys, madeInvitations} {
+		list, err := db.List(ctx, c.Tx, scan, statement, account, c.Now, mostActing)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, list...)
+	}
+	for _, p := range places {
+		ids, err := p.handedOut(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		endpoints, err := p.endpoints(ctx, c, ids, scan)
+		if err != nil {
+			return nil, err
+		}
+		clients, err := db.List(ctx, c.Tx, scan, madeClients+c.Tx.Dialect().In("$3")+` order by 2`, p.home, account, db.Texts(ids))
+		if err != nil {
+			return nil, err
+		}
+		made = append(append(made, endpoints...), clients...)
+	}
+	return made, nil
+}
+
+// handedOut returns the targets of the person's acts that show a secret, or say where events go.
+func (p *place) handedOut(ctx context.Context, c *app.Call) ([]string, error) {
+	targets := map[string]bool{}
+	for _, word := range handedOut {
+		lines, err := audit.Query(ctx, c.Tx, p.ids, audit.Filter{Who: p.person, Word: word, Limit: mostLines})
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			targets[l.Target] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(targets)), nil
+}
+
+// endpoints returns those of some endpoints that belong to somebody else. The person's own are
+// among the endpoints of the account.
+func (p *place) endpoints(ctx context.Context, c *app.Call, ids []string, scan func(db.Row) (Made, error)) (made []Made, err error) {
+	for _, number := range slices.Sorted(maps.Keys(p.ids)) {
+		list, err := db.List(ctx, c.Tx, scan, madeEndpoints+c.Tx.Dialect().In("$2")+` order by id`, number, db.Texts(ids))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range list {
+			owner, err := access.PrincipalIn(ctx, c.Tx, "", m.Owner)
+			if err != nil {
+				return nil, err
+			}
+			if owner.ID == p.person {
+				continue
+			}
+			m.OwnerName, m.OrganizationName, m.Here, m.Environment = owner.Name, p.name, p.here, access.Live
+			if number == p.sandbox {
+				m.Environment = access.Test
+			}
+			made = append(made, m)
+		}
+	}
+	return made, nil
+}

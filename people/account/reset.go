@@ -1,0 +1,392 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"kartei/access"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/people/notify"
+	"kartei/people/settings"
+	"kartei/store/db"
+)
+
+// The pages of mailed links. The token follows as a fragment, which browsers do not
+// send: see settings.InvitationPath.
+const (
+	ResetPath   = "/reset#"
+	LiftPath    = "/factors#"
+	AddressPath = "/address#"
+)
+
+// ForgotPath is the page that mails the link for a new password.
+const ForgotPath = "/signin/forgot"
+
+// Forgotten is the input of Forgot.
+type Forgotten struct {
+	Email string `json:"email"`
+}
+
+// LimitForgot bounds the mails to an address, and those of a network. Beyond the
+// bound nothing is sent, and the answer is the same.
+func LimitForgot(ctx context.Context, c *app.Call, in Forgotten) (send bool, err error) {
+	if in.Email == "" {
+		return false, fault.Invalid(fault.Field{Name: "email", Code: fault.Required})
+	}
+	if !c.Services.Settings.Mails {
+		return false, &fault.Fault{Code: fault.Forbidden, Detail: &noMails}
+	}
+	var from signin.Origin
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		a, err := byEmail(ctx, tx, in.Email)
+		if err == nil {
+			from, err = originOf(ctx, c, tx, a.id, "")
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	err = desk(c).Attempt(ctx, c.Now, from.ResetLimits(in.Email)...)
+	if signin.Waits(err) > 0 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+var noMails = fault.Text{
+	DE: "Diese Instanz verschickt keine E-Mails. Wer sie betreibt, kann Ihnen einen Link geben: kartei user reset.",
+	EN: "This instance sends no emails. Its operator can give you a link: kartei user reset.",
+}
+
+// Forgot mails a link that sets a password. The answer and its time do not tell
+// whether the address has an account.
+func Forgot(ctx context.Context, c *app.Call, in Forgotten, send bool) (app.Nothing, error) {
+	c.Audit.Omit()
+	if !send {
+		return app.Nothing{}, nil
+	}
+	a, err := byEmail(ctx, c.Tx, in.Email)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, sendReset(ctx, c, in.Email, &a, forgotten)
+}
+
+// sendReset stores a ticket and enqueues its email to the address of the account, and
+// not to the one that somebody typed. For an address without an account it does the
+// same, with an email that has expired: it is never sent.
+func sendReset(ctx context.Context, c *app.Call, typed string, a *stored, text fault.Text) error {
+	if !c.Services.Settings.Mails {
+		return nil
+	}
+	in, err := languageOf(ctx, c.Tx, a.id)
+	if err != nil {
+		return err
+	}
+	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, a.id, way{Mailed: true})
+	if err != nil {
+		return err
+	}
+	m := notify.Message{
+		To: a.email, Language: in, Until: c.Now.Add(signin.ResetLifetime), Title: resetTitle.In(in),
+		Text: fmt.Sprintf(text.In(in), c.Services.Settings.BaseURL+ResetPath+token),
+	}
+	if a.id == "" {
+		m.To, m.Until = typed, 1
+	}
+	return mail(ctx, c, m)
+}
+
+var (
+	resetTitle = fault.Text{DE: "Neues Kennwort", EN: "New password"}
+	forgotten  = fault.Text{
+		DE: "Unter diesem Link setzen Sie ein neues Kennwort:\n\n%s\n\nDer Link ist 30 Minuten lang gültig und kann nur einmal verwendet werden. Ihr zweiter Faktor bleibt. Haben Sie kein neues Kennwort angefordert, dann löschen Sie diese Nachricht.",
+		EN: "This link sets a new password:\n\n%s\n\nThe link works once, and for 30 minutes. Your second factor stays. If you did not ask for a new password, delete this message.",
+	}
+	manyGuesses = fault.Text{
+		DE: "Jemand hat sehr oft ein falsches Kennwort für Ihr Konto eingegeben. Anmeldungen mit Kennwort sind deshalb bis zu einer Stunde lang gesperrt, außer von Geräten und aus Netzen, von denen Sie sich zuletzt angemeldet haben. Waren Sie es selbst, dann setzen Sie unter diesem Link ein neues:\n\n%s\n\nDer Link ist 30 Minuten lang gültig. Mit einem Passkey können Sie sich weiterhin anmelden.",
+		EN: "Somebody has entered a wrong password for your account very often. Sign-ins by password are therefore blocked for up to an hour, except from devices and networks that signed in lately. If it was you, set a new one by this link:\n\n%s\n\nThe link works for 30 minutes. A passkey still signs you in.",
+	}
+)
+
+// NewByLink is the input of Reset. The token is that of a mailed link.
+type NewByLink struct {
+	Token    string `json:"token"`
+	Password string `json:"password"`
+}
+
+// way says how a link that sets a password reached its holder.
+type way struct {
+	// Mailed says that it was mailed to the address of the account, and not printed for
+	// the operator.
+	Mailed bool `json:"mailed,omitempty"`
+}
+
+// linked is a link that was checked outside the transaction.
+type linked struct {
+	kind    signin.Kind
+	account string
+	// hash is the new password. proven is the present one, for a link that lifts
+	// second factors.
+	hash   string
+	proven proven
+}
+
+// CheckReset checks a link, and hashes the new password. A link that lifts second
+// factors takes the present password instead.
+func CheckReset(ctx context.Context, c *app.Call, in NewByLink) (l linked, err error) {
+	var a stored
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		for _, l.kind = range []signin.Kind{signin.Reset, signin.Factors} {
+			if l.account, err = signin.Read(ctx, tx, c.Now, l.kind, in.Token, nil); !errors.Is(err, db.ErrNoRows) {
+				break
+			}
+		}
+		if err == nil {
+			a, err = byID(ctx, tx, l.account)
+		}
+		return unknown(err)
+	})
+	switch {
+	case err != nil:
+	case l.kind == signin.Reset:
+		l.hash, err = hashNew(ctx, c, byLink(in.Token), in.Password, a.email)
+	case in.Password == "" || len(in.Password) > maxPassword:
+		err = fault.Invalid(fault.Field{Name: "password", Code: fault.Required})
+	default:
+		l.proven, err = checkPassword(ctx, c, "signin.reset", byLink(in.Token), a.email, in.Password)
+		err = inSession(err)
+	}
+	return l, err
+}
+
+// Reset sets a password by a link, or lifts the second factors, and ends all sessions
+// of the account. The person then signs in.
+func Reset(ctx context.Context, c *app.Call, in NewByLink, l linked) (app.Nothing, error) {
+	var came way
+	into := any(&came)
+	if l.kind != signin.Reset {
+		into = nil
+	}
+	if _, err := signin.Take(ctx, c.Tx, c.Now, l.kind, in.Token, into); err != nil {
+		return app.Nothing{}, unknown(err)
+	}
+	a, err := byID(ctx, c.Tx, l.account)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	what := newPassword
+	if l.kind == signin.Reset {
+		c.Audit.Hidden("password", true)
+		if _, err = c.Tx.Exec(ctx, updatePassword, l.account, l.hash, c.Now); err == nil && came.Mailed {
+			err = confirmAddress(ctx, c, l.account)
+		}
+	} else {
+		what = factorsGone
+		if a.password != l.proven.account.password {
+			return app.Nothing{}, inSession(wrongPassword())
+		}
+		c.Audit.Hidden("factors", true)
+		err = liftFactors(ctx, c, l.account)
+	}
+	if err == nil {
+		err = endOthers(ctx, c, l.account, "")
+	}
+	if err == nil {
+		err = letIn(ctx, c, &a)
+	}
+	if err == nil {
+		err = about(ctx, c, l.account)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, tell(ctx, c, l.account, what)
+}
+
+// letIn makes the network of somebody who used a mailed link a known one: strangers who
+// guess at the same time do not keep the person out. Nobody has the token of the device.
+func letIn(ctx context.Context, c *app.Call, a *stored) error {
+	if _, err := signin.Remember(ctx, c.Tx, c.Now, a.id, "", c.Address); err != nil {
+		return err
+	}
+	bounds := signin.Origin{Address: c.Address, Known: true}.PasswordBounds(a.email)
+	return signin.Cleared(ctx, c.Tx, bounds.All()...)
+}
+
+// confirmAddress ends the doubt about the address of an account, whose owner has just
+// followed a mailed link. Whoever accepted the invitation may be somebody else, and so
+// may be the owner of its factors and links: they end with the doubt.
+func confirmAddress(ctx context.Context, c *app.Call, account string) error {
+	n, err := c.Tx.Exec(ctx, `update accounts set unconfirmed = false where id = $1 and unconfirmed`, account)
+	if err != nil || n == 0 {
+		return err
+	}
+	if _, err := c.Tx.Exec(ctx, deleteIdentities, account); err != nil {
+		return err
+	}
+	return liftFactors(ctx, c, account)
+}
+
+// liftFactors removes the second factors of an account.
+func liftFactors(ctx context.Context, c *app.Call, account string) error {
+	for _, s := range []string{deletePasskeys, deleteRecoveryCodes} {
+		if _, err := c.Tx.Exec(ctx, s, account); err != nil {
+			return err
+		}
+	}
+	_, err := c.Tx.Exec(ctx, updateTOTP, account, "", 0, 0)
+	return err
+}
+
+// about names the first person of an account as the target of an act without a
+// session.
+func about(ctx context.Context, c *app.Call, account string) error {
+	persons, err := personsOf(ctx, c.Tx, account)
+	if err == nil && len(persons) == 0 {
+		c.Audit.Omit()
+	} else if err == nil {
+		c.Audit.About(persons[0].home, persons[0].ID)
+		c.Audit.By(persons[0].ID)
+	}
+	return err
+}
+
+// Lifted is the answer of ResetFactors.
+type Lifted struct {
+	// Mailed says that a link was sent to the sign-in address of the person, who
+	// confirms it with the password.
+	Mailed bool `json:"mailed"`
+	// Link sets a new password. Only the operator sees one.
+	Link      string       `json:"link,omitempty"`
+	Token     string       `json:"token,omitempty"`
+	ExpiresAt clock.Micros `json:"expiresAt,omitzero"`
+}
+
+// Secret implements app.Secret.
+func (Lifted) Secret() {}
+
+// ResetFactors lifts the second factors of a person who lost them. An admin causes a
+// mail with a link, which the person confirms with the password: the account may
+// belong to other organizations too, whose admins did not agree. The operator lifts
+// them at once, ends the sessions, and gets a link that sets a password.
+func ResetFactors(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err error) {
+	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	if err != nil {
+		return l, err
+	}
+	c.Audit.About(p.Home, p.ID)
+	c.Audit.Hidden("factors", true)
+	var account string
+	if err := c.Tx.QueryRow(ctx, selectAccountOf, p.ID).Scan(&account); err != nil {
+		return l, err
+	}
+	byOperator := c.Actor.Credential().Kind == access.Operator
+	switch {
+	case account == "":
+		return l, &fault.Fault{Code: fault.Forbidden, Detail: &notJoined}
+	case p.ID == c.Actor.PrincipalID():
+		return l, &fault.Fault{Code: fault.Forbidden, Detail: &ownFactors}
+	case !byOperator && !c.Services.Settings.Mails:
+		return l, &fault.Fault{Code: fault.Forbidden, Detail: &onlyOperator}
+	case !byOperator:
+		l.Mailed = true
+		if err := mailFactors(ctx, c, account); err != nil {
+			return l, err
+		}
+		return l, tellBell(ctx, c, account, ChangeFacts{What: resetByAdmin})
+	}
+	if err := liftFactors(ctx, c, account); err != nil {
+		return l, err
+	}
+	if err := endOthers(ctx, c, account, ""); err != nil {
+		return l, err
+	}
+	if err := l.issue(ctx, c, account); err != nil {
+		return l, err
+	}
+	return l, tell(ctx, c, account, factorsGone)
+}
+
+// issue makes a link that sets a password.
+func (l *Lifted) issue(ctx context.Context, c *app.Call, account string) (err error) {
+	l.ExpiresAt = c.Now.Add(signin.ResetLifetime)
+	l.Token, err = signin.Issue(ctx, c.Tx, c.Now, signin.ResetLifetime, signin.Reset, account, way{})
+	if base := c.Services.Settings.BaseURL; err == nil && base != "" {
+		l.Link = base + ResetPath + l.Token
+	}
+	return err
+}
+
+// ResetPassword returns a link that sets a new password of a person, for the operator of
+// an instance that sends no emails. Nothing else changes until the link is followed.
+func ResetPassword(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err error) {
+	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	if err != nil {
+		return l, err
+	}
+	c.Audit.About(p.Home, p.ID)
+	c.Audit.Hidden("password", true)
+	var account string
+	if err := c.Tx.QueryRow(ctx, selectAccountOf, p.ID).Scan(&account); err != nil {
+		return l, err
+	}
+	if account == "" {
+		return l, &fault.Fault{Code: fault.Forbidden, Detail: &notJoined}
+	}
+	if err := c.Gives(ctx, app.Gain{Word: app.PasswordLink, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
+		return l, err
+	}
+	return l, l.issue(ctx, c, account)
+}
+
+const selectAccountOf = `select coalesce(account_id, '') from principals where id = $1`
+
+// mailFactors mails a link that lifts the second factors of an account, bounded by
+// its address.
+func mailFactors(ctx context.Context, c *app.Call, account string) error {
+	a, err := byID(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	if err := throttled(signin.Attempt(ctx, c.Tx, c.Now, signin.MailLimit("factors", access.FoldEmail(a.email)))); err != nil {
+		return err
+	}
+	in, err := languageOf(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	token, err := signin.Issue(ctx, c.Tx, c.Now, signin.EmailLifetime, signin.Factors, account, nil)
+	if err != nil {
+		return err
+	}
+	return mail(ctx, c, notify.Message{
+		To: a.email, Language: in, Until: c.Now.Add(signin.EmailLifetime), Title: liftTitle.In(in),
+		Text: fmt.Sprintf(liftText.In(in), c.Services.Settings.BaseURL+LiftPath+token),
+	})
+}
+
+var (
+	liftTitle = fault.Text{DE: "Zweite Faktoren entfernen", EN: "Remove second factors"}
+	liftText  = fault.Text{
+		DE: "Die Administration Ihrer Organisation möchte die zweiten Faktoren Ihres Kontos entfernen, weil Sie sie verloren haben. Unter diesem Link bestätigen Sie das mit Ihrem Kennwort:\n\n%s\n\nDer Link ist einen Tag lang gültig. Haben Sie nichts verloren, dann löschen Sie diese Nachricht und fragen Sie nach.",
+		EN: "An admin of your organization wants to remove the second factors of your account, because you lost them. Confirm it with your password by this link:\n\n%s\n\nThe link works for a day. If you lost nothing, delete this message and ask why.",
+	}
+	notJoined = fault.Text{
+		DE: "Diese Person hat noch keine Einladung angenommen.",
+		EN: "This person has not accepted an invitation yet.",
+	}
+	ownFactors = fault.Text{
+		DE: "Ihre eigenen Faktoren ändern Sie im Profil unter Sicherheit.",
+		EN: "You change your own factors in your profile, under security.",
+	}
+	onlyOperator = fault.Text{
+		DE: "Diese Instanz verschickt keine E-Mails. Wer sie betreibt, kann die Faktoren entfernen: kartei user reset-factors.",
+		EN: "This instance sends no emails. Its operator can remove the factors: kartei user reset-factors.",
+	}
+)

@@ -1,0 +1,394 @@
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"kartei/access"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+// SecondInput is the input of SignInBySecond: a ticket, and one of the two codes.
+type SecondInput struct {
+	Ticket string `json:"ticket"`
+	codes
+	Trusted bool `json:"trusted,omitempty"`
+}
+
+// codes are the second factors that people type.
+type codes struct {
+	// Code is that of a generator, RecoveryCode one of the codes that were printed.
+	Code         string `json:"code,omitempty"`
+	RecoveryCode string `json:"recoveryCode,omitempty"`
+}
+
+const (
+	updateTOTPStep     = `update accounts set totp_step = $2 where id = $1 and totp_step < $2 and totp_secret = $3`
+	deleteRecoveryCode = `delete from recovery_codes where account_id = $1 and code_hash = $2`
+	selectRecoveryCode = `select count(*) from recovery_codes where account_id = $1 and code_hash = $2`
+)
+
+// CheckSecond checks the code of a sign-in. The attempt is counted outside the
+// transaction of the call.
+func CheckSecond(ctx context.Context, c *app.Call, in SecondInput) (proof codeProof, err error) {
+	var account string
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		account, err = signin.Read(ctx, tx, c.Now, signin.Second, in.Ticket, nil)
+		return unknown(err)
+	})
+	if err != nil {
+		return proof, err
+	}
+	return checkCode(ctx, c, "signin.second", "", account, in.codes)
+}
+
+// codeProof is a code that was right when it was checked. It is used in the
+// transaction of the call.
+type codeProof struct {
+	account, sealed string
+	bounds          signin.Bounds
+	step            int64
+	recovery        string // the hash
+}
+
+// checkCode checks one of the codes of an account. session is the one in which a person
+// confirms it, and empty at a sign-in.
+func checkCode(ctx context.Context, c *app.Call, operation, session, account string, in codes) (proof codeProof, err error) {
+	proof.account = account
+	field := "code"
+	switch {
+	case in.Code == "" && in.RecoveryCode == "":
+		return proof, fault.Invalid(fault.Field{Name: field, Code: fault.Required})
+	case in.RecoveryCode != "":
+		field = "recoveryCode"
+	}
+	var from signin.Origin
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		from, err = originOf(ctx, c, tx, account, session)
+		return err
+	})
+	if err != nil {
+		return proof, err
+	}
+	proof.bounds = from.CodeBounds(account)
+	if err := attempt(ctx, c, proof.bounds.All()...); err != nil {
+		return proof, err
+	}
+	right := false
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		if in.RecoveryCode != "" {
+			var n int64
+			proof.recovery = signin.HashRecoveryCode(in.RecoveryCode)
+			err = tx.QueryRow(ctx, selectRecoveryCode, account, proof.recovery).Scan(&n)
+			right = n > 0
+			return err
+		}
+		a, err := byID(ctx, tx, account)
+		if err != nil || a.totp == "" {
+			return unknown(err)
+		}
+		secret, _, err := desk(c).Secrets.Open(a.totp, account)
+		if err == nil {
+			proof.sealed = a.totp
+			proof.step, right = signin.CheckTOTP(secret, in.Code, c.Now, a.totpStep)
+		}
+		return err
+	})
+	if err == nil && !right {
+		err = desk(c).DB.Write(ctx, func(tx db.Tx) error {
+			call := *c
+			call.Tx = tx
+			return noteRefusal(ctx, &call, operation, account, proof.bounds.Series)
+		})
+		if err == nil {
+			err = wrongCode(field)
+		}
+	}
+	return proof, err
+}
+
+func wrongCode(field string) error {
+	return fault.Invalid(fault.Field{Name: field, Code: fault.InvalidFormat, Text: &codeIsWrong})
+}
+
+var codeIsWrong = fault.Text{
+	DE: "Dieser Code stimmt nicht, oder er wurde schon verwendet.",
+	EN: "This code is wrong, or it was used already.",
+}
+
+// use takes a code, which serves once. The use of a recovery code is mailed.
+func (p *codeProof) use(ctx context.Context, c *app.Call) error {
+	if err := signin.Cleared(ctx, c.Tx, p.bounds.All()...); err != nil {
+		return err
+	}
+	if p.recovery == "" {
+		n, err := c.Tx.Exec(ctx, updateTOTPStep, p.account, p.step, p.sealed)
+		if err == nil && n == 0 {
+			err = wrongCode("code")
+		}
+		return err
+	}
+	n, err := c.Tx.Exec(ctx, deleteRecoveryCode, p.account, p.recovery)
+	if err == nil && n == 0 {
+		err = wrongCode("recoveryCode")
+	}
+	if err != nil {
+		return err
+	}
+	return tell(ctx, c, p.account, codeUsed)
+}
+
+// SignInBySecond begins a session after the second factor.
+func SignInBySecond(ctx context.Context, c *app.Call, in SecondInput, proof codeProof) (SignedIn, error) {
+	if err := lock(ctx, c.Tx, proof.account); err != nil {
+		return SignedIn{}, err
+	}
+	var b begun
+	account, err := signin.Take(ctx, c.Tx, c.Now, signin.Second, in.Ticket, &b)
+	if err != nil || account != proof.account {
+		return SignedIn{}, unknown(orNone(err))
+	}
+	if err := proof.use(ctx, c); err != nil {
+		return SignedIn{}, err
+	}
+	b.Trusted, b.At = b.Trusted || in.Trusted, c.Now
+	return enter(ctx, c, account, b)
+}
+
+// orNone returns err, or that there is no such row.
+func orNone(err error) error {
+	if err == nil {
+		return db.ErrNoRows
+	}
+	return err
+}
+
+// PasskeyQuestion is the answer of AskPasskey and of BeginPasskey.
+type PasskeyQuestion struct {
+	Ticket string `json:"ticket"`
+	// Options are the argument of parseRequestOptionsFromJSON or of
+	// parseCreationOptionsFromJSON of the browser.
+	Options json.RawMessage `json:"options"`
+}
+
+// Secret implements app.Secret.
+func (PasskeyQuestion) Secret() {}
+
+var noPasskeys = fault.Text{
+	DE: "Unter der Adresse dieser Instanz sind keine Passkeys möglich.",
+	EN: "The address of this instance allows no passkeys.",
+}
+
+// AskPasskey asks the browser for a passkey, for a sign-in or a fresh one. It writes
+// nothing: the sign-in page asks whenever it is opened.
+func AskPasskey(ctx context.Context, c *app.Call, in PasskeyFor) (q PasskeyQuestion, err error) {
+	if desk(c).Passkeys == nil {
+		return q, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+	}
+	if in.Invitation != "" {
+		return registerInvited(ctx, c, in.Invitation)
+	}
+	options, kept, err := desk(c).Passkeys.Ask()
+	if err != nil {
+		return q, err
+	}
+	q.Options = options
+	q.Ticket, err = desk(c).SealCeremony(c.Now, signin.Ceremony, kept)
+	return q, err
+}
+
+// PasskeyInput is the input of SignInByPasskey: the answer of the browser.
+type PasskeyInput struct {
+	Ticket   string          `json:"ticket"`
+	Response json.RawMessage `json:"response"`
+	Trusted  bool            `json:"trusted,omitempty"`
+}
+
+const (
+	selectWebAuthn = `select credential from passkeys where account_id = $1 order by id`
+	updatePasskey  = `update passkeys set credential = $3, last_used_at = $4 where credential_id = $2 and account_id = $1`
+)
+
+// usedPasskey is a passkey that was checked.
+type usedPasskey struct {
+	account string
+	kept    *signin.Kept
+	made    signin.Made
+}
+
+// CheckPasskey checks a passkey. Every refusal is the same. Passkeys cannot be
+// guessed, so nobody's failures slow down anybody else: only those of a network count.
+func CheckPasskey(ctx context.Context, c *app.Call, in PasskeyInput) (used usedPasskey, err error) {
+	return checkPasskey(ctx, c, "", in)
+}
+
+// checkPasskey is CheckPasskey, also in a session.
+func checkPasskey(ctx context.Context, c *app.Call, session string, in PasskeyInput) (used usedPasskey, err error) {
+	if desk(c).Passkeys == nil {
+		return used, &fault.Fault{Code: fault.NotFound, Detail: &noPasskeys}
+	}
+	used.account = signin.Holder(in.Response)
+	var from signin.Origin
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		from, err = originOf(ctx, c, tx, used.account, session)
+		return err
+	})
+	if err == nil {
+		err = attempt(ctx, c, from.NetworkLimits()...)
+	}
+	if err != nil {
+		return used, err
+	}
+	if used.kept, err = desk(c).OpenCeremony(c.Now, signin.Ceremony, in.Ticket); err != nil {
+		return used, unknown(err)
+	}
+	owner := signin.Owner{Account: used.account}
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		owner.Stored, err = db.Values[string](ctx, tx, selectWebAuthn, used.account)
+		return err
+	})
+	if err != nil {
+		return used, err
+	}
+	if used.made, err = desk(c).Passkeys.Used(&owner, used.kept, in.Response); err != nil {
+		return used, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &wrongPasskey}
+	}
+	return used, nil
+}
+
+var wrongPasskey = fault.Text{
+	DE: "Mit diesem Passkey ist keine Anmeldung möglich.",
+	EN: "This passkey does not sign in.",
+}
+
+// take ends the ceremony, and stores the counter of the passkey.
+func (u *usedPasskey) take(ctx context.Context, c *app.Call) error {
+	if err := signin.UseCeremony(ctx, c.Tx, c.Now, signin.Ceremony, u.kept); err != nil {
+		return unknown(err)
+	}
+	n, err := c.Tx.Exec(ctx, updatePasskey, u.account, u.made.ID, u.made.Stored, c.Now)
+	if err == nil && n == 0 { // it was removed meanwhile
+		err = &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: &wrongPasskey}
+	}
+	return err
+}
+
+// SignInByPasskey begins a session with a passkey, which counts as both factors.
+func SignInByPasskey(ctx context.Context, c *app.Call, in PasskeyInput, used usedPasskey) (SignedIn, error) {
+	if err := lock(ctx, c.Tx, used.account); err != nil {
+		return SignedIn{}, err
+	}
+	if err := used.take(ctx, c); err != nil {
+		return SignedIn{}, err
+	}
+	return enter(ctx, c, used.account, begun{Trusted: in.Trusted, Method: access.ByPasskey, At: c.Now})
+}
+
+// Fresh is the input of Refresh: a passkey, or the password, with a code if the
+// account has a generator.
+type Fresh struct {
+	Password string `json:"password,omitempty"`
+	codes
+	Ticket   string          `json:"ticket,omitempty"`
+	Response json.RawMessage `json:"response,omitempty"`
+}
+
+// Refreshed is the answer of Refresh. The session has a new token.
+type Refreshed struct {
+	Token      string       `json:"token"`
+	FreshUntil clock.Micros `json:"freshUntil"`
+	EndsAt     clock.Micros `json:"endsAt"`
+}
+
+// Secret implements app.Secret.
+func (Refreshed) Secret() {}
+
+// freshProof is what Refresh uses in its transaction.
+type freshProof struct {
+	passkey  *usedPasskey
+	password proven
+	code     *codeProof
+}
+
+// CheckFresh checks the factors of the person who is signed in.
+func CheckFresh(ctx context.Context, c *app.Call, in Fresh) (p freshProof, err error) {
+	var s own
+	var f factors
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		call := *c
+		call.Tx = tx
+		if s, err = ownSession(ctx, &call); err == nil {
+			f, err = factorsOf(ctx, tx, &s.account)
+		}
+		return err
+	})
+	if err != nil {
+		return p, err
+	}
+	if in.Ticket != "" {
+		used, err := checkPasskey(ctx, c, s.id, PasskeyInput{Ticket: in.Ticket, Response: in.Response})
+		if err == nil && used.account != s.account.id {
+			err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.Unknown), Detail: &wrongPasskey}
+		}
+		p.passkey = &used
+		return p, inSession(err)
+	}
+	if in.Password == "" || len(in.Password) > maxPassword {
+		return p, fault.Invalid(fault.Field{Name: "password", Code: fault.Required})
+	}
+	if f.any() && in.Code == "" && in.RecoveryCode == "" {
+		return p, fault.Invalid(fault.Field{Name: "code", Code: fault.Required})
+	}
+	if p.password, err = checkPassword(ctx, c, "session.refresh", s.id, s.account.email, in.Password); err != nil || !f.any() {
+		return p, inSession(err)
+	}
+	code, err := checkCode(ctx, c, "session.refresh", s.id, s.account.id, in.codes)
+	p.code = &code
+	return p, err
+}
+
+// inSession turns a wrong password into an error of its field: the session goes on.
+func inSession(err error) error {
+	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Unauthenticated {
+		return fault.Invalid(fault.Field{Name: "password", Code: fault.InvalidFormat, Text: &wrongOne})
+	}
+	return err
+}
+
+var wrongOne = fault.Text{DE: "Das stimmt nicht.", EN: "This is wrong."}
+
+// Refresh makes the sign-in of the session recent, and gives it a new token.
+func Refresh(ctx context.Context, c *app.Call, in Fresh, p freshProof) (Refreshed, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return Refreshed{}, err
+	}
+	switch {
+	case p.passkey != nil:
+		err = p.passkey.take(ctx, c)
+	case s.account.password != p.password.account.password:
+		err = inSession(wrongPassword())
+	default:
+		err = signin.Cleared(ctx, c.Tx, p.password.bounds.All()...)
+	}
+	if err == nil && p.code != nil {
+		err = p.code.use(ctx, c)
+	}
+	if err != nil {
+		return Refreshed{}, err
+	}
+	return s.refresh(ctx, c, c.Now)
+}
+
+// refresh makes the sign-in of a session recent. at is when the person proved who they are.
+func (s *own) refresh(ctx context.Context, c *app.Call, at clock.Micros) (r Refreshed, err error) {
+	c.Audit.About(s.home, s.id)
+	r = Refreshed{FreshUntil: at.Add(access.SignInFresh), EndsAt: s.endsAt}
+	r.Token, err = access.RenewSession(ctx, c.Tx, s.id, r.FreshUntil)
+	return r, err
+}

@@ -1,0 +1,273 @@
+// Package account owns how people sign in: their accounts, factors and sessions.
+package account
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"kartei/access"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+// Session is the session of the caller as pages need it.
+type Session struct {
+	ID string `json:"id"`
+	// Email is the address of the account.
+	Email string `json:"email"`
+	// Principal is the person that the session acts as.
+	Principal Person `json:"principal"`
+	// Preferences are how the person wants the pages to be.
+	Preferences Preferences `json:"preferences"`
+	// Organization is the one that the call acts in: a live one or its sandbox.
+	Organization access.OrganizationInfo `json:"organization"`
+	// Scopes are what the person may do at present, sorted. Administers says that
+	// the rows of admins are open.
+	Scopes      []string `json:"scopes"`
+	Administers bool     `json:"administers"`
+	// Persons are all persons of the account, in all organizations.
+	Persons []Person `json:"persons"`
+	// SecondFactorFrom is the time from which the organization asks for a second factor
+	// that the account does not have, zero if it has one or none is required.
+	// SecondFactorDue says that this time has come: only the rows that set one up are
+	// open.
+	SecondFactorFrom clock.Micros `json:"secondFactorFrom,omitzero"`
+	SecondFactorDue  bool         `json:"secondFactorDue,omitempty"`
+	// FreshUntil is the time until which the sign-in counts as recent.
+	FreshUntil clock.Micros `json:"freshUntil"`
+	// ExpiresAt is the end if no further call comes, EndsAt that at the latest.
+	ExpiresAt clock.Micros `json:"expiresAt"`
+	EndsAt    clock.Micros `json:"endsAt"`
+	Trusted   bool         `json:"trusted"`
+	// Bell is the number of entries of the bell that the person has not read, at most
+	// 100.
+	Bell int `json:"bell"`
+	// HasKey says that the person has a key of the API, and so writes programs.
+	HasKey bool `json:"hasKey"`
+	// Mails says that a mail server sends emails.
+	Mails bool `json:"mails"`
+}
+
+const (
+	selectOwnSession = `select s.id, s.organization, s.expires_at, s.idle, s.method, s.device, p.preferences,
+		(select count(*) from (select 1 from notices n where n.organization = s.organization and n.principal = s.principal_id and n.read_at = 0 limit 100) unread),
+		exists(select 1 from api_keys k where k.principal_id = s.principal_id and k.revoked_at = 0), ` + accountMembers + ` from sessions s
+		join principals p on p.id = s.principal_id join accounts a on a.id = s.account_id where s.id = $1 and s.principal_id = $2`
+
+	sessionColumns = `select s.id, s.organization, o.name, s.created_at, s.last_seen_at, s.expires_at, s.idle, s.address, s.agent
+		from sessions s join organizations o on o.number = s.organization`
+	selectDeviceOf = `select device from sessions where id = $1 and account_id = $2`
+	// The newest ones. Nobody has more browsers.
+	selectSessions = sessionColumns + ` where s.account_id = $1 and s.ended_at = 0 and s.expires_at > $2 and s.last_seen_at + s.idle > $2 order by s.id desc limit 100`
+)
+
+// own is the session of the caller.
+type own struct {
+	id          string
+	account     stored
+	home        int64
+	endsAt      clock.Micros
+	idle        clock.Micros
+	method      access.Method
+	device      string
+	preferences string
+	bell        int
+	hasKey      bool
+}
+
+// ownSession returns the session of the caller. Callers with another kind of
+// credential have none.
+func ownSession(ctx context.Context, c *app.Call) (s own, err error) {
+	a := &s.account
+	err = c.Tx.QueryRow(ctx, selectOwnSession, c.Actor.Credential().ID, c.Actor.PrincipalID()).Scan(
+		&s.id, &s.home, &s.endsAt, &s.idle, &s.method, &s.device, &s.preferences, &s.bell, &s.hasKey, &a.id, &a.email, &a.password, &a.totp, &a.totpStep, &a.totpSince, &a.passwordChanged)
+	if errors.Is(err, db.ErrNoRows) {
+		err = fault.New(fault.NotFound)
+	}
+	return s, err
+}
+
+func (s *own) trusted() bool { return s.idle > clock.Micros(access.SessionIdle.Microseconds()) }
+
+// GetSession returns the session of the caller.
+func GetSession(ctx context.Context, c *app.Call, _ app.None) (s Session, err error) {
+	mine, err := ownSession(ctx, c)
+	if err != nil {
+		return s, err
+	}
+	credential := c.Actor.Credential()
+	s.ID, s.FreshUntil, s.ExpiresAt = credential.ID, credential.FreshUntil, credential.ExpiresAt
+	s.SecondFactorFrom, s.SecondFactorDue = credential.SecondFactorFrom, c.Actor.SecondFactor(c.Now) != nil
+	s.Email, s.EndsAt, s.Trusted = mine.account.email, mine.endsAt, mine.trusted()
+	s.Bell, s.HasKey, s.Mails = mine.bell, mine.hasKey, c.Services.Settings.Mails
+	s.Scopes, s.Administers = c.Actor.Scopes(), c.Actor.SeesAll()
+	if err := json.Unmarshal([]byte(mine.preferences), &s.Preferences); err != nil {
+		return s, err
+	}
+	s.Preferences = s.Preferences.withDefaults()
+	if s.Organization, err = access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID); err != nil {
+		return s, err
+	}
+	all, err := allPersonsOf(ctx, c.Tx, mine.account.id)
+	s.Persons = []Person{}
+	for _, p := range all {
+		if p.ID == c.Actor.PrincipalID() {
+			s.Principal = p
+		}
+		if !p.out {
+			s.Persons = append(s.Persons, p)
+		}
+	}
+	return s, err
+}
+
+// Switched is the input of Switch.
+type Switched struct {
+	Principal string `json:"principalId"`
+}
+
+// Switch goes on as another person of the account, in a session with a new token.
+// The sign-in is as recent as it was.
+func Switch(ctx context.Context, c *app.Call, in Switched) (SignedIn, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	persons, err := personsOf(ctx, c.Tx, s.account.id)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	for _, p := range persons {
+		if p.ID != in.Principal {
+			continue
+		}
+		if err := p.admits(c, s.method); err != nil {
+			return SignedIn{}, err
+		}
+		token, err := access.MoveSession(ctx, c.Tx, s.id, p.home, p.ID)
+		c.Audit.About(p.home, s.id)
+		c.Audit.By(p.ID)
+		return SignedIn{Status: "signedIn", Token: token, EndsAt: s.endsAt, Person: &p}, err
+	}
+	return SignedIn{}, fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
+}
+
+// SignOut ends the session of the caller.
+func SignOut(ctx context.Context, c *app.Call, _ app.None) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(s.home, s.id)
+	_, err = access.EndSession(ctx, c.Tx, c.Now, s.account.id, s.id)
+	return app.Nothing{}, err
+}
+
+// Browser is a session as its owner sees it in a list.
+type Browser struct {
+	ID string `json:"id"`
+	// Current is true for the session of the caller.
+	Current bool `json:"current"`
+	// OrganizationName is the organization that it acts in.
+	OrganizationName string       `json:"organizationName"`
+	CreatedAt        clock.Micros `json:"createdAt"`
+	LastSeenAt       clock.Micros `json:"lastSeenAt"`
+	ExpiresAt        clock.Micros `json:"expiresAt"`
+	Trusted          bool         `json:"trusted"`
+	Address          string       `json:"address"`
+	Agent            string       `json:"agent"`
+}
+
+// ListSessions returns the sessions of the caller's account, the newest first.
+func ListSessions(ctx context.Context, c *app.Call, _ app.None) (access.List[Browser], error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return access.List[Browser]{}, err
+	}
+	all, err := db.List(ctx, c.Tx, func(row db.Row) (b Browser, err error) {
+		var home int64
+		var idle clock.Micros
+		err = row.Scan(&b.ID, &home, &b.OrganizationName, &b.CreatedAt, &b.LastSeenAt, &b.ExpiresAt, &idle, &b.Address, &b.Agent)
+		b.Current, b.ExpiresAt = b.ID == s.id, min(b.ExpiresAt, b.LastSeenAt+idle)
+		b.Trusted = (&own{idle: idle}).trusted()
+		return b, err
+	}, selectSessions, s.account.id, c.Now)
+	return access.PageOf(all, access.MaxPage), err
+}
+
+// Ending is the input of EndSessions: the id of one session, or all others.
+type Ending struct {
+	ID     string `json:"id,omitempty"`
+	Others bool   `json:"others,omitempty"`
+}
+
+// EndSessions ends sessions of the caller's account.
+func EndSessions(ctx context.Context, c *app.Call, in Ending) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if in.Others {
+		c.Audit.About(s.home, c.Actor.PrincipalID())
+		if err := access.EndOtherSessions(ctx, c.Tx, c.Now, s.account.id, s.id); err != nil {
+			return app.Nothing{}, err
+		}
+		return app.Nothing{}, signin.ForgetDevices(ctx, c.Tx, s.account.id, s.device)
+	}
+	c.Audit.About(s.home, in.ID)
+	if err := s.forgetDeviceOf(ctx, c, in.ID); err != nil {
+		return app.Nothing{}, err
+	}
+	ended, err := access.EndSession(ctx, c.Tx, c.Now, s.account.id, in.ID)
+	if err == nil && !ended {
+		err = &fault.Fault{Code: fault.NotFound, Detail: &noSession}
+	}
+	return app.Nothing{}, err
+}
+
+// forgetDeviceOf makes the browser of a session unknown: its owner ends a session of a
+// device that is lost. The browser of the caller stays known.
+func (s *own) forgetDeviceOf(ctx context.Context, c *app.Call, session string) error {
+	device, err := deviceOf(ctx, c.Tx, s.account.id, session)
+	if err != nil || device == "" || device == s.device {
+		return err
+	}
+	return signin.ForgetDevice(ctx, c.Tx, s.account.id, device)
+}
+
+// deviceOf returns the device of a session of an account, empty for none.
+func deviceOf(ctx context.Context, tx db.Tx, account, session string) (device string, err error) {
+	err = tx.QueryRow(ctx, selectDeviceOf, session, account).Scan(&device)
+	if errors.Is(err, db.ErrNoRows) {
+		err = nil
+	}
+	return device, err
+}
+
+var noSession = fault.Text{
+	DE: "Diese Sitzung ist schon zu Ende.",
+	EN: "This session has ended already.",
+}
+
+// endOthers ends all sessions of an account but one, forgets the devices of all others, and
+// ends everything that was begun with the factors that changed.
+func endOthers(ctx context.Context, c *app.Call, account, but string) error {
+	if err := lock(ctx, c.Tx, account); err != nil {
+		return err
+	}
+	if err := access.EndOtherSessions(ctx, c.Tx, c.Now, account, but); err != nil {
+		return err
+	}
+	device, err := deviceOf(ctx, c.Tx, account, but)
+	if err == nil {
+		err = signin.ForgetDevices(ctx, c.Tx, account, device)
+	}
+	if err != nil {
+		return err
+	}
+	return signin.EndTickets(ctx, c.Tx, account, "")
+}

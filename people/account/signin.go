@@ -1,0 +1,404 @@
+package account
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"kartei/access"
+	"kartei/people/signin"
+	"kartei/app"
+	"kartei/people/audit"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+// PasswordInput is the input of SignInByPassword.
+type PasswordInput struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	// Trusted is true on a device that the person trusts: its session lasts longer.
+	Trusted bool `json:"trusted,omitempty"`
+}
+
+// SignedIn is the answer to a step of a sign-in.
+type SignedIn struct {
+	// Status is signedIn, second if a second factor is missing, or choose if one of
+	// several persons is.
+	Status string `json:"status"`
+	// Ticket is for the next step.
+	Ticket string `json:"ticket,omitempty"`
+	// Methods are the second factors of the account: totp, passkey, recoveryCode.
+	Methods []string `json:"methods,omitempty"`
+	// Persons are the persons to choose from.
+	Persons []Person `json:"persons,omitempty"`
+	// Token is the credential of the session. Its cookie ends at EndsAt.
+	Token  string       `json:"token,omitempty"`
+	EndsAt clock.Micros `json:"endsAt,omitzero"`
+	// Device is what the browser keeps, so that the account knows it (signin.Remember).
+	Device string `json:"device,omitempty"`
+	// Person is who signed in.
+	Person *Person `json:"person,omitempty"`
+	// Next is the page to open after a single sign-on.
+	Next string `json:"next,omitempty"`
+}
+
+// Secret implements app.Secret.
+func (SignedIn) Secret() {}
+
+// begun is the data of tickets for a further step.
+type begun struct {
+	Trusted bool `json:"trusted"`
+	// Principal is the person whom the step before chose.
+	Principal string `json:"principal,omitempty"`
+	// Method is how the person proved the account, and At when, zero if that is unknown.
+	Method access.Method `json:"method"`
+	At     clock.Micros  `json:"at"`
+}
+
+// proven is a password that was checked outside the transaction.
+type proven struct {
+	account stored
+	bounds  signin.Bounds
+	// rehashed replaces the stored password, if its costs have changed.
+	rehashed string
+}
+
+const (
+	// maxPassword bounds what is hashed, in bytes.
+	maxPassword = 1024
+
+	// countFormer counts the earlier sign-ins of an account that are still known. An account
+	// that is older than a day had one, even if its sessions and devices are forgotten.
+	countFormer = `select count(*) from (select 1 from sessions where account_id = $1 union all select 1 from devices where account_id = $1 and seen_at > $2
+		union all select 1 from accounts where id = $1 and created_at < $3) former`
+	// noteFirst changes an account at its first sign-in only.
+	noteFirst = `update accounts set signed_in = true where id = $1 and signed_in = false`
+
+	updateRehashed = `update accounts set password = $3 where id = $1 and password = $2`
+)
+
+// CheckPassword checks the password of an address. It runs outside the transaction
+// of the call, because it takes long. An unknown address, a wrong password and an
+// account without one get the same answer after the same time.
+func CheckPassword(ctx context.Context, c *app.Call, in PasswordInput) (proven, error) {
+	if err := bothGiven(in); err != nil {
+		return proven{}, err
+	}
+	return checkPassword(ctx, c, "signin.password", "", in.Email, in.Password)
+}
+
+func bothGiven(in PasswordInput) error {
+	var fields []fault.Field
+	if in.Email == "" {
+		fields = append(fields, fault.Field{Name: "email", Code: fault.Required})
+	}
+	if in.Password == "" {
+		fields = append(fields, fault.Field{Name: "password", Code: fault.Required})
+	}
+	if len(in.Password) > maxPassword {
+		fields = append(fields, fault.Field{Name: "password", Code: fault.TooLong, Limit: maxPassword})
+	}
+	if len(fields) > 0 {
+		return fault.Invalid(fields...)
+	}
+	return nil
+}
+
+// checkPassword checks the password of an address. proof is what a person has already who
+// confirms it, and empty at a sign-in. A place for the hash is reserved before the attempt
+// is counted, so a refused one writes nothing.
+func checkPassword(ctx context.Context, c *app.Call, operation, proof, email, password string) (p proven, err error) {
+	var from signin.Origin
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		if p.account, err = byEmail(ctx, tx, email); err == nil {
+			from, err = originOf(ctx, c, tx, p.account.id, proof)
+		}
+		return err
+	})
+	if err != nil {
+		return p, err
+	}
+	turn, err := desk(c).Hasher.Reserve(from)
+	if err != nil {
+		return p, throttled(err)
+	}
+	defer turn.End()
+	p.bounds = from.PasswordBounds(email)
+	if err := attempt(ctx, c, p.bounds.All()...); err != nil {
+		return p, err
+	}
+	same, outdated, err := turn.Verify(ctx, p.account.password, password)
+	if err != nil {
+		return p, err
+	}
+	if !same {
+		if err := refusedPassword(ctx, c, operation, email, &p); err != nil {
+			return p, err
+		}
+		return p, wrongPassword()
+	}
+	if outdated {
+		p.rehashed, err = turn.Hash(ctx, password)
+	}
+	return p, err
+}
+
+// originOf returns what is known of the caller's attempt at an account.
+func originOf(ctx context.Context, c *app.Call, tx db.Tx, account, proof string) (signin.Origin, error) {
+	o, err := signin.FindOrigin(ctx, tx, c.Now, account, c.Device, c.Address)
+	o.Proof = proof
+	return o, err
+}
+
+// wrongPassword is the one answer to an unknown address and a wrong password.
+func wrongPassword() error {
+	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &wrong}
+}
+
+var wrong = fault.Text{
+	DE: "E-Mail-Adresse oder Kennwort stimmt nicht.",
+	EN: "The email address or the password is wrong.",
+}
+
+// refusedPassword records a refusal, and mails a link if the bound of an hour is
+// reached.
+func refusedPassword(ctx context.Context, c *app.Call, operation, email string, p *proven) error {
+	return desk(c).DB.Write(ctx, func(tx db.Tx) error {
+		call := *c
+		call.Tx = tx
+		if err := noteRefusal(ctx, &call, operation, p.account.id, p.bounds.Series); err != nil {
+			return err
+		}
+		n, err := signin.Count(ctx, tx, p.bounds.Hour)
+		if err != nil || n != p.bounds.Hour.Most {
+			return err
+		}
+		return sendReset(ctx, &call, email, &p.account, manyGuesses)
+	})
+}
+
+// noteRefusal writes a line of the audit log for an account: for the first refusal
+// of a series, and for every tenth, so that a guesser does not fill the log.
+func noteRefusal(ctx context.Context, c *app.Call, operation, account string, series signin.Limit) error {
+	n, err := signin.Count(ctx, c.Tx, series)
+	if err != nil || n > 1 && n%10 != 0 {
+		return err
+	}
+	if account == "" { // as much is stored, so that the time does not tell
+		return signin.Attempt(ctx, c.Tx, c.Now, signin.Limit{Subject: "nobody|" + series.Subject, Window: time.Minute, Keeps: true})
+	}
+	persons, err := personsOf(ctx, c.Tx, account)
+	if err != nil {
+		return err
+	}
+	for _, p := range persons {
+		act := new(audit.Act)
+		act.About(p.home, p.ID)
+		act.Changed("attempts", nil, n)
+		l := audit.Line{Time: c.Now, CredentialKind: string(access.Anonymous), Door: c.Door, Operation: operation, Word: refusedWord, RequestID: c.RequestID}
+		if by := c.Actor; by.PrincipalID() == p.ID { // confirms a sign-in; other organizations learn nothing of it
+			l.PrincipalID, l.CredentialKind, l.CredentialID = p.ID, string(by.Credential().Kind), by.Credential().ID
+		}
+		if c.Address.IsValid() {
+			l.Address = c.Address.Unmap().String()
+		}
+		if err := audit.Append(c.Tx, act, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SignInByPassword begins a session with a password that CheckPassword found right,
+// or asks for the second factor.
+func SignInByPassword(ctx context.Context, c *app.Call, in PasswordInput, p proven) (SignedIn, error) {
+	return passed(ctx, c, p, begun{Trusted: in.Trusted, Method: access.ByPassword, At: c.Now})
+}
+
+// passed goes on after a correct password.
+func passed(ctx context.Context, c *app.Call, p proven, b begun) (SignedIn, error) {
+	if err := lock(ctx, c.Tx, p.account.id); err != nil {
+		return SignedIn{}, err
+	}
+	a, err := byID(ctx, c.Tx, p.account.id)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if a.password != p.account.password { // it was changed meanwhile
+		return SignedIn{}, wrongPassword()
+	}
+	if err := signin.Cleared(ctx, c.Tx, p.bounds.All()...); err != nil {
+		return SignedIn{}, err
+	}
+	if p.rehashed != "" {
+		if _, err := c.Tx.Exec(ctx, updateRehashed, a.id, a.password, p.rehashed); err != nil {
+			return SignedIn{}, err
+		}
+	}
+	f, err := factorsOf(ctx, c.Tx, &a)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if !f.any() {
+		return enter(ctx, c, a.id, b)
+	}
+	c.Audit.Omit()
+	s := SignedIn{Status: "second", Methods: f.methods()}
+	s.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Second, a.id, b)
+	return s, err
+}
+
+// enter begins the session of an account whose factors are proven. With several
+// persons it asks which.
+func enter(ctx context.Context, c *app.Call, account string, b begun) (SignedIn, error) {
+	persons, err := personsOf(ctx, c.Tx, account)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	for i := range persons {
+		if len(persons) == 1 || persons[i].ID == b.Principal {
+			return begin(ctx, c, account, persons[i], b)
+		}
+	}
+	if len(persons) == 0 {
+		return SignedIn{}, &fault.Fault{Code: fault.Forbidden, Reason: string(access.PrincipalDisabled), Detail: &nobody}
+	}
+	c.Audit.Omit()
+	s := SignedIn{Status: "choose", Persons: persons}
+	s.Ticket, err = signin.Issue(ctx, c.Tx, c.Now, signin.PageLifetime, signin.Choose, account, b)
+	return s, err
+}
+
+var nobody = fault.Text{
+	DE: "Ihr Konto ist in keiner Organisation mehr aktiv. Eine Administratorin oder ein Administrator Ihrer Organisation kann helfen.",
+	EN: "Your account is active in no organization any more. An admin of your organization can help.",
+}
+
+func begin(ctx context.Context, c *app.Call, account string, p Person, b begun) (SignedIn, error) {
+	if err := p.admits(c, b.Method); err != nil {
+		return SignedIn{}, err
+	}
+	address := ""
+	if c.Address.IsValid() {
+		address = c.Address.Unmap().String()
+	}
+	former, err := signedInBefore(ctx, c, account)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	device, err := signin.Remember(ctx, c.Tx, c.Now, account, c.Device, c.Address)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	token, name, err := access.BeginSession(ctx, c.Tx, c.Now, access.NewSession{
+		Account: account, Organization: p.home, Principal: p.ID, Trusted: b.Trusted, Method: b.Method, Address: address, Agent: c.Agent, Device: device.Hash, ProvenAt: b.At,
+	})
+	c.Audit.About(p.home, name)
+	c.Audit.By(p.ID)
+	if err == nil && !device.Known && former { // the first sign-in of an account tells nobody anything
+		err = tellOf(ctx, c, account, ChangeFacts{What: newDevice, Session: name})
+	}
+	ends := access.SessionLifetime
+	if b.Trusted {
+		ends = access.TrustedLifetime
+	}
+	return SignedIn{Status: "signedIn", Token: token, EndsAt: c.Now.Add(ends), Device: device.Tokens, Person: &p}, err
+}
+
+// signedInBefore reports whether an account has signed in before, and notes that it does now.
+func signedInBefore(ctx context.Context, c *app.Call, account string) (bool, error) {
+	n, err := c.Tx.Exec(ctx, noteFirst, account)
+	if err != nil || n == 0 {
+		return true, err
+	}
+	var former int64
+	err = c.Tx.QueryRow(ctx, countFormer, account, c.Now.Add(-signin.DeviceLifetime), c.Now.Add(-24*time.Hour)).Scan(&former)
+	return former > 0, err
+}
+
+// admits refuses a password for an organization that has switched passwords off.
+// Without a provider the switch has no effect: nobody could come back.
+func (p *Person) admits(c *app.Call, by access.Method) error {
+	if !p.noPassword || by == access.BySSO || by == access.ByPasskey || desk(c).Provider == nil {
+		return nil
+	}
+	return &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &passwordsOff}
+}
+
+var passwordsOff = fault.Text{
+	DE: "Ihre Organisation hat die Anmeldung mit Kennwort ausgeschaltet. Melden Sie sich mit Single Sign-on oder einem Passkey an.",
+	EN: "Your organization has switched sign-in by password off. Sign in by single sign-on or a passkey.",
+}
+
+// Choice is the input of Choose.
+type Choice struct {
+	Ticket    string `json:"ticket"`
+	Principal string `json:"principalId"`
+}
+
+// CheckChoice refuses an unknown ticket before a transaction begins.
+func CheckChoice(ctx context.Context, c *app.Call, in Choice) (checked struct{}, err error) {
+	err = c.Services.Settings.Read(ctx, func(tx db.Tx) error {
+		_, err := signin.Read(ctx, tx, c.Now, signin.Choose, in.Ticket, nil)
+		return unknown(err)
+	})
+	return checked, err
+}
+
+// Choose begins the session of one of the persons of an account.
+func Choose(ctx context.Context, c *app.Call, in Choice, _ struct{}) (SignedIn, error) {
+	var b begun
+	account, err := signin.Read(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, &b)
+	if err != nil {
+		return SignedIn{}, unknown(err)
+	}
+	if err := lock(ctx, c.Tx, account); err != nil {
+		return SignedIn{}, err
+	}
+	persons, err := personsOf(ctx, c.Tx, account)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	for _, p := range persons {
+		if p.ID != in.Principal {
+			continue
+		}
+		if _, err := signin.Take(ctx, c.Tx, c.Now, signin.Choose, in.Ticket, nil); err != nil {
+			return SignedIn{}, unknown(err)
+		}
+		return begin(ctx, c, account, p, b)
+	}
+	return SignedIn{}, fault.Invalid(fault.Field{Name: "principalId", Code: fault.FieldNotFound})
+}
+
+// minPassword is the length of a password, in characters. Length is what resists
+// guesses; rules about kinds of characters do not.
+const minPassword = 12
+
+// checkNew refuses a new password that is too short or easily guessed.
+func checkNew(field, password, email string) error {
+	var wrong fault.Field
+	switch n := utf8.RuneCountInString(password); {
+	case password == "":
+		wrong = fault.Field{Code: fault.Required}
+	case n < minPassword:
+		wrong = fault.Field{Code: fault.TooShort, Limit: minPassword}
+	case len(password) > maxPassword:
+		wrong = fault.Field{Code: fault.TooLong, Limit: maxPassword}
+	case !utf8.ValidString(password):
+		wrong = fault.Field{Code: fault.InvalidFormat}
+	case signin.Guessable(password, email):
+		wrong = fault.Field{Code: fault.InvalidFormat, Text: &guessable}
+	default:
+		return nil
+	}
+	wrong.Name = field
+	return fault.Invalid(wrong)
+}
+
+var guessable = fault.Text{
+	DE: "Dieses Kennwort ist leicht zu erraten. Nehmen Sie zum Beispiel vier zufällige Wörter.",
+	EN: "This password is easily guessed. Take four random words, for example.",
+}

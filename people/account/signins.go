@@ -1,0 +1,93 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/people/audit"
+	"kartei/kit/clock"
+	"kartei/store/db"
+)
+
+// Entry is a sign-in of the caller's account, or a series of refused ones, as its
+// owner sees it.
+type Entry struct {
+	At clock.Micros `json:"at"`
+	// Refused says that a password or a code was wrong.
+	Refused          bool   `json:"refused"`
+	OrganizationName string `json:"organizationName"`
+	Address          string `json:"address"`
+	// Agent is the browser, as long as its session is kept.
+	Agent string `json:"agent"`
+}
+
+const (
+	// maxSignIns are shown, of the last 90 days.
+	maxSignIns   = 20
+	signInsSince = 90 * 24 * time.Hour
+
+	signedInWord = "session.begin"
+	refusedWord  = "session.refuse"
+
+	selectAgents = `select id, agent from sessions where account_id = $1`
+)
+
+// ListSignIns returns the latest sign-ins of the caller's account, the newest first.
+// They are lines of the audit log: those about the account's own persons.
+func ListSignIns(ctx context.Context, c *app.Call, _ app.None) (access.List[Entry], error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return access.List[Entry]{}, err
+	}
+	persons, err := personsOf(ctx, c.Tx, s.account.id)
+	if err != nil {
+		return access.List[Entry]{}, err
+	}
+	agents, err := agentsOf(ctx, c.Tx, s.account.id)
+	if err != nil {
+		return access.List[Entry]{}, err
+	}
+	all := map[string]Entry{}
+	for _, p := range persons {
+		lines, err := linesOf(ctx, c, p)
+		if err != nil {
+			return access.List[Entry]{}, err
+		}
+		for _, l := range lines { // a refusal has a line for each person
+			all[l.RequestID] = Entry{At: l.Time, Refused: l.Word == refusedWord, OrganizationName: p.OrganizationName, Address: l.Address, Agent: agents[l.Target]}
+		}
+	}
+	list := make([]Entry, 0, len(all))
+	for _, e := range all {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Agent, b.Agent)) })
+	return access.PageOf(list[:min(len(list), maxSignIns)], maxSignIns), nil
+}
+
+// linesOf returns the lines about the sign-ins of a person.
+func linesOf(ctx context.Context, c *app.Call, p Person) ([]audit.Line, error) {
+	of, since := map[int64]string{p.home: p.OrganizationID}, c.Now.Add(-signInsSince)
+	begun, err := audit.Query(ctx, c.Tx, of, audit.Filter{Who: p.ID, Word: signedInWord, Since: since, Limit: maxSignIns})
+	if err != nil {
+		return nil, err
+	}
+	refused, err := audit.Query(ctx, c.Tx, of, audit.Filter{Target: p.ID, Word: refusedWord, Since: since, Limit: maxSignIns})
+	return append(begun, refused...), err
+}
+
+// agentsOf returns the browsers of the sessions of an account.
+func agentsOf(ctx context.Context, tx db.Tx, account string) (map[string]string, error) {
+	agents := map[string]string{}
+	_, err := db.List(ctx, tx, func(row db.Row) (none struct{}, err error) {
+		var name, agent string
+		err = row.Scan(&name, &agent)
+		agents[name] = agent
+		return none, err
+	}, selectAgents, account)
+	return agents, err
+}

@@ -1,0 +1,614 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"kartei/access"
+	"kartei/people/signin"
+	"kartei/people/sso"
+	"kartei/app"
+	"kartei/people/audit"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/people/settings"
+	"kartei/store/db"
+)
+
+// Single sign-on has two halves. A row that begins returns the address of the provider,
+// and a ticket that the browser keeps meanwhile. A row that ends takes the ticket with
+// what the browser brings back. Both talk to the provider outside of a transaction.
+
+// SSOPath is the page to which the provider sends people back.
+const SSOPath = "/signin/sso/callback"
+
+const (
+	selectHolder     = `select account_id from identities where issuer = $1 and subject = $2`
+	selectIdentities = `select id, issuer, label, created_at, last_used_at from identities where account_id = $1 order by id`
+	countIdentities  = `select count(*) from identities where account_id = $1 and issuer = $2`
+	insertIdentity   = `insert into identities (id, account_id, issuer, subject, label, created_at, last_used_at) values ($1, $2, $3, $4, $5, $6, $7)`
+	useIdentity      = `update identities set last_used_at = $4, label = case when $5 = '' then label else $5 end where account_id = $1 and issuer = $2 and subject = $3`
+	deleteIdentity   = `delete from identities where id = $1 and account_id = $2`
+	deleteIdentities = `delete from identities where account_id = $1`
+)
+
+// Identity is who an account is at a provider, as its owner sees it.
+type Identity struct {
+	ID string `json:"id"`
+	// Label is the address that the provider named last.
+	Label      string       `json:"label"`
+	LinkedAt   clock.Micros `json:"linkedAt"`
+	LastUsedAt clock.Micros `json:"lastUsedAt,omitzero"`
+	// Former says that the instance has another provider now, or none.
+	Former bool `json:"former,omitempty"`
+}
+
+// Leaving is the answer of the rows that begin.
+type Leaving struct {
+	// Address is the page of the provider. Ticket is for the browser that goes there.
+	Address string `json:"address"`
+	Ticket  string `json:"ticket"`
+}
+
+// Secret implements app.Secret.
+func (Leaving) Secret() {}
+
+// SSOTo is the input of the rows that begin. Next is the page to open afterwards.
+type SSOTo struct {
+	Next string `json:"next,omitempty"`
+}
+
+// SSOInvitation is the input of BeginSSOInvited.
+type SSOInvitation struct {
+	Token string `json:"token"`
+	// Name is the name of the person. Without it the provider's counts.
+	Name string `json:"name,omitempty"`
+}
+
+// question is the address of the provider, and what its answer must fit.
+type question struct {
+	address string
+	asked   sso.Asked
+}
+
+// AskProvider asks the provider where people sign in.
+func AskProvider[I any](ctx context.Context, c *app.Call, _ I) (question, error) {
+	return askProvider(ctx, c, false)
+}
+
+// AskProviderFresh is AskProvider for a sign-in that must be recent.
+func AskProviderFresh[I any](ctx context.Context, c *app.Call, _ I) (question, error) {
+	return askProvider(ctx, c, true)
+}
+
+func askProvider(ctx context.Context, c *app.Call, fresh bool) (q question, err error) {
+	p, err := provider(c)
+	if err == nil {
+		if q.address, q.asked, err = p.Ask(ctx, fresh, access.NewToken); err != nil {
+			err = providerFault(c, err)
+		}
+	}
+	return q, err
+}
+
+func provider(c *app.Call) (*sso.Provider, error) {
+	if p := desk(c).Provider; p != nil {
+		return p, nil
+	}
+	return nil, &fault.Fault{Code: fault.NotFound, Detail: &noProvider}
+}
+
+// leave seals a way.
+func (q question) leave(c *app.Call, kind signin.Kind, w signin.Way) (l Leaving, err error) {
+	w.Asked, l.Address = q.asked, q.address
+	l.Ticket, err = desk(c).SealWay(c.Now, kind, w)
+	return l, err
+}
+
+// BeginSSO begins a sign-in. It writes nothing.
+func BeginSSO(_ context.Context, c *app.Call, in SSOTo, q question) (Leaving, error) {
+	return q.leave(c, signin.SSO, signin.Way{Next: in.Next})
+}
+
+// BeginSSOInvited begins the acceptance of an invitation. It writes nothing.
+func BeginSSOInvited(ctx context.Context, c *app.Call, in SSOInvitation, q question) (Leaving, error) {
+	if _, err := settings.OpenInvitation(ctx, c, in.Token); err != nil {
+		return Leaving{}, err
+	}
+	if in.Name = tidyName(in.Name); in.Name != "" {
+		if code, limit := checkName(in.Name); code != "" {
+			return Leaving{}, fault.Invalid(fault.Field{Name: "name", Code: code, Limit: limit})
+		}
+	}
+	return q.leave(c, signin.SSOInvited, signin.Way{Invitation: in.Token, Name: in.Name})
+}
+
+// BeginSSOLink begins the link of the caller's account.
+func BeginSSOLink(ctx context.Context, c *app.Call, _ app.None, q question) (Leaving, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return Leaving{}, err
+	}
+	c.Audit.Omit()
+	if linked, err := s.linked(ctx, c); err != nil || linked {
+		return Leaving{}, orRefuse(err, &linkedAlready)
+	}
+	return q.leave(c, signin.SSOLink, signin.Way{Account: s.account.id})
+}
+
+// BeginSSOFresh begins the confirmation of the caller's sign-in. It writes nothing.
+func BeginSSOFresh(ctx context.Context, c *app.Call, in SSOTo, q question) (Leaving, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return Leaving{}, err
+	}
+	if linked, err := s.linked(ctx, c); err != nil || !linked {
+		return Leaving{}, orRefuse(err, &notLinkedHere)
+	}
+	return q.leave(c, signin.SSOFresh, signin.Way{Account: s.account.id, Next: in.Next})
+}
+
+func orRefuse(err error, why *fault.Text) error {
+	if err != nil {
+		return err
+	}
+	return &fault.Fault{Code: fault.Forbidden, Detail: why}
+}
+
+// linked reports whether the account is linked with the present provider.
+func (s *own) linked(ctx context.Context, c *app.Call) (bool, error) {
+	p := desk(c).Provider
+	if p == nil {
+		return false, nil
+	}
+	var n int64
+	err := c.Tx.QueryRow(ctx, countIdentities, s.account.id, p.Issuer()).Scan(&n)
+	return n > 0, err
+}
+
+// Returned is the input of the rows that end: the ticket that the browser kept, and
+// what the provider sent with it.
+type Returned struct {
+	Ticket string `json:"ticket"`
+	sso.Answer
+}
+
+// arrived is somebody whom the provider has proven.
+type arrived struct {
+	way signin.Way
+	sso.Identity
+}
+
+// ProveSignIn checks the provider's response. A ticket works once, even if the check
+// fails, so nobody makes the instance ask the provider again and again.
+func ProveSignIn(ctx context.Context, c *app.Call, in Returned) (arrived, error) {
+	return prove(ctx, c, signin.SSO, in)
+}
+
+// ProveInvited is ProveSignIn for an invitation.
+func ProveInvited(ctx context.Context, c *app.Call, in Returned) (arrived, error) {
+	return prove(ctx, c, signin.SSOInvited, in)
+}
+
+// ProveLink is ProveSignIn for a link.
+func ProveLink(ctx context.Context, c *app.Call, in Returned) (arrived, error) {
+	a, err := prove(ctx, c, signin.SSOLink, in)
+	return a, notSignedOut(err)
+}
+
+// ProveFresh is ProveSignIn for the confirmation of a sign-in.
+func ProveFresh(ctx context.Context, c *app.Call, in Returned) (arrived, error) {
+	a, err := prove(ctx, c, signin.SSOFresh, in)
+	return a, notSignedOut(err)
+}
+
+// notSignedOut turns a refusal of the provider into one that leaves the session.
+func notSignedOut(err error) error {
+	if f, is := errors.AsType[*fault.Fault](err); is && f.Code == fault.Unauthenticated {
+		return &fault.Fault{Code: fault.Forbidden, Reason: f.Reason, Detail: f.Detail}
+	}
+	return err
+}
+
+func prove(ctx context.Context, c *app.Call, kind signin.Kind, in Returned) (a arrived, err error) {
+	p, err := provider(c)
+	if err != nil {
+		return a, err
+	}
+	if a.way, err = desk(c).OpenWay(c.Now, kind, in.Ticket); err != nil || !a.way.Asked.Answers(in.Answer) {
+		return a, unknown(orNone(err))
+	}
+	if err := countReturn(ctx, c); err != nil {
+		return a, err
+	}
+	if err := desk(c).DB.Write(ctx, func(tx db.Tx) error { return signin.UseWay(ctx, tx, c.Now, kind, a.way) }); err != nil {
+		return a, unknown(err)
+	}
+	if in.Error != "" {
+		return a, &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &sentAway}
+	}
+	a.Identity, err = p.Prove(ctx, a.way.Asked, in.Answer, kind == signin.SSOInvited || kind == signin.SSOLink)
+	if err != nil {
+		err = providerFault(c, err)
+	}
+	return a, err
+}
+
+// countReturn bounds the people who come back, before they are known.
+func countReturn(ctx context.Context, c *app.Call) error {
+	var from signin.Origin
+	err := c.Services.Settings.Read(ctx, func(tx db.Tx) (err error) {
+		from, err = signin.FindBrowser(ctx, tx, c.Now, c.Device, c.Address)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if by := c.Actor.Credential(); by.Kind == access.Session {
+		from.Proof = by.ID
+	}
+	return attempt(ctx, c, from.NetworkLimits()...)
+}
+
+// maxLogged bounds what the log tells of an error, in bytes: it may quote an answer.
+const maxLogged = 300
+
+// providerFault says in words that single sign-on failed, and tells the operator why.
+func providerFault(c *app.Call, err error) error {
+	if errors.Is(err, sso.ErrBusy) {
+		return throttled(signin.ErrBusy)
+	}
+	why := err.Error()
+	c.Services.Logger.Warn("single sign-on failed", slog.String("request", c.RequestID), slog.String("reason", why[:min(len(why), maxLogged)]))
+	switch {
+	case errors.Is(err, sso.ErrAway):
+		return &fault.Fault{Code: fault.Upstream, Detail: &providerAway, Cause: err}
+	case errors.Is(err, sso.ErrUnknownTime):
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &unknownTime}
+	case errors.Is(err, sso.ErrNotRecent):
+		return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &notRecent}
+	}
+	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.WrongSecret), Detail: &provesNothing}
+}
+
+// SignInBySSO begins the session of the account that is linked with an identity. The
+// provider answers for all factors.
+func SignInBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (SignedIn, error) {
+	account, err := a.holder(ctx, c.Tx)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	if account == "" {
+		return SignedIn{}, notLinked()
+	}
+	s, err := a.enter(ctx, c, account, begun{})
+	s.Next = a.way.Next
+	return s, err
+}
+
+// notLinked is the one answer to an identity without an account. Whether an account has
+// the same address makes no difference.
+func notLinked() error {
+	return &fault.Fault{Code: fault.Unauthenticated, Reason: string(access.Unknown), Detail: &linkFirst}
+}
+
+// holder returns the account of an identity, empty if there is none.
+func (a *arrived) holder(ctx context.Context, tx db.Tx) (account string, err error) {
+	err = tx.QueryRow(ctx, selectHolder, a.Issuer, a.Subject).Scan(&account)
+	if errors.Is(err, db.ErrNoRows) {
+		err = nil
+	}
+	return account, err
+}
+
+// enter signs in to an account that has the identity.
+func (a *arrived) enter(ctx context.Context, c *app.Call, account string, b begun) (SignedIn, error) {
+	if err := lock(ctx, c.Tx, account); err != nil {
+		return SignedIn{}, err
+	}
+	used, err := a.use(ctx, c, account)
+	if err == nil && !used { // the link was removed meanwhile
+		err = notLinked()
+	}
+	if err != nil {
+		return SignedIn{}, err
+	}
+	b.Method, b.At = access.BySSO, a.AuthTime
+	return enter(ctx, c, account, b)
+}
+
+// use notes that an identity of an account was used, and reports whether it is one.
+func (a *arrived) use(ctx context.Context, c *app.Call, account string) (bool, error) {
+	n, err := c.Tx.Exec(ctx, useIdentity, account, a.Issuer, a.Subject, c.Now, a.Email)
+	return n > 0, err
+}
+
+// link gives an identity to an account.
+func (a *arrived) link(ctx context.Context, c *app.Call, account string, used clock.Micros) error {
+	_, err := c.Tx.Exec(ctx, insertIdentity, id.New(id.Identity), account, a.Issuer, a.Subject, a.Email, c.Now, used)
+	return err
+}
+
+// AcceptBySSO accepts an invitation. The provider must say that the person has the
+// invited address. A new account is linked. One that has the identity already is the
+// person's, too. Any other account of the address asks for its password: equal
+// addresses link nothing.
+func AcceptBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (Accepted, error) {
+	i, err := settings.OpenInvitation(ctx, c, a.way.Invitation)
+	switch {
+	case err != nil:
+		return Accepted{}, err
+	case !a.Verified || a.Email == "":
+		return Accepted{}, orRefuse(nil, &notVerified)
+	case access.FoldEmail(a.Email) != access.FoldEmail(i.Email):
+		return Accepted{}, orRefuse(nil, &otherAddress)
+	}
+	name := a.way.Name
+	if name == "" {
+		name = a.Name
+	}
+	person, account, err := joinInvited(ctx, c, settings.Acceptance{Token: a.way.Invitation, Name: name}, func(email string) (string, error) {
+		return a.accountOf(ctx, c, email, i.HandedOver)
+	})
+	if err != nil {
+		return Accepted{}, err
+	}
+	entering := *c
+	entering.Audit = new(audit.Act) // the line of the acceptance is enough
+	s, err := a.enter(ctx, &entering, account, begun{Principal: person.ID})
+	return Accepted{person, s}, err
+}
+
+// accountOf returns the account of a person who accepts an invitation, and makes it if
+// the address has none. An invitation that an admin handed over links nothing.
+func (a *arrived) accountOf(ctx context.Context, c *app.Call, email string, handedOver bool) (string, error) {
+	account, err := a.holder(ctx, c.Tx)
+	if err != nil || account != "" {
+		return account, err
+	}
+	if handedOver {
+		return "", orRefuse(nil, &handedLink)
+	}
+	known, err := byEmail(ctx, c.Tx, email)
+	if err != nil || known.id != "" {
+		return "", orRefuse(err, &passwordFirst)
+	}
+	if account, err = Create(ctx, c.Tx, c.Now, email); err != nil {
+		return "", err // of two at the same time the second one finds the account
+	}
+	return account, a.link(ctx, c, account, c.Now)
+}
+
+// LinkSSO links the account of the caller with an identity. The way must have begun as
+// the same account: nobody links an identity of their own with somebody else's account.
+func LinkSSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err == nil && a.way.Account != s.account.id {
+		err = unknown(db.ErrNoRows)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if err := lock(ctx, c.Tx, s.account.id); err != nil {
+		return app.Nothing{}, err
+	}
+	if account, err := a.holder(ctx, c.Tx); err != nil || account != "" && account != s.account.id {
+		return app.Nothing{}, orRefuse(err, &linkedElsewhere)
+	}
+	if linked, err := s.linked(ctx, c); err != nil || linked {
+		return app.Nothing{}, orRefuse(err, &linkedAlready)
+	}
+	if err := a.link(ctx, c, s.account.id, 0); err != nil {
+		return app.Nothing{}, err // an identity that another call took is found when this one runs again
+	}
+	return app.Nothing{}, s.changed(ctx, c, "sso", ssoLinked)
+}
+
+// UnlinkSSO removes a link. The last way to sign in stays.
+func UnlinkSSO(ctx context.Context, c *app.Call, in ByID) (app.Nothing, error) {
+	s, err := ownSession(ctx, c)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	n := int64(0)
+	if err = lock(ctx, c.Tx, s.account.id); err == nil {
+		n, err = c.Tx.Exec(ctx, deleteIdentity, in.ID, s.account.id)
+	}
+	if err == nil && n == 0 {
+		err = fault.New(fault.NotFound)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if err := s.keepsAWay(ctx, c, &lastLink); err != nil {
+		return app.Nothing{}, err
+	}
+	if err := s.withoutLink(ctx, c); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, s.changed(ctx, c, "sso", ssoUnlinked)
+}
+
+// keepsAWay refuses a change after which nobody could sign in to the account.
+func (s *own) keepsAWay(ctx context.Context, c *app.Call, why *fault.Text) error {
+	f, err := factorsOf(ctx, c.Tx, &s.account)
+	if err != nil || f.passkeys > 0 {
+		return err
+	}
+	if linked, err := s.linked(ctx, c); err != nil || linked {
+		return err
+	}
+	if serves, err := s.passwordServes(ctx, c); err != nil || serves {
+		return err
+	}
+	return orRefuse(nil, why)
+}
+
+// withoutLink lets a session that began by a link which is removed count as one that a
+// password began. If passwords do not open its organization, it ends.
+func (s *own) withoutLink(ctx context.Context, c *app.Call) error {
+	if linked, err := s.linked(ctx, c); err != nil || linked || s.method != access.BySSO {
+		return err
+	}
+	persons, err := personsOf(ctx, c.Tx, s.account.id)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(persons, func(p Person) bool { return p.ID == c.Actor.PrincipalID() && p.admits(c, access.ByPassword) == nil }) {
+		return access.KeepSession(ctx, c.Tx, s.id, access.ByPassword)
+	}
+	_, err = access.EndSession(ctx, c.Tx, c.Now, s.account.id, s.id)
+	return err
+}
+
+// passwordServes reports whether the account has a password, and an organization that
+// admits it.
+func (s *own) passwordServes(ctx context.Context, c *app.Call) (bool, error) {
+	if s.account.password == "" {
+		return false, nil
+	}
+	persons, err := personsOf(ctx, c.Tx, s.account.id)
+	return slices.ContainsFunc(persons, func(p Person) bool { return p.admits(c, access.ByPassword) == nil }), err
+}
+
+// identities returns the links of an account.
+func identities(ctx context.Context, c *app.Call, account string) ([]Identity, error) {
+	found, err := db.List(ctx, c.Tx, func(row db.Row) (i Identity, err error) {
+		var issuer string
+		err = row.Scan(&i.ID, &issuer, &i.Label, &i.LinkedAt, &i.LastUsedAt)
+		i.Former = desk(c).Provider == nil || desk(c).Provider.Issuer() != issuer
+		return i, err
+	}, selectIdentities, account)
+	return append([]Identity{}, found...), err
+}
+
+// RefreshedSSO is the answer of RefreshBySSO. Next is the page to open.
+type RefreshedSSO struct {
+	Refreshed
+	Next string `json:"next,omitempty"`
+}
+
+// RefreshBySSO makes the sign-in of the session recent, from the time at which the person
+// signed in at the provider.
+func RefreshBySSO(ctx context.Context, c *app.Call, _ Returned, a arrived) (r RefreshedSSO, err error) {
+	s, err := ownSession(ctx, c)
+	if err == nil && a.way.Account != s.account.id {
+		err = unknown(db.ErrNoRows)
+	}
+	if err != nil {
+		return r, err
+	}
+	used, err := a.use(ctx, c, s.account.id)
+	if err == nil && !used {
+		err = orRefuse(nil, &somebodyElse)
+	}
+	if err != nil {
+		return r, err
+	}
+	if a.AuthTime = min(a.AuthTime, c.Now); a.AuthTime.Add(access.SignInFresh) <= c.Now { // the person came back late
+		return r, orRefuse(nil, &notRecent)
+	}
+	r.Next = a.way.Next
+	r.Refreshed, err = s.refresh(ctx, c, a.AuthTime)
+	return r, err
+}
+
+// Unlink removes the links of a person whose provider is gone, or who must not come
+// back by it. Only the operator may: the account may belong to other organizations. It
+// ends the sessions, and returns a link that sets a password if there is no other way
+// to sign in.
+func Unlink(ctx context.Context, c *app.Call, in access.ByID) (l Lifted, err error) {
+	p, err := settings.Principal(ctx, c, access.UserPrincipal, in.ID)
+	if err != nil {
+		return l, err
+	}
+	c.Audit.About(p.Home, p.ID)
+	c.Audit.Hidden("sso", true)
+	var account string
+	if err := c.Tx.QueryRow(ctx, selectAccountOf, p.ID).Scan(&account); err != nil {
+		return l, err
+	}
+	if err := endOthers(ctx, c, account, ""); err != nil {
+		return l, err
+	}
+	if n, err := c.Tx.Exec(ctx, deleteIdentities, account); err != nil || n == 0 {
+		return l, orRefuse(err, &nothingLinked)
+	}
+	a, err := byID(ctx, c.Tx, account)
+	if err != nil {
+		return l, err
+	}
+	f, err := factorsOf(ctx, c.Tx, &a)
+	if err == nil && a.password == "" && f.passkeys == 0 {
+		err = l.issue(ctx, c, account)
+	}
+	if err != nil {
+		return l, err
+	}
+	return l, tell(ctx, c, account, ssoUnlinked)
+}
+
+var (
+	noProvider   = fault.Text{DE: "Auf dieser Instanz gibt es kein Single Sign-on.", EN: "This instance has no single sign-on."}
+	providerAway = fault.Text{
+		DE: "Single Sign-on ist gerade nicht möglich: Der Anbieter antwortet nicht. Versuchen Sie es in ein paar Minuten noch einmal, oder melden Sie sich mit Kennwort oder Passkey an.",
+		EN: "Single sign-on is not possible at present: the provider does not answer. Try again in some minutes, or sign in with a password or a passkey.",
+	}
+	sentAway = fault.Text{
+		DE: "Die Anmeldung wurde beim Anbieter abgebrochen oder von ihm abgelehnt.",
+		EN: "The sign-in was cancelled at the provider, or refused by it.",
+	}
+	provesNothing = fault.Text{
+		DE: "Die Antwort des Anbieters war ungültig, deshalb ist niemand angemeldet. Versuchen Sie es noch einmal. Hilft das nicht, fragen Sie, wer diese Instanz betreibt.",
+		EN: "The answer of the provider was not valid, so nobody is signed in. Try again. If that does not help, ask who operates this instance.",
+	}
+	notRecent = fault.Text{
+		DE: "Der Anbieter hat Sie nicht noch einmal nach Ihrer Anmeldung gefragt. Versuchen Sie es noch einmal, oder bestätigen Sie mit Kennwort oder Passkey.",
+		EN: "The provider did not ask you to sign in again. Try again, or confirm with a password or a passkey.",
+	}
+	unknownTime = fault.Text{
+		DE: "Der Anbieter teilt nicht mit, wann Sie sich dort angemeldet haben. Bestätigen Sie mit Kennwort oder Passkey. Haben Sie beides nicht, dann setzen Sie über „Kennwort vergessen“ ein Kennwort.",
+		EN: "The provider does not tell when you signed in there. Confirm with a password or a passkey. If you have neither, set a password by 'Forgot password'.",
+	}
+	linkFirst = fault.Text{
+		DE: "Ihr Konto beim Anbieter ist hier mit keinem Konto verbunden. Haben Sie schon eines, dann melden Sie sich mit Kennwort oder Passkey an und verbinden es unter Einstellungen, Sicherheit. Sonst bitten Sie Ihre Administration um eine Einladung.",
+		EN: "Your account at the provider is linked with no account here. If you have one, sign in with its password or passkey, and link it under settings, security. Otherwise ask an admin for an invitation.",
+	}
+	handedLink = fault.Text{
+		DE: "Dieser Link kam nicht per E-Mail, deshalb verbindet er nichts. Nehmen Sie die Einladung mit Kennwort oder Passkey an, und verbinden Sie das Konto danach unter Einstellungen, Sicherheit.",
+		EN: "This link did not come by email, so it links nothing. Accept the invitation with a password or a passkey, and link the account afterwards under settings, security.",
+	}
+	notVerified = fault.Text{
+		DE: "Der Anbieter bestätigt nicht, dass die eingeladene Adresse Ihnen gehört. Nehmen Sie die Einladung mit einem Kennwort oder Passkey an, und verbinden Sie das Konto danach unter Einstellungen, Sicherheit.",
+		EN: "The provider does not confirm that the invited address is yours. Accept the invitation with a password or a passkey, and link the account afterwards under settings, security.",
+	}
+	otherAddress = fault.Text{
+		DE: "Die Einladung gilt einer anderen Adresse als der, die der Anbieter von Ihnen nennt. Bitten Sie um eine Einladung an diese, oder nehmen Sie sie mit einem Kennwort oder Passkey an.",
+		EN: "The invitation is for another address than the one that the provider names. Ask for an invitation to that one, or accept with a password or a passkey.",
+	}
+	passwordFirst = fault.Text{
+		DE: "Zu dieser Adresse gibt es schon ein Konto, das nicht mit Single Sign-on verbunden ist. Nehmen Sie die Einladung mit dessen Kennwort an, und verbinden Sie es danach unter Einstellungen, Sicherheit.",
+		EN: "This address has an account already, which is not linked with single sign-on. Accept the invitation with its password, and link it afterwards under settings, security.",
+	}
+	linkedElsewhere = fault.Text{
+		DE: "Dieses Konto beim Anbieter ist hier schon mit einem anderen Konto verbunden. Trennen Sie es zuerst dort.",
+		EN: "This account at the provider is linked with another account here. Unlink it there first.",
+	}
+	linkedAlready = fault.Text{
+		DE: "Ihr Konto ist schon verbunden. Trennen Sie es zuerst, um es neu zu verbinden.",
+		EN: "Your account is linked already. Unlink it first, to link it anew.",
+	}
+	notLinkedHere = fault.Text{DE: "Ihr Konto ist nicht mit Single Sign-on verbunden.", EN: "Your account is not linked with single sign-on."}
+	lastLink      = fault.Text{
+		DE: "Ohne diese Verbindung könnten Sie sich nicht mehr anmelden. Fügen Sie zuerst einen Passkey hinzu, oder setzen Sie ein Kennwort, wenn Ihre Organisation die Anmeldung damit erlaubt.",
+		EN: "Without this link you could not sign in any more. Add a passkey first, or set a password if your organization allows sign-in by it.",
+	}
+	somebodyElse = fault.Text{
+		DE: "Beim Anbieter hat sich jemand anders angemeldet als die Person, mit der Ihr Konto verbunden ist.",
+		EN: "Somebody else signed in at the provider than the person with whom your account is linked.",
+	}
+	nothingLinked = fault.Text{DE: "Das Konto dieser Person ist nicht mit Single Sign-on verbunden.", EN: "The account of this person is not linked with single sign-on."}
+)

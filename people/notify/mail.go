@@ -1,0 +1,321 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/textproto"
+	"strconv"
+	"time"
+
+	"kartei/access"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+	"kartei/store/job"
+
+	"github.com/wneessen/go-mail"
+)
+
+// MailKind is the kind of job that sends an email about notices. A job is for
+// one user and one kind of notice. Its email is about all pending notices.
+const MailKind = "notices.mail"
+
+const (
+	// mailLease is the time after the death of a process until another sends
+	// its email, under the same Message-ID.
+	mailLease = 2 * time.Minute
+	// mailLimit bounds one attempt. Sending takes at most smtpTime of it.
+	mailLimit = 2 * time.Minute
+	// window is the time in which a user gets at most windowEmails emails of a
+	// kind. A key's holder can cause a notice for each endpoint, and create new
+	// endpoints.
+	window, windowEmails = 10 * time.Minute, 3
+	// shorter is the number of pauses of backoff that are shorter than window.
+	shorter = 3
+	// titled is the number of further notices that an email lists by title.
+	titled = 10
+)
+
+// backoff holds the pauses after failed attempts: 13 attempts in about two and
+// a half days. After that the job is given up, and the bell keeps its entries.
+var backoff = [...]time.Duration{
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour,
+	2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+// pause returns the backoff of all jobs that send emails.
+func pause(attempt int) time.Duration { return backoff[min(attempt, len(backoff))-1] }
+
+// recipient names the pending notices of a kind for the emails to a user.
+type recipient struct {
+	Principal string `json:"principal"`
+	Kind      Kind   `json:"kind"`
+}
+
+// spec returns the job that sends the email. If earlier attempts failed, a new
+// notice waits for the next one, but never longer than the window. So it is sent
+// soon after the mail server is back, and a dead one gets few attempts. The short
+// pauses do not begin anew. Ten attempts remain, which take almost as long as all
+// thirteen.
+func (r recipient) spec() job.Spec {
+	return job.Spec{
+		Kind: MailKind, Key: r.Principal + " " + string(r.Kind), Payload: r,
+		Soon: true, Attempts: shorter, Rest: window,
+	}
+}
+
+// letter is one email about all pending notices of a recipient.
+type letter struct {
+	recipient
+	organization int64
+	// id is the id of the oldest notice, count the number of notices.
+	id    string
+	count int64
+	// facts holds the facts of the first titled + 1 notices.
+	facts [][]byte
+	// at is the start of this attempt.
+	at clock.Micros
+}
+
+// messageID returns the same id if the same letter is sent again, and another
+// if it has more notices. A mail server may drop a known id.
+func (l *letter) messageID() string {
+	if l.count == 1 {
+		return l.id
+	}
+	return l.id + "." + strconv.FormatInt(l.count, 10)
+}
+
+// Handlers returns the handlers of the jobs that send emails.
+func (c *Center) Handlers() []job.Handler {
+	return []job.Handler{
+		{
+			Kind: MailKind, Attempts: len(backoff) + 1, Lease: mailLease, Limit: mailLimit, Backoff: pause,
+			Run: c.mail, PutBack: c.putBack, GaveUp: c.gaveUp, GivenUp: c.givenUp,
+		},
+		{
+			Kind: MessageKind, Attempts: len(backoff) + 1, Lease: mailLease, Limit: mailLimit, Backoff: pause,
+			Run: c.sendMessage, GivenUp: c.givenUp, Secret: true,
+		},
+	}
+}
+
+// mail sends one email about the pending notices of a recipient.
+func (c *Center) mail(ctx context.Context, j *job.Job) error {
+	l := &letter{organization: j.Organization}
+	if err := j.Decode(&l.recipient); err != nil {
+		return err
+	}
+	if err := c.take(ctx, j, l); err != nil {
+		return err
+	}
+	if l.count == 0 {
+		return c.finish(ctx, j, l, 0)
+	}
+	log := c.Logger.With(slog.String("notice", l.id), slog.String("kind", string(l.Kind)), slog.Int64("notices", l.count), slog.Int("try", j.Attempt))
+	switch err := c.attempt(ctx, l); {
+	case err == nil:
+		log.Info("email sent")
+		return c.finish(ctx, j, l, l.at)
+	case errors.Is(err, errNobody):
+		log.Info("email dropped", "reason", err)
+		return c.finish(ctx, j, l, 0)
+	default:
+		log.Warn("email not sent", "reason", reason(err))
+		return errors.New("email not sent: " + reason(err))
+	}
+}
+
+// take reads the pending notices and marks them. The job's transaction holds
+// the organization's turn, so no notice is added unseen. If the user already
+// has the emails of a window, the job waits for its end.
+func (c *Center) take(ctx context.Context, j *job.Job, l *letter) error {
+	wait := time.Duration(0)
+	err := j.Update(ctx, func(tx db.Tx) error {
+		wait, l.facts, l.at = 0, nil, clock.Now(c.Clock)
+		var fresh int64
+		if err := tx.QueryRow(ctx, selectMailing, l.organization, l.Principal, l.Kind).Scan(&l.id, &l.count, &fresh); err != nil || l.count == 0 {
+			return err
+		}
+		if fresh > 0 {
+			open, err := c.opens(ctx, tx, l)
+			if err != nil {
+				return err
+			}
+			if wait = open.Sub(l.at); wait > 0 {
+				return nil
+			}
+			tx.Queue(beginMail, l.organization, l.Principal, l.Kind, l.at)
+		}
+		return l.readFacts(ctx, tx)
+	})
+	if err == nil && wait > 0 {
+		err = job.Later(wait)
+	}
+	return err
+}
+
+// opens returns when the user may get the next email of a kind.
+func (c *Center) opens(ctx context.Context, tx db.Tx, l *letter) (clock.Micros, error) {
+	last, err := db.Values[clock.Micros](ctx, tx, selectLastMails, l.organization, l.Principal, l.Kind, l.at.Add(-window), windowEmails)
+	if err != nil || len(last) < windowEmails {
+		return 0, err
+	}
+	return last[windowEmails-1].Add(window), nil
+}
+
+// readFacts reads the facts of the first notices of a letter.
+func (l *letter) readFacts(ctx context.Context, tx db.Tx) (err error) {
+	l.facts, err = db.Values[[]byte](ctx, tx, selectFacts, l.organization, l.Principal, l.Kind, titled+1)
+	return err
+}
+
+// finish ends the job of a letter and records when it was sent, or never. It
+// enqueues the next job if notices were added meanwhile. A stopping process
+// still records an email that was sent.
+func (c *Center) finish(ctx context.Context, j *job.Job, l *letter, sent clock.Micros) error {
+	ctx = context.WithoutCancel(ctx)
+	return j.Finish(ctx, func(tx db.Tx) error {
+		tx.Queue(endMail, l.organization, l.Principal, l.Kind, sent)
+		return c.goOn(ctx, tx, l)
+	})
+}
+
+// goOn enqueues a job for notices added after a letter was begun. A notice finds
+// the running job in its place and enqueues none. Each transaction that ends an
+// attempt therefore looks for such notices; it holds the organization's turn, so
+// none is added unseen.
+func (c *Center) goOn(ctx context.Context, tx db.Tx, l *letter) error {
+	var n int64
+	err := tx.QueryRow(ctx, countFresh, l.organization, l.Principal, l.Kind).Scan(&n)
+	if err != nil || n == 0 {
+		return err
+	}
+	return job.Enqueue(ctx, tx, l.organization, clock.Now(c.Clock), l.spec())
+}
+
+// putBack brings a failed job forward if notices were added meanwhile.
+func (c *Center) putBack(ctx context.Context, tx db.Tx, j *job.Job) error {
+	l := &letter{organization: j.Organization}
+	if err := j.Decode(&l.recipient); err != nil {
+		return nil //nolint:nilerr // nothing can be read from it, and the job fails for that
+	}
+	return c.goOn(ctx, tx, l)
+}
+
+// gaveUp leaves the notices of a failed job pending: a retry of the job mails
+// them, and so does the next notice. It enqueues a job for notices added during
+// the last attempt.
+func (c *Center) gaveUp(ctx context.Context, tx db.Tx, j *job.Job, _ error) error {
+	return c.putBack(ctx, tx, j)
+}
+
+func (c *Center) givenUp(j *job.Job) {
+	c.Logger.Error("email given up", "job", j.ID, "kind", j.Kind, "tries", j.Attempt)
+}
+
+// errNobody is returned for a user who must not get emails any more.
+var errNobody = errors.New("the user is disabled or erased")
+
+// errUnknown is returned for a kind of notice that this release does not know.
+// The job is retried, perhaps by a newer release.
+var errUnknown = errors.New("only a newer release knows this kind of notice")
+
+// attempt writes the email with the present texts and sends it.
+func (c *Center) attempt(ctx context.Context, l *letter) error {
+	var m *mail.Msg
+	err := c.DB.Read(ctx, func(tx db.Tx) error {
+		user, err := access.UserIn(ctx, tx, l.Principal)
+		if fault.Is(err, fault.NotFound) || err == nil && (user.Disabled || user.Email == "") {
+			return errNobody
+		}
+		if err != nil {
+			return err
+		}
+		form, known := c.forms[l.Kind]
+		if !known {
+			return errUnknown
+		}
+		m, err = c.compose(l, user, form)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.Sender.Send(ctx, l.messageID(), m)
+}
+
+// compose writes an email. It holds numbers, identifiers and the address of the
+// instance, and no text that a user wrote. The name of a record could otherwise
+// write to others on behalf of the instance.
+func (c *Center) compose(l *letter, user access.PrincipalInfo, form Form) (*mail.Msg, error) {
+	in := language(user)
+	heading, text := "", ""
+	for i, data := range l.facts {
+		words, err := form.Mail(data)
+		switch {
+		case err != nil:
+			return nil, err
+		case i == 0:
+			page, err := form.Page(user.ID, data)
+			if err != nil {
+				return nil, err
+			}
+			heading = words.Title.In(in)
+			text = words.Text.In(in) + "\n\n" + page.Name.In(in) + ":\n" + c.BaseURL + page.Path
+		case i == 1:
+			text += fmt.Sprintf("\n\n"+further.In(in)+"\n", l.count-1, c.BaseURL+"/bell")
+			fallthrough
+		default:
+			text += "\n- " + words.Title.In(in)
+		}
+	}
+	if l.count > 1 {
+		heading += fmt.Sprintf(andMore.In(in), l.count-1)
+	}
+	if rest := l.count - int64(len(l.facts)); rest > 0 {
+		text += fmt.Sprintf("\n- "+unnamed.In(in), rest)
+	}
+	return c.envelope(user.Email, in, l.messageID(), heading, text+"\n\n-- \n"+form.Farewell.In(in)+"\n"+c.BaseURL+form.FarewellPath)
+}
+
+// envelope assembles an email.
+func (c *Center) envelope(to string, in fault.Language, id, heading, text string) (*mail.Msg, error) {
+	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	if err := m.FromFormat("Kartei", c.From); err != nil {
+		return nil, err
+	}
+	if err := m.AddTo(to); err != nil {
+		return nil, err
+	}
+	m.Subject("Kartei: " + heading)
+	m.SetMessageIDWithValue(id + "@" + c.Host)
+	m.SetDateWithValue(c.Clock.Now())
+	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: prevents automatic replies
+	m.SetGenHeader("Content-Language", string(in))
+	m.SetBodyString(mail.TypeTextPlain, greeting.In(in)+"\n\n"+text+"\n")
+	return m, nil
+}
+
+// reason says why an email was not accepted. It omits the server's text, which
+// may contain the address.
+func reason(err error) string {
+	var sent *mail.SendError
+	if errors.As(err, &sent) && sent.ErrorCode() != 0 {
+		return fmt.Sprintf("the server answered %d %s", sent.ErrorCode(), sent.EnhancedStatusCode())
+	}
+	var answer *textproto.Error
+	if errors.As(err, &answer) {
+		return fmt.Sprintf("the server answered %d", answer.Code)
+	}
+	if errors.Is(err, errUnknown) {
+		return err.Error()
+	}
+	var file *fileError
+	if errors.As(err, &file) {
+		return file.Error()
+	}
+	return "the server cannot be reached or broke off"
+}

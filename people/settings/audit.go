@@ -1,0 +1,44 @@
+package settings
+
+import (
+	"context"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/people/audit"
+	"kartei/kit/clock"
+)
+
+// AuditInput is the input of ListAudit. Empty members do not restrict.
+type AuditInput struct {
+	Organization string `json:"organizationId,omitempty"`
+	// Who is the id of a user or a service account, or the word operator.
+	Who string `json:"who,omitempty"`
+	// Word is that of an act, for example key.create, or its first part, for
+	// example key.
+	Word string `json:"word,omitempty"`
+	// Target is the id of the target.
+	Target string       `json:"target,omitempty"`
+	Since  clock.Micros `json:"since,omitempty"`
+	Until  clock.Micros `json:"until,omitempty"`
+	// Before is the id of the last line of the previous page.
+	Before string `json:"before,omitempty"`
+	// Limit is 1 to 1,000; zero means 100.
+	Limit int `json:"limit,omitempty"`
+}
+
+// ListAudit returns lines of the audit log, the newest first.
+func ListAudit(ctx context.Context, c *app.Call, in AuditInput) (access.List[audit.Line], error) {
+	limit, err := access.PageSize(in.Limit, 100)
+	if err != nil {
+		return access.List[audit.Line]{}, err
+	}
+	ids, err := logged(ctx, c, in.Organization)
+	if err != nil {
+		return access.List[audit.Line]{}, err
+	}
+	lines, err := audit.Query(ctx, c.Tx, ids, audit.Filter{
+		Who: in.Who, Word: in.Word, Target: in.Target, Since: in.Since, Until: in.Until, Before: in.Before, Limit: limit + 1,
+	})
+	return access.PageOf(lines, limit), err
+}

@@ -1,0 +1,75 @@
+package settings
+
+import (
+	"context"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/people/notify"
+)
+
+// ListBell returns entries of bells, the newest first. A person sees their own,
+// the operator those of all.
+func ListBell(ctx context.Context, c *app.Call, in notify.BellInput) (access.List[notify.Entry], error) {
+	o, err := Organization(ctx, c, in.Organization)
+	if err != nil {
+		return access.List[notify.Entry]{}, err
+	}
+	if !isOperator(c) {
+		in.Principal = c.Actor.PrincipalID()
+	}
+	return c.Services.Settings.Notices.Bell(ctx, c.Tx, o.Live, in)
+}
+
+// ReadInput is the input of ReadBell.
+type ReadInput struct {
+	Organization string `json:"organizationId,omitempty"`
+	// Principal is the owner of the bell. A person may omit it.
+	Principal string `json:"principalId,omitempty"`
+	// Entry is the id of one entry; empty means all.
+	Entry string `json:"id,omitempty"`
+}
+
+// ReadOutput is the number of entries that were unread before.
+type ReadOutput struct {
+	Read int64 `json:"read"`
+}
+
+// ReadBell marks entries of a bell as read.
+func ReadBell(ctx context.Context, c *app.Call, in ReadInput) (out ReadOutput, err error) {
+	o, err := Organization(ctx, c, in.Organization)
+	if err != nil {
+		return out, err
+	}
+	if !isOperator(c) {
+		in.Principal = c.Actor.PrincipalID()
+	}
+	user, err := access.PrincipalIn(ctx, c.Tx, access.UserPrincipal, in.Principal)
+	if err == nil && user.Home != o.Live {
+		err = unknown("Einen Benutzer", "user")
+	}
+	if err != nil {
+		return out, err
+	}
+	notices := c.Services.Settings.Notices
+	if in.Entry != "" {
+		has := id.Valid(id.Notice, in.Entry)
+		if has {
+			if has, err = notices.Has(ctx, c.Tx, o.Live, user.ID, in.Entry); err != nil {
+				return out, err
+			}
+		}
+		if !has {
+			return out, &fault.Fault{Code: fault.NotFound, Detail: &noEntry}
+		}
+	}
+	out.Read, err = notices.MarkRead(ctx, c.Tx, o.Live, user.ID, in.Entry, c.Now)
+	return out, err
+}
+
+var noEntry = fault.Text{
+	DE: "Einen Eintrag mit dieser Kennung gibt es nicht.",
+	EN: "There is no entry with this id.",
+}

@@ -1,0 +1,250 @@
+package settings_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime/quotedprintable"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/masterkey"
+	"kartei/people/notify"
+	"kartei/people/settings"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/test/operator"
+	"kartei/test/patience"
+	"kartei/store/job"
+
+	"github.com/wneessen/go-mail"
+)
+
+func (o *office) invite(in settings.NewInvitation) (settings.CreatedInvitation, error) {
+	in.Organization = o.org.ID
+	return operator.Do(ctx, o.operator, settings.Invite, in)
+}
+
+func (o *office) accept(token string) (access.PrincipalInfo, error) {
+	return o.acceptAs(token, "Ida Neu")
+}
+
+func (o *office) acceptAs(token, name string) (access.PrincipalInfo, error) {
+	return operator.Do(ctx, o.operator, settings.AcceptInvitation, settings.Acceptance{Token: token, Name: name})
+}
+
+func (o *office) invitations() []settings.Invitation {
+	o.Helper()
+	return must(operator.Do(ctx, o.operator, settings.ListInvitations, access.Page{Organization: o.org.ID})).Data
+}
+
+// An invitation creates the person that it describes, once. The token is stored
+// nowhere.
+func TestInvitation(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		o.operator = o.operator.With(app.Services{Settings: app.Settings{BaseURL: "https://kartei.example"}})
+		made := must(o.invite(settings.NewInvitation{Email: " Ida@Neu.example ", Role: access.Viewer, Language: "en", Rights: access.Rights{"tasks": access.NoRight}}))
+		if made.Email != "Ida@Neu.example" || made.Link != "https://kartei.example/invitation#"+made.Token || made.ExpiresAt != clock.FromTime(start.Add(7*24*time.Hour)) || made.Mailed {
+			t.Errorf("%+v", made)
+		}
+		if list := o.invitations(); len(list) != 1 || list[0].ID != made.ID || list[0].Role != access.Viewer || list[0].OrganizationID != o.org.ID {
+			t.Errorf("%+v", list)
+		}
+		var stored string
+		if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, `select token_hash from invitations`).Scan(&stored) }); err != nil || len(stored) != 64 || strings.Contains(stored, made.Token) {
+			t.Errorf("stored: %q %v", stored, err)
+		}
+		p := must(o.accept(made.Token))
+		if got := must(o.operator.GetPrincipal(ctx, access.ByID{ID: p.ID})); got.Name != "Ida Neu" || got.Email != "Ida@Neu.example" || got.Role != access.Viewer ||
+			got.Language != "en" || got.Rights["tasks"] != access.NoRight || got.Disabled || got.OrganizationID != o.org.ID {
+			t.Errorf("%+v", got)
+		}
+		if len(o.invitations()) != 0 {
+			t.Error("an accepted invitation stays")
+		}
+		// A person who cannot sign in yet is invited as they are.
+		if _, err := o.invite(settings.NewInvitation{Email: "ida@neu.EXAMPLE", Role: access.Admin}); fmt.Sprint(wrong(t, err)) != "[role FORBIDDEN_COMBINATION]" {
+			t.Errorf("inviting a person of the organization with another role: %v", err)
+		}
+		again := must(o.invite(settings.NewInvitation{Email: "ida@neu.EXAMPLE"}))
+		if q := must(o.acceptAs(again.Token, "")); q.ID != p.ID || again.Role != access.Viewer || q.Name != "Ida Neu" {
+			t.Errorf("%+v %+v", again, q)
+		}
+		if _, err := o.operator.SetUser(ctx, settings.PrincipalChange{ID: p.ID, Disabled: ptr(true)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.invite(settings.NewInvitation{Email: "ida@neu.EXAMPLE"}); fmt.Sprint(wrong(t, err)) != "[email DUPLICATE]" {
+			t.Errorf("inviting a disabled person of the organization: %v", err)
+		}
+	})
+}
+
+// Unknown, used, expired, revoked and replaced tokens get the same answer. A person
+// of another organization can be invited.
+func TestInvalidInvitations(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		away := must(o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Andere"}))
+		must(o.operator.CreateUser(ctx, settings.NewPrincipal{Organization: away.ID, Name: "Ida Fern", Email: "fern@example.com"}))
+		token := func(email string) string { return must(o.invite(settings.NewInvitation{Email: email})).Token }
+		used, replaced, expired := token("used@example.com"), token("replaced@example.com"), token("expired@example.com")
+		must(o.accept(used))
+		revoked := must(o.invite(settings.NewInvitation{Email: "revoked@example.com"}))
+		must(operator.Do(ctx, o.operator, settings.RevokeInvitation, access.ByID{ID: revoked.ID}))
+		o.clock.Advance(time.Hour)
+		must(o.accept(token("fern@example.com")))
+		good := token("replaced@example.com")
+		o.clock.Advance(7*24*time.Hour - time.Hour)
+		var answers []string
+		for name, token := range map[string]string{
+			"empty": "", "unknown": strings.Repeat("x", len(good)), "used": used, "replaced": replaced, "expired": expired, "revoked": revoked.Token,
+		} {
+			_, err := o.accept(token)
+			if !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s: %v", name, err)
+			}
+			answers = append(answers, fmt.Sprintf("%+v", *fault.From(err)))
+			if answers[0] != answers[len(answers)-1] {
+				t.Errorf("%s is answered otherwise: %s", name, answers[len(answers)-1])
+			}
+		}
+		if _, err := operator.Do(ctx, o.operator, settings.RevokeInvitation, access.ByID{ID: revoked.ID}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("revoked again: %v", err)
+		}
+		if _, err := o.acceptAs(good, ""); fmt.Sprint(wrong(t, err)) != "[name REQUIRED]" {
+			t.Errorf("no name: %v", err)
+		}
+		must(o.accept(good)) // an invalid input does not use the token up
+	})
+}
+
+// The number of open invitations is bounded. Expired ones and a second one to
+// the same address do not count.
+func TestInvitationsAreBounded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		for n := range 100 {
+			must(o.invite(settings.NewInvitation{Email: fmt.Sprintf("neu%d@example.com", n)}))
+		}
+		if _, err := o.invite(settings.NewInvitation{Email: "mehr@example.com"}); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("one too many: %v", err)
+		}
+		must(o.invite(settings.NewInvitation{Email: "NEU1@example.com"}))
+		o.clock.Advance(settings.InvitationLifetime)
+		must(o.invite(settings.NewInvitation{Email: "mehr@example.com"}))
+		if list := o.invitations(); len(list) != 1 {
+			t.Errorf("%d are open", len(list))
+		}
+		if _, err := o.invite(settings.NewInvitation{Email: "ida", Role: "chef", Mail: true}); fmt.Sprint(wrong(t, err)) != "[email INVALID_FORMAT role NOT_IN_ENUM mail FORBIDDEN_COMBINATION]" {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// taken is a Sender that keeps emails in memory.
+type taken struct{ texts chan string }
+
+func (s taken) Send(_ context.Context, _ string, m *mail.Msg) error {
+	var b strings.Builder
+	_, err := m.WriteTo(&b)
+	s.texts <- b.String()
+	return err
+}
+
+// The link is sent to the address. Until then only the master key opens it. No
+// row and no line of the log contains it.
+func TestInvitationIsMailed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		var logged bytes.Buffer
+		ring := masterkey.Ring{Current: masterkey.New()}
+		sender := taken{make(chan string, 1)}
+		center := notify.New(notify.Options{
+			DB: d, Clock: o.clock, Sender: sender, From: "kartei@kartei.example", BaseURL: "https://kartei.example", Host: "kartei.example",
+			Vault: ring.Vault(notify.MessagePurpose), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+		})
+		o.operator = o.operator.With(app.Services{Settings: app.Settings{BaseURL: "https://kartei.example", Mails: true, Notices: center}})
+		made := must(o.invite(settings.NewInvitation{Email: "ida@neu.example", Language: "en", Mail: true}))
+		if !made.Mailed {
+			t.Errorf("%+v", made)
+		}
+		var payload string
+		if err := d.Read(ctx, func(tx db.Tx) error { return tx.QueryRow(ctx, `select payload from jobs`).Scan(&payload) }); err != nil ||
+			strings.Contains(payload, made.Token) || strings.Contains(payload, "neu.example") {
+			t.Errorf("%s %v", payload, err)
+		}
+		running, stop := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			job.NewRunner(d, o.clock, center.Handlers(), job.Options{Logger: slog.New(slog.DiscardHandler)}).Run(running)
+		}()
+		defer func() {
+			stop()
+			<-ended
+			if strings.Contains(logged.String(), made.Token) || strings.Contains(logged.String(), "neu.example") {
+				t.Errorf("the log says %s", logged.String())
+			}
+		}()
+		select {
+		case text := <-sender.texts:
+			plain, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(text)))
+			if !strings.Contains(string(plain), made.Link) || !strings.Contains(text, "To: <ida@neu.example>") || !strings.Contains(text, "Subject: Kartei: Invitation") || strings.Contains(text, "Morgenstern") {
+				t.Errorf("%v\n%s", err, plain)
+			}
+		case <-time.After(patience.Bound):
+			t.Error("nothing is sent")
+		}
+	})
+}
+
+// The emails to an address are bounded: for an organization, which is told, and for
+// all, silently.
+func TestInvitationMailsAreBounded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		center := notify.New(notify.Options{DB: d, Clock: o.clock, Vault: masterkey.Ring{Current: masterkey.New()}.Vault(notify.MessagePurpose)})
+		o.operator = o.operator.With(app.Services{Settings: app.Settings{BaseURL: "https://kartei.example", Mails: true, Notices: center}})
+		sent := func() (n int) {
+			if err := d.Read(ctx, func(tx db.Tx) error {
+				return tx.QueryRow(ctx, `select count(*) from jobs where kind = $1`, notify.MessageKind).Scan(&n)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		invite := func(organization string) error {
+			made, err := operator.Do(ctx, o.operator, settings.Invite, settings.NewInvitation{Organization: organization, Email: "Ida@neu.example", Mail: true})
+			if err == nil && !made.Mailed {
+				t.Errorf("%+v", made)
+			}
+			return err
+		}
+		for n := range 5 {
+			away := must(o.operator.CreateOrganization(ctx, settings.NewOrganization{Name: "Andere"}))
+			for range 3 {
+				if err := invite(away.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := invite(away.ID); !fault.Is(err, fault.RateLimited) {
+				t.Errorf("one too many: %v", err)
+			}
+			if want := min(3*(n+1), 10); sent() != want {
+				t.Errorf("%d emails, want %d", sent(), want)
+			}
+		}
+		o.clock.Advance(24 * time.Hour)
+		if err := invite(o.org.ID); err != nil || sent() != 11 {
+			t.Errorf("a day later: %v, %d", err, sent())
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package settings
+
+import (
+	"context"
+	"errors"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/people/audit"
+	"kartei/kit/fault"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// JobsInput is the input of ListJobs.
+type JobsInput struct {
+	// Limit bounds the listed failed jobs, 1 to 1,000; zero means 100.
+	Limit int `json:"limit,omitempty"`
+}
+
+// JobsOutput is the output of ListJobs.
+type JobsOutput struct {
+	// Counts has the number of jobs for each kind and state, without zeros.
+	Counts []job.Count `json:"counts"`
+	// Failed are the jobs that failed last.
+	Failed []FailedJob `json:"failed"`
+}
+
+// FailedJob is a job that failed for good.
+type FailedJob struct {
+	job.FailedJob
+	// Organization is the id of its organization, empty for a job of the
+	// instance.
+	Organization string `json:"organizationId"`
+}
+
+// ListJobs counts the jobs and lists the failed ones.
+func ListJobs(ctx context.Context, c *app.Call, in JobsInput) (out JobsOutput, err error) {
+	limit, err := access.PageSize(in.Limit, 100)
+	if err != nil {
+		return out, err
+	}
+	if out.Counts, err = job.Counts(ctx, c.Tx); err != nil {
+		return out, err
+	}
+	failed, err := job.FailedJobs(ctx, c.Tx, limit)
+	if err != nil {
+		return out, err
+	}
+	out.Failed = make([]FailedJob, len(failed))
+	for n, f := range failed {
+		id, err := access.OrganizationID(ctx, c.Tx, f.Organization)
+		if err != nil {
+			return out, err
+		}
+		out.Failed[n] = FailedJob{f, id}
+	}
+	return out, nil
+}
+
+// RetryJob schedules a failed job again.
+func RetryJob(ctx context.Context, c *app.Call, in access.ByID) (app.Nothing, error) {
+	_, err := job.Retry(ctx, c.Tx, c.Now, in.ID)
+	switch {
+	case errors.Is(err, db.ErrDuplicate): // another job has the same key by now
+		return app.Nothing{}, fault.Invalid(fault.Field{Name: "id", Code: fault.Duplicate, Text: &keyInUse})
+	case fault.Is(err, fault.NotFound):
+		return app.Nothing{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
+			DE: "Einen gescheiterten Auftrag " + in.ID + " gibt es nicht.",
+			EN: "There is no failed job " + in.ID + ".",
+		}}
+	}
+	c.Audit.About(audit.Instance, in.ID)
+	return app.Nothing{}, err
+}
+
+var keyInUse = fault.Text{
+	DE: "Ein anderer Auftrag tut gerade dasselbe; dieser muss nicht wiederholt werden.",
+	EN: "Another job does the same now, so this one does not need to be retried.",
+}

@@ -1,0 +1,519 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/integration/limit"
+	"kartei/store/db"
+	"kartei/store/replay"
+)
+
+// The lifetime of a key: 30 days by default (contract, 'Authentication', point
+// 3), and at most 366 days, so that a key that is renewed every year never
+// expires.
+const (
+	DefaultLifetime = 30 * 24 * time.Hour
+	MaxLifetime     = 366 * 24 * time.Hour
+	minLifetime     = time.Second
+)
+
+// KeyStatus says whether a key works. If several apply, the first counts:
+// revoked, expired, paused.
+type KeyStatus string
+
+// The statuses of a key.
+const (
+	KeyActive  KeyStatus = "active"
+	KeyPaused  KeyStatus = "paused"
+	KeyExpired KeyStatus = "expired"
+	KeyRevoked KeyStatus = "revoked"
+)
+
+// KeyInfo is an API key as shown to administrators, without the secret.
+type KeyInfo struct {
+	ID       string `json:"id"`
+	KidShort string `json:"kidShort"`
+	Name     string `json:"name"`
+	// OrganizationID is the id of the organization that the key is bound to: a
+	// sandbox for test keys.
+	OrganizationID string         `json:"organizationId"`
+	PrincipalID    string         `json:"principalId"`
+	Environment    string         `json:"environment"`
+	Scopes         []string       `json:"scopes"`
+	Networks       []netip.Prefix `json:"networks"`
+	VersionPin     string         `json:"versionPin"`
+	Status         KeyStatus      `json:"status"`
+	ExpiresAt      clock.Micros   `json:"expiresAt"`
+	RevokedAt      clock.Micros   `json:"revokedAt"`
+	CreatedAt      clock.Micros   `json:"createdAt"`
+	// LastUsedAt is exact to a minute.
+	LastUsedAt clock.Micros `json:"lastUsedAt"`
+	// LockedUntil is the end of the lock of a key with too many 429 answers, or
+	// 0. Operations that change a key leave it 0.
+	LockedUntil clock.Micros `json:"lockedUntil"`
+	// MadeBy is the person who has seen the secret: who made the key, or last rotated
+	// it. It is empty for the operator.
+	MadeBy string `json:"madeBy"`
+
+	paused       bool
+	organization int64
+	live         int64 // the organization of its principal
+}
+
+// NewKey is the input of CreateKey.
+type NewKey struct {
+	// Organization is a live organization. A test key is bound to its sandbox.
+	// For a test key it may also be the sandbox itself.
+	Organization string `json:"organizationId,omitempty"`
+	// Principal is the user or service account of the key.
+	Principal string `json:"principalId"`
+	// Environment is test or live. A live key requires that the level of the
+	// organization is not off.
+	Environment string `json:"environment"`
+	// Name is for people and may be empty.
+	Name string `json:"name,omitempty"`
+	// Scopes has at least one scope, and all are within the principal's rights.
+	Scopes []string `json:"scopes"`
+	// Networks are the IPv4 or IPv6 addresses and CIDR networks from which the
+	// key may be used. They are required if a scope allows writing.
+	Networks []string `json:"networks,omitempty"`
+	// ExpiresIn is the key's lifetime, one second to 366 days; zero means 30
+	// days.
+	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
+	// VersionPin is a version of the API; empty means the current one.
+	VersionPin string `json:"versionPin,omitempty"`
+}
+
+// CreatedKey is a new key. Its secret is shown only here.
+type CreatedKey struct {
+	ID        string       `json:"id"`
+	Key       string       `json:"key"`
+	KidShort  string       `json:"kidShort"`
+	ExpiresAt clock.Micros `json:"expiresAt"`
+}
+
+// Secret implements app.Secret.
+func (CreatedKey) Secret() {}
+
+// Rotation is the input of RotateKey.
+type Rotation struct {
+	ID string `json:"id"`
+	// ExpiresIn is the lifetime of the new key, from now; zero keeps the
+	// expiry.
+	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
+}
+
+// CreateKey creates a key. Its secret is shown only in this answer. A person makes keys of
+// their own, an admin also keys of service accounts, and the operator any key.
+func CreateKey(ctx context.Context, c *app.Call, in NewKey) (CreatedKey, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return CreatedKey{}, err
+	}
+	var f faults
+	draft, err := draftKey(ctx, c, &f, in)
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	if err := f.err(); err != nil {
+		return CreatedKey{}, err
+	}
+	secret := access.NewSecret(in.Environment)
+	created := CreatedKey{ID: id.New(id.Key), Key: secret.Text, KidShort: secret.Short, ExpiresAt: draft.expiresAt}
+	c.Audit.About(draft.organization, created.ID)
+	c.Audit.Changed("principalId", nil, in.Principal)
+	c.Audit.Changed("environment", nil, in.Environment)
+	c.Audit.Changed("scopes", nil, draft.scopes)
+	noteKey(c, KeyInfo{}, KeyInfo{Name: draft.name, Networks: draft.networks, VersionPin: draft.versionPin, ExpiresAt: draft.expiresAt})
+	_, err = c.Tx.Exec(ctx, insertKey, secret.Kid, created.ID, draft.organization, in.Principal, draft.name, in.Environment,
+		secret.Hash, mustJSON(draft.scopes), mustJSON(draft.networks), draft.versionPin,
+		int64(draft.expiresAt), int64(draft.createdAt), c.Actor.PrincipalID())
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	return created, c.Gives(ctx, gainOf(app.KeyCreated, draft.organization, created.ID, in.Principal))
+}
+
+// gainOf returns the access that a key gives its owner.
+func gainOf(word app.Gained, organization int64, key, owner string) app.Gain {
+	return app.Gain{Word: word, ID: key, Organization: organization, Principal: owner}
+}
+
+// noteKey records a change in the audit log. The name is hidden, because it may
+// contain that of a person.
+func noteKey(c *app.Call, before, after KeyInfo) {
+	c.Audit.Hidden("name", before.Name != after.Name)
+	c.Audit.Changed("networks", texts(before.Networks), texts(after.Networks))
+	c.Audit.Changed("versionPin", before.VersionPin, after.VersionPin)
+	c.Audit.Changed("expiresAt", before.ExpiresAt, after.ExpiresAt)
+	c.Audit.Changed("status", before.Status, after.Status)
+}
+
+func texts(nets []netip.Prefix) []string {
+	list := make([]string, len(nets))
+	for i, net := range nets {
+		list[i] = net.String()
+	}
+	return list
+}
+
+type keyDraft struct {
+	organization         int64
+	name, versionPin     string
+	scopes               []string
+	networks             []netip.Prefix
+	expiresAt, createdAt clock.Micros
+}
+
+// draftKey applies all rules for keys and collects the errors.
+func draftKey(ctx context.Context, c *app.Call, f *faults, in NewKey) (keyDraft, error) {
+	draft := keyDraft{createdAt: c.Now, versionPin: in.VersionPin}
+	o, err := organizationField(ctx, c, f, in.Organization)
+	if err != nil {
+		return draft, err
+	}
+	if in.Principal == "" {
+		f.add("principalId", fault.Required, nil)
+	}
+	p, err := access.PrincipalIn(ctx, c.Tx, "", in.Principal)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return draft, err
+	}
+	switch {
+	case in.Principal == "" || o.ID == "":
+	case err != nil || p.Home != o.Live || !secretOf(c, p.ID):
+		f.say("principalId", fault.FieldNotFound,
+			"Einen solchen Benutzer oder ein solches Dienstkonto gibt es in dieser Organisation nicht.",
+			"There is no such user or service account in this organization.")
+	case p.Disabled:
+		f.say("principalId", fault.ForbiddenCombination,
+			"Dieser Benutzer oder dieses Dienstkonto ist gesperrt.", "This user or service account is disabled.")
+	}
+
+	oneOf(f, "environment", in.Environment, access.Test, access.Live)
+	if draft.organization, err = bindKey(ctx, c, f, o, in.Environment); err != nil {
+		return draft, err
+	}
+	if in.Name != "" {
+		draft.name = f.name("name", in.Name)
+	}
+	draft.scopes = f.scopes("scopes", in.Scopes)
+	if p.ID != "" && p.Home == o.Live {
+		f.withinRights("scopes", in.Scopes, p)
+	}
+	draft.networks = f.networks("networks", in.Networks)
+	f.bound(in.Networks, draft.scopes)
+	draft.expiresAt = draft.createdAt.Add(f.lifetime(in.ExpiresIn, DefaultLifetime))
+	if draft.versionPin == "" && len(c.Services.Settings.Versions) > 0 {
+		draft.versionPin = c.Services.Settings.Versions[0]
+	}
+	oneOf(f, "versionPin", draft.versionPin, c.Services.Settings.Versions...)
+	return draft, nil
+}
+
+// bound refuses keys that may write from everywhere.
+func (f *faults) bound(networks, scopes []string) {
+	if len(networks) == 0 && slices.ContainsFunc(scopes, access.Writes) {
+		f.say("networks", fault.Required,
+			"Ein Schlüssel, der schreiben darf, muss an IP-Adressen oder Netze gebunden sein.",
+			"A key that may write must be bound to IP addresses or networks.")
+	}
+}
+
+// bindKey returns the number of the organization that a new key is bound to.
+func bindKey(ctx context.Context, c *app.Call, f *faults, o access.OrganizationInfo, environment string) (int64, error) {
+	switch {
+	case o.ID == "":
+	case environment == access.Test && o.SandboxID != "":
+		sandbox, err := access.OrganizationIn(ctx, c.Tx, o.SandboxID)
+		return sandbox.Number, err
+	case environment == access.Live && o.SandboxOf != "":
+		f.say("environment", fault.ForbiddenCombination,
+			"In der Sandbox gibt es nur Schlüssel der Umgebung test.", "A sandbox has test keys only.")
+	case environment == access.Live && o.Level == access.Off:
+		f.say("environment", fault.ForbiddenCombination,
+			"Für diese Organisation ist die API ausgeschaltet. Eine Administratorin oder ein Administrator muss zuerst die Stufe read oder on einstellen.",
+			"The API of this organization is off. An organization admin has to set its level to read or on first.")
+	}
+	return o.Number, nil
+}
+
+// withinRights refuses scopes beyond the principal's rights.
+func (f *faults) withinRights(field string, scopes []string, p access.PrincipalInfo) {
+	for i, scope := range scopes {
+		if access.ValidScope(scope) && !access.Allows(p.Role, p.Rights, scope) {
+			f.say(indexed(field, i), fault.ForbiddenCombination,
+				"Dieser Scope geht über die Rechte des Benutzers oder Dienstkontos hinaus.",
+				"This scope goes beyond the rights of the user or service account.")
+		}
+	}
+}
+
+func (f *faults) lifetime(d, unset time.Duration) time.Duration {
+	if d == 0 {
+		return unset
+	}
+	if d < minLifetime || d > MaxLifetime {
+		f.say("expiresIn", fault.OutOfRange,
+			"Ein Schlüssel gilt mindestens eine Sekunde und höchstens 366 Tage (8784h).",
+			"A key lives for at least one second and at most 366 days (8784h).")
+	}
+	return d
+}
+
+// own reports whether the caller may administer what belongs to a principal.
+// Callers may administer their own; admins and the operator may administer
+// everything.
+func own(c *app.Call, principal string) bool {
+	return administers(c) || principal == c.Actor.PrincipalID()
+}
+
+// FindKeys is the input of ListKeys.
+type FindKeys struct {
+	access.Page
+	// Principal is the id of a user or a service account; empty means all.
+	Principal string `json:"principalId,omitempty"`
+}
+
+// ListKeys lists keys; for a live organization, also those of its sandbox.
+// Callers who do not administer the organization see their own.
+func ListKeys(ctx context.Context, c *app.Call, in FindKeys) (access.List[KeyInfo], error) {
+	organization, err := within(ctx, c, in.Organization)
+	if err != nil {
+		return access.List[KeyInfo]{}, err
+	}
+	principal := c.Actor.PrincipalID()
+	switch {
+	case administers(c):
+		principal = in.Principal
+	case in.Principal != "" && in.Principal != principal:
+		return access.List[KeyInfo]{Data: []KeyInfo{}}, nil
+	}
+	page, err := list(ctx, c.Tx, in.Page, func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }, selectKeys, in.After, organization, principal)
+	if err == nil {
+		err = seeLocks(ctx, c, page.Data)
+	}
+	return page, err
+}
+
+// seeLocks adds the active locks.
+func seeLocks(ctx context.Context, c *app.Call, keys []KeyInfo) error {
+	for i := range keys {
+		until, err := limit.LockedUntil(ctx, c.Tx, keys[i].organization, keys[i].ID)
+		if err != nil {
+			return err
+		}
+		if until > c.Now {
+			keys[i].LockedUntil = until
+		}
+	}
+	return nil
+}
+
+// GetKey returns one key.
+func GetKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+	k, err := keyByID(ctx, c, in.ID)
+	if err != nil {
+		return KeyInfo{}, err
+	}
+	one := []KeyInfo{k}
+	err = seeLocks(ctx, c, one)
+	return one[0], err
+}
+
+// PauseKey pauses a key until ResumeKey. It does nothing to a paused key.
+func PauseKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+	return changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = true })
+}
+
+// ResumeKey ends a pause. It does not revive an expired key.
+func ResumeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.paused = false })
+	if err != nil {
+		return k, err
+	}
+	return k, c.Gives(ctx, gainOf(app.KeyResumed, k.organization, k.ID, k.PrincipalID))
+}
+
+// RevokeKey revokes a key permanently. It does nothing to a revoked key.
+func RevokeKey(ctx context.Context, c *app.Call, in access.ByID) (KeyInfo, error) {
+	k, err := changeKey(ctx, c, in.ID, func(k *KeyInfo) { k.RevokedAt = c.Now })
+	if fault.Is(err, fault.ValidationFailed) { // it is already revoked
+		return GetKey(ctx, c, in)
+	}
+	return k, err
+}
+
+// changeKey changes a key that is not revoked.
+func changeKey(ctx context.Context, c *app.Call, keyID string, change func(*KeyInfo)) (KeyInfo, error) {
+	k, err := keyToChange(ctx, c, keyID)
+	if err != nil {
+		return KeyInfo{}, err
+	}
+	before := k
+	change(&k)
+	k.Status = k.statusAt(c.Now)
+	noteKey(c, before, k)
+	if _, err := c.Tx.Exec(ctx, updateKey, k.ID, k.paused, int64(k.RevokedAt)); err != nil || k.RevokedAt == 0 {
+		return k, err
+	}
+	return k, replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID)
+}
+
+// keyToChange reads a key for a change, and fails if it is revoked.
+func keyToChange(ctx context.Context, c *app.Call, keyID string) (KeyInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return KeyInfo{}, err
+	}
+	k, err := keyByID(ctx, c, keyID)
+	if err != nil {
+		return KeyInfo{}, err
+	}
+	c.Audit.About(k.organization, k.ID)
+	if k.RevokedAt != 0 {
+		return KeyInfo{}, revokedForGood()
+	}
+	return k, nil
+}
+
+func revokedForGood() error {
+	var f faults
+	f.say("id", fault.ForbiddenCombination,
+		"Dieser Schlüssel ist widerrufen; das lässt sich nicht zurücknehmen.", "This key is revoked, which cannot be undone.")
+	return f.err()
+}
+
+// secretOf reports whether the caller may get the secret of a key of a principal. Whoever has
+// it acts in the name of the principal, so admins get only secrets of service accounts.
+func secretOf(c *app.Call, principal string) bool {
+	return isOperator(c) || principal == c.Actor.PrincipalID() || administers(c) && id.Valid(id.ServiceAccount, principal)
+}
+
+var othersKey = fault.Text{
+	DE: "Das Geheimnis dieses Schlüssels bekommt nur die Person, der er gehört. Sie können ihn anhalten oder widerrufen.",
+	EN: "Only the person whose key it is gets its secret. You can pause it or revoke it.",
+}
+
+// RotateKey gives a key a new kid and a new secret. The id and the properties
+// stay, so that request log and limits continue. The old secret is invalid at
+// once. Without a lifetime the expiry stays; an expired key needs a lifetime. A
+// paused key stays paused.
+func RotateKey(ctx context.Context, c *app.Call, in Rotation) (CreatedKey, error) {
+	k, err := keyToChange(ctx, c, in.ID)
+	if err == nil && !secretOf(c, k.PrincipalID) {
+		err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope), Detail: &othersKey}
+	}
+	if err != nil {
+		return CreatedKey{}, err
+	}
+	var f faults
+	before := k
+	if in.ExpiresIn != 0 {
+		k.ExpiresAt = c.Now.Add(f.lifetime(in.ExpiresIn, 0))
+	} else if k.ExpiresAt <= c.Now {
+		f.say("expiresIn", fault.Required,
+			"Dieser Schlüssel ist abgelaufen; nennen Sie die Laufzeit des neuen.",
+			"This key has expired: name the lifetime of the new one.")
+	}
+	if err := f.err(); err != nil {
+		return CreatedKey{}, err
+	}
+	noteKey(c, before, k)
+	secret := access.NewSecret(k.Environment)
+	if _, err := c.Tx.Exec(ctx, updateSecret, k.ID, secret.Kid, secret.Hash, int64(k.ExpiresAt), c.Actor.PrincipalID()); err != nil {
+		return CreatedKey{}, err
+	}
+	if err := replay.EraseSecrets(ctx, c.Tx, k.organization, k.ID); err != nil {
+		return CreatedKey{}, err
+	}
+	err = c.Gives(ctx, gainOf(app.KeyRotated, k.organization, k.ID, k.PrincipalID))
+	return CreatedKey{ID: k.ID, Key: secret.Text, KidShort: secret.Short, ExpiresAt: k.ExpiresAt}, err
+}
+
+// keyByID finds a key by its id, or by the short form of its kid, which alerts,
+// the request log and /me show: oKdzvJ33. It may have its prefix and dots as in
+// lists: kart_test_oKdzvJ33... Keys that the caller may not administer are
+// NOT_FOUND.
+func keyByID(ctx context.Context, c *app.Call, name string) (KeyInfo, error) {
+	missing := unknown("Einen Schlüssel", "key")
+	if id.Valid(id.Key, name) {
+		k, err := scanKey(c.Tx.QueryRow(ctx, selectKey, name), c.Now)
+		if errors.Is(err, db.ErrNoRows) || err == nil && !k.of(c) {
+			return KeyInfo{}, missing
+		}
+		return k, err
+	}
+	for _, environment := range []string{access.Test, access.Live} {
+		name = strings.TrimPrefix(name, "kart_"+environment+"_")
+	}
+	if name = strings.TrimSuffix(name, "..."); len(name) != access.KidShortLength {
+		return KeyInfo{}, missing
+	}
+	found, err := keysByKid(ctx, c, name)
+	switch {
+	case err != nil:
+		return KeyInfo{}, err
+	case len(found) == 0:
+		return KeyInfo{}, missing
+	case len(found) > 1:
+		return KeyInfo{}, &fault.Fault{Code: fault.NotFound, Detail: &fault.Text{
+			DE: "Mehrere Schlüssel beginnen so. Nennen Sie die Kennung (key_...).",
+			EN: "Several keys begin with this. Give the id (key_...).",
+		}}
+	}
+	return found[0], nil
+}
+
+// keysByKid returns the keys with a short form of the kid, two at most.
+func keysByKid(ctx context.Context, c *app.Call, short string) ([]KeyInfo, error) {
+	scan := func(row db.Row) (KeyInfo, error) { return scanKey(row, c.Now) }
+	found, err := db.List(ctx, c.Tx, scan, selectKeysByKid, short, access.KidShortLength)
+	return slices.DeleteFunc(found, func(k KeyInfo) bool { return !k.of(c) }), err
+}
+
+// of reports whether the caller may administer the key.
+func (k *KeyInfo) of(c *app.Call) bool {
+	return reaches(c, k.organization, k.live) && own(c, k.PrincipalID)
+}
+
+func scanKey(row db.Row, now clock.Micros) (KeyInfo, error) {
+	var k KeyInfo
+	var kid, scopes, networks string
+	err := row.Scan(&k.ID, &kid, &k.Name, &k.OrganizationID, &k.PrincipalID, &k.Environment, &scopes, &networks,
+		&k.VersionPin, &k.ExpiresAt, &k.paused, &k.RevokedAt, &k.CreatedAt, &k.LastUsedAt, &k.MadeBy, &k.organization, &k.live)
+	if err != nil {
+		return k, err
+	}
+	if err := errors.Join(json.Unmarshal([]byte(scopes), &k.Scopes), json.Unmarshal([]byte(networks), &k.Networks)); err != nil {
+		return k, fmt.Errorf("settings: key %s: %w", k.ID, err)
+	}
+	if k.Networks == nil {
+		k.Networks = []netip.Prefix{}
+	}
+	k.KidShort = kid[:access.KidShortLength]
+	k.Status = k.statusAt(now)
+	return k, nil
+}
+
+func (k *KeyInfo) statusAt(now clock.Micros) KeyStatus {
+	switch {
+	case k.RevokedAt != 0:
+		return KeyRevoked
+	case k.ExpiresAt <= now:
+		return KeyExpired
+	case k.paused:
+		return KeyPaused
+	}
+	return KeyActive
+}

@@ -1,0 +1,54 @@
+package settings_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/kit/clock"
+	"kartei/people/settings"
+	"kartei/store/db"
+	"kartei/test/dbtest"
+	"kartei/test/operator"
+)
+
+// A change of a key follows the rules for new keys, and keeps members that are
+// not given.
+func TestUpdateKey(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := newOffice(t, d)
+		key := o.key()
+		before := must(o.operator.GetKey(ctx, access.ByID{ID: key.ID}))
+		update := func(in settings.KeyChange) (settings.KeyInfo, error) {
+			in.ID = key.ID
+			return operator.Do(ctx, o.operator, settings.UpdateKey, in)
+		}
+		name := "Abgleich"
+		k := must(update(settings.KeyChange{Name: &name}))
+		if k.Name != name || !slices.Equal(k.Networks, before.Networks) || k.ExpiresAt != before.ExpiresAt || k.VersionPin != before.VersionPin {
+			t.Errorf("%+v", k)
+		}
+		k = must(update(settings.KeyChange{Networks: &[]string{"192.0.2.0/24"}, ExpiresIn: time.Hour}))
+		if k.Name != name || len(k.Networks) != 1 || k.Networks[0].String() != "192.0.2.0/24" || k.ExpiresAt != clock.FromTime(start.Add(time.Hour)) {
+			t.Errorf("%+v", k)
+		}
+		o.refused(key.Key, loopback, access.WrongAddress)
+		for field, in := range map[string]settings.KeyChange{
+			"networks REQUIRED":        {Networks: &[]string{}},
+			"networks[0] OUT_OF_RANGE": {Networks: &[]string{"0.0.0.0/0"}},
+			"expiresIn OUT_OF_RANGE":   {ExpiresIn: 400 * 24 * time.Hour},
+			"versionPin NOT_IN_ENUM":   {VersionPin: "2099-01-01"},
+		} {
+			_, err := update(in)
+			if got := wrong(t, err); !slices.Equal(got, []string{field}) {
+				t.Errorf("%q, want %s", got, field)
+			}
+		}
+		must(o.operator.RevokeKey(ctx, access.ByID{ID: key.ID}))
+		_, err := update(settings.KeyChange{Name: &name})
+		if got := wrong(t, err); !slices.Equal(got, []string{"id FORBIDDEN_COMBINATION"}) {
+			t.Errorf("of a revoked key: %q", got)
+		}
+	})
+}

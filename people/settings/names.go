@@ -1,0 +1,184 @@
+package settings
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record/search"
+	"kartei/store/db"
+)
+
+// maxNames bounds the ids in one call. A page of records has fewer people.
+const maxNames = 200
+
+// NamesInput is the input of ResolveNames.
+type NamesInput struct {
+	Organization string `json:"organizationId,omitempty"`
+	// IDs are ids of users, service accounts and grants, at most 200.
+	IDs []string `json:"ids"`
+}
+
+// Names are the names of people, service accounts and applications.
+type Names struct {
+	Data []Name `json:"data"`
+}
+
+// application is the type of a name that belongs to a grant: the one of the application
+// that acts, also after the grant has ended.
+const application access.PrincipalType = "application"
+
+// Name is the name of a person, a service account or an application.
+type Name struct {
+	ID       string               `json:"id"`
+	Type     access.PrincipalType `json:"type"`
+	Name     string               `json:"name"`
+	Disabled bool                 `json:"disabled"`
+	// Erased says that the person was erased. All erased people have the same
+	// name.
+	Erased bool `json:"erased,omitempty"`
+}
+
+// ResolveNames returns the names of people, service accounts and applications of the
+// caller's organization. Other ids are omitted.
+func ResolveNames(ctx context.Context, c *app.Call, in NamesInput) (Names, error) {
+	names := Names{Data: []Name{}}
+	if len(in.IDs) > maxNames {
+		return names, fault.Invalid(fault.Field{Name: "ids", Code: fault.TooLong, Limit: fault.Items(maxNames)})
+	}
+	live := c.Actor.Org() // pages ask in their own organization, without a look at it
+	if in.Organization != "" || isOperator(c) || c.Actor.Organization().Sandbox {
+		o, err := Organization(ctx, c, in.Organization)
+		if err != nil {
+			return names, err
+		}
+		live = o.Live
+	}
+	found, err := db.List(ctx, c.Tx, func(row db.Row) (n Name, err error) {
+		err = row.Scan(&n.ID, &n.Type, &n.Name, &n.Disabled, &n.Erased)
+		if n.Erased {
+			n.Name = access.ErasedName.In(c.Language)
+		}
+		return n, err
+	}, `select id, kind, name, disabled, erased_at > 0 from principals where organization = $1 and id `+c.Tx.Dialect().In("$2")+` order by id`,
+		live, db.Texts(in.IDs))
+	names.Data = append(names.Data, found...)
+	grants := slices.DeleteFunc(slices.Clone(in.IDs), func(s string) bool { return !id.Valid(id.Grant, s) })
+	if err != nil || len(grants) == 0 {
+		return names, err
+	}
+	acting, err := db.List(ctx, c.Tx, func(row db.Row) (Name, error) {
+		n := Name{Type: application}
+		return n, row.Scan(&n.ID, &n.Name)
+	}, `select g.id, case when c.name = '' then c.client_id else c.name end from oauth_grants g join oauth_clients c on c.id = g.client_id
+		join organizations o on o.number = g.organization where (o.number = $1 or o.sandbox_of = $1) and g.id `+c.Tx.Dialect().In("$2")+` order by g.id`,
+		live, db.Texts(grants))
+	names.Data = append(names.Data, acting...)
+	return names, err
+}
+
+// FindNamesInput is the input of FindNames.
+type FindNamesInput struct {
+	Organization string `json:"organizationId,omitempty"`
+	// Q is the beginning of a word of the name, or several words. Empty finds all.
+	Q string `json:"q"`
+	// Limit is the number of names, 1 to 50; zero means 8.
+	Limit int `json:"limit,omitempty"`
+}
+
+const (
+	usualFoundNames = 8
+	mostFoundNames  = 50
+	// maxSearchedName bounds a searched text in characters, as lookup.find does.
+	maxSearchedName = 200
+	selectActive    = `select id, kind, name from principals where organization = $1 and disabled = false and erased_at = 0 order by kind desc, id`
+)
+
+// FoundNames is the output of FindNames: who is called like the text first, then by
+// name. More says that there are others.
+type FoundNames struct {
+	Data []FoundName `json:"data"`
+	More bool        `json:"more"`
+}
+
+// FoundName is the name of an active person or service account.
+type FoundName struct {
+	ID   string               `json:"id"`
+	Type access.PrincipalType `json:"type"`
+	Name string               `json:"name"`
+	// Marks are the spans of the name that were found, in bytes.
+	Marks []search.Span `json:"marks"`
+	// Exact says that the text is the whole name.
+	Exact bool `json:"exact"`
+}
+
+// FindNames finds the active people and service accounts of the caller's organization
+// by their names. It reads the names of all of them, folded as in every search: an
+// organization has thousands at most.
+func FindNames(ctx context.Context, c *app.Call, in FindNamesInput) (FoundNames, error) {
+	found := FoundNames{Data: []FoundName{}}
+	if err := in.check(); err != nil {
+		return found, err
+	}
+	o, err := Organization(ctx, c, in.Organization)
+	if err != nil {
+		return found, err
+	}
+	q, all := search.Parse(in.Q), strings.TrimSpace(in.Q) == ""
+	marker := search.MarkerOf(q)
+	_, err = db.List(ctx, c.Tx, func(row db.Row) (n FoundName, err error) {
+		if err = row.Scan(&n.ID, &n.Type, &n.Name); err != nil {
+			return n, err
+		}
+		if n.Exact = search.Same(in.Q, n.Name); n.Exact || all || q.Holds(wordsOf(n.Name)) {
+			n.Marks = append([]search.Span{}, marker.Text(n.Name)...)
+			found.Data = append(found.Data, n)
+		}
+		return n, nil
+	}, selectActive, o.Live)
+	if err != nil {
+		return found, err
+	}
+	slices.SortStableFunc(found.Data, func(a, b FoundName) int {
+		return cmp.Or(cmp.Compare(a.weight(), b.weight()), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)))
+	})
+	if limit := cmp.Or(in.Limit, usualFoundNames); len(found.Data) > limit {
+		found.Data, found.More = found.Data[:limit], true
+	}
+	return found, nil
+}
+
+func (in FindNamesInput) check() error {
+	var wrong []fault.Field
+	if utf8.RuneCountInString(in.Q) > maxSearchedName {
+		wrong = append(wrong, fault.Field{Name: "q", Code: fault.TooLong, Limit: maxSearchedName})
+	}
+	if in.Limit < 0 || in.Limit > mostFoundNames {
+		wrong = append(wrong, fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostFoundNames}})
+	}
+	if wrong != nil {
+		return fault.Invalid(wrong...)
+	}
+	return nil
+}
+
+// weight orders whole names before others.
+func (n FoundName) weight() int {
+	if n.Exact {
+		return 0
+	}
+	return 1
+}
+
+// wordsOf returns the words of a name.
+func wordsOf(name string) *search.Document {
+	var words search.Document
+	words.Add(search.Name, name)
+	return &words
+}

@@ -1,0 +1,372 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/people/audit"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/store/db"
+)
+
+// NewOrganization is the input of CreateOrganization.
+type NewOrganization struct {
+	Name string `json:"name"`
+	// Module, Secrecy and Level may be empty, which means off, undeclared and
+	// off. So the API opens only on purpose.
+	Module  string       `json:"module,omitempty"`
+	Secrecy string       `json:"secrecy,omitempty"`
+	Level   access.Level `json:"level,omitempty"`
+	// Country is DE if it is empty.
+	Country string `json:"country,omitempty"`
+}
+
+// OrganizationChange is the input of SetOrganization; nil keeps a value.
+type OrganizationChange struct {
+	ID      string        `json:"id"`
+	Name    *string       `json:"name,omitempty"`
+	Module  *string       `json:"module,omitempty"`
+	Secrecy *string       `json:"secrecy,omitempty"`
+	Level   *access.Level `json:"level,omitempty"`
+	Country *string       `json:"country,omitempty"`
+	// SecondFactor is required or optional. It becomes required for sign-ins a week
+	// after it was switched on.
+	SecondFactor *string `json:"secondFactor,omitempty"`
+	// Passwords is on or off: see checkPasswords. PasswordAdmin is an admin who may sign
+	// in by password while others may not, empty for nobody.
+	Passwords     *string `json:"passwords,omitempty"`
+	PasswordAdmin *string `json:"passwordAdmin,omitempty"`
+	// Applications says which applications people may connect.
+	Applications *access.Applications `json:"applications,omitempty"`
+	// State is for the operator only.
+	State *access.State `json:"state,omitempty"`
+}
+
+const sandboxSuffix = " (Sandbox)"
+
+// defaultCountry is where an office is that names no country.
+const defaultCountry = "DE"
+
+// country is the form of a code of ISO 3166-1 alpha-2.
+var country = regexp.MustCompile(`^[A-Z]{2}$`)
+
+// CreateOrganization creates an organization and its sandbox. The sandbox is a
+// second organization with its own records and its own change clock. Test keys
+// are bound to it, and its API is open from the start.
+func CreateOrganization(ctx context.Context, c *app.Call, in NewOrganization) (access.OrganizationInfo, error) {
+	var f faults
+	live := access.OrganizationInfo{
+		ID: id.New(id.Organization), Module: "off", Secrecy: "undeclared", Level: access.Off, State: access.Open, Country: defaultCountry, CreatedAt: c.Now,
+		SecondFactor: "optional", Passwords: "on", Applications: access.KnownApplications,
+	}
+	in.Name = f.name("name", in.Name)
+	setOrganization(&live, &f, OrganizationChange{
+		Name: &in.Name, Module: given(in.Module), Secrecy: given(in.Secrecy), Level: given(in.Level), Country: given(in.Country),
+	})
+	if err := f.err(); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	if live.Secrecy == "declared" {
+		live.SecrecyAt, live.SecrecyBy = c.Now, c.Actor.PrincipalID()
+	}
+	sandbox := access.OrganizationInfo{
+		ID: id.New(id.Organization), Name: live.Name + sandboxSuffix,
+		Module: "on", Secrecy: "declared", Level: access.On, State: access.Open, Country: live.Country, CreatedAt: live.CreatedAt,
+	}
+	live.SandboxID = sandbox.ID
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	if err := c.Tx.QueryRow(ctx, selectNextOrganization).Scan(&live.Number); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	live.Live, sandbox.Number = live.Number, live.Number+1
+	if err := insertOrganizationRow(ctx, c.Tx, live, nil); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	c.Audit.About(live.Number, live.ID)
+	noteOrganization(c, access.OrganizationInfo{}, live)
+	return live, insertOrganizationRow(ctx, c.Tx, sandbox, &live.Number)
+}
+
+func insertOrganizationRow(ctx context.Context, tx db.Tx, o access.OrganizationInfo, sandboxOf *int64) error {
+	_, err := tx.Exec(ctx, insertOrganization, o.Number, o.ID, o.Name, sandboxOf,
+		o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), int64(o.CreatedAt), o.Country, o.SecrecyAt, o.SecrecyBy)
+	if errors.Is(err, db.ErrDuplicate) { // another call took the number
+		return db.ErrConflict
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, insertClock, o.Number)
+	return err
+}
+
+// noteOrganization records a change in the audit log.
+func noteOrganization(c *app.Call, before, after access.OrganizationInfo) {
+	c.Audit.Hidden("name", before.Name != after.Name)
+	c.Audit.Changed("module", before.Module, after.Module)
+	c.Audit.Changed("secrecy", before.Secrecy, after.Secrecy)
+	c.Audit.Changed("level", string(before.Level), string(after.Level))
+	c.Audit.Changed("state", string(before.State), string(after.State))
+	c.Audit.Changed("country", before.Country, after.Country)
+	c.Audit.Changed("passwords", before.Passwords, after.Passwords)
+	c.Audit.Changed("passwordAdmin", before.PasswordAdmin, after.PasswordAdmin)
+	c.Audit.Changed("secondFactor", before.SecondFactor, after.SecondFactor)
+	c.Audit.Changed("applications", string(before.Applications), string(after.Applications))
+}
+
+// ListOrganizations lists organizations and sandboxes.
+func ListOrganizations(ctx context.Context, c *app.Call, p access.Page) (access.List[access.OrganizationInfo], error) {
+	return list(ctx, c.Tx, p, access.ScanOrganization, selectOrganizations, p.After)
+}
+
+// ShownOrganization is the answer of GetOrganization.
+type ShownOrganization struct {
+	access.OrganizationInfo
+	// Keys counts the keys that are bound to the organization and neither revoked nor
+	// expired, WritingKeys those of them that may write.
+	Keys        int64 `json:"keys"`
+	WritingKeys int64 `json:"writingKeys"`
+}
+
+// GetOrganization returns one organization, and how many keys its switches concern.
+func GetOrganization(ctx context.Context, c *app.Call, in access.ByID) (out ShownOrganization, err error) {
+	if out.OrganizationInfo, err = organizationByID(ctx, c, in.ID); err != nil {
+		return out, err
+	}
+	err = c.Tx.QueryRow(ctx, countKeys, out.Number, c.Now).Scan(&out.Keys, &out.WritingKeys)
+	return out, err
+}
+
+// organizationByID is like Organization, for operations on the organization
+// itself. The operator must name one.
+func organizationByID(ctx context.Context, c *app.Call, name string) (access.OrganizationInfo, error) {
+	if name == "" && isOperator(c) {
+		return access.OrganizationInfo{}, unknown("Eine Organisation", "organization")
+	}
+	return Organization(ctx, c, name)
+}
+
+// SetOrganization changes an organization. A sandbox shares the name and the
+// state of its organization; module, secrecy and level are its own.
+func SetOrganization(ctx context.Context, c *app.Call, in OrganizationChange) (access.OrganizationInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	o, err := organizationByID(ctx, c, in.ID)
+	if err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	var f faults
+	before := o
+	if in.Name != nil {
+		name := f.name("name", *in.Name)
+		in.Name = &name
+	}
+	f.organizationChange(c, &o, in)
+	setOrganization(&o, &f, in)
+	if err := f.checkPasswords(ctx, c, before, o); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	if err := f.err(); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	switch {
+	case o.State != access.Deleting:
+		o.EraseAt = nil
+	case o.EraseAt == nil:
+		date := c.Now.Add(retention(c))
+		o.EraseAt = &date
+	}
+	if before.Secrecy != o.Secrecy {
+		o.SecrecyAt, o.SecrecyBy = c.Now, c.Actor.PrincipalID()
+	}
+	if before.SecondFactor != o.SecondFactor {
+		o.SecondFactorFrom = secondFactorFrom(c, &o)
+	}
+	c.Audit.About(o.Number, o.ID)
+	if before == o { // nothing was done, so the log has nothing to tell
+		c.Audit.Omit()
+		return o, nil
+	}
+	noteOrganization(c, before, o)
+	if _, err = c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on",
+		o.Secrecy == "declared", string(o.Level), string(o.State), eraseAt(&o), o.Country); err != nil {
+		return o, err
+	}
+	if err := setPasswords(ctx, c, before, o); err != nil {
+		return o, err
+	}
+	if _, err = c.Tx.Exec(ctx, updateDuties, o.Number, o.SecrecyAt, o.SecrecyBy, o.SecondFactorFrom, string(o.Applications)); err != nil {
+		return o, err
+	}
+	if o.SandboxOf == "" {
+		if _, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), eraseAt(&o), o.Country); err != nil {
+			return o, err
+		}
+	}
+	if !opened(before, o) {
+		return o, nil
+	}
+	return o, c.Gives(ctx, app.Gain{Word: app.Opened, ID: o.ID, Organization: o.Number})
+}
+
+// opened reports whether a change of an organization lets in what was kept out before:
+// programs, applications, passwords, people without a second factor, everybody.
+func opened(before, after access.OrganizationInfo) bool {
+	levels := []access.Level{access.Off, access.Read, access.On}
+	return slices.Index(levels, after.Level) > slices.Index(levels, before.Level) ||
+		before.Module != "on" && after.Module == "on" || before.Secrecy != "declared" && after.Secrecy == "declared" ||
+		before.SecondFactor == "required" && after.SecondFactor != "required" ||
+		before.Passwords == "off" && (after.Passwords != "off" || before.PasswordAdmin != after.PasswordAdmin) ||
+		before.State != access.Open && after.State == access.Open || widensApplications(before.Applications, after.Applications)
+}
+
+// widensApplications reports whether people may connect more applications than before.
+func widensApplications(before, after access.Applications) bool {
+	order := []access.Applications{access.NoApplications, access.KnownApplications, access.AllApplications}
+	return slices.Index(order, after) > slices.Index(order, before)
+}
+
+// organizationChange refuses changes that are not allowed.
+func (f *faults) organizationChange(c *app.Call, o *access.OrganizationInfo, in OrganizationChange) {
+	if in.Name != nil && o.SandboxOf != "" {
+		f.say("name", fault.ReadOnly, "Die Sandbox heißt wie ihre Organisation.", "A sandbox is named like its organization.")
+	}
+	if in.SecondFactor != nil && o.SandboxOf != "" {
+		f.say("secondFactor", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+	}
+	if in.Applications != nil && o.SandboxOf != "" {
+		f.say("applications", fault.ReadOnly, "Für die Sandbox gilt, was für ihre Organisation gilt.", "What holds for the organization holds for its sandbox.")
+	}
+	if in.Country != nil && o.SandboxOf != "" {
+		f.say("country", fault.ReadOnly, "Die Sandbox ist in dem Land ihrer Organisation.", "A sandbox is in the country of its organization.")
+	}
+	switch {
+	case in.State == nil:
+	case !isOperator(c):
+		f.say("state", fault.ReadOnly, "Den Zustand einer Organisation ändert nur der Betreiber.", "Only the operator changes the state of an organization.")
+	case o.SandboxOf != "":
+		f.say("state", fault.ReadOnly, "Der Zustand der Sandbox ist der ihrer Organisation.", "The state of a sandbox is that of its organization.")
+	case *in.State != access.Deleting && o.EraseAt != nil && *o.EraseAt <= c.Now:
+		f.say("state", fault.ReadOnly, "Die Löschung ist fällig und lässt sich nicht mehr abbrechen.",
+			"The erasure is due and cannot be cancelled any more.")
+	}
+}
+
+// eraseAt returns EraseAt in its stored form.
+func eraseAt(o *access.OrganizationInfo) clock.Micros {
+	if o.EraseAt == nil {
+		return 0
+	}
+	return *o.EraseAt
+}
+
+// setOrganization applies a change. The name was checked before.
+func setOrganization(o *access.OrganizationInfo, f *faults, c OrganizationChange) {
+	if c.Name != nil {
+		o.Name = *c.Name
+	}
+	if c.Module != nil {
+		oneOf(f, "module", *c.Module, "on", "off")
+		o.Module = *c.Module
+	}
+	if c.Secrecy != nil {
+		oneOf(f, "secrecy", *c.Secrecy, "declared", "undeclared")
+		o.Secrecy = *c.Secrecy
+	}
+	if c.Level != nil {
+		oneOf(f, "level", *c.Level, access.Off, access.Read, access.On)
+		o.Level = *c.Level
+	}
+	if c.Country != nil {
+		if o.Country = *c.Country; !country.MatchString(o.Country) {
+			f.add("country", fault.InvalidFormat, "DE")
+		}
+	}
+	if c.Passwords != nil {
+		oneOf(f, "passwords", *c.Passwords, "on", "off")
+		o.Passwords = *c.Passwords
+	}
+	if c.PasswordAdmin != nil {
+		o.PasswordAdmin = *c.PasswordAdmin
+	}
+	if o.Passwords == "on" { // everybody may, so nobody is named
+		o.PasswordAdmin = ""
+	}
+	if c.SecondFactor != nil {
+		oneOf(f, "secondFactor", *c.SecondFactor, "required", "optional")
+		o.SecondFactor = *c.SecondFactor
+	}
+	if c.Applications != nil {
+		oneOf(f, "applications", *c.Applications, access.NoApplications, access.KnownApplications, access.AllApplications)
+		o.Applications = *c.Applications
+	}
+	if c.State != nil {
+		oneOf(f, "state", *c.State, access.Open, access.Closed, access.Deleting)
+		o.State = *c.State
+	}
+}
+
+// secondFactorGrace is the time that people have to set up a second factor.
+const secondFactorGrace = 7 * 24 * time.Hour
+
+// secondFactorFrom returns the time from which people need a second factor.
+func secondFactorFrom(c *app.Call, o *access.OrganizationInfo) clock.Micros {
+	if o.SecondFactor == "required" {
+		return c.Now.Add(secondFactorGrace)
+	}
+	return 0
+}
+
+// given returns nil for an empty value, which stands for the default.
+func given[T ~string](v T) *T {
+	if v == "" {
+		return nil
+	}
+	return &v
+}
+
+// EraseOrganization makes an organization in the state deleting due for erasure
+// now. A background worker erases it in steps.
+func EraseOrganization(ctx context.Context, c *app.Call, in access.ByID) (access.OrganizationInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	o, err := organizationByID(ctx, c, in.ID)
+	if err != nil {
+		return access.OrganizationInfo{}, err
+	}
+	switch {
+	case o.SandboxOf != "":
+		return o, &fault.Fault{Code: fault.Forbidden, Detail: &withItsOrganization}
+	case o.State != access.Deleting:
+		return o, &fault.Fault{Code: fault.Forbidden, Detail: &notDeleting}
+	}
+	c.Audit.About(audit.Instance, o.ID)
+	if _, err := c.Tx.Exec(ctx, updateOrganization, o.Number, o.Name, o.Module == "on", o.Secrecy == "declared", string(o.Level), string(o.State), c.Now, o.Country); err != nil {
+		return o, err
+	}
+	_, err = c.Tx.Exec(ctx, updateSandbox, o.Number, o.Name+sandboxSuffix, string(o.State), c.Now, o.Country)
+	o.EraseAt = &c.Now
+	return o, err
+}
+
+var (
+	withItsOrganization = fault.Text{
+		DE: "Die Sandbox wird mit ihrer Organisation gelöscht. Nennen Sie deren Kennung.",
+		EN: "A sandbox is erased with its organization. Give the id of the organization.",
+	}
+	notDeleting = fault.Text{
+		DE: "Gelöscht wird nur eine Organisation im Zustand deleting. Setzen Sie ihn zuerst: kartei org set ORG --state deleting.",
+		EN: "Only an organization in the state deleting is erased. Set it first: kartei org set ORG --state deleting.",
+	}
+)

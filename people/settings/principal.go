@@ -1,0 +1,385 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/people/notify"
+	"kartei/store/db"
+)
+
+// NewPrincipal is the input of CreateUser and CreateServiceAccount.
+type NewPrincipal struct {
+	Organization string `json:"organizationId,omitempty"`
+	Name         string `json:"name"`
+	// Email is required for users and unique in the organization, without regard to
+	// case. It is refused for service accounts.
+	Email string `json:"email,omitempty"`
+	// Language is by default de; it is refused for service accounts.
+	Language string `json:"language,omitempty"`
+	// Role is by default member.
+	Role   access.Role   `json:"role,omitempty"`
+	Rights access.Rights `json:"rights,omitempty"`
+}
+
+// PrincipalChange is the input of SetUser and SetServiceAccount; nil keeps a
+// value. Rights changes the given families only; the right write removes a
+// restriction.
+type PrincipalChange struct {
+	ID       string        `json:"id"`
+	Name     *string       `json:"name,omitempty"`
+	Email    *string       `json:"email,omitempty"`
+	Language *string       `json:"language,omitempty"`
+	Role     *access.Role  `json:"role,omitempty"`
+	Rights   access.Rights `json:"rights,omitempty"`
+	Disabled *bool         `json:"disabled,omitempty"`
+}
+
+// CreateUser creates a user.
+func CreateUser(ctx context.Context, c *app.Call, in NewPrincipal) (access.PrincipalInfo, error) {
+	return createPrincipal(ctx, c, access.UserPrincipal, in)
+}
+
+// CreateServiceAccount creates a service account: a principal for programs,
+// without sign-in.
+func CreateServiceAccount(ctx context.Context, c *app.Call, in NewPrincipal) (access.PrincipalInfo, error) {
+	return createPrincipal(ctx, c, access.ServiceAccountPrincipal, in)
+}
+
+// ListUsers lists users.
+func ListUsers(ctx context.Context, c *app.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+	page, err := listPrincipals(ctx, c, access.UserPrincipal, p)
+	if err == nil {
+		err = seeSignIns(ctx, c, page.Data)
+	}
+	return page, err
+}
+
+// ListServiceAccounts lists service accounts.
+func ListServiceAccounts(ctx context.Context, c *app.Call, p access.Page) (access.List[access.PrincipalInfo], error) {
+	return listPrincipals(ctx, c, access.ServiceAccountPrincipal, p)
+}
+
+// GetPrincipal returns a user or a service account.
+func GetPrincipal(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+	p, err := principal(ctx, c, "", in.ID)
+	return named(c, p), err
+}
+
+// OwnPrincipal returns a user or a service account of whom the caller may know everything
+// that is kept: the caller, and for admins and the operator everybody.
+func OwnPrincipal(ctx context.Context, c *app.Call, name string) (access.PrincipalInfo, error) {
+	p, err := principal(ctx, c, "", name)
+	if err == nil && !own(c, p.ID) {
+		p, err = principal(ctx, c, "", "")
+	}
+	return named(c, p), err
+}
+
+// GetUser returns a user, and how they sign in.
+func GetUser(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+	p, err := principal(ctx, c, access.UserPrincipal, in.ID)
+	if err != nil {
+		return p, err
+	}
+	one := []access.PrincipalInfo{named(c, p)}
+	err = seeSignIns(ctx, c, one)
+	return one[0], err
+}
+
+// GetServiceAccount returns a service account.
+func GetServiceAccount(ctx context.Context, c *app.Call, in access.ByID) (access.PrincipalInfo, error) {
+	return principal(ctx, c, access.ServiceAccountPrincipal, in.ID)
+}
+
+// SetUser changes a user. All keys of a user who is disabled or loses a right
+// lose their access at once. The keys remain, and work again when the right
+// returns. Only the operator can take the role from the last admin, or disable
+// them.
+func SetUser(ctx context.Context, c *app.Call, in PrincipalChange) (access.PrincipalInfo, error) {
+	return changePrincipal(ctx, c, access.UserPrincipal, in)
+}
+
+// SetServiceAccount changes a service account, like SetUser.
+func SetServiceAccount(ctx context.Context, c *app.Call, in PrincipalChange) (access.PrincipalInfo, error) {
+	return changePrincipal(ctx, c, access.ServiceAccountPrincipal, in)
+}
+
+func createPrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType, in NewPrincipal) (access.PrincipalInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	var f faults
+	o, err := organizationField(ctx, c, &f, in.Organization)
+	if err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	p := newPrincipal(c, &f, kind, in)
+	if err := f.err(); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	if p, err = insertNew(ctx, c, o, p); err != nil {
+		return p, err
+	}
+	// A new person cannot sign in yet, so only the admins are told.
+	word := app.PersonCreated
+	if kind == access.ServiceAccountPrincipal {
+		word = app.AccountCreated
+	}
+	return p, c.Gives(ctx, app.Gain{Word: word, ID: p.ID, Organization: p.Home})
+}
+
+// newPrincipal checks the input and returns the new principal.
+func newPrincipal(c *app.Call, f *faults, kind access.PrincipalType, in NewPrincipal) access.PrincipalInfo {
+	if in.Role == "" {
+		in.Role = access.Member
+	}
+	p := access.PrincipalInfo{ID: id.New(kind.Prefix()), Type: kind, Language: access.German, Rights: access.Rights{}, CreatedAt: c.Now}
+	change := PrincipalChange{Name: &in.Name, Role: &in.Role, Rights: in.Rights, Email: given(in.Email), Language: given(in.Language)}
+	if kind == access.UserPrincipal {
+		change.Email = &in.Email
+	}
+	setPrincipal(&p, f, change)
+	return p
+}
+
+// insertNew inserts a principal into an organization.
+func insertNew(ctx context.Context, c *app.Call, o access.OrganizationInfo, p access.PrincipalInfo) (access.PrincipalInfo, error) {
+	p.Home, p.OrganizationID = o.Live, o.ID
+	if o.SandboxOf != "" {
+		p.OrganizationID = o.SandboxOf
+	}
+	c.Audit.About(p.Home, p.ID)
+	notePrincipal(c, access.PrincipalInfo{}, p)
+	_, err := c.Tx.Exec(ctx, insertPrincipal, p.ID, string(p.Type), p.Home, p.Name,
+		orNull(p.Email), orNull(access.FoldEmail(p.Email)), string(p.Role), mustJSON(p.Rights), false, int64(p.CreatedAt), p.Language)
+	return p, emailTaken(err)
+}
+
+// widenedRights reports whether a principal may do more than before.
+func widenedRights(before, after access.PrincipalInfo) bool {
+	more := func(scope string) bool {
+		return access.Allows(after.Role, after.Rights, scope) && !access.Allows(before.Role, before.Rights, scope)
+	}
+	return before.Disabled && !after.Disabled || after.Role == access.Admin && before.Role != access.Admin || slices.ContainsFunc(access.AllScopes(), more)
+}
+
+// notePrincipal records a change in the audit log. Names and addresses are
+// personal data, so their values are hidden.
+func notePrincipal(c *app.Call, before, after access.PrincipalInfo) {
+	c.Audit.Hidden("name", before.Name != after.Name)
+	c.Audit.Hidden("email", before.Email != after.Email)
+	c.Audit.Changed("language", before.Language, after.Language)
+	c.Audit.Changed("role", string(before.Role), string(after.Role))
+	for _, family := range access.Families {
+		c.Audit.Changed("rights."+family, string(before.Rights[family]), string(after.Rights[family]))
+	}
+	c.Audit.Changed("disabled", before.Disabled, after.Disabled)
+}
+
+func listPrincipals(ctx context.Context, c *app.Call, kind access.PrincipalType, p access.Page) (access.List[access.PrincipalInfo], error) {
+	organization, err := within(ctx, c, p.Organization)
+	if err != nil {
+		return access.List[access.PrincipalInfo]{}, err
+	}
+	page, err := list(ctx, c.Tx, p, access.ScanPrincipal, selectPrincipals, string(kind), p.After, organization)
+	for n := range page.Data {
+		page.Data[n] = named(c, page.Data[n])
+	}
+	return page, err
+}
+
+// seeSignIns fills in how users sign in. The lists of the operator may be of several
+// organizations, and go without.
+func seeSignIns(ctx context.Context, c *app.Call, list []access.PrincipalInfo) error {
+	if len(list) == 0 || slices.ContainsFunc(list, func(p access.PrincipalInfo) bool { return p.Home != list[0].Home }) {
+		return nil
+	}
+	at := map[string]int{}
+	for n := range list {
+		at[list[n].ID] = n
+	}
+	type row struct {
+		id string
+		access.SignIn
+	}
+	rows, err := db.List(ctx, c.Tx, func(r db.Row) (s row, err error) {
+		return s, r.Scan(&s.id, &s.Joined, &s.SecondFactor, &s.SSO, &s.LastSeenAt)
+	}, selectSignIns+c.Tx.Dialect().In("$3"), list[0].Home, issuer(c), db.Texts(slices.Collect(maps.Keys(at))))
+	for _, r := range rows {
+		list[at[r.id]].SignIn = &r.SignIn
+	}
+	return err
+}
+
+// named fills in the name that an erased person is shown with.
+func named(c *app.Call, p access.PrincipalInfo) access.PrincipalInfo {
+	if p.ErasedAt != 0 {
+		p.Name = access.ErasedName.In(c.Language)
+	}
+	return p
+}
+
+func changePrincipal(ctx context.Context, c *app.Call, kind access.PrincipalType, in PrincipalChange) (access.PrincipalInfo, error) {
+	if err := access.Changed(ctx, c.Tx); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	p, err := principal(ctx, c, kind, in.ID)
+	if err == nil && p.ErasedAt != 0 {
+		err = &fault.Fault{Code: fault.Forbidden, Detail: &erased}
+	}
+	if err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	var f faults
+	before := p
+	before.Rights = maps.Clone(p.Rights)
+	setPrincipal(&p, &f, in)
+	if err := f.err(); err != nil {
+		return access.PrincipalInfo{}, err
+	}
+	if manages(before) && !manages(p) && !isOperator(c) {
+		if err := otherAdmin(ctx, c, p); err != nil {
+			return access.PrincipalInfo{}, err
+		}
+	}
+	c.Audit.About(p.Home, p.ID)
+	notePrincipal(c, before, p)
+	if !manages(p) {
+		if err := losesPasswordAdmin(ctx, c, p); err != nil {
+			return access.PrincipalInfo{}, err
+		}
+	}
+	_, err = c.Tx.Exec(ctx, updatePrincipal, p.ID, p.Name, orNull(p.Email), orNull(access.FoldEmail(p.Email)),
+		string(p.Role), mustJSON(p.Rights), p.Disabled, p.Language)
+	if err == nil && (before.Role != p.Role || p.Disabled && !before.Disabled) {
+		err = access.EndSessionsOf(ctx, c.Tx, c.Now, p.ID)
+	}
+	if err == nil && before.Email != p.Email {
+		err = tellAddress(ctx, c, before, p)
+	}
+	if err != nil || !widenedRights(before, p) {
+		return p, emailTaken(err)
+	}
+	word := app.PersonWidened
+	if kind == access.ServiceAccountPrincipal {
+		word = app.AccountWidened
+	}
+	return p, c.Gives(ctx, app.Gain{Word: word, ID: p.ID, Organization: p.Home, Principal: p.ID, Admins: true})
+}
+
+// tellAddress tells a person that their emails go to another address. The former address is told
+// too: otherwise only whoever reads the new one would hear of what follows.
+func tellAddress(ctx context.Context, c *app.Call, before, p access.PrincipalInfo) error {
+	err := c.Gives(ctx, app.Gain{Word: app.AddressChanged, ID: p.ID, Organization: p.Home, Principal: p.ID})
+	center := c.Services.Settings.Notices
+	if err != nil || center == nil || !c.Services.Settings.Mails || before.Email == "" {
+		return err
+	}
+	in := fault.Language(before.Language)
+	return center.Send(ctx, c.Tx, p.Home, notify.Message{To: before.Email, Language: in, Title: movedTitle.In(in), Text: movedText.In(in)})
+}
+
+var (
+	movedTitle = fault.Text{DE: "Ihre E-Mails gehen an eine andere Adresse", EN: "Your emails go to another address"}
+	movedText  = fault.Text{
+		DE: "Die Administration Ihrer Organisation hat die Adresse geändert, an die Sie Nachrichten von Kartei bekommen. Diese Adresse bekommt keine mehr.\n\nHaben Sie das nicht erwartet, dann fragen Sie nach. Ihre Anmeldung ist davon nicht betroffen.",
+		EN: "An admin of your organization changed the address to which you get messages of Kartei. This address gets none any more.\n\nIf you do not expect this, ask why. Your sign-in is not affected.",
+	}
+)
+
+// Disable refuses the keys and the sign-ins of a principal from now on, as part of
+// another act about it. The caller has begun with access.Changed.
+func Disable(ctx context.Context, c *app.Call, p access.PrincipalInfo) error {
+	if manages(p) && !isOperator(c) {
+		if err := otherAdmin(ctx, c, p); err != nil {
+			return err
+		}
+	}
+	c.Audit.Changed("disabled", p.Disabled, true)
+	if err := losesPasswordAdmin(ctx, c, p); err != nil {
+		return err
+	}
+	if _, err := c.Tx.Exec(ctx, disablePrincipal, p.ID); err != nil {
+		return err
+	}
+	return access.EndSessionsOf(ctx, c.Tx, c.Now, p.ID)
+}
+
+// manages reports whether a principal is a person who can administer the
+// organization. A service account cannot sign in.
+func manages(p access.PrincipalInfo) bool {
+	return p.Type == access.UserPrincipal && p.Role == access.Admin && !p.Disabled
+}
+
+// Principal reads a principal that the caller may administer, of either kind if
+// kind is empty. Others are NOT_FOUND.
+func Principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
+	return principal(ctx, c, kind, name)
+}
+
+// principal does the work of Principal.
+func principal(ctx context.Context, c *app.Call, kind access.PrincipalType, name string) (access.PrincipalInfo, error) {
+	p, err := access.PrincipalIn(ctx, c.Tx, kind, name)
+	if err == nil && !reaches(c, p.Home, p.Home) {
+		_, err = access.PrincipalIn(ctx, c.Tx, kind, "") // the same text as for an unknown id
+	}
+	return p, err
+}
+
+var erased = fault.Text{
+	DE: "Diese Person ist gelöscht. Das lässt sich nicht rückgängig machen.",
+	EN: "This person is erased. That cannot be undone.",
+}
+
+func setPrincipal(p *access.PrincipalInfo, f *faults, c PrincipalChange) {
+	if c.Name != nil {
+		p.Name = f.name("name", *c.Name)
+	}
+	switch {
+	case c.Email == nil:
+	case p.Type == access.UserPrincipal:
+		p.Email = f.email("email", *c.Email)
+	default:
+		f.say("email", fault.ForbiddenCombination, "Ein Dienstkonto hat keine E-Mail-Adresse.", "A service account has no email address.")
+	}
+	switch {
+	case c.Language == nil:
+	case p.Type == access.UserPrincipal:
+		oneOf(f, "language", *c.Language, access.German, access.English)
+		p.Language = *c.Language
+	default:
+		f.say("language", fault.ForbiddenCombination, "Ein Dienstkonto erhält keine Nachrichten.", "A service account gets no messages.")
+	}
+	if c.Role != nil {
+		oneOf(f, "role", *c.Role, access.Admin, access.Member, access.Viewer)
+		p.Role = *c.Role
+	}
+	f.rights("rights", c.Rights)
+	for family, right := range c.Rights {
+		p.Rights[family] = right
+	}
+	if c.Disabled != nil {
+		p.Disabled = *c.Disabled
+	}
+}
+
+func emailTaken(err error) error {
+	if errors.Is(err, db.ErrDuplicate) {
+		return fault.Invalid(fault.Field{Name: "email", Code: fault.Duplicate})
+	}
+	return err
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,70 @@
+package settings
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/integration/limit"
+)
+
+// KeyTermsInput names the owner of a key; without one it is the caller.
+type KeyTermsInput struct {
+	Principal string `json:"principalId,omitempty"`
+}
+
+// KeyTerms say which keys a caller can make for a principal.
+type KeyTerms struct {
+	// Principal and Name are the owner.
+	Principal string `json:"principalId"`
+	Name      string `json:"name"`
+	// Live is the level of the API of the organization. There is no new live key while
+	// it is off.
+	Live access.Level `json:"live"`
+	// Scopes are those that the rights of the owner include, sorted.
+	Scopes []string `json:"scopes"`
+	// Versions are those that a key may pin, the current one first.
+	Versions []string `json:"versions"`
+	// Limits are those of each key alone on calls that write; empty if limits are not
+	// enforced.
+	Limits []PolicyLeft `json:"limits"`
+}
+
+// GetKeyTerms returns which keys the caller can make for itself, or an admin for a service
+// account of the organization.
+func GetKeyTerms(ctx context.Context, c *app.Call, in KeyTermsInput) (KeyTerms, error) {
+	o, err := Organization(ctx, c, "")
+	if err == nil && o.SandboxOf != "" {
+		o, err = access.OrganizationIn(ctx, c.Tx, o.SandboxOf)
+	}
+	if err != nil {
+		return KeyTerms{}, err
+	}
+	owner := cmp.Or(in.Principal, c.Actor.PrincipalID())
+	p, err := access.PrincipalIn(ctx, c.Tx, "", owner)
+	if err != nil {
+		return KeyTerms{}, err
+	}
+	if p.Home != o.Live || !secretOf(c, owner) {
+		return KeyTerms{}, fault.New(fault.NotFound)
+	}
+	scopes := slices.DeleteFunc(access.AllScopes(), func(scope string) bool { return !access.Allows(p.Role, p.Rights, scope) })
+	return KeyTerms{Principal: p.ID, Name: p.Name, Live: o.Level, Scopes: scopes, Versions: c.Services.Settings.Versions, Limits: declaredLimits(c.Services.Limits)}, nil
+}
+
+// declaredLimits returns the limits of a key that has made no call yet.
+func declaredLimits(limiter limit.Limiter) []PolicyLeft {
+	list := []PolicyLeft{}
+	if !limiter.Metered() {
+		return list
+	}
+	for _, s := range limiter.Declared(limit.Charge{Write: true}).Statuses {
+		if s.Level == "key" {
+			list = append(list, leftOf(&s))
+		}
+	}
+	return list
+}

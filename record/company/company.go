@@ -1,0 +1,114 @@
+// Package company owns the firms that an office deals with: what a company is, its rules and its operations.
+package company
+
+import (
+	"context"
+	"net/url"
+
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/record/search"
+)
+
+// Fields are the members of a company besides the envelope.
+type Fields struct {
+	Name           string          `json:"name" required:"true" min:"1" max:"200" example:"Brauhaus Morgenstern GmbH"`
+	LegalForm      *string         `json:"legalForm" max:"200" example:"GmbH"`
+	Email          *string         `json:"email" format:"email" max:"254" bare:"true" example:"kontakt@brauhaus.example"`
+	Phone          *string         `json:"phone" max:"50" bare:"true" example:"+49 221 9876543" patch:"set"`
+	Website        *string         `json:"website" pattern:"^https?://[0-9A-Za-z]([0-9A-Za-z.-]{0,252}[0-9A-Za-z])?(:[0-9]{1,5})?([/?#](%[0-9A-Fa-f]{2}|[!#$&-;=?-Z\\[\\]_a-z~])*)?$" max:"2048" bare:"true" example:"https://brauhaus.example/"`
+	VatID          *string         `json:"vatId" max:"200" bare:"true" example:"DE123456789"`
+	RegisterNumber *string         `json:"registerNumber" max:"200" bare:"true" example:"Amtsgericht Köln HRB 12345"`
+	Address        *record.Address `json:"address"`
+	Note           *string         `json:"note" max:"10000" multiline:"true" example:"Mandant seit 2019." patch:"clear"`
+	record.Sharing
+}
+
+// Company is a company as the API returns it.
+type Company struct {
+	record.Envelope
+	Fields
+}
+
+// CreateInput is the input of companies.create.
+type CreateInput struct {
+	Fields Fields `body:"create"`
+}
+
+// Filters narrow lists and counts.
+type Filters struct {
+	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
+	Tag        string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
+	OwnerID    string `query:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+}
+
+// ListInput is the input of companies.list.
+type ListInput struct {
+	record.ListInput
+	Filters
+}
+
+// CountInput is the input of companies.count.
+type CountInput struct {
+	record.CountInput
+	Filters
+}
+
+// Companies is the family.
+var Companies = record.NewCollection[Company, Fields](app.Family{
+	Object: "company",
+	Prefix: id.Company,
+	Plural: "companies",
+}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
+	return record.NameKey(&f.Name), true
+}})
+
+// List returns a page of the visible companies, or of those that match a search.
+func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Company], error) {
+	return Companies.List(ctx, c, in.ListInput, &in.Filters)
+}
+
+// Count counts the visible companies up to the cap.
+func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+	return Companies.Count(ctx, c, in.CountInput, &in.Filters)
+}
+
+// Create creates a company.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Company], error) {
+	return Companies.Create(ctx, c, &in.Fields)
+}
+
+// Shared returns the members that all families have in common.
+func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+
+// Normalize drops an empty address.
+func (f *Fields) Normalize() { f.Address = f.Address.OrNil() }
+
+// Wrong returns nil: the schema has all rules of companies.
+func (f *Fields) Wrong(*app.Services, app.Sent) []fault.Field { return nil }
+
+// Words returns the words of a company. Its name has the lowest rank; then come
+// email, telephone, address and numbers; then notes.
+func (f *Fields) Words() *search.Document {
+	d := new(search.Document)
+	d.Add(search.Name, f.Name)
+	d.AddAll(search.Detail, f.LegalForm, f.Email, f.VatID, f.RegisterNumber, f.ExternalID)
+	if f.Website != nil {
+		if u, err := url.Parse(*f.Website); err == nil {
+			d.Add(search.Detail, u.Hostname())
+		}
+	}
+	if f.Phone != nil {
+		d.AddPhone(search.Detail, *f.Phone)
+	}
+	if a := f.Address; a != nil {
+		d.AddAll(search.Detail, a.PostalCode, a.City)
+	}
+	for _, tag := range f.Tags {
+		d.Add(search.Detail, tag)
+	}
+	d.AddAll(search.Note, f.Note)
+	return d
+}

@@ -1,0 +1,161 @@
+// Package contact owns the people in an office's address book: what a contact is, its rules and its operations.
+package contact
+
+import (
+	"context"
+	"strings"
+
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/record/search"
+)
+
+// Fields are the members of a contact besides the envelope. At least one of
+// firstName, lastName and email must be set.
+type Fields struct {
+	DisplayName *string         `json:"displayName" read:"true" example:"Anna Berg"`
+	Salutation  *string         `json:"salutation" enum:"mr,ms,mx" named:"Salutation" example:"ms"`
+	Title       *string         `json:"title" max:"200" example:"Dr."`
+	FirstName   *string         `json:"firstName" max:"200" example:"Anna"`
+	LastName    *string         `json:"lastName" max:"200" example:"Berg"`
+	Email       *string         `json:"email" format:"email" max:"254" bare:"true" example:"anna.berg@example.com"`
+	Phone       *string         `json:"phone" max:"50" bare:"true" example:"+49 221 9876543"`
+	Mobile      *string         `json:"mobile" max:"50" bare:"true" example:"+49 171 1234567"`
+	JobTitle    *string         `json:"jobTitle" max:"200" example:"Steuerberaterin" patch:"set"`
+	CompanyID   *string         `json:"companyId" prefix:"cmp_" ref:"companies"`
+	Address     *record.Address `json:"address"`
+	Language    *string         `json:"language" format:"language" max:"35" bare:"true" example:"de-DE"`
+	Birthday    *string         `json:"birthday" format:"date" bare:"true" example:"1984-05-17"`
+	Note        *string         `json:"note" max:"10000" multiline:"true" example:"Bevorzugt Post an die Kanzlei." patch:"clear"`
+	record.Sharing
+}
+
+// Contact is a contact as the API returns it.
+type Contact struct {
+	record.Envelope
+	Fields
+}
+
+// CreateInput is the input of contacts.create.
+type CreateInput struct {
+	Fields Fields `body:"create" rule:"true"`
+}
+
+// Filters narrow lists and counts. The filter whose value fewest records share
+// comes first.
+type Filters struct {
+	ExternalID string `query:"externalId" min:"1" max:"200" example:"crm-4711"`
+	Email      string `query:"email" min:"1" max:"254" few:"true" fold:"true" example:"anna.berg@example.com"`
+	CompanyID  string `query:"companyId" prefix:"cmp_" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Tag        string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
+	OwnerID    string `query:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+}
+
+// ListInput is the input of contacts.list.
+type ListInput struct {
+	record.ListInput
+	Filters
+}
+
+// CountInput is the input of contacts.count.
+type CountInput struct {
+	record.CountInput
+	Filters
+}
+
+// Contacts is the family.
+var Contacts = record.NewCollection[Contact, Fields](app.Family{
+	Object: "contact",
+	Prefix: id.Contact,
+	Plural: "contacts",
+}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
+	if f.FirstName == nil && f.LastName == nil {
+		return record.NameKey(f.Email, nil), true
+	}
+	return record.NameKey(f.LastName, f.FirstName), true
+}})
+
+// List returns a page of the visible contacts, or of those that match a search.
+func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Contact], error) {
+	return Contacts.List(ctx, c, in.ListInput, &in.Filters)
+}
+
+// Count counts the visible contacts up to the cap.
+func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+	return Contacts.Count(ctx, c, in.CountInput, &in.Filters)
+}
+
+// Create creates a contact.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Contact], error) {
+	return Contacts.Create(ctx, c, &in.Fields)
+}
+
+// Shared returns the members that all families have in common.
+func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+
+// Normalize sets the display name.
+func (f *Fields) Normalize() {
+	f.Address = f.Address.OrNil()
+	f.Language = record.CanonicalLanguage(f.Language)
+	f.DisplayName = displayName(f)
+}
+
+// Wrong reports a contact without a name.
+func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
+	switch {
+	case !sent.Fit("firstName", "lastName", "email") || displayName(f) != nil:
+		return nil
+	case sent.New: // any of them would suffice
+		return []fault.Field{
+			{Name: "firstName", Code: fault.Required, Text: &nameMissing},
+			{Name: "lastName", Code: fault.Required, Text: &nameMissing},
+			{Name: "email", Code: fault.Required, Text: &nameMissing},
+		}
+	}
+	return []fault.Field{{Name: "lastName", Code: fault.Required, Text: &nameMissing}}
+}
+
+var nameMissing = fault.Text{
+	DE: "Mindestens eines von firstName, lastName und email ist nötig.",
+	EN: "At least one of firstName, lastName and email is required.",
+}
+
+// displayName returns first and last name, or else the email address.
+func displayName(f *Fields) *string {
+	var names []string
+	for _, n := range []*string{f.FirstName, f.LastName} {
+		if n != nil {
+			names = append(names, *n)
+		}
+	}
+	if len(names) == 0 {
+		return f.Email
+	}
+	name := strings.Join(names, " ")
+	return &name
+}
+
+// Words returns the words of a contact. Names have the lowest rank; then come
+// email, telephone and address; then notes. Street and region are left out,
+// because hardly anyone searches a client by them. A word that few records
+// share costs a page of the write-ahead log for each contact.
+func (f *Fields) Words() *search.Document {
+	d := new(search.Document)
+	d.AddAll(search.Name, f.FirstName, f.LastName)
+	d.AddAll(search.Detail, f.Title, f.JobTitle, f.ExternalID, f.Email)
+	for _, number := range []*string{f.Phone, f.Mobile} {
+		if number != nil {
+			d.AddPhone(search.Detail, *number)
+		}
+	}
+	if a := f.Address; a != nil {
+		d.AddAll(search.Detail, a.PostalCode, a.City)
+	}
+	for _, tag := range f.Tags {
+		d.Add(search.Detail, tag)
+	}
+	d.AddAll(search.Note, f.Note)
+	return d
+}

@@ -1,0 +1,272 @@
+// Package document owns documents: what a document is, how it is made of an upload, and how its file is read.
+package document
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record/operation"
+	"kartei/record"
+	"kartei/record/search"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/record/upload"
+	"kartei/store/job"
+)
+
+// Fields are the members of a document besides the envelope.
+type Fields struct {
+	Name        string `json:"name" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
+	ContentType string `json:"contentType" read:"true" example:"application/pdf"`
+	Size        int64  `json:"size" read:"true" min:"1" example:"48213"`
+	SHA256      string `json:"sha256" read:"true" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+	// TextStatus says how much of the file's text was read when the document was
+	// made: the search finds that much. TextReason says why the rest was not.
+	TextStatus TextStatus  `json:"textStatus" read:"true" enum:"complete,partial,none,unread" example:"complete"`
+	TextReason *TextReason `json:"textReason" read:"true" enum:"encrypted,damaged,too_long,too_complex,unsupported,overdrawn,unavailable,scanned,contained"`
+	ContactID  *string     `json:"contactId" prefix:"con_" ref:"contacts"`
+	CompanyID  *string     `json:"companyId" prefix:"cmp_" ref:"companies"`
+	TaskID     *string     `json:"taskId" prefix:"tsk_" ref:"tasks"`
+	UploadID   string      `json:"uploadId" read:"true" prefix:"upl_" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	record.Sharing
+}
+
+// Document is a document as the API returns it.
+type Document struct {
+	record.Envelope
+	Fields
+}
+
+// New is the body of documents.create.
+type New struct {
+	UploadID  string  `json:"uploadId" required:"true" prefix:"upl_" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Name      *string `json:"name" min:"1" max:"200" example:"Klageschrift.pdf"`
+	ContactID *string `json:"contactId" prefix:"con_" ref:"contacts"`
+	CompanyID *string `json:"companyId" prefix:"cmp_" ref:"companies"`
+	TaskID    *string `json:"taskId" prefix:"tsk_" ref:"tasks"`
+	record.Sharing
+}
+
+// Wrong checks the name, if there is one. The upload's name is checked with the
+// upload.
+func (n *New) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+	if n.Name == nil {
+		return nil
+	}
+	return (&Fields{Name: *n.Name}).Wrong(s, sent)
+}
+
+// CreateInput is the input of documents.create.
+type CreateInput struct {
+	Fields New `body:"create" named:"DocumentCreate"`
+}
+
+// Filters narrow lists and counts.
+type Filters struct {
+	ContactID string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	TaskID    string `query:"taskId" prefix:"tsk_" few:"true" example:"tsk_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	CompanyID string `query:"companyId" prefix:"cmp_" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Tag       string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
+	OwnerID   string `query:"ownerId" prefix:"usr_,svc_" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Kind      string `query:"kind" of:"contentType" enum:"pdf,text,sheet,slides,email,image,other" example:"pdf"`
+}
+
+// ListInput is the input of documents.list.
+type ListInput struct {
+	record.ListInput
+	Filters
+}
+
+// CountInput is the input of documents.count.
+type CountInput struct {
+	record.CountInput
+	Filters
+}
+
+// Documents is the family.
+var Documents = record.NewCollection[Document, Fields](app.Family{
+	Object: "document",
+	Prefix: id.Document,
+	Plural: "documents",
+}, record.FilterBy[Filters]()).Classify("kind", KindOf).SortBy(record.Order[Fields]{Parameter: "name", Key: func(f *Fields) (string, bool) {
+	return record.NameKey(&f.Name), true
+}}).WithWords(contentWords).OnDelete(eraseRest).WithoutUpdateEvent()
+
+// List returns a page of the visible documents, or of those that match a search.
+func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Document], error) {
+	return Documents.List(ctx, c, in.ListInput, &in.Filters)
+}
+
+// Count counts the visible documents up to the cap.
+func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+	return Documents.Count(ctx, c, in.CountInput, &in.Filters)
+}
+
+// Prefetch asks the store for the bytes of the upload. The store may be on
+// another machine, so this happens before the transaction, and only the caller
+// waits. Zero bytes mean that none are there. Unreadable bytes count as none
+// too: waiting would not help, so the client must send them again.
+func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (staged blob.Info, err error) {
+	if !id.Valid(id.Upload, in.Fields.UploadID) {
+		return blob.Info{}, nil
+	}
+	staged, err = c.Services.Files.Store.Stat(ctx, upload.Staged(c.Actor.Org(), in.Fields.UploadID))
+	switch {
+	case errors.Is(err, blob.ErrNotExist):
+		return blob.Info{}, nil
+	case upload.Unreadable(err):
+		c.Services.Logger.Error("the file of an upload is unreadable", "organization", c.Actor.Org(), "upload", in.Fields.UploadID, "error", err)
+		return blob.Info{}, nil
+	case err != nil:
+		return blob.Info{}, upload.Away(err)
+	}
+	return staged, nil
+}
+
+// Create begins an operation that makes a document from an upload. It checks at
+// once that the members are valid, and that the file has arrived as announced.
+func Create(ctx context.Context, c *app.Call, in CreateInput, staged blob.Info) (operation.Accepted, error) {
+	f, err := accept(ctx, c, &in.Fields, staged)
+	if err != nil {
+		return operation.Accepted{}, err
+	}
+	o, err := operation.Begin(c, "documents.create", making{Document: id.New(id.Document), Fields: *f, Door: c.Door, Credential: c.Credential})
+	if err != nil {
+		return operation.Accepted{}, err
+	}
+	if err := upload.Consume(ctx, c, f.UploadID, o.ID); err != nil {
+		return operation.Accepted{}, err
+	}
+	return o, job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, job.Spec{Kind: MakeKind, Key: o.ID, Payload: begun{o.ID}})
+}
+
+// accept returns the members of the future document.
+func accept(ctx context.Context, c *app.Call, n *New, staged blob.Info) (*Fields, error) {
+	s, found, err := upload.Find(ctx, c, n.UploadID)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fields{
+		Name: s.FileName, ContentType: s.ContentType, Size: s.Size, SHA256: s.SHA256, UploadID: n.UploadID,
+		ContactID: n.ContactID, CompanyID: n.CompanyID, TaskID: n.TaskID, Sharing: n.Sharing,
+	}
+	switch {
+	case n.Name != nil:
+		f.Name = *n.Name
+	case !found, s.Operation != "":
+		f.Name = "x" // the name is checked elsewhere
+	}
+	var wrong []fault.Field
+	switch {
+	case !found:
+		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.FieldNotFound, Text: &noUpload})
+	case s.Operation != "":
+		wrong = append(wrong, fault.Field{Name: "uploadId", Code: fault.Duplicate, Text: consumed(s.Operation)})
+	}
+	if err := Documents.Check(ctx, c, f); fault.Is(err, fault.ValidationFailed) {
+		wrong = append(wrong, fault.From(err).Fields...)
+	} else if err != nil {
+		return nil, err
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Invalid(wrong...)
+	}
+	switch {
+	case staged.Size == s.Size && (s.SHA256 == "" || staged.SHA256 == "" || staged.SHA256 == s.SHA256): // a hash that the store does not know is computed later
+		return f, nil
+	case s.Refused != "" && staged.Size == 0:
+		return nil, fault.New(s.Refused)
+	case staged.Size < s.Size:
+		return nil, fault.New(fault.UploadIncomplete)
+	}
+	return nil, fault.New(fault.UploadChecksumMismatch)
+}
+
+var noUpload = fault.Text{
+	DE: "Einen solchen Upload haben Sie nicht begonnen, oder er ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
+	EN: "You have not begun such an upload, or it has expired. Begin a new one with POST /v1/uploads.",
+}
+
+// consumed returns words that name the operation, for a client that lost its
+// response.
+func consumed(operation string) *fault.Text {
+	return &fault.Text{
+		DE: "Dieser Upload ist schon verwendet; das Ergebnis steht unter GET /v1/operations/" + operation + ". Für ein weiteres Dokument beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "This upload has already been used; GET /v1/operations/" + operation + " shows the result. For another document, begin a new upload with POST /v1/uploads.",
+	}
+}
+
+// eraseRest deletes a document's file, the words of its content and its pictures.
+func eraseRest(ctx context.Context, c *app.Call, name string) error {
+	if v := c.Services.Files.Viewer; v != nil {
+		v.Forget(Kept(c.Actor.Org(), name))
+	}
+	c.Tx.Queue(`delete from document_words where organization = $1 and id = $2`, c.Actor.Org(), name)
+	return erase(ctx, c.Tx, c.Actor.Org(), c.Now, name)
+}
+
+// Shared returns the members that all families have in common.
+func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+
+// Normalize sets the status of a text that nobody has read.
+func (f *Fields) Normalize() {
+	if f.TextStatus == "" {
+		f.TextStatus = Unread
+	}
+}
+
+// Wrong checks the name.
+func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
+	if !sent.Fit("name") {
+		return nil
+	}
+	switch why := upload.NameFault(f.Name); {
+	case f.Name == "":
+		return []fault.Field{{Name: "name", Code: fault.Required}}
+	case why != nil:
+		return []fault.Field{{Name: "name", Code: fault.InvalidFormat, Text: why}}
+	}
+	return nil
+}
+
+// Words returns the words of a document besides those of its content. Its name
+// has the lowest rank, both as a whole and cut at the separators of file names.
+func (f *Fields) Words() *search.Document {
+	d := new(search.Document)
+	d.Add(search.Name, f.Name)
+	d.Add(search.Name, strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(f.Name))
+	d.AddAll(search.Detail, f.ExternalID)
+	for _, tag := range f.Tags {
+		d.Add(search.Detail, tag)
+	}
+	return d
+}
+
+// WithContent returns those of the named documents whose content fits, by its words as
+// search.Document writes them. The caller sees the documents.
+func WithContent(ctx context.Context, c *app.Call, names []string, fits func(words string) bool) (list []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return db.List(ctx, c.Tx, func(r db.Row) (name string, err error) {
+		var words string
+		if err = r.Scan(&name, &words); err == nil && !fits(words) {
+			name = ""
+		}
+		return name, err
+	}, `select id, words from document_words where organization = $1 and id `+c.Tx.Dialect().In("$2"), c.Actor.Org(), db.Texts(names))
+}
+
+// contentWords reads the words of a document's content.
+func contentWords(ctx context.Context, tx db.Tx, organization int64, name string) (*search.Document, error) {
+	var words string
+	err := tx.QueryRow(ctx, `select words from document_words where organization = $1 and id = $2`, organization, name).Scan(&words)
+	if errors.Is(err, db.ErrNoRows) {
+		return new(search.Document), nil
+	}
+	return search.ParseDocument(words), err
+}

@@ -1,0 +1,164 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"kartei/extract"
+	"kartei/kit/fault"
+	"kartei/record/search"
+	"kartei/store/blob"
+	"kartei/store/job"
+)
+
+// identify refuses files of a type that is not allowed, and files whose content
+// has another type.
+func (w *work) identify(file blob.Reader) error {
+	v, err := w.Types.Sniff(file, file.Size(), w.Fields.ContentType)
+	if err != nil {
+		return err
+	}
+	switch v.Refusal {
+	case extract.NotAllowed:
+		return &fault.Fault{Code: fault.UploadRejected, Detail: &notAllowed}
+	case extract.NotAsSaid:
+		return &fault.Fault{Code: fault.UploadRejected, Detail: notAsSaid(w.Types, w.Fields.ContentType, v.Found)}
+	}
+	w.Fields.ContentType = v.Type
+	return nil
+}
+
+// notAsSaid returns the words for a file whose content is not of the declared
+// type. They name the actual type if it is known. If that type is not accepted
+// either, they do not advise another upload.
+func notAsSaid(types extract.Types, declared, found string) *fault.Text {
+	if found == extract.Polyglot {
+		return &fault.Text{
+			DE: "Die Datei ist mehreres zugleich, zum Beispiel ein Bild, hinter dem ein Archiv steht. Solche Dateien werden nicht angenommen.",
+			EN: "The file is several things at once, for example a picture with an archive behind it. Such files are not accepted.",
+		}
+	}
+	t := fault.Text{DE: "Der Inhalt der Datei ist nicht vom Typ " + declared, EN: "The content of the file is not of the type " + declared}
+	next := fault.Text{DE: "Beginnen Sie mit dem passenden Typ einen neuen Upload.", EN: "Begin a new upload with the type that fits."}
+	if name, _, _ := strings.Cut(found, ";"); strings.Contains(name, "/") && name != extract.Unknown && name != declared {
+		t.DE, t.EN = t.DE+", sondern sieht aus wie "+name, t.EN+" but looks like "+name
+		if _, taken := types.Declared(name); !taken {
+			next = fault.Text{DE: "Dateien dieses Typs werden hier nicht angenommen.", EN: "Files of that type are not accepted here."}
+		}
+	}
+	return &fault.Text{DE: t.DE + ". " + next.DE, EN: t.EN + ". " + next.EN}
+}
+
+// measure compares the hash of the bytes with the announced one, and stores it.
+// It is needed because clients send to a bucket directly. If the store knows no
+// hash, measure reads all bytes. So it runs after the scanner: while the
+// scanner is away, the job starts again.
+func (w *work) measure(ctx context.Context) error {
+	info, err := w.Store.Stat(ctx, w.name())
+	if err == nil && info.SHA256 == "" {
+		info, err = blob.Read(ctx, w.Store, w.name())
+	}
+	switch {
+	case err != nil:
+		return err
+	case w.Fields.SHA256 != "" && w.Fields.SHA256 != info.SHA256:
+		return fault.New(fault.UploadChecksumMismatch)
+	}
+	w.Fields.SHA256 = info.SHA256
+	return nil
+}
+
+// scan checks the bytes for malware, if a scanner is configured. No file passes
+// unscanned. The job waits only while the scanner is away. Other failures, of
+// this file or of the program that answered, are not a reason to wait.
+func (w *work) scan(ctx context.Context, file blob.Reader) error {
+	if w.Scanner == nil {
+		return nil
+	}
+	if err := again(file); err != nil {
+		return err
+	}
+	found, err := w.Scanner.Scan(ctx, file)
+	switch {
+	case errors.Is(err, extract.ErrScanSize):
+		return &fault.Fault{Code: fault.UploadRejected, Detail: &unscannable, Cause: err}
+	case err != nil && ctx.Err() != nil: // the process stops
+		return ctx.Err()
+	case errors.Is(err, extract.ErrScannerAway) && w.RefuseUnscanned:
+		return &fault.Fault{Code: fault.Upstream, Detail: &scannerAway, Cause: err}
+	case errors.Is(err, extract.ErrScannerAway):
+		return errors.Join(err, job.Later(scannerBackoff))
+	case err != nil:
+		return err
+	case found != "":
+		return &fault.Fault{Code: fault.UploadRejected, Detail: &malware}
+	}
+	return nil
+}
+
+// words returns the words of the content. A file whose text cannot be read has
+// none, and still becomes a document.
+func (w *work) words(ctx context.Context, file blob.Reader) (*search.Document, error) {
+	if err := again(file); err != nil {
+		return nil, err
+	}
+	text, err := w.text(ctx, file)
+	if err != nil {
+		return nil, orLater(err)
+	}
+	if text.Reason != extract.Complete && text.Reason != extract.Unsupported {
+		w.Logger.Info("text of a document not read completely", "organization", w.job.Organization, "document", w.Document, "reason", text.Reason)
+	}
+	w.Fields.TextStatus, w.Fields.TextReason = textOf(w.Fields.ContentType, text)
+	d := new(search.Document)
+	d.Add(search.Note, text.Body)
+	return d, nil
+}
+
+// fillPause is the time after which a job asks for the PDF reader again.
+const fillPause = 500 * time.Millisecond
+
+// orLater releases the worker of a job that got extract.ErrFilling. An
+// organization has three workers, and its other operations would stay queued.
+func orLater(err error) error {
+	if errors.Is(err, extract.ErrFilling) {
+		return errors.Join(err, job.Later(fillPause))
+	}
+	return err
+}
+
+// again rewinds a file.
+func again(file io.Seeker) error {
+	_, err := file.Seek(0, io.SeekStart)
+	return err
+}
+
+var (
+	notAllowed = fault.Text{
+		DE: "Dateien dieses Typs nimmt diese Instanz nicht an.",
+		EN: "This instance does not accept files of this type.",
+	}
+	malware = fault.Text{
+		DE: "In der Datei wurde Schadsoftware gefunden. Sie wurde gelöscht.",
+		EN: "Malware was found in the file. It was deleted.",
+	}
+	unscannable = fault.Text{
+		DE: "Die Datei ist größer, als die Prüfung auf Schadsoftware zulässt.",
+		EN: "The file is larger than the scan for malware allows.",
+	}
+	damaged = fault.Text{
+		DE: "Die Datei ist im Speicher dieser Instanz beschädigt und wurde gelöscht. Senden Sie sie mit einem neuen Upload noch einmal, und nennen Sie dem Betreiber die requestId.",
+		EN: "The file was damaged in the storage of this instance and has been deleted. Send it once more with a new upload, and tell the operator the requestId.",
+	}
+	unknownKey = fault.Text{
+		DE: "Diese Instanz hat den Hauptschlüssel nicht, unter dem die Datei verschlüsselt wurde; sie wurde gelöscht. Senden Sie sie mit einem neuen Upload noch einmal, und nennen Sie dem Betreiber die requestId.",
+		EN: "This instance does not have the master key that the file was encrypted under; it has been deleted. Send it once more with a new upload, and tell the operator the requestId.",
+	}
+	scannerAway = fault.Text{
+		DE: "Die Prüfung auf Schadsoftware ist zurzeit nicht erreichbar; ungeprüft wird keine Datei angenommen. Versuchen Sie es später noch einmal mit einem neuen Upload.",
+		EN: "The scan for malware cannot be reached at present; no file is accepted without it. Please try again later, with a new upload.",
+	}
+)

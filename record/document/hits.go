@@ -1,0 +1,70 @@
+package document
+
+import (
+	"unicode/utf8"
+
+	"kartei/extract"
+	"kartei/record/search"
+)
+
+// maxHits bounds the hits of a page.
+const maxHits = 2000
+
+// hits returns the places of a page that a search has found, by the same folding
+// and the same words as the index. What is outside of the page, or hidden
+// beneath its edge, has no place.
+func hits(p *extract.Page, query string) []Hit {
+	found := []Hit{}
+	q := search.Parse(query)
+	if q.Empty() {
+		return found
+	}
+	char, at := 0, 0 // the same place of the text, in characters and in bytes
+	walk := func(to int) int {
+		char += utf8.RuneCountInString(p.Text[at:to])
+		at = to
+		return char
+	}
+	for _, span := range search.MarkerOf(q).Text(p.Text) {
+		first := walk(span[0])
+		boxes := joined(p.Boxes[first:walk(span[1])])
+		if len(boxes) == 0 {
+			continue
+		}
+		if found = append(found, Hit{span, boxes}); len(found) == maxHits {
+			break
+		}
+	}
+	return found
+}
+
+// joined joins the boxes of neighbours on a line. That holds for lines in every
+// direction: two boxes are joined if the rectangle around both is hardly larger
+// than both.
+func joined(boxes []extract.Box) []Rect {
+	var list []Rect
+	var last extract.Box
+	for _, b := range boxes {
+		if b.Empty() {
+			continue
+		}
+		if n := len(list); n > 0 {
+			if both := around(last, b); area(both)*2 <= (area(last)+area(b))*3 {
+				last, list[n-1] = both, rectOf(both)
+				continue
+			}
+		}
+		last, list = b, append(list, rectOf(b))
+	}
+	return list
+}
+
+func around(a, b extract.Box) extract.Box {
+	return extract.Box{Left: min(a.Left, b.Left), Top: min(a.Top, b.Top), Right: max(a.Right, b.Right), Bottom: max(a.Bottom, b.Bottom)}
+}
+
+func area(b extract.Box) int { return int(b.Right-b.Left) * int(b.Bottom-b.Top) }
+
+func rectOf(b extract.Box) Rect {
+	return Rect{int(b.Left), int(b.Top), int(b.Right - b.Left), int(b.Bottom - b.Top)}
+}

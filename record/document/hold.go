@@ -1,0 +1,47 @@
+package document
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"kartei/access"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// holdSetting is the setting of the instance that says until when no bytes of
+// documents are deleted.
+const holdSetting = "files-held-until"
+
+// Hold keeps the bytes of deleted documents until a time. A backup takes a
+// snapshot of the database after it, and can then copy the bytes of every
+// document in the snapshot. A job that deletes bytes without having seen the
+// hold belongs to a document that was deleted before the snapshot.
+func Hold(ctx context.Context, tx db.Tx, until clock.Micros) error {
+	return access.PutSetting(ctx, tx, holdSetting, strconv.FormatInt(int64(until), 10))
+}
+
+// HeldUntil returns until when no bytes are deleted. It may be in the past, and
+// is zero if there was never a hold.
+func HeldUntil(ctx context.Context, tx db.Tx) (clock.Micros, error) {
+	value, err := access.Setting(ctx, tx, holdSetting)
+	if err != nil || value == "" {
+		return 0, err
+	}
+	until, err := strconv.ParseInt(value, 10, 64)
+	return clock.Micros(until), err
+}
+
+// held returns job.Later during a hold.
+func held(ctx context.Context, tx db.Tx, now clock.Micros) error {
+	until, err := HeldUntil(ctx, tx)
+	if err == nil && until > now {
+		return job.Later(holdPause)
+	}
+	return err
+}
+
+// holdPause is how long such a job waits before it asks again.
+const holdPause = time.Minute

@@ -1,0 +1,202 @@
+package document_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/extract"
+	"kartei/people/settings"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/clamdtest"
+	"kartei/test/dbtest"
+)
+
+// held is a store whose operations wait at their first step.
+type held struct {
+	blob.Store
+	came chan struct{}
+	free chan struct{}
+}
+
+func (s held) Keep(ctx context.Context, from, to string) error {
+	select {
+	case s.came <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-s.free:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.Store.Keep(ctx, from, to)
+}
+
+// Accepted work is done, even if rights or switches change before its end. Work
+// that became impossible ends with a reason.
+func TestChangesDuringOperation(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		h := held{came: make(chan struct{}), free: make(chan struct{})}
+		o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+			h.Store = w.Maker.Store
+			w.Maker.Store = h
+		}))
+		admin := o.As(access.Admin)
+		c := o.As(access.Member)
+		contactIsDeletedMeanwhile(t, h, c)
+		idIsTakenMeanwhile(t, h, c)
+		personIsDisabledMeanwhile(t, h, c)
+
+		// No events are written while the module is off.
+		c = o.As(access.Member)
+		before := len(types(admin))
+		switchedMeanwhile(t, h, c, o.SandboxID, settings.OrganizationChange{Module: new("off")}, settings.OrganizationChange{Module: new("on")})
+		if n := len(types(admin)); n != before || slices.Contains(types(c), "operation.completed") {
+			t.Errorf("%d events, %d before the module was off", n, before)
+		}
+		switchedMeanwhile(t, h, c, o.ID, settings.OrganizationChange{State: new(access.Closed)}, settings.OrganizationChange{State: new(access.Open)})
+		o.Rest()
+		if n := len(o.Stored()); n != 5 {
+			t.Errorf("%d files of 5 documents", n)
+		}
+	})
+}
+
+// accept uploads a file and calls for a document, whose making waits at its first
+// step.
+func (s held) accept(t *testing.T, c *apitest.Client, members map[string]any) *apitest.Answer {
+	t.Helper()
+	members["uploadId"] = c.Upload("a.txt", "text/plain", []byte("Guten Tag\n"))
+	a := c.Do("POST", "/documents", members).Want(202)
+	<-s.came
+	return a
+}
+
+// made returns the id of the document that an operation has made.
+func made(t *testing.T, ended *apitest.Answer) string {
+	t.Helper()
+	want(t, ended, map[string]any{"status": "succeeded", "error": nil})
+	return ended.JSON()["result"].(map[string]any)["id"].(string)
+}
+
+func contactIsDeletedMeanwhile(t *testing.T, h held, c *apitest.Client) {
+	t.Helper()
+	contact := c.Do("POST", "/contacts", `{"lastName":"Berg"}`).Want(201).Text("id")
+	accepted := h.accept(t, c, map[string]any{"contactId": contact})
+	want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200), map[string]any{"status": "running", "progress": 10.0, "finishedAt": nil})
+	c.Do("DELETE", "/contacts/"+contact, nil, "If-Match", "*").Want(204)
+	h.free <- struct{}{}
+	want(t, c.Do("GET", "/documents/"+made(t, c.Await(accepted)), nil).Want(200), map[string]any{"contactId": nil})
+}
+
+// idIsTakenMeanwhile begins two operations with the same external id. The first one
+// to finish has it.
+func idIsTakenMeanwhile(t *testing.T, h held, c *apitest.Client) {
+	t.Helper()
+	first, second := h.accept(t, c, map[string]any{"externalId": "d-1"}), h.accept(t, c, map[string]any{"externalId": "d-1"})
+	h.free <- struct{}{}
+	h.free <- struct{}{}
+	ends := []*apitest.Answer{c.Await(first), c.Await(second)}
+	slices.SortFunc(ends, func(a, b *apitest.Answer) int { return strings.Compare(b.Text("status"), a.Text("status")) })
+	made(t, ends[0])
+	problem, _ := ends[1].JSON()["error"].(map[string]any)
+	fields, _ := problem["errors"].([]any)
+	if problem["code"] != "VALIDATION_FAILED" || len(fields) != 1 || fields[0].(map[string]any)["field"] != "externalId" || fields[0].(map[string]any)["code"] != "DUPLICATE" {
+		t.Errorf("%s", ends[1].Body)
+	}
+}
+
+// personIsDisabledMeanwhile takes all rights from the principal of an operation.
+func personIsDisabledMeanwhile(t *testing.T, h held, c *apitest.Client) {
+	t.Helper()
+	disable := func(is bool) {
+		t.Helper()
+		if _, err := c.Operator.SetUser(t.Context(), settings.PrincipalChange{ID: c.Principal, Disabled: &is}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accepted := h.accept(t, c, map[string]any{"visibility": "private"})
+	disable(true)
+	h.free <- struct{}{}
+	c.Rest()
+	c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(401)
+	disable(false)
+	want(t, c.Do("GET", "/documents/"+made(t, c.Await(accepted)), nil).Want(200), map[string]any{"ownerId": c.Principal, "visibility": "private"})
+}
+
+// switchedMeanwhile switches an organization off while an operation runs to its end,
+// and on again.
+func switchedMeanwhile(t *testing.T, h held, c *apitest.Client, organization string, off, on settings.OrganizationChange) {
+	t.Helper()
+	set := func(change settings.OrganizationChange) {
+		t.Helper()
+		change.ID = organization
+		if _, err := c.Operator.SetOrganization(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accepted := h.accept(t, c, map[string]any{})
+	set(off)
+	h.free <- struct{}{}
+	c.Rest()
+	set(on)
+	made(t, c.Await(accepted))
+}
+
+// Malware ends the operation. While a file cannot be scanned, the operation
+// waits or fails; the file never becomes a document.
+func TestMalware(t *testing.T) {
+	daemon := clamdtest.Start(t)
+	scanner, err := extract.NewScanner(daemon.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, refuse := range []bool{false, true} {
+		dbtest.Each(t, func(t *testing.T, d db.DB) {
+			o := apitest.New(t, d, apitest.Replicas(1), apitest.Working(func(w *apitest.Workshop) {
+				w.Maker.Scanner, w.Maker.RefuseUnscanned = scanner, refuse
+			}))
+			c := o.As(access.Member)
+			clean := []byte("Guten Tag\n")
+			c.Document("a.txt", "text/plain", clean)
+			begin := func(file []byte) *apitest.Answer {
+				return c.Do("POST", "/documents", map[string]any{"uploadId": c.Upload("b.txt", "text/plain", file)}).Want(202)
+			}
+			ended := c.Await(begin([]byte(clamdtest.EICAR)))
+			problem, _ := ended.JSON()["error"].(map[string]any)
+			if problem["code"] != "UPLOAD_REJECTED" || !strings.Contains(problem["detail"].(string), "Schadsoftware") {
+				t.Errorf("%s", ended.Body)
+			}
+			o.Rest()
+			if n := len(o.Stored()); n != 1 {
+				t.Errorf("%d files", n)
+			}
+			daemon.Stop()
+			accepted := begin(clean)
+			if refuse {
+				ended := c.Await(accepted)
+				if problem, _ := ended.JSON()["error"].(map[string]any); problem["code"] != "UPSTREAM" {
+					t.Errorf("%s", ended.Body)
+				}
+				daemon.Start(t)
+			} else {
+				o.Rest() // put off
+				want(t, c.Do("GET", "/operations/"+accepted.Text("id"), nil).Want(200), map[string]any{"status": "running", "result": nil, "error": nil})
+				daemon.Start(t)
+				o.Clock.Advance(31 * time.Second)
+				want(t, c.Await(accepted), map[string]any{"status": "succeeded"})
+			}
+			o.Rest()
+			n := len(c.Do("GET", "/documents", nil).Want(200).Data())
+			if want := map[bool]int{false: 2, true: 1}[refuse]; n != want || len(o.Stored()) != want {
+				t.Errorf("refuse %t: %d documents, %d files", refuse, n, len(o.Stored()))
+			}
+		})
+	}
+}

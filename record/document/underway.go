@@ -1,0 +1,55 @@
+package document
+
+import (
+	"context"
+	"time"
+
+	"kartei/app"
+	"kartei/record/operation"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Underway is a file of the caller that becomes a document, or that was refused.
+type Underway struct {
+	operation.Operation
+	// Name is the one that the document has or would have had.
+	Name string `json:"name"`
+}
+
+// UnderwayList is the answer of ListUnderway.
+type UnderwayList struct {
+	Data []Underway `json:"data"`
+}
+
+// Records returns 0: the caller has sent all of it.
+func (UnderwayList) Records() int { return 0 }
+
+const (
+	// refusedFor is how long a person is told that a file was refused.
+	refusedFor = time.Hour
+	// mostUnderway is what a page shows at once.
+	mostUnderway = 20
+)
+
+// ListUnderway returns the caller's files that are being checked and read, and those
+// that were refused in the last hour. The newest comes first.
+func ListUnderway(ctx context.Context, c *app.Call, _ app.None) (UnderwayList, error) {
+	out := UnderwayList{Data: []Underway{}}
+	list, err := operation.ListUnderway(ctx, c, "documents.create", c.Now.Add(-refusedFor), mostUnderway)
+	if err != nil {
+		return out, err
+	}
+	for _, o := range list {
+		u := Underway{Operation: o.Operation, Name: o.Input}
+		if o.Status != operation.Failed {
+			var m making
+			if err := json.Unmarshal([]byte(o.Input), &m); err != nil {
+				return out, err
+			}
+			u.Name = m.Fields.Name
+		}
+		out.Data = append(out.Data, u)
+	}
+	return out, nil
+}

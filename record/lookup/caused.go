@@ -1,0 +1,38 @@
+package lookup
+
+import (
+	"context"
+	"time"
+
+	"kartei/app"
+	"kartei/integration/event"
+	"kartei/integration/requestlog"
+	"kartei/people/settings"
+)
+
+// CausedInput names a call by its Request-Id.
+type CausedInput struct {
+	Request string `json:"requestId"`
+}
+
+// CausedOutput holds what a call changed, the first change first.
+type CausedOutput struct {
+	Data []event.Caused `json:"data"`
+}
+
+// ListCaused returns the events of a call that the caller may see in the request log, in
+// the environment in which the caller acts.
+func ListCaused(ctx context.Context, c *app.Call, in CausedInput, none struct{}) (CausedOutput, error) {
+	out := CausedOutput{Data: []event.Caused{}}
+	found, err := settings.ListRequests(ctx, c, requestlog.QueryInput{Request: in.Request}, none)
+	if err != nil {
+		return out, err
+	}
+	for _, line := range found.Data {
+		if line.RequestID == in.Request && line.OrganizationID == c.Actor.Organization().ID {
+			out.Data, err = event.Cause(ctx, c, event.Call{RequestID: line.RequestID, At: line.Time, Took: time.Duration(line.DurationMicros) * time.Microsecond})
+			return out, err
+		}
+	}
+	return out, nil
+}

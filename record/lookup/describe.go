@@ -1,0 +1,115 @@
+package lookup
+
+import (
+	"strconv"
+	"strings"
+
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/record"
+	"kartei/record/task"
+)
+
+// The functions below choose what a line shows of a record: in each line what a
+// person on the telephone asks for, and any other member if it was found. Members
+// that no search finds are left out.
+
+func describeContact(d *draft, f *contact.Fields) {
+	d.title(f.DisplayName)
+	d.add(names, "companyId", f.CompanyID)
+	d.add(phone, "mobile", f.Mobile)
+	d.add(phone, "phone", f.Phone)
+	d.add(email, "email", f.Email)
+	d.add(always, "address", place(f.Address))
+	d.add(found, "title", f.Title)
+	d.add(found, "jobTitle", f.JobTitle)
+	d.sharing(&f.Sharing)
+	d.add(excerpt, "note", f.Note)
+	d.in(f.Address)
+	d.identify(phone, f.Mobile)
+	d.identify(phone, f.Phone)
+	d.identify(email, f.Email)
+}
+
+func describeCompany(d *draft, f *company.Fields) {
+	d.title(&f.Name)
+	d.add(phone, "phone", f.Phone)
+	d.add(email, "email", f.Email)
+	d.add(always, "address", place(f.Address))
+	d.add(found, "legalForm", f.LegalForm)
+	d.add(found, "website", f.Website)
+	d.add(found, "vatId", f.VatID)
+	d.add(found, "registerNumber", f.RegisterNumber)
+	d.sharing(&f.Sharing)
+	d.add(excerpt, "note", f.Note)
+	d.in(f.Address)
+	d.identify(phone, f.Phone)
+	d.identify(email, f.Email)
+	d.identify(always, f.VatID)
+	d.identify(always, f.RegisterNumber)
+}
+
+func describeTask(d *draft, f *task.Fields) {
+	d.title(&f.Title)
+	d.add(state, "status", (*string)(&f.Status))
+	d.add(state, "priority", (*string)(&f.Priority))
+	if f.DueAt != nil {
+		due := strings.Trim(string(f.DueAt.AppendJSON(nil)), `"`)
+		d.add(state, "dueAt", &due)
+	}
+	d.add(names, "contactId", f.ContactID)
+	d.add(names, "companyId", f.CompanyID)
+	d.add(names, "documentId", f.DocumentID)
+	d.sharing(&f.Sharing)
+	d.add(excerpt, "description", f.Description)
+}
+
+func describeDocument(d *draft, f *document.Fields) {
+	d.title(&f.Name)
+	size := strconv.FormatInt(f.Size, 10)
+	d.add(state, "contentType", &f.ContentType)
+	d.add(state, "size", &size)
+	d.add(names, "contactId", f.ContactID)
+	d.add(names, "companyId", f.CompanyID)
+	d.add(names, "taskId", f.TaskID)
+	d.sharing(&f.Sharing)
+}
+
+func (d *draft) title(text *string) {
+	if text != nil {
+		d.Title = *text
+	}
+}
+
+// in notes the country of the record's telephone numbers. Germany is that of a record
+// without one: an area code of another country would only be cut at another place.
+func (d *draft) in(a *record.Address) {
+	if d.country = "DE"; a != nil && a.Country != nil {
+		d.country = *a.Country
+	}
+}
+
+// sharing adds what all families have in common.
+func (d *draft) sharing(s *record.Sharing) {
+	for _, tag := range s.Tags {
+		d.add(found, "tags", &tag)
+	}
+	d.add(found, "externalId", s.ExternalID)
+	d.identify(always, s.ExternalID)
+}
+
+// place returns postal code and city, which a search finds.
+func place(a *record.Address) *string {
+	if a == nil {
+		return nil
+	}
+	var words []string
+	for _, w := range []*string{a.PostalCode, a.City} {
+		if w != nil {
+			words = append(words, *w)
+		}
+	}
+	text := strings.Join(words, " ")
+	return &text
+}

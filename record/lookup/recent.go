@@ -1,0 +1,201 @@
+package lookup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/record/search"
+	"kartei/store/db"
+)
+
+// mostRecent is how many opened records are remembered of a person.
+const mostRecent = 20
+
+// opening is a record that a person opened.
+type opening struct {
+	Object string `json:"o"`
+	ID     string `json:"i"`
+	// Created is the tick of the record's creation, which leads to its words.
+	Created clock.Micros `json:"c"`
+}
+
+// openings are the records that a person opened lately, the last first. There is no
+// time: the list is for the person's own eyes, and no record of work.
+type openings struct {
+	// off says that the person does not want this list.
+	off     bool
+	records []opening
+}
+
+const (
+	selectRecents = `select switched_off, records from recents where organization = $1 and principal = $2`
+	storeRecents  = `insert into recents (organization, principal, switched_off, records) values ($1, $2, $3, $4)
+		on conflict (organization, principal) do update set switched_off = excluded.switched_off, records = excluded.records`
+)
+
+// OpenedIDs is what a person opened lately in one organization, for an export about them.
+type OpenedIDs struct {
+	// Remembered is false if the person has switched the list off.
+	Remembered bool `json:"remembered"`
+	// Records are ids, the last first.
+	Records []string `json:"records"`
+}
+
+// OpenedBy returns what a person opened lately in an organization.
+func OpenedBy(ctx context.Context, tx db.Tx, organization int64, principal string) (OpenedIDs, error) {
+	o, err := readOpenings(ctx, tx, organization, principal)
+	out := OpenedIDs{!o.off, make([]string, len(o.records))}
+	for i, r := range o.records {
+		out.Records[i] = r.ID
+	}
+	return out, err
+}
+
+// readOpenings reads what a person opened lately.
+func readOpenings(ctx context.Context, tx db.Tx, organization int64, principal string) (o openings, err error) {
+	var text string
+	err = tx.QueryRow(ctx, selectRecents, organization, principal).Scan(&o.off, &text)
+	if errors.Is(err, db.ErrNoRows) {
+		return openings{}, nil
+	}
+	if err != nil {
+		return o, err
+	}
+	return o, json.Unmarshal([]byte(text), &o.records)
+}
+
+// store stores the list of the caller for an organization: the own one, or the
+// sandbox beside it.
+func (o *openings) store(ctx context.Context, c *app.Call, organization int64) error {
+	text, err := json.Marshal(append([]opening{}, o.records...))
+	if err != nil {
+		return err
+	}
+	_, err = c.Tx.Exec(ctx, storeRecents, organization, c.Actor.PrincipalID(), o.off, string(text))
+	return err
+}
+
+// RecentInput is the input of Recent.
+type RecentInput struct {
+	// Limit is the number of records, 1 to 20; zero means 20.
+	Limit int `json:"limit,omitempty"`
+}
+
+// Recents is the output of Recent.
+type Recents struct {
+	// Remembered is false if the caller has switched the list off.
+	Remembered bool  `json:"remembered"`
+	Data       []Hit `json:"data"`
+}
+
+// Records returns 1, as for what is shown while somebody types.
+func (Recents) Records() int { return 1 }
+
+// Recent returns the records that the caller opened lately, the last first. Those that
+// the caller no longer sees are left out.
+func Recent(ctx context.Context, c *app.Call, in RecentInput) (Recents, error) {
+	if in.Limit < 0 || in.Limit > mostRecent {
+		return Recents{}, fault.Invalid(fault.Field{Name: "limit", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: mostRecent}})
+	}
+	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
+	if err != nil {
+		return Recents{}, err
+	}
+	byID, err := o.look(ctx, c)
+	if err != nil {
+		return Recents{}, err
+	}
+	var list []*draft
+	for _, x := range o.records {
+		if d := byID[x.ID]; d != nil && (in.Limit == 0 || len(list) < in.Limit) {
+			list = append(list, d)
+		}
+	}
+	titles, err := titlesFor(ctx, c, list)
+	out := Recents{Remembered: !o.off, Data: []Hit{}}
+	for _, d := range list {
+		d.Opened = true
+		out.Data = append(out.Data, d.finish(search.Marker{}, titles))
+	}
+	return out, err
+}
+
+// look reads the records of the list that the caller may see, by their ids.
+func (o *openings) look(ctx context.Context, c *app.Call) (map[string]*draft, error) {
+	byID := map[string]*draft{}
+	for _, f := range allowed(c) {
+		var ids []string
+		for _, x := range o.records {
+			if x.Object == f.Object {
+				ids = append(ids, x.ID)
+			}
+		}
+		found, err := f.look(ctx, c, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range found {
+			byID[d.ID] = d
+		}
+	}
+	return byID, nil
+}
+
+// OpenedInput is the input of Opened.
+type OpenedInput struct {
+	// ID is the record that the caller has opened.
+	ID string `json:"id"`
+}
+
+// Opened puts a record at the head of those that the caller opened.
+func Opened(ctx context.Context, c *app.Call, in OpenedInput) (app.Nothing, error) {
+	f := familyOfID(in.ID)
+	if f == nil || !c.Actor.May(f.ReadScope()) {
+		return app.Nothing{}, fault.New(fault.NotFound)
+	}
+	seen, err := f.look(ctx, c, []string{in.ID})
+	if err == nil && len(seen) == 0 {
+		err = fault.New(fault.NotFound)
+	}
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
+	if err != nil || o.off || len(o.records) > 0 && o.records[0].ID == in.ID {
+		return app.Nothing{}, err
+	}
+	o.records = slices.DeleteFunc(o.records, func(x opening) bool { return x.ID == in.ID })
+	o.records = slices.Insert(o.records, 0, opening{f.Object, in.ID, seen[0].CreatedAt})
+	o.records = o.records[:min(len(o.records), mostRecent)]
+	return app.Nothing{}, o.store(ctx, c, c.Actor.Org())
+}
+
+// Remember switches the list of the caller on or off, in the organization and its
+// sandbox. Off also empties it. The profile of a person has the switch.
+func Remember(ctx context.Context, c *app.Call, on bool) error {
+	here, err := access.OrganizationIn(ctx, c.Tx, c.Actor.Organization().ID)
+	if err != nil {
+		return err
+	}
+	other := here.SandboxID + here.SandboxOf
+	there, err := access.OrganizationIn(ctx, c.Tx, other)
+	if err != nil {
+		return err
+	}
+	o, err := readOpenings(ctx, c.Tx, c.Actor.Org(), c.Actor.PrincipalID())
+	if err != nil || o.off == !on {
+		return err
+	}
+	for _, organization := range []int64{here.Number, there.Number} {
+		if err := (&openings{off: !on}).store(ctx, c, organization); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package lookup
+
+import (
+	"context"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/kit/fault"
+	"kartei/record/task"
+)
+
+// TagsInput is the input of Tags.
+type TagsInput struct {
+	// Family is the plural of a family of records.
+	Family string `json:"family"`
+	// Q is the beginning of a tag, or empty.
+	Q string `json:"q,omitempty"`
+}
+
+// TagList is the output of Tags.
+type TagList struct {
+	Data []string `json:"data"`
+}
+
+// usedTags finds the tags of each family.
+var usedTags = map[string]func(context.Context, *app.Call, string) ([]string, error){
+	contact.Contacts.Plural: contact.Contacts.UsedTags, company.Companies.Plural: company.Companies.UsedTags,
+	task.Tasks.Plural: task.Tasks.UsedTags, document.Documents.Plural: document.Documents.UsedTags,
+}
+
+// Tags returns the tags that records of a family have, in their order: at most eight.
+// Tags that only private records have are left out.
+func Tags(ctx context.Context, c *app.Call, in TagsInput) (TagList, error) {
+	find := usedTags[in.Family]
+	if find == nil {
+		return TagList{}, fault.Invalid(fault.Field{Name: "family", Code: fault.NotInEnum})
+	}
+	if scope := in.Family + ":read"; !c.Actor.May(scope) {
+		return TagList{}, access.Lacking(scope)
+	}
+	tags, err := find(ctx, c, in.Q)
+	return TagList{Data: tags}, err
+}

@@ -1,0 +1,152 @@
+package lookup
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/integration/event"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record/operation"
+	"kartei/integration/requestlog"
+	"kartei/record/search"
+	"kartei/people/settings"
+	"kartei/integration/webhook"
+)
+
+// Thing is something with an id that is no record: a call, a key, a person.
+type Thing struct {
+	// Object is request, event, operation, delivery, webhookEndpoint, key, user or
+	// serviceAccount.
+	Object string `json:"object"`
+	ID     string `json:"id"`
+	// Title is a word of the thing: a name, a type, or an operation with its
+	// status.
+	Title string `json:"title"`
+	// OrganizationID is the organization of a call, which may be the sandbox.
+	OrganizationID string `json:"organizationId,omitempty"`
+	// Of is the id of the thing that has the page, if that is another one: the
+	// endpoint of a delivery.
+	Of string `json:"of,omitempty"`
+}
+
+// idIn returns the first id in a text, for example in a pasted address or a line of a
+// log; "" if there is none.
+func idIn(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+	})
+	for _, w := range words {
+		if prefix, _, is := strings.Cut(w, "_"); is && (things[prefix+"_"] != nil || familyOfID(w) != nil) && id.Valid(prefix+"_", w) {
+			return w
+		}
+	}
+	return ""
+}
+
+// familyOfID returns the family of an id by its prefix, or nil.
+func familyOfID(name string) *family {
+	i := slices.IndexFunc(families, func(f family) bool { return strings.HasPrefix(name, f.Prefix) })
+	if i < 0 {
+		return nil
+	}
+	return &families[i]
+}
+
+// byID adds the record or the thing with an id, if the caller may see it.
+func (out *Found) byID(ctx context.Context, c *app.Call, name string) error {
+	f := familyOfID(name)
+	if f == nil {
+		thing, err := things[name[:4]](ctx, c, name)
+		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.ValidationFailed) || fault.Is(err, fault.Forbidden) {
+			return nil
+		}
+		if err == nil && thing.Object != "" {
+			thing.ID = name
+			out.Thing, out.Best = &thing, name
+		}
+		return err
+	}
+	if !c.Actor.May(f.ReadScope()) {
+		return nil
+	}
+	found, err := f.look(ctx, c, []string{name})
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	titles, err := titlesFor(ctx, c, found)
+	if err != nil {
+		return err
+	}
+	found[0].Exact = true
+	out.Best = name
+	out.Groups = []Group{{Family: f.Plural, Hits: []Hit{found[0].finish(search.Marker{}, titles)}}}
+	return nil
+}
+
+// things holds a function for each kind of thing that is no record, by the prefix of its
+// ids. The function finds the thing if the caller may open its page, and returns the zero
+// Thing otherwise.
+var things map[string]func(context.Context, *app.Call, string) (Thing, error)
+
+func init() {
+	things = map[string]func(context.Context, *app.Call, string) (Thing, error){
+		id.Request:         findRequest,
+		id.Event:           findEvent,
+		id.Operation:       findOperation,
+		id.WebhookEndpoint: findEndpoint,
+		id.Delivery:        findDelivery,
+		id.Key:             findKey,
+		id.User:            findPrincipal,
+		id.ServiceAccount:  findPrincipal,
+	}
+}
+
+// findRequest finds a call that the request log shows the caller. That of a refused key
+// names no principal.
+func findRequest(ctx context.Context, c *app.Call, name string) (Thing, error) {
+	found, err := settings.ListRequests(ctx, c, requestlog.QueryInput{Request: name}, struct{}{})
+	for _, l := range found.Data {
+		if l.RequestID == name {
+			return Thing{Object: "request", Title: l.Operation + " " + strconv.Itoa(l.Status), OrganizationID: l.OrganizationID}, err
+		}
+	}
+	return Thing{}, err
+}
+
+func findEvent(ctx context.Context, c *app.Call, name string) (Thing, error) {
+	e, err := event.Get(ctx, c, app.ByID{ID: name})
+	return Thing{Object: "event", Title: e.Type}, err
+}
+
+func findOperation(ctx context.Context, c *app.Call, name string) (Thing, error) {
+	o, err := operation.Get(ctx, c, app.ByID{ID: name})
+	return Thing{Object: "operation", Title: o.Type + " " + string(o.Status)}, err
+}
+
+func findEndpoint(ctx context.Context, c *app.Call, name string) (Thing, error) {
+	e, err := webhook.GetInfo(ctx, c, webhook.GetInput{One: webhook.One{ID: name}})
+	return Thing{Object: "webhookEndpoint", Title: e.Name}, err
+}
+
+func findDelivery(ctx context.Context, c *app.Call, name string) (Thing, error) {
+	endpoint, title, err := webhook.AttemptOf(ctx, c, name)
+	return Thing{Object: "delivery", Title: title, Of: endpoint}, err
+}
+
+func findKey(ctx context.Context, c *app.Call, name string) (Thing, error) {
+	k, err := settings.GetKey(ctx, c, access.ByID{ID: name})
+	return Thing{Object: "key", Title: k.Name}, err
+}
+
+func findPrincipal(ctx context.Context, c *app.Call, name string) (Thing, error) {
+	found, err := settings.ResolveNames(ctx, c, settings.NamesInput{IDs: []string{name}})
+	if err != nil || len(found.Data) == 0 {
+		return Thing{}, err
+	}
+	return Thing{Object: string(found.Data[0].Type), Title: found.Data[0].Name}, nil
+}

@@ -1,0 +1,160 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kartei/kit/clock"
+	"kartei/record/search/packed"
+)
+
+// change inserts or removes one posting.
+type change struct {
+	postingKey
+	remove bool
+}
+
+// change changes postings of the record that was created at a tick. If the record is
+// unpacked, there is nothing to do. If its segment is being merged, a posting belongs
+// to the target up to the target's last entry, and otherwise to the source.
+func (s segments) change(created clock.Micros, list []change) error {
+	if len(list) == 0 {
+		return nil
+	}
+	numbers, err := s.holding(created)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list, func(a, b change) int { return a.compare(b.postingKey) })
+	for i, number := range numbers {
+		if list, err = s.changeIn(number, list, i == len(numbers)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holding returns the segments that may have postings of a record. One that is
+// building comes first.
+func (s segments) holding(created clock.Micros) (numbers []int64, err error) {
+	rows, err := s.tx.Query(s.ctx, `select segment from search_segments
+		where organization = $1 and family = $2 and after < $3 and until >= $3 order by level desc`,
+		s.organization, s.family, int64(created))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, rows.Err()
+}
+
+// changeIn makes the changes that belong to a segment, and returns the rest. The last
+// segment takes every insertion.
+func (s segments) changeIn(number int64, list []change, last bool) (rest []change, err error) {
+	blocks, err := s.blocksFor(number, list)
+	if err != nil {
+		return nil, err
+	}
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && blocks[n] == blocks[0] && list[n].rank == list[0].rank && list[n].audience == list[0].audience {
+			n++
+		}
+		if blocks[0] == "" && !last {
+			rest = append(rest, list[:n]...)
+		} else {
+			left, err := s.rewrite(number, blocks[0], list[:n])
+			if err != nil {
+				return nil, err
+			}
+			rest = append(rest, left...)
+		}
+		list, blocks = list[n:], blocks[n:]
+	}
+	return rest, nil
+}
+
+// rewrite makes changes of one audience and rank in one block; an empty one is new.
+// It returns the removals of postings that the block does not have.
+func (s segments) rewrite(number int64, block string, list []change) (rest []change, err error) {
+	var before []packed.Entry
+	if block != "" {
+		if before, _, err = packed.Decode(nil, block, packed.First(""), ""); err != nil {
+			return nil, err
+		}
+	}
+	after := slices.Clone(before)
+	for _, c := range list {
+		i, found := slices.BinarySearchFunc(after, c.Entry, packed.Entry.Compare)
+		switch {
+		case c.remove && found:
+			after = slices.Delete(after, i, i+1)
+		case c.remove:
+			rest = append(rest, c)
+		case !found:
+			after = slices.Insert(after, i, c.Entry)
+		}
+	}
+	blocks := packed.Split(after, s.block)
+	key := list[0].postingKey
+	if len(before) > 0 {
+		key.Entry = before[len(before)-1]
+	}
+	switch {
+	case slices.Equal(before, after):
+	case len(before) > 0 && len(blocks) == 1 && after[len(after)-1] == key.Entry:
+		s.updateBlock(number, key, after)
+	default:
+		if len(before) > 0 {
+			s.deleteBlock(number, key)
+		}
+		for _, b := range blocks {
+			s.insertBlock(number, key.audience, key.rank, b)
+		}
+	}
+	return rest, nil
+}
+
+// blocksAtOnce are how many blocks one statement reads: a contact has up to 24 words.
+var blocksAtOnce = []int{8, 16, 24}
+
+// selectBlocks reads, for each of several postings, the block where it belongs: the
+// first that ends at or after it. There is a statement for each number of them.
+var selectBlocks = func() map[int]string {
+	statements, columns := map[int]string{}, []string{}
+	for i := range slices.Max(blocksAtOnce) {
+		n := 4 + 4*i
+		columns = append(columns, fmt.Sprintf(`coalesce((select b.postings from search_blocks b
+		where b.organization = $1 and b.family = $2 and b.segment = $3 and b.audience = $%d and b.rank = $%d
+		and (b.word, b.position) >= ($%d, $%d) order by b.word, b.position limit 1), '')`, n, n+1, n+2, n+3))
+		if slices.Contains(blocksAtOnce, i+1) {
+			statements[i+1] = `select ` + strings.Join(columns, ",\n\t")
+		}
+	}
+	return statements
+}()
+
+// blocksFor returns the block for each change; "" if there is none.
+func (s segments) blocksFor(number int64, list []change) (blocks []string, err error) {
+	for chunk := range slices.Chunk(list, slices.Max(blocksAtOnce)) {
+		i, _ := slices.BinarySearch(blocksAtOnce, len(chunk))
+		args, found := []any{s.organization, s.family, number}, make([]string, blocksAtOnce[i])
+		into := make([]any, len(found))
+		for i := range found {
+			c := chunk[min(i, len(chunk)-1)]
+			args, into[i] = append(args, c.audience, int64(c.rank), c.Word, c.Position), &found[i]
+		}
+		if err := s.tx.QueryRow(s.ctx, selectBlocks[len(found)], args...).Scan(into...); err != nil {
+			return nil, err
+		}
+		blocks = append(blocks, found[:len(chunk)]...)
+	}
+	return blocks, nil
+}

@@ -1,0 +1,269 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/people/notify"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// IsDue is the kind of notice that tells an assignee of a task that is due.
+const IsDue notify.Kind = "task_due"
+
+// DueFacts are the data of a notice about a task. It has no title: whoever shows it
+// asks whether the reader sees the task.
+type DueFacts struct {
+	Task  string       `json:"taskId"`
+	DueAt clock.Micros `json:"dueAt"`
+}
+
+// Forms holds the forms of notices about tasks.
+var Forms = map[notify.Kind]notify.Form{IsDue: {
+	Words: func(context.Context, db.Tx, []byte) (notify.Words, error) {
+		return notify.Words{Title: taskDue, Text: fault.Text{DE: "Eine Aufgabe ist fällig, die Ihnen zugewiesen ist.", EN: "A task that is assigned to you is due."}}, nil
+	},
+	Mail: func([]byte) (notify.Words, error) {
+		return notify.Words{Title: taskDue, Text: fault.Text{DE: "eine Aufgabe ist fällig, die Ihnen zugewiesen ist.", EN: "a task that is assigned to you is due."}}, nil
+	},
+	Page: func(_ string, data []byte) (notify.Page, error) {
+		var f DueFacts
+		err := json.Unmarshal(data, &f)
+		return notify.Page{Path: "/tasks/" + f.Task, Name: fault.Text{DE: "Aufgabe öffnen", EN: "Open the task"}}, err
+	},
+	Farewell: fault.Text{
+		DE: "Diese E-Mail haben Sie in Ihrem Profil bestellt. Dort können Sie sie auch abbestellen:",
+		EN: "You asked for this email in your profile, and can turn it off there:",
+	},
+	FarewellPath: "/settings/profile",
+}}
+
+var taskDue = fault.Text{DE: "Eine Aufgabe ist fällig", EN: "A task is due"}
+
+const (
+	// earliest is how long before a due date its reminder may come: a due date of a
+	// whole day is its last minute, and the reminder comes at eight in the morning.
+	earliest = 16 * time.Hour
+	// latest is how long after a due date its reminder may come: a due date of a whole
+	// day may also be its first minute.
+	latest = dayStart * time.Hour
+	// dayStart is the hour of the reminder of a whole day, in the zone of the
+	// assignee.
+	dayStart = 8
+	// remindEvery is the interval between two looks for due tasks.
+	remindEvery = time.Minute
+	// remindPiece bounds the tasks of one look into the index.
+	remindPiece = 200
+	// closedPause is the time until the next look at a task of an organization that is
+	// not open.
+	closedPause = 24 * time.Hour
+)
+
+const (
+	// upsertReminder expects a due date. The same date again changes nothing, so
+	// nobody is told twice of it.
+	upsertReminder = `insert into reminders (organization, task_id, due_at, look_at) values ($1, $2, $3, $4)
+		on conflict (organization, task_id) do update set due_at = excluded.due_at, look_at = excluded.look_at where reminders.due_at <> excluded.due_at`
+	dropReminder    = `delete from reminders where organization = $1 and task_id = $2`
+	selectReminders = `select organization, task_id, due_at from reminders where look_at <= $1 order by look_at limit $2`
+	// These end a look. None of them changes a row that a newer due date has replaced.
+	looked         = ` where organization = $1 and task_id = $2 and due_at = $3 and look_at is not null`
+	markReminded   = `update reminders set look_at = null` + looked
+	moveReminder   = `update reminders set look_at = $4` + looked
+	deleteReminder = `delete from reminders` + looked
+	selectDueTask  = `select assignee_id, audience, content from tasks
+		where organization = $1 and id = $2 and deleted = false and status = 'open' and assignee_id is not null`
+	selectPreferences = `select preferences from principals where organization = $1 and id = $2`
+)
+
+// expectReminder keeps when to tell the assignee of a task, with each revision that
+// changes it. A due date that is past when it is set reminds nobody.
+func expectReminder(c *app.Call, id string, before, after *Fields) {
+	if after.Status != Open || after.DueAt == nil || after.AssigneeID == nil || c.Actor.Organization().Sandbox {
+		return
+	}
+	if before != nil && before.Status == Open && before.DueAt != nil && *before.DueAt == *after.DueAt && before.AssigneeID != nil {
+		return
+	}
+	if after.DueAt.Add(latest) <= c.Now {
+		if before != nil {
+			c.Tx.Queue(dropReminder, c.Actor.Org(), id)
+		}
+		return
+	}
+	c.Tx.Queue(upsertReminder, c.Actor.Org(), id, *after.DueAt, after.DueAt.Add(-earliest))
+}
+
+// forgetReminder deletes what a task has besides its row.
+func forgetReminder(_ context.Context, c *app.Call, id string) error {
+	c.Tx.Queue(dropReminder, c.Actor.Org(), id)
+	return nil
+}
+
+// Reminder tells assignees of tasks that are due: in the bell, and by email if they
+// want it.
+type Reminder struct {
+	DB      db.DB
+	Clock   clock.Clock
+	Notices *notify.Center
+}
+
+// Handlers returns the job that looks for due tasks.
+func (r *Reminder) Handlers() []job.Handler {
+	return []job.Handler{{Kind: "tasks.remind", Every: remindEvery, Run: func(ctx context.Context, _ *job.Job) error { return r.Once(ctx) }}}
+}
+
+// expected is a row of the index of due dates.
+type expected struct {
+	organization int64
+	task         string
+	due          clock.Micros
+}
+
+// Once tells of all tasks that are due by now. Each is told of in a transaction of its
+// own, which also marks it as told. So a process that dies in between loses nothing,
+// and repeats nothing. One that fails does not keep back the others.
+func (r *Reminder) Once(ctx context.Context) error {
+	for {
+		now := clock.Now(r.Clock)
+		var list []expected
+		err := r.DB.Read(ctx, func(tx db.Tx) (err error) {
+			list, err = db.List(ctx, tx, func(row db.Row) (e expected, err error) {
+				return e, row.Scan(&e.organization, &e.task, &e.due)
+			}, selectReminders, now, int64(remindPiece))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if look := r.DB.WriteIn(ctx, e.organization, func(tx db.Tx) error { return r.look(ctx, tx, e, now) }); !errors.Is(look, errReplaced) {
+				err = errors.Join(err, look)
+			}
+		}
+		if err != nil || len(list) < remindPiece {
+			return err
+		}
+	}
+}
+
+// errReplaced rolls a look back: the due date moved meanwhile, and has a row of its
+// own.
+var errReplaced = errors.New("task: the due date was moved meanwhile")
+
+// look tells the assignee of a task if it is time, and decides about the row.
+func (r *Reminder) look(ctx context.Context, tx db.Tx, e expected, now clock.Micros) error {
+	end := func(statement string, more ...any) error {
+		n, err := tx.Exec(ctx, statement, append([]any{e.organization, e.task, e.due}, more...)...)
+		if err == nil && n == 0 {
+			err = errReplaced
+		}
+		return err
+	}
+	p, state, err := r.assignee(ctx, tx, e)
+	switch {
+	case err != nil:
+		return err
+	case state == access.Closed:
+		return end(moveReminder, now.Add(closedPause))
+	case p == nil:
+		return end(deleteReminder)
+	}
+	wants, err := wishesOf(ctx, tx, p)
+	if err != nil {
+		return err
+	}
+	if at := wants.moment(e.due); at > now {
+		return end(moveReminder, at)
+	}
+	if err := r.Notices.Tell(ctx, tx, p.Home, p.ID, IsDue, DueFacts{Task: e.task, DueAt: e.due}, wants.Reminders); err != nil {
+		return err
+	}
+	return end(markReminded)
+}
+
+// assignee returns who is to be told of a due task, or nil if nobody is: the task is
+// done, deleted, due at another time or nobody's, or its assignee does not see it.
+func (r *Reminder) assignee(ctx context.Context, tx db.Tx, e expected) (*access.PrincipalInfo, access.State, error) {
+	name, err := access.OrganizationID(ctx, tx, e.organization)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, access.Deleting, nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	o, err := access.OrganizationIn(ctx, tx, name)
+	if err != nil || o.State != access.Open || o.Live != o.Number {
+		return nil, o.State, err
+	}
+	var id, audience, content string
+	err = tx.QueryRow(ctx, selectDueTask, e.organization, e.task).Scan(&id, &audience, &content)
+	if errors.Is(err, db.ErrNoRows) {
+		return nil, o.State, nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	var f struct {
+		DueAt *clock.Micros `json:"dueAt"`
+	}
+	if err := json.Unmarshal([]byte(content), &f); err != nil || f.DueAt == nil || *f.DueAt != e.due {
+		return nil, o.State, err
+	}
+	p, err := access.UserIn(ctx, tx, id)
+	switch {
+	case fault.Is(err, fault.NotFound): // a service account
+		return nil, o.State, nil
+	case err != nil:
+		return nil, "", err
+	case p.Disabled, p.ErasedAt > 0, p.Home != e.organization, !access.Allows(p.Role, p.Rights, "tasks:read"),
+		audience != "" && audience != p.ID && p.Role != access.Admin:
+		return nil, o.State, nil
+	}
+	return &p, o.State, nil
+}
+
+// wishes are the preferences of a person that concern reminders. Package account owns
+// them.
+type wishes struct {
+	Zone      string `json:"zone"`
+	Reminders bool   `json:"reminders"`
+	zone      *time.Location
+}
+
+// usualZone is that of people who have chosen none, as package account has it.
+const usualZone = "Europe/Berlin"
+
+func wishesOf(ctx context.Context, tx db.Tx, p *access.PrincipalInfo) (w wishes, err error) {
+	var text string
+	if err = tx.QueryRow(ctx, selectPreferences, p.Home, p.ID).Scan(&text); err != nil {
+		return w, err
+	}
+	if err = json.Unmarshal([]byte(text), &w); err != nil {
+		return w, err
+	}
+	if w.Zone == "" {
+		w.Zone = usualZone
+	}
+	if w.zone, err = time.LoadLocation(w.Zone); err != nil { // a zone of a newer database
+		w.zone, err = time.UTC, nil
+	}
+	return w, err
+}
+
+// moment returns when to tell of a due date: at that time. The first and the last
+// minute of a day stand for the whole day, and are told of at eight in the morning.
+func (w wishes) moment(due clock.Micros) clock.Micros {
+	t := due.Time().In(w.zone)
+	if h, m, _ := t.Clock(); h == 23 && m == 59 || h == 0 && m == 0 {
+		return clock.FromTime(time.Date(t.Year(), t.Month(), t.Day(), dayStart, 0, 0, 0, w.zone))
+	}
+	return due
+}

@@ -1,0 +1,170 @@
+// Package task owns what is to be done in an office: what a task is, its rules and its operations.
+package task
+
+import (
+	"context"
+
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/record/search"
+)
+
+// Status says whether a task is done.
+type Status string
+
+// The statuses. A task is opened by PATCH and completed by its own operation.
+const (
+	Open      Status = "open"
+	Completed Status = "completed"
+)
+
+// Priority says how urgent a task is.
+type Priority string
+
+// Normal is the default priority.
+const Normal Priority = "normal"
+
+// Fields are the members of a task besides the envelope.
+type Fields struct {
+	Title       string        `json:"title" required:"true" min:"1" max:"200" example:"Klageerwiderung entwerfen"`
+	Description *string       `json:"description" max:"10000" multiline:"true" example:"Unterlagen liegen in der Akte." patch:"clear"`
+	Status      Status        `json:"status" enum:"open,completed" named:"TaskStatus" default:"open" example:"open"`
+	Priority    Priority      `json:"priority" enum:"low,normal,high" named:"TaskPriority" default:"normal" example:"high"`
+	DueAt       *clock.Micros `json:"dueAt" example:"2026-11-30T17:00:00.000000Z" patch:"set"`
+	AssigneeID  *string       `json:"assigneeId" prefix:"usr_,svc_" ref:"principals"`
+	ContactID   *string       `json:"contactId" prefix:"con_" ref:"contacts"`
+	CompanyID   *string       `json:"companyId" prefix:"cmp_" ref:"companies"`
+	DocumentID  *string       `json:"documentId" prefix:"doc_" ref:"documents"`
+	CompletedAt *clock.Micros `json:"completedAt" read:"true"`
+	CompletedBy *string       `json:"completedBy" read:"true" prefix:"usr_,svc_"`
+	record.Sharing
+}
+
+// Task is a task as the API returns it.
+type Task struct {
+	record.Envelope
+	Fields
+}
+
+// CreateInput is the input of tasks.create.
+type CreateInput struct {
+	Fields Fields `body:"create"`
+}
+
+// Filters narrow lists and counts. The filter whose value fewest records share
+// comes first.
+type Filters struct {
+	ContactID  string `query:"contactId" prefix:"con_" few:"true" example:"con_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	CompanyID  string `query:"companyId" prefix:"cmp_" with:"status" example:"cmp_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	AssigneeID string `query:"assigneeId" prefix:"usr_,svc_" with:"status" example:"usr_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Tag        string `query:"tag" min:"1" max:"50" each:"tags" example:"Mandant"`
+	Status     string `query:"status" enum:"open,completed" example:"open"`
+}
+
+// ListInput is the input of tasks.list.
+type ListInput struct {
+	record.ListInput
+	Filters
+}
+
+// CountInput is the input of tasks.count.
+type CountInput struct {
+	record.CountInput
+	Filters
+}
+
+// Tasks is the family.
+var Tasks = record.NewCollection[Task, Fields](app.Family{
+	Object: "task",
+	Prefix: id.Task,
+	Plural: "tasks",
+}, record.FilterBy[Filters]()).SortBy(record.Order[Fields]{Parameter: "dueAt", Only: "status", Value: string(Open), Key: func(f *Fields) (string, bool) {
+	return record.TimeKey(f.DueAt) + urgency[f.Priority], f.Status == Open
+}}).OnStore(expectReminder).OnDelete(forgetReminder)
+
+// urgency orders tasks that are due at the same time.
+var urgency = map[Priority]string{"high": "0", Normal: "1", "low": "2"}
+
+// List returns a page of the visible tasks, or of those that match a search.
+func List(ctx context.Context, c *app.Call, in ListInput) (record.Page[Task], error) {
+	return Tasks.List(ctx, c, in.ListInput, &in.Filters)
+}
+
+// Count counts the visible tasks up to the cap.
+func Count(ctx context.Context, c *app.Call, in CountInput) (record.Count, error) {
+	return Tasks.Count(ctx, c, in.CountInput, &in.Filters)
+}
+
+// Create creates a task.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (record.Created[Task], error) {
+	return Tasks.Create(ctx, c, &in.Fields)
+}
+
+// Complete marks a task as done by the caller at this time. A completed task
+// does not change. Complete honours If-Match.
+func Complete(ctx context.Context, c *app.Call, in app.ByID) (record.Answer[Task], error) {
+	return Tasks.Act(ctx, c, in.ID, "completed", func(f *Fields) error {
+		if f.Status != Completed {
+			by, at := c.Actor.PrincipalID(), c.Now
+			f.Status, f.CompletedBy, f.CompletedAt = Completed, &by, &at
+		}
+		return nil
+	})
+}
+
+// Shared returns the members that all families have in common.
+func (f *Fields) Shared() *record.Sharing { return &f.Sharing }
+
+// Normalize sets the defaults of status and priority.
+func (f *Fields) Normalize() {
+	if f.Status == "" {
+		f.Status = Open
+	}
+	if f.Priority == "" {
+		f.Priority = Normal
+	}
+}
+
+// Wrong reports a new task that is completed already.
+func (f *Fields) Wrong(_ *app.Services, sent app.Sent) []fault.Field {
+	if sent.New && sent.Fit("status") && f.Status == Completed {
+		return []fault.Field{completed}
+	}
+	return nil
+}
+
+// Follow reports a task that is completed by a change of its status, because
+// such a change has no event and names no principal. If a task is opened again,
+// Follow clears both.
+func (f *Fields) Follow(before *Fields) []fault.Field {
+	switch {
+	case f.Status == Open:
+		f.CompletedAt, f.CompletedBy = nil, nil
+	case before.Status != Completed:
+		return []fault.Field{completed}
+	}
+	return nil
+}
+
+var completed = fault.Field{Name: "status", Code: fault.ReadOnly, Text: &useComplete}
+
+var useComplete = fault.Text{
+	DE: "Eine Aufgabe wird mit POST /tasks/{id}/complete abgeschlossen.",
+	EN: "A task is completed with POST /tasks/{id}/complete.",
+}
+
+// Words returns the words of a task. Its title has the lowest rank; then come
+// tags; then the description.
+func (f *Fields) Words() *search.Document {
+	d := new(search.Document)
+	d.Add(search.Name, f.Title)
+	d.AddAll(search.Detail, f.ExternalID)
+	for _, tag := range f.Tags {
+		d.Add(search.Detail, tag)
+	}
+	d.AddAll(search.Note, f.Description)
+	return d
+}

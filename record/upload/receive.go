@@ -1,0 +1,233 @@
+package upload
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// Receiver receives the files of sessions on local storage, and ends sessions
+// that expire.
+type Receiver struct {
+	DB    db.DB
+	Clock clock.Clock
+	Store blob.Store
+	// Access tells whether a credential is still valid.
+	Access Access
+	// Addresses verifies the addresses of sessions. It is nil if files go to a
+	// bucket, which has addresses of its own.
+	Addresses Verifier
+}
+
+// Access is access.Directory.
+type Access interface {
+	Allows(ctx context.Context, tx db.Tx, organization int64, credential, scope string, now clock.Micros) (bool, error)
+}
+
+// Verifier knows what a token grants; see blob.Local.
+type Verifier interface {
+	Verify(token string, now time.Time) (blob.Upload, error)
+}
+
+// Open verifies the address in a request and returns what it grants. It refuses
+// a method other than PUT and a media type other than the session's. It also
+// refuses a part of a file and an encoded file (RFC 9110, sections 14.5 and
+// 8.4). The address is the only credential.
+func (r *Receiver) Open(token, method string, header map[string][]string) (blob.Upload, error) {
+	granted, err := r.Addresses.Verify(token, r.Clock.Now())
+	switch {
+	case err != nil:
+		return blob.Upload{}, unverified(err)
+	case method != http.MethodPut:
+		return blob.Upload{}, &fault.Fault{Code: fault.MethodNotAllowed, Header: map[string]string{"Allow": http.MethodPut}}
+	case bareType(header["Content-Type"]) != granted.ContentType:
+		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &fault.Text{
+			DE: "Der Upload wurde für den Medientyp " + granted.ContentType + " begonnen. Senden Sie genau die Header, die er nennt.",
+			EN: "The upload was begun for the media type " + granted.ContentType + ". Send exactly the headers that it names.",
+		}}
+	case header["Content-Range"] != nil:
+		return blob.Upload{}, &fault.Fault{Code: fault.InvalidRequest, Detail: &noPart, Fields: []fault.Field{{Name: "Content-Range", Code: fault.UnknownField}}}
+	}
+	if coding := first(header["Content-Encoding"]); coding != "" && !strings.EqualFold(coding, "identity") {
+		return blob.Upload{}, &fault.Fault{Code: fault.UnsupportedMediaType, Detail: &coded}
+	}
+	return granted, nil
+}
+
+// bareType returns the media type of a Content-Type header without its
+// parameters.
+func bareType(values []string) string {
+	kind, _, _ := strings.Cut(first(values), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// Receive streams a file into the store for a session. The file may be sent
+// again until a document is made of it; the last one counts. A file that is cut
+// short or does not match the session leaves the previous file, and the session
+// remembers the reason. announced is the size that the request names, or -1. If
+// it differs from the session's size, nothing is read.
+func (r *Receiver) Receive(ctx context.Context, granted blob.Upload, body io.Reader, announced int64) error {
+	return r.Take(ctx, granted, "", body, announced)
+}
+
+// Take is Receive for a caller with a credential of their own, which may differ
+// from the one that began the session: a person may have signed in anew. An empty
+// credential stands for the one of the session.
+func (r *Receiver) Take(ctx context.Context, granted blob.Upload, credential string, body io.Reader, announced int64) error {
+	number, name := granted.Organization(), path.Base(granted.Name)
+	if s, err := r.state(ctx, number, name, credential); err != nil || s != Pending {
+		return errors.Join(err, s.fault())
+	}
+	var err error
+	switch {
+	case announced > granted.Size:
+		err = blob.ErrTooLong
+	case announced >= 0 && announced < granted.Size:
+		err = blob.ErrTooShort
+	default:
+		_, err = r.Store.Put(ctx, granted.Name, body, blob.Expected{Size: granted.Size, SHA256: granted.SHA256})
+	}
+	refused := unfit(err, granted.Size, announced)
+	if refused == nil && err != nil {
+		return unstored(err)
+	}
+	// The received file counts even if the client does not wait for the answer.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := r.note(ctx, number, name, refused); err != nil {
+		return err
+	}
+	if refused != nil {
+		return refused
+	}
+	s, err := r.state(ctx, number, name, credential)
+	if err != nil { // the state is unknown, and an earlier file may have been acknowledged
+		return err
+	}
+	// If the session has expired or its credential may no longer upload, the
+	// late file is removed here, since nothing else removes it. The file of a
+	// consumed session stays, because an operation may still be reading it.
+	if s == Expired || s == withdrawn {
+		if err := r.Store.Delete(ctx, granted.Name); err != nil {
+			return errors.Join(s.fault(), err)
+		}
+	}
+	return s.fault()
+}
+
+// storeTimeout is how long the database may take to decide about a received
+// file.
+const storeTimeout = 30 * time.Second
+
+// withdrawn is the state of a session whose credential may not upload at the moment.
+const withdrawn Status = "withdrawn"
+
+// state returns Pending while a session accepts its file, else Consumed,
+// Expired or withdrawn. The address of a session is a credential of its own,
+// which must not outlive the rights of the one that opened it.
+func (r *Receiver) state(ctx context.Context, organization int64, name, credential string) (s Status, err error) {
+	err = r.DB.Read(ctx, func(tx db.Tx) error {
+		now := clock.Now(r.Clock)
+		var begun, operation string
+		err := tx.QueryRow(ctx, `select key_id, operation from uploads where organization = $1 and id = $2 and expires_at > $3`,
+			organization, name, now).Scan(&begun, &operation)
+		switch {
+		case errors.Is(err, db.ErrNoRows):
+			s = Expired
+			return nil
+		case err != nil:
+			return err
+		case operation != "":
+			s = Consumed
+			return nil
+		}
+		allowed, err := r.Access.Allows(ctx, tx, organization, cmp.Or(credential, begun), "documents:write", now)
+		if s = withdrawn; allowed {
+			s = Pending
+		}
+		return err
+	})
+	return s, err
+}
+
+// fault returns the fault for a file that the session does not accept, or nil.
+func (s Status) fault() error {
+	switch s {
+	case Expired:
+		return &fault.Fault{Code: fault.NotFound, Detail: &over}
+	case Consumed:
+		return &fault.Fault{Code: fault.NotFound, Detail: &used}
+	case withdrawn:
+		return &fault.Fault{Code: fault.NotFound, Detail: &denied}
+	}
+	return nil
+}
+
+// note stores why a file was refused, or that a file was accepted. A repeated
+// result costs no write, because the address may be used again and again.
+func (r *Receiver) note(ctx context.Context, organization int64, name string, refused *fault.Fault) error {
+	code := ""
+	if refused != nil {
+		code = string(refused.Code)
+	}
+	known := ""
+	err := r.DB.Read(ctx, func(tx db.Tx) error {
+		return tx.QueryRow(ctx, `select refused from uploads where organization = $1 and id = $2`, organization, name).Scan(&known)
+	})
+	switch {
+	case errors.Is(err, db.ErrNoRows): // the session has ended
+		return nil
+	case err != nil || known == code:
+		return err
+	}
+	return r.DB.WriteIn(ctx, organization, func(tx db.Tx) error {
+		tx.Queue(`update uploads set refused = $3 where organization = $1 and id = $2 and refused <> $3`, organization, name, code)
+		return nil
+	})
+}
+
+var (
+	noPart = fault.Text{
+		DE: "Eine Datei lässt sich nicht in Teilen senden. Senden Sie sie ganz, ohne Content-Range.",
+		EN: "A file cannot be sent in parts. Send all of it, without Content-Range.",
+	}
+	coded = fault.Text{
+		DE: "Die Datei wird gespeichert, wie sie gesendet wird. Senden Sie sie unkomprimiert, ohne Content-Encoding.",
+		EN: "The file is stored as it is sent. Send it without compression and without Content-Encoding.",
+	}
+	over = fault.Text{
+		DE: "Diesen Upload gibt es nicht, oder seine Zeit ist abgelaufen. Beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "There is no such upload, or its time is over. Begin a new one with POST /v1/uploads.",
+	}
+	denied = fault.Text{
+		DE: "Dieser Upload nimmt zurzeit keine Datei an: Der Schlüssel, der ihn begonnen hat, darf nicht mehr hochladen.",
+		EN: "This upload takes no file at the moment: the key that began it may no longer upload.",
+	}
+	used = fault.Text{
+		DE: "Dieser Upload ist schon verwendet; seine Datei ändert sich nicht mehr. Beginnen Sie einen neuen mit POST /v1/uploads.",
+		EN: "This upload has been used already; its file does not change any more. Begin a new one with POST /v1/uploads.",
+	}
+)
+
+// Handlers returns the handlers of the jobs of sessions.
+func (r *Receiver) Handlers() []job.Handler {
+	return []job.Handler{{Kind: ExpireKind, Run: r.Expire}}
+}

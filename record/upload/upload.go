@@ -1,0 +1,269 @@
+// Package upload owns upload sessions: the promise to take one file, where it is sent, and until when.
+package upload
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/store/blob"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// Lifetime is how long a session accepts its file (open points, 'Documents and
+// uploads').
+const Lifetime = 24 * clock.Hour
+
+// Status is the status of a session.
+type Status string
+
+// Pending is the status in the response that opens a session. The other
+// statuses are internal, because sessions cannot be read.
+const (
+	Pending  Status = "pending"
+	Received Status = "received"
+	Consumed Status = "consumed"
+	Expired  Status = "expired"
+)
+
+// New is the body of uploads.create.
+type New struct {
+	FileName    string  `json:"fileName" required:"true" min:"1" max:"200" example:"Klageschrift.pdf"`
+	ContentType string  `json:"contentType" required:"true" min:"3" max:"127" example:"application/pdf"`
+	Size        int64   `json:"size" required:"true" min:"1" example:"48213"`
+	SHA256      *string `json:"sha256" min:"64" max:"64" pattern:"^[0-9A-Fa-f]*$" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+}
+
+// CreateInput is the input of uploads.create.
+type CreateInput struct {
+	Fields New `body:"create"`
+}
+
+// Upload is a session as the API returns it.
+type Upload struct {
+	Object    string            `json:"object" enum:"upload" example:"upload"`
+	ID        string            `json:"id" example:"upl_01jb2z5k3xf0q8r9s7t6v5w4y3"`
+	Status    Status            `json:"status" enum:"pending,received,consumed,expired" example:"pending"`
+	Method    string            `json:"method" enum:"PUT" example:"PUT"`
+	URL       string            `json:"url" example:"https://kartei.example/uploads/AX3k9bQ"`
+	Headers   map[string]string `json:"headers" example:"{\"Content-Type\":\"application/pdf\",\"Content-Length\":\"48213\"}"`
+	ExpiresAt clock.Micros      `json:"expiresAt" example:"2026-11-02T09:30:00.000000Z"`
+	CreatedAt clock.Micros      `json:"createdAt" example:"2026-11-01T09:30:00.000000Z"`
+}
+
+// Created is the response of uploads.create.
+type Created struct{ Upload }
+
+// New says that a session was created. It cannot be read, so it has no path.
+func (Created) New() {}
+
+// Type returns the type of the response.
+func (Created) Type() reflect.Type { return reflect.TypeFor[Upload]() }
+
+// EntityTag returns the tag of the only revision.
+func (Created) EntityTag() string { return app.Tag(1) }
+
+// Secret marks the response as secret: the address is signed.
+func (Created) Secret() {}
+
+// Opened is a session that is not in the database yet.
+type Opened struct {
+	Upload
+	fileName, contentType, sha256 string
+}
+
+// Prefetch checks the input and asks the store for the address of the file. The
+// store may have to fetch credentials for that, so Prefetch runs before the
+// transaction: only the caller waits.
+func Prefetch(ctx context.Context, c *app.Call, in CreateInput) (Opened, error) {
+	f := in.Fields
+	f.FileName = record.Clean(f.FileName)
+	kind, wrong := check(&f, &c.Services.Files, app.Sent{})
+	if len(wrong) > 0 {
+		return Opened{}, fault.Invalid(wrong...)
+	}
+	o := Opened{
+		Upload:   Upload{Object: "upload", ID: id.New(id.Upload), Status: Pending, CreatedAt: c.Now, ExpiresAt: c.Now + Lifetime},
+		fileName: f.FileName, contentType: kind,
+	}
+	if f.SHA256 != nil {
+		o.sha256 = strings.ToLower(*f.SHA256)
+	}
+	t, err := c.Services.Files.Store.Target(ctx, blob.Upload{
+		Name: Staged(c.Actor.Org(), o.ID), Size: f.Size, ContentType: kind, SHA256: o.sha256, Expires: o.ExpiresAt.Time(),
+	})
+	if err != nil {
+		return Opened{}, Away(err)
+	}
+	o.Method, o.URL, o.Headers = t.Method, t.URL, t.Headers
+	return o, nil
+}
+
+// Create opens a session.
+func Create(ctx context.Context, c *app.Call, in CreateInput, o Opened) (Created, error) {
+	if err := room(ctx, c, in.Fields.Size); err != nil {
+		return Created{}, err
+	}
+	c.Tx.Queue(`insert into uploads (organization, id, principal, key_id, file_name, content_type, size, sha256, created_at, expires_at, refused, operation)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', '')`,
+		c.Actor.Org(), o.ID, c.Actor.PrincipalID(), c.Actor.Credential().ID, o.fileName, o.contentType, in.Fields.Size, o.sha256, o.CreatedAt, o.ExpiresAt)
+	err := job.Enqueue(ctx, c.Tx, c.Actor.Org(), c.Now, expiry(o.ExpiresAt))
+	return Created{o.Upload}, err
+}
+
+// maxOpen bounds the uploads of an organization that wait for their file or
+// their document. It also bounds the cost of room: summing 10,000 entries of an
+// index takes about a millisecond.
+const maxOpen = 10_000
+
+// room refuses a session if the organization would have more announced bytes
+// without a document than its limit, or the caller more than half of them: no key
+// stops the uploads of the others. A caller always has room for one file. Announced
+// bytes count, since Kartei does not see what a bucket receives. Concurrent calls may
+// exceed the limit by the bytes that they announce.
+func room(ctx context.Context, c *app.Call, size int64) error {
+	taken, first, err := announced(ctx, c, selectAnnounced)
+	if err == nil && !taken.fits(size, &c.Services.Files) { // what nobody can send any more counts only until somebody needs the room
+		taken, first, err = announced(ctx, c, selectAnnouncedBy)
+	}
+	if err != nil || taken.fits(size, &c.Services.Files) {
+		return err
+	}
+	f := &fault.Fault{Code: fault.QuotaExhausted, RetryAfter: max(first.Sub(c.Now), time.Second), Detail: &noRoom,
+		Extra: map[string]any{"violated-policies": []string{"uploads"}}}
+	if taken.all+size <= c.Services.Files.MaxStaged && taken.open < maxOpen {
+		f.Detail = &noRoomOfOne
+	}
+	return f
+}
+
+// share is what was announced without a document: by all principals, and by the caller.
+type share struct{ open, all, own int64 }
+
+func (s share) fits(size int64, files *app.Files) bool {
+	return s.open < maxOpen && s.all+size <= files.MaxStaged && s.own+size <= max(files.MaxStaged/2, files.MaxSize)
+}
+
+// The announced bytes are summed from an index alone. The credential that announced them is
+// looked up only if there is no room.
+const (
+	selectAnnounced = `select count(*), coalesce(cast(sum(size) as bigint), 0), coalesce(cast(sum(case when principal = $4 then size else 0 end) as bigint), 0),
+		coalesce(min(expires_at), 0) from (select size, expires_at, principal from uploads
+			where organization = $1 and operation = '' and ended = false and expires_at > $2 order by expires_at limit $3) as waiting`
+	selectAnnouncedBy = `select count(*), coalesce(cast(sum(size) as bigint), 0), coalesce(cast(sum(case when principal = $4 then size else 0 end) as bigint), 0),
+		coalesce(min(expires_at), 0) from (select size, expires_at, principal from uploads u
+			where organization = $1 and operation = '' and ended = false and expires_at > $2
+				and not exists (select 1 from principals p where p.id = u.principal and p.disabled)
+				and not exists (select 1 from api_keys k where k.id = u.key_id and (k.revoked_at > 0 or k.expires_at <= $2))
+				and not exists (select 1 from oauth_grants g where g.id = u.key_id and (g.ended_at > 0 or g.expires_at <= $2))
+				and not exists (select 1 from sessions s where s.id = u.key_id and (s.ended_at > 0 or s.expires_at <= $2))
+			order by expires_at limit $3) as waiting`
+)
+
+// announced returns what was announced, and when the first of it ends.
+func announced(ctx context.Context, c *app.Call, query string) (s share, first clock.Micros, err error) {
+	err = c.Tx.QueryRow(ctx, query, c.Actor.Org(), c.Now, maxOpen, c.Actor.PrincipalID()).Scan(&s.open, &s.all, &s.own, &first)
+	return s, first, err
+}
+
+var (
+	noRoom = fault.Text{
+		DE: "Ihre Organisation hat so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass für diese Datei kein Platz mehr ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
+		EN: "Your organization has announced so many files of which no document was made yet that there is no room for this one. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
+	}
+	noRoomOfOne = fault.Text{
+		DE: "Sie haben so viele Dateien angekündigt, aus denen noch kein Dokument wurde, dass Ihre Hälfte des Platzes der Organisation voll ist. Legen Sie die Dokumente mit POST /v1/documents an; jedes gibt sofort Platz frei. Uploads, aus denen nichts wird, enden nach 24 Stunden.",
+		EN: "You have announced so many files of which no document was made yet that your half of your organization's room is full. Create the documents with POST /v1/documents; each makes room at once. Uploads that come to nothing end after 24 hours.",
+	}
+)
+
+// Wrong returns the violations in a file's members that the schema does not
+// state.
+func (f *New) Wrong(s *app.Services, sent app.Sent) []fault.Field {
+	_, wrong := check(f, &s.Files, sent)
+	return wrong
+}
+
+// check returns the media type without parameters, and the violations.
+func check(f *New, files *app.Files, sent app.Sent) (kind string, wrong []fault.Field) {
+	if why := NameFault(f.FileName); why != nil && sent.Fit("fileName") {
+		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.InvalidFormat, Text: why})
+	}
+	declared, _, err := mime.ParseMediaType(f.ContentType)
+	kind, taken := files.Declared(declared)
+	switch {
+	case !sent.Fit("contentType"):
+	case err != nil || !strings.Contains(declared, "/"):
+		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.InvalidFormat, Limit: mediaType})
+	case !taken:
+		wrong = append(wrong, fault.Field{Name: "contentType", Code: fault.NotInEnum, Limit: files.Types})
+	}
+	if f.Size > files.MaxSize && sent.Fit("size") {
+		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: files.MaxSize, Text: tooLarge(files.MaxSize)})
+	}
+	return kind, wrong
+}
+
+var mediaType = fault.Text{DE: "ein Medientyp, zum Beispiel application/pdf", EN: "a media type, for example application/pdf"}
+
+func tooLarge(most int64) *fault.Text {
+	n := fault.Bytes(most)
+	return &fault.Text{
+		DE: "Eine Datei darf höchstens " + n.DE + " groß sein.",
+		EN: "A file may have at most " + n.EN + ".",
+	}
+}
+
+// Staged is the name of a session's bytes in the blob store.
+func Staged(organization int64, upload string) string {
+	return blob.Staged + strconv.FormatInt(organization, 10) + "/" + upload
+}
+
+// Session is a session as operations see it.
+type Session struct {
+	// FileName and SHA256 are empty once there is an Operation.
+	FileName, ContentType string
+	Size                  int64
+	SHA256                string
+	ExpiresAt             clock.Micros
+	// Refused is the reason why the last file was refused.
+	Refused fault.Code
+	// Operation is the operation that makes a document of the session's file.
+	Operation string
+}
+
+// Find reads a session. Only the principal that opened the session finds it.
+func Find(ctx context.Context, c *app.Call, name string) (s Session, found bool, err error) {
+	if !id.Valid(id.Upload, name) {
+		return s, false, nil
+	}
+	err = c.Tx.QueryRow(ctx, `select file_name, content_type, size, sha256, expires_at, refused, operation from uploads
+		where organization = $1 and id = $2 and principal = $3 and expires_at > $4 and ended = false`, c.Actor.Org(), name, c.Actor.PrincipalID(), c.Now).
+		Scan(&s.FileName, &s.ContentType, &s.Size, &s.SHA256, &s.ExpiresAt, &s.Refused, &s.Operation)
+	if errors.Is(err, db.ErrNoRows) {
+		return s, false, nil
+	}
+	return s, err == nil, err
+}
+
+// Consume gives a session's file to an operation that makes a document of it.
+// The name and the hash of the file move from the session to the document. Of
+// two concurrent calls one gets db.ErrConflict, and runs again.
+func Consume(ctx context.Context, c *app.Call, name, operation string) error {
+	rows, err := c.Tx.Exec(ctx, `update uploads set operation = $3, file_name = '', sha256 = ''
+		where organization = $1 and id = $2 and operation = '' and ended = false`, c.Actor.Org(), name, operation)
+	if err == nil && rows == 0 {
+		return db.ErrConflict
+	}
+	return err
+}

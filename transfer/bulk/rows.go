@@ -1,0 +1,362 @@
+package bulk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// enqueue makes a job work on the act.
+func (r *row) enqueue(ctx context.Context, c *app.Call) error {
+	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: named{r.id}})
+}
+
+// StartInput is the input of Start.
+type StartInput struct {
+	// Family is contacts or companies.
+	Family string `json:"family"`
+	// Q and Filters are those of the list, by the names of its parameters.
+	Q       string            `json:"q,omitempty"`
+	Filters map[string]string `json:"filters,omitempty"`
+	Kind    Kind              `json:"kind"`
+	// Value is the tag, the new owner or the visibility.
+	Value string `json:"value"`
+}
+
+// Start begins an act on all records that a list has now. A job does it.
+func Start(ctx context.Context, c *app.Call, in StartInput) (Act, error) {
+	f := familyOf(in.Family)
+	if f == nil {
+		var names []string
+		for _, f := range families {
+			names = append(names, f.Plural)
+		}
+		return Act{}, fault.Invalid(fault.Field{Name: "family", Code: fault.NotInEnum, Limit: names})
+	}
+	if err := f.may(c.Actor); err != nil {
+		return Act{}, err
+	}
+	if _, err := f.filters(in.Filters); err != nil {
+		return Act{}, err
+	}
+	if err := in.check(ctx, c); err != nil {
+		return Act{}, err
+	}
+	r := &row{
+		organization: c.Actor.Org(), id: id.New(id.BulkAct), principal: c.Actor.PrincipalID(), state: Collecting, Behalf: app.BehalfOf(c, c.Actor),
+		content: content{Family: f.Plural, Kind: in.Kind, Value: in.Value, Q: in.Q, Filters: in.Filters},
+		created: c.Now, began: c.Now, expires: c.Now.Add(Age),
+	}
+	r.progress = progress{Requests: []string{c.RequestID}}.clone()
+	var err error
+	if r.Until, err = db.LastTick(ctx, c.Tx, r.organization); err != nil {
+		return Act{}, err
+	}
+	c.Audit.About(r.organization, r.id)
+	c.Audit.Changed("family", nil, f.Plural)
+	c.Audit.Changed("kind", nil, string(in.Kind))
+	if in.Kind == Owner || in.Kind == Visibility {
+		c.Audit.Changed(in.Kind.member(), nil, in.Value)
+	}
+	c.Audit.Hidden("filter", in.Q != "" || len(in.Filters) > 0)
+	if err := r.give(ctx, c); err != nil {
+		return Act{}, err
+	}
+	c.Tx.Queue(insertAct, r.organization, r.id, r.principal, r.state, r.reason, text(r.content), text(r.progress),
+		r.By, r.Behalf.Kind, r.Door, r.RequestID, r.created, r.began, r.expires)
+	if err := r.enqueue(ctx, c); err != nil {
+		return Act{}, err
+	}
+	if err := job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: r.expires}); err != nil {
+		return Act{}, err
+	}
+	return r.public(ctx, c.Tx)
+}
+
+// check completes the input, and reports what is wrong with it.
+func (in *StartInput) check(ctx context.Context, c *app.Call) error {
+	var wrong []fault.Field
+	switch in.Kind {
+	case Tag, Untag:
+		in.Value = record.Clean(in.Value)
+		switch n := utf8.RuneCountInString(in.Value); {
+		case n == 0:
+			wrong = append(wrong, fault.Field{Name: "value", Code: fault.Required})
+		case n > record.MaxTag:
+			wrong = append(wrong, fault.Field{Name: "value", Code: fault.TooLong, Limit: record.MaxTag})
+		}
+	case Owner:
+		if found, err := access.PrincipalExists(ctx, c.Tx, c.Actor.Org(), in.Value); err != nil {
+			return err
+		} else if !found {
+			wrong = append(wrong, fault.Field{Name: "value", Code: fault.FieldNotFound})
+		}
+	case Visibility:
+		if all := []string{string(record.Organization), string(record.Private)}; !slices.Contains(all, in.Value) {
+			wrong = append(wrong, fault.Field{Name: "value", Code: fault.NotInEnum, Limit: all})
+		}
+	default:
+		wrong = append(wrong, fault.Field{Name: "kind", Code: fault.NotInEnum, Limit: kinds})
+	}
+	if in.Q != "" && len(in.Filters) > 0 {
+		wrong = append(wrong, fault.Field{Name: "filters", Code: fault.ForbiddenCombination})
+	}
+	if n := utf8.RuneCountInString(in.Q); n > 200 {
+		wrong = append(wrong, fault.Field{Name: "q", Code: fault.TooLong, Limit: 200})
+	}
+	if wrong != nil {
+		return fault.Invalid(wrong...)
+	}
+	var kept, own int64
+	if err := c.Tx.QueryRow(ctx, countKept, c.Actor.Org(), c.Actor.PrincipalID()).Scan(&kept, &own); err != nil {
+		return err
+	}
+	if kept >= mostKept || own >= mostOfOne {
+		return &fault.Fault{Code: fault.QuotaExhausted, Detail: &tooMany, Extra: map[string]any{"violated-policies": []string{"bulk"}}}
+	}
+	return nil
+}
+
+var tooMany = fault.Text{
+	DE: "Sie oder Ihr Büro haben in den letzten sieben Tagen so viele ganze Listen geändert, dass für eine weitere Änderung kein Platz ist. Nach sieben Tagen gibt jede ihren Platz frei.",
+	EN: "You or your office have changed so many whole lists within the last seven days that there is no room for another change. Each makes room after seven days.",
+}
+
+// unfit returns the fault of a call that does not fit the state.
+func (r *row) unfit() error {
+	return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
+		DE: "Diese Änderung ist schon weiter oder läuft gerade (" + string(r.state) + ").",
+		EN: "This change has gone on already, or is in progress (" + string(r.state) + ").",
+	}})
+}
+
+// advance changes the state of an act that is in one of some states, and makes a job
+// work on it, with the rights of the caller.
+func advance(ctx context.Context, c *app.Call, in access.ByID, alter func(*row) error, from ...State) (Act, error) {
+	r, err := find(ctx, c, in.ID)
+	if err != nil {
+		return Act{}, err
+	}
+	if err := familyOf(r.Family).may(c.Actor); err != nil {
+		return Act{}, err
+	}
+	before := r.state
+	if !slices.Contains(from, before) {
+		return Act{}, r.unfit()
+	}
+	r.Behalf, r.began, r.reason = app.BehalfOf(c, c.Actor), c.Now, ""
+	r.Requests = append(r.Requests, c.RequestID)
+	if err := alter(r); err != nil {
+		return Act{}, err
+	}
+	c.Audit.About(r.organization, r.id)
+	if err := r.give(ctx, c); err != nil {
+		return Act{}, err
+	}
+	if err := r.enqueue(ctx, c); err != nil {
+		return Act{}, err
+	}
+	if err := r.moved(r.change(ctx, c.Tx, before)); err != nil {
+		return Act{}, err
+	}
+	return r.public(ctx, c.Tx)
+}
+
+// moved makes errMoved an error that runs the call again.
+func (r *row) moved(err error) error {
+	if err == errMoved {
+		return db.ErrConflict
+	}
+	return err
+}
+
+// mostRequests bounds how often an act is taken up again.
+const mostRequests = 50
+
+// Resume takes up an act, or its undoing, that stopped.
+func Resume(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
+	return advance(ctx, c, in, func(r *row) error {
+		switch {
+		case len(r.Requests) > mostRequests:
+			return r.unfit()
+		case r.Undo:
+			r.state = Undoing
+		case r.Collected:
+			r.state = Running
+		default:
+			r.state, r.After = Collecting, ""
+		}
+		return nil
+	}, Stopped)
+}
+
+// Undo begins to give the records back what they had before an act, as far as nobody
+// changed that since.
+func Undo(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
+	return advance(ctx, c, in, func(r *row) error {
+		if r.expires <= c.Now {
+			return unknown()
+		}
+		if r.Undo { // Resume takes it up
+			return r.unfit()
+		}
+		r.state, r.Undo, r.After, r.Done = Undoing, true, "", 0
+		return nil
+	}, Finished, Stopped)
+}
+
+// Stop ends the work on an act. What is done stays; the act can be resumed or undone.
+func Stop(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
+	r, err := find(ctx, c, in.ID)
+	if err != nil {
+		return Act{}, err
+	}
+	if !r.state.Works() {
+		return Act{}, r.unfit()
+	}
+	from := r.state
+	r.state, r.reason = Stopped, ByPerson
+	n, err := c.Tx.Exec(ctx, stopAct, r.organization, r.id, from, r.reason)
+	if err == nil && n == 0 {
+		err = db.ErrConflict
+	}
+	if err != nil {
+		return Act{}, err
+	}
+	c.Audit.About(r.organization, r.id)
+	if err := r.tellOwners(ctx, c.Tx, c.Services, c.Now); err != nil { // what is done stays
+		return Act{}, err
+	}
+	return r.public(ctx, c.Tx)
+}
+
+// stopAct leaves the progress alone, which a job may be about to store.
+const stopAct = `update bulk_acts set state = 'stopped', reason = $4 where organization = $1 and id = $2 and state = $3`
+
+// Get returns an act.
+func Get(ctx context.Context, c *app.Call, in access.ByID) (Act, error) {
+	r, err := find(ctx, c, in.ID)
+	if err != nil {
+		return Act{}, err
+	}
+	return r.public(ctx, c.Tx)
+}
+
+// ListInput is the input of List.
+type ListInput struct {
+	// After is the id of the last act of the previous page.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 1,000; zero means 50.
+	Limit int `json:"limit,omitempty"`
+}
+
+// List returns the acts of the caller, and for admins all of the organization, the
+// newest first.
+func List(ctx context.Context, c *app.Call, in ListInput) (out access.List[Act], err error) {
+	limit, err := access.PageSize(in.Limit, 50)
+	if err != nil {
+		return out, err
+	}
+	statement := selectOwn
+	if c.Actor.SeesAll() {
+		statement = selectAll
+	}
+	rows, err := db.List(ctx, c.Tx, scan, statement, c.Actor.Org(), c.Actor.PrincipalID(), in.After, limit+1)
+	if err != nil {
+		return out, err
+	}
+	list := make([]Act, len(rows))
+	for i, r := range rows {
+		if list[i], err = r.public(ctx, c.Tx); err != nil {
+			return out, err
+		}
+	}
+	return access.PageOf(list, limit), nil
+}
+
+// mostShown bounds the records that a report names.
+const mostShown = 100
+
+// Report says which records an act left as they were, and why.
+type Report struct {
+	// Reasons counts the records by reason, the most frequent first.
+	Reasons []Why `json:"reasons"`
+	// Records are the first of them.
+	Records []Left `json:"records"`
+}
+
+// Why is a reason, with the number of its records.
+type Why struct {
+	Message string `json:"message"`
+	Count   int64  `json:"count"`
+}
+
+// Left is a record that an act left as it was.
+type Left struct {
+	RecordID string  `json:"recordId"`
+	Outcome  Outcome `json:"outcome"`
+	Message  string  `json:"message"`
+}
+
+const (
+	selectReasons = `select problem, count(*) from bulk_lines where organization = $1 and act_id = $2 and problem <> '' group by problem order by count(*) desc, problem limit $3`
+	selectLeft    = `select record_id, state, problem from bulk_lines where organization = $1 and act_id = $2 and problem <> '' order by record_id limit $3`
+)
+
+// GetReport returns the records that an act left as they were, and why.
+func GetReport(ctx context.Context, c *app.Call, in access.ByID) (out Report, err error) {
+	r, err := find(ctx, c, in.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Reasons, err = db.List(ctx, c.Tx, func(from db.Row) (w Why, err error) {
+		var problem string
+		if err = from.Scan(&problem, &w.Count); err == nil {
+			w.Message, err = messageOf(problem, c.Language)
+		}
+		return w, err
+	}, selectReasons, r.organization, r.id, mostShown)
+	if err != nil {
+		return out, err
+	}
+	out.Records, err = db.List(ctx, c.Tx, func(from db.Row) (l Left, err error) {
+		var problem string
+		if err = from.Scan(&l.RecordID, &l.Outcome, &problem); err == nil {
+			l.Message, err = messageOf(problem, c.Language)
+		}
+		return l, err
+	}, selectLeft, r.organization, r.id, mostShown)
+	return out, err
+}
+
+// storedProblem returns why a record was left, as it is stored: never what is in the
+// record.
+func storedProblem(err *fault.Fault) string {
+	said := err.Detail
+	if len(err.Fields) > 0 {
+		f := err.Fields[0]
+		said = &fault.Text{DE: f.Message(fault.German), EN: f.Message(fault.English)}
+	}
+	if said == nil {
+		said = &fault.Text{DE: "Nicht gespeichert.", EN: "Not saved."}
+	}
+	return text(said)
+}
+
+func messageOf(problem string, in fault.Language) (string, error) {
+	var said fault.Text
+	if err := json.Unmarshal([]byte(problem), &said); err != nil {
+		return "", fmt.Errorf("bulk: a stored problem: %w", err)
+	}
+	return said.In(in), nil
+}

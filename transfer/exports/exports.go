@@ -1,0 +1,285 @@
+// Package exports owns what leaves as one file: everything about a person, and everything of an organization.
+//
+// A file is a ZIP archive that nobody stores. A row begins an export: it checks the
+// rights, and notes the act in the audit log. Another row then reads part after part,
+// each with the rights of its moment, in a short read of its own and in a bounded part
+// of the memory. The door packs the parts while they arrive, for a browser or for a
+// file of the command line. See docs/decisions/0050.
+package exports
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record/lookup"
+	"kartei/people/settings"
+	"kartei/store/db"
+	"kartei/record/task"
+)
+
+// subject is what an export is about.
+type subject string
+
+// The subjects.
+const (
+	aContact       subject = "contact"
+	aPrincipal     subject = "principal"
+	anOrganization subject = "organization"
+)
+
+// Begun is an export that may be read.
+type Begun struct {
+	// Cursor is the input of ReadParts.
+	Cursor string `json:"cursor"`
+	// Name is what the file is about: a contact, a person, an organization.
+	Name string `json:"name"`
+	// Size counts the records, if the export is about a contact.
+	Size int64 `json:"records"`
+}
+
+// Input is the input of the rows that begin an export.
+type Input struct {
+	// Organization is that of a contact. The operator must name it.
+	Organization string `json:"organizationId,omitempty"`
+	// ID is a contact, a person or service account, or an organization.
+	ID string `json:"id"`
+	// Language is that of the words in the file, de or en. Empty is the caller's.
+	Language fault.Language `json:"language,omitempty"`
+}
+
+// begin returns an export of a subject at its beginning.
+func (in *Input) begin(c *app.Call, of subject, organization, live int64) (*export, error) {
+	x := &export{Subject: of, ID: in.ID, Organization: organization, Live: live, Language: cmp.Or(in.Language, c.Language, fault.German), Begun: c.Now}
+	if x.Language != fault.German && x.Language != fault.English {
+		return nil, fault.Invalid(fault.Field{Name: "language", Code: fault.NotInEnum, Limit: []string{string(fault.German), string(fault.English)}})
+	}
+	return x, nil
+}
+
+// seal returns the beginning as the answer of a row.
+func (x *export) seal(c *app.Call, name string, size int64) (Begun, error) {
+	cursor, err := c.Services.Cursors.Seal(scope(c), c.Now, x)
+	return Begun{cursor, name, size}, err
+}
+
+// scope is what a cursor is bound to: nobody else can go on with an export.
+func scope(c *app.Call) string {
+	return fmt.Sprintf("export|%s|%d|%s", c.Actor.Credential().Kind, c.Actor.Org(), c.Actor.PrincipalID())
+}
+
+// isOperator reports whether the operator of the instance is calling.
+func isOperator(c *app.Call) bool { return c.Actor.Credential().Kind == access.Operator }
+
+// BeginContact begins the export of everything about a contact: what the office has to
+// tell somebody who asks for it (GDPR, article 15).
+func BeginContact(ctx context.Context, c *app.Call, in Input) (Begun, error) {
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return Begun{}, err
+	}
+	if in.Organization == "" { // the environment that the caller is in
+		o.Number = c.Actor.Org()
+	}
+	x, err := in.begin(c, aContact, o.Number, o.Live)
+	if err != nil {
+		return Begun{}, err
+	}
+	of, err := x.reader(ctx, c, c.Tx)
+	if err != nil {
+		return Begun{}, err
+	}
+	if !x.may(c, contact.Contacts.Family) {
+		return Begun{}, access.Lacking(contact.Contacts.ReadScope())
+	}
+	f, _, err := contact.Contacts.Members(ctx, of, in.ID)
+	if err != nil {
+		return Begun{}, err
+	}
+	n, err := x.size(ctx, c, of)
+	if err != nil {
+		return Begun{}, err
+	}
+	if err := lookup.CheckSize(ctx, c, o.Number, in.ID, n, &tooMany); err != nil {
+		return Begun{}, err
+	}
+	if x.Last, err = db.LastTick(ctx, c.Tx, x.Organization); err != nil {
+		return Begun{}, err
+	}
+	c.Audit.About(o.Number, in.ID)
+	c.Audit.Changed("records", nil, n)
+	return x.seal(c, text(f.DisplayName), n)
+}
+
+// size counts the contact with its tasks and documents, as far as the caller reads
+// them.
+func (x *export) size(ctx context.Context, c, of *app.Call) (int64, error) {
+	all := int64(1)
+	if x.may(c, task.Tasks.Family) {
+		n, err := task.Count(ctx, of, task.CountInput{Filters: task.Filters{ContactID: x.ID}})
+		if err != nil {
+			return 0, err
+		}
+		all += n.Count
+	}
+	if x.may(c, document.Documents.Family) {
+		n, err := document.Count(ctx, of, document.CountInput{Filters: document.Filters{ContactID: x.ID}})
+		if err != nil {
+			return 0, err
+		}
+		all += n.Count
+	}
+	return all, nil
+}
+
+var tooMany = fault.Text{
+	DE: "Zu diesem Kontakt gehören 10.000 Einträge oder mehr. Diese Auskunft kann nur der Betreiber aus dem Export der ganzen Organisation zusammenstellen.",
+	EN: "10,000 records or more belong to this contact. Only the operator can compile this file, from the export of the whole organization.",
+}
+
+// BeginPrincipal begins the export of what is kept about a person of the office, or
+// about a service account: for themselves, and for admins.
+func BeginPrincipal(ctx context.Context, c *app.Call, in Input) (Begun, error) {
+	p, err := settings.OwnPrincipal(ctx, c, in.ID)
+	if err != nil {
+		return Begun{}, err
+	}
+	x, err := in.begin(c, aPrincipal, p.Home, p.Home)
+	if err != nil {
+		return Begun{}, err
+	}
+	c.Audit.About(p.Home, p.ID)
+	if err := c.Gives(ctx, app.Gain{Word: app.PersonExported, ID: p.ID, Organization: p.Home, Principal: p.ID}); err != nil {
+		return Begun{}, err
+	}
+	return x.seal(c, p.Name, 0)
+}
+
+// BeginOrganization begins the export of everything of an organization.
+func BeginOrganization(ctx context.Context, c *app.Call, in Input) (Begun, error) {
+	if in.ID == "" && !isOperator(c) {
+		in.ID = c.Actor.Organization().ID
+	}
+	o, err := settings.Organization(ctx, c, in.ID)
+	if err != nil {
+		return Begun{}, err
+	}
+	x, err := in.begin(c, anOrganization, o.Number, o.Live)
+	if err != nil {
+		return Begun{}, err
+	}
+	c.Audit.About(o.Number, o.ID)
+	if err := c.Gives(ctx, app.Gain{Word: app.AllExported, ID: o.ID, Organization: o.Number}); err != nil {
+		return Begun{}, err
+	}
+	return x.seal(c, o.Name, 0)
+}
+
+// AuditInput is the input of BeginAudit.
+type AuditInput struct {
+	Organization string `json:"organizationId,omitempty"`
+}
+
+// BeginAudit decides whether the audit log may leave as a file, whatever its size. Its lines
+// are read page by page afterwards, like those on the screen.
+func BeginAudit(ctx context.Context, c *app.Call, in AuditInput) (app.Nothing, error) {
+	o, err := settings.Organization(ctx, c, in.Organization)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	c.Audit.About(o.Number, o.ID)
+	return app.Nothing{}, c.Gives(ctx, app.Gain{Word: app.AuditExported, ID: o.ID, Organization: o.Number})
+}
+
+// export is an export, and how far it came: the content of its cursor.
+type export struct {
+	Subject      subject `json:"s"`
+	ID           string  `json:"i"`
+	Organization int64   `json:"o"`
+	// Live is the organization that has the people: of a sandbox the live one.
+	Live     int64          `json:"l"`
+	Language fault.Language `json:"g"`
+	Begun    clock.Micros   `json:"b"`
+	// Last is the tick of the last change before an export about a contact: what was
+	// made later is left out.
+	Last clock.Micros `json:"t,omitempty"`
+	// Stage is the number of the stage to go on with, and the rest is its position.
+	Stage int `json:"n,omitempty"`
+	position
+}
+
+// position is a position within a stage.
+type position struct {
+	// After is the last id that the stage is done with.
+	After string `json:"a,omitempty"`
+	// Open is the document whose file goes on, at Offset.
+	Open   string `json:"d,omitempty"`
+	Offset int64  `json:"p,omitempty"`
+	// Path is the file's path in the archive. It stays if the document is renamed.
+	Path string `json:"f,omitempty"`
+	// Ended is the time of the call After, in the request log.
+	Ended clock.Micros `json:"u,omitempty"`
+}
+
+// say returns a text in the language of the file.
+func (x *export) say(de, en string) string { return (&fault.Text{DE: de, EN: en}).In(x.Language) }
+
+// may reports whether the caller reads a family in the export.
+func (x *export) may(c *app.Call, f app.Family) bool {
+	return isOperator(c) || x.Subject == anOrganization || c.Actor.May(f.ReadScope())
+}
+
+// reader returns the call that reads records: the caller's own. The operator, and an
+// admin who exports the organization, read all of them.
+func (x *export) reader(ctx context.Context, c *app.Call, tx db.Tx) (*app.Call, error) {
+	of := *c
+	of.Tx = tx
+	if !isOperator(c) && c.Actor.Org() == x.Organization && x.Subject == aContact {
+		return &of, nil
+	}
+	if !isOperator(c) && !c.Actor.SeesAll() {
+		return nil, fault.New(fault.NotFound)
+	}
+	var err error
+	of.Actor, err = access.CaretakerOf(ctx, tx, x.Organization)
+	return &of, err
+}
+
+// mayContinue checks that the caller may go on with the export.
+func (x *export) mayContinue(ctx context.Context, c *app.Call) error {
+	var err error
+	switch x.Subject {
+	case anOrganization:
+		if !isOperator(c) && !c.Actor.SeesAll() {
+			err = &fault.Fault{Code: fault.Forbidden, Reason: string(access.NoScope)}
+		}
+	case aPrincipal:
+		_, err = settings.OwnPrincipal(ctx, c, x.ID)
+	case aContact:
+		if !x.may(c, contact.Contacts.Family) {
+			err = access.Lacking(contact.Contacts.ReadScope())
+		}
+	}
+	return err
+}
+
+// own reports whether the export is about the caller.
+func (x *export) own(c *app.Call) bool { return x.ID == c.Actor.PrincipalID() }
+
+// isUser reports whether the export is about a person of the office, and not about a
+// service account.
+func (x *export) isUser() bool { return id.Valid(id.User, x.ID) }
+
+func text(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}

@@ -1,0 +1,34 @@
+package exports
+
+import (
+	"reflect"
+	"testing"
+
+	"kartei/record/contact"
+	"kartei/record"
+)
+
+// The summary names each member of a contact in both languages.
+func TestLabels(t *testing.T) {
+	known := map[string]bool{}
+	for _, l := range labels {
+		if l.DE == "" || l.EN == "" || known[l.member] {
+			t.Errorf("%s: %+v", l.member, l.Text)
+		}
+		known[l.member] = true
+	}
+	var walk func(of reflect.Type, prefix string)
+	walk = func(of reflect.Type, prefix string) {
+		for _, f := range reflect.VisibleFields(of) {
+			name := prefix + f.Tag.Get("json")
+			switch {
+			case f.Anonymous:
+			case f.Type == reflect.TypeFor[*record.Address]():
+				walk(f.Type.Elem(), name+".")
+			case !known[name]:
+				t.Errorf("the summary lacks %s", name)
+			}
+		}
+	}
+	walk(reflect.TypeFor[contact.Fields](), "")
+}

@@ -1,0 +1,240 @@
+package exports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"strings"
+
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/kit/clock"
+	"kartei/kit/country"
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/record/task"
+)
+
+// summary is everything about a contact on one page, for people to read and to print.
+// It is HTML without scripts and pictures, which every browser shows.
+type summary struct {
+	*export
+	contact   *contact.Fields
+	json      []byte
+	company   string
+	history   []record.Change
+	tasks     []task.Fields
+	documents []document.Fields
+	// names are those of people and service accounts, by id.
+	names map[string]string
+	bytes.Buffer
+}
+
+// labels are the members of a contact in the order of the page, with their names.
+var labels = []struct {
+	member string
+	fault.Text
+}{
+	{"salutation", fault.Text{DE: "Anrede", EN: "Salutation"}}, {"title", fault.Text{DE: "Titel", EN: "Title"}},
+	{"firstName", fault.Text{DE: "Vorname", EN: "First name"}}, {"lastName", fault.Text{DE: "Nachname", EN: "Last name"}},
+	{"displayName", fault.Text{DE: "Angezeigter Name", EN: "Displayed name"}}, {"birthday", fault.Text{DE: "Geburtstag", EN: "Birthday"}},
+	{"language", fault.Text{DE: "Sprache", EN: "Language"}}, {"companyId", fault.Text{DE: "Firma", EN: "Company"}}, {"jobTitle", fault.Text{DE: "Funktion", EN: "Job title"}},
+	{"email", fault.Text{DE: "E-Mail", EN: "Email"}}, {"phone", fault.Text{DE: "Telefon", EN: "Telephone"}}, {"mobile", fault.Text{DE: "Mobiltelefon", EN: "Mobile telephone"}},
+	{"address.street", fault.Text{DE: "Straße und Hausnummer", EN: "Street and number"}}, {"address.postalCode", fault.Text{DE: "Postleitzahl", EN: "Postal code"}},
+	{"address.city", fault.Text{DE: "Ort", EN: "City"}}, {"address.region", fault.Text{DE: "Region", EN: "Region"}}, {"address.country", fault.Text{DE: "Land", EN: "Country"}},
+	{"note", fault.Text{DE: "Notiz", EN: "Note"}}, {"tags", fault.Text{DE: "Schlagworte", EN: "Tags"}}, {"externalId", fault.Text{DE: "Externe Kennung", EN: "External ID"}},
+	{"ownerId", fault.Text{DE: "Zuständig", EN: "Owner"}}, {"visibility", fault.Text{DE: "Sichtbarkeit", EN: "Visibility"}},
+	{"id", fault.Text{DE: "Kennung", EN: "Identifier"}}, {"createdAt", fault.Text{DE: "Angelegt", EN: "Created"}}, {"updatedAt", fault.Text{DE: "Zuletzt geändert", EN: "Last changed"}},
+}
+
+// values are values that are words of the API.
+var values = map[string]fault.Text{
+	"salutation.mr": {DE: "Herr", EN: "Mr"}, "salutation.ms": {DE: "Frau", EN: "Ms"}, "salutation.mx": {DE: "ohne Angabe des Geschlechts", EN: "Mx"},
+	"visibility.organization": {DE: "alle im Büro", EN: "everybody in the office"}, "visibility.private": {DE: "nur die zuständige Person und die Administration", EN: "the owner and admins alone"},
+	"status.open": {DE: "offen", EN: "open"}, "status.completed": {DE: "erledigt", EN: "completed"},
+	"act.created": {DE: "angelegt", EN: "created"}, "act.updated": {DE: "geändert", EN: "changed"}, "act.deleted": {DE: "gelöscht", EN: "deleted"},
+	"door.rest": {DE: "über die API", EN: "by the API"}, "door.web": {DE: "in der Weboberfläche", EN: "in the web application"}, "door.job": {DE: "durch einen Auftrag im Hintergrund", EN: "by work in the background"},
+	"door.admin": {DE: "durch den Betreiber", EN: "by the operator"},
+}
+
+// value returns the words of a value.
+func (s *summary) value(member, text string) string {
+	if t, known := values[member+"."+text]; known {
+		return t.In(s.Language)
+	}
+	return text
+}
+
+const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin-top:2rem;border-bottom:1px solid #767676}
+dl{display:grid;grid-template-columns:12rem 1fr;gap:.25rem 1rem}dt{color:#555}dd{margin:0;white-space:pre-line;overflow-wrap:anywhere}
+li{margin:.4rem 0;overflow-wrap:anywhere}@media(max-width:30rem){dl{grid-template-columns:1fr}dd{margin-bottom:.5rem}}`
+
+// page writes the page.
+func (s *summary) page() []byte {
+	title := s.say("Auskunft über gespeicherte Daten", "Stored personal data")
+	s.write(`<!doctype html><html lang="%s"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>%s</title><style>`+style+`</style></head><body>`,
+		string(s.Language), title)
+	s.write("<h1>%s</h1>\n<p>%s</p>\n", title, s.say("Stand: ", "As of: ")+s.time(s.Begun))
+	s.members()
+	s.taskList()
+	s.documentList()
+	s.changes()
+	s.write("</body></html>\n")
+	return s.Bytes()
+}
+
+// write writes HTML with escaped texts.
+func (s *summary) write(format string, texts ...string) {
+	args := make([]any, len(texts))
+	for i, t := range texts {
+		args[i] = html.EscapeString(t)
+	}
+	fmt.Fprintf(&s.Buffer, format, args...)
+}
+
+// time writes a time. The file is for people elsewhere too, so it names the zone.
+func (s *summary) time(at clock.Micros) string {
+	return at.Time().UTC().Format(s.say("02.01.2006 15:04 UTC", "2 January 2006 15:04 UTC"))
+}
+
+// members writes the members of the contact that have a value.
+func (s *summary) members() {
+	var all map[string]any
+	if err := json.Unmarshal(s.json, &all); err != nil {
+		panic("exports: " + err.Error()) // the API wrote it
+	}
+	s.write("<h2>%s</h2>\n<dl>\n", s.say("Kontakt", "Contact"))
+	for _, l := range labels {
+		if text := s.member(l.member, all); text != "" {
+			s.write("<dt>%s</dt><dd>%s</dd>\n", l.In(s.Language), text)
+		}
+	}
+	s.write("</dl>\n")
+}
+
+// member returns the text of a member.
+func (s *summary) member(name string, all map[string]any) string {
+	outer, inner, nested := strings.Cut(name, ".")
+	v := all[outer]
+	if nested {
+		object, _ := v.(map[string]any)
+		v = object[inner]
+	}
+	text, _ := v.(string)
+	switch {
+	case name == "tags":
+		return strings.Join(s.contact.Tags, ", ")
+	case name == "companyId" && text != "":
+		return joined(s.company, text)
+	case name == "ownerId":
+		return joined(s.names[text], text)
+	case name == "address.country" && text != "":
+		if t, known := country.Names[text]; known {
+			return t.In(s.Language)
+		}
+	case name == "createdAt" || name == "updatedAt":
+		var at clock.Micros
+		if json.Unmarshal([]byte(`"`+text+`"`), &at) == nil {
+			return s.time(at)
+		}
+	}
+	return s.value(name, text)
+}
+
+// joined writes a name with its id.
+func joined(name, id string) string {
+	if name == "" {
+		return id
+	}
+	return name + " (" + id + ")"
+}
+
+// more says that a list is longer than the page.
+func (s *summary) more(n int, file string) {
+	if n == page {
+		s.write("<p>%s</p>\n", s.say("Weitere stehen in ", "Others are in ")+file+".")
+	}
+}
+
+func (s *summary) taskList() {
+	if len(s.tasks) == 0 {
+		return
+	}
+	s.write("<h2>%s</h2>\n<ul>\n", s.say("Aufgaben", "Tasks"))
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		due := ""
+		if t.DueAt != nil {
+			due = s.say(", fällig ", ", due ") + s.time(*t.DueAt)
+		}
+		s.write("<li>%s (%s)", t.Title, s.value("status", string(t.Status))+due)
+		if t.Description != nil {
+			s.write("<br>%s", *t.Description)
+		}
+		s.write("</li>\n")
+	}
+	s.write("</ul>\n")
+	s.more(len(s.tasks), "tasks.jsonl")
+}
+
+func (s *summary) documentList() {
+	if len(s.documents) == 0 {
+		return
+	}
+	s.write("<h2>%s</h2>\n<ul>\n", s.say("Dokumente", "Documents"))
+	for i := range s.documents {
+		d := &s.documents[i]
+		size := fault.Bytes(d.Size)
+		s.write("<li>%s (%s, %s)</li>\n", d.Name, d.ContentType, (&size).In(s.Language))
+	}
+	s.write("</ul>\n")
+	s.more(len(s.documents), "documents.jsonl")
+}
+
+// changes writes who changed what when.
+func (s *summary) changes() {
+	s.write("<h2>%s</h2>\n<ol>\n", s.say("Verlauf", "History"))
+	for _, c := range s.history {
+		var members []string
+		for _, m := range c.Members {
+			members = append(members, s.label(m))
+		}
+		what := s.value("act", c.Act)
+		if len(members) > 0 {
+			what += ": " + strings.Join(members, ", ")
+		}
+		s.write("<li>%s: %s (%s)</li>\n", s.time(c.ChangedAt), what, strings.Join(present(s.names[c.Principal], s.value("door", c.Door)), ", "))
+	}
+	s.write("</ol>\n")
+}
+
+// label returns the name of a member.
+func (s *summary) label(member string) string {
+	for _, l := range labels {
+		if l.member == member {
+			return l.In(s.Language)
+		}
+	}
+	return member
+}
+
+// present returns the texts that are not empty.
+func present(texts ...string) (list []string) {
+	for _, t := range texts {
+		if t != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// indented returns JSON for people.
+func indented(raw []byte) []byte {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return raw
+	}
+	return out.Bytes()
+}

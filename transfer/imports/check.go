@@ -1,0 +1,263 @@
+package imports
+
+import (
+	"context"
+	"errors"
+
+	"kartei/app"
+	"kartei/transfer/imports/source"
+	"kartei/record/contact"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/store/db"
+)
+
+const markLine = `update import_lines set state = $4, problems = $5, record_id = $6 where organization = $1 and import_id = $2 and number = $3`
+
+// check is the dry run: it notes what would become of each entry, and changes no
+// record. What entries have in common is kept in memory, and read again when a run
+// goes on.
+func (x *work) check(ctx context.Context) error {
+	x.companies, x.joined = map[string]string{}, map[int64]map[string]any{}
+	before := seen{}
+	if err := x.recall(ctx, before); err != nil {
+		return err
+	}
+	for {
+		begun := clock.Now(x.Clock)
+		var marks []mark
+		next := x.progress.clone()
+		end := true
+		err := x.DB.Read(ctx, func(tx db.Tx) error {
+			c, err := x.call(ctx, tx)
+			if err != nil {
+				return err
+			}
+			list, err := x.lines(ctx, tx, selectLines, x.After, window)
+			if err != nil || len(list) == 0 {
+				return err
+			}
+			end = false
+			all, err := x.prepare(ctx, c, list)
+			if err != nil {
+				return err
+			}
+			used, err := taken(ctx, c, all)
+			if err != nil {
+				return err
+			}
+			for _, n := range all {
+				m, err := x.judge(ctx, c, n, before, used)
+				if err != nil {
+					return err
+				}
+				next.Counts[m.outcome]++
+				if m.outcome != n.state || len(m.told) > 0 || n.problems != "" || text(m.record) != text(n.line.record) {
+					marks = append(marks, m)
+				}
+			}
+			next.After = list[len(list)-1].number
+			return nil
+		})
+		switch {
+		case err != nil:
+			return err
+		case end:
+			return x.finish(ctx, Checked, nil)
+		}
+		sealed := make([]string, len(marks)) // outside the transaction, which blocks others
+		for i, m := range marks {
+			sealed[i] = x.sealProblems(m.number, m.told)
+		}
+		err = x.job.Update(ctx, func(tx db.Tx) error {
+			for i, m := range marks {
+				tx.Queue(markLine, x.organization, x.id, m.number, m.outcome, sealed[i], m.record)
+			}
+			tx.Queue(updateProgress, x.organization, x.id, next.text())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		x.progress = next
+		if err := x.pace.Rest(ctx, begun); err != nil {
+			return err
+		}
+	}
+}
+
+// recall reads what the entries before have in common with others.
+func (x *work) recall(ctx context.Context, before seen) error {
+	for after := int64(0); after < x.After; {
+		err := x.DB.Read(ctx, func(tx db.Tx) error {
+			c, err := x.call(ctx, tx)
+			if err != nil {
+				return err
+			}
+			mayMake := c.Actor.May("companies:write")
+			list, err := x.lines(ctx, tx, selectLines, after, int(min(window, x.After-after)))
+			for _, l := range list {
+				after = l.number
+				if l.values != nil {
+					e := x.entryOf(l.values, clock.Now(x.Clock), mayMake)
+					i := identityOf(e)
+					before.add(&i, l, l.number, "", l.record == nil)
+				}
+			}
+			if err == nil && len(list) == 0 {
+				after = x.After
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark is what the dry run notes of an entry.
+type mark struct {
+	number  int64
+	outcome Outcome
+	told    []problem
+	record  *string
+}
+
+// judge says what would become of an entry.
+func (x *work) judge(ctx context.Context, c *app.Call, n *candidate, before seen, used map[string]bool) (m mark, err error) {
+	m = mark{number: n.number, outcome: Created}
+	switch {
+	case n.entry == nil:
+		m.outcome, m.told = x.unread(n.line)
+		return m, nil
+	case n.group:
+		m.outcome, m.told = Skipped, x.toldGroup(n.entry)
+		return m, nil
+	}
+	was, double, idTaken := before.find(&n.identity)
+	if idTaken && !n.firm && n.match == nil {
+		x.withoutID(n)
+	}
+	number := n.number
+	if double {
+		number = was.number
+	}
+	before.add(&n.identity, n.line, number, "", n.match == nil && (!double || was.made))
+	if n.firm {
+		m, err = x.judgeFirm(ctx, c, n, double, &was)
+		m.number = n.number
+		m.told = append(m.told, x.toldAs(m.outcome, n.entry)...)
+		return m, err
+	}
+	wrong := n.wrong
+	switch {
+	case n.match != nil:
+		m.record, m.outcome = &n.match.ID, Skipped
+		if x.Options.Duplicates == Skip {
+			m.told = []problem{n.toldThere(n.match.ID)}
+		} else {
+			var more []fault.Field
+			m.outcome, more, err = x.judgeUpdate(n)
+			wrong = append(wrong, more...)
+		}
+	case double:
+		m.outcome = Updated
+		if x.Options.Duplicates == Skip {
+			m.outcome = Skipped
+		}
+		if len(wrong) == 0 {
+			var told []problem
+			if was.made {
+				m.outcome, told, err = x.judgeJoin(ctx, c, n, was.number)
+			}
+			m.told = append([]problem{was.toldSame()}, told...)
+		}
+	case len(wrong) == 0:
+		f := n.fields
+		f.ExternalID = nil // asked for all entries at once
+		if wrong, err = violations(contact.Contacts.Check(ctx, c, &f)); used[n.external] {
+			wrong = append(wrong, fault.Field{Name: "externalId", Code: fault.Duplicate})
+		}
+	}
+	if err == nil && len(wrong) > 0 {
+		m.outcome, m.told = Refused, problemsOf(wrong)
+	}
+	m.told = append(append(m.told, n.toldNamesake(m.outcome)...), x.toldAs(m.outcome, n.entry)...)
+	return m, err
+}
+
+// toldAs returns what is told of the values of an entry: nothing if it is left alone as a
+// whole. Of an entry that is refused only the values are told that break a rule.
+func (x *work) toldAs(outcome Outcome, e *entry) (list []problem) {
+	switch outcome {
+	case Skipped:
+		return nil
+	case Refused:
+		for _, p := range e.told {
+			if p.Code != noPlace {
+				if p.Fate != "" {
+					p.Fate = LeftOut
+				}
+				list = append(list, p)
+			}
+		}
+		return list
+	}
+	return e.told
+}
+
+// unread says what becomes of an entry without cells.
+func (x *work) unread(l *line) (Outcome, []problem) {
+	if l.done {
+		return Erased, nil
+	}
+	why := &unreadRow
+	if x.Format == source.VCard {
+		why = &unreadCard
+	}
+	return Refused, problemsOf([]fault.Field{{Code: fault.InvalidFormat, Text: why}})
+}
+
+var (
+	unreadRow = fault.Text{
+		DE: "Dieser Eintrag lässt sich nicht lesen: Er hat mehr als 16.384 Spalten oder ist länger als ein Megabyte.",
+		EN: "This entry cannot be read: it has more than 16,384 columns, or is longer than a megabyte.",
+	}
+	tornRow = fault.Text{
+		DE: "Dieser Eintrag ist unvollständig. Gelesen wurde, was davon lesbar ist.",
+		EN: "This entry is not complete. What can be read of it was read.",
+	}
+	tornCard = fault.Text{
+		DE: "Diese Karte ist unvollständig: Sie hat zu viele Zeilen, oder an ihrem Ende fehlt END:VCARD. Gelesen wurde, was davon lesbar ist.",
+		EN: "This card is not complete: it has too many lines, or END:VCARD is missing at its end. What can be read of it was read.",
+	}
+	unreadCard = fault.Text{
+		DE: "Diese Karte ist unvollständig: Sie hat zu viele Zeilen, oder an ihrem Ende fehlt END:VCARD.",
+		EN: "This card is not complete: it has too many lines, or END:VCARD is missing at its end.",
+	}
+)
+
+// judgeUpdate says what would become of a contact that is there.
+func (x *work) judgeUpdate(n *candidate) (Outcome, []fault.Field, error) {
+	patch, err := n.patch(n.match.Members, x.Options.Duplicates, n.companyID)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(patch) == 0 && (n.companyKey == "" || n.companyID != "") {
+		return Unchanged, nil, nil
+	}
+	return Updated, x.broken(patch, "contacts.update", new(app.Patch[contact.Fields])), nil
+}
+
+// violations returns what a check refused. Other errors stay errors.
+func violations(err error) ([]fault.Field, error) {
+	f, refused := errors.AsType[*fault.Fault](err)
+	switch {
+	case !refused || f.Code == fault.Internal || f.Code == fault.NotFound:
+		return nil, err
+	case len(f.Fields) > 0:
+		return f.Fields, nil
+	}
+	return []fault.Field{{Code: fault.ForbiddenCombination, Text: f.Detail}}, nil
+}

@@ -1,0 +1,280 @@
+package imports
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"kartei/app"
+	"kartei/record/company"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/store/db"
+)
+
+// Entries that are companies themselves: cards of organizations, and the rows of a table
+// of companies.
+
+const selectFirmsByExternal = `select id, external_id from companies where organization = $1 and external_id is not null and deleted = false and `
+
+// matchFirms finds the companies that entries are about: by the id, the external id, or
+// the name.
+func matchFirms(ctx context.Context, c *app.Call, list []*candidate) error {
+	var external, ids []string
+	for _, n := range list {
+		if n.firm && n.external != "" {
+			external = append(external, n.external)
+		}
+	}
+	by := found{}
+	if err := by.read(ctx, c, "companies", "x", selectFirmsByExternal, "external_id", external); err != nil {
+		return err
+	}
+	if err := by.namesakes(ctx, c, list); err != nil {
+		return err
+	}
+	for _, n := range list {
+		if n.firm {
+			ids = append(ids, n.firmIDs(by)...)
+		}
+	}
+	looked, err := company.Companies.Look(ctx, c, record.Unique(ids))
+	if err != nil {
+		return err
+	}
+	companies := make(map[string]*record.Sight[*company.Fields], len(looked))
+	for i := range looked {
+		companies[looked[i].ID] = &looked[i]
+	}
+	for _, n := range list {
+		if !n.firm {
+			continue
+		}
+		for _, id := range n.firmIDs(by) {
+			is := companies[id]
+			if is == nil || id != n.itself && !slices.Contains(by["x"+n.external], id) && !n.fits(firmIdentity(is.Members)) {
+				continue
+			}
+			n.firmMatch, n.by = is, 'f'
+			if id == n.itself {
+				n.by = 'i'
+			} else if slices.Contains(by["x"+n.external], id) {
+				n.by = 'x'
+			}
+			break
+		}
+		if n.companyID = ""; n.firmMatch != nil {
+			n.companyID = n.firmMatch.ID
+		}
+	}
+	return nil
+}
+
+// byFirmID finds the companies of contacts by the ids that exports of Kartei have: of several
+// companies of one name it is the one.
+func byFirmID(ctx context.Context, c *app.Call, list []*candidate) error {
+	var ids []string
+	for _, n := range list {
+		if n.firmID != "" && n.companyKey != "" {
+			ids = append(ids, n.firmID)
+		}
+	}
+	if len(ids) == 0 || !c.Actor.May("companies:read") {
+		return nil
+	}
+	looked, err := company.Companies.Look(ctx, c, record.Unique(ids))
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		for i := range looked {
+			is := looked[i].Members
+			if looked[i].ID == n.firmID && nameKey(is.Name) == n.companyKey && (n.private || is.Visibility != record.Private) {
+				n.companyID = n.firmID
+			}
+		}
+	}
+	return nil
+}
+
+// firmIDs returns the companies that an entry may be about, the likeliest first.
+func (x *candidate) firmIDs(by found) (ids []string) {
+	if id.Valid(id.Company, x.itself) {
+		ids = append(ids, x.itself)
+	}
+	if x.external != "" {
+		ids = append(ids, by["x"+x.external]...)
+	}
+	return append(ids, by["f"+x.companyKey]...)
+}
+
+// firmIdentity returns the identity of a company.
+func firmIdentity(f *company.Fields) *identity {
+	i := &identity{external: text(f.ExternalID), domain: domainOf(text(f.Email))}
+	if f.Address != nil {
+		i.city = nameKey(text(f.Address.City))
+	}
+	return i
+}
+
+// selectNamesakes finds all companies of some names, by the keys of the names.
+const selectNamesakes = `select l.value, f.id from %s as l join companies as f on f.organization = $1
+	and f.sort_name > l.value || cast($3 as text) and f.sort_name < l.value || cast($4 as text) and f.deleted = false and f.sort_name is not null
+	where `
+
+// namesakes finds the companies with the names of entries that are companies.
+func (f found) namesakes(ctx context.Context, c *app.Call, list []*candidate) error {
+	var keys []string
+	for _, n := range list {
+		if n.firm && n.companyKey != "" {
+			keys = append(keys, n.companyKey)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	rows, err := c.Tx.Query(ctx, fmt.Sprintf(selectNamesakes, fmt.Sprintf(c.Tx.Dialect().TextList, "$2"))+app.Visible("f", c.Actor, "$5")+` order by f.sort_name`,
+		c.Actor.Org(), db.Texts(record.Unique(keys)), "\t", "\n", c.Actor.PrincipalID())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key, id string
+		if err := rows.Scan(&key, &id); err != nil {
+			return err
+		}
+		f.add("f"+key, id)
+	}
+	return rows.Err()
+}
+
+// resolveFirm decides what becomes of an entry that is a company, and does it.
+func (b *batch) resolveFirm(ctx context.Context, n *candidate) (r result, err error) {
+	target := ""
+	was, double, _ := b.seen.find(&n.identity)
+	if n.firmMatch != nil {
+		target = n.firmMatch.ID
+	} else if double {
+		target = was.record
+	}
+	switch {
+	case len(n.wrong) > 0:
+		return result{outcome: Refused, wrong: n.wrong}, nil
+	case target != "" && b.Options.Duplicates == Skip:
+		told := n.toldThere(target)
+		if n.firmMatch == nil {
+			told = was.toldSame()
+		} else if n.first.line != 0 {
+			told = n.first.toldSame()
+		}
+		return result{outcome: Skipped, record: &target, told: []problem{told}}, nil
+	case target != "":
+		r, err = b.updateFirm(ctx, n, target)
+	default:
+		r, err = b.createFirm(ctx, n)
+	}
+	if err == nil && r.record != nil {
+		b.seen.add(&n.identity, n.line, n.number, *r.record, false)
+		b.companies[n.cacheKey()] = *r.record
+	}
+	return r, err
+}
+
+// createFirm creates the company of an entry.
+func (b *batch) createFirm(ctx context.Context, n *candidate) (r result, err error) {
+	f := n.firmFields
+	wrong, err := violations(company.Companies.CheckStored(ctx, b.Call, &f))
+	if err != nil || len(wrong) > 0 {
+		return result{outcome: Refused, wrong: wrong}, err
+	}
+	name := id.New(id.Company)
+	if _, err := company.Companies.Insert(ctx, b.Call, name, &f, nil); err != nil {
+		return r, err
+	}
+	b.there[name] = true
+	return result{outcome: Created, record: &name, company: &name, revision: 1}, nil
+}
+
+const selectFirmRevision = `select revision from companies where organization = $1 and id = $2 and deleted = false`
+
+// updateFirm changes a company by an entry.
+func (b *batch) updateFirm(ctx context.Context, n *candidate, target string) (r result, err error) {
+	before, _, err := company.Companies.Members(ctx, b.Call, target)
+	if err != nil {
+		return r, err
+	}
+	patch, err := n.patch(before, b.Options.Duplicates, "")
+	if err != nil {
+		return r, err
+	}
+	if wrong := b.broken(patch, "companies.update", new(app.Patch[company.Fields])); len(wrong) > 0 {
+		return result{outcome: Refused, wrong: wrong}, nil
+	}
+	return b.write(ctx, updateCompany, selectFirmRevision, n.number, target, before, patch)
+}
+
+// judgeFirm says what would become of an entry that is a company.
+func (x *work) judgeFirm(ctx context.Context, c *app.Call, n *candidate, double bool, was *sighting) (m mark, err error) {
+	m.outcome = Created
+	wrong := n.wrong
+	switch {
+	case len(wrong) > 0:
+	case n.firmMatch != nil && x.Options.Duplicates == Skip:
+		m.outcome, m.told = Skipped, []problem{n.toldThere(n.firmMatch.ID)}
+	case n.firmMatch == nil && double && x.Options.Duplicates == Skip:
+		m.outcome, m.told = Skipped, []problem{was.toldSame()}
+	case n.firmMatch != nil:
+		patch, err := n.patch(n.firmMatch.Members, x.Options.Duplicates, "")
+		if err != nil {
+			return m, err
+		}
+		if m.outcome = Updated; len(patch) == 0 {
+			m.outcome = Unchanged
+		}
+		wrong = x.broken(patch, "companies.update", new(app.Patch[company.Fields]))
+	case double:
+		m.outcome = Updated
+	default:
+		f := n.firmFields
+		wrong, err = violations(company.Companies.Check(ctx, c, &f))
+	}
+	if n.firmMatch != nil {
+		m.record = &n.firmMatch.ID
+	}
+	if len(wrong) > 0 {
+		m.outcome, m.told = Refused, problemsOf(wrong)
+	}
+	return m, err
+}
+
+// isFirm reports whether a line is about a company itself.
+func (l *line) isFirm() bool { return l.record != nil && id.Valid(id.Company, *l.record) }
+
+var (
+	aGroup = fault.Text{
+		DE: "Das ist eine Gruppe und kein Kontakt. Sie wird nicht übernommen.",
+		EN: "This is a group and no contact. It is left out.",
+	}
+	aGroupOf = fault.Text{
+		DE: "Das ist eine Gruppe und kein Kontakt. Ihre Mitglieder in dieser Datei bekommen den Namen als Schlagwort.",
+		EN: "This is a group and no contact. Its members in this file get its name as a tag.",
+	}
+)
+
+// toldGroup is what is told of a group.
+func (c *content) toldGroup(e *entry) []problem {
+	name := item{heading: "FN", text: e.first(targetName)}
+	if name.text == "" {
+		name.text = e.first("lastName")
+	}
+	p := problem{Code: noPlace, DE: aGroup.DE, EN: aGroup.EN, Heading: name.heading, Value: cut(name.text, mostShown), Fate: LeftOut}
+	for _, groups := range c.Groups {
+		if slices.Contains(groups, name.text) {
+			p.DE, p.EN, p.Fate = aGroupOf.DE, aGroupOf.EN, Altered
+			break
+		}
+	}
+	return []problem{p}
+}

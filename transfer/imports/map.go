@@ -1,0 +1,496 @@
+package imports
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/transfer/imports/source"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/kit/invisible"
+	"kartei/record"
+)
+
+// entry is what an entry of the file says about a contact or a company.
+type entry struct {
+	// body has the members as contacts.create or companies.create takes them.
+	body map[string]any
+	// company is the name of the company of a contact.
+	company string
+	// firmID is the id of its company, as exports of Kartei have it.
+	firmID string
+	// firm says that the entry is a company itself, group that it is a group of a card.
+	firm, group bool
+	// itself is the id of the record, as exports of Kartei have it.
+	itself string
+	// exact says that Kartei wrote the entry: nothing of it is divided, guessed or repaired.
+	exact bool
+	// lines are the lines of the note for values that no member takes, and noteSize is
+	// how long the note is with them.
+	lines    []string
+	noteSize int
+	// told is what the check and the report say of the entry. refused says that it has
+	// nothing that names it.
+	told    []problem
+	refused bool
+	// late says that the entry turned out to be a company.
+	late     bool
+	language fault.Language
+	items    map[string][]item
+}
+
+// item is a value with its meaning.
+type item struct {
+	member, text, heading string
+	// kind is what kind of value it is: work, home. slot is the same for the parts of one
+	// address.
+	kind, slot string
+	rank       int
+	// card says that the value is one of a card, in which nothing is to be divided.
+	card bool
+	// named says that the kind is what the file itself calls a value: Aktenzeichen.
+	named bool
+}
+
+// text returns a member that is a text.
+func (e *entry) text(name string) string {
+	text, _ := e.body[name].(string)
+	return text
+}
+
+// targetName, targetCompany and targetID are members that are no members of contacts.
+const (
+	targetName    = "name"
+	targetCompany = "company"
+	targetID      = "id"
+	targetFirmID  = "companyId"
+)
+
+// Targets returns the names of all members that a column can become.
+func Targets() (names []string) {
+	for _, m := range source.Members {
+		if m.Name != source.Dropped && m.Name != source.Kind {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// read returns what the values of an entry say. firm says that it is a company.
+func (c *content) read(values []source.Value, now clock.Micros, firm bool) *entry {
+	e := &entry{body: map[string]any{}, firm: firm, language: c.Language, items: map[string][]item{}}
+	columns := c.byNumber()
+	labels := map[string]string{}
+	for _, v := range values {
+		if column := columns[v.Column]; column != nil && strings.HasSuffix(column.Target, ".label") {
+			key := strings.TrimSuffix(column.Target, "label") + column.Slot
+			labels[key] = strings.TrimSpace(labels[key] + " " + v.Text)
+		}
+	}
+	for _, v := range values {
+		column := columns[v.Column]
+		e.exact = e.exact || column != nil && (column.Target == targetID || column.Target == "externalId") && (id.Valid(id.Contact, v.Text) || id.Valid(id.Company, v.Text))
+	}
+	for _, v := range values {
+		column := columns[v.Column]
+		switch {
+		case column == nil:
+			e.put(item{member: source.Other, text: v.Text, heading: "Spalte " + letters(v.Column)})
+		case c.Format == source.VCard:
+			e.put(item{member: column.Target, text: v.Text, heading: v.Head, kind: kindOf(v.Label), slot: v.Slot, rank: v.Rank, card: true})
+		case column.Target != "" && !strings.HasSuffix(column.Target, ".label"):
+			family, _, _ := strings.Cut(column.Target, ".")
+			if family == "mobile" || family == "fax" {
+				family = "phone"
+			}
+			label, i := labels[family+"."+column.Slot], item{member: column.Target, text: v.Text, heading: column.Heading, kind: kindOf(column.Slot), slot: column.Slot}
+			if i.heading == "" {
+				i.heading = "Spalte " + letters(v.Column)
+			}
+			if label != "" {
+				i.kind = kindOf(label)
+				i.named = column.Target == source.Other && !slices.Contains(generalKinds, i.kind)
+			}
+			switch i.kind {
+			case "work", "direct":
+				i.rank = 3
+			case "home":
+				i.rank = 1
+			case "other", "assistant", "callback", "car", "radio", "isdn", "company":
+			default:
+				i.rank = 2
+			}
+			if strings.HasPrefix(label, "*") {
+				i.rank += 1000
+			}
+			e.put(i)
+		}
+	}
+	for _, i := range e.has("externalId") {
+		for _, group := range c.Groups[i.text] {
+			e.put(item{member: "tags", text: group, heading: i.heading, card: true})
+		}
+	}
+	for _, list := range e.items {
+		slices.SortStableFunc(list, func(a, b item) int { return b.rank - a.rank })
+	}
+	e.compose(c, now.Time().Format(time.DateOnly))
+	return e
+}
+
+// generalKinds are the kinds that say too little to be the label of a line.
+var generalKinds = []string{"", "work", "home", "other", "main", "mobile", "fax"}
+
+// byNumber returns the columns by their numbers in the file.
+func (c *content) byNumber() map[int]*Column {
+	if c.columns == nil || len(c.columns) != len(c.Columns) {
+		c.columns = map[int]*Column{}
+		for i := range c.Columns {
+			c.columns[c.Columns[i].At] = &c.Columns[i]
+		}
+	}
+	return c.columns
+}
+
+// letters names a column as spreadsheets do: A, B, AA.
+func letters(at int) (name string) {
+	for at++; at > 0; at = (at - 1) / 26 {
+		name = string(rune('A'+(at-1)%26)) + name
+	}
+	return name
+}
+
+// put adds an item. Cells with several values are divided: Google writes ::: between
+// them, people commas between emails.
+func (e *entry) put(i item) {
+	i.text = strings.TrimSpace(i.text)
+	if !i.card && !e.exact {
+		i.text = e.withoutOpenQuote(i, unwrap(i.text))
+	}
+	parts := []string{i.text}
+	if !i.card && !e.exact && strings.Contains(i.text, ":::") {
+		parts = strings.Split(i.text, ":::")
+	}
+	for n, part := range parts {
+		i := i
+		if i.text = strings.TrimSpace(part); i.text == "" {
+			continue
+		}
+		if n > 0 {
+			i.rank -= 2000
+		}
+		if n > 0 && strings.HasPrefix(i.member, "address.") {
+			i.slot += strings.Repeat("+", n)
+		}
+		switch i.member {
+		case "email":
+			e.putEmails(i)
+			continue
+		case "phone":
+			if i.kind == "mobile" {
+				i.member = "mobile"
+			} else if i.kind == "fax" {
+				i.member = "fax"
+			}
+		}
+		e.items[i.member] = append(e.items[i.member], i)
+	}
+}
+
+// betweenEmails matches what people write between two addresses.
+var betweenEmails = regexp.MustCompile(`^[\s;,|/&+]*((?i:oder|or|und|and|u\.|bzw\.?)[\s;,|/&+]*)?$`)
+
+// putEmails adds the addresses of a cell. Words beside several addresses stay with them as
+// a line of the note.
+func (e *entry) putEmails(i item) {
+	text := invisible.Remove(i.text)
+	list := strings.FieldsFunc(text, func(r rune) bool { return !e.exact && (r == ';' || r == ',' || r == '\n' || r == '|') })
+	if len(list) < 2 || slices.ContainsFunc(list, func(s string) bool { return strings.Count(s, "@") != 1 }) {
+		list = []string{text}
+	}
+	if found := inText.FindAllStringIndex(text, -1); !e.exact && len(list) == 1 && len(found) > 1 {
+		plain, end := true, 0
+		list = nil
+		for _, at := range found {
+			plain = plain && betweenEmails.MatchString(text[end:at[0]])
+			list, end = append(list, text[at[0]:at[1]]), at[1]
+		}
+		if plain = plain && betweenEmails.MatchString(text[end:]); !plain {
+			e.move("email", e.labelled("email", i.kind), i, fault.InvalidFormat, takenAs(list[0]))
+		}
+		e.addEmails(i, list)
+		return
+	}
+	e.addEmails(i, list)
+}
+
+// addEmails adds addresses in their order.
+func (e *entry) addEmails(i item, list []string) {
+	for n, part := range list {
+		i := i
+		i.text, i.rank = strings.TrimSpace(part), i.rank-n
+		e.items["email"] = append(e.items["email"], i)
+	}
+}
+
+// has returns the items of a member.
+func (e *entry) has(member string) []item { return e.items[member] }
+
+// first returns the text of the first item of a member.
+func (e *entry) first(member string) string {
+	if list := e.has(member); len(list) > 0 {
+		return list[0].text
+	}
+	return ""
+}
+
+// compose makes the members of the items.
+func (e *entry) compose(c *content, today string) {
+	e.notes()
+	for _, i := range e.has(source.Dropped) {
+		e.tell(LeftOut, "", item{heading: i.heading}, noPlace, noField)
+	}
+	switch e.first(source.Kind) {
+	case "group":
+		e.group = true
+		return
+	case "org", "organization":
+		e.firm = true
+	}
+	e.firm = e.firm || c.Options.Companies && c.Format != source.VCard
+	if own := e.first(targetID); e.exact && own != "" {
+		e.firm = id.Valid(id.Company, own)
+	}
+	if c.Format == source.VCard && !e.firm && !e.exact {
+		nameless := len(e.has("lastName")) == 0 && len(e.has("firstName")) == 0
+		e.firm = nameless && e.first(targetCompany) != "" && e.first(targetName) == e.first(targetCompany)
+	}
+	e.identify()
+	e.secondNames()
+	e.firm = e.firm || e.isCompany()
+	if e.firm {
+		e.nameFirm()
+	} else {
+		e.namePerson()
+	}
+	for _, i := range e.has(targetFirmID) {
+		if id.Valid(id.Company, i.text) {
+			e.firmID = i.text
+		} else {
+			e.move(targetFirmID, i.heading, i, noPlace, noField)
+		}
+	}
+	e.reach()
+	e.addresses()
+	e.born(c, today)
+	e.joinVatID()
+	e.plain("language", "visibility", "legalForm", "vatId", "registerNumber")
+	for _, i := range e.meaning("department") {
+		e.move("department", e.say("department"), i, noPlace, noField)
+	}
+	for _, i := range e.meaning(source.Other) {
+		if noDate.MatchString(i.text) { // Outlook writes 0.0.00
+			continue
+		}
+		label := e.say(i.kind)
+		if !i.card && !i.named || label == "" {
+			label = i.heading
+		}
+		if says := e.text("note"); says != "" && strings.Contains(says, i.text) && len(i.text) > 40 {
+			continue
+		}
+		e.move(source.Other, label, i, noPlace, noField)
+	}
+	e.tag(c.Options.Tags)
+}
+
+// notes sets the note. What is too long for it is told.
+func (e *entry) notes() {
+	var texts []string
+	for _, i := range e.has("note") {
+		texts = append(texts, record.Clean(i.text))
+	}
+	note := record.Clean(strings.Join(texts, "\n"))
+	if note == "" {
+		return
+	}
+	room := mostNote - e.noteSize // the cells of emails may have written lines
+	if runes := []rune(note); len(runes) > room {
+		note = strings.TrimSpace(string(runes[:room]))
+		i := e.has("note")[0]
+		i.text = string(runes[room:])
+		e.tell(LeftOut, "note", i, fault.TooLong, fault.Text{DE: "Eine Notiz hat höchstens 10.000 Zeichen. Hier steht, was nicht mehr hineinpasst.", EN: "A note has at most 10,000 characters. This is what does not fit."})
+	}
+	e.body["note"] = note
+	e.noteSize += len([]rune(note))
+}
+
+// identify sets the ids.
+func (e *entry) identify() {
+	for _, member := range []string{targetID, "externalId"} {
+		for n, i := range e.has(member) {
+			text := invisible.Remove(i.text)
+			switch {
+			case e.isLost(i):
+			case id.Valid(id.Contact, text) || id.Valid(id.Company, text): // cards of Kartei name it so
+				e.itself = text
+			case member == targetID:
+				e.move(member, "ID", i, noPlace, noField)
+			case n > 0 && e.text(member) != "":
+				e.move(member, e.say(member), i, noPlace, onlyOne)
+			default:
+				e.set(member, i, text)
+			}
+		}
+	}
+}
+
+// set sets a member, and remembers the item for the repair.
+func (e *entry) set(member string, i item, text string) {
+	if !e.exact {
+		text = invisible.Tidy(lineText(text))
+	}
+	if text = record.Clean(text); text == "" {
+		return
+	}
+	e.body[member] = text
+	i.member = member
+	e.items["="+member] = []item{i}
+}
+
+// plain sets members that take a text as it is.
+func (e *entry) plain(members ...string) {
+	for _, member := range members {
+		for n, i := range e.has(member) {
+			contacts := member == "language" || member == "visibility"
+			switch {
+			case contacts && e.firm && member == "language", !contacts && !e.firm:
+				e.move(member, e.say(member), i, noPlace, noField)
+			case e.isLost(i):
+			case member == "visibility": // Outlook has two columns for it
+				e.show(i)
+			case n > 0:
+				e.move(member, e.say(member), i, noPlace, onlyOne)
+			case member == "language":
+				e.speak(i)
+			default:
+				e.set(member, i, i.text)
+			}
+		}
+	}
+}
+
+var (
+	// hidden are the words by which other programs keep a contact from others, open those
+	// that keep it from nobody.
+	hidden = []string{"ein", "true", "wahr", "ja", "yes", "1", "-1", "persönlich", "personal", "privat", "vertraulich", "confidential"}
+	open   = []string{"aus", "false", "falsch", "nein", "no", "0", "normal", "public", "öffentlich"}
+
+	becamePrivate = fault.Text{DE: "Der Eintrag war vertraulich. Er ist nur für den Eigentümer sichtbar.", EN: "The entry was confidential. Only its owner sees it."}
+)
+
+// show reads who sees a record, as exports of Kartei and other programs have it.
+func (e *entry) show(i item) {
+	was := e.body["visibility"] != nil
+	switch text := strings.ToLower(i.text); {
+	case text == "private", strings.HasPrefix(text, "nur eigentümer"), strings.HasPrefix(text, "the owner and"):
+		e.body["visibility"] = "private"
+	case slices.Contains(hidden, text):
+		e.body["visibility"] = "private"
+	case text == "organization", slices.Contains(open, text), strings.HasPrefix(text, "alle im büro"), strings.HasPrefix(text, "everyone"):
+	default:
+		e.move("visibility", e.say("visibility"), i, noPlace, noField)
+		return
+	}
+	if !was && !e.exact && e.body["visibility"] != nil {
+		e.tell(Altered, "visibility", i, noPlace, becamePrivate)
+	}
+}
+
+// tag sets the tags: those of the file and those of the whole import.
+func (e *entry) tag(more []string) {
+	var list []string
+	add := func(i item) {
+		tag := record.Clean(i.text)
+		switch ofGoogle := googleGroup(tag); {
+		case ofGoogle == "" || e.exact:
+		case ofGoogle == "starred":
+			e.tell(LeftOut, "tags", i, noPlace, noField)
+			return
+		default:
+			return
+		}
+		if !e.exact {
+			tag = record.Clean(strings.ReplaceAll(invisible.Tidy(strings.TrimPrefix(tag, "* ")), "\n", " ")) // Google: * myContacts
+		}
+		switch {
+		case tag == "" || slices.Contains(list, tag):
+		case len([]rune(tag)) > 50:
+			e.move("tags", e.say("tags"), i, fault.TooLong, fault.Text{DE: "Ein Schlagwort hat höchstens 50 Zeichen.", EN: "A tag has at most 50 characters."})
+		case len(list)+len(more) >= 20:
+			e.move("tags", e.say("tags"), i, fault.TooLong, fault.Text{DE: "Höchstens 20 Schlagworte sind möglich.", EN: "At most 20 tags are possible."})
+		default:
+			list = append(list, tag)
+		}
+	}
+	for _, i := range e.has("tags") {
+		texts := []string{i.text}
+		if !i.card {
+			texts = divideTags(i.text)
+		}
+		for _, text := range texts {
+			i.text = text
+			add(i)
+		}
+	}
+	if list = record.Unique(append(list, more...)); len(list) > 0 {
+		e.body["tags"] = list
+	}
+}
+
+// googleGroup returns which of the groups that Google puts contacts into by itself a tag is.
+// All contacts are in the first one, so that it says nothing.
+func googleGroup(tag string) string {
+	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(tag, "* ")), " ", "")
+	switch name {
+	case "mycontacts", "starred":
+		return name
+	case "starredinandroid":
+		return "starred"
+	}
+	return ""
+}
+
+// divideTags divides the tags of a cell. One in quotes may have what divides the others.
+func divideTags(cell string) (list []string) {
+	var b strings.Builder
+	quoted := false
+	end := func() {
+		if tag := strings.TrimSpace(b.String()); tag != "" {
+			list = append(list, tag)
+		}
+		b.Reset()
+	}
+	runes := []rune(cell)
+	for at := 0; at < len(runes); at++ {
+		r := runes[at]
+		switch {
+		case r == '"' && quoted && at+1 < len(runes) && runes[at+1] == '"':
+			b.WriteRune(r)
+			at++
+		case r == '"' && quoted:
+			quoted = false
+		case r == '"' && strings.TrimSpace(b.String()) == "" && slices.Contains(runes[at+1:], '"'):
+			quoted = true
+		case !quoted && (r == ',' || r == ';' || r == '\n'):
+			end()
+		default:
+			b.WriteRune(r)
+		}
+	}
+	end()
+	return list
+}

@@ -1,0 +1,160 @@
+package imports_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/transfer/imports"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// at sits a person down at an office in SQLite.
+func at(t *testing.T) desk {
+	return sit(apitest.New(t, dbtest.SQLite(t), apitest.Replicas(1)), access.Member)
+}
+
+// wantReport imports a file, and compares the report. The check must tell the same.
+func (d desk) wantReport(name, file string, how imports.Duplicates, want ...string) imports.Import {
+	d.Helper()
+	checked := d.check(d.upload(name, file), how)
+	told := toldBy(d.lines(checked))
+	x := d.run(checked)
+	if got := d.report(x); !slices.Equal(got, want) {
+		d.Errorf("%s: the report is\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if after := toldBy(d.lines(x)); !slices.Equal(told, after) {
+		d.Errorf("%s: the check tells\n%q\nand the report\n%q", name, told, after)
+	}
+	return x
+}
+
+// Who has the number of a client, or shares a number with others, and is called or born
+// otherwise, is somebody else.
+func TestContradictions(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		people := "Mandantennummer;Nachname;Vorname;E-Mail\n10001;Berg;Anton;\n10001;Tal;Berta;tal@example.com\n10001;Claas;Carl;\n"
+		d.wantReport("a.csv", people, imports.Skip,
+			"created con_ firstName=Anton lastName=Berg externalId=10001",
+			"created con_ firstName=Berta lastName=Tal email=tal@example.com note=Externe Kennung: 10001 [note externalId Mandantennummer 10001]",
+			"created con_ firstName=Carl lastName=Claas note=Externe Kennung: 10001 [note externalId Mandantennummer 10001]",
+		)
+		if x := d.check(d.upload("a.csv", people), imports.Skip); x.Counts[imports.Skipped] != 2 { // Carl has nothing to be found by
+			t.Errorf("%v", x.Counts)
+		}
+		d.wantReport("b.csv", "Anrede;Nachname;Vorname;Geburtsdatum;Telefon\nHerr;Meier;;;0221 111\nFrau;Meier;;;0221 111\n;Groß;Otto;1.2.1930;0221 222\n;Groß;Otto;1.2.1965;0221 222\n;Groß;Otto;;0221 222\n", imports.Fill,
+			"created con_ salutation=mr lastName=Meier phone=0221 111",
+			"created con_ salutation=ms lastName=Meier phone=0221 111",
+			"created con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01",
+			"created con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1965-02-01",
+			"unchanged con_ firstName=Otto lastName=Groß phone=0221 222 birthday=1930-02-01 [   ]", // as on another line
+		)
+		d.wantReport("c.csv", "Anrede;Nachname;Telefon;Mandantennummer\nHerr;Weiß;0221 333;7\nFrau;Weiß;0221 444;7\n", imports.Replace,
+			"created con_ salutation=mr lastName=Weiß phone=0221 333 externalId=7",
+			"created con_ salutation=ms lastName=Weiß phone=0221 444 note=Externe Kennung: 7 [note externalId Mandantennummer 7]",
+		)
+	})
+}
+
+// A later entry about the same contact loses nothing: it fills what the first has not, and
+// what it says otherwise becomes a line of the note and is told.
+func TestJoinsEntries(t *testing.T) {
+	for _, how := range []imports.Duplicates{imports.Skip, imports.Fill, imports.Replace} {
+		d := at(t)
+		d.wantReport("a.csv", "Nachname;Vorname;E-Mail;Telefon;Mobil;Firma;Ort;Notiz\n"+
+			"Meier;Eva;eva@example.com;0221 1111;;Haas;Bonn;alt\nMeier;Eva;eva@example.com;0221 2222;0171 3333;Berg;Köln;neu\n", how,
+			"created con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn note=alt|Anschrift: Köln|Telefon: 0221 2222|Firma: Berg|neu",
+			"updated con_ firstName=Eva lastName=Meier email=eva@example.com phone=0221 1111 mobile=0171 3333 companyId=Haas city=Bonn note=alt|Anschrift: Köln|Telefon: 0221 2222|Firma: Berg|neu [   ] [note address Ort Köln] [note phone Telefon 0221 2222] [note company Firma Berg]",
+		)
+	}
+}
+
+// What a file calls its own fields is the label of the line, and a label with the word fax
+// makes no number the main one.
+func TestOwnLabels(t *testing.T) {
+	d := at(t)
+	for file, want := range map[string]string{
+		"First Name,Last Name,Phone 1 - Label,Phone 1 - Value,Event 1 - Label,Event 1 - Value,Relation 1 - Label,Relation 1 - Value,Custom Field 1 - Label,Custom Field 1 - Value\nEva,Adler,Fax (Arbeit),0221 9,Jahrestag,2001-05-04,Ehepartner,Otto,Aktenzeichen,12/24\n": "Fax: 0221 9|Jahrestag: 2001-05-04|Ehepartner: Otto|Aktenzeichen: 12/24",
+		"Given Name,Family Name,Phone 1 - Type,Phone 1 - Value,Custom Field 1 - Type,Custom Field 1 - Value\nIda,Baum,Fax Büro,0221 8,Aktenzeichen,13/24\n":                                                                                                                 "Fax: 0221 8|Aktenzeichen: 13/24",
+		"BEGIN:VCARD\nVERSION:3.0\nN:Claas;Udo\nitem1.TEL:0221 7\nitem1.X-ABLabel:Fax Büro\nEND:VCARD\n":                                                                                                                                                                    "Fax: 0221 7",
+		"BEGIN:VCARD\nVERSION:2.1\nN:Dorn;Ute\nTEL;X-CUSTOM(CHARSET=UTF-8,ENCODING=QUOTED-PRINTABLE,B=C3=BCro=20Fax):0221 6\nEND:VCARD\n":                                                                                                                                   "Fax: 0221 6",
+	} {
+		x := d.run(d.check(d.upload("a.csv", file), imports.Skip))
+		for _, l := range d.lines(x) {
+			c := d.Do("GET", "/contacts/"+l.RecordID, nil).Want(200).JSON()
+			note, _ := c["note"].(string)
+			if strings.ReplaceAll(note, "\n", "|") != want || c["phone"] != nil {
+				t.Errorf("%v, want %s", c, want)
+			}
+		}
+	}
+}
+
+// What another program kept from others stays so, and it is told.
+func TestStaysConfidential(t *testing.T) {
+	d := at(t)
+	for file, want := range map[string]string{
+		"Nachname;Vorname;Privat;Vertraulichkeit\nAdler;Eva;Ein;Normal\n":         "created con_ firstName=Eva lastName=Adler visibility=private [altered visibility Privat Ein]",
+		"Nachname;Vorname;Privat;Vertraulichkeit\nBaum;Ida;Aus;Vertraulich\n":     "created con_ firstName=Ida lastName=Baum visibility=private [altered visibility Vertraulichkeit Vertraulich]",
+		"First Name,Last Name,Private,Sensitivity\nUdo,Claas,True,Private\n":      "created con_ firstName=Udo lastName=Claas visibility=private [altered visibility Private True]",
+		"First Name,Last Name,Private,Sensitivity\nUte,Dorn,False,Normal\n":       "created con_ firstName=Ute lastName=Dorn",
+		"BEGIN:VCARD\nVERSION:3.0\nN:Ehlers;Jan\nCLASS:CONFIDENTIAL\nEND:VCARD\n": "created con_ firstName=Jan lastName=Ehlers visibility=private [altered visibility CLASS CONFIDENTIAL]",
+		"BEGIN:VCARD\nVERSION:3.0\nN:Fuchs;Lea\nCLASS:PUBLIC\nEND:VCARD\n":        "created con_ firstName=Lea lastName=Fuchs",
+	} {
+		if got := d.report(d.run(d.check(d.upload("a.csv", file), imports.Skip))); !slices.Equal(got, []string{want}) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What somebody typed into a card is not lost.
+func TestTypedProperties(t *testing.T) {
+	d := at(t)
+	d.wantReport("a.vcf", "BEGIN:VCARD\nVERSION:3.0\nN:Mori;Ken\nLABEL;TYPE=WORK:Weg 1\\n50667 Köln\nX-PHONETIC-LAST-NAME:Mori\nX-GOOGLE-TALK-ID:ken\nCALURI:https://kalender.example\nX-HAUSTIER:Hund\nEND:VCARD\n", imports.Skip,
+		"created con_ firstName=Ken lastName=Mori street=Weg 1 postalCode=50667 city=Köln note=Nachname (Aussprache): Mori|Google Talk: ken|Kalender: https://kalender.example|haustier: Hund"+
+			" [note other X-PHONETIC-LAST-NAME Mori] [note other X-GOOGLE-TALK-ID ken] [note other CALURI https://kalender.example] [note other X-HAUSTIER Hund]")
+}
+
+// Companies of one name in other towns, or with other domains or ids, are other companies,
+// also when the table comes again.
+func TestNamesakes(t *testing.T) {
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		file := "Firma;Ort;E-Mail;Telefon;Externe Kennung\nSparkasse;Bonn;;0228 1;\nSparkasse;Köln;;0221 1;\nHaas;;info@haas-eins.example;;\nHaas;;info@haas-zwei.example;;\nWeiß;;;;w-1\nWeiß;;;;w-2\n"
+		for _, want := range []imports.Outcome{imports.Created, imports.Unchanged} {
+			x := d.upload("firmen.csv", file)
+			ask[imports.Import](d, "imports.map", imports.MapInput{Named: imports.Named{ID: x.ID}, Targets: targets(x), Options: imports.Options{Duplicates: imports.Fill, Companies: true}})
+			d.Recover()
+			if x = d.get(x.ID); x.Counts[want] != 6 {
+				t.Errorf("%v: %v", want, x.Counts)
+			}
+			if x = d.run(x); x.Counts[want] != 6 {
+				t.Errorf("%v: %q", want, d.report(x))
+			}
+		}
+		if n := number(t, o, `select count(*) from companies where deleted = false`); n != 6 {
+			t.Errorf("%d companies", n)
+		}
+	})
+}
+
+// A contact of an export comes back to the company of its id, if the name fits.
+func TestFindsCompanyByID(t *testing.T) {
+	d := at(t)
+	make := func(members string) string { return d.Do("POST", "/companies", members).Want(201).Text("id") }
+	bonn, koeln := make(`{"name":"Sparkasse","address":{"city":"Bonn"}}`), make(`{"name":"Sparkasse","address":{"city":"Köln"}}`)
+	for i, file := range []string{
+		"Nachname;Firma;Kennung der Firma\nAdler;Sparkasse;" + koeln + "\nBaum;Sparkasse;" + bonn + "\nClaas;Haas;" + bonn + "\n",
+		"BEGIN:VCARD\nVERSION:4.0\nN:Dorn;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + koeln + "\nEND:VCARD\nBEGIN:VCARD\nVERSION:4.0\nN:Ehlers;;;;\nORG:Sparkasse\nX-KARTEI-COMPANY-ID:" + bonn + "\nEND:VCARD\n",
+	} {
+		for n, l := range d.lines(d.run(d.check(d.upload("a.csv", file), imports.Skip))) {
+			c := d.Do("GET", "/contacts/"+l.RecordID, nil).Want(200).JSON()
+			if n < 2 && c["companyId"] != []string{koeln, bonn}[n] || n == 2 && (c["companyId"] == bonn || c["companyId"] == nil) || c["note"] != nil {
+				t.Errorf("file %d: %v", i, c)
+			}
+		}
+	}
+}

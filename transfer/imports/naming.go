@@ -1,0 +1,451 @@
+package imports
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kartei/transfer/imports/source"
+	"kartei/kit/fault"
+	"kartei/kit/invisible"
+	"kartei/record"
+)
+
+// What names an entry: the parts of a name, what stands before and behind them, salutations and
+// titles, and whether it is a person or a company.
+
+// namePerson sets the members of a person's name, and what belongs to it.
+func (e *entry) namePerson() {
+	names, prefix := map[string]string{}, ""
+	for _, member := range []string{"lastName", "firstName", "middleName"} {
+		taken := false
+		for _, i := range e.meaning(member) {
+			switch text := e.oneLine(i.text); {
+			case i.slot == source.Nobility:
+				prefix = strings.TrimSpace(text + " " + prefix)
+			case i.slot == source.Prefix:
+				prefix = strings.TrimSpace(prefix + " " + text)
+			case taken && member != "middleName":
+				e.move(member, e.say(member), i, noPlace, onlyOne)
+			default:
+				names[member], taken = strings.TrimSpace(names[member]+" "+text), true
+			}
+		}
+	}
+	e.name("lastName", withPrefix(prefix, names["lastName"]))
+	e.name("firstName", strings.TrimSpace(names["firstName"]+" "+names["middleName"]))
+	spokenTitles := e.titles()
+	for _, i := range e.has("salutation") {
+		e.salute(i)
+	}
+	for _, i := range spokenTitles {
+		switch known := salutationOf(i.text); e.body["salutation"] {
+		case nil:
+			e.body["salutation"] = known
+		case known:
+		default:
+			e.move("title", e.say("title"), i, noPlace, onlyOne)
+		}
+	}
+	e.wholeName()
+	e.suffixes()
+	for n, i := range e.meaning(targetCompany) {
+		if n > 0 {
+			if !strings.EqualFold(i.text, e.company) {
+				e.move(targetCompany, e.say("firm"), i, noPlace, onlyOne)
+			}
+			continue
+		}
+		if e.company = e.oneLine(i.text); nameKey(e.company) == "" {
+			e.company = ""
+			e.move(targetCompany, e.say("firm"), i, fault.InvalidFormat, fault.Text{DE: "Dieser Name hat keine Buchstaben und keine Ziffern.", EN: "This name has no letters and no digits."})
+		} else if len([]rune(e.company)) > 200 {
+			e.company = ""
+			e.move(targetCompany, e.say("firm"), i, fault.TooLong, fault.Text{DE: "Der Name einer Firma hat höchstens 200 Zeichen.", EN: "The name of a company has at most 200 characters."})
+		}
+	}
+	e.jobs()
+}
+
+// titles sets the title, and returns the titles that are salutations: English Outlook means
+// Mr by it.
+func (e *entry) titles() (spoken []item) {
+	taken := false
+	for _, i := range e.meaning("title") {
+		switch {
+		case salutationOf(i.text) != "" && !e.exact:
+			spoken = append(spoken, i)
+		case taken:
+			e.move("title", e.say("title"), i, noPlace, onlyOne)
+		default:
+			e.set("title", i, i.text)
+			taken = true
+		}
+	}
+	return spoken
+}
+
+// withPrefix returns a last name with what stands before it: von.
+func withPrefix(prefix, last string) string {
+	if last == "" || prefix == "" || strings.HasPrefix(last, prefix+" ") {
+		return last
+	}
+	return prefix + " " + last
+}
+
+// jobs sets the job.
+func (e *entry) jobs() {
+	for n, i := range e.meaning("jobTitle") {
+		switch {
+		case n == 0 && !e.firm:
+			e.set("jobTitle", i, i.text)
+		case e.firm || !strings.EqualFold(i.text, e.text("jobTitle")):
+			e.move("jobTitle", e.labelled("jobTitle", i.kind), i, noPlace, onlyOne)
+		}
+	}
+}
+
+// name sets a part of the name, if there is one.
+func (e *entry) name(member, text string) {
+	if text != "" {
+		i := item{member: member, text: text}
+		if list := e.has(member); len(list) > 0 {
+			i.heading = list[0].heading
+		}
+		e.set(member, i, text)
+	}
+}
+
+// wholeName divides a whole name, unless its parts are there. Of a name that says more
+// than its parts nothing is lost.
+func (e *entry) wholeName() {
+	for _, i := range e.meaning(targetName) {
+		if e.exact {
+			return
+		}
+		text := record.Clean(invisible.Tidy(lineText(i.text)))
+		if e.text("lastName") == "" && e.text("firstName") == "" {
+			if e.saysAddress(text) {
+				continue
+			}
+			e.takeName(i, text)
+			continue
+		}
+		all := []string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetCompany), e.first("suffix"), e.first("title"), e.first("email")}
+		if !says(strings.Join(all, " "), text) {
+			e.move(targetName, e.say("name"), i, noPlace, noField)
+		}
+	}
+}
+
+// takeName sets the parts of a whole name. What is not sure of them is told.
+func (e *entry) takeName(i item, text string) {
+	p := divide(text, i.slot == source.LastFirst)
+	e.name("lastName", p.last)
+	e.name("firstName", p.first)
+	if p.title != "" && e.text("title") == "" {
+		e.set("title", i, p.title)
+	} else if p.title != "" && !says(e.text("title"), p.title) {
+		title := i
+		title.text = p.title
+		e.move("title", e.say("title"), title, noPlace, onlyOne)
+	}
+	if p.salutation != "" && e.body["salutation"] == nil {
+		e.body["salutation"] = p.salutation
+	}
+	rest := i
+	if rest.text = p.maiden; p.maiden != "" {
+		e.move(targetName, e.say("maiden"), rest, noPlace, noField)
+	}
+	if rest.text = p.remark; p.remark != "" {
+		e.move(targetName, e.say("suffix"), rest, noPlace, noField)
+	}
+	switch {
+	case p.whole || p.firm:
+		e.tell(Altered, "lastName", i, noPlace, fault.Text{DE: "Das ist nicht der Name einer einzelnen Person. Er steht als Ganzes im Nachnamen.", EN: "This is not the name of one person. It stands as a whole in the last name."})
+	case p.doubtful:
+		e.tell(Altered, "lastName", i, noPlace, fault.Text{DE: "Vor- und Nachname sind nicht sicher.", EN: "First and last name are not sure."})
+	}
+}
+
+// secondNames decides what Name 2 is: the first name behind a last name, or the rest of the
+// name of a company. Else it stays what stands behind a name. A Name 1 of several words is
+// a whole name.
+func (e *entry) secondNames() {
+	list := e.has("lastName")
+	at := slices.IndexFunc(list, func(i item) bool { return i.slot == source.Name1 })
+	if at < 0 || e.exact || e.firm {
+		return
+	}
+	name, given := e.oneLine(list[at].text), len(e.has("firstName")) > 0
+	for n, i := range e.has("suffix") {
+		text := e.oneLine(i.text)
+		if i.slot != source.Name2 || !nobodies.MatchString(text) && text == "" {
+			continue
+		}
+		switch {
+		case !isFirmName(name) && isFirmName(name+" "+text):
+			list[at].text = name + " " + text
+		case !given && !isFirmName(name) && !several(strings.Fields(name)) && isLastName(name) && firstNames.MatchString(text) && !isTitle(text) && !isDegree(text) && !generation.MatchString(text):
+			i.member, i.slot = "firstName", ""
+			e.items["firstName"] = append(e.items["firstName"], i)
+		default:
+			continue
+		}
+		e.items["suffix"] = slices.Delete(slices.Clone(e.items["suffix"]), n, n+1)
+		break
+	}
+	if len(e.has("firstName")) == 0 && !isLastName(name) && len(e.has(targetName)) == 0 && !isFirmName(list[at].text) {
+		i := list[at]
+		i.member, i.slot = targetName, ""
+		e.items[targetName] = []item{i}
+		e.items["lastName"] = slices.Delete(slices.Clone(list), at, at+1)
+	}
+}
+
+// firstNames matches what looks like first names.
+var firstNames = regexp.MustCompile(`^\p{Lu}[\p{L}'-]+( (\p{Lu}[\p{L}'-]*\.?)){0,2}$`)
+
+// isLastName reports whether a name is one word, with what may stand before it.
+func isLastName(name string) bool {
+	words := strings.Fields(name)
+	return len(words) == 1 || len(words) > 1 && isPrefix(strings.Join(words[:len(words)-1], " "))
+}
+
+// isCompany reports whether an entry is a company: its salutation says so, its name does, or
+// it has the name of a company alone.
+func (e *entry) isCompany() bool {
+	if e.exact {
+		return false
+	}
+	first := func(member string) (item, bool) {
+		for _, i := range e.has(member) {
+			if i.slot != source.Nobility && i.slot != source.Prefix && !nothingOf(member).MatchString(i.text) && !(member == targetName && e.saysAddress(i.text)) {
+				return i, true
+			}
+		}
+		return item{}, false
+	}
+	company, hasCompany := first(targetCompany)
+	name, named := first("lastName")
+	if !named {
+		name, named = first(targetName)
+	}
+	_, given := first("firstName")
+	switch {
+	case slices.ContainsFunc(e.has("salutation"), func(i item) bool { return firmSalutation.MatchString(strings.TrimSpace(i.text)) }):
+		return hasCompany || named || given
+	case given, hasCompany && named && !says(company.text, name.text):
+		return false
+	case !named:
+		return hasCompany && !slices.ContainsFunc(e.has("email"), func(i item) bool { _, of := emailOf(i.text); return of != "" && !strings.EqualFold(of, company.text) })
+	case isFirmName(e.oneLine(name.text)):
+		if !hasCompany {
+			e.tell(Altered, targetName, name, noPlace, fault.Text{DE: "Das ist der Name einer Firma. Der Eintrag ist eine Firma.", EN: "This is the name of a company. The entry is a company."})
+		}
+		return true
+	}
+	return false
+}
+
+// saysAddress reports whether a name is the email, the number or the company of the
+// entry: programs write it in place of a name.
+func (e *entry) saysAddress(text string) bool {
+	for _, member := range []string{"email", "phone", "mobile", targetCompany} {
+		if slices.ContainsFunc(e.has(member), func(i item) bool { return strings.EqualFold(strings.TrimSpace(i.text), text) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// suffixes sets what stands behind a name: what tells a parent from a child belongs to the
+// last name, a degree to the title. Anything else goes into the note.
+func (e *entry) suffixes() {
+	for _, i := range e.meaning("suffix") {
+		text := record.Clean(lineText(i.text))
+		switch {
+		case e.exact, isDegree(text):
+			if !strings.Contains(e.text("title"), text) {
+				e.set("title", i, strings.TrimPrefix(e.text("title")+", "+text, ", "))
+			}
+		case (generation.MatchString(text) || roman.MatchString(text)) && e.text("lastName") != "":
+			e.name("lastName", e.text("lastName")+" "+text)
+		case isPrefix(text) && e.text("lastName") != "":
+			e.name("lastName", withPrefix(text, e.text("lastName")))
+		case !says(e.text("title")+" "+e.text("firstName")+" "+e.text("lastName"), text):
+			e.move("suffix", e.say("suffix"), i, noPlace, noField)
+		}
+	}
+}
+
+// unsaluted are salutations of more or less than one person, which say nothing more of a
+// contact.
+var unsaluted = regexp.MustCompile(`^(?i)(an( die| den| das)?|keine anrede|ohne|keine?|herrn?\s*/\s*frau|frau\s*/\s*herrn?|herrn? (oder|bzw\.?) frau|(sehr geehrte )?damen und herren,?|unbekannt|unknown|leer)$`)
+
+// salute reads the salutation. A title beside it is the title.
+func (e *entry) salute(i item) {
+	text := strings.Trim(invisible.Remove(lineText(i.text)), " ,!")
+	if known := salutationOf(text); known != "" {
+		e.saluteAs(i, known)
+		return
+	}
+	if nothings.MatchString(text) || nothings.MatchString(strings.TrimSpace(i.text)) || unsaluted.MatchString(text) {
+		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
+		return
+	}
+	text = greeting.ReplaceAllString(text, "")
+	first, rest, _ := strings.Cut(text, " ")
+	known, words := salutationOf(first), nameFields(rest)
+	n := titleLength(words)
+	title, name := strings.Join(words[:n], " "), strings.Join(words[n:], " ")
+	all := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.first(targetName)}, " ")
+	switch {
+	case known != "" && len(words) > 0 && name == "", known != "" && name != "" && says(all, name): // Frau Dr., Herr Dr. Müller
+		e.saluteAs(i, known)
+		e.titleOf(i, title)
+	case isTitle(text) && e.text("title") == "":
+		e.set("title", i, text)
+		e.tell(Altered, "title", i, fault.NotInEnum, fault.Text{DE: "Das ist ein Titel und keine Anrede.", EN: "This is a title and no salutation."})
+	case says(all, text): // Liebe Anna
+		e.tell(LeftOut, "salutation", i, fault.NotInEnum, noSalutation)
+	default:
+		e.move("salutation", e.say("salutation"), i, fault.NotInEnum, noSalutation)
+	}
+}
+
+// saluteAs sets the salutation, unless another one is there.
+func (e *entry) saluteAs(i item, known string) {
+	switch e.body["salutation"] {
+	case nil:
+		e.body["salutation"] = known
+	case known:
+	default:
+		e.move("salutation", e.say(cmp.Or(i.kind, "salutation")), i, noPlace, onlyOne)
+	}
+}
+
+// titleOf sets a title that stands in another member, unless it is there.
+func (e *entry) titleOf(i item, title string) {
+	switch {
+	case title == "" || says(e.text("title"), title):
+	case e.text("title") == "":
+		e.set("title", i, title)
+	default:
+		i.text = title
+		e.move("title", e.say("title"), i, noPlace, onlyOne)
+	}
+}
+
+var noSalutation = fault.Text{DE: "Diese Anrede gibt es nicht. Möglich sind Frau, Herr und divers.", EN: "There is no such salutation. Possible are Ms, Mr and Mx."}
+
+// nameFirm sets the name of an entry that is a company itself.
+func (e *entry) nameFirm() {
+	name, from := "", ""
+	for _, member := range []string{targetCompany, targetName, "lastName"} {
+		for _, i := range e.meaning(member) {
+			text := e.oneLine(i.text)
+			said := text
+			if !e.exact {
+				text = calledFirm.ReplaceAllString(text, "")
+			}
+			switch {
+			case i.slot == source.Nobility || i.slot == source.Prefix || member == targetName && e.saysAddress(text):
+			case name == "" && e.exact:
+				name, from = text, member
+				e.set("name", i, text)
+			case e.exact:
+			case name == "":
+				if first := e.first("firstName"); member == "lastName" && first != "" {
+					text = strings.TrimSpace(first + " " + text)
+				}
+				name, from = text, member
+				e.set("name", i, text)
+				if calledFirm.MatchString(said) {
+					e.tell(Altered, "name", i, noPlace, takenAs(text))
+				}
+			case member == "lastName" || text == "" || says(name, text):
+			default:
+				e.move(member, e.say("name"), i, noPlace, onlyOne)
+			}
+		}
+	}
+	if from != "lastName" { // who answers there
+		for _, member := range []string{"firstName", "lastName"} {
+			for _, i := range e.meaning(member) {
+				if !says(name, calledFirm.ReplaceAllString(i.text, "")) {
+					e.move(member, e.say(member), i, noPlace, noField)
+				}
+			}
+		}
+	}
+	for _, member := range []string{"middleName", "suffix", "title", "salutation"} {
+		for _, i := range e.meaning(member) {
+			if member != "salutation" || !firmSalutation.MatchString(strings.TrimSpace(i.text)) {
+				e.move(member, e.say(member), i, noPlace, noField)
+			}
+		}
+	}
+	e.jobs()
+}
+
+// nameless gives an entry without a name one that it has in another place: its company
+// becomes a company, and a number is a name. It reports whether there is none.
+func (e *entry) nameless(mayMake bool) bool {
+	if e.firm {
+		if e.text("name") == "" {
+			if name := cmp.Or(e.text("email"), e.text("phone")); name != "" {
+				e.body["name"] = name
+				e.tell(Altered, "name", item{text: name}, noPlace, fault.Text{DE: "Die Firma hat keinen Namen. Sie heißt wie ihre E-Mail-Adresse oder Nummer.", EN: "The company has no name. It is called like its email address or number."})
+			}
+		}
+		return e.text("name") == ""
+	}
+	if e.text("lastName") != "" || e.text("firstName") != "" || e.text("email") != "" {
+		return false
+	}
+	nickname := ""
+	if i := slices.IndexFunc(e.has(source.Other), func(i item) bool { return i.kind == "nickname" }); i >= 0 {
+		nickname = e.oneLine(e.has(source.Other)[i].text)
+	}
+	switch number := cmp.Or(e.text("mobile"), e.text("phone")); {
+	case nickname != "" && e.company == "":
+		e.body["lastName"] = nickname
+		e.tell(Altered, "lastName", item{text: nickname}, noPlace, fault.Text{DE: "Der Eintrag hat keinen Namen. Er heißt wie sein Spitzname.", EN: "The entry has no name. It is called by its nickname."})
+	case e.company != "" && mayMake:
+		e.late = true
+	case e.company != "":
+		e.body["lastName"] = e.company
+		e.tell(Altered, targetCompany, e.itemOf(targetCompany, e.company), noPlace, noFirms)
+		e.company = ""
+	case number != "":
+		e.body["lastName"] = number
+		e.tell(Altered, "lastName", item{text: number}, noPlace, fault.Text{DE: "Der Eintrag hat keinen Namen. Er heißt wie seine Nummer.", EN: "The entry has no name. It is called like its number."})
+	default:
+		return true
+	}
+	return false
+}
+
+var noFirms = fault.Text{
+	DE: "Zum Anlegen von Firmen fehlt Ihnen das Recht. Der Eintrag ist ein Kontakt, und der Name der Firma ist sein Nachname.",
+	EN: "You lack the right to create companies. The entry is a contact, and the name of the company is its last name.",
+}
+
+// becomePerson makes a contact of a company, for whom may create no companies.
+func (e *entry) becomePerson() {
+	name := e.text("name")
+	e.firm = false
+	delete(e.body, "name")
+	if name != "" {
+		e.body["lastName"] = name
+		e.tell(Altered, targetName, e.itemOf(targetName, name), noPlace, noFirms)
+	}
+	for _, member := range []string{"website", "legalForm", "vatId", "registerNumber"} {
+		if value := e.text(member); value != "" {
+			delete(e.body, member)
+			e.move(member, e.say(member), item{text: value}, noPlace, noField)
+		}
+	}
+}

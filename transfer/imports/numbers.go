@@ -1,0 +1,181 @@
+package imports
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"kartei/transfer/imports/source"
+	"kartei/kit/fault"
+	"kartei/kit/phone"
+	"kartei/record"
+)
+
+// What spreadsheets do to values, and which numbers are none.
+
+// formulas match a text that a spreadsheet was made to keep: ="01067".
+var formulas = regexp.MustCompile(`^=\s*"(.*)"$`)
+
+// unwrap returns a text without what keeps a spreadsheet from reading it as a number.
+func unwrap(text string) string {
+	if m := formulas.FindStringSubmatch(text); m != nil {
+		return strings.TrimSpace(strings.ReplaceAll(m[1], `""`, `"`))
+	}
+	if len(text) > 1 && text[0] == '\'' && strings.ContainsRune("+0123456789(", rune(text[1])) {
+		return text[1:]
+	}
+	return text
+}
+
+var (
+	// lostDigits match a number whose last digits a spreadsheet threw away: 1,71235E+11.
+	lostDigits = regexp.MustCompile(`^[+-]?\d([.,]\d+)?[eE]\+?\d{1,3}$`)
+	// noPhone matches what people write where there is no number.
+	noPhone = regexp.MustCompile(`(?i)^(kein|keine|keinen|ohne|no|nicht|hat kein|hat keine|liegt nicht|entfällt)\b`)
+	// aDay matches a day, which has the signs of a number.
+	aDay = regexp.MustCompile(`^(\d{1,2}\.\s?\d{1,2}\.\s?(19|20)\d\d|(19|20)\d\d-\d\d-\d\d)$`)
+	// noDate matches what programs write in place of no day.
+	noDate = regexp.MustCompile(`^(0{1,4}[./-]0{1,4}[./-]0{1,4}|0?1[./-]0?1[./-](4501|1601)|(4501|1601)-01-01)$`)
+)
+
+var lost = fault.Text{
+	DE: "Eine Tabellenkalkulation hat die letzten Ziffern dieser Nummer verworfen.",
+	EN: "A spreadsheet has thrown away the last digits of this number.",
+}
+
+// isLost reports whether a spreadsheet threw away the digits of an item. Then it is told.
+func (e *entry) isLost(i item) bool {
+	if e.exact || i.card || !lostDigits.MatchString(i.text) {
+		return false
+	}
+	e.tell(LeftOut, i.member, i, fault.InvalidFormat, lost)
+	return true
+}
+
+// callable returns the items of members that may be telephone numbers. Others go into the
+// note.
+func (e *entry) callable(members ...string) (list []item) {
+	for _, member := range members {
+		for _, i := range e.meaning(member) {
+			switch {
+			case e.exact:
+				list = append(list, i)
+			case e.isLost(i):
+			case strings.ContainsAny(i.text, "0123456789") && !aDay.MatchString(i.text) && !strings.Contains(i.text, "@"):
+				list = append(list, i)
+			case noPhone.MatchString(i.text):
+				e.tell(LeftOut, member, i, fault.InvalidFormat, useless)
+			default:
+				e.move(member, e.labelled(member, i.kind), i, fault.InvalidFormat, fault.Text{DE: "Das ist keine Telefonnummer.", EN: "This is no telephone number."})
+			}
+		}
+	}
+	return list
+}
+
+// leastLost is how many digits a number without its zero or its plus sign has at least.
+// Shorter ones may be numbers without an area code.
+const leastLost = 10
+
+// withZero repairs a number whose zero or plus sign a spreadsheet took, if only one of them
+// makes it the number of a mobile telephone.
+func (e *entry) withZero(i item, text string) string {
+	digits := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, text)
+	if i.card || len(digits) < leastLost || strings.Trim(text, "0123456789 /()-") != "" || digits[0] == '0' {
+		return text
+	}
+	home := "DE"
+	for _, c := range e.has("address.country") {
+		if code, _, known := countryAndRegion(c.text); known {
+			home = code
+			break
+		}
+	}
+	ofZero, mobileByZero := where("0"+digits, home)
+	ofPlus, mobileByPlus := where("+"+digits, home)
+	var repaired string
+	switch {
+	case mobileByZero && ofZero == home && ofPlus == "":
+		repaired = strings.Replace(text, digits[:1], "0"+digits[:1], 1)
+	case mobileByPlus && ofPlus == home && !mobileByZero:
+		repaired = "+" + text
+	default:
+		return text
+	}
+	e.tell(Altered, i.member, i, fault.InvalidFormat, fault.Text{DE: "Dieser Nummer fehlte der Anfang. Übernommen wurde " + repaired + ".", EN: "The beginning of this number was missing. Taken was " + repaired + "."})
+	return repaired
+}
+
+// where returns the country of a number, and whether it is the number of a mobile telephone.
+func where(number, home string) (country string, mobile bool) {
+	list := phone.Read(number, home)
+	if len(list) != 1 {
+		return "", false
+	}
+	return list[0].Where()
+}
+
+// joinVatID joins the country and the number of a VAT id of two columns.
+func (e *entry) joinVatID() {
+	list := e.has("vatId")
+	at := slices.IndexFunc(list, func(i item) bool { return i.slot == source.CountryCode })
+	if at < 0 || e.exact {
+		return
+	}
+	code := strings.ToUpper(strings.TrimSpace(list[at].text))
+	rest := slices.Delete(slices.Clone(list), at, at+1)
+	if len(rest) > 0 && rest[0].text != "" && rest[0].text[0] >= '0' && rest[0].text[0] <= '9' {
+		rest[0].text = code + rest[0].text
+	}
+	e.items["vatId"] = rest
+}
+
+// withoutName returns an address without the lines above it that name the entry.
+func (e *entry) withoutName(text string) string {
+	if e.exact || !strings.Contains(text, "\n") {
+		return text
+	}
+	names := strings.Join([]string{e.text("title"), e.text("firstName"), e.text("lastName"), e.text("name"), e.company}, " ")
+	lines := strings.Split(text, "\n")
+	n, salutation, named := 0, "", false
+	for n < len(lines)-1 {
+		line := record.Clean(lines[n])
+		words := nameFields(line)
+		if len(words) > 0 && spoken.MatchString(words[0]) {
+			salutation = salutationOf(words[0])
+		}
+		rest := strings.TrimSpace(strings.Join(words, " "))
+		if !says(names, rest) && !isTitle(rest) && !firmSalutation.MatchString(rest) {
+			break
+		}
+		named = named || len(words) > 1 || len(words) == 1 && salutations[strings.ToLower(strings.TrimSuffix(words[0], "."))] == ""
+		n++
+	}
+	if !named {
+		return text
+	}
+	if salutation != "" && !e.firm && e.body["salutation"] == nil {
+		e.body["salutation"] = salutation
+	}
+	return strings.Join(lines[n:], "\n")
+}
+
+// boxed returns the number of a box with the word for it, if its heading has that alone.
+func boxed(i item, text string) string {
+	heading := source.Fold(i.heading)
+	if strings.Trim(text, "0123456789 ") != "" {
+		return text
+	}
+	switch {
+	case strings.Contains(heading, "postfach"), heading == "pfach":
+		return "Postfach " + text
+	case strings.Contains(heading, "pobox"):
+		return "PO Box " + text
+	}
+	return text
+}

@@ -1,0 +1,462 @@
+package imports
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+
+	"kartei/transfer/imports/source"
+	"kartei/kit/country"
+	"kartei/kit/fault"
+	"kartei/kit/invisible"
+	"kartei/record"
+)
+
+// countries are the codes of all countries by their names in German and English, and by
+// other names that address books have, in folded form.
+var countries = func() map[string]string {
+	all := map[string]string{}
+	for code, name := range country.Names {
+		all[source.Fold(name.DE)], all[source.Fold(name.EN)] = code, code
+	}
+	for line := range strings.Lines(otherNames) {
+		code, names, _ := strings.Cut(strings.TrimSpace(line), " ")
+		for name := range strings.SplitSeq(names, ",") {
+			all[source.Fold(name)] = code
+		}
+	}
+	return all
+}()
+
+// otherNames are former names, short forms, signs of cars and names in the languages of
+// neighbours.
+const otherNames = `DE D,BRD,GER,Bundesrepublik Deutschland,Federal Republic of Germany,Allemagne,Germania,Alemania,Duitsland,Niemcy,Německo,Tyskland,Deutschl.,Almanya
+AT A,Ö,Oe,Österr.,Republik Österreich,Autriche,Oostenrijk,Rakousko,Avusturya,Oesterr.
+CH Suisse,Svizzera,Suiza,Zwitserland,Schweizerische Eidgenossenschaft,Confoederatio Helvetica,Szwajcaria,İsviçre
+LI FL,Fürstentum Liechtenstein
+LU L,Großherzogtum Luxemburg
+NL Holland,Netherlands,The Netherlands,Nederland,Pays-Bas,Paesi Bassi,Königreich der Niederlande
+BE B,België,Belgique,Belgio,Königreich Belgien
+FR F,Francia,Frankrijk,Französische Republik
+IT I,Italia,Italie,Włochy
+ES E,España,Espagne,Spagna,Hiszpania
+PT P
+PL Polska,Pologne,Republik Polen
+CZ Tschechien,Tschechei,Tschechische Republik,Czech Republic,Česko,Česká republika,CSR
+SK Slowakische Republik,Slovak Republic,Slovensko
+HU H,Magyarország
+DK Danmark,Königreich Dänemark
+SE S,Sverige
+NO N,Norge
+FI Suomi
+IE Republik Irland,Republic of Ireland,Eire,Irland (Republik)
+GR Hellas,Ellada,Griechische Republik
+HR Hrvatska
+SI SLO,Slovenija
+RS Srbija
+BA Bosnien,Bosnien und Herzegowina,Bosnien-Herzegowina,Bosnia and Herzegovina,Bosnia,BIH
+MK Mazedonien,Macedonia,Nordmazedonien,North Macedonia,FYROM,Ehemalige jugoslawische Republik Mazedonien
+TR Türkiye,Turkiye,Turquie
+GB Großbritannien,England,Schottland,Wales,Nordirland,UK,U.K.,Great Britain,Scotland,Northern Ireland,Vereinigtes Königreich,United Kingdom,Royaume-Uni,Britain
+RU Russland,Russische Föderation,Russian Federation,Russia
+BY Weißrussland,Belarus,Belarussland,White Russia,Byelorussia
+UA Ukraine,Ucraina
+MD Moldawien,Moldau,Moldova,Republik Moldau
+US USA,U.S.A.,U.S.,Vereinigte Staaten,Vereinigte Staaten von Amerika,United States of America,Amerika,Etats-Unis,Stati Uniti
+CA Kanada
+AE UAE,VAE,Emirate,Vereinigte Arabische Emirate
+CN VR China,Volksrepublik China,People's Republic of China,PR China,PRC,Chine
+HK Hongkong,Hong Kong
+TW Taiwan,Republik China
+KR Südkorea,Republik Korea,Republic of Korea,South Korea,Korea
+KP Nordkorea,North Korea
+VN Viet Nam
+LA Laos
+MM Birma,Burma
+IR Iran,Persien
+SY Syrien,Syria
+CI Elfenbeinküste,Ivory Coast,Côte d'Ivoire
+CD Kongo,Demokratische Republik Kongo,DR Kongo,Zaire
+CG Republik Kongo
+CV Kapverden,Kap Verde,Cape Verde
+SZ Swasiland,Swaziland
+TL Osttimor,East Timor
+VA Vatikan,Vatikanstadt,Vatican,Holy See
+PS Palästina,Palestine
+GE Georgien
+ZA Südafrika
+NZ Neuseeland
+BN Brunei
+FM Mikronesien
+LK Sri Lanka,Ceylon
+TZ Tansania
+`
+
+// separated matches a country with something beside it: Germany (DE), Deutschland/Bayern.
+var separated = regexp.MustCompile(`^(.*?)\s*[(\[/,;–-]\s*([^()\[\]/,;]+?)\s*[)\]]?$`)
+
+// stateForm matches what belongs to the name of a state: Korea, Republic of.
+var stateForm = regexp.MustCompile(`(?i)republi|state|kingdom|staat|königreich|federa|islami|demokrat|democrat|\bof\b|ehemalig|former|province|sar\b`)
+
+// countryOf returns the code of a country.
+func countryOf(text string) (code string, known bool) {
+	text = strings.TrimSpace(text)
+	name := source.Fold(text)
+	for _, form := range []string{name, strings.TrimPrefix(name, "the"), strings.TrimPrefix(name, "republik"), strings.TrimPrefix(name, "republicof"), strings.TrimPrefix(name, "la")} {
+		if code = countries[form]; code != "" {
+			return code, true
+		}
+	}
+	if upper := strings.ToUpper(text); country.Names[upper].EN != "" {
+		return upper, true
+	}
+	if utf8.RuneCountInString(text) == 3 { // DEU
+		if r, err := language.ParseRegion(strings.ToUpper(text)); err == nil && country.Names[r.String()].EN != "" {
+			return r.String(), true
+		}
+	}
+	return "", false
+}
+
+// countryAndRegion returns the code of a country, and the region that is named beside it:
+// Deutschland/Bayern.
+func countryAndRegion(text string) (code, region string, known bool) {
+	if code, known = countryOf(text); known {
+		return code, "", true
+	}
+	m := separated.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil || m[1] == "" || stateForm.MatchString(text) {
+		return "", "", false
+	}
+	first, firstKnown := countryOf(m[1])
+	second, secondKnown := countryOf(m[2])
+	switch {
+	case firstKnown && secondKnown && first == second: // Frankreich (F)
+		return first, "", true
+	case firstKnown && secondKnown && len(m[2]) != 2:
+		return "", "", false
+	case firstKnown && secondKnown: // Georgia, US
+		return second, m[1], true
+	case firstKnown:
+		return first, m[2], true
+	case secondKnown:
+		return second, m[1], true
+	}
+	return "", "", false
+}
+
+// isCountry reports whether a text is a country alone.
+func isCountry(text string) bool {
+	_, known := countryOf(text)
+	return known
+}
+
+// coded matches a postal code with the sign of its country: A-1010.
+var coded = regexp.MustCompile(`^(D|DE|A|AT|CH|L|LU|FL|LI|B|BE|F|FR|I|IT|NL|DK|CZ|PL|E|ES|H|HU)[- ]?(\d[\d -]{3,6}(?: ?[A-Z]{2})?)$`)
+
+// address is an address on its way into a record.
+type address struct {
+	street, number, postalCode, city, region, country string
+	more                                              []string
+}
+
+func (a *address) empty() bool {
+	return a.street+a.number+a.postalCode+a.city+a.region+a.country == "" && len(a.more) == 0
+}
+
+// lineText makes one line of the lines of a text.
+func lineText(text string) string {
+	var parts []string
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\v' }) {
+		if part = strings.TrimSuffix(strings.TrimSpace(part), ","); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// streetLine returns the street with its number and what belongs to it.
+func (a *address) streetLine() string {
+	street := lineText(a.street)
+	if a.number != "" && !strings.HasSuffix(street, " "+a.number) {
+		street = strings.TrimSpace(street + " " + a.number)
+	}
+	parts := []string{}
+	if street != "" {
+		parts = append(parts, street)
+	}
+	for _, m := range a.more {
+		if m = lineText(m); m != "" && !strings.Contains(street, m) {
+			parts = append(parts, m)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// line returns the whole address in one line, for the note.
+func (a *address) line() string {
+	place := strings.TrimSpace(a.postalCode + " " + a.city)
+	var parts []string
+	for _, part := range []string{a.streetLine(), place, a.region, a.country} {
+		if part != "" {
+			parts = append(parts, lineText(part))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// placed matches a postal code before a place.
+var placed = regexp.MustCompile(`^((?:[A-Z]{1,3}[ -]?)?\d{4,5}|\d{3} \d{2}|\d{2}-\d{3}|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\s+(\S.*)$`)
+
+// place sets postal code and city of what stands in one column.
+func (a *address) place(text string) {
+	text = lineText(text)
+	if m := placed.FindStringSubmatch(text); m != nil {
+		a.postalCode, a.city = m[1], m[2]
+		return
+	}
+	if strings.Trim(text, "0123456789 -") == "" {
+		a.postalCode = text
+		return
+	}
+	a.city = text
+}
+
+// placedBehind matches a postal code and a place behind a street, with nothing between them.
+var placedBehind = regexp.MustCompile(`^(.*\pL.*?)[ ,;]+((?:[A-Z]{1,3}-)?\d{5}|(?:A|CH|L|FL|B|DK)-\d{4})\s+(\pL[^\d]*)$`)
+
+// whole sets what an address in one column says. Without a postal code it is a street.
+func (a *address) whole(text string) {
+	if i := strings.LastIndexByte(text, '\n'); i > 0 { // the last line may be a country alone
+		if isCountry(text[i+1:]) {
+			text, a.country = text[:i], strings.TrimSpace(text[i+1:])
+		}
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' || r == ';' })
+	for i := 0; i < len(parts); i++ {
+		if parts[i] = strings.TrimSpace(parts[i]); parts[i] == "" {
+			parts = slices.Delete(parts, i, i+1)
+			i--
+		}
+	}
+	for i, part := range parts {
+		behind := parts[i+1:]
+		if m := placedBehind.FindStringSubmatch(part); m != nil && !isCountry(m[3]) { // Hauptstr. 5 50667 Köln
+			a.set(append(slices.Clone(parts[:i]), m[1]), m[2], m[3], behind)
+			return
+		}
+		m := placed.FindStringSubmatch(part)
+		switch {
+		case m == nil:
+		case i > 0:
+			a.set(parts[:i], m[1], m[2], behind)
+			return
+		default: // 50667 Köln, Hauptstr. 5
+			if n := len(behind); n > 0 && a.country == "" && isCountry(behind[n-1]) {
+				a.country, behind = behind[n-1], behind[:n-1]
+			}
+			a.set(behind, m[1], m[2], nil)
+			return
+		}
+	}
+	a.street = lineText(text)
+}
+
+// set sets the parts of an address. What stands behind the place is the country.
+func (a *address) set(street []string, postalCode, city string, behind []string) {
+	a.street, a.postalCode, a.city = strings.Join(street, ", "), postalCode, city
+	if rest := strings.Join(behind, ", "); rest != "" && a.country == "" {
+		a.country = rest
+	} else if rest != "" {
+		a.more = append(a.more, rest)
+	}
+}
+
+// tidy takes the country out of the postal code, and the place out of a street that has
+// it although other columns are for it.
+func (a *address) tidy() {
+	if m := placedBehind.FindStringSubmatch(lineText(a.street)); m != nil && !isCountry(m[3]) && (a.postalCode == "" || a.postalCode == m[2]) && (a.city == "" || a.city == m[3]) {
+		a.street, a.postalCode, a.city = strings.TrimRight(m[1], " ,"), m[2], m[3]
+	}
+	m := coded.FindStringSubmatch(a.postalCode)
+	if m == nil {
+		return
+	}
+	code, _ := countryOf(m[1])
+	if is, known := countryOf(a.country); a.country == "" || known && is == code {
+		a.postalCode, a.country = m[2], code
+	}
+}
+
+// lostZero repairs a German postal code whose zero a spreadsheet took: 1067 Dresden. It
+// reports whether it did.
+func (a *address) lostZero() bool {
+	if len(a.postalCode) != 4 || strings.Trim(a.postalCode, "0123456789") != "" || a.postalCode[0] == '0' {
+		return false
+	}
+	code, _ := countryOf(a.country)
+	if code != "DE" && !(a.country == "" && slices.Contains(strings.Fields(zeroPlaces[a.postalCode[:1]]), firstWord(a.city))) {
+		return false
+	}
+	a.postalCode = "0" + a.postalCode
+	return true
+}
+
+// firstWord returns the first word of a name in folded form.
+func firstWord(name string) string {
+	word, _, _ := strings.Cut(strings.ReplaceAll(name, "/", " "), " ")
+	return source.Fold(word)
+}
+
+// zeroPlaces are the towns of Germany whose postal codes begin with a zero and this
+// digit, in folded form.
+var zeroPlaces = map[string]string{
+	"1": "dresden radebeul meissen pirna freital riesa grossenhain kamenz senftenberg heidenau coswig radeberg hoyerswerda lauchhammer",
+	"2": "goerlitz bautzen zittau hoyerswerda loebau weisswasser niesky bischofswerda ebersbach neugersdorf",
+	"3": "cottbus forst guben spremberg finsterwalde calau luebbenau vetschau peitz herzberg",
+	"4": "leipzig markkleeberg schkeuditz borna grimma wurzen delitzsch eilenburg torgau doebeln oschatz altenburg markranstaedt taucha falkenberg elsterwerda",
+	"6": "halle merseburg naumburg weissenfels zeitz eisleben lutherstadt sangerhausen bitterfeld wolfen koethen bernburg dessau wittenberg aschersleben quedlinburg querfurt leuna",
+	"7": "gera jena zeulenroda greiz saalfeld rudolstadt poessneck eisenberg stadtroda weida hermsdorf schleiz",
+	"8": "zwickau plauen aue schwarzenberg glauchau meerane werdau crimmitschau reichenbach auerbach oelsnitz kirchberg schneeberg klingenthal",
+	"9": "chemnitz freiberg mittweida limbach annaberg marienberg stollberg zschopau floeha frankenberg burgstaedt olbernhau hohenstein",
+}
+
+// addresses sets the preferred address. The others go into the note.
+func (e *entry) addresses() {
+	type group struct {
+		address
+		rank  int
+		kind  string
+		first item
+	}
+	groups := map[string]*group{}
+	var order []string
+	at := func(i item) *group {
+		g := groups[i.slot]
+		if g == nil {
+			g = &group{rank: i.rank, kind: i.kind, first: i}
+			groups[i.slot], order = g, append(order, i.slot)
+		}
+		return g
+	}
+	for _, part := range []string{"street", "houseNumber", "more", "postalCode", "place", "city", "region", "country", "whole"} {
+		for _, i := range e.meaning("address." + part) {
+			if part == "postalCode" && e.isLost(i) {
+				continue
+			}
+			g, text, line := at(i), record.Clean(i.text), record.Clean
+			if !e.exact {
+				text, line = invisible.Tidy(text), lineText
+			}
+			set := func(into *string, text string) {
+				if *into == "" {
+					*into = text
+				} else if *into != text {
+					e.move("address."+part, e.say("address"), i, noPlace, onlyOne)
+				}
+			}
+			switch part {
+			case "street":
+				set(&g.street, e.withoutName(text))
+			case "houseNumber":
+				g.number = strings.TrimSpace(g.number + text)
+			case "more":
+				g.more = append(g.more, boxed(i, text))
+			case "postalCode":
+				set(&g.postalCode, line(text))
+			case "city":
+				set(&g.city, line(text))
+			case "place":
+				g.place(text)
+			case "region":
+				set(&g.region, line(text))
+			case "country":
+				set(&g.country, line(text))
+			case "whole":
+				if g.whole(e.withoutName(text)); g.postalCode == "" {
+					e.tell(Altered, "address.street", i, fault.InvalidFormat, fault.Text{DE: "In dieser Anschrift ist keine Postleitzahl mit Ort zu erkennen. Sie steht als Straße.", EN: "This address has no postal code with a city that can be read. It stands as the street."})
+				}
+			}
+		}
+	}
+	for _, i := range e.has("address.formatted") { // the parts say it again
+		if g := at(i); g.address.empty() {
+			g.whole(i.text)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return groups[b].rank - groups[a].rank })
+	for n, slot := range order {
+		g := groups[slot]
+		switch {
+		case g.address.empty():
+		case n == 0 || e.body["address"] == nil:
+			e.live(&g.address, g.first)
+		default:
+			i := g.first
+			i.text = g.line()
+			e.move("address", e.labelled("address", g.kind), i, noPlace, onlyOne)
+		}
+	}
+}
+
+// live sets the address.
+func (e *entry) live(a *address, i item) {
+	into := map[string]any{}
+	set := func(name, text string) {
+		if text != "" {
+			into[name] = text
+			part := i
+			part.text = text
+			e.items["=address."+name] = []item{part}
+		}
+	}
+	if e.exact {
+		set("street", a.street)
+	} else {
+		a.tidy()
+		if before := a.postalCode; a.lostZero() {
+			of := i
+			of.text = before
+			for _, p := range slices.Concat(e.has("address.postalCode"), e.has("address.place")) {
+				if strings.HasPrefix(p.text, before) {
+					of = p
+				}
+			}
+			e.tell(Altered, "address.postalCode", of, fault.InvalidFormat, fault.Text{DE: "Dieser Postleitzahl fehlte die Null am Anfang. Übernommen wurde " + a.postalCode + ".", EN: "The zero at the beginning of this postal code was missing. Taken was " + a.postalCode + "."})
+		}
+		set("street", a.streetLine())
+	}
+	set("postalCode", a.postalCode)
+	set("city", a.city)
+	if a.country != "" {
+		code, region, known := countryAndRegion(a.country)
+		of := i
+		of.text = a.country
+		for _, c := range e.has("address.country") {
+			if lineText(c.text) == a.country {
+				of = c
+			}
+		}
+		switch {
+		case known:
+			set("country", code)
+			if a.region == "" {
+				a.region = region
+			} else if region != "" && !says(a.region, region) {
+				e.move("address.country", e.say("country"), of, noPlace, onlyOne)
+			}
+		case a.region == "":
+			a.region = a.country
+			e.tell(Altered, "address.country", of, fault.NotInEnum, fault.Text{DE: "Dieses Land ist nicht bekannt. Es steht als Region.", EN: "This country is not known. It stands as the region."})
+		default:
+			e.move("address.country", e.say("country"), of, fault.NotInEnum, fault.Text{DE: "Dieses Land ist nicht bekannt. Möglich sind Kürzel wie DE und Namen wie Deutschland.", EN: "This country is not known. Possible are codes such as DE and names such as Germany."})
+		}
+	}
+	set("region", a.region)
+	if len(into) > 0 {
+		e.body["address"] = into
+	}
+}

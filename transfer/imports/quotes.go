@@ -1,0 +1,70 @@
+package imports
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"kartei/transfer/imports/source"
+	"kartei/kit/fault"
+)
+
+// A cell that begins with a quote which nothing closes is one that somebody damaged by hand,
+// and so is one that ends with a quote which nothing opened. Neither quote says anything.
+
+// withoutOpenQuote returns the text of a cell without a quote that lacks its other half, and
+// tells what it left out.
+func (e *entry) withoutOpenQuote(i item, text string) string {
+	rest := text
+	if opensOnly(text) {
+		rest = text[1:]
+	} else if closesOnly(i.member, text) {
+		rest = text[:len(text)-1]
+	}
+	rest = strings.TrimSpace(rest)
+	if len(rest) == len(text) {
+		return text
+	}
+	fate := Altered
+	if rest == "" {
+		fate = LeftOut
+	}
+	e.tell(fate, i.member, i, fault.InvalidFormat, openQuote)
+	return rest
+}
+
+var openQuote = fault.Text{
+	DE: "Ein Anführungszeichen ohne Gegenstück ist weggelassen. Möglicherweise fehlt etwas von dieser Angabe.",
+	EN: "A quote without its other half is left out. Something of this value may be missing.",
+}
+
+// halves are quotes that people pair with a plain one.
+const halves = "„“”«»‟"
+
+// opensOnly reports whether a text begins with a quote that nothing closes.
+func opensOnly(text string) bool {
+	rest, begins := strings.CutPrefix(text, `"`)
+	if !begins || strings.ContainsAny(rest, halves) {
+		return false
+	}
+	before, after, more := strings.Cut(rest, `"`)
+	return !more || opensAt(before, after)
+}
+
+// closesOnly reports whether a value ends with a quote that nothing opened. A text may end with
+// the sign of inches.
+func closesOnly(member, text string) bool {
+	rest, ends := strings.CutSuffix(text, `"`)
+	if !ends || strings.ContainsAny(rest, halves) || member == "note" || member == source.Other || member == "tags" {
+		return false
+	}
+	at := strings.LastIndexByte(rest, '"')
+	return at < 0 || at > 0 && !opensAt(rest[:at], rest[at+1:])
+}
+
+// opensAt reports whether a quote between two texts opens something.
+func opensAt(before, after string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	return (unicode.IsSpace(last) || last == '(') && (unicode.IsLetter(next) || unicode.IsDigit(next))
+}

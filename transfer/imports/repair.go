@@ -1,0 +1,121 @@
+package imports
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"kartei/transfer/imports/source"
+	"kartei/kit/fault"
+	"kartei/kit/invisible"
+	"kartei/record"
+)
+
+// A value never refuses a person. What it means is repaired where that is plain, else it
+// goes into the note, or is left out, and is told.
+
+// emptyValue is what people and programs write in place of nothing in every member, and in
+// lines of the note.
+const emptyValue = `-+|–+|—+|_+|\?+|\.+|/|n/a|n\.a\.|k\. ?A\.?|k\. ?a\.?|\(null\)|undefined|NaN|(?i:keine angaben?|not specified|unspecified|nicht angegeben)|#+|#(NV|N/A|REF!|WERT!|VALUE!|NAME\?|BEZUG!|NULL!|DIV/0!|ZAHL!|NUM!)`
+
+var (
+	// nothings are what people and programs write in place of nothing.
+	nothings = regexp.MustCompile(`^(` + emptyValue + `|(?i:x+|n/?a|null|nil|none|nan|keine?|ohne|leer|unbekannt|unknown|nicht bekannt|nicht vorhanden|entfällt))$`)
+	// nowheres are the same for places: Leer, Ohne and Nil are towns.
+	nowheres = regexp.MustCompile(`^(` + emptyValue + `|(?i:xx+|n/?a|null|nan|keine?|unbekannt|unknown|nicht bekannt))$`)
+	// nobodies are the same for names: people are called Leer, Null, Na and Unbekannt.
+	nobodies = regexp.MustCompile(`^(` + emptyValue + `|NULL)$`)
+	// unlisted are what programs write into lines of the note.
+	unlisted = regexp.MustCompile(`^(` + emptyValue + `|NULL)$`)
+)
+
+// nothingOf returns what says nothing in a member.
+func nothingOf(member string) *regexp.Regexp {
+	switch member {
+	case "lastName", "firstName", "middleName", targetName, "suffix", "jobTitle", "address.more":
+		return nobodies
+	case "address.street", "address.city", "address.place", "address.region", "address.whole":
+		return nowheres
+	case source.Other, "department":
+		return unlisted
+	}
+	return nothings
+}
+
+// means reports whether an item says something. Otherwise it is told.
+func (e *entry) means(i item) bool {
+	if e.exact {
+		return true
+	}
+	if nothingOf(i.member).MatchString(i.text) {
+		e.tell(LeftOut, i.member, i, fault.InvalidFormat, useless)
+		return false
+	}
+	return true
+}
+
+// meaning returns the items of a member that say something.
+func (e *entry) meaning(member string) (list []item) {
+	for _, i := range e.has(member) {
+		if e.means(i) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// oneLine returns a text as a member has it that is one line.
+func (e *entry) oneLine(text string) string {
+	if !e.exact {
+		text = invisible.Tidy(lineText(text))
+	}
+	return record.Clean(text)
+}
+
+// giveUp takes out of the body what breaks a rule of the API, and puts it into the note.
+// It reports whether there was something.
+func (e *entry) giveUp(f fault.Field) bool {
+	path := strings.TrimPrefix(f.Name, "body.")
+	name, _, _ := strings.Cut(path, "[")
+	var value string
+	in, member := e.body, name
+	if part, is := strings.CutPrefix(name, "address."); is {
+		in, _ = e.body["address"].(map[string]any)
+		member = part
+	}
+	switch v := in[member].(type) {
+	case string:
+		value = v
+	case []string:
+		value = strings.Join(v, ", ")
+	default:
+		return false
+	}
+	delete(in, member)
+	i := item{text: value}
+	if list := e.items["="+name]; len(list) > 0 {
+		i = list[0]
+	}
+	p := problemOf(f)
+	if member == "externalId" { // it says nothing to people
+		e.tell(LeftOut, name, i, f.Code, fault.Text{DE: p.DE, EN: p.EN})
+		return true
+	}
+	if i.text == "" {
+		i.text = value
+	}
+	e.move(name, e.say(member), i, f.Code, fault.Text{DE: p.DE, EN: p.EN})
+	return true
+}
+
+// finish sets the note with its lines.
+func (e *entry) finish() {
+	if len(e.lines) > 0 {
+		e.body["note"] = strings.TrimPrefix(e.text("note")+"\n"+strings.Join(e.lines, "\n"), "\n")
+	}
+}
+
+// hasLine reports whether a note has a line already.
+func hasLine(note, line string) bool {
+	return slices.Contains(strings.Split(note, "\n"), line)
+}

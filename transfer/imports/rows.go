@@ -1,0 +1,538 @@
+package imports
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"kartei/access"
+	"kartei/app"
+	"kartei/transfer/imports/source"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// enqueue makes a job work on the import.
+func (r *row) enqueue(ctx context.Context, c *app.Call) error {
+	return job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: JobKind, Key: r.id, Payload: named{r.id}})
+}
+
+// CreateInput is the input of Create.
+type CreateInput struct {
+	// Organization and Principal are for whom the operator imports: the rights of that
+	// person hold. Others import for themselves.
+	Organization string `json:"organizationId,omitempty"`
+	Principal    string `json:"principalId,omitempty"`
+	FileName     string `json:"fileName"`
+	// Size is that of the file, in bytes.
+	Size int64 `json:"size"`
+}
+
+// Create begins an import, which then takes the pieces of its file.
+func Create(ctx context.Context, c *app.Call, in CreateInput) (Import, error) {
+	in.FileName = record.Clean(in.FileName)
+	if err := in.check(); err != nil {
+		return Import{}, err
+	}
+	organization, err := organizationOf(ctx, c, in.Organization)
+	if err != nil {
+		return Import{}, err
+	}
+	whose, err := person(ctx, c, organization, in.Principal)
+	if err != nil {
+		return Import{}, err
+	}
+	var kept, own int64
+	if err := c.Tx.QueryRow(ctx, countKept, organization, whose.PrincipalID()).Scan(&kept, &own); err != nil {
+		return Import{}, err
+	}
+	if kept >= mostKept || own >= mostOfOne {
+		return Import{}, &fault.Fault{Code: fault.QuotaExhausted, Detail: &tooMany, Extra: map[string]any{"violated-policies": []string{"imports"}}}
+	}
+	r := &row{organization: organization, id: id.New(id.Import), principal: whose.PrincipalID(), state: Receiving, created: c.Now, expires: c.Now.Add(Age)}
+	r.FileName, r.progress = in.FileName, progress{}.begin()
+	r.Options, r.Language = Options{Duplicates: Skip}, c.Language
+	r.Behalf = app.BehalfOf(c, whose)
+	c.Audit.About(r.organization, r.id)
+	c.Audit.Changed("size", nil, in.Size)
+	if err := r.newKey(c.Services.Imports); err != nil {
+		return Import{}, err
+	}
+	c.Tx.Queue(insertImport, r.organization, r.id, r.principal, r.state, r.sealedKey, r.seal(r.withoutSamples(), "content"), r.progress.text(),
+		r.By, r.Kind, r.Door, r.RequestID, r.created, r.expires, r.forgotten, "")
+	err = job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: r.expires})
+	return r.public(), err
+}
+
+var tooMany = fault.Text{
+	DE: "Sie oder Ihr Büro haben in den letzten sieben Tagen so viele Dateien importiert, dass für eine weitere kein Platz ist. Verwerfen Sie Importe, die Sie nicht mehr brauchen.",
+	EN: "You or your office have imported so many files within the last seven days that there is no room for another one. Discard imports that you need no more.",
+}
+
+func (in *CreateInput) check() error {
+	var wrong []fault.Field
+	switch n := utf8.RuneCountInString(in.FileName); {
+	case n == 0:
+		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.Required})
+	case n > 200:
+		wrong = append(wrong, fault.Field{Name: "fileName", Code: fault.TooLong, Limit: 200})
+	}
+	if in.Size < 1 || in.Size > MaxSize {
+		most := fault.Bytes(MaxSize)
+		wrong = append(wrong, fault.Field{Name: "size", Code: fault.OutOfRange, Limit: fault.Range{Min: 1, Max: MaxSize}, Text: &fault.Text{
+			DE: "Eine Datei für den Import darf nicht leer und höchstens " + most.DE + " groß sein.",
+			EN: "A file to import must not be empty, and may have at most " + most.EN + ".",
+		}})
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fault.Invalid(wrong...)
+}
+
+// AppendInput is the input of Append.
+type AppendInput struct {
+	Named
+	// Number counts the pieces from 0.
+	Number int64 `json:"number"`
+	// Content has at most MaxPiece bytes.
+	Content []byte `json:"content"`
+}
+
+// Appended is the output of Append.
+type Appended struct {
+	Number int64 `json:"number"`
+}
+
+// Records returns 0.
+func (Appended) Records() int { return 0 }
+
+const (
+	insertPiece = `insert into import_pieces (organization, import_id, number, content) values ($1, $2, $3, $4)
+		on conflict (organization, import_id, number) do update set content = excluded.content`
+	countPieces = `select count(*) from import_pieces where organization = $1 and import_id = $2`
+)
+
+// Append takes a piece of the file. It may be sent again.
+func Append(ctx context.Context, c *app.Call, in AppendInput) (Appended, error) {
+	r, err := find(ctx, c, in.Named)
+	if err != nil {
+		return Appended{}, err
+	}
+	if r.state != Receiving {
+		return Appended{}, r.unfit()
+	}
+	var wrong []fault.Field
+	if most := int64(MaxSize / MaxPiece); in.Number < 0 || in.Number >= most {
+		wrong = append(wrong, fault.Field{Name: "number", Code: fault.OutOfRange, Limit: fault.Range{Min: 0, Max: most - 1}})
+	}
+	if len(in.Content) == 0 || len(in.Content) > MaxPiece {
+		wrong = append(wrong, fault.Field{Name: "content", Code: fault.TooLong, Limit: MaxPiece})
+	}
+	if wrong != nil {
+		return Appended{}, fault.Invalid(wrong...)
+	}
+	c.Tx.Queue(insertPiece, r.organization, r.id, in.Number, r.vault.Seal(in.Content, r.place(piecePart(in.Number))))
+	return Appended{in.Number}, nil
+}
+
+func piecePart(number int64) string { return fmt.Sprintf("piece %d", number) }
+
+// unfit returns the fault of a call that does not fit the state.
+func (r *row) unfit() error {
+	return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
+		DE: "Dieser Import ist schon weiter oder arbeitet gerade (" + string(r.state) + ").",
+		EN: "This import has gone on already, or works at the moment (" + string(r.state) + ").",
+	}})
+}
+
+// CompleteInput is the input of Complete.
+type CompleteInput struct {
+	Named
+	// Pieces is the number of pieces that were sent.
+	Pieces int64 `json:"pieces"`
+}
+
+// Complete says that the file has arrived as a whole. A job reads it.
+func Complete(ctx context.Context, c *app.Call, in CompleteInput) (Import, error) {
+	return advance(ctx, c, in.Named, func(r *row, _ *access.Actor) error {
+		var n int64
+		if err := c.Tx.QueryRow(ctx, countPieces, r.organization, r.id).Scan(&n); err != nil {
+			return err
+		}
+		if n == 0 || n != in.Pieces {
+			return fault.Invalid(fault.Field{Name: "pieces", Code: fault.ForbiddenCombination, Text: &fault.Text{
+				DE: "Die Datei ist nicht vollständig angekommen.",
+				EN: "The file did not arrive completely.",
+			}})
+		}
+		r.state = Reading
+		return nil
+	}, Receiving)
+}
+
+// advance changes the state of an import that is in one of some states, and makes a
+// job work on it.
+func advance(ctx context.Context, c *app.Call, in Named, alter func(*row, *access.Actor) error, from ...State) (Import, error) {
+	r, err := find(ctx, c, in)
+	if err != nil {
+		return Import{}, err
+	}
+	whose, err := person(ctx, c, r.organization, cmp.Or(in.Principal, r.principal))
+	if err != nil {
+		return Import{}, err
+	}
+	before := r.state
+	if !slices.Contains(from, before) || r.broken {
+		return Import{}, r.unfit()
+	}
+	r.Behalf = app.BehalfOf(c, whose)
+	if err := alter(r, whose); err != nil {
+		return Import{}, err
+	}
+	if err := r.change(ctx, c.Tx, before); err != nil {
+		return Import{}, err
+	}
+	if r.state.Works() {
+		err = r.enqueue(ctx, c)
+	}
+	return r.public(), err
+}
+
+// MapInput is the input of Map.
+type MapInput struct {
+	Named
+	// Targets has the member for each column, empty for none.
+	Targets []string `json:"targets"`
+	Options
+}
+
+// Map says what the columns are, and begins the dry run.
+func Map(ctx context.Context, c *app.Call, in MapInput) (Import, error) {
+	return advance(ctx, c, in.Named, func(r *row, whose *access.Actor) error {
+		in.Tags = record.Unique(in.Tags)
+		if err := in.check(whose, r.Columns); err != nil {
+			return err
+		}
+		for i, target := range in.Targets {
+			r.Columns[i].Target = target
+		}
+		r.Options, r.state, r.progress = in.Options, Checking, r.progress.begin()
+		return nil
+	}, Mapping, Checked)
+}
+
+// check returns what is wrong with a mapping.
+func (in *MapInput) check(whose *access.Actor, columns []Column) error {
+	var wrong []fault.Field
+	add := func(name string, code fault.FieldCode, de, en string) {
+		wrong = append(wrong, fault.Field{Name: name, Code: code, Text: &fault.Text{DE: de, EN: en}})
+	}
+	if len(in.Targets) != len(columns) {
+		add("targets", fault.ForbiddenCombination, fmt.Sprintf("Die Datei hat %d Spalten.", len(columns)), fmt.Sprintf("The file has %d columns.", len(columns)))
+	}
+	slot := func(i int) string {
+		if i < len(columns) {
+			return columns[i].Slot
+		}
+		return ""
+	}
+	named := false
+	for i, name := range in.Targets {
+		t := source.MemberOf(name)
+		field := fmt.Sprintf("targets[%d]", i)
+		switch {
+		case name == "":
+			continue
+		case t == nil:
+			add(field, fault.NotInEnum, "Diese Angabe gibt es nicht.", "There is no such member.")
+			continue
+		case !t.Several && twice(in.Targets[:i], name, slot, slot(i)):
+			add(field, fault.Duplicate, "Diese Angabe ist schon einer anderen Spalte zugeordnet.", "Another column is this member already.")
+		case name == targetCompany && !whose.May("companies:read"):
+			add(field, fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen zu lesen.", "You lack the right to read companies.")
+		}
+		named = named || t.Names
+	}
+	if !named {
+		add("targets", fault.Required, "Mindestens eine Spalte muss den Namen, die Firma, die E-Mail-Adresse oder eine Telefonnummer enthalten.", "At least one column must have the name, the company, the email address or a telephone number.")
+	}
+	if in.Companies && !whose.May("companies:write") {
+		add("companies", fault.ForbiddenCombination, "Dafür fehlt Ihnen das Recht, Firmen anzulegen.", "You lack the right to create companies.")
+	}
+	if !slices.Contains([]Duplicates{Skip, Fill, Replace}, in.Duplicates) {
+		wrong = append(wrong, fault.Field{Name: "duplicates", Code: fault.NotInEnum, Limit: []string{string(Skip), string(Fill), string(Replace)}})
+	}
+	if len(in.Tags) > 5 || slices.ContainsFunc(in.Tags, func(tag string) bool { return tag == "" || utf8.RuneCountInString(tag) > 50 }) {
+		add("tags", fault.TooLong, "Höchstens 5 Schlagworte mit je höchstens 50 Zeichen.", "At most 5 tags, of at most 50 characters each.")
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fault.Invalid(wrong...)
+}
+
+// twice reports whether a column before has the same member in the same slot.
+func twice(before []string, name string, slot func(int) string, own string) bool {
+	for i, other := range before {
+		if other == name && slot(i) == own {
+			return true
+		}
+	}
+	return false
+}
+
+// Run begins an import after its dry run, or resumes one that stopped.
+func Run(ctx context.Context, c *app.Call, in Named) (Import, error) {
+	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
+		if r.progress.Undo {
+			return r.unfit()
+		}
+		if r.state == Checked {
+			r.progress = r.progress.begin()
+		}
+		r.Reason, r.state = "", Running
+		c.Tx.Queue(updateSamples, r.organization, r.id, "") // nobody maps columns any more
+		for i := range r.Columns {
+			r.Columns[i].Samples = nil
+		}
+		c.Audit.About(r.organization, r.id)
+		c.Audit.Changed("lines", nil, r.Lines)
+		c.Audit.Changed("duplicates", nil, string(r.Options.Duplicates))
+		return nil
+	}, Checked, Stopped)
+}
+
+// Undo begins to undo an import.
+func Undo(ctx context.Context, c *app.Call, in Named) (Import, error) {
+	return advance(ctx, c, in, func(r *row, _ *access.Actor) error {
+		if r.forgotten != 0 || r.expires <= c.Now {
+			return fault.Invalid(fault.Field{Name: "id", Code: fault.ForbiddenCombination, Text: &fault.Text{
+				DE: "Dieser Import lässt sich nicht mehr rückgängig machen: Die sieben Tage sind um.",
+				EN: "This import can no longer be undone: the seven days are over.",
+			}})
+		}
+		r.state, r.Reason, r.After, r.progress.Undo, r.ContactsDone = Undoing, "", r.Lines+1, true, false
+		c.Audit.About(r.organization, r.id)
+		return nil
+	}, Finished, Stopped)
+}
+
+// Discard gives up an import before it runs, or forgets what it kept to be undone.
+func Discard(ctx context.Context, c *app.Call, in Named) (app.Nothing, error) {
+	r, err := find(ctx, c, in)
+	if err != nil {
+		return app.Nothing{}, err
+	}
+	if r.state.Works() {
+		return app.Nothing{}, r.unfit()
+	}
+	before := r.state
+	if slices.Contains([]State{Receiving, Unreadable, Mapping, Checked}, before) {
+		r.state = Discarded
+	}
+	r.expires = c.Now
+	if err := r.change(ctx, c.Tx, before); err != nil {
+		return app.Nothing{}, err
+	}
+	return app.Nothing{}, job.Enqueue(ctx, c.Tx, r.organization, c.Now, job.Spec{Kind: ForgetKind, Key: r.id, Payload: named{r.id}, Due: c.Now, Soon: true})
+}
+
+// Get returns an import.
+func Get(ctx context.Context, c *app.Call, in Named) (Import, error) {
+	r, err := find(ctx, c, in)
+	if err != nil {
+		return Import{}, err
+	}
+	return r.public(), nil
+}
+
+// ListInput is the input of List.
+type ListInput struct {
+	// Organization is that of the imports. The operator must name it.
+	Organization string `json:"organizationId,omitempty"`
+	// After is the id of the last import of the previous page.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 1,000; zero means 50.
+	Limit int `json:"limit,omitempty"`
+}
+
+// List returns the imports of the caller, and for admins all of the organization, the
+// newest first.
+func List(ctx context.Context, c *app.Call, in ListInput) (access.List[Import], error) {
+	limit, err := access.PageSize(in.Limit, 50)
+	if err != nil {
+		return access.List[Import]{}, err
+	}
+	organization, err := organizationOf(ctx, c, in.Organization)
+	if err != nil {
+		return access.List[Import]{}, err
+	}
+	statement := selectOwn
+	if c.Actor.SeesAll() || isOperator(c) {
+		statement = selectAll
+	}
+	list, err := db.List(ctx, c.Tx, func(from db.Row) (Import, error) {
+		r, err := scan(from, c.Services.Imports)
+		if r != nil && r.broken {
+			err = nil
+		}
+		if err != nil {
+			return Import{}, err
+		}
+		return r.public(), nil
+	}, statement, organization, c.Actor.PrincipalID(), in.After, limit+1)
+	return access.PageOf(list, limit), err
+}
+
+// Line is an entry of the file, as the report shows it.
+type Line struct {
+	Number int64 `json:"number"`
+	// Line is the line of the file on which the entry begins, or the row of a sheet.
+	Line int64 `json:"line"`
+	// File is the name of the file, if the import has several ones.
+	File    string  `json:"file,omitempty"`
+	Outcome Outcome `json:"outcome"`
+	// RecordID is the contact.
+	RecordID string    `json:"recordId"`
+	Problems []Problem `json:"problems"`
+	// Cells are those of an entry that was refused, if the caller asks for them.
+	Cells []string `json:"cells,omitempty"`
+}
+
+// Problem is what is wrong with a member of an entry.
+type Problem struct {
+	// Field is the member. It is empty if the whole entry is meant.
+	Field   string          `json:"field"`
+	Code    fault.FieldCode `json:"code"`
+	Message string          `json:"message"`
+	// Heading is the column of the value, or the property of a card, and Value what stands
+	// there. Both are empty if no single value is meant.
+	Heading string `json:"heading,omitempty"`
+	Value   string `json:"value,omitempty"`
+	// Fate is what became of the value: note, leftOut or altered.
+	Fate Fate `json:"fate,omitempty"`
+	// RecordID is the record that the message is about.
+	RecordID string `json:"recordId,omitempty"`
+}
+
+// LinesInput is the input of Lines.
+type LinesInput struct {
+	Named
+	// After is the number of the last entry of the previous page.
+	After int64 `json:"after,omitempty"`
+	// Limit is 1 to 1,000; zero means 1,000.
+	Limit int `json:"limit,omitempty"`
+	// Wrong leaves out entries without a problem.
+	Wrong bool `json:"wrong,omitempty"`
+	// Refused leaves out entries that were not refused, and returns the cells of the
+	// others.
+	Refused bool `json:"refused,omitempty"`
+}
+
+// Lines is a page of entries.
+type Lines struct{ access.List[Line] }
+
+// Records returns 0: a report has no contents of records.
+func (Lines) Records() int { return 0 }
+
+const (
+	selectReport  = `select number, line, file, state, record_id, problems, '' from import_lines where organization = $1 and import_id = $2 and number > $3 order by number limit $4`
+	selectWrong   = `select number, line, file, state, record_id, problems, '' from import_lines where organization = $1 and import_id = $2 and problems <> '' and number > $3 order by number limit $4`
+	selectRefused = `select number, line, file, state, record_id, problems, content from import_lines
+		where organization = $1 and import_id = $2 and problems <> '' and state = 'refused' and number > $3 order by number limit $4`
+)
+
+// GetLines returns entries with what became of them, or would.
+func GetLines(ctx context.Context, c *app.Call, in LinesInput) (Lines, error) {
+	r, err := find(ctx, c, in.Named)
+	if err != nil {
+		return Lines{}, err
+	}
+	limit, err := access.PageSize(in.Limit, access.MaxPage)
+	if err != nil {
+		return Lines{}, err
+	}
+	statement := selectReport
+	switch {
+	case in.Refused:
+		statement = selectRefused
+	case in.Wrong:
+		statement = selectWrong
+	}
+	list, err := db.List(ctx, c.Tx, func(from db.Row) (Line, error) {
+		l, record, file, problems, sealed := Line{}, (*string)(nil), "", "", ""
+		if err := from.Scan(&l.Number, &l.Line, &file, &l.Outcome, &record, &problems, &sealed); err != nil {
+			return l, err
+		}
+		if sealed != "" && r.forgotten == 0 && !r.broken {
+			var values []source.Value
+			if err := r.unseal(sealed, linePart(l.Number), &values); err != nil {
+				return l, err
+			}
+			l.Cells = r.cells(values)
+		}
+		if record != nil {
+			l.RecordID = *record
+		}
+		if r.forgotten == 0 && !r.broken {
+			var err error
+			if l.File, err = r.openFile(l.Number, file); err != nil {
+				return l, err
+			}
+		}
+		if r.forgotten != 0 || r.broken {
+			problems = ""
+		}
+		return l, r.readProblems(&l, problems, c.Language)
+	}, statement, r.organization, r.id, in.After, limit+1)
+	return Lines{access.PageOf(list, limit)}, err
+}
+
+// cells returns the values of an entry in the order of the columns.
+func (r *row) cells(values []source.Value) []string {
+	at := map[int]int{}
+	for i, column := range r.Columns {
+		at[column.At] = i
+	}
+	cells := make([]string, len(r.Columns))
+	for _, v := range values {
+		if i, known := at[v.Column]; known && cells[i] == "" {
+			cells[i] = v.Text
+		} else if known {
+			cells[i] += "\n" + v.Text
+		}
+	}
+	return cells
+}
+
+// readProblems reads stored problems in the words of the reader.
+func (r *row) readProblems(l *Line, sealed string, in fault.Language) error {
+	l.Problems = []Problem{}
+	if sealed == "" {
+		return nil
+	}
+	var list []problem
+	if err := r.unseal(sealed, problemsPart(l.Number), &list); err != nil {
+		return fmt.Errorf("imports: the problems of line %d: %w", l.Number, err)
+	}
+	for _, p := range list {
+		l.Problems = append(l.Problems, Problem{Field: p.Field, Code: p.Code, Message: (&fault.Text{DE: p.DE, EN: p.EN}).In(in), Heading: p.Heading, Value: p.Value, Fate: p.Fate, RecordID: p.Record})
+	}
+	return nil
+}
+
+// sealProblems returns what is told of an entry as it is stored.
+func (r *row) sealProblems(number int64, list []problem) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return r.seal(list, problemsPart(number))
+}
+
+func problemsPart(number int64) string { return fmt.Sprintf("problems %d", number) }

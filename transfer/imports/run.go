@@ -1,0 +1,361 @@
+package imports
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"kartei/app"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+	"kartei/record"
+	"kartei/store/db"
+)
+
+const (
+	endLine = `update import_lines set content = '', state = $4, problems = $5, record_id = $6, company_id = $7, revision = $8, former = $9, before = $10
+		where organization = $1 and import_id = $2 and number = $3`
+	// keepLine keeps the cells of an entry that was refused.
+	keepLine       = `update import_lines set state = $4, problems = $5, company_id = $6 where organization = $1 and import_id = $2 and number = $3`
+	selectRevision = `select revision from contacts where organization = $1 and id = $2 and deleted = false`
+)
+
+// clone returns a copy whose counts are its own.
+func (p progress) clone() progress {
+	if p.Counts = maps.Clone(p.Counts); p.Counts == nil {
+		p.Counts = map[Outcome]int64{}
+	}
+	return p
+}
+
+// importAll makes contacts of the entries. The transaction of some entries also stores
+// what became of them. Slow work comes before the transaction, which holds the change
+// clock.
+func (x *work) importAll(ctx context.Context) error {
+	x.companies = map[string]string{}
+	for {
+		begun := clock.Now(x.Clock)
+		var list []*candidate
+		err := x.DB.Read(ctx, func(tx db.Tx) error {
+			c, err := x.call(ctx, tx)
+			if err != nil {
+				return err
+			}
+			lines, err := x.lines(ctx, tx, selectLines, x.After, piece)
+			if err == nil {
+				list, err = x.prepare(ctx, c, lines)
+			}
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0:
+			x.expires, x.Groups = begun.Add(Age), nil
+			return x.finish(ctx, Finished, func(tx db.Tx) error { return x.note(tx, DoneWord, begun) })
+		}
+		if err := x.importSome(ctx, list); err != nil {
+			return err
+		}
+		if err := x.pace.Rest(ctx, begun); err != nil {
+			return err
+		}
+	}
+}
+
+// batch is the import of some entries in one transaction.
+type batch struct {
+	*work
+	*app.Call
+	progress
+	// companies are those that it created, by candidate.cacheKey.
+	companies map[string]string
+	// there are companies that the transaction has found living.
+	there map[string]bool
+	// used are the contacts that something refers to, while an import is undone.
+	used map[string]bool
+	seen seen
+}
+
+// importSome imports some entries in one transaction.
+func (x *work) importSome(ctx context.Context, list []*candidate) error {
+	var b *batch
+	err := x.job.Update(ctx, func(tx db.Tx) error {
+		c, err := x.call(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := x.mayName(c); err != nil {
+			return err
+		}
+		b = &batch{work: x, Call: c, progress: x.progress.clone(), companies: map[string]string{}, there: map[string]bool{}, seen: seen{}}
+		for _, n := range list {
+			if err := b.importOne(ctx, n); err != nil {
+				return err
+			}
+		}
+		b.progress.After = list[len(list)-1].number
+		tx.Queue(updateProgress, x.organization, x.id, b.progress.text())
+		return nil
+	})
+	if err != nil {
+		clear(x.companies) // one of them may be gone
+		return err
+	}
+	x.progress = b.progress
+	maps.Copy(x.companies, b.companies)
+	return nil
+}
+
+// mayName stops a run whose person may not name companies any more, if the file has
+// some.
+func (x *work) mayName(c *app.Call) error {
+	for _, column := range x.Columns {
+		if column.Target == targetCompany && !c.Actor.May("companies:read") {
+			return stopped{NoRight}
+		}
+	}
+	return nil
+}
+
+// result is what became of an entry.
+type result struct {
+	outcome Outcome
+	wrong   []fault.Field
+	record  *string
+	company *string
+	// former is the revision before, and before has the sealed members of it.
+	former, revision int64
+	before           string
+	// told is what is told of values beside what the entry itself tells.
+	told []problem
+}
+
+// importOne imports an entry.
+func (b *batch) importOne(ctx context.Context, n *candidate) error {
+	if n.entry == nil {
+		outcome, told := b.unread(n.line)
+		b.progress.Counts[outcome]++
+		b.Tx.Queue(keepLine, b.organization, b.id, n.number, outcome, b.sealProblems(n.number, told), nil)
+		return nil
+	}
+	r, err := b.resolve(ctx, n)
+	if err != nil {
+		return err
+	}
+	b.progress.Counts[r.outcome]++
+	told := slices.Concat(problemsOf(r.wrong), r.told, n.toldNamesake(r.outcome), b.toldAs(r.outcome, n.entry))
+	if n.group {
+		told = b.toldGroup(n.entry)
+	}
+	problems := b.sealProblems(n.number, told)
+	if r.company != nil {
+		b.progress.Companies++
+	}
+	if r.outcome == Refused {
+		b.Tx.Queue(keepLine, b.organization, b.id, n.number, r.outcome, problems, r.company)
+		return nil
+	}
+	b.Tx.Queue(endLine, b.organization, b.id, n.number, r.outcome, problems, r.record, r.company, r.revision, r.former, r.before)
+	return nil
+}
+
+// resolve decides what becomes of an entry, and does it.
+func (b *batch) resolve(ctx context.Context, n *candidate) (r result, err error) {
+	switch {
+	case n.group:
+		return result{outcome: Skipped}, nil
+	case n.firm:
+		return b.resolveFirm(ctx, n)
+	}
+	var target string
+	var made bool
+	var told []problem
+	if n.match != nil {
+		if target, made = n.match.ID, n.made; made {
+			told = []problem{n.first.toldSame()}
+		} else if b.Options.Duplicates == Skip {
+			told = []problem{n.toldThere(target)}
+		}
+	} else {
+		was, double, idTaken := b.seen.find(&n.identity)
+		if target, made = was.record, was.made; idTaken {
+			b.withoutID(n)
+		}
+		if double {
+			told = []problem{was.toldSame()}
+		}
+	}
+	if len(n.wrong) > 0 {
+		return result{outcome: Refused, wrong: n.wrong}, nil
+	}
+	if target != "" && !made && b.Options.Duplicates == Skip {
+		return result{outcome: Skipped, record: &target, told: told}, nil
+	}
+	switch {
+	case target == "":
+		r, err = b.create(ctx, n)
+		made = true
+	case made:
+		r, err = b.join(ctx, n, target)
+	default:
+		r, err = b.update(ctx, n, target)
+	}
+	if fault.Is(err, fault.NotFound) {
+		err = fmt.Errorf("imports: %w: %w", errGone, err)
+	}
+	if err == nil && r.record != nil {
+		b.seen.add(&n.identity, n.line, n.number, *r.record, made)
+	}
+	if r.outcome != Refused {
+		r.told = append(told, r.told...)
+	}
+	return r, err
+}
+
+// companyFor returns the company of an entry, and creates it if there is none. made is
+// nil if there was.
+func (b *batch) companyFor(ctx context.Context, n *candidate) (company string, made *string, err error) {
+	if n.companyKey == "" || n.companyID != "" {
+		return n.companyID, nil, nil
+	}
+	for _, key := range []string{n.companyKey, n.cacheKey()} {
+		if known := cmp.Or(b.companies[key], b.work.companies[key]); known != "" {
+			return known, nil, nil
+		}
+	}
+	company = id.New(id.Company)
+	if err := createCompany(ctx, b.Call, n.company, company, n.private); err != nil {
+		return "", nil, err
+	}
+	b.companies[n.cacheKey()], b.there[company] = company, true
+	return company, &company, nil
+}
+
+// create creates a contact of an entry. Its checks come before its company is created,
+// so that an entry that is refused creates none.
+func (b *batch) create(ctx context.Context, n *candidate) (r result, err error) {
+	f := n.fields
+	wrong, err := violations(contact.Contacts.CheckStored(ctx, b.Call, &f))
+	if err != nil || len(wrong) > 0 {
+		return result{outcome: Refused, wrong: wrong}, err
+	}
+	company, made, err := b.companyFor(ctx, n)
+	if err != nil {
+		return r, err
+	}
+	if company != "" {
+		f.CompanyID = &company
+		if made == nil {
+			if err := b.still(ctx, company); err != nil {
+				return r, err
+			}
+		}
+	}
+	name := id.New(id.Contact)
+	if _, err := contact.Contacts.Insert(ctx, b.Call, name, &f, nil); err != nil {
+		return r, err
+	}
+	return result{outcome: Created, record: &name, company: made, revision: 1}, nil
+}
+
+// still fails if a company is gone. The job then begins its transaction anew.
+func (b *batch) still(ctx context.Context, company string) error {
+	if b.there[company] {
+		return nil
+	}
+	seen, err := record.Seen(ctx, b.Call, "companies", company)
+	if err == nil && !seen {
+		err = fmt.Errorf("imports: %w: the company %s", errGone, company)
+	}
+	b.there[company] = err == nil
+	return err
+}
+
+// errGone means that a record which an entry is about was deleted meanwhile.
+var errGone = errors.New("a record was deleted meanwhile")
+
+// update changes a contact by an entry.
+func (b *batch) update(ctx context.Context, n *candidate, target string) (r result, err error) {
+	before, _, err := contact.Contacts.Members(ctx, b.Call, target)
+	if fault.Is(err, fault.NotFound) {
+		return r, fmt.Errorf("imports: %w: the contact %s", errGone, target)
+	}
+	if err != nil {
+		return r, err
+	}
+	patch, err := n.patch(before, b.Options.Duplicates, n.companyID)
+	if err != nil {
+		return r, err
+	}
+	if wrong := b.broken(patch, "contacts.update", new(app.Patch[contact.Fields])); len(wrong) > 0 {
+		return result{outcome: Refused, wrong: wrong}, nil
+	}
+	n.private = n.private || before.Visibility == record.Private
+	company, made := n.companyID, (*string)(nil)
+	if n.companyKey != "" && company == "" && (before.CompanyID == nil || b.Options.Duplicates == Replace) {
+		if company, made, err = b.companyFor(ctx, n); err != nil {
+			return r, err
+		}
+		patch["companyId"] = company
+	}
+	r, err = b.write(ctx, updateContact, selectRevision, n.number, target, before, patch)
+	r.company = made
+	return r, err
+}
+
+// updater changes the members of a record, and returns its entity tag.
+type updater func(ctx context.Context, c *app.Call, target string, patch json.RawMessage) (string, error)
+
+func updateContact(ctx context.Context, c *app.Call, target string, patch json.RawMessage) (string, error) {
+	in := record.UpdateInput[contact.Fields]{ID: target}
+	in.Patch.SetRaw(patch)
+	answer, err := contact.Contacts.Update(ctx, c, in)
+	if err != nil {
+		return "", err
+	}
+	return answer.EntityTag(), nil
+}
+
+func updateCompany(ctx context.Context, c *app.Call, target string, patch json.RawMessage) (string, error) {
+	in := record.UpdateInput[company.Fields]{ID: target}
+	in.Patch.SetRaw(patch)
+	answer, err := company.Companies.Update(ctx, c, in)
+	if err != nil {
+		return "", err
+	}
+	return answer.EntityTag(), nil
+}
+
+// write changes the members of a record, and keeps what they were.
+func (b *batch) write(ctx context.Context, update updater, revisionOf string, number int64, target string, before any, patch map[string]any) (r result, err error) {
+	var revision int64
+	if err := b.Tx.QueryRow(ctx, revisionOf, b.organization, target).Scan(&revision); err != nil {
+		return r, err
+	}
+	r = result{outcome: Unchanged, record: &target}
+	if len(patch) == 0 {
+		return r, nil
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return r, err
+	}
+	tag, err := update(ctx, b.Call, target, raw)
+	if wrong, other := violations(err); other != nil || len(wrong) > 0 {
+		return result{outcome: Refused, wrong: wrong}, other
+	}
+	if tag == app.Tag(revision) {
+		return r, nil
+	}
+	r.outcome, r.former, r.revision = Updated, revision, revision+1
+	r.before = b.seal(before, beforePart(number))
+	return r, nil
+}

@@ -1,0 +1,42 @@
+package imports_test
+
+import (
+	"fmt"
+	"testing"
+
+	"kartei/access"
+	"kartei/transfer/imports"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// TestRoundTrips counts the round trips to PostgreSQL of each step, for each entry: an
+// import of 10,000 contacts in less than a minute has 6 ms for one of them.
+func TestRoundTrips(t *testing.T) {
+	apitest.Alone(t)
+	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
+	o := apitest.New(t, dbtest.Open(t, address, db.Options{}), apitest.Replicas(1))
+	d := sit(o, access.Member)
+	file := "Nachname;Externe Kennung;Firma;E-Mail;Telefon\n"
+	const entries = 400
+	for i := range entries {
+		file += fmt.Sprintf("N%d;k%d;F%d;n%d@example.com;0221 %d\n", i, i, i/20, i, 100000+i)
+	}
+	x := d.upload("a.csv", file)
+	step := func(name string, most float64, do func()) {
+		t.Helper()
+		before := trips.Load()
+		do()
+		each := float64(trips.Load()-before) / entries
+		t.Logf("%s: %.2f for each entry", name, each)
+		if each > most {
+			t.Errorf("%s: %.2f round trips for each entry, want %.2f at most", name, each, most)
+		}
+	}
+	step("the dry run", 0.4, func() { x = d.check(x, imports.Skip) })
+	step("the import", 0.8, func() { x = d.run(x) })
+	wantState(t, x, imports.Finished)
+	step("the undoing", 6.5, func() { x = d.undo(x) })
+	wantState(t, x, imports.Undone)
+}

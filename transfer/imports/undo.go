@@ -1,0 +1,254 @@
+package imports
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"kartei/app"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/record"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+const (
+	undoLine = `update import_lines set state = $4, before = '' where organization = $1 and import_id = $2 and number = $3`
+	// earlierLines tells the entries that changed the same contact before which revision
+	// it has now. Those before a change by others have another one.
+	earlierLines = `update import_lines set revision = $6 where organization = $1 and record_id = $4 and revision = $5 and import_id = $2 and number < $3`
+	// usedContacts finds the contacts that tasks and documents refer to.
+	usedContacts = `select distinct contact_id from %s where organization = $1 and contact_id %s and contact_id is not null and deleted = false`
+	// usedCompany finds what refers to a company.
+	usedCompany = `select (select count(*) from (select 1 from contacts where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as c)
+		+ (select count(*) from (select 1 from tasks where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as t)
+		+ (select count(*) from (select 1 from documents where organization = $1 and company_id = $2 and company_id is not null and deleted = false limit 1) as d)`
+)
+
+// undoAll takes back what the import did, from the last entry to the first: first the
+// contacts, then the companies that nothing refers to any more. What others changed
+// since stays.
+func (x *work) undoAll(ctx context.Context) error {
+	portion := job.Portion{Most: piece}
+	for {
+		begun := clock.Now(x.Clock)
+		var list []*line
+		err := x.DB.Read(ctx, func(tx db.Tx) (err error) {
+			list, err = x.lines(ctx, tx, selectLinesDown, x.After, portion.Next())
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0 && !x.ContactsDone:
+			x.ContactsDone, x.After = true, x.Lines+1
+			continue
+		case len(list) == 0:
+			x.After = 0
+			return x.finish(ctx, Undone, func(tx db.Tx) error { return x.note(tx, UndoneWord, begun) })
+		}
+		if err := x.undoSome(ctx, &portion, list); err != nil {
+			return err
+		}
+		if err := x.pace.Rest(ctx, begun); err != nil {
+			return err
+		}
+	}
+}
+
+// undoSome takes back some entries in one transaction.
+func (x *work) undoSome(ctx context.Context, portion *job.Portion, list []*line) error {
+	var b *batch
+	err := portion.Update(ctx, x.job, len(list), func(tx db.Tx) error {
+		c, err := x.call(ctx, tx)
+		if err != nil {
+			return err
+		}
+		b = &batch{work: x, Call: c, progress: x.progress.clone()}
+		now := map[string]moved{}
+		if err := b.readUsed(ctx, list); err != nil {
+			return err
+		}
+		for _, l := range list {
+			if x.ContactsDone {
+				err = b.undoCompany(ctx, l)
+			} else {
+				err = b.undoContact(ctx, l, now)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		b.progress.After = list[len(list)-1].number
+		tx.Queue(updateProgress, x.organization, x.id, b.progress.text())
+		return nil
+	})
+	if err == nil {
+		x.progress = b.progress
+	}
+	return err
+}
+
+// readUsed reads which contacts tasks and documents refer to.
+func (b *batch) readUsed(ctx context.Context, list []*line) error {
+	b.used = map[string]bool{}
+	var names []string
+	for _, l := range list {
+		if l.record != nil && l.state == Created {
+			names = append(names, *l.record)
+		}
+	}
+	if len(names) == 0 || b.ContactsDone {
+		return nil
+	}
+	for _, family := range []string{"tasks", "documents"} {
+		found, err := db.Values[string](ctx, b.Tx, fmt.Sprintf(usedContacts, family, b.Tx.Dialect().In("$2")), b.organization, db.Texts(names))
+		if err != nil {
+			return err
+		}
+		for _, name := range found {
+			b.used[name] = true
+		}
+	}
+	return nil
+}
+
+// moved is the revision that an earlier entry left a contact at, and the one that it
+// has now, after what came behind was taken back.
+type moved struct{ from, to int64 }
+
+// undoContact takes back what an entry did with its contact. now has the contacts that
+// entries behind this one were taken back of.
+func (b *batch) undoContact(ctx context.Context, l *line, now map[string]moved) error {
+	if l.record == nil || l.state != Created && l.state != Updated || l.state == Created && l.isFirm() {
+		return nil
+	}
+	if m := now[*l.record]; m.from != 0 && m.from == l.revision {
+		l.revision = m.to
+	}
+	outcome, next, err := b.takeBack(ctx, l)
+	if err != nil {
+		return err
+	}
+	if outcome == Restored {
+		now[*l.record] = moved{l.former, next}
+		b.Tx.Queue(earlierLines, b.organization, b.id, l.number, *l.record, l.former, next)
+	}
+	b.progress.Counts[outcome]++
+	b.Tx.Queue(undoLine, b.organization, b.id, l.number, outcome)
+	return nil
+}
+
+// takeBack deletes a contact that an entry created, or gives one its former members
+// back, if it still has the revision that the import left. next is its revision then.
+func (b *batch) takeBack(ctx context.Context, l *line) (outcome Outcome, next int64, err error) {
+	c := *b.Call
+	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(l.revision)}}
+	if l.state == Updated {
+		update := updateContact
+		if l.isFirm() {
+			update = updateCompany
+		}
+		next, err = b.restore(ctx, &c, update, l)
+		outcome, err = outcomeOf(Restored, err)
+		return outcome, next, err
+	}
+	if b.used[*l.record] {
+		seen, err := record.Seen(ctx, b.Call, contact.Contacts.Plural, *l.record)
+		if err == nil && !seen {
+			return Gone, 0, nil
+		}
+		return Kept, 0, err
+	}
+	_, err = contact.Contacts.Delete(ctx, &c, app.ByID{ID: *l.record})
+	outcome, err = outcomeOf(Deleted, err)
+	return outcome, 0, err
+}
+
+// restore gives a record the members that it had before an entry, and returns its
+// revision.
+func (b *batch) restore(ctx context.Context, c *app.Call, update updater, l *line) (int64, error) {
+	if l.before == "" { // erased with the contact
+		return 0, fault.New(fault.NotFound)
+	}
+	var members json.RawMessage
+	if err := b.unseal(l.before, beforePart(l.number), &members); err != nil {
+		return 0, err
+	}
+	tag, err := update(ctx, c, *l.record, members)
+	if err != nil || tag == app.Tag(l.revision) {
+		return l.revision, err
+	}
+	return l.revision + 1, nil
+}
+
+// outcomeOf says what an act of undoing came to.
+func outcomeOf(done Outcome, err error) (Outcome, error) {
+	switch {
+	case err == nil:
+		return done, nil
+	case fault.Is(err, fault.NotFound):
+		return Gone, nil
+	case fault.Is(err, fault.PreconditionFailed), fault.Is(err, fault.ValidationFailed), fault.Is(err, fault.Forbidden):
+		return Kept, nil // others changed it, or deleted what it refers to
+	}
+	return "", err
+}
+
+// undoCompany deletes a company that an entry created, unless others changed it or
+// something refers to it.
+func (b *batch) undoCompany(ctx context.Context, l *line) error {
+	if l.made == nil || !b.Actor.May("companies:write") {
+		return nil
+	}
+	outcome, err := b.takeBackCompany(ctx, l)
+	if outcome == Deleted {
+		b.progress.Companies--
+	}
+	if err == nil && l.isFirm() && l.state == Created { // the entry is the company itself
+		b.progress.Counts[outcome]++
+		b.Tx.Queue(undoLine, b.organization, b.id, l.number, outcome)
+	}
+	return err
+}
+
+// takeBackCompany deletes a company, unless something refers to it.
+func (b *batch) takeBackCompany(ctx context.Context, l *line) (Outcome, error) {
+	var used int64
+	if err := b.Tx.QueryRow(ctx, usedCompany, b.organization, *l.made).Scan(&used); err != nil || used > 0 {
+		return Kept, err
+	}
+	c, revision := *b.Call, int64(1)
+	if l.isFirm() { // entries behind it may have changed it, and were taken back
+		revision = l.revision
+	}
+	c.IfMatch = app.Precondition{Sent: true, Tags: []string{app.Tag(revision)}}
+	_, err := company.Companies.Delete(ctx, &c, app.ByID{ID: *l.made})
+	return outcomeOf(Deleted, err)
+}
+
+const (
+	eraseOfRecord  = `update import_lines set content = '', file = '', before = '', problems = '' where organization = $1 and record_id = $2 and record_id is not null`
+	eraseOfCompany = `update import_lines set content = '', file = '', problems = '' where organization = $1 and company_id = $2 and company_id is not null`
+	// eraseSamples forgets the first values of the columns of files that have the record.
+	eraseSamples = `update imports set samples = '' where organization = $1 and samples <> ''
+		and id in (select import_id from import_lines where organization = $1 and record_id = $2 and record_id is not null)`
+)
+
+// erase forgets what imports keep of a record.
+func erase(c *app.Call, id string) {
+	c.Tx.Queue(eraseSamples, c.Actor.Org(), id)
+	c.Tx.Queue(eraseOfRecord, c.Actor.Org(), id)
+}
+
+// What an import keeps of a record is erased with it.
+func init() {
+	contact.Contacts.OnErase(erase)
+	company.Companies.OnErase(func(c *app.Call, id string) {
+		erase(c, id)
+		c.Tx.Queue(eraseOfCompany, c.Actor.Org(), id)
+	})
+}

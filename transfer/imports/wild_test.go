@@ -1,0 +1,137 @@
+package imports_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/transfer/imports"
+	"kartei/test/apitest"
+)
+
+// members are those that tell writes, in this order.
+var members = []string{"salutation", "title", "firstName", "lastName", "name", "legalForm", "email", "phone", "mobile", "website", "jobTitle", "companyId", "address", "birthday", "language", "note", "tags", "externalId", "visibility"}
+
+// tell writes what a record has: member=value, without what all of them have.
+func (d desk) tell(id string) string {
+	d.Helper()
+	family := "contacts"
+	if strings.HasPrefix(id, "cmp_") {
+		family = "companies"
+	}
+	r := d.Do("GET", "/"+family+"/"+id, nil).Want(200).JSON()
+	var parts []string
+	for _, m := range members {
+		switch v := r[m].(type) {
+		case nil:
+		case map[string]any:
+			for _, part := range []string{"street", "postalCode", "city", "region", "country"} {
+				if v[part] != nil {
+					parts = append(parts, fmt.Sprintf("%s=%v", part, v[part]))
+				}
+			}
+		case []any:
+			if len(v) > 0 {
+				parts = append(parts, fmt.Sprintf("%s=%q", m, v))
+			}
+		default:
+			text := fmt.Sprint(v)
+			if m == "companyId" {
+				text = d.Do("GET", "/companies/"+text, nil).Want(200).Text("name")
+			}
+			if m != "visibility" || text != "organization" {
+				parts = append(parts, m+"="+strings.ReplaceAll(text, "\n", "|"))
+			}
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// report writes what became of each entry: the outcome, the record, and in brackets what is
+// told of values.
+func (d desk) report(x imports.Import) (list []string) {
+	d.Helper()
+	for _, l := range d.lines(x) {
+		text := string(l.Outcome)
+		if l.File != "" {
+			text = fmt.Sprintf("%s:%d %s", l.File, l.Line, text)
+		}
+		if l.RecordID != "" {
+			text += " " + l.RecordID[:4] + " " + d.tell(l.RecordID)
+		}
+		for _, p := range l.Problems {
+			text += fmt.Sprintf(" [%s %s %s %.60s]", p.Fate, p.Field, p.Heading, strings.ReplaceAll(p.Value, "\n", "|"))
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// TestWild imports what other programs and practitioners write. testdata/wild has a file
+// for each kind of mistake.
+func TestWild(t *testing.T) {
+	golden := filepath.Join("testdata", "wild.txt")
+	each(t, func(t *testing.T, o *apitest.Office) {
+		d := sit(o, access.Member)
+		files, err := filepath.Glob("testdata/wild/*.*")
+		if err != nil || len(files) < 27 {
+			t.Fatal(files, err)
+		}
+		var b strings.Builder
+		for _, name := range files {
+			content, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := d.upload(filepath.Base(name), string(content))
+			fmt.Fprintf(&b, "== %s\n", filepath.Base(name))
+			if x.Files > 0 || x.Sheet != "" || x.LeftOut != nil {
+				fmt.Fprintf(&b, "%s, %d files, sheet %q, left out %v\n", x.Format, x.Files, x.Sheet, x.LeftOut)
+			}
+			if x.State != imports.Mapping {
+				fmt.Fprintf(&b, "%s %s\n", x.State, x.Reason)
+				continue
+			}
+			checked := d.check(x, imports.Skip)
+			if checked.State != imports.Checked {
+				fmt.Fprintf(&b, "%s %s\n", checked.State, checked.Reason)
+				continue
+			}
+			told := toldBy(d.lines(checked))
+			x = d.run(checked)
+			if after := toldBy(d.lines(x)); !slices.Equal(told, after) {
+				t.Errorf("%s: the check tells\n%q\nand the report\n%q", name, told, after)
+			}
+			for _, line := range d.report(x) {
+				fmt.Fprintln(&b, line)
+			}
+			ask[struct{}](d, "imports.discard", access.ByID{ID: x.ID}) // a person has room for few
+		}
+		if os.Getenv("KARTEI_TEST_UPDATE") != "" {
+			if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); got != string(want) {
+			t.Errorf("KARTEI_TEST_UPDATE=1 writes %s anew. Now:\n%s", golden, got)
+		}
+	})
+}
+
+// toldBy writes what is told of the values of entries.
+func toldBy(lines []imports.Line) (list []string) {
+	for _, l := range lines {
+		for _, p := range l.Problems {
+			list = append(list, fmt.Sprintf("%d %s %s %s %s", l.Line, p.Fate, p.Field, p.Heading, p.Value))
+		}
+	}
+	return list
+}

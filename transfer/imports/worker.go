@@ -1,0 +1,576 @@
+package imports
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"kartei/app"
+	"kartei/people/audit"
+	"kartei/transfer/imports/source"
+	"kartei/extract"
+	"kartei/kit/clock"
+	"kartei/kit/masterkey"
+	"kartei/store/db"
+	"kartei/store/job"
+)
+
+// The kinds of job.
+const (
+	// JobKind works on an import: it reads, checks, imports or undoes.
+	JobKind = "imports.work"
+	// ForgetKind forgets what an import kept, when its time is over.
+	ForgetKind = "imports.forget"
+)
+
+// The words of the audit log for the ends of an import and of its undoing.
+const (
+	DoneWord   = "records.imported"
+	UndoneWord = "records.importUndone"
+)
+
+const (
+	// window is the number of lines in one step of reading and of the dry run.
+	window = 500
+	// piece is the number of entries that one transaction imports. It holds the
+	// organization's change clock (on SQLite the writer) for some milliseconds:
+	// docs/decisions/0034.
+	piece = 50
+	// pauses is how much longer than its work the job pauses. An import then takes a
+	// third of one processor, and others stay quick: docs/decisions/0048.
+	pauses = 2
+	// lease is the longest time that an import waits for another process after its own
+	// has died.
+	lease = 20 * time.Second
+	// forgetPiece is the number of rows that one transaction forgets.
+	forgetPiece = 500
+)
+
+type named struct {
+	ID string `json:"id"`
+}
+
+// Worker carries out the jobs of imports.
+type Worker struct {
+	DB    db.DB
+	Clock clock.Clock
+	// Secrets opens the keys of imports.
+	Secrets masterkey.Vault
+	// Services are the services of calls.
+	Services *app.Services
+	// Decode reads the body of an operation of the API, and returns what breaks its rules:
+	// an entry of a file meets the same ones as a call.
+	Decode func(operation string, body []byte, into any, services *app.Services) error
+	// Extractor unpacks archives and workbooks, in a process that is confined.
+	Extractor *extract.Extractor
+}
+
+// Handlers returns the handlers of the worker's jobs.
+func (w *Worker) Handlers() []job.Handler {
+	return []job.Handler{{Kind: JobKind, Lease: lease, Run: w.run}, {Kind: ForgetKind, Run: w.forget}}
+}
+
+// work is one run of a job.
+type work struct {
+	*Worker
+	*row
+	job  *job.Job
+	pace job.Pace
+	// companies are the companies of names that were found, by candidate.cacheKey.
+	companies map[string]string
+	// joined are the members of entries with others about the same contact, by number, in
+	// the dry run.
+	joined map[int64]map[string]any
+}
+
+// run takes an import on from where it is.
+func (w *Worker) run(ctx context.Context, j *job.Job) error {
+	x, err := w.load(ctx, j)
+	switch {
+	case errors.Is(err, db.ErrNoRows): // the organization was erased
+		return nil
+	case errors.Is(err, errSealed):
+		return x.stop(ctx, Sealed)
+	case err != nil:
+		return err
+	}
+	x.pace = job.NewPace(w.Clock, pauses)
+	switch x.state {
+	case Reading:
+		err = x.read(ctx)
+	case Checking:
+		err = x.check(ctx)
+	case Running:
+		err = x.importAll(ctx)
+	case Undoing:
+		err = x.undoAll(ctx)
+	}
+	if errors.Is(err, errSealed) {
+		return x.stop(ctx, Sealed)
+	}
+	if stop := (stopped{}); errors.As(err, &stop) {
+		return x.stop(ctx, stop.reason)
+	}
+	return err
+}
+
+// load reads the import of a job.
+func (w *Worker) load(ctx context.Context, j *job.Job) (*work, error) {
+	x := &work{Worker: w, job: j}
+	var of named
+	if err := j.Decode(&of); err != nil {
+		return x, err
+	}
+	return x, w.DB.Read(ctx, func(tx db.Tx) (err error) {
+		x.row, err = scan(tx.QueryRow(ctx, selectImport, j.Organization, of.ID), w.Secrets)
+		return err
+	})
+}
+
+// stopped is the error of a step that cannot go on.
+type stopped struct{ reason Reason }
+
+// Error implements error.
+func (s stopped) Error() string { return "imports: stopped: " + string(s.reason) }
+
+// stop ends the job without having ended the import. A run can be resumed.
+func (x *work) stop(ctx context.Context, why Reason) error {
+	from := x.state
+	x.Reason = why
+	switch from {
+	case Reading:
+		x.state = Unreadable
+	case Checking:
+		x.state = Mapping
+	default:
+		x.state = Stopped
+	}
+	return x.job.Finish(ctx, func(tx db.Tx) error { return x.change(ctx, tx, from) })
+}
+
+// finish ends a step.
+func (x *work) finish(ctx context.Context, next State, more func(tx db.Tx) error) error {
+	from := x.state
+	x.state = next
+	return x.job.Finish(ctx, func(tx db.Tx) error {
+		if more != nil {
+			if err := more(tx); err != nil {
+				return err
+			}
+		}
+		return x.change(ctx, tx, from)
+	})
+}
+
+// note writes a line of the audit log for the end of a step.
+func (x *work) note(tx db.Tx, word string, now clock.Micros) error {
+	act := new(audit.Act)
+	act.About(x.organization, x.id)
+	for _, outcome := range slices.Sorted(maps.Keys(x.Counts)) {
+		act.Changed(string(outcome), int64(0), x.Counts[outcome])
+	}
+	act.Changed("companies", int64(0), x.Companies)
+	return audit.Append(tx, act, x.Behalf.Line(x.job, word, now))
+}
+
+// call returns the call of the person who asked for the step, with the rights that
+// they have now.
+func (x *work) call(ctx context.Context, tx db.Tx) (*app.Call, error) {
+	c, err := x.Behalf.Call(ctx, tx, x.organization, clock.Now(x.Clock), x.Services, needed...)
+	switch {
+	case errors.Is(err, app.ErrNoRight):
+		return nil, stopped{NoRight}
+	case errors.Is(err, app.ErrNotOpen):
+		return nil, stopped{NotOpen}
+	}
+	return c, err
+}
+
+// line is an entry with its cells.
+type line struct {
+	number, line int64
+	// file is the name of its file, of an import of several ones.
+	file string
+	// values are nil for an entry that could not be read. done is true if its values are
+	// forgotten.
+	values   []source.Value
+	done     bool
+	state    Outcome
+	problems string
+	record   *string
+	// made is the company that the entry created.
+	made *string
+	// revision is that of the contact after the import, former the one before.
+	revision, former int64
+	before           string
+}
+
+const (
+	selectLines = `select number, line, file, content, state, problems, record_id, company_id, revision, former, before from import_lines
+		where organization = $1 and import_id = $2 and number > $3 order by number limit $4`
+	selectLinesDown = `select number, line, file, content, state, problems, record_id, company_id, revision, former, before from import_lines
+		where organization = $1 and import_id = $2 and number < $3 order by number desc limit $4`
+	insertLine   = `insert into import_lines (organization, import_id, number, line, file, content, state) values ($1, $2, $3, $4, $5, $6, '')`
+	deletePieces = `delete from import_pieces where organization = $1 and import_id = $2`
+)
+
+// lines reads a window of entries.
+func (x *work) lines(ctx context.Context, tx db.Tx, statement string, from int64, most int) ([]*line, error) {
+	return db.List(ctx, tx, func(row db.Row) (*line, error) {
+		l, file, sealed := new(line), "", ""
+		if err := row.Scan(&l.number, &l.line, &file, &sealed, &l.state, &l.problems, &l.record, &l.made, &l.revision, &l.former, &l.before); err != nil {
+			return nil, err
+		}
+		var err error
+		if l.file, err = x.openFile(l.number, file); err != nil {
+			return nil, err
+		}
+		if l.done = sealed == ""; l.done {
+			return l, nil
+		}
+		return l, x.unseal(sealed, linePart(l.number), &l.values)
+	}, statement, x.organization, x.id, from, most)
+}
+
+// sealFile returns the name of a line's file as it is stored.
+func (r *row) sealFile(number int64, name string) string {
+	if name == "" {
+		return ""
+	}
+	return r.seal(name, filePart(number))
+}
+
+// openFile returns the name that sealFile sealed.
+func (r *row) openFile(number int64, sealed string) (name string, err error) {
+	if sealed != "" {
+		err = r.unseal(sealed, filePart(number), &name)
+	}
+	return name, err
+}
+
+func filePart(number int64) string { return fmt.Sprintf("file %d", number) }
+
+func linePart(number int64) string { return fmt.Sprintf("line %d", number) }
+
+func beforePart(number int64) string { return fmt.Sprintf("before %d", number) }
+
+// pieces reads the file of the import, piece by piece.
+type pieces struct {
+	*work
+	ctx    context.Context
+	number int64
+	bytes.Reader
+}
+
+const selectPiece = `select content from import_pieces where organization = $1 and import_id = $2 and number = $3`
+
+// Read implements io.Reader.
+func (p *pieces) Read(b []byte) (int, error) {
+	for p.Len() == 0 {
+		var sealed string
+		err := p.DB.Read(p.ctx, func(tx db.Tx) error {
+			return tx.QueryRow(p.ctx, selectPiece, p.organization, p.id, p.number).Scan(&sealed)
+		})
+		if errors.Is(err, db.ErrNoRows) {
+			return 0, io.EOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		content, _, err := p.vault.Open(sealed, p.place(piecePart(p.number)))
+		if err != nil {
+			return 0, errors.Join(errSealed, err)
+		}
+		p.number++
+		p.Reset(content)
+	}
+	return p.Reader.Read(b)
+}
+
+// read makes lines of the file. A run that goes on reads the file again, and leaves
+// out the lines that are there.
+func (x *work) read(ctx context.Context) error {
+	f, err := x.openSource(ctx)
+	if f != nil {
+		x.tellLeftOut(f)
+	}
+	if errors.Is(err, source.ErrNoTable) {
+		return stopped{NoTable}
+	}
+	if err != nil {
+		return err
+	}
+	columns, err := x.readLines(ctx, f)
+	x.tellLeftOut(f)
+	if err != nil {
+		return err
+	}
+	if x.Lines = x.After; x.Lines == 0 {
+		return stopped{NoLines}
+	}
+	x.Files, x.Sheet, x.Groups = f.Files, f.Sheet, f.Groups()
+	x.Format, x.Encoding, x.Program, x.Above, x.Columns = f.Format, f.Encoding(), f.Program, f.Above, columns
+	x.Options.Companies = f.Companies()
+	x.Options.MonthFirst = hasMonthFirst(f.Program, columns)
+	x.progress = x.progress.begin()
+	return x.finish(ctx, Mapping, func(tx db.Tx) error {
+		tx.Queue(updateSamples, x.organization, x.id, x.sealSamples())
+		tx.Queue(deletePieces, x.organization, x.id)
+		return nil
+	})
+}
+
+// openSource opens the file. One that is an archive or a workbook is unpacked in a process
+// that is confined; its parts are in memory while they are read.
+func (x *work) openSource(ctx context.Context) (*source.File, error) {
+	file := bufio.NewReader(&pieces{work: x, ctx: ctx})
+	begin, err := file.Peek(source.Begin)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if !source.Packed(begin) {
+		return source.Open(file)
+	}
+	parts, why, err := x.Extractor.Unpack(ctx, x.organization, file)
+	if err != nil {
+		return nil, err
+	}
+	if why != extract.Complete {
+		reason, known := unpackReasons[why]
+		if !known {
+			reason = NoTable
+		}
+		return nil, stopped{reason}
+	}
+	return source.OpenParts(parts)
+}
+
+// unpackReasons say why a file was not unpacked.
+var unpackReasons = map[extract.Reason]Reason{
+	extract.Encrypted: Encrypted, extract.Broken: Broken, extract.Crashed: Broken,
+	extract.Inflated: TooLarge, extract.OutOfTime: TooLarge, extract.OutOfMemory: TooLarge,
+	extract.Legacy: OldWorkbook, extract.Foreign: OtherWorkbook, extract.Unconfined: Unconfined,
+}
+
+// mostLeftOut bounds the files and sheets that are named as not read.
+const mostLeftOut = 100
+
+// tellLeftOut notes what of a file is not read.
+func (x *work) tellLeftOut(f *source.File) {
+	n := min(len(f.LeftOut), mostLeftOut)
+	x.LeftOut, x.NotListed = f.LeftOut[:n:n], len(f.LeftOut)-n
+}
+
+// tornMark is the column of a value that says that an entry could not be read as a whole.
+const tornMark = -1
+
+// samples is how many values show what a column is.
+const samples = 3
+
+// readLines stores the lines of a file, and returns its columns. A column without a
+// heading counts from its first value on.
+func (x *work) readLines(ctx context.Context, f *source.File) ([]Column, error) {
+	var list []Column
+	at := map[int]int{}
+	for _, c := range f.Columns {
+		at[c.At] = len(list)
+		list = append(list, Column{Heading: cut(c.Heading, 200), Target: c.Member, Slot: c.Slot, At: c.At})
+	}
+	var ready []*line
+	for number := int64(1); ; number++ {
+		e, err := f.Read()
+		torn := errors.Is(err, source.ErrEntry)
+		switch {
+		case errors.Is(err, io.EOF):
+			return list, x.store(ctx, ready)
+		case err != nil && !torn:
+			return nil, err
+		}
+		if number > MaxLines {
+			return nil, stopped{TooMany}
+		}
+		for _, v := range e.Values {
+			i, known := at[v.Column]
+			if !known {
+				i = len(list)
+				at[v.Column], list = i, append(list, Column{Target: source.Other, At: v.Column})
+			}
+			list[i].sample(v.Text)
+		}
+		if number <= x.After {
+			continue
+		}
+		if torn && e.Values != nil {
+			e.Values = append(e.Values, source.Value{Column: tornMark})
+		}
+		if ready = append(ready, &line{number: number, line: int64(e.Line), file: e.File, values: e.Values}); len(ready) == window {
+			if err := x.store(ctx, ready); err != nil {
+				return nil, err
+			}
+			ready = ready[:0]
+		}
+	}
+}
+
+// sample keeps the first values of a column, and learns in which order its days are.
+func (c *Column) sample(text string) {
+	c.Dates = c.Dates.learn(text)
+	if len(c.Samples) < samples {
+		if short := cut(text, 60); !slices.Contains(c.Samples, short) {
+			c.Samples = append(c.Samples, short)
+		}
+	}
+}
+
+// cut returns the beginning of a text.
+func cut(text string, runes int) string {
+	for i := range text {
+		if runes--; runes < 0 {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// store stores lines and how far the reading came.
+func (x *work) store(ctx context.Context, list []*line) error {
+	if len(list) == 0 {
+		return nil
+	}
+	begun := clock.Now(x.Clock)
+	next := x.progress
+	next.After = list[len(list)-1].number
+	next.Lines = next.After
+	sealed, files := make([]string, len(list)), make([]string, len(list)) // outside the transaction, which blocks others
+	for i, l := range list {
+		sealed[i], files[i] = x.seal(l.values, linePart(l.number)), x.sealFile(l.number, l.file)
+	}
+	err := x.job.Update(ctx, func(tx db.Tx) error {
+		for i, l := range list {
+			tx.Queue(insertLine, x.organization, x.id, l.number, l.line, files[i], sealed[i])
+		}
+		tx.Queue(updateProgress, x.organization, x.id, next.text())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	x.progress = next
+	return x.pace.Rest(ctx, begun)
+}
+
+const (
+	selectForgettable = `select number from import_lines where organization = $1 and import_id = $2 order by number limit $3`
+	deleteLines       = `delete from import_lines where organization = $1 and import_id = $2 and number <= $3`
+	forgetImport      = `update imports set sealed_key = '', content = '', samples = '', forgotten_at = $3 where organization = $1 and id = $2`
+)
+
+// forget removes what an import kept, when its time is over. Its row stays for a while
+// with the counts.
+func (w *Worker) forget(ctx context.Context, j *job.Job) error {
+	x, err := w.load(ctx, j)
+	switch {
+	case errors.Is(err, db.ErrNoRows):
+		return nil
+	case err != nil && !errors.Is(err, errSealed):
+		return err
+	}
+	now := clock.Now(w.Clock)
+	if x.forgotten != 0 { // the last run died before it was done
+		return w.forgetLines(ctx, j, x.id)
+	}
+	if x.state.Works() { // its end sets another time
+		return job.Later(time.Hour)
+	}
+	if x.expires > now {
+		return job.Later(x.expires.Sub(now))
+	}
+	// The key goes first: what it sealed cannot be read from then on.
+	if err := j.Update(ctx, func(tx db.Tx) error {
+		tx.Queue(forgetImport, x.organization, x.id, now)
+		tx.Queue(deletePieces, x.organization, x.id)
+		return nil
+	}); err != nil {
+		return err
+	}
+	return w.forgetLines(ctx, j, x.id)
+}
+
+// forgetLines deletes the lines of an import in pieces.
+func (w *Worker) forgetLines(ctx context.Context, j *job.Job, name string) error {
+	for pace := job.NewPace(w.Clock, pauses); ; {
+		begun := clock.Now(w.Clock)
+		var numbers []int64
+		err := w.DB.Read(ctx, func(tx db.Tx) (err error) {
+			numbers, err = db.Values[int64](ctx, tx, selectForgettable, j.Organization, name, forgetPiece)
+			return err
+		})
+		if err != nil || len(numbers) == 0 {
+			return err
+		}
+		err = j.Update(ctx, func(tx db.Tx) error {
+			tx.Queue(deleteLines, j.Organization, name, numbers[len(numbers)-1])
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := pace.Pause(ctx, begun); err != nil {
+			return err
+		}
+	}
+}
+
+// Reseal seals the keys of all imports under the current master key, and returns the
+// number of those it changed. It may be interrupted at any time.
+func Reseal(ctx context.Context, d db.DB, secrets masterkey.Vault) (changed int, unreadable []error, err error) {
+	var organizations []int64
+	err = d.Read(ctx, func(tx db.Tx) (err error) {
+		organizations, err = db.Organizations(ctx, tx)
+		return err
+	})
+	for _, organization := range organizations {
+		if err != nil {
+			return changed, unreadable, err
+		}
+		var n int
+		var wrong []error
+		err = d.Write(ctx, func(tx db.Tx) (err error) {
+			n, wrong, err = resealIn(ctx, tx, organization, secrets)
+			return err
+		})
+		changed, unreadable = changed+n, append(unreadable, wrong...)
+	}
+	return changed, unreadable, err
+}
+
+const (
+	selectKeys = `select id, sealed_key from imports where organization = $1 and forgotten_at = 0`
+	updateKey  = `update imports set sealed_key = $3 where organization = $1 and id = $2 and forgotten_at = 0`
+)
+
+// resealIn seals the keys of the imports of one organization, which are at most
+// mostKept.
+func resealIn(ctx context.Context, tx db.Tx, organization int64, secrets masterkey.Vault) (changed int, unreadable []error, err error) {
+	list, err := db.List(ctx, tx, func(from db.Row) (*row, error) {
+		r := &row{organization: organization}
+		return r, from.Scan(&r.id, &r.sealedKey)
+	}, selectKeys, organization)
+	for _, r := range list {
+		key, first, wrong := secrets.Open(r.sealedKey, r.place("key"))
+		switch {
+		case wrong != nil:
+			unreadable = append(unreadable, fmt.Errorf("the import %s: %w", r.id, wrong))
+		case !first:
+			changed++
+			tx.Queue(updateKey, organization, r.id, secrets.Seal(key, r.place("key")))
+		}
+	}
+	return changed, unreadable, err
+}

@@ -1,0 +1,168 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kartei/kit/fault"
+	"kartei/test/webtest"
+)
+
+// kinds are addresses of different kinds of pages. Each page has a part that no
+// other has.
+var kinds = []string{
+	"/about", "/guide", "/changelog", "/problems", "/problems/VALIDATION_FAILED", "/missing",
+	"/docs", "/docs/webhooks", "/docs/contacts", "/docs/meta", "/docs/contacts/list", "/docs/contacts/create", "/docs/batch/run",
+	"/docs/documents/content", "/docs/tasks/create?version=2027-02-01", "/docs/webhook-endpoints/create",
+}
+
+// views are the sizes of a desktop, a tablet, a phone and a small phone. The
+// last one also represents a window at 400 % zoom. A short run takes that one alone.
+func views() []webtest.View {
+	var all []webtest.View
+	widths := []int{1440, 768, 390, 320}
+	if testing.Short() {
+		widths = widths[3:]
+	}
+	for _, width := range widths {
+		for _, dark := range []bool{false, true} {
+			all = append(all, webtest.View{Width: width, Dark: dark})
+		}
+	}
+	return all
+}
+
+// inLanguage returns an address in one language.
+func inLanguage(path string, l fault.Language) string {
+	if strings.Contains(path, "?") {
+		return path + "&lang=" + string(l)
+	}
+	return path + "?lang=" + string(l)
+}
+
+// On every kind of page, in both languages, all sizes and both colour schemes, nothing
+// scrolls sideways. The console stays empty, so nothing violates the content security
+// policy. axe-core finds nothing: it takes a second for a long page, so it looks at each
+// page in each size, and there in one scheme or the other, and in both languages of both.
+func TestPagesInABrowser(t *testing.T) {
+	axe := webtest.Axe(t, "..")
+	browser := webtest.Start(t)
+	server := httptest.NewServer(newHandler(t))
+	t.Cleanup(server.Close)
+	for n, view := range views() {
+		tab := browser.Tab(view)
+		for i, path := range kinds {
+			width, theme := n/2, n%2
+			inspected := ""
+			if theme == (i+width)%2 {
+				inspected = axe
+			}
+			l := languages[(i+width/2)%2]
+			tab.Open(server.URL + inLanguage(path, l))
+			for _, found := range tab.Faults(inspected) {
+				if path != "/missing" || !strings.Contains(found, "404") {
+					t.Errorf("%s, %s, %s: %s", path, view, l, found)
+				}
+			}
+		}
+	}
+}
+
+// words returns the text of a page with everything unfolded.
+const words = `(() => { for (const folded of document.querySelectorAll("details")) { folded.open = true; } return document.querySelector("main").innerText; })()`
+
+// Without a script, a page has the same words, except for the buttons that the
+// script adds.
+func TestPagesWithoutScript(t *testing.T) {
+	browser := webtest.Start(t)
+	server := httptest.NewServer(newHandler(t))
+	t.Cleanup(server.Close)
+	with, without := browser.Tab(webtest.View{Width: 1440}), browser.Tab(webtest.View{Width: 1440, NoScript: true})
+	for _, path := range kinds {
+		var said [2]string
+		for i, tab := range []*webtest.Tab{with, without} {
+			tab.Open(server.URL + inLanguage(path, fault.English))
+			said[i] = webtest.Eval[string](tab, words)
+			buttons := webtest.Eval[int](tab, `document.querySelectorAll("button.copy").length`)
+			blocks := webtest.Eval[int](tab, `document.querySelectorAll(".code").length`)
+			if tab.View.NoScript && buttons != 0 || !tab.View.NoScript && buttons != blocks {
+				t.Errorf("%s, %s: %d buttons for %d blocks of code", path, tab.View, buttons, blocks)
+			}
+		}
+		if bare := strings.Join(strings.Fields(strings.ReplaceAll(said[0], "Copy", "")), " "); bare != strings.Join(strings.Fields(said[1]), " ") || len(bare) < 200 {
+			t.Errorf("%s: without script there are %d characters, with it %d", path, len(said[1]), len(bare))
+		}
+	}
+}
+
+// The table of contents folds on a phone and is beside the text on a desktop,
+// even without a script.
+func TestContentsFold(t *testing.T) {
+	browser := webtest.Start(t)
+	server := httptest.NewServer(newHandler(t))
+	t.Cleanup(server.Close)
+	for _, width := range []int{1440, 768, 390} {
+		tab := browser.Tab(webtest.View{Width: width, NoScript: true})
+		for _, path := range []string{"/docs/contacts/create", "/guide"} {
+			tab.Open(server.URL + path)
+			const visible = `document.querySelector(".side-body a").checkVisibility({contentVisibilityAuto: true})`
+			if beside := webtest.Eval[bool](tab, visible); beside != (width == 1440) {
+				t.Errorf("%s at %d px: the contents are visible: %t", path, width, beside)
+			}
+			if width < 1440 {
+				tab.Click(".side > details > summary")
+				if !webtest.Eval[bool](tab, visible) {
+					t.Errorf("%s at %d px: the contents do not unfold", path, width)
+				}
+			}
+		}
+	}
+}
+
+// A button copies exactly the contents of its block, by mouse and by keyboard.
+func TestCopy(t *testing.T) {
+	browser := webtest.Start(t)
+	server := httptest.NewServer(newHandler(t))
+	t.Cleanup(server.Close)
+	tab := browser.Tab(webtest.View{Width: 1440})
+	tab.Open(server.URL + "/about?lang=en")
+	webtest.Eval[any](tab, `navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }, null`)
+	want := `curl -H "Authorization: Bearer $KARTEI_KEY" ` + base + "/v1/me"
+	tab.Click("button.copy")
+	if got := webtest.Eval[string](tab, "copied"); got != want {
+		t.Errorf("copied %q", got)
+	}
+	webtest.Eval[any](tab, `window.copied = "", document.querySelector("button.copy").focus(), null`)
+	tab.Press("\r")
+	if got := webtest.Eval[string](tab, "copied"); got != want {
+		t.Errorf("by keyboard copied %q", got)
+	}
+	if said := webtest.Eval[string](tab, `document.querySelector("button.copy").textContent`); said != "Copied" {
+		t.Errorf("the button says %q", said)
+	}
+}
+
+// TestScreenshots saves the pages as images for people:
+// KARTEI_SCREENSHOTS=/tmp/pages go test ./web -run Screenshots
+func TestScreenshots(t *testing.T) {
+	folder := os.Getenv("KARTEI_SCREENSHOTS")
+	if folder == "" {
+		t.Skip("KARTEI_SCREENSHOTS names no folder")
+	}
+	browser := webtest.Start(t)
+	server := httptest.NewServer(newHandler(t))
+	t.Cleanup(server.Close)
+	for _, view := range views() {
+		tab := browser.Tab(view)
+		for _, path := range kinds {
+			tab.Open(server.URL + path)
+			name := strings.Trim(strings.NewReplacer("/", "-", "?version=", "-").Replace(path), "-")
+			scheme := map[bool]string{false: "light", true: "dark"}[view.Dark]
+			tab.Screenshot(filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, view.Width, scheme)), view.Width < 1000)
+		}
+	}
+}

@@ -1,0 +1,358 @@
+package office
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"kartei/web/look"
+	"kartei/kit/clock"
+)
+
+// applicationsPath is the page of the applications that act for a person. An admin sees
+// those of all, and the applications of service accounts.
+const applicationsPath = "/settings/interfaces/applications"
+
+// grantInfo is a connected application as grants.list returns it.
+type grantInfo struct {
+	ID          string       `json:"id"`
+	Environment string       `json:"environment"`
+	PrincipalID string       `json:"principalId"`
+	ClientID    string       `json:"clientId"`
+	Client      string       `json:"client"`
+	ClientKind  string       `json:"clientKind"`
+	Scopes      []string     `json:"scopes"`
+	Audience    string       `json:"audience"`
+	Paused      bool         `json:"paused"`
+	CreatedAt   clock.Micros `json:"createdAt"`
+	ExpiresAt   clock.Micros `json:"expiresAt"`
+	LastUsedAt  clock.Micros `json:"lastUsedAt"`
+	// Renewal says that the connection ends unless the person renews it.
+	Renewal bool `json:"renewal"`
+	// Unapproved says that no admin has approved it, and that the office admits known ones only.
+	Unapproved bool `json:"unapproved"`
+}
+
+// approvalInfo is an application that people may connect, or that waits for an admin, as
+// clients.approvals returns it.
+type approvalInfo struct {
+	ID          string       `json:"id"`
+	ClientID    string       `json:"clientId"`
+	Client      string       `json:"client"`
+	ClientKind  string       `json:"clientKind"`
+	Hosts       []string     `json:"hosts"`
+	PrincipalID string       `json:"principalId"`
+	AskedBy     []string     `json:"askedBy"`
+	AskedAt     clock.Micros `json:"askedAt"`
+	ApprovedAt  clock.Micros `json:"approvedAt"`
+	ApprovedBy  string       `json:"approvedBy"`
+}
+
+// clientInfo is the application of a service account as clients.list returns it.
+type clientInfo struct {
+	ID          string       `json:"id"`
+	Environment string       `json:"environment"`
+	Name        string       `json:"name"`
+	PrincipalID string       `json:"principalId"`
+	Scopes      []string     `json:"scopes"`
+	Disabled    bool         `json:"disabled"`
+	CreatedAt   clock.Micros `json:"createdAt"`
+	LastUsedAt  clock.Micros `json:"lastUsedAt"`
+}
+
+// applicationsPage has the connected applications, grouped by application, and the
+// applications of service accounts.
+type applicationsPage struct {
+	groups  []grantGroup
+	clients []clientInfo
+	// waiting are the applications that an admin is asked for, approved those that people
+	// may connect.
+	waiting, approved []approvalInfo
+	names             map[string]string
+	more              bool
+}
+
+// grantGroup are the grants of one application.
+type grantGroup struct {
+	name   string
+	grants []grantInfo
+}
+
+// origin says how the application became known.
+func (g *grantGroup) origin(v *request) string {
+	return originText(v, g.grants[0].ClientKind, g.grants[0].ClientID)
+}
+
+// originText says how an application became known.
+func originText(v *request, kind, clientID string) string {
+	if at, err := url.Parse(clientID); err == nil && kind == "document" {
+		return v.words.Say("von ", "from ") + at.Host
+	}
+	return v.words.Say("hat sich selbst angemeldet; niemand hat geprüft, wer dahintersteht", "registered by itself; nobody has checked who is behind it")
+}
+
+// showApplications serves the list.
+func showApplications(v *request) view {
+	p := applicationsPage{names: map[string]string{}}
+	grants, err := ask[listOf[grantInfo]](v, "grants.list", arguments{body: map[string]any{}})
+	if err != nil {
+		return v.failed(err)
+	}
+	p.more = grants.HasMore
+	owners, err := p.readApprovals(v)
+	if err != nil {
+		return v.failed(err)
+	}
+	for _, g := range grants.Data {
+		if g.ClientKind != "admin" { // the application stands in the list of its service account
+			p.add(g)
+		}
+		owners = append(owners, g.PrincipalID)
+	}
+	if v.session.Administers {
+		clients, err := ask[listOf[clientInfo]](v, "clients.list", arguments{body: map[string]any{}})
+		if err != nil {
+			return v.failed(err)
+		}
+		p.clients = clients.Data
+		for _, c := range p.clients {
+			owners = append(owners, c.PrincipalID)
+		}
+	}
+	if err := v.namesOf(owners, p.names); err != nil {
+		return v.failed(err)
+	}
+	return v.settings(applicationsPath, applicationsTitle(v), applicationsView(v, p))
+}
+
+// readApprovals reads what waits and what is approved, and returns whom it names.
+func (p *applicationsPage) readApprovals(v *request) (named []string, err error) {
+	approvals, err := ask[listOf[approvalInfo]](v, "clients.approvals", arguments{body: map[string]any{}})
+	for _, a := range approvals.Data {
+		if a.ApprovedAt == 0 {
+			p.waiting = append(p.waiting, a)
+		} else {
+			p.approved = append(p.approved, a)
+		}
+		named = append(named, a.named()...)
+	}
+	return named, err
+}
+
+// named are the people whom an approval names.
+func (a *approvalInfo) named() (ids []string) {
+	for _, one := range append([]string{a.PrincipalID, a.ApprovedBy}, a.AskedBy...) {
+		ids = append(ids, present(one)...)
+	}
+	return ids
+}
+
+// title is what the application calls itself.
+func (a *approvalInfo) title() string { return first(a.Client, a.ClientID) }
+
+// whom says who may connect the application.
+func (a *approvalInfo) whom(v *request, names map[string]string) string {
+	if a.PrincipalID == "" {
+		return v.words.Say("alle im Büro, solange sich ihre Beschreibung nicht ändert", "everybody in the office, as long as its description does not change")
+	}
+	return first(names[a.PrincipalID], a.PrincipalID)
+}
+
+// askers are the names of the people who asked.
+func (a *approvalInfo) askers(v *request, names map[string]string) string {
+	list := make([]string, len(a.AskedBy))
+	for i, by := range a.AskedBy {
+		list[i] = first(names[by], by)
+	}
+	return v.words.List(list)
+}
+
+// by is the name of who approved the application.
+func (a *approvalInfo) by(v *request, names map[string]string) string {
+	if a.ApprovedBy == "" {
+		return v.words.Say("Betreiber", "the operator")
+	}
+	return first(names[a.ApprovedBy], a.ApprovedBy)
+}
+
+// approvalsPath is the place of the pages about one approval.
+const approvalsPath = applicationsPath + "/approvals"
+
+// showApproval serves the page on which an admin approves an application.
+func showApproval(v *request) view {
+	approvals, err := ask[listOf[approvalInfo]](v, "clients.approvals", arguments{body: map[string]any{}})
+	if err != nil {
+		return v.failed(err)
+	}
+	i := slices.IndexFunc(approvals.Data, func(a approvalInfo) bool { return a.ID == v.PathValue("id") })
+	if i < 0 {
+		return v.problem(http.StatusNotFound, problemPage{
+			Title: v.words.Say("Nicht mehr da", "No longer here"),
+			Text:  v.words.Say("Diese Anfrage ist abgelehnt, oder die Freigabe ist widerrufen.", "This request was declined, or the approval was withdrawn."),
+		})
+	}
+	names := map[string]string{}
+	if err := v.namesOf(approvals.Data[i].named(), names); err != nil {
+		return v.failed(err)
+	}
+	return v.settings(applicationsPath, v.words.Say("Anwendung freigeben", "Approve an application"), approvalView(v, approvals.Data[i], names))
+}
+
+// approve lets people connect an application.
+func approve(v *request) view {
+	return v.actedOnApplication("clients.approve", map[string]any{"id": v.PathValue("id")}, "approved")
+}
+
+// disapprove takes an approval back, or declines a request.
+func disapprove(v *request) view {
+	return v.actedOnApplication("clients.disapprove", map[string]any{"id": v.PathValue("id")}, first(map[string]string{"waits": "declined"}[v.form.Get("was")], "disapproved"))
+}
+
+// renewGrant lets an application act for 90 days more.
+func renewGrant(v *request) view {
+	return v.actedOnApplication("grants.renew", map[string]any{"id": v.PathValue("id")}, "grantRenewed")
+}
+
+func applicationsTitle(v *request) string { return v.words.Say("Anwendungen", "Applications") }
+
+// add puts a grant beside the others of its application.
+func (p *applicationsPage) add(g grantInfo) {
+	i := slices.IndexFunc(p.groups, func(of grantGroup) bool { return of.grants[0].ClientID == g.ClientID })
+	if i < 0 {
+		p.groups = append(p.groups, grantGroup{name: first(g.Client, g.ClientID)})
+		i = len(p.groups) - 1
+	}
+	p.groups[i].grants = append(p.groups[i].grants, g)
+}
+
+// endGrant disconnects an application.
+func endGrant(v *request) view {
+	return v.actedOnApplication("grants.end", map[string]any{"id": v.PathValue("id")}, "grantEnded")
+}
+
+// switchClient switches the application of a service account off or on.
+func switchClient(disabled bool) func(*request) view {
+	return func(v *request) view {
+		done := "clientOn"
+		if disabled {
+			done = "clientOff"
+		}
+		return v.actedOnApplication("clients.set", map[string]any{"id": v.PathValue("id"), "disabled": disabled}, done)
+	}
+}
+
+func (v *request) actedOnApplication(row string, body map[string]any, done string) view {
+	if a := v.do(row, arguments{once: v.form.token, body: body}); a.Fault != nil {
+		return v.failed(a.Fault)
+	}
+	return v.saved(applicationsPath, done)
+}
+
+// clientForm is the form of a new application of a service account.
+type clientForm struct {
+	accounts []look.Option
+	typed    values
+	scopes   []string
+	wrong    map[string]string
+}
+
+// showNewClient serves the form.
+func showNewClient(v *request) view {
+	return v.clientForm(clientForm{typed: values{"environment": "test"}}, http.StatusOK)
+}
+
+func (v *request) clientForm(f clientForm, status int) view {
+	found, err := ask[listOf[struct {
+		ID       string `json:"id"`
+		Name     string `json:"name"`
+		Disabled bool   `json:"disabled"`
+	}]](v, "serviceAccounts.list", arguments{body: map[string]any{}})
+	if err != nil {
+		return v.failed(err)
+	}
+	for _, a := range found.Data {
+		if !a.Disabled {
+			f.accounts = append(f.accounts, look.Option{Value: a.ID, Text: a.Name})
+		}
+	}
+	return v.settingsAs(status, applicationsPath, v.words.Say("Neue Anwendung", "New application"), newClientView(v, f))
+}
+
+// createClient creates an application, and shows its secret once.
+func createClient(v *request) view {
+	f := clientForm{typed: values{"name": v.form.text("name"), "principalId": v.form.text("principalId"), "environment": v.form.text("environment")}, scopes: v.form.Values["scopes"]}
+	a := v.do("clients.create", arguments{once: v.form.token, body: map[string]any{
+		"name": f.typed["name"], "principalId": f.typed["principalId"], "environment": f.typed["environment"], "scopes": append([]string{}, f.scopes...),
+	}})
+	if a.Fault != nil {
+		if f.wrong = fieldTexts(a.Fault, v.words.Language); len(f.wrong) == 0 {
+			return v.failed(a.Fault)
+		}
+		return v.clientForm(f, a.Status)
+	}
+	return v.clientSecret(a)
+}
+
+// rotateClient gives an application a new secret, and shows it once.
+func rotateClient(v *request) view {
+	a := v.do("clients.rotate", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}})
+	if a.Fault != nil {
+		return v.failed(a.Fault)
+	}
+	return v.clientSecret(a)
+}
+
+func (v *request) clientSecret(a answer) view {
+	var made struct{ ID, Secret string }
+	if err := decode(a.Body, &made); err != nil {
+		return v.failed(err)
+	}
+	out := v.settings(applicationsPath, v.words.Say("Geheimnis der Anwendung", "Secret of the application"), clientSecretView(v, made.ID, made.Secret))
+	out.secret = true
+	return out
+}
+
+// fields are the fields of the form.
+func (f *clientForm) fields(v *request) (name, account, environment look.Field) {
+	say := v.words.Say
+	name = look.Field{Name: "name", Label: "Name", Value: f.typed["name"], Errors: errorsOf(f.wrong["name"]), Required: true, Hint: say("Woran Sie die Anwendung erkennen.", "How you recognize the application.")}
+	account = look.Field{Name: "principalId", Label: say("Dienstkonto", "Service account"), Value: f.typed["principalId"], Errors: errorsOf(f.wrong["principalId"]), Options: f.accounts}
+	environment = look.Field{Name: "environment", Label: say("Umgebung", "Environment"), Value: f.typed["environment"], Errors: errorsOf(f.wrong["environment"]), Options: []look.Option{
+		{Value: "test", Text: "Sandbox", Hint: say("Nur Testdaten.", "Test data only.")}, {Value: "live", Text: "Live", Hint: say("Die wirklichen Daten des Büros.", "The real data of the office.")},
+	}}
+	return name, account, environment
+}
+
+// errorsOf returns a message as the errors of a field.
+func errorsOf(message string) []string {
+	if message == "" {
+		return nil
+	}
+	return []string{message}
+}
+
+// all are all scopes, as the consent page has them.
+func (f *clientForm) all(v *request) []consentFamily {
+	a := asked{}
+	for name := range scopeWords {
+		a.Scopes = append(a.Scopes, name)
+	}
+	families := a.families(v)
+	for i := range families {
+		for j := range families[i].scopes {
+			s := &families[i].scopes[j]
+			s.chosen = slices.Contains(f.scopes, s.name)
+		}
+	}
+	return families
+}
+
+// unapproved reports whether a connection goes on that no admin has approved.
+func (p *applicationsPage) unapproved() bool {
+	for _, group := range p.groups {
+		if slices.ContainsFunc(group.grants, func(g grantInfo) bool { return g.Unapproved }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package office
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/web/look"
+	"kartei/kit/fault"
+)
+
+// bellEntry is an entry of the bell.
+type bellEntry struct {
+	ID        string          `json:"id"`
+	Kind      string          `json:"kind"`
+	Title     string          `json:"title"`
+	Text      string          `json:"text"`
+	Facts     json.RawMessage `json:"facts"`
+	CreatedAt string          `json:"createdAt"`
+	ReadAt    string          `json:"readAt"`
+	MailedAt  string          `json:"mailedAt"`
+	// Page is the path of the page where the person acts on the entry, PageName what one
+	// does there.
+	Page     string `json:"page"`
+	PageName string `json:"pageName"`
+	// About is the page of the record that the title names, or empty.
+	About string `json:"-"`
+}
+
+// dueNotice is the kind of an entry about a task that is due.
+const dueNotice = "task_due"
+
+// task returns the id of the task that an entry is about, or nothing.
+func (e bellEntry) task() string {
+	var facts struct {
+		Task string `json:"taskId"`
+	}
+	if e.Kind != dueNotice || json.Unmarshal(e.Facts, &facts) != nil {
+		return ""
+	}
+	return facts.Task
+}
+
+// bellPage are entries of the bell, the newest first.
+type bellPage struct {
+	Data    []bellEntry `json:"data"`
+	HasMore bool        `json:"hasMore"`
+	// after is the entry before this page, or empty.
+	after string
+}
+
+const bellShown = 50
+
+// bell reads entries of the person's bell.
+func (v *request) bell(after string, limit int) (bellPage, error) {
+	in := map[string]any{"limit": limit}
+	if after != "" {
+		in["after"] = after
+	}
+	p, err := ask[bellPage](v, "bell.list", arguments{body: in})
+	p.after = after
+	if err != nil || !v.session.may(tasks.read) {
+		return p, err
+	}
+	return p, v.nameTasks(p.Data)
+}
+
+// nameTasks gives entries about tasks the titles that the person sees. The title of a
+// task that is gone, or that the person no longer sees, is in no entry.
+func (v *request) nameTasks(entries []bellEntry) error {
+	var ids []string
+	for _, e := range entries {
+		ids = append(ids, present(e.task())...)
+	}
+	titles := map[string]string{}
+	if err := v.titlesOf(ids, titles); err != nil {
+		return err
+	}
+	for i, e := range entries {
+		if title := titles[e.task()]; title != "" {
+			entries[i].Title = v.words.Say("Fällig: "+title, "Due: "+title)
+			entries[i].About = "/tasks/" + e.task()
+		}
+	}
+	return nil
+}
+
+// showBell serves the page of the bell.
+func showBell(v *request) view {
+	p, err := v.bell(v.URL.Query().Get("after"), bellShown)
+	if err != nil {
+		return v.failed(err)
+	}
+	return v.ok(v.words.Say("Mitteilungen", "Notifications"), "bell", bellView(v, p))
+}
+
+// readBell marks an entry as read, or all. With an address to go on, it leads there.
+func readBell(v *request) view {
+	in := map[string]any{}
+	if id := v.form.Get("entry"); id != "" {
+		in["id"] = id
+	}
+	if a := v.do("bell.read", arguments{body: in, once: v.form.token}); a.Fault != nil && !a.is(fault.NotFound) {
+		return v.failed(a.Fault)
+	}
+	return v.done(v.back("/bell"), nil)
+}
+
+// leadsTo is the page where the person acts on an entry, or the bell itself.
+func (e bellEntry) leadsTo() string { return first(e.Page, "/bell") }
+
+// icon returns the shape of an entry.
+func (e bellEntry) icon() string {
+	switch {
+	case strings.HasPrefix(e.Kind, "access"), strings.HasPrefix(e.Kind, "sign_in"):
+		return "shield-check"
+	case strings.HasPrefix(e.Kind, "task"):
+		return "clock"
+	case strings.HasPrefix(e.Kind, "webhook"), strings.HasPrefix(e.Kind, "quota"), strings.HasPrefix(e.Kind, "key"), strings.HasPrefix(e.Kind, "session"):
+		return "triangle-alert"
+	}
+	return "bell"
+}
+
+// noticeTime matches a time in the text of a notice. Emails show it in this form, since
+// they do not know where they are read.
+var noticeTime = regexp.MustCompile(`\d{4}-\d{2}-\d{2} \d{2}:\d{2} \(UTC\)`)
+
+// paragraphs returns the paragraphs of the text, with times as the person reads them.
+func (e bellEntry) paragraphs(v *request) []string {
+	text := noticeTime.ReplaceAllStringFunc(strings.TrimSpace(e.Text), func(s string) string {
+		t, err := time.Parse("2006-01-02 15:04 (UTC)", s)
+		if err != nil {
+			return s
+		}
+		return v.words.Time(t)
+	})
+	return strings.Split(text, "\n\n")
+}
+
+// pages are the neighbouring pages.
+func (p bellPage) pages(v *request) (out look.Pages) {
+	if p.after != "" {
+		out.Newer = v.look().To("/bell")
+	}
+	if p.HasMore {
+		out.Older = v.look().To("/bell?" + url.Values{"after": {p.Data[len(p.Data)-1].ID}}.Encode())
+	}
+	return out
+}
+
+// countOf returns a number of things for a heading, or nothing for none.
+func countOf(v *request, n int, more bool) string {
+	if n == 0 {
+		return ""
+	}
+	if more {
+		return strconv.Itoa(n) + "+"
+	}
+	return v.words.Number(n)
+}

@@ -1,0 +1,264 @@
+package office
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"kartei/web/look"
+	"kartei/kit/fault"
+)
+
+// consentPath is the page to which an application sends a person, who lets it act for
+// them or not.
+const consentPath = "/oauth/authorize"
+
+// asked is what an application asks for, as oauth.ask returns it.
+type asked struct {
+	Redirect     string `json:"redirect"`
+	Ticket       string `json:"ticket"`
+	Client       string `json:"client"`
+	Host         string `json:"host"`
+	RedirectHost string `json:"redirectHost"`
+	Local        bool   `json:"local"`
+	Scheme       string `json:"redirectScheme"`
+	// RedirectOrigin is where the form ends.
+	RedirectOrigin string   `json:"redirectOrigin"`
+	Scopes         []string `json:"scopes"`
+	// Admitted says that the person may connect the application, Refused why not: off or
+	// asked.
+	Admitted bool   `json:"admitted"`
+	Refused  string `json:"refused"`
+	// Verified says that an admin has approved the application, Approves that the answer of
+	// this admin does, Renewal that the connection has to be renewed.
+	Verified     bool `json:"verified"`
+	Approves     bool `json:"approves"`
+	Renewal      bool `json:"renewal"`
+	Organization struct {
+		Name      string `json:"name"`
+		SandboxID string `json:"sandboxId"`
+		Level     string `json:"level"`
+	} `json:"organization"`
+	// query is what the application asked, and wrong what the person's answer lacked.
+	query, wrong string
+	// answered is what the person chose before, or nil.
+	answered *form
+}
+
+// name is what the application calls itself.
+func (a *asked) name(v *request) string {
+	return first(a.Client, v.words.Say("Eine Anwendung ohne Namen", "An application without a name"))
+}
+
+// showConsent shows what an application asks for. If nobody can answer the request, the
+// browser goes back to the application with an error, unless it is not known where that
+// is.
+func showConsent(v *request) view {
+	return v.consent(v.URL.Query(), nil, "")
+}
+
+// consent asks a person. answered is what they chose before, and wrong what that lacked.
+func (v *request) consent(q url.Values, answered *form, wrong string) view {
+	a, err := ask[asked](v, "oauth.ask", arguments{body: askedBy(q)})
+	a.query, a.answered, a.wrong = q.Encode(), answered, wrong
+	switch {
+	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidRequest):
+		return v.problem(http.StatusBadRequest, problemPage{
+			Title: v.words.Say("Diese Anwendung kann nicht verbunden werden", "This application cannot be connected"), Text: asFault(err).DetailIn(v.words.Language),
+		})
+	case err != nil:
+		return v.failed(err)
+	case a.Refused != "":
+		return v.refusedConsent(a)
+	case a.Redirect != "" && (a.Local || a.Admitted):
+		return v.leaveFor(a.Redirect)
+	case a.Redirect != "": // nobody in the office knows the application, so its address is not opened unasked
+		return v.problem(http.StatusBadRequest, problemPage{
+			Title: v.words.Say("Diese Anwendung kann nicht verbunden werden", "This application cannot be connected"),
+			Text:  v.words.Say("Die Anwendung fragt auf eine Weise, die nicht möglich ist. Wenn Sie zu ihr zurückgehen, erfährt ihr Hersteller den Grund.", "The application asks in a way that is not possible. If you go back to it, its developer learns the reason."),
+			Back:  a.Redirect, BackTo: a.RedirectHost,
+		})
+	}
+	status := http.StatusOK
+	if wrong != "" {
+		status = http.StatusUnprocessableEntity
+	}
+	letFormEnd(v.w.Header(), a.RedirectOrigin)
+	return view{status: status, body: cardPage(v.look(), v.words.Say("Anwendung verbinden", "Connect an application"), consentView(v, a))}
+}
+
+// leaveFor sends the browser to an address of an application. Behind a form of another page,
+// such as the sign-in, the policy of that page would stop a redirect, so a page goes on.
+func (v *request) leaveFor(address string) view {
+	if v.form == nil && v.Header.Get("Sec-Fetch-Site") != "same-origin" {
+		return view{to: address}
+	}
+	v.w.Header().Set("Refresh", `0; url="`+strings.ReplaceAll(address, `"`, "%22")+`"`)
+	return view{status: http.StatusOK, body: cardPage(v.look(), v.words.Say("Zurück zur Anwendung", "Back to the application"), backView(v, address))}
+}
+
+// refusedConsent says why the person may not connect an application.
+func (v *request) refusedConsent(a asked) view {
+	status, title := http.StatusOK, v.words.Say("Die Administration ist gefragt", "Your admins have been asked")
+	if a.Refused == "off" {
+		status, title = http.StatusForbidden, v.words.Say("Ihr Büro lässt keine Anwendungen zu", "Your office does not allow applications")
+	}
+	return view{status: status, body: cardPage(v.look(), title, refusedView(v, title, a))}
+}
+
+// askedBy returns the input of oauth.ask of a query.
+func askedBy(q url.Values) map[string]any {
+	body := map[string]any{
+		"responseType": q.Get("response_type"), "clientId": q.Get("client_id"), "redirectUri": q.Get("redirect_uri"), "scope": q.Get("scope"),
+		"state": q.Get("state"), "codeChallenge": q.Get("code_challenge"), "codeChallengeMethod": q.Get("code_challenge_method"), "resources": q["resource"],
+	}
+	for name, list := range q {
+		if len(list) > 1 && name != "resource" {
+			body["repeated"] = true
+		}
+	}
+	return body
+}
+
+// review is the decision of a form that waited until the person had confirmed their
+// sign-in: they see once more what they allow.
+const review = "review"
+
+// answerConsent lets the application act, or not, and sends the browser back to it. The
+// policy of the page names where its form ends.
+func answerConsent(v *request) view {
+	query, err := url.ParseQuery(v.form.Get("asked"))
+	if err != nil {
+		return v.failed(fault.New(fault.InvalidRequest))
+	}
+	if v.form.Get("decision") == review {
+		return v.consent(query, v.form, "")
+	}
+	a := v.do("oauth.answer", arguments{body: map[string]any{
+		"ticket": v.form.Get("ticket"), "allow": v.form.Get("decision") == "allow", "scopes": v.form.Values["scopes"], "sandbox": v.form.Get("environment") == "test",
+	}})
+	switch {
+	case a.is(fault.NotFound):
+		return v.problem(a.Status, problemPage{Title: v.words.Say("Nicht verbunden", "Not connected"), Text: a.Fault.DetailIn(v.words.Language)})
+	case a.is(fault.ValidationFailed):
+		return v.consent(query, v.form, a.Fault.Fields[0].Message(v.words.Language))
+	case v.stale:
+		return v.confirmConsent()
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	var out struct {
+		Redirect string `json:"redirect"`
+	}
+	if err := decode(a.Body, &out); err != nil {
+		return v.failed(err)
+	}
+	return view{to: out.Redirect}
+}
+
+// confirmConsent asks for a recent sign-in, and then for the consent again, with what the
+// person has chosen.
+func (v *request) confirmConsent() view {
+	v.stale = false
+	waiting := v.again(v.form.token)
+	waiting.Fields.Set("decision", review)
+	return v.confirmForm(confirmForm{Next: consentPath + "?" + v.form.Get("asked"), Resume: waiting}, http.StatusForbidden)
+}
+
+// consentFamily are the scopes of a family on the consent page.
+type consentFamily struct {
+	label  string
+	scopes []consentScope
+}
+
+// consentScope is a scope that a person can leave out.
+type consentScope struct {
+	name, text, hint string
+	chosen           bool
+}
+
+// proposes reports whether a right is ticked: as the person chose, and before that only
+// where an admin has approved the application. Webhooks send data elsewhere, so nobody gets
+// them by not looking.
+func (a *asked) proposes(scope string) bool {
+	if a.answered != nil {
+		return slices.Contains(a.answered.Values["scopes"], scope)
+	}
+	return a.Verified && !strings.HasPrefix(scope, "webhook_endpoints:")
+}
+
+// families returns what the application asks for, by family.
+func (a *asked) families(v *request) (list []consentFamily) {
+	for _, family := range keyFamilies {
+		f := consentFamily{label: family.label.In(v.words.Language)}
+		for _, right := range []string{"read", "write"} {
+			name := family.name + ":" + right
+			if !slices.Contains(a.Scopes, name) {
+				continue
+			}
+			s := consentScope{name: name, chosen: a.proposes(name)}
+			words := scopeWords[name]
+			s.text, s.hint, _ = strings.Cut(words.In(v.words.Language), ": ")
+			f.scopes = append(f.scopes, s)
+		}
+		if len(f.scopes) > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// scopeWords say what each scope lets an application do, with examples after the colon.
+var scopeWords = map[string]fault.Text{
+	"contacts:read":           text("Kontakte lesen: Namen, Nummern, Adressen und Notizen, die Sie sehen", "Read contacts: names, numbers, addresses and notes that you see"),
+	"contacts:write":          text("Kontakte ändern: anlegen, ändern und löschen", "Change contacts: create, change and delete"),
+	"companies:read":          text("Firmen lesen: Namen, Adressen und Notizen, die Sie sehen", "Read companies: names, addresses and notes that you see"),
+	"companies:write":         text("Firmen ändern: anlegen, ändern und löschen", "Change companies: create, change and delete"),
+	"tasks:read":              text("Aufgaben lesen: was zu tun ist, bis wann und von wem", "Read tasks: what is to be done, until when and by whom"),
+	"tasks:write":             text("Aufgaben ändern: anlegen, erledigen und löschen", "Change tasks: create, complete and delete"),
+	"documents:read":          text("Dokumente lesen: die Dateien selbst und ihr Text", "Read documents: the files themselves and their text"),
+	"documents:write":         text("Dokumente ändern: hochladen, umbenennen und löschen", "Change documents: upload, rename and delete"),
+	"webhook_endpoints:read":  text("Webhooks lesen: wohin Änderungen gemeldet werden", "Read webhooks: where changes are reported"),
+	"webhook_endpoints:write": text("Webhooks ändern: Änderungen an Adressen melden lassen, die die Anwendung wählt", "Change webhooks: have changes reported to addresses that the application chooses"),
+}
+
+// approving says what the answer of an admin does beside letting the application act.
+func (a *asked) approving(v *request) string {
+	if a.Host != "" {
+		return v.words.Say("Wenn Sie sie zulassen, geben Sie sie damit für alle in Ihrem Büro frei.", "If you allow it, you approve it for everybody in your office.")
+	}
+	return v.words.Say("Wenn Sie sie zulassen, geben Sie sie damit frei, nur für sich selbst.", "If you allow it, you approve it, for yourself only.")
+}
+
+// allowing is the text of the button.
+func (a *asked) allowing(v *request) string {
+	if a.Approves {
+		return v.words.Say("Freigeben und zulassen", "Approve and allow")
+	}
+	return v.words.Say("Zulassen", "Allow")
+}
+
+// lasting says when the connection ends.
+func (a *asked) lasting(v *request) string {
+	if a.Renewal {
+		return v.words.Say("Die Verbindung endet nach 30 Tagen ohne Nutzung, und nach 90 Tagen, wenn Sie sie nicht verlängern; Sie können sie jederzeit unter Einstellungen, Anwendungen trennen.",
+			"The connection ends after 30 days without use, and after 90 days unless you renew it; you can disconnect it at any time in the settings, under Applications.")
+	}
+	return v.words.Say("Die Verbindung endet nach 30 Tagen ohne Nutzung, spätestens nach einem Jahr; Sie können sie jederzeit unter Einstellungen, Anwendungen trennen.",
+		"The connection ends after 30 days without use, and after a year at the latest; you can disconnect it at any time in the settings, under Applications.")
+}
+
+// environments is the choice between the live organization and its sandbox.
+func (a *asked) environments(v *request) look.Field {
+	f := look.Field{Name: "environment", Label: v.words.Say("Mit welchen Daten", "With which data"), Value: "live", Options: []look.Option{
+		{Value: "live", Text: a.Organization.Name, Hint: v.words.Say("Die wirklichen Daten des Büros.", "The real data of the office.")},
+	}}
+	if a.Organization.SandboxID != "" {
+		if a.answered != nil && a.answered.Get("environment") == "test" {
+			f.Value = "test"
+		}
+		f.Options = append(f.Options, look.Option{Value: "test", Text: "Sandbox", Hint: v.words.Say("Nur Testdaten, zum Ausprobieren.", "Test data only, to try the application.")})
+	}
+	return f
+}

@@ -1,0 +1,51 @@
+package office_test
+
+import (
+	"testing"
+
+	"kartei/access"
+	"kartei/integration/grant"
+	"kartei/kit/clock"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// TestConsentNames asks for applications that call themselves like the office, or like this
+// product, and that were known before anybody looked at names. Nobody is sent to them, also
+// if their request is wrong.
+func TestConsentNames(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	b := open(t, o, access.Member)
+	for _, name := range []string{"Kanzlei Morgenstern", "Kаnzlei Mоrgenstern.", "KANZLEI MORGENSTERN", "Kanzlei Morgenstern Support", "Ｋａｒｔｅｉ"} {
+		c := newClient(t, o, name)
+		for _, at := range []string{asking(&c), asking(&c, "code_challenge", ""), asking(&c, "redirect_uri", "http://127.0.0.1:53076/cb", "scope", "openid")} {
+			got := b.get(at).want(400, "kann nicht verbunden werden", "sieht aus wie").without("app.example")
+			if got.Header.Get("Location") != "" || got.Header.Get("Refresh") != "" {
+				t.Errorf("%s: the browser is sent to %v", name, got.Header)
+			}
+		}
+	}
+}
+
+// TestApplicationsTellOfAssistants says what MCP is, and which address to paste.
+func TestApplicationsTellOfAssistants(t *testing.T) {
+	b := open(t, apitest.New(t, dbtest.SQLite(t)), access.Member)
+	b.get("/settings/interfaces/applications").want(200, "Model Context Protocol", "<code>"+apitest.BaseURL+"/mcp</code>", `data-copy="`+apitest.BaseURL+`/mcp"`, "/guide?lang=de#assistants")
+}
+
+// TestConsentOfAProgram shows the scheme of a program on the person's computer, and goes
+// there with the answer.
+func TestConsentOfAProgram(t *testing.T) {
+	o := apitest.New(t, dbtest.SQLite(t))
+	admits(t, o, access.AllApplications)
+	b := open(t, o, access.Member)
+	c := grant.Client{Kind: grant.Registered, Name: "Cursor", RedirectURIs: []string{"cursor://anysphere.cursor-mcp/oauth/callback"}, Method: grant.NoSecret}
+	if err := o.DB.Write(t.Context(), func(tx db.Tx) error {
+		_, err := c.Store(t.Context(), tx, clock.Now(o.Clock))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.get(asking(&c)).want(200, "Programm auf diesem Computer", "<bdi>cursor:</bdi>", "gerade selbst gestartet")
+}

@@ -1,0 +1,474 @@
+package office
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/web/look"
+	"kartei/kit/fault"
+)
+
+// viewer is the view of a document's file: a page as a picture, or its text.
+type viewer struct {
+	id string
+	// words are the searched words: those of the document's own field (find), or else
+	// those of the list.
+	words, find string
+	// paged says that the document has pictures, and asText that its text is wanted
+	// nevertheless.
+	paged, asText bool
+	zoom          string
+	// hit is the number of the current hit on the page, from 1, or zero.
+	hit int
+	// page is nil if the text is shown, and text is nil if nothing is searched for.
+	page *drawnPage
+	text *documentText
+	// busy is how long to wait, if many others wait before this page.
+	busy time.Duration
+	// lost says that the file could not be read: it is missing, or its store is away.
+	lost bool
+	// query are the parameters of the address that stay.
+	query url.Values
+}
+
+// drawnPage is the answer of documents.page, without its picture.
+type drawnPage struct {
+	Page   int `json:"page"`
+	Pages  int `json:"pages"`
+	Width  int `json:"width"`
+	Height int `json:"height"`
+	// Text is the text of the page.
+	Text   string     `json:"text"`
+	Hits   []drawnHit `json:"hits"`
+	Reason string     `json:"reason"`
+
+	ContentType string `json:"contentType"`
+	Image       []byte `json:"image"`
+}
+
+// drawnHit is a place that was found. It has several boxes if it goes over the end of
+// a line.
+type drawnHit struct {
+	Boxes []struct {
+		X      int `json:"x"`
+		Y      int `json:"y"`
+		Width  int `json:"width"`
+		Height int `json:"height"`
+	} `json:"boxes"`
+}
+
+// documentText is the answer of documents.text.
+type documentText struct {
+	Part   int      `json:"part"`
+	Parts  int      `json:"parts"`
+	Paged  bool     `json:"paged"`
+	Text   string   `json:"text"`
+	Marks  [][2]int `json:"marks"`
+	Found  []found1 `json:"found"`
+	Cut    bool     `json:"cut"`
+	Reason string   `json:"reason"`
+}
+
+// found1 is how many hits a part of a document has.
+type found1 struct {
+	Part int `json:"part"`
+	Hits int `json:"hits"`
+}
+
+// The ways to show a page: as wide as the room, or in one of the two sizes in which
+// pages are drawn.
+const (
+	fitWidth = "fit"
+	natural  = "100"
+	large    = "150"
+)
+
+// dpi returns how fine the pages are drawn.
+func (d *viewer) dpi() int {
+	if d.zoom == large {
+		return 144
+	}
+	return 96
+}
+
+// viewerOf reads the address of a page about a document.
+func viewerOf(v *request, id string) *viewer {
+	q := v.URL.Query()
+	d := &viewer{id: id, find: strings.TrimSpace(q.Get("find")), asText: q.Get("view") == "text", zoom: q.Get("zoom"), query: q}
+	d.words = first(d.find, strings.TrimSpace(q.Get("q")))
+	if d.zoom != natural && d.zoom != large {
+		d.zoom = fitWidth
+	}
+	d.hit, _ = strconv.Atoi(q.Get("hit"))
+	return d
+}
+
+// look reads the page or the text that is shown. A page that is still being drawn, or
+// that many wait for, is no error. Nor is a file that cannot be read: the facts about
+// its document are shown all the same.
+func (d *viewer) look(v *request, contentType string) error {
+	d.paged = contentType == "application/pdf" || strings.HasPrefix(contentType, "image/")
+	number, _ := strconv.Atoi(v.URL.Query().Get("page"))
+	var err error
+	if d.words != "" || d.asText || !d.paged {
+		d.text, err = d.read(v, number)
+		if err == nil && number == 0 {
+			number = d.text.Part
+		}
+	}
+	if err == nil && d.paged && !d.asText {
+		d.page, err = d.draw(v, max(number, 1), false)
+	}
+	switch f := asFaultOf(err); {
+	case f == nil:
+	case f.Code == fault.Overloaded, f.Code == fault.RateLimited:
+		d.busy, err = max(f.Wait(), time.Second), nil
+		v.w.Header().Set("Refresh", strconv.Itoa(int(d.busy.Seconds())+1))
+	case f.Code == fault.Internal, f.Code == fault.Upstream:
+		d.page, d.text, d.lost, err = nil, nil, true, nil
+	}
+	if d.hit == 0 && d.hits() > 0 {
+		d.hit = 1
+	}
+	if d.hit < 0 || d.hit > d.hits() {
+		d.hit = d.hits()
+	}
+	return err
+}
+
+// asFaultOf is asFault for an error that may be nil.
+func asFaultOf(err error) *fault.Fault {
+	if err == nil {
+		return nil
+	}
+	return asFault(err)
+}
+
+// read asks for a part of the text, which is the first one with a hit for part 0.
+func (d *viewer) read(v *request, part int) (*documentText, error) {
+	t, err := ask[documentText](v, "documents.text", arguments{body: map[string]any{"id": d.id, "part": max(part, 0), "q": d.words}})
+	if fault.Is(err, fault.ValidationFailed) && part > 0 { // an address beyond the end
+		return d.read(v, 0)
+	}
+	return &t, err
+}
+
+// draw asks for a page.
+func (d *viewer) draw(v *request, number int, image bool) (*drawnPage, error) {
+	p, err := ask[drawnPage](v, "documents.page", arguments{body: map[string]any{
+		"id": d.id, "page": number, "dpi": d.dpi(), "q": d.words, "withoutImage": !image,
+	}})
+	if fault.Is(err, fault.ValidationFailed) && number > 1 && !image {
+		return d.draw(v, 1, false)
+	}
+	return &p, err
+}
+
+// number returns the number of the page or of the part that is shown.
+func (d *viewer) number() int {
+	if d.page != nil {
+		return d.page.Page
+	}
+	if d.text != nil {
+		return d.text.Part
+	}
+	return 1
+}
+
+// mostPrinted is the number of pages that are printed from the viewer, which loads
+// them all. Longer documents are downloaded.
+const mostPrinted = 300
+
+// printable reports whether the viewer prints the document.
+func (d *viewer) printable() bool {
+	return d.page != nil && d.count() <= mostPrinted || d.text != nil
+}
+
+// count returns the number of pages or parts.
+func (d *viewer) count() int {
+	switch {
+	case d.page != nil:
+		return max(d.page.Pages, 1)
+	case d.text != nil:
+		return d.text.Parts
+	}
+	return 1
+}
+
+// hits returns how many hits are shown.
+func (d *viewer) hits() int {
+	if d.page != nil {
+		return len(d.page.Hits)
+	}
+	if d.text != nil {
+		return len(d.text.Marks)
+	}
+	return 0
+}
+
+// found returns how many hits each page has. For the drawn page the drawn hits count,
+// since a hit in the text may lie outside the page.
+func (d *viewer) found() []found1 {
+	if d.text == nil {
+		return nil
+	}
+	var list []found1
+	for _, f := range d.text.Found {
+		if d.page != nil && f.Part == d.page.Page {
+			f.Hits = len(d.page.Hits)
+		}
+		if f.Hits > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// total returns the number of all hits, and that of the current one among them.
+func (d *viewer) total() (all, now int) {
+	for _, f := range d.found() {
+		if f.Part < d.number() {
+			now += f.Hits
+		}
+		all += f.Hits
+	}
+	return all, now + d.hit
+}
+
+// foundText is found for the script: "3:2 7:1".
+func (d *viewer) foundText() string {
+	var list []string
+	for _, f := range d.found() {
+		list = append(list, strconv.Itoa(f.Part)+":"+strconv.Itoa(f.Hits))
+	}
+	return strings.Join(list, " ")
+}
+
+// step returns the address of the next hit, or of the one before. After the last one
+// comes the first.
+func (d *viewer) step(by int) string {
+	list := d.found()
+	if to := d.hit + by; to >= 1 && to <= d.hits() {
+		return d.at("page", strconv.Itoa(d.number()), "hit", strconv.Itoa(to)) + d.anchor(d.number(), to)
+	}
+	to := list[0]
+	if by < 0 {
+		to = list[len(list)-1]
+	}
+	for i := range list {
+		if by > 0 && list[i].Part > d.number() {
+			to = list[i]
+			break
+		}
+		if k := len(list) - 1 - i; by < 0 && list[k].Part < d.number() {
+			to = list[k]
+			break
+		}
+	}
+	hit, number := 1, strconv.Itoa(to.Part)
+	if by < 0 {
+		hit = to.Hits
+	}
+	if by < 0 && hit > 1 {
+		return d.at("page", number, "hit", "-1") + d.anchor(to.Part, hit)
+	}
+	return d.at("page", number, "hit", strconv.Itoa(hit)) + d.anchor(to.Part, hit)
+}
+
+// anchor names a hit within the page.
+func (d *viewer) anchor(page, hit int) string {
+	return "#" + hitID(page, hit)
+}
+
+func hitID(page, hit int) string { return "hit-" + strconv.Itoa(page) + "-" + strconv.Itoa(hit) }
+
+// at returns the address of this page with some parameters set. An empty value
+// removes one.
+func (d *viewer) at(set ...string) string {
+	q := url.Values{}
+	for name, list := range d.query {
+		if name != "edit" && name != "hit" {
+			q[name] = list
+		}
+	}
+	for pair := range slices.Chunk(set, 2) {
+		name, value := pair[0], pair[len(pair)-1]
+		q.Del(name)
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if len(q) == 0 {
+		return "/documents/" + d.id
+	}
+	return "/documents/" + d.id + "?" + q.Encode()
+}
+
+// sheetQuery are the parameters of a page that a script loads.
+func (d *viewer) sheetQuery() string {
+	q := url.Values{}
+	if d.words != "" {
+		q.Set("q", d.words)
+	}
+	if d.zoom != fitWidth {
+		q.Set("zoom", d.zoom)
+	}
+	return "?" + q.Encode()
+}
+
+// picture returns the address of the picture of a page.
+func (d *viewer) picture(page, dpi int) string {
+	return "/documents/" + d.id + "/pictures/" + strconv.Itoa(page) + "?dpi=" + strconv.Itoa(dpi)
+}
+
+// showSheet serves a page of a document to the script that leafs through it.
+func showSheet(v *request) view {
+	d := viewerOf(v, v.PathValue("id"))
+	d.paged = true
+	number, _ := strconv.Atoi(v.PathValue("page"))
+	var err error
+	d.page, err = d.draw(v, max(number, 1), false)
+	if f := asFaultOf(err); f != nil {
+		if f.Code != fault.Overloaded && f.Code != fault.RateLimited {
+			return v.failed(err)
+		}
+		d.page, d.busy = nil, max(f.Wait(), time.Second)
+		return view{status: http.StatusOK, body: busySheet(v, number, d.busy)}
+	}
+	d.hit = 0
+	return view{status: http.StatusOK, body: sheet(v, d)}
+}
+
+// showPicture serves the picture of a page. The right is asked for each time, and
+// nothing stays in the browser's cache: pages of documents are not left on disks.
+func showPicture(v *request) view {
+	d := viewerOf(v, v.PathValue("id"))
+	d.words = ""
+	if v.URL.Query().Get("dpi") == "144" {
+		d.zoom = large
+	}
+	number, _ := strconv.Atoi(v.PathValue("page"))
+	p, err := d.draw(v, max(number, 1), true)
+	if err == nil && len(p.Image) == 0 {
+		err = fault.New(fault.NotFound)
+	}
+	if err != nil {
+		if wait := asFault(err).Wait(); wait > 0 {
+			v.w.Header().Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+		}
+		return v.failed(err)
+	}
+	return view{status: http.StatusOK, picture: p}
+}
+
+// reason says why a file is not shown.
+func (d *viewer) reason(v *request) string {
+	reason := ""
+	switch {
+	case d.lost:
+		reason = "lost"
+	case d.page != nil:
+		reason = d.page.Reason
+	case d.text != nil && d.text.Text == "":
+		reason = d.text.Reason
+	}
+	say := v.words.Say
+	switch reason {
+	case "":
+		return ""
+	case "encrypted":
+		return say("Die Datei ist mit einem Kennwort geschützt. Laden Sie sie herunter, und öffnen Sie sie mit dem Kennwort.", "The file is protected by a password. Download it, and open it with the password.")
+	case "lost":
+		return say("Die Datei lässt sich gerade nicht lesen. Bleibt das so, wenden Sie sich an den Betreiber.", "The file cannot be read at the moment. If that stays so, ask the operator.")
+	case "broken":
+		return say("Die Datei ist beschädigt oder unvollständig und lässt sich hier nicht zeigen.", "The file is damaged or incomplete, and cannot be shown here.")
+	case "inflated", "memory", "time", "crashed":
+		return say("Die Datei ist zu groß oder zu aufwendig, um sie hier zu zeigen.", "The file is too large or too complex to be shown here.")
+	case "unconfined":
+		return say("Dieser Server zeigt keine Dokumente an. Der Betreiber kann das ändern.", "This server does not show documents. Its operator can change that.")
+	}
+	if d.asText && d.paged {
+		return say("Dieses Bild hat keinen Text.", "This picture has no text.")
+	}
+	return say("Dateien dieser Art lassen sich hier nicht zeigen.", "Files of this kind cannot be shown here.")
+}
+
+// textFact says how much of a file's text was read, if that is not all of it.
+func textFact(v *request, record values) string {
+	status, reason := record["textStatus"], record["textReason"]
+	say := v.words.Say
+	switch status {
+	case "none":
+		if strings.HasPrefix(record["contentType"], "image/") {
+			return say("Bilder werden nicht als Text gelesen. Die Suche findet die Datei nur über Name und Schlagwörter.", "Pictures are not read as text. The search finds the file by name and tags only.")
+		}
+		return say("Die Datei enthält keinen lesbaren Text, zum Beispiel weil sie ein Scan ist. Die Suche findet sie nur über Name und Schlagworte.", "The file has no readable text, for example because it is a scan. The search finds it by name and tags only.")
+	case "partial":
+		return say("Nur teilweise gelesen: ", "Only read in part: ") + missingText(v, reason) + " " + say("Die Suche findet nur diesen Teil.", "The search finds this part only.")
+	case "unread":
+		return say("Nicht gelesen: ", "Not read: ") + missingText(v, reason) + " " + say("Die Suche findet die Datei nur über Name und Schlagworte.", "The search finds the file by name and tags only.")
+	}
+	return ""
+}
+
+// missingText says why text of a file is missing.
+func missingText(v *request, reason string) string {
+	say := v.words.Say
+	switch reason {
+	case "encrypted":
+		return say("Der Inhalt ist verschlüsselt oder mit einem Kennwort geschützt.", "The content is encrypted or protected by a password.")
+	case "damaged", "broken":
+		return say("Die Datei ist beschädigt oder unvollständig.", "The file is damaged or incomplete.")
+	case "too_long":
+		return say("Der Text ist länger, als gelesen wird.", "The text is longer than Kartei reads.")
+	case "too_complex", "inflated", "memory", "time", "crashed":
+		return say("Die Datei ist zu groß oder zu aufwendig.", "The file is too large or too complex.")
+	case "scanned":
+		return say("Einige Seiten sind Bilder, zum Beispiel Scans.", "Some pages are pictures, for example scans.")
+	case "contained":
+		return say("Dateien in der Datei werden nicht gelesen, zum Beispiel Anhänge.", "Files inside of the file are not read, for example attachments.")
+	case "overdrawn":
+		return say("Die Lesezeit Ihrer Organisation war verbraucht.", "The reading time of your organization was used up.")
+	case "unavailable", "unconfined":
+		return say("Dieser Server liest keine Dateien.", "This server does not read files.")
+	}
+	return say("Dateien dieser Art werden hier nicht gelesen.", "Files of this kind are not read here.")
+}
+
+// piece is a part of a text, with the number of its hit or zero.
+type piece struct {
+	text string
+	hit  int
+}
+
+// pieces cuts a text at its marks.
+func (t *documentText) pieces() (list []piece) {
+	end := 0
+	for i, m := range t.Marks {
+		list = append(list, piece{t.Text[end:m[0]], 0}, piece{t.Text[m[0]:m[1]], i + 1})
+		end = m[1]
+	}
+	return append(list, piece{t.Text[end:], 0})
+}
+
+// number returns a number as an attribute.
+func number(n int) string { return strconv.Itoa(n) }
+
+// views are the ways to show a document that has pictures.
+func (d *viewer) views(v *request) []look.Tab {
+	tab := func(name, zoom, view string) look.Tab {
+		here := d.asText == (view == "text") && (d.asText || zoom == d.zoom)
+		if zoom == fitWidth {
+			zoom = ""
+		}
+		return look.Tab{Name: name, Href: v.look().To(d.at("zoom", zoom, "view", view, "page", strconv.Itoa(d.number()))), Here: here}
+	}
+	return []look.Tab{
+		tab(v.words.Say("Breite", "Width"), fitWidth, ""), tab(v.words.Number(100)+" %", natural, ""), tab(v.words.Number(150)+" %", large, ""),
+		tab(v.words.Say("Text", "Text"), d.zoom, "text"),
+	}
+}

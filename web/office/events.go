@@ -1,0 +1,261 @@
+package office
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"kartei/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+)
+
+// eventsPath is the page of the feed: what changed among the records that the person may
+// read. It shows one environment at a time.
+const eventsPath = "/settings/interfaces/events"
+
+// eventInfo is an event as events.feed returns it.
+type eventInfo struct {
+	ID        string       `json:"id"`
+	Type      string       `json:"type"`
+	CreatedAt clock.Micros `json:"createdAt"`
+	Data      struct {
+		Object string `json:"object"`
+		ID     string `json:"id"`
+	} `json:"data"`
+	Principal string   `json:"principalId"`
+	RequestID string   `json:"requestId"`
+	Members   []string `json:"members"`
+	// sandbox says in which environment it happened.
+	sandbox bool
+}
+
+// icon is the shape of an event in a list.
+func (e *eventInfo) icon() string {
+	if i := slices.IndexFunc(eventTypes, func(t eventType) bool { return t.name == e.Type }); i >= 0 {
+		return eventTypes[i].icon
+	}
+	return "webhook"
+}
+
+// record is the address of the record of an event in its environment, empty if it is
+// gone.
+func (e *eventInfo) record() templ.SafeURL {
+	path := pathOf(e.Data.ID)
+	switch {
+	case path == "", strings.HasSuffix(e.Type, ".deleted"):
+		return ""
+	case e.sandbox && !strings.HasPrefix(path, settingsPath):
+		path = sandboxPath + path
+	}
+	return look.Own(path)
+}
+
+// changed are the members that changed, in words.
+func (e *eventInfo) changed(v *request) string {
+	if f := familyOf(e.Data.Object); f != nil && len(e.Members) > 0 {
+		return v.labels(f, e.Members)
+	}
+	return ""
+}
+
+// feed is the answer of events.feed.
+type feed struct {
+	Data []eventInfo  `json:"data"`
+	Next clock.Micros `json:"next"`
+}
+
+// eventsPage is a page of the feed with its filters.
+type eventsPage struct {
+	events []eventInfo
+	// titles are the names of the records that the person sees, and names those of people.
+	titles, names map[string]string
+	// went says how far events came at the person's endpoints, by their ids.
+	went         map[string]outcome
+	sandbox      bool
+	object       string
+	since, until string
+	period       period
+	pages        look.Pages
+}
+
+const eventsShown = 50
+
+// outcome counts the endpoints of an event by how far it came.
+type outcome struct {
+	EventID   string `json:"eventId"`
+	Succeeded int    `json:"succeeded"`
+	Failed    int    `json:"failed"`
+	Due       int    `json:"due"`
+}
+
+// several says the number of endpoints, if there is more than one.
+func several(v *request, n int) string {
+	if n == 1 {
+		return ""
+	}
+	return " (" + v.words.Number(n) + ")"
+}
+
+// outcomes reads how far the events came.
+func (p *eventsPage) outcomes(v *request) error {
+	p.went = map[string]outcome{}
+	if len(p.events) == 0 {
+		return nil
+	}
+	ids := make([]string, len(p.events))
+	for i := range p.events {
+		ids[i] = p.events[i].ID
+	}
+	found, err := ask[listOf[outcome]](v, "events.outcomes", arguments{body: map[string]any{"ids": ids}, sandbox: p.sandbox})
+	for _, o := range found.Data {
+		p.went[o.EventID] = o
+	}
+	return err
+}
+
+// showEvents serves the feed.
+func showEvents(v *request) view {
+	q := v.URL.Query()
+	p := eventsPage{sandbox: q.Get("env") == "test", object: q.Get("family"), since: q.Get("since"), until: q.Get("until"), titles: map[string]string{}, names: map[string]string{}}
+	if !slices.ContainsFunc(eventFamilies, func(o option) bool { return o.value == p.object }) {
+		p.object = ""
+	}
+	filter := map[string]any{"object": p.object, "limit": eventsShown}
+	p.period = v.daysIn(p.since, p.until)
+	if p.period.since != 0 {
+		filter["since"] = p.period.since - 1 // which is exclusive
+	}
+	if p.period.until != 0 {
+		filter["until"] = p.period.until
+	}
+	if before, err := clock.Parse(q.Get("before")); err == nil {
+		filter["until"] = before
+		p.pages.Newer = look.Own(p.at(0))
+	}
+	found, err := ask[feed](v, "events.feed", arguments{body: filter, sandbox: p.sandbox})
+	if err != nil {
+		return v.failed(err)
+	}
+	p.events = found.Data
+	if found.Next != 0 {
+		p.pages.Older = look.Own(p.at(found.Next))
+	}
+	if err := together(
+		func() error { return v.nameEvents(p.events, p.sandbox, p.titles, p.names) },
+		func() error { return p.outcomes(v) },
+	); err != nil {
+		return v.failed(err)
+	}
+	return v.settings(eventsPath, eventsTitle(v), eventsView(v, p))
+}
+
+func eventsTitle(v *request) string { return v.words.Say("Ereignisse", "Events") }
+
+// nameEvents finds the names of the records and of the people of events.
+func (v *request) nameEvents(events []eventInfo, sandbox bool, titles, names map[string]string) error {
+	var records, people []string
+	for i := range events {
+		e := &events[i]
+		e.sandbox = sandbox
+		if familyOf(e.Data.Object) != nil {
+			records = append(records, e.Data.ID)
+		}
+		people = append(people, present(e.Principal)...)
+	}
+	return together(
+		func() error { return v.titlesIn(sandbox, records, titles) },
+		func() error { return v.namesOf(people, names) },
+	)
+}
+
+// at is the address of the page with its filters, before a time.
+func (p *eventsPage) at(before clock.Micros) string {
+	q := url.Values{}
+	for name, value := range map[string]string{"family": p.object, "since": p.since, "until": p.until} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if p.sandbox {
+		q.Set("env", "test")
+	}
+	if before != 0 {
+		q.Set("before", before.String())
+	}
+	if len(q) == 0 {
+		return eventsPath
+	}
+	return eventsPath + "?" + q.Encode()
+}
+
+// tabs are the environments.
+func (p *eventsPage) tabs() []look.Tab {
+	live, test := *p, *p
+	live.sandbox, test.sandbox = false, true
+	return []look.Tab{{Name: "Live", Href: look.Own(live.at(0)), Here: !p.sandbox}, {Name: "Test", Href: look.Own(test.at(0)), Here: p.sandbox}}
+}
+
+// narrowed reports whether a filter is set.
+func (p *eventsPage) narrowed() bool { return p.object+p.since+p.until != "" }
+
+// oneEvent is the page of one event.
+type oneEvent struct {
+	event        eventInfo
+	title, owner string
+	went         []wentTo
+	sent         *sentAgain
+}
+
+// wentTo is an event at an endpoint that the person administers.
+type wentTo struct {
+	EndpointID string       `json:"endpointId"`
+	Name       string       `json:"name"`
+	Status     string       `json:"status"`
+	DueAt      clock.Micros `json:"dueAt"`
+	Attempts   []attempt    `json:"attempts"`
+}
+
+// endpoint is the endpoint, for the forms about it.
+func (w *wentTo) endpoint() *endpoint {
+	return &endpoint{ID: w.EndpointID, Name: w.Name, Status: w.Status}
+}
+
+// mayFollow reports whether the person sees the call of the event: an admin, and whoever
+// caused it.
+func (p *oneEvent) mayFollow(v *request) bool {
+	return v.session.Administers || p.event.Principal == v.session.Principal.ID
+}
+
+// showEvent serves the page of an event.
+func showEvent(v *request) view {
+	id := v.PathValue("id")
+	p, titles, names := oneEvent{sent: sentIn(v.URL.Query())}, map[string]string{}, map[string]string{}
+	for _, sandbox := range []bool{false, true} {
+		found, err := ask[feed](v, "events.feed", arguments{body: map[string]any{"id": id}, sandbox: sandbox})
+		if err != nil {
+			return v.failed(err)
+		}
+		if len(found.Data) == 0 {
+			continue
+		}
+		if err := v.nameEvents(found.Data, sandbox, titles, names); err != nil {
+			return v.failed(err)
+		}
+		p.event = found.Data[0]
+		break
+	}
+	if p.event.ID == "" {
+		return v.failed(fault.New(fault.NotFound))
+	}
+	p.title, p.owner = titles[p.event.Data.ID], names[p.event.Principal]
+	went, err := ask[listOf[wentTo]](v, "events.deliveries", arguments{body: map[string]any{"id": id}, sandbox: p.event.sandbox})
+	if err != nil {
+		return v.failed(err)
+	}
+	p.went = went.Data
+	return v.settingsAs(http.StatusOK, eventsPath, eventText(v, p.event.Type), oneEventView(v, p))
+}

@@ -1,0 +1,814 @@
+package office
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/web/look"
+	"kartei/kit/archive"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	spreadsheet "kartei/kit/sheet"
+)
+
+// dataPath is the page of what moves in and out as a whole.
+const dataPath = "/settings/data"
+
+// importPath is the page of an import.
+const importPath = dataPath + "/{id}"
+
+// importInfo is an import as imports.get returns it.
+type importInfo struct {
+	ID          string         `json:"id"`
+	PrincipalID string         `json:"principalId"`
+	State       string         `json:"state"`
+	FileName    string         `json:"fileName"`
+	Format      string         `json:"format"`
+	Columns     []importColumn `json:"columns"`
+	Options     struct {
+		Duplicates string   `json:"duplicates"`
+		MonthFirst bool     `json:"monthFirst"`
+		Companies  bool     `json:"companies"`
+		Tags       []string `json:"tags"`
+	} `json:"options"`
+	Files     int              `json:"files"`
+	Sheet     string           `json:"sheet"`
+	LeftOut   []leftOut        `json:"leftOut"`
+	NotListed int              `json:"notListed"`
+	Program   string           `json:"program"`
+	Above     int              `json:"above"`
+	Lines     int64            `json:"lines"`
+	Done      int64            `json:"done"`
+	Counts    map[string]int64 `json:"counts"`
+	Companies int64            `json:"companies"`
+	Reason    string           `json:"reason"`
+	CreatedAt clock.Micros     `json:"createdAt"`
+	KeptUntil clock.Micros     `json:"keptUntil"`
+	Forgotten bool             `json:"forgotten"`
+}
+
+// leftOut is a file or a sheet that an import does not read.
+type leftOut struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// why says why a file or a sheet is not read.
+func (l *leftOut) why(v *request) string {
+	say := v.words.Say
+	switch l.Reason {
+	case "kind":
+		return say("weder Tabelle noch vCard", "neither a table nor a vCard")
+	case "nested":
+		return say("ein ZIP in einem ZIP; bitte einzeln hochladen", "a ZIP in a ZIP; please upload it by itself")
+	case "encrypted":
+		return say("mit einem Passwort geschützt", "protected by a password")
+	case "hidden":
+		return say("ein ausgeblendetes Tabellenblatt", "a hidden sheet")
+	case "sheet":
+		return say("ein weiteres Tabellenblatt; bitte einzeln speichern und hochladen", "another sheet; please save and upload it by itself")
+	case "other":
+		return say("eine weitere Tabelle; bitte einzeln hochladen", "another table; please upload it by itself")
+	case "noCards":
+		return say("enthält keine vCard", "has no vCard")
+	}
+	return say("nicht lesbar", "unreadable")
+}
+
+// filesText says how many files are read, or which sheet or table.
+func (i *importInfo) filesText(v *request) string {
+	switch {
+	case i.Sheet != "":
+		return v.words.Say("Gelesen wird „"+i.Sheet+"“.", "“"+i.Sheet+"” is read.")
+	case i.Files > 0:
+		return v.words.Plural(i.Files, "Eine Datei wird gelesen.", "%d Dateien werden gelesen.", "One file is read.", "%d files are read.")
+	}
+	return ""
+}
+
+// at says where an entry stands.
+func (l *importLine) at(v *request) string {
+	line := v.words.Say("Zeile ", "Line ") + v.number(l.Line)
+	if l.File == "" {
+		return line
+	}
+	return l.File + ", " + line
+}
+
+// importColumn is a column of a file. Those of cards are headed by the names of members.
+type importColumn struct {
+	Heading string   `json:"heading"`
+	Samples []string `json:"samples"`
+	Target  string   `json:"target"`
+	At      int      `json:"at"`
+}
+
+// heading is what a column is called, and empty if the file does not say.
+func (i *importInfo) heading(v *request, c *importColumn) string {
+	if i.Format == "vcard" {
+		return targetLabel(v, c.Heading)
+	}
+	return c.Heading
+}
+
+// path is the page of an import.
+func (i *importInfo) path() string { return dataPath + "/" + i.ID }
+
+// works reports whether a job works on the import.
+func (i *importInfo) works() bool {
+	return slices.Contains([]string{"reading", "checking", "running", "undoing"}, i.State)
+}
+
+// given up or forgotten imports have no name of a file any more.
+func (i *importInfo) title(v *request) string {
+	return first(i.FileName, v.words.Say("Import vom ", "Import of ")+v.words.Day(i.CreatedAt.Time()))
+}
+
+// undoable reports whether the import can be taken back.
+func (i *importInfo) undoable(v *request) bool {
+	return (i.State == "finished" || i.State == "stopped") && !i.Forgotten && i.KeptUntil > clock.FromTime(v.words.Now)
+}
+
+// importLine is an entry of a file, as imports.lines returns it.
+type importLine struct {
+	Number   int64           `json:"number"`
+	Line     int64           `json:"line"`
+	File     string          `json:"file"`
+	Outcome  string          `json:"outcome"`
+	RecordID string          `json:"recordId"`
+	Problems []importProblem `json:"problems"`
+	Cells    []string        `json:"cells"`
+}
+
+// importProblem is what is told of a value of an entry, or of the whole entry.
+type importProblem struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+	Heading string `json:"heading"`
+	Value   string `json:"value"`
+	Fate    string `json:"fate"`
+	// RecordID is the record that the message is about.
+	RecordID string `json:"recordId"`
+}
+
+// fate says what became of a value, or what would.
+func (p *importProblem) fate(v *request) string {
+	switch p.Fate {
+	case "note":
+		return v.words.Say("in die Notiz", "into the note")
+	case "leftOut":
+		return v.words.Say("nicht übernommen", "left out")
+	case "altered":
+		return v.words.Say("anders übernommen", "taken in another form")
+	}
+	return ""
+}
+
+// otherThan returns the record that the message is about, unless it is the entry's own.
+func (p *importProblem) otherThan(own string) string {
+	if p.RecordID == own {
+		return ""
+	}
+	return p.RecordID
+}
+
+// where names the value that is told: the heading of its column, or the member.
+func (p *importProblem) where(v *request) string {
+	return first(p.Heading, targetLabel(v, p.Field))
+}
+
+// shownValue is how many characters of a value stand on the page. The report has more.
+const shownValue = 200
+
+// value returns the beginning of the value, in one line.
+func (p *importProblem) value() string {
+	text := strings.Join(strings.Fields(p.Value), " ")
+	if runes := []rune(text); len(runes) > shownValue {
+		return string(runes[:shownValue]) + "…"
+	}
+	return text
+}
+
+// importsPage is the list of imports.
+type importsPage struct {
+	list  []importInfo
+	names map[string]string
+	pages look.Pages
+	// people are whom an admin may choose for an export.
+	people look.Field
+}
+
+const importsShown = 20
+
+// showData serves the list of imports, and what can be taken along.
+func showData(v *request) view {
+	p := importsPage{names: map[string]string{}}
+	if v.session.may(contacts.write) {
+		if err := p.read(v); err != nil {
+			return v.failed(err)
+		}
+	}
+	if v.session.Administers {
+		options, err := v.principalOptions(everybody)
+		if err != nil {
+			return v.failed(err)
+		}
+		p.people = look.Field{Name: "id", Label: v.words.Say("Person oder Dienstkonto", "Person or service account"), Value: v.session.Principal.ID, Options: options}
+	}
+	return v.settings(dataPath, v.words.Say("Daten", "Data"), dataView(v, p))
+}
+
+// read reads a page of imports.
+func (p *importsPage) read(v *request) error {
+	after := v.URL.Query().Get("after")
+	found, err := ask[listOf[importInfo]](v, "imports.list", arguments{body: map[string]any{"after": after, "limit": importsShown}})
+	if err != nil {
+		return err
+	}
+	p.list = found.Data
+	if after != "" {
+		p.pages.Newer = look.Own(dataPath)
+	}
+	if found.HasMore {
+		p.pages.Older = look.Own(dataPath + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
+	}
+	var owners []string
+	for _, i := range p.list {
+		if i.PrincipalID != v.session.Principal.ID {
+			owners = append(owners, i.PrincipalID)
+		}
+	}
+	return v.namesOf(owners, p.names)
+}
+
+// showNewImport serves the form of a file to import.
+func showNewImport(v *request) view { return v.newImport("", http.StatusOK) }
+
+func (v *request) newImport(why string, status int) view {
+	return v.settingsAs(status, dataPath, v.words.Say("Kontakte importieren", "Import contacts"), newImportView(v, why))
+}
+
+// importPiece is how many bytes of a file one call takes.
+const importPiece = 512 << 10
+
+// createImport takes the file of a form, piece by piece, and begins to read it.
+func createImport(v *request) view {
+	file := v.form.file
+	if file == nil {
+		return v.newImport(noFile.In(v.words.Language), http.StatusUnprocessableEntity)
+	}
+	once := attemptOf(v.form.token, file.name, file.size)
+	made, err := ask[importInfo](v, "imports.create", arguments{once: once, body: map[string]any{"fileName": cutName(file.name), "size": file.size}})
+	if err == nil {
+		made, err = ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": made.ID}})
+	}
+	if err == nil && made.State == "receiving" { // otherwise the form was sent twice
+		err = v.sendImport(&made, file)
+	}
+	if err != nil {
+		return v.refusedImport(asFault(err))
+	}
+	return view{to: made.path()}
+}
+
+// cutName returns the end of a long file name, which has its extension.
+func cutName(name string) string {
+	if runes := []rune(name); len(runes) > 200 {
+		return string(runes[len(runes)-200:])
+	}
+	return name
+}
+
+// errBroken means that the bytes of a file did not arrive.
+var errBroken = &fault.Fault{Code: fault.UploadIncomplete}
+
+// sendImport passes files on as they arrive.
+func (v *request) sendImport(made *importInfo, file *sentFile) error {
+	all := archive.NewBundle(importPiece, func(number int64, content []byte) error {
+		return v.do("imports.append", arguments{body: map[string]any{"id": made.ID, "number": number, "content": content}}).err()
+	})
+	if err := file.each(all.Add); err != nil {
+		if _, refused := errors.AsType[*fault.Fault](err); !refused {
+			err = errBroken
+		}
+		return err
+	}
+	pieces, err := all.Close()
+	if err != nil {
+		return err
+	}
+	return v.do("imports.complete", arguments{body: map[string]any{"id": made.ID, "pieces": pieces}}).err()
+}
+
+// refusedImport draws the form again, and says why the file was refused.
+func (v *request) refusedImport(f *fault.Fault) view {
+	switch f.Code {
+	case fault.ValidationFailed:
+		return v.newImport(f.Fields[0].Message(v.words.Language), http.StatusUnprocessableEntity)
+	case fault.UploadIncomplete:
+		return v.newImport(v.words.Say("Die Datei ist nicht vollständig angekommen. Bitte senden Sie sie noch einmal.", "The file did not arrive completely. Please send it again."), http.StatusUnprocessableEntity)
+	case fault.QuotaExhausted:
+		return v.newImport(v.reason(f), f.Code.Status())
+	}
+	return v.failed(f)
+}
+
+// importPage is the page of an import.
+type importPage struct {
+	importInfo
+	owner string
+	// lines are entries with a problem, and titles the names of the records in them that the
+	// reader sees.
+	lines  []importLine
+	titles map[string]string
+	pages  look.Pages
+	// edit shows the columns also after a dry run.
+	edit  bool
+	wrong map[string]string
+}
+
+// problemsShown is the number of entries with a problem on one page.
+const problemsShown = 20
+
+// showImport serves the page of an import.
+func showImport(v *request) view {
+	return v.importPage(importPage{edit: v.URL.Query().Has("columns")}, http.StatusOK)
+}
+
+func (v *request) importPage(p importPage, status int) view {
+	id := v.PathValue("id")
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": id}})
+	if err != nil {
+		return v.failed(err)
+	}
+	if p.State == "" {
+		p.importInfo = info
+	}
+	if p.PrincipalID != v.session.Principal.ID {
+		names := map[string]string{}
+		if err := v.namesOf([]string{p.PrincipalID}, names); err != nil {
+			return v.failed(err)
+		}
+		p.owner = names[p.PrincipalID]
+	}
+	if p.works() {
+		v.w.Header().Set("Refresh", "2")
+	} else if p.State != "mapping" && !p.edit && !p.Forgotten {
+		if err := p.problems(v); err != nil {
+			return v.failed(err)
+		}
+	}
+	return v.settingsAs(status, dataPath, p.title(v), importView(v, p))
+}
+
+// problems reads a page of entries with a problem.
+func (p *importPage) problems(v *request) error {
+	after, _ := strconv.ParseInt(v.URL.Query().Get("after"), 10, 64)
+	found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": p.ID, "after": max(0, after), "limit": problemsShown, "wrong": true}})
+	if err != nil {
+		return err
+	}
+	p.lines = found.Data
+	if after > 0 {
+		p.pages.Newer = look.Own(p.path())
+	}
+	if found.HasMore {
+		p.pages.Older = look.Own(fmt.Sprintf("%s?after=%d", p.path(), p.lines[len(p.lines)-1].Number))
+	}
+	var ids []string
+	for _, l := range p.lines {
+		for _, told := range l.Problems {
+			ids = append(ids, present(told.RecordID)...)
+		}
+	}
+	p.titles = map[string]string{}
+	return v.titlesOf(ids, p.titles)
+}
+
+// importTarget is a member that a column can become.
+type importTarget struct {
+	name  string
+	label fault.Text
+}
+
+// importTargets are the members in the order of the choice. Those of contacts have the
+// labels of their forms.
+var importTargets = func() []importTarget {
+	list := []importTarget{{"lastName", fault.Text{}}, {"firstName", fault.Text{}}, {"middleName", text("Weitere Vornamen", "Middle name")}, {"suffix", text("Namenszusatz", "Suffix")},
+		{"name", text("Ganzer Name", "Whole name")}, {"salutation", fault.Text{}}, {"title", fault.Text{}},
+		{"company", text("Firma", "Company")}, {"companyId", text("Kennung der Firma", "Company identifier")}, {"department", text("Abteilung", "Department")}, {"jobTitle", fault.Text{}}, {"email", fault.Text{}}, {"phone", fault.Text{}}, {"mobile", fault.Text{}},
+		{"fax", text("Fax", "Fax")}, {"website", text("Website", "Website")},
+		{"address.street", fault.Text{}}, {"address.houseNumber", text("Hausnummer", "House number")}, {"address.more", text("Adresszusatz", "Address line 2")},
+		{"address.postalCode", fault.Text{}}, {"address.city", fault.Text{}}, {"address.place", text("PLZ und Ort", "Postal code and city")},
+		{"address.region", fault.Text{}}, {"address.country", fault.Text{}}, {"address.whole", text("Ganze Anschrift", "Whole address")}, {"address.formatted", text("Anschrift, wie sie auf Briefen steht", "Address as on letters")},
+		{"birthday", fault.Text{}}, {"birthday.day", text("Geburtstag: Tag", "Birthday: day")}, {"birthday.month", text("Geburtstag: Monat", "Birthday: month")}, {"birthday.year", text("Geburtstag: Jahr", "Birthday: year")},
+		{"language", fault.Text{}}, {"note", fault.Text{}}, {"other", text("In die Notiz, mit Überschrift", "Into the note, with its heading")}, {"tags", fault.Text{}}, {"externalId", fault.Text{}},
+		{"id", text("Kennung in Kartei", "Id in Kartei")}, {"visibility", fault.Text{}},
+		{"legalForm", text("Rechtsform", "Legal form")}, {"vatId", text("USt-IdNr.", "VAT ID")}, {"registerNumber", text("Registernummer", "Register number")},
+		{"email.label", text("Art der E-Mail-Adresse", "Kind of the email address")}, {"email.display", text("Name zur E-Mail-Adresse", "Name of the email address")}, {"phone.label", text("Art der Telefonnummer", "Kind of the telephone number")},
+		{"address.label", text("Art der Anschrift", "Kind of the address")}, {"website.label", text("Art der Website", "Kind of the website")}, {"other.label", text("Art der Angabe daneben", "Kind of the value beside it")}}
+	for i, t := range list {
+		if t.label == (fault.Text{}) {
+			list[i].label = contacts.field(t.name).label
+		}
+	}
+	return list
+}()
+
+// targetLabel returns what a member is called.
+func targetLabel(v *request, name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	if i := slices.IndexFunc(importTargets, func(t importTarget) bool { return t.name == name }); i >= 0 {
+		return importTargets[i].label.In(v.words.Language)
+	}
+	if name == "companyId" {
+		return v.words.Say("Firma", "Company")
+	}
+	return name
+}
+
+// columnFields are the fields of the columns: those that become a member, and the
+// others.
+func (p *importPage) columnFields(v *request) (used, unused []look.Field) {
+	options := []look.Option{{Text: v.words.Say("nicht übernehmen", "leave out")}}
+	for _, t := range importTargets {
+		options = append(options, look.Option{Value: t.name, Text: t.label.In(v.words.Language)})
+	}
+	for i, c := range p.Columns {
+		if p.Format == "vcard" && len(c.Samples) == 0 { // no card of the file has it
+			continue
+		}
+		name := fmt.Sprintf("target.%d", i)
+		f := look.Field{Name: name, Label: first(p.heading(v, &c), v.words.Say("ohne Überschrift", "without a heading")), Hint: strings.Join(c.Samples, " · "), Value: c.Target, Options: options,
+			Errors: present(p.wrong[fmt.Sprintf("targets[%d]", i)])}
+		if c.Target == "" && len(f.Errors) == 0 {
+			unused = append(unused, f)
+		} else {
+			used = append(used, f)
+		}
+	}
+	return used, unused
+}
+
+// optionFields are the other choices.
+func (p *importPage) optionFields(v *request) map[string]look.Field {
+	say := v.words.Say
+	dates := "dayFirst"
+	if p.Options.MonthFirst {
+		dates = "monthFirst"
+	}
+	records := "contacts"
+	if p.Options.Companies {
+		records = "companies"
+	}
+	return map[string]look.Field{
+		"records": {Name: "records", Label: say("Was die Zeilen sind", "What the rows are"), Value: records, Errors: present(p.wrong["companies"]), Options: []look.Option{
+			{Value: "contacts", Text: say("Kontakte (Firma als Spalte)", "Contacts (company as a column)")}, {Value: "companies", Text: say("Firmen", "Companies")}}},
+		"duplicates": {Name: "duplicates", Label: say("Wenn es den Kontakt schon gibt", "If a contact is there already"), Value: p.Options.Duplicates, Errors: present(p.wrong["duplicates"]),
+			Hint: say("Denselben Kontakt erkennt Kartei an der externen Kennung, oder an E-Mail-Adresse oder Telefonnummer, wenn der Name nicht widerspricht.", "Kartei recognizes the same contact by the external ID, or by email address or telephone number if the names do not contradict."),
+			Options: []look.Option{
+				{Value: "skip", Text: say("Nicht ändern", "Leave it as it is")},
+				{Value: "fill", Text: say("Leere Felder ergänzen", "Fill in what is empty")},
+				{Value: "replace", Text: say("Alles überschreiben, was die Datei enthält", "Replace everything that the file has")},
+			}},
+		"dates": {Name: "dates", Label: say("Datumsangaben mit Schrägstrich", "Dates with slashes"), Value: dates, Hint: say("Gilt, wenn die Spalte selbst die Reihenfolge nicht erkennen lässt.", "Used if the column itself does not show the order."), Options: []look.Option{
+			{Value: "dayFirst", Text: say("31/12/1984, Tag zuerst", "31/12/1984, day first")}, {Value: "monthFirst", Text: say("12/31/1984, Monat zuerst", "12/31/1984, month first")}}},
+		"tags": {Name: "tags", Label: say("Schlagworte für alle", "Tags for all"), Value: strings.Join(p.Options.Tags, ", "), Errors: present(p.wrong["tags"]), Optional: true,
+			Hint: say("Mit Kommas getrennt, zum Beispiel: Umzug 2026", "Separated by commas, for example: Move 2026")},
+	}
+}
+
+// wrongs are the fields in the order of the form, for the summary.
+func (p *importPage) wrongs(v *request) (list []look.Field) {
+	used, unused := p.columnFields(v)
+	o := p.optionFields(v)
+	if why := p.wrong["targets"]; why != "" && len(p.Columns) > 0 {
+		list = append(list, look.Field{Name: "target.0", Label: v.words.Say("Spalten", "Columns"), Errors: []string{why}})
+	}
+	return append(append(append(list, used...), unused...), o["duplicates"], o["tags"])
+}
+
+// mapImport says what the columns are, and begins the dry run.
+func mapImport(v *request) view {
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	targets := []string{}
+	for i := range info.Columns {
+		info.Columns[i].Target = v.form.text(fmt.Sprintf("target.%d", i))
+		if info.Format == "vcard" && !v.form.Has(fmt.Sprintf("target.%d", i)) { // no card of the file has it
+			info.Columns[i].Target = info.Columns[i].Heading
+		}
+		targets = append(targets, info.Columns[i].Target)
+	}
+	info.Options.Companies = v.form.text("records") == "companies"
+	info.Options.Duplicates, info.Options.MonthFirst, info.Options.Tags = v.form.text("duplicates"), v.form.text("dates") == "monthFirst", []string{}
+	for tag := range strings.FieldsFuncSeq(v.form.text("tags"), func(r rune) bool { return r == ',' || r == ';' || r == '\n' }) {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			info.Options.Tags = append(info.Options.Tags, tag)
+		}
+	}
+	a := v.do("imports.map", arguments{body: map[string]any{"id": info.ID, "targets": targets, "duplicates": info.Options.Duplicates, "monthFirst": info.Options.MonthFirst, "companies": info.Options.Companies, "tags": info.Options.Tags}})
+	switch {
+	case a.is(fault.ValidationFailed) && a.Fault.Fields[0].Name == "id": // sent twice
+		return view{to: info.path()}
+	case a.is(fault.ValidationFailed):
+		wrong := map[string]string{}
+		for _, f := range a.Fault.Fields {
+			wrong[f.Name] = cmp.Or(wrong[f.Name], f.Message(v.words.Language))
+		}
+		return v.importPage(importPage{importInfo: info, edit: true, wrong: wrong}, a.Status)
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	return view{to: info.path()}
+}
+
+// actOnImport calls a row about an import, and goes back to its page.
+func actOnImport(row string) func(*request) view {
+	return func(v *request) view {
+		id := v.PathValue("id")
+		a := v.do(row, arguments{once: v.form.token, body: map[string]any{"id": id}})
+		if a.Fault != nil && !a.is(fault.ValidationFailed) { // its page says how far it is
+			return v.failed(a.Fault)
+		}
+		return view{to: dataPath + "/" + id}
+	}
+}
+
+// askToUndo asks whether an import is to be taken back.
+func askToUndo(v *request) view {
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	if !info.undoable(v) {
+		return view{to: info.path()}
+	}
+	return v.settings(dataPath, v.words.Say("Import rückgängig machen", "Undo the import"), undoImportView(v, info))
+}
+
+// discardImport gives an import up.
+func discardImport(v *request) view {
+	switch a := v.do("imports.discard", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); {
+	case a.is(fault.NotFound): // it is gone already
+		return view{to: dataPath}
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	return v.saved(dataPath, "import")
+}
+
+// showReport serves the report of an import as a table.
+func showReport(v *request) view {
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	return view{status: http.StatusOK, written: &written{
+		name: nameOfFile(v.words.Say("Bericht ", "Report ")+info.title(v), "csv"), mediaType: spreadsheet.MediaType,
+		write: func(w http.ResponseWriter) error { return v.writeReport(w, &info) },
+	}}
+}
+
+// writeReport writes a report, page by page.
+func (v *request) writeReport(w http.ResponseWriter, info *importInfo) error {
+	table, say := spreadsheet.NewWriter(w), v.words.Say
+	where := []string{say("Zeile", "Line")}
+	if info.Files > 0 {
+		where = []string{say("Datei", "File"), say("Zeile", "Line")}
+	}
+	if err := table.Row(append(where, say("Ergebnis", "Outcome"), say("Kennung", "Id"), say("Angabe", "Field"), say("Überschrift", "Heading"), say("Wert", "Value"), say("Verbleib", "What became of it"), say("Hinweis", "Note"))...); err != nil {
+		return err
+	}
+	for after := int64(0); ; {
+		found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": info.ID, "after": after}})
+		if err != nil {
+			return err
+		}
+		for _, l := range found.Data {
+			after = l.Number
+			if len(l.Problems) == 0 {
+				l.Problems = append(l.Problems, importProblem{})
+			}
+			for i := range l.Problems { // a row for each value
+				p := &l.Problems[i]
+				at := []string{strconv.FormatInt(l.Line, 10)}
+				if info.Files > 0 {
+					at = []string{l.File, at[0]}
+				}
+				if err := table.Row(append(at, outcomeLabel(v, l.Outcome, info.State == "checked"), l.RecordID, targetLabel(v, p.Field), p.Heading, first(p.Value, p.otherThan(l.RecordID)), p.fate(v), p.Message)...); err != nil {
+					return err
+				}
+			}
+		}
+		if !found.HasMore {
+			return table.Flush()
+		}
+	}
+}
+
+// showRefused serves the entries that were refused as they stood in the file, with the
+// reasons in a column more: an office mends them and imports the file again.
+func showRefused(v *request) view {
+	info, err := ask[importInfo](v, "imports.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	return view{status: http.StatusOK, written: &written{
+		name: nameOfFile(v.words.Say("Abgelehnt ", "Refused ")+info.title(v), "csv"), mediaType: spreadsheet.MediaType,
+		write: func(w http.ResponseWriter) error { return v.writeRefused(w, &info) },
+	}}
+}
+
+// writeRefused writes the entries that were refused, page by page.
+func (v *request) writeRefused(w http.ResponseWriter, info *importInfo) error {
+	table := spreadsheet.NewWriter(w)
+	var heads []string
+	for _, c := range info.Columns {
+		heads = append(heads, first(info.heading(v, &c), targetLabel(v, c.Target)))
+	}
+	if err := table.Row(append(heads, v.words.Say("Hinweis von Kartei", "Note by Kartei"))...); err != nil {
+		return err
+	}
+	for after := int64(0); ; {
+		found, err := ask[listOf[importLine]](v, "imports.lines", arguments{body: map[string]any{"id": info.ID, "after": after, "refused": true}})
+		if err != nil {
+			return err
+		}
+		for _, l := range found.Data {
+			after = l.Number
+			headed := make([]string, len(heads)+1)
+			n := copy(headed[:len(heads)], l.Cells)
+			var notes []string
+			for _, p := range l.Problems {
+				if p.Fate == "" || p.Fate == "leftOut" {
+					notes = append(notes, joined(": ", targetLabel(v, p.Field), p.Message))
+				}
+			}
+			headed[len(heads)] = strings.Join(notes, "\n")
+			if err := table.Row(slices.Concat(headed, l.Cells[n:])...); err != nil { // the others have no heading
+				return err
+			}
+		}
+		if !found.HasMore {
+			return table.Flush()
+		}
+	}
+}
+
+// outcomes are what became of an entry, in the order of a summary, and what would.
+var outcomes = []struct {
+	name       string
+	was, would fault.Text
+}{
+	{"created", text("angelegt", "created"), text("neu", "new")},
+	{"updated", text("geändert", "updated"), text("werden geändert", "to be updated")},
+	{"unchanged", text("unverändert", "unchanged"), text("unverändert", "unchanged")},
+	{"skipped", text("übersprungen", "skipped"), text("werden übersprungen", "to be skipped")},
+	{"refused", text("abgelehnt", "refused"), text("werden abgelehnt", "to be refused")},
+	{"erased", text("inzwischen gelöscht, nicht importiert", "erased meanwhile, not imported"), text("inzwischen gelöscht", "erased meanwhile")},
+	{"deleted", text("wieder gelöscht", "deleted again"), fault.Text{}},
+	{"restored", text("zurückgesetzt", "restored"), fault.Text{}},
+	{"kept", text("inzwischen geändert oder gebraucht, behalten", "changed or needed since, kept"), fault.Text{}},
+	{"gone", text("inzwischen gelöscht", "deleted since"), fault.Text{}},
+}
+
+// outcomeLabel says what became of an entry, or what would.
+func outcomeLabel(v *request, name string, would bool) string {
+	for _, o := range outcomes {
+		if o.name == name && would && o.would != (fault.Text{}) {
+			return o.would.In(v.words.Language)
+		} else if o.name == name {
+			return o.was.In(v.words.Language)
+		}
+	}
+	return v.words.Say("noch nicht geprüft", "not checked yet")
+}
+
+// problemsTitle is the heading of the entries with problems.
+func (p *importPage) problemsTitle(v *request) string {
+	if p.State == "checked" {
+		return v.words.Say("Was nicht oder anders übernommen wird", "What will be left out or changed")
+	}
+	return v.words.Say("Was nicht oder anders übernommen wurde", "What was left out or changed")
+}
+
+// lineLabel is outcomeLabel for one entry.
+func lineLabel(v *request, name string, would bool) string {
+	return strings.Replace(outcomeLabel(v, name, would), "werden ", "wird ", 1)
+}
+
+// badge is the state of an import as a badge.
+func (i *importInfo) badge(v *request) (look.Kind, string) {
+	say := v.words.Say
+	switch i.State {
+	case "receiving":
+		return look.Plain, say("Datei unvollständig", "file incomplete")
+	case "reading", "checking", "running", "undoing":
+		return look.Info, i.step(v)
+	case "unreadable":
+		return look.Bad, say("nicht lesbar", "unreadable")
+	case "mapping":
+		return look.Warn, say("Spalten zuordnen", "map the columns")
+	case "checked":
+		return look.Warn, say("geprüft, noch nicht importiert", "checked, not imported yet")
+	case "stopped":
+		return look.Bad, say("angehalten", "stopped")
+	case "undone":
+		return look.Plain, say("rückgängig gemacht", "undone")
+	}
+	return look.OK, say("importiert", "imported")
+}
+
+// step says what a job does.
+func (i *importInfo) step(v *request) string {
+	switch i.State {
+	case "reading":
+		return v.words.Say("wird gelesen", "being read")
+	case "checking":
+		return v.words.Say("wird geprüft", "being checked")
+	case "undoing":
+		return v.words.Say("wird rückgängig gemacht", "being undone")
+	}
+	return v.words.Say("wird importiert", "being imported")
+}
+
+// progress says how far a job came, of how many. An undoing goes from the end to the
+// beginning.
+func (i *importInfo) progress() (done, all int64) {
+	switch i.State {
+	case "reading":
+		return 0, 0
+	case "undoing":
+		return max(0, i.Lines-i.Done), i.Lines
+	}
+	return i.Done, i.Lines
+}
+
+// why says why an import is unreadable or stopped.
+func (i *importInfo) why(v *request) string {
+	say := v.words.Say
+	switch i.Reason {
+	case "noTable":
+		return say("Die Datei ist weder eine Tabelle (.xlsx, .csv) noch eine vCard (.vcf), und kein ZIP mit solchen Dateien. Speichern Sie die Tabelle in Excel mit „Speichern unter“ als „Excel-Arbeitsmappe (.xlsx)“ oder „CSV UTF-8“.", "The file is neither a table (.xlsx, .csv) nor a vCard (.vcf), and no ZIP with such files. In Excel, save the table with “Save as” as “Excel Workbook (.xlsx)” or “CSV UTF-8”.")
+	case "encrypted":
+		return say("Die Datei ist mit einem Passwort geschützt. Öffnen Sie sie, nehmen Sie das Passwort heraus (in Excel unter „Datei“, „Informationen“, „Arbeitsmappe schützen“), speichern Sie sie, und laden Sie sie noch einmal hoch.", "The file is protected by a password. Open it, remove the password (in Excel below “File”, “Info”, “Protect Workbook”), save it, and upload it again.")
+	case "broken":
+		return say("Die Datei ist beschädigt oder unvollständig. Öffnen Sie sie in ihrem Programm, speichern Sie sie neu, und laden Sie sie noch einmal hoch.", "The file is damaged or not complete. Open it in its program, save it anew, and upload it again.")
+	case "tooLarge":
+		return say("Ausgepackt ist die Datei zu groß. Löschen Sie leere Zeilen, andere Tabellenblätter und Bilder, oder teilen Sie die Datei auf.", "Unpacked, the file is too large. Delete empty rows, other sheets and pictures, or divide the file.")
+	case "oldWorkbook":
+		return say("Die Datei hat das Format von Excel vor 2007 (.xls). Öffnen Sie sie in Excel oder LibreOffice, und speichern Sie sie als „Excel-Arbeitsmappe (.xlsx)“.", "The file has the format of Excel before 2007 (.xls). Open it in Excel or LibreOffice, and save it as “Excel Workbook (.xlsx)”.")
+	case "otherWorkbook":
+		return say("Dieses Tabellenformat (OpenDocument, Numbers oder .xlsb) wird nicht gelesen. Speichern oder exportieren Sie die Tabelle als „Excel-Arbeitsmappe (.xlsx)“ oder als CSV.", "This format of tables (OpenDocument, Numbers or .xlsb) is not read. Save or export the table as “Excel Workbook (.xlsx)” or as CSV.")
+	case "unconfined":
+		return say("Dieser Server liest keine gepackten Dateien, weil er sie nicht sicher lesen kann. Bitte laden Sie CSV-Tabellen oder vCards hoch, oder fragen Sie den Betreiber.", "This server reads no packed files, because it cannot do so safely. Please upload CSV tables or vCards, or ask the operator.")
+	case "noLines":
+		return say("Die Datei enthält keinen Eintrag.", "The file has no entry.")
+	case "tooMany":
+		return say("Die Datei enthält mehr als 100.000 Einträge. Bitte teilen Sie sie auf.", "The file has more than 100,000 entries. Please divide it.")
+	case "noRight":
+		return say("Der Person, die den Import begonnen hat, fehlt das Recht dazu. Wer es hat, kann ihn fortsetzen.", "The person who began the import lacks the right to it. Who has it can resume the import.")
+	case "notOpen":
+		return say("Das Büro ist geschlossen.", "The office is closed.")
+	case "sealed":
+		return say("Die Datei lässt sich nicht mehr entschlüsseln. Bitte fragen Sie den Betreiber.", "The file can no longer be decrypted. Please ask the operator.")
+	}
+	return ""
+}
+
+// number writes a count.
+func (v *request) number(n int64) string { return v.words.Number(int(n)) }
+
+// sums says in one line what became of the entries, or how many there are.
+func (i *importInfo) sums(v *request) string {
+	var parts []string
+	for _, o := range outcomes {
+		if n := i.Counts[o.name]; n > 0 {
+			parts = append(parts, v.number(n)+" "+outcomeLabel(v, o.name, i.State == "checked" || i.State == "checking"))
+		}
+	}
+	if len(parts) == 0 && i.Lines > 0 {
+		return v.words.Plural(int(i.Lines), "ein Eintrag", "%d Einträge", "one entry", "%d entries")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// resultTitle is the heading of the counts.
+func (p *importPage) resultTitle(v *request) string {
+	switch p.State {
+	case "checked":
+		return v.words.Say("Ergebnis der Prüfung", "Result of the check")
+	case "undone":
+		return v.words.Say("Rückgängig gemacht", "Undone")
+	}
+	return v.words.Say("Ergebnis", "Result")
+}

@@ -1,0 +1,349 @@
+package office
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"kartei/api"
+	"kartei/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+)
+
+// keysPath is the page of the API keys: a person sees their own, an admin all of the
+// organization.
+const keysPath = "/settings/interfaces/keys"
+
+// keyInfo is an API key as keys.get returns it.
+type keyInfo struct {
+	ID             string       `json:"id"`
+	OrganizationID string       `json:"organizationId"`
+	KidShort       string       `json:"kidShort"`
+	Name           string       `json:"name"`
+	PrincipalID    string       `json:"principalId"`
+	Environment    string       `json:"environment"`
+	Scopes         []string     `json:"scopes"`
+	Networks       []string     `json:"networks"`
+	VersionPin     string       `json:"versionPin"`
+	Status         string       `json:"status"`
+	ExpiresAt      clock.Micros `json:"expiresAt"`
+	CreatedAt      clock.Micros `json:"createdAt"`
+	LastUsedAt     clock.Micros `json:"lastUsedAt"`
+	LockedUntil    clock.Micros `json:"lockedUntil"`
+	// MadeBy is the person who has seen the secret, empty for the operator.
+	MadeBy string `json:"madeBy"`
+}
+
+// title is the name of a key, or the beginning of its text.
+func (k *keyInfo) title() string { return first(k.Name, k.begins()) }
+
+// begins is how the text of the key begins, as alerts and the request log show it.
+func (k *keyInfo) begins() string { return "kart_" + k.Environment + "_" + k.KidShort + "…" }
+
+// ended reports whether the key works no more, and never will without a new secret.
+func (k *keyInfo) ended() bool { return k.Status == "expired" || k.Status == "revoked" }
+
+// versionEnds returns when a version ends, and whether an end is announced. A version that
+// is gone has ended.
+func versionEnds(version string) (time.Time, bool) {
+	i := slices.IndexFunc(api.Versions, func(known api.Version) bool { return known.Name == version })
+	if i < 0 {
+		return time.Time{}, true
+	}
+	return api.Versions[i].Sunset, !api.Versions[i].Sunset.IsZero()
+}
+
+// madeBy says who made the key, or last rotated it.
+func (k *keyInfo) madeBy(v *request, names map[string]string) string {
+	switch k.MadeBy {
+	case "":
+		return v.words.Say("vom Betreiber der Instanz", "by the operator of the instance")
+	case v.session.Principal.ID:
+		return v.words.Say("von Ihnen", "by you")
+	}
+	return v.words.Say("von ", "by ") + first(names[k.MadeBy], k.MadeBy)
+}
+
+// secretOf reports whether the person may get a new secret of the key: of their own, and as an
+// admin of those of service accounts.
+func (k *keyInfo) secretOf(v *request) bool {
+	return k.PrincipalID == v.session.Principal.ID || v.session.Administers && strings.HasPrefix(k.PrincipalID, id.ServiceAccount)
+}
+
+// endsSoon is how long before the end of a key its bar warns.
+const endsSoon = 7
+
+// lifetime returns the days of the key's lifetime, and those that are left.
+func (k *keyInfo) lifetime(now time.Time) (all, left int) {
+	days := func(d time.Duration) int { return int((d + 24*time.Hour - 1) / (24 * time.Hour)) }
+	return days(k.ExpiresAt.Time().Sub(k.CreatedAt.Time())), max(0, days(k.ExpiresAt.Time().Sub(now)))
+}
+
+// keysPage is the list of keys.
+type keysPage struct {
+	keys  []keyInfo
+	names map[string]string
+	pages look.Pages
+}
+
+// who says whose key it is, and how it begins if its name says something else.
+func (p *keysPage) who(k keyInfo) string {
+	begins := ""
+	if k.Name != "" {
+		begins = k.begins()
+	}
+	return joined(" · ", begins, p.names[k.PrincipalID])
+}
+
+const keysShown = 50
+
+// showKeys serves the list.
+func showKeys(v *request) view {
+	after := v.URL.Query().Get("after")
+	found, err := ask[struct {
+		Data    []keyInfo `json:"data"`
+		HasMore bool      `json:"hasMore"`
+	}](v, "keys.list", arguments{body: map[string]any{"after": after, "limit": keysShown}})
+	if err != nil {
+		return v.failed(err)
+	}
+	p := keysPage{keys: found.Data, names: map[string]string{}}
+	if after != "" {
+		p.pages.Newer = look.Own(keysPath)
+	}
+	if found.HasMore {
+		p.pages.Older = look.Own(keysPath + "?" + url.Values{"after": {p.keys[len(p.keys)-1].ID}}.Encode())
+	}
+	if v.session.Administers {
+		var owners []string
+		for _, k := range p.keys {
+			owners = append(owners, k.PrincipalID)
+		}
+		if err := v.namesOf(owners, p.names); err != nil {
+			return v.failed(err)
+		}
+	}
+	return v.settings(keysPath, keysTitle(v), keysView(v, p))
+}
+
+func keysTitle(v *request) string { return v.words.Say("API-Schlüssel", "API keys") }
+
+// keyPage is the page of one key.
+type keyPage struct {
+	key   keyInfo
+	owner string
+	// made says by whom it was made.
+	made  string
+	terms keyTerms
+	calls []loggedCall
+	typed values
+	wrong map[string]string
+}
+
+// otherVersions are the versions that the latest calls asked for in place of the key's own.
+func (p *keyPage) otherVersions() (names []string) {
+	for _, c := range p.calls {
+		if c.Version != "" && c.Version != p.key.VersionPin && !slices.Contains(names, c.Version) {
+			names = append(names, c.Version)
+		}
+	}
+	return names
+}
+
+// callsShown is the number of latest calls on the page of a key.
+const callsShown = 10
+
+// showKey serves the page of a key.
+func showKey(v *request) view { return v.keyPage(keyPage{}, http.StatusOK) }
+
+func (v *request) keyPage(p keyPage, status int) view {
+	id, names := v.PathValue("id"), map[string]string{}
+	err := together(
+		func() (err error) {
+			p.key, err = ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": id}})
+			return err
+		},
+		func() (err error) { p.terms, err = ask[keyTerms](v, "keys.terms", arguments{}); return err },
+		func() (err error) {
+			found, err := v.calls(map[string]any{"key": id, "limit": callsShown})
+			p.calls = found.Data
+			return err
+		},
+	)
+	if err == nil && (p.key.PrincipalID != v.session.Principal.ID || p.key.MadeBy != "" && p.key.MadeBy != v.session.Principal.ID) {
+		err = v.namesOf(append(present(p.key.MadeBy), p.key.PrincipalID), names)
+	}
+	if err != nil {
+		return v.failed(err)
+	}
+	p.made = p.key.madeBy(v, names)
+	if p.key.PrincipalID != v.session.Principal.ID {
+		p.owner = names[p.key.PrincipalID]
+	}
+	if len(p.calls) > 0 && p.calls[0].Status != http.StatusUnauthorized { // the time of the last use is written with a delay
+		p.key.LastUsedAt = max(p.key.LastUsedAt, p.calls[0].Time)
+	}
+	if p.typed == nil {
+		networks := p.key.Networks
+		if allow, err := netip.ParseAddr(v.URL.Query().Get("allow")); err == nil {
+			networks = append(slices.Clone(networks), allow.String())
+		}
+		p.typed = values{"name": p.key.Name, "networks": strings.Join(networks, ", "), "version": p.key.VersionPin}
+	}
+	return v.settingsAs(status, keysPath, p.key.title(), keyView(v, p))
+}
+
+// allowing is the address of the page of a key with an address among its networks that
+// the person then stores.
+func allowing(key, address string) string {
+	return keysPath + "/" + key + "?" + url.Values{"allow": {address}}.Encode() + "#change"
+}
+
+// fields are the fields of the form that changes a key.
+func (p *keyPage) fields(v *request) []look.Field {
+	f := keyForm{terms: p.terms, typed: p.typed, wrong: p.wrong}
+	all := f.fields(v)
+	days := all["days"]
+	days.Label, days.Hint = v.words.Say("Gültig", "Valid"), ""
+	days.Options = append([]look.Option{{Text: v.words.Say("wie bisher, bis "+v.words.Day(p.key.ExpiresAt.Time()), "as before, until "+v.words.Day(p.key.ExpiresAt.Time()))}}, days.Options...)
+	version := all["version"]
+	if !slices.Contains(p.terms.Versions, p.key.VersionPin) {
+		version.Options = append([]look.Option{{Value: p.key.VersionPin, Text: p.key.VersionPin + v.words.Say(" (endet)", " (ends)")}}, version.Options...)
+	}
+	return []look.Field{all["name"], all["networks"], days, version}
+}
+
+// saveKey changes what the person changed of a key.
+func saveKey(v *request) view {
+	id := v.PathValue("id")
+	typed := values{"name": v.form.text("name"), "networks": strings.Join(split(v.form.text("networks")), ", "), "days": v.form.text("days"), "version": v.form.text("version")}
+	body := map[string]any{"id": id}
+	if typed["name"] != v.form.was["name"] {
+		body["name"] = typed["name"]
+	}
+	if typed["networks"] != v.form.was["networks"] {
+		body["networks"] = append([]string{}, split(typed["networks"])...)
+	}
+	if typed["version"] != v.form.was["version"] {
+		body["versionPin"] = typed["version"]
+	}
+	if typed["days"] != "" {
+		body["expiresIn"] = lifetime(typed["days"])
+	}
+	if len(body) == 1 {
+		return view{to: keysPath + "/" + id}
+	}
+	a := v.do("keys.update", arguments{once: v.form.token, body: body})
+	switch {
+	case a.is(fault.ValidationFailed):
+		return v.keyPage(keyPage{typed: typed, wrong: fieldTexts(a.Fault, v.words.Language)}, a.Status)
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	return v.saved(keysPath+"/"+id, "key")
+}
+
+// actOnKey calls a row about a key, and goes back to its page.
+func actOnKey(row, done string) func(*request) view {
+	return func(v *request) view {
+		id := v.PathValue("id")
+		if a := v.do(row, arguments{once: v.form.token, body: map[string]any{"id": id}}); a.Fault != nil {
+			return v.failed(a.Fault)
+		}
+		return v.saved(keysPath+"/"+id, done)
+	}
+}
+
+// rotateKey gives a key a new secret and shows it, once.
+func rotateKey(v *request) view {
+	a := v.do("keys.rotate", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id"), "expiresIn": lifetime(v.form.text("days"))}})
+	if a.Fault != nil {
+		return v.failed(a.Fault)
+	}
+	return v.keyMade(a, v.words.Say("Der Schlüssel hat ein neues Geheimnis", "The key has a new secret"))
+}
+
+// endpointName is a webhook endpoint as webhooks.list returns it.
+type endpointName struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// askToRevoke asks whether a key is to be revoked, which cannot be undone, and what is
+// to become of the webhook endpoints that it created.
+func askToRevoke(v *request) view {
+	k, err := ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": v.PathValue("id")}})
+	if err != nil {
+		return v.failed(err)
+	}
+	endpoints, err := ask[listOf[endpointName]](v, "webhooks.list", arguments{body: map[string]any{"organizationId": k.OrganizationID, "keyId": k.ID}})
+	if err != nil {
+		return v.failed(err)
+	}
+	return v.settings(keysPath, v.words.Say("Schlüssel widerrufen", "Revoke the key"), revokeView(v, k, endpoints.Data))
+}
+
+// revokeKey revokes a key, and disables its webhook endpoints if the person says so.
+func revokeKey(v *request) view {
+	id, endpoints := v.PathValue("id"), "keep"
+	if v.form.Get("disable") != "" {
+		endpoints = "disable"
+	}
+	if a := v.do("keys.revoke", arguments{once: v.form.token, body: map[string]any{"id": id, "endpoints": endpoints}}); a.Fault != nil {
+		return v.failed(a.Fault)
+	}
+	return v.saved(keysPath+"/"+id, "keyRevoked")
+}
+
+// scopesText says what a key may do: "lesen: Kontakte, Firmen · schreiben: Aufgaben".
+func scopesText(v *request, scopes []string) string {
+	say := v.words.Say
+	words := []string{"", say("lesen: ", "read: "), say("schreiben: ", "write: "), say("lesen und schreiben: ", "read and write: ")}
+	by := make([][]string, len(words))
+	for _, family := range keyFamilies {
+		right := 0
+		if slices.Contains(scopes, family.name+":read") {
+			right++
+		}
+		if slices.Contains(scopes, family.name+":write") {
+			right += 2
+		}
+		by[right] = append(by[right], family.label.In(v.words.Language))
+	}
+	var parts []string
+	for right, word := range words[1:] {
+		if families := by[right+1]; len(families) > 0 {
+			parts = append(parts, word+strings.Join(families, ", "))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// networksText says from where a key may be used.
+func networksText(v *request, networks []string) string {
+	if len(networks) == 0 {
+		return v.words.Say("von überall", "from everywhere")
+	}
+	return strings.Join(networks, ", ")
+}
+
+// badge is the state of a key as a badge.
+func (k *keyInfo) badge(v *request) (look.Kind, string) {
+	say := v.words.Say
+	switch {
+	case k.Status == "revoked":
+		return look.Bad, say("widerrufen", "revoked")
+	case k.Status == "expired":
+		return look.Bad, say("abgelaufen", "expired")
+	case k.LockedUntil > clock.FromTime(v.words.Now):
+		return look.Warn, say("gesperrt bis ", "locked until ") + v.words.Clock(k.LockedUntil.Time())
+	case k.Status == "paused":
+		return look.Warn, say("pausiert", "paused")
+	}
+	return look.OK, say("aktiv", "active")
+}

@@ -1,0 +1,185 @@
+// Package office owns the web application: the pages with which the people of an office work.
+package office
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"kartei/api"
+	"kartei/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/loopback"
+)
+
+// Options are what the pages need.
+type Options struct {
+	API *api.API
+	// Uploads receives the files that people send.
+	Uploads *api.Uploads
+	// Address returns the address that a request comes from.
+	Address func(*http.Request) netip.Addr
+	// Trace returns the traceparent header of a request if it is believed, and "" otherwise.
+	Trace func(*http.Request) string
+	// BaseURL is the public address of the instance, without a slash at the end.
+	BaseURL string
+	Clock   clock.Clock
+	// FormKey signs the tokens of forms: 32 secret bytes, the same on all replicas.
+	FormKey []byte
+	// Public serves every path that is not in Pages.
+	Public http.Handler
+	Logger *slog.Logger
+	// Assistants says that the door for assistants is open, at /mcp.
+	Assistants bool
+	// ReadOnly reports whether the database takes no writes at present. It may be nil.
+	ReadOnly func() bool
+	// Violation counts what a browser refused by the content security policy, by the
+	// directive of the policy.
+	Violation func(directive string)
+	// Asset returns the address of a file below /static/ by its name.
+	Asset func(name string) string
+}
+
+// handler serves the pages.
+type handler struct {
+	Options
+	tokens formTokens
+	pages  *http.ServeMux
+	// secure is true if the instance is reached through TLS.
+	secure bool
+	// cookie is the name of the session's cookie.
+	cookie string
+	// elsewhere guards the warning of noteOrigin, which the log gets once.
+	elsewhere sync.Once
+}
+
+// Handler serves the web application, and passes all other paths on. Requests of
+// other origins that change something are refused (http.CrossOriginProtection).
+func Handler(o Options) http.Handler {
+	h := &handler{Options: o, tokens: formTokens{key: o.FormKey, now: o.Clock.Now}}
+	h.cookie, h.secure = cookieOf(o.BaseURL)
+	h.pages = http.NewServeMux()
+	mux := h.pages
+	for i := range Pages {
+		p := &Pages[i]
+		mux.Handle(p.pattern(""), h.page(p, false))
+		if p.For == inside || p.For == watching {
+			mux.Handle(p.pattern(sandboxPath), h.page(p, true))
+		}
+	}
+	mux.HandleFunc("POST "+violationPath, h.countViolation)
+	mux.HandleFunc("/", h.outside)
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(h.denyForeign))
+	return signed(protection.Handler(mux))
+}
+
+// signed adds the header of our answers to each answer of a handler.
+func signed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(look.AnswerHeader, "1")
+		h.ServeHTTP(w, r)
+	})
+}
+
+// sandboxPath begins the address of each page of the sandbox. So an address says
+// which environment it shows.
+const sandboxPath = "/sandbox"
+
+// cookieOf returns the name of the session's cookie, and whether it is sent over
+// TLS only. With TLS the prefix __Host- binds it to this host. Without TLS the
+// port is a part of the name, because browsers share cookies between ports.
+func cookieOf(base string) (name string, secure bool) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme == "https" {
+		return "__Host-kartei", true
+	}
+	if port := u.Port(); port != "" {
+		return "kartei-" + port, false
+	}
+	return "kartei", false
+}
+
+// unprotected reports whether a password or the cookie of a session would travel
+// without encryption: the instance has no TLS, and the browser is not on this machine.
+func (h *handler) unprotected(r *http.Request) bool {
+	switch {
+	case r.TLS != nil:
+		return false
+	case h.secure:
+		return h.besideProxy(r)
+	}
+	asked := url.URL{Host: r.Host}
+	return !loopback.Host(asked.Hostname())
+}
+
+// besideProxy reports whether a browser reached the instance not through the proxy that
+// has TLS. A form tells the scheme of its page (Origin). If the host differs and
+// Sec-Fetch-Site is missing, the page had no TLS: browsers send that header with TLS
+// only. A proxy may change the host.
+func (h *handler) besideProxy(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" && origin != "null" {
+		return strings.HasPrefix(origin, "http://")
+	}
+	base, err := url.Parse(h.BaseURL)
+	return err == nil && r.Host != base.Host && r.Header.Get("Sec-Fetch-Site") == ""
+}
+
+// noteOrigin warns once if a person has signed in at another address than the instance
+// has: links in emails lead elsewhere then, and passkeys do not work. The browser tells
+// the address (Origin), since a proxy may change the host.
+func (h *handler) noteOrigin(r *http.Request) {
+	origin := r.Header.Get("Origin")
+	at, err := url.Parse(origin)
+	base, baseErr := url.Parse(h.BaseURL)
+	if err != nil || baseErr != nil || at.Host == "" || at.Scheme == base.Scheme && at.Host == base.Host {
+		return
+	}
+	h.elsewhere.Do(func() {
+		h.Logger.Warn("a person signed in at another address than --base-url; links in emails and passkeys need that one",
+			slog.String("address", origin), slog.String("base-url", h.BaseURL))
+	})
+}
+
+// namesHost reports whether the address of the instance has a name: browsers keep no
+// passkeys for the number of a host.
+func (h *handler) namesHost() bool {
+	u, err := url.Parse(h.BaseURL)
+	if err != nil || u.Hostname() == "" {
+		return false
+	}
+	_, err = netip.ParseAddr(u.Hostname())
+	return err != nil
+}
+
+// signIn sets the cookie of a session. A zero end means that it ends with the
+// browser.
+func (h *handler) signIn(w http.ResponseWriter, token string, ends time.Time) {
+	http.SetCookie(w, &http.Cookie{
+		Name: h.cookie, Value: token, Path: "/", Expires: ends, Secure: h.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// deviceLifetime is how long a browser keeps what makes it known, in seconds. It is as long
+// as the instance knows it.
+const deviceLifetime = 90 * 24 * 60 * 60
+
+func (h *handler) deviceCookie() string { return h.cookie + "-device" }
+
+// keepDevice sets the cookie by which accounts know the browser. It stays after the
+// sign-out, and opens nothing.
+func (h *handler) keepDevice(w http.ResponseWriter, tokens string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: h.deviceCookie(), Value: tokens, Path: "/", MaxAge: deviceLifetime, Secure: h.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// signOut removes the cookie of the session, and what the browser kept of pages.
+func (h *handler) signOut(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{Name: h.cookie, Path: "/", MaxAge: -1, Secure: h.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
+}

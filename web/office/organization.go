@@ -1,0 +1,216 @@
+package office
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"kartei/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+)
+
+// organizationPath is the page about the organization, and with of=sandbox about its
+// sandbox.
+const organizationPath = "/settings/organization"
+
+// organizationInfo is an organization as organizations.get returns it.
+type organizationInfo struct {
+	ID        string       `json:"id"`
+	Name      string       `json:"name"`
+	SandboxID string       `json:"sandboxId"`
+	SandboxOf string       `json:"sandboxOf"`
+	Module    string       `json:"module"`
+	Secrecy   string       `json:"secrecy"`
+	Level     string       `json:"level"`
+	State     string       `json:"state"`
+	Country   string       `json:"country"`
+	CreatedAt clock.Micros `json:"createdAt"`
+	// SecrecyAt is when secrecy was declared, SecrecyBy who did: empty for the operator.
+	SecrecyAt clock.Micros `json:"secrecyAt"`
+	SecrecyBy string       `json:"secrecyBy"`
+	// SecondFactor is required or optional, from SecondFactorFrom on.
+	SecondFactor     string       `json:"secondFactor"`
+	SecondFactorFrom clock.Micros `json:"secondFactorFrom"`
+	// Passwords is on or off, PasswordAdmin who may use one in any case.
+	Passwords     string `json:"passwords"`
+	PasswordAdmin string `json:"passwordAdmin"`
+	// Applications is off, known or all: which applications people may connect.
+	Applications string `json:"applications"`
+	// Keys counts the working keys, WritingKeys those of them that may write.
+	Keys        int `json:"keys"`
+	WritingKeys int `json:"writingKeys"`
+}
+
+// organizationPage is the page about an organization.
+type organizationPage struct {
+	is    organizationInfo
+	typed values
+	wrong map[string]string
+	// declared is the name of who declared secrecy.
+	declared string
+	passwordPeople
+}
+
+// showOrganization serves the page.
+func showOrganization(v *request) view { return v.organizationPage(organizationPage{}, http.StatusOK) }
+
+// ofSandbox reports whether the page is about the sandbox.
+func (v *request) ofSandbox() bool { return v.URL.Query().Get("of") == "sandbox" }
+
+// organizationAt is the address of the page about the organization or its sandbox.
+func organizationAt(sandbox bool) string {
+	if sandbox {
+		return organizationPath + "?of=sandbox"
+	}
+	return organizationPath
+}
+
+func (v *request) organizationPage(p organizationPage, status int) view {
+	err := p.read(v)
+	if err != nil {
+		return v.failed(err)
+	}
+	if p.typed == nil {
+		p.typed = values{"name": p.is.Name, "country": p.is.Country, "module": p.is.Module, "secrecy": p.is.Secrecy, "level": p.is.Level, "secondFactor": p.is.SecondFactor, "passwords": p.is.Passwords, "passwordAdmin": p.is.PasswordAdmin, "applications": p.is.Applications}
+	}
+	return v.settingsAs(status, organizationPath, v.words.Say("Organisation", "Organization"), organizationView(v, p))
+}
+
+// read reads the organization, and who declared secrecy.
+func (p *organizationPage) read(v *request) (err error) {
+	if p.is, err = v.organization(); err != nil {
+		return err
+	}
+	if err = p.readPasswordPeople(v); err != nil || p.is.SecrecyAt == 0 {
+		return err
+	}
+	p.declared = v.words.Say("Betreiber", "the operator")
+	if p.is.SecrecyBy == "" {
+		return nil
+	}
+	names := map[string]string{}
+	err = v.namesOf([]string{p.is.SecrecyBy}, names)
+	p.declared = names[p.is.SecrecyBy]
+	return err
+}
+
+// organization reads the organization of the page, or its sandbox.
+func (v *request) organization() (organizationInfo, error) {
+	o, err := ask[organizationInfo](v, "organizations.get", arguments{body: map[string]any{}})
+	if err != nil || !v.ofSandbox() {
+		return o, err
+	}
+	return ask[organizationInfo](v, "organizations.get", arguments{body: map[string]any{"id": o.SandboxID}})
+}
+
+// fields are the fields of the form, in their order.
+func (p *organizationPage) fields(v *request) (list []look.Field) {
+	say := v.words.Say
+	field := func(name, label, hint string, options ...look.Option) look.Field {
+		return look.Field{Name: name, Label: label, Hint: hint, Value: p.typed[name], Errors: present(p.wrong[name]), Options: options}
+	}
+	if p.is.SandboxOf == "" {
+		var countries []look.Option
+		for _, c := range v.words.Countries() {
+			countries = append(countries, look.Option{Value: c.Code, Text: c.Name})
+		}
+		name := field("name", say("Name des Büros", "Name of the office"), "")
+		name.Required = true
+		list = append(list, name, field("country", say("Land", "Country"), say("Adressen und Telefonnummern im eigenen Land nennen es nicht.", "Addresses and telephone numbers within it do not name it."), countries...))
+	}
+	list = append(list,
+		field("secrecy", say("Berufsgeheimnis", "Professional secrecy"), "",
+			look.Option{Value: "declared", Text: say("Geklärt", "Declared"), Hint: say(
+				"Das Büro hat geklärt, ob für es ein Berufsgeheimnis gilt und welche Daten Programme lesen dürfen.",
+				"The office has declared whether professional secrecy applies to it, and which data programs may read.")},
+			look.Option{Value: "undeclared", Text: say("Noch nicht geklärt", "Not declared yet"), Hint: p.concerned(v, p.is.Keys, "Bis dahin wird jeder Aufruf abgelehnt", "Until then every call is refused")}),
+		field("module", say("Schnittstelle", "Interface"), "",
+			look.Option{Value: "on", Text: say("Eingeschaltet", "On"), Hint: say("Änderungen werden zu Ereignissen, und Webhooks bekommen sie.", "Changes become events, and webhooks get them.")},
+			look.Option{Value: "off", Text: say("Ausgeschaltet", "Off"), Hint: joined(" ",
+				p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused"),
+				say("Was sich inzwischen ändert, wird kein Ereignis, auch nachträglich nicht.", "What changes meanwhile becomes no event, not even later."))}),
+		field("level", say("Was Programme dürfen", "What programs may do"), "",
+			look.Option{Value: "on", Text: say("Lesen und schreiben", "Read and write"), Hint: p.concerned(v, p.is.Keys, "Jeder Schlüssel darf, was seine Rechte sagen", "Each key may do what its rights say")},
+			look.Option{Value: "read", Text: say("Nur lesen", "Read only"), Hint: p.concerned(v, p.is.WritingKeys, "Was schreibt, wird abgelehnt", "Writes are refused")},
+			look.Option{Value: "off", Text: say("Nichts", "Nothing"), Hint: p.concerned(v, p.is.Keys, "Jeder Aufruf wird abgelehnt", "Every call is refused")}),
+	)
+	if p.is.SandboxOf == "" {
+		list = append(list, field("applications", say("Anwendungen, die Personen verbinden", "Applications that people connect"), "",
+			look.Option{Value: "known", Text: say("Nur freigegebene", "Approved ones only"), Hint: say(
+				"Wer eine neue Anwendung verbinden möchte, fragt damit die Administration, die sie freigibt.",
+				"Who wants to connect a new application asks the admins by it, who approve it.")},
+			look.Option{Value: "all", Text: say("Alle", "All"), Hint: say("Jede Person entscheidet selbst. Die Administration erfährt von jeder Verbindung.", "Each person decides. The admins are told of each connection.")},
+			look.Option{Value: "off", Text: say("Keine", "None"), Hint: say(
+				"Verbundene Anwendungen ruhen, bis Sie das wieder ändern. Ihre Webhooks werden abgeschaltet. Anwendungen von Dienstkonten arbeiten weiter.",
+				"Connected applications rest until you change this again. Their webhooks are disabled. Applications of service accounts go on.")}))
+		list = append(append(list, p.factor(v)), p.passwords(v)...)
+	}
+	return list
+}
+
+// factor is the choice whether a second factor is required.
+func (p *organizationPage) factor(v *request) look.Field {
+	say := v.words.Say
+	f := look.Field{Name: "secondFactor", Label: say("Zweiter Faktor bei der Anmeldung", "Second factor at the sign-in"), Value: p.typed["secondFactor"], Errors: present(p.wrong["secondFactor"])}
+	f.Options = []look.Option{
+		{Value: "optional", Text: say("Freiwillig", "Optional"), Hint: say("Jede Person entscheidet selbst.", "Each person decides.")},
+		{Value: "required", Text: say("Für alle verlangt", "Required for everybody"), Hint: say(
+			"Ein Passkey oder eine App für Einmalcodes. Nach sieben Tagen führt die Anmeldung zuerst dorthin, wo man ihn einrichtet.",
+			"A passkey or an authenticator app. After seven days the sign-in leads to setting one up first.")},
+	}
+	if p.is.SecondFactorFrom != 0 {
+		f.Options[1].Hint = joined(" ", say("Verlangt ab ", "Required from ")+v.words.Time(p.is.SecondFactorFrom.Time())+".", say("Ein Passkey oder eine App für Einmalcodes.", "A passkey or an authenticator app."))
+	}
+	return f
+}
+
+// concerned adds to a sentence how many keys it concerns.
+func (p *organizationPage) concerned(v *request, n int, de, en string) string {
+	number := strconv.Itoa(n)
+	switch n {
+	case 0:
+		return v.words.Say(de+". Zurzeit betrifft das keinen Schlüssel.", en+". At present this concerns no key.")
+	case 1:
+		return v.words.Say(de+": betrifft einen Schlüssel.", en+": concerns one key.")
+	}
+	return v.words.Say(de+": betrifft "+number+" Schlüssel.", en+": concerns "+number+" keys.")
+}
+
+// saveOrganization changes what the person changed.
+func saveOrganization(v *request) view {
+	o, err := v.organization()
+	if err != nil {
+		return v.failed(err)
+	}
+	p, body := organizationPage{typed: values{}}, map[string]any{"id": o.ID}
+	names := []string{"secrecy", "module", "level"}
+	if o.SandboxOf == "" { // the sandbox has those of the organization
+		names = append(names, "name", "country", "secondFactor", "applications")
+		if v.form.Has("passwords") { // without a provider there is no such field
+			names = append(names, "passwords", "passwordAdmin")
+		}
+	}
+	for _, name := range names {
+		if p.typed[name] = v.form.text(name); p.typed[name] != v.form.was[name] {
+			body[name] = p.typed[name]
+		}
+	}
+	at := organizationAt(v.ofSandbox())
+	if len(body) == 1 {
+		return view{to: at}
+	}
+	a := v.do("organizations.set", arguments{once: v.form.token, body: body})
+	switch {
+	case a.is(fault.ValidationFailed):
+		p.wrong = fieldTexts(a.Fault, v.words.Language)
+		return v.organizationPage(p, a.Status)
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	q := url.Values{doneField: {"organization"}}
+	if v.ofSandbox() {
+		q.Set("of", "sandbox")
+	}
+	return view{to: organizationPath + "?" + q.Encode()}
+}

@@ -1,0 +1,65 @@
+package office
+
+import "kartei/web/look"
+
+// passwordPeople are the people whom the switch of passwords concerns.
+type passwordPeople struct {
+	admins         []look.Option
+	joined, linked int
+	// many says that there are more people than were counted.
+	many bool
+}
+
+// peopleCounted bounds the people that the page counts.
+const peopleCounted = 1000
+
+// hasPasswords reports whether the page has the switch: if there is a provider, or
+// if passwords are off.
+func (p *organizationPage) hasPasswords(v *request) bool {
+	return p.is.SandboxOf == "" && (v.sso() != "" || p.is.Passwords == "off")
+}
+
+// readPasswordPeople counts who is linked, and offers the admins.
+func (p *organizationPage) readPasswordPeople(v *request) error {
+	if !p.hasPasswords(v) {
+		return nil
+	}
+	found, err := ask[listOf[principalInfo]](v, "people.list", arguments{body: map[string]any{"limit": peopleCounted}})
+	p.many = found.HasMore
+	p.admins = []look.Option{{Text: v.words.Say("niemand", "nobody")}}
+	for _, one := range found.Data {
+		if one.Disabled || one.ErasedAt != 0 || one.SignIn == nil || !one.SignIn.Joined {
+			continue
+		}
+		p.joined++
+		if one.SignIn.SSO {
+			p.linked++
+		}
+		if one.Role == "admin" {
+			p.admins = append(p.admins, look.Option{Value: one.ID, Text: one.Name})
+		}
+	}
+	return err
+}
+
+// passwords are the switch of passwords, and the admin for emergencies.
+func (p *organizationPage) passwords(v *request) []look.Field {
+	if !p.hasPasswords(v) {
+		return nil
+	}
+	say := v.words.Say
+	linked := v.words.Number(p.linked) + say(" von ", " of ") + v.words.Number(p.joined)
+	if p.many {
+		linked += say(" und mehr", " and more")
+	}
+	return []look.Field{
+		{Name: "passwords", Label: say("Anmeldung mit Kennwort", "Sign-in by password"), Value: p.typed["passwords"], Errors: present(p.wrong["passwords"]), Options: []look.Option{
+			{Value: "on", Text: say("Erlaubt", "Allowed"), Hint: say("Jede Person meldet sich an, wie sie möchte.", "Each person signs in as they like.")},
+			{Value: "off", Text: say("Ausgeschaltet", "Switched off"), Hint: say(
+				"Nur Single Sign-on und Passkeys melden an. Sitzungen, die mit einem Kennwort begonnen haben, enden. Mit Single Sign-on verbunden: "+linked+" Personen.",
+				"Only single sign-on and passkeys sign in. Sessions that began by a password end. Linked with single sign-on: "+linked+" people.")},
+		}},
+		{Name: "passwordAdmin", Label: say("Für den Notfall mit Kennwort", "By password in an emergency"), Value: p.typed["passwordAdmin"], Errors: present(p.wrong["passwordAdmin"]), Options: p.admins,
+			Hint: say("Wer die Organisation verwaltet und sich auch dann anmelden kann, wenn der Anbieter ausfällt.", "An admin who can sign in even if the provider fails.")},
+	}
+}

@@ -1,0 +1,353 @@
+package office
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"kartei/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+)
+
+// The pages of people and of service accounts. Both are principals, and have most in
+// common.
+const (
+	peoplePath   = "/settings/people"
+	accountsPath = "/settings/service-accounts"
+)
+
+// principals are all people, or all service accounts.
+type principals struct {
+	path, icon string
+	// rows are the first part of the names of their rows.
+	rows string
+}
+
+var (
+	persons  = principals{path: peoplePath, icon: "user", rows: "people"}
+	accounts = principals{path: accountsPath, icon: "webhook", rows: "serviceAccounts"}
+)
+
+// title is the name of the list.
+func (p *principals) title(v *request) string {
+	if p.isPeople() {
+		return v.words.Say("Personen", "People")
+	}
+	return v.words.Say("Dienstkonten", "Service accounts")
+}
+
+// all is the heading above the list.
+func (p *principals) all(v *request) string {
+	if p.isPeople() {
+		return v.words.Say("Alle Personen", "All people")
+	}
+	return v.words.Say("Alle Dienstkonten", "All service accounts")
+}
+
+func (p *principals) isPeople() bool { return p.rows == persons.rows }
+
+// principalAt is the address of the page of a person or of a service account.
+func principalAt(name string) string {
+	if id.Valid(id.ServiceAccount, name) {
+		return accounts.at(name)
+	}
+	return persons.at(name)
+}
+
+// at is the address of a page about one of them.
+func (p *principals) at(id string) string { return p.path + "/" + id }
+
+// principalInfo is a person or a service account as people.get returns it.
+type principalInfo struct {
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	Email     string            `json:"email"`
+	Language  string            `json:"language"`
+	Role      string            `json:"role"`
+	Rights    map[string]string `json:"rights"`
+	Disabled  bool              `json:"disabled"`
+	CreatedAt clock.Micros      `json:"createdAt"`
+	ErasedAt  clock.Micros      `json:"erasedAt"`
+	SignIn    *struct {
+		Joined       bool         `json:"joined"`
+		SecondFactor bool         `json:"secondFactor"`
+		SSO          bool         `json:"sso"`
+		LastSeenAt   clock.Micros `json:"lastSeenAt"`
+	} `json:"signIn"`
+}
+
+// active reports whether records can be given to the principal.
+func (p *principalInfo) active() bool { return !p.Disabled && p.ErasedAt == 0 }
+
+// joined reports whether an account signs in as the person.
+func (p *principalInfo) joined() bool { return p.SignIn != nil && p.SignIn.Joined }
+
+// badge is the state of a principal as a badge.
+func (p *principalInfo) badge(v *request) (look.Kind, string) {
+	say := v.words.Say
+	switch {
+	case p.ErasedAt != 0:
+		return look.Plain, say("gelöscht", "erased")
+	case p.Disabled:
+		return look.Bad, say("gesperrt", "disabled")
+	case p.SignIn != nil && !p.SignIn.Joined:
+		return look.Warn, say("noch nicht angemeldet", "has not joined yet")
+	}
+	return look.OK, say("aktiv", "active")
+}
+
+// roles are the roles, with what they allow.
+var roles = []struct {
+	name        string
+	label, hint fault.Text
+}{
+	{"member", text("Mitarbeit", "Member"), text("Liest und bearbeitet alles, was das Büro teilt.", "Reads and edits everything that the office shares.")},
+	{"viewer", text("Nur lesen", "Viewer"), text("Liest alles, was das Büro teilt, und ändert nichts.", "Reads everything that the office shares, and changes nothing.")},
+	{"admin", text("Administration", "Admin"), text("Wie Mitarbeit, sieht auch Privates und verwaltet Personen, Schlüssel und Einstellungen.", "Like a member, also sees private records, and administers people, keys and settings.")},
+}
+
+// roleText is the name of a role.
+func roleText(v *request, role string) string {
+	for _, r := range roles {
+		if r.name == role {
+			return r.label.In(v.words.Language)
+		}
+	}
+	return role
+}
+
+// roleField is the choice of a role.
+func roleField(v *request, typed values, wrong map[string]string) look.Field {
+	f := look.Field{Name: "role", Label: v.words.Say("Rolle", "Role"), Value: typed["role"], Errors: present(wrong["role"])}
+	for _, r := range roles {
+		f.Options = append(f.Options, look.Option{Value: r.name, Text: r.label.In(v.words.Language), Hint: r.hint.In(v.words.Language)})
+	}
+	return f
+}
+
+// A right narrows the role for one family. Write narrows nothing.
+const fullRight = "write"
+
+// rightFields are the choices of rights, one for each family.
+func rightFields(v *request, typed values, wrong map[string]string) (list []look.Field) {
+	for _, family := range keyFamilies {
+		list = append(list, look.Field{
+			Name: "right." + family.name, Label: family.label.In(v.words.Language), Value: typed["right."+family.name],
+			Errors: present(wrong["rights."+family.name]),
+			Options: []look.Option{
+				{Value: fullRight, Text: v.words.Say("wie die Rolle", "as the role")},
+				{Value: "read", Text: v.words.Say("nur lesen", "read only")},
+				{Value: "none", Text: v.words.Say("nichts", "nothing")},
+			},
+		})
+	}
+	return list
+}
+
+// rightsTyped adds the rights to the values of a form.
+func rightsTyped(typed values, rights map[string]string) values {
+	for _, family := range keyFamilies {
+		typed["right."+family.name] = first(rights[family.name], fullRight)
+	}
+	return typed
+}
+
+// rightsSent returns the rights that a form sent, without those that it had before.
+func (v *request) rightsSent(typed values) map[string]string {
+	rights := map[string]string{}
+	for _, family := range keyFamilies {
+		name := "right." + family.name
+		typed[name] = v.form.text(name)
+		if typed[name] != "" && typed[name] != first(v.form.was[name], fullRight) {
+			rights[family.name] = typed[name]
+		}
+	}
+	return rights
+}
+
+// rightsText says how rights narrow a role: "nur lesen: Kontakte · nichts: Webhooks".
+func rightsText(v *request, rights map[string]string) string {
+	var parts []string
+	for right, word := range map[string]string{"none": v.words.Say("nichts: ", "nothing: "), "read": v.words.Say("nur lesen: ", "read only: ")} {
+		var names []string
+		for _, family := range keyFamilies {
+			if rights[family.name] == right {
+				names = append(names, family.label.In(v.words.Language))
+			}
+		}
+		if len(names) > 0 {
+			parts = append(parts, word+strings.Join(names, ", "))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " · ")
+}
+
+// invitationInfo is an open invitation.
+type invitationInfo struct {
+	ID        string            `json:"id"`
+	Email     string            `json:"email"`
+	Language  string            `json:"language"`
+	Role      string            `json:"role"`
+	Rights    map[string]string `json:"rights"`
+	ExpiresAt clock.Micros      `json:"expiresAt"`
+}
+
+// principalsPage is the list of people or of service accounts.
+type principalsPage struct {
+	of          *principals
+	list        []principalInfo
+	invitations []invitationInfo
+	pages       look.Pages
+}
+
+const (
+	principalsShown  = 100
+	invitationsShown = 100
+)
+
+// showPrincipals serves the list.
+func showPrincipals(of *principals) func(*request) view {
+	return func(v *request) view {
+		after := v.URL.Query().Get("after")
+		p := principalsPage{of: of}
+		found, err := ask[listOf[principalInfo]](v, of.rows+".list", arguments{body: map[string]any{"after": after, "limit": principalsShown}})
+		if err == nil && of.isPeople() && after == "" {
+			var open listOf[invitationInfo]
+			open, err = ask[listOf[invitationInfo]](v, "invitations.list", arguments{body: map[string]any{"limit": invitationsShown}})
+			p.invitations = open.Data
+		}
+		if err != nil {
+			return v.failed(err)
+		}
+		p.list = found.Data
+		if after != "" {
+			p.pages.Newer = look.Own(of.path)
+		}
+		if found.HasMore {
+			p.pages.Older = look.Own(of.path + "?" + url.Values{"after": {p.list[len(p.list)-1].ID}}.Encode())
+		}
+		return v.settings(of.path, of.title(v), principalsView(v, p))
+	}
+}
+
+// principalsOffered is the number of people, and that of service accounts, that a field
+// offers.
+const principalsOffered = 1000
+
+// principalOptions are the people, and then the service accounts, that a field offers.
+func (v *request) principalOptions(offers func(*principalInfo) bool) (options []look.Option, err error) {
+	for _, of := range []*principals{&persons, &accounts} {
+		found, err := ask[listOf[principalInfo]](v, of.rows+".list", arguments{body: map[string]any{"limit": principalsOffered}})
+		if err != nil {
+			return nil, err
+		}
+		list := []look.Option{}
+		for _, one := range found.Data {
+			if offers(&one) {
+				list = append(list, look.Option{Value: one.ID, Text: joined(" · ", one.Name, one.Email)})
+			}
+		}
+		slices.SortFunc(list, func(a, b look.Option) int { return strings.Compare(strings.ToLower(a.Text), strings.ToLower(b.Text)) })
+		options = append(options, list...)
+	}
+	return options, nil
+}
+
+// everybody offers people and service accounts whether they are active or not.
+func everybody(*principalInfo) bool { return true }
+
+// inviteForm is the form of an invitation.
+type inviteForm struct {
+	typed values
+	wrong map[string]string
+	// why says why nobody can be invited now.
+	why string
+}
+
+// fields are the fields before those of rights.
+func (f *inviteForm) fields(v *request) []look.Field {
+	return []look.Field{
+		{Name: "email", Type: "email", Label: v.words.Say("E-Mail-Adresse", "Email address"), Value: f.typed["email"], Errors: present(f.wrong["email"], f.wrong["mail"]), Autocomplete: "off", Focus: true},
+		roleField(v, f.typed, f.wrong),
+		mailLanguage(v, f.typed, f.wrong),
+	}
+}
+
+// mailLanguage is the choice of the language of messages.
+func mailLanguage(v *request, typed values, wrong map[string]string) look.Field {
+	return look.Field{Name: "language", Label: v.words.Say("Sprache", "Language"), Value: typed["language"], Errors: present(wrong["language"]),
+		Options: []look.Option{{Value: "de", Text: "Deutsch"}, {Value: "en", Text: "English"}}}
+}
+
+// showInvite serves the form of an invitation.
+func showInvite(v *request) view {
+	language := "de"
+	if v.words.Language == fault.English {
+		language = "en"
+	}
+	return v.invite(inviteForm{typed: rightsTyped(values{"role": "member", "language": language}, nil)}, http.StatusOK)
+}
+
+func (v *request) invite(f inviteForm, status int) view {
+	return v.settingsAs(status, peoplePath, v.words.Say("Person einladen", "Invite a person"), inviteView(v, f))
+}
+
+// invitedInfo is a new invitation. Its link is in it only if no mail server sends it.
+type invitedInfo struct {
+	Email     string       `json:"email"`
+	Link      string       `json:"link"`
+	ExpiresAt clock.Micros `json:"expiresAt"`
+	Mailed    bool         `json:"mailed"`
+}
+
+// invite sends an invitation. With a mail server its link goes to the address alone, and
+// an admin never sees it: whoever has it acts as the owner of the address. Without one the
+// admin sees it once, and passes it on.
+func invite(v *request) view {
+	f := inviteForm{typed: values{"email": v.form.text("email"), "role": v.form.text("role"), "language": v.form.text("language")}}
+	rights := v.rightsSent(f.typed)
+	a := v.do("people.invite", arguments{once: v.form.token, body: map[string]any{
+		"email": f.typed["email"], "role": f.typed["role"], "language": f.typed["language"], "rights": rights,
+	}})
+	switch {
+	case a.is(fault.ValidationFailed):
+		f.wrong = fieldTexts(a.Fault, v.words.Language)
+		return v.invite(f, a.Status)
+	case a.is(fault.Forbidden) && !v.stale, a.is(fault.RateLimited):
+		f.why = v.reason(a.Fault)
+		return v.invite(f, a.Status)
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	var made invitedInfo
+	if err := decode(a.Body, &made); err != nil {
+		return v.failed(err)
+	}
+	if made.Mailed {
+		return v.saved(peoplePath, "invited")
+	}
+	out := v.settings(peoplePath, v.words.Say("Einladung für ", "Invitation for ")+made.Email, invitedView(v, made))
+	out.secret = true
+	return out
+}
+
+// revokeInvitation ends an open invitation.
+func revokeInvitation(v *request) view {
+	if a := v.do("invitations.revoke", arguments{once: v.form.token, body: map[string]any{"id": v.PathValue("id")}}); a.Fault != nil {
+		return v.failed(a.Fault)
+	}
+	return v.saved(peoplePath, "uninvited")
+}
+
+// sendOrShow chooses between the words of an instance that sends emails, and of one that
+// shows links.
+func sendOrShow(v *request, send, show string) string {
+	if v.session.Mails {
+		return send
+	}
+	return show
+}

@@ -1,0 +1,124 @@
+package office
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"kartei/web/look"
+	"kartei/kit/fault"
+)
+
+// profile is the answer of profile.get.
+type profile struct {
+	Name     string `json:"name"`
+	Email    string `json:"email"`
+	Language string `json:"language"`
+	preferences
+}
+
+// profileForm is the form of a person's own settings.
+type profileForm struct {
+	email      string
+	was, typed values
+	wrong      map[string]string
+}
+
+// The members of a profile by their kinds.
+var (
+	profileTexts    = []string{"name", "language", "zone", "theme", "density"}
+	profileSwitches = []string{"singleKeys", "recent", "reminders"}
+)
+
+const profilePath = "/settings/profile"
+
+// zones are the time zones that the page offers (zone1970.tab of the IANA database).
+// Others are taken as well.
+//
+//go:embed zones.txt
+var zones string
+
+func (p *profile) values() values {
+	return values{
+		"name": p.Name, "language": p.Language, "zone": p.Zone, "theme": p.Theme, "density": p.Density,
+		"singleKeys": strconv.FormatBool(p.SingleKeys), "recent": strconv.FormatBool(p.Recent), "reminders": strconv.FormatBool(p.Reminders),
+	}
+}
+
+// showProfile serves the profile.
+func showProfile(v *request) view {
+	p, err := ask[profile](v, "profile.get", arguments{})
+	if err != nil {
+		return v.failed(err)
+	}
+	f := profileForm{email: p.Email, was: p.values(), typed: p.values()}
+	return v.settings(profilePath, v.words.Say("Profil", "Profile"), profileView(v, f))
+}
+
+// saveProfile stores what the person changed. Members that the form did not change
+// are not sent, so a form in another tab keeps its own. Storing the same twice is
+// storing it once, so the call needs no idempotency key.
+func saveProfile(v *request) view {
+	f := profileForm{email: v.session.Email, was: v.form.was, typed: values{}}
+	body := map[string]any{}
+	for _, name := range profileTexts {
+		if f.typed[name] = v.form.text(name); f.typed[name] != f.was[name] {
+			body[name] = f.typed[name]
+		}
+	}
+	for _, name := range profileSwitches {
+		on := v.form.Get(name) != ""
+		if f.typed[name] = strconv.FormatBool(on); f.typed[name] != f.was[name] {
+			body[name] = on
+		}
+	}
+	if len(body) == 0 {
+		return view{to: profilePath}
+	}
+	a := v.do("profile.set", arguments{body: body})
+	switch {
+	case a.is(fault.ValidationFailed):
+		f.wrong = fieldTexts(a.Fault, v.words.Language)
+		return v.settingsAs(a.Status, profilePath, v.words.Say("Profil", "Profile"), profileView(v, f))
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	return v.saved(profilePath, "profile")
+}
+
+// field returns a field of the form.
+func (f profileForm) field(name, label, hint string, options ...look.Option) look.Field {
+	return look.Field{Name: name, Label: label, Hint: hint, Value: f.typed[name], Errors: present(f.wrong[name]), Options: options}
+}
+
+// fields are the fields that can be refused, for the summary.
+func (f profileForm) fields(v *request) []look.Field {
+	say := v.words.Say
+	name := f.field("name", "Name", say("Ihre Kolleginnen und Kollegen sehen diesen Namen.", "Your colleagues see this name."))
+	name.Autocomplete, name.Required = "name", true
+	language := f.field("language", say("Sprache", "Language"), "", look.Option{Value: "de", Text: "Deutsch"}, look.Option{Value: "en", Text: "English"})
+	zone := f.field("zone", say("Zeitzone", "Time zone"), f.clock(v))
+	zone.More = templ.OrderedAttributes{{Key: "list", Value: "zones"}, {Key: "spellcheck", Value: "false"}}
+	zone.Autocomplete = "off"
+	return []look.Field{name, language, zone}
+}
+
+// clock says what time it is in the zone of the form.
+func (f profileForm) clock(v *request) string {
+	zone, err := time.LoadLocation(f.typed["zone"])
+	if err != nil {
+		return ""
+	}
+	w := v.words
+	w.Zone = zone
+	return v.words.Say("Dort ist es jetzt ", "The time there is ") + w.Clock(v.words.Now) + v.words.Say(" Uhr.", ".")
+}
+
+// on reports whether a switch of the form is on.
+func (f profileForm) on(name string) bool { return f.typed[name] == "true" }
+
+// zoneNames are the names that the field of the time zone offers.
+func zoneNames() []string { return strings.Fields(zones) }

@@ -1,0 +1,324 @@
+package office
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kartei/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+)
+
+// requestsPath is the page of the request log: a person sees the calls of their own keys,
+// an admin all of the organization and of its sandbox.
+const requestsPath = "/settings/interfaces/requests"
+
+// loggedCall is a call as requests.list returns it.
+type loggedCall struct {
+	Time           clock.Micros `json:"time"`
+	RequestID      string       `json:"requestId"`
+	OrganizationID string       `json:"organizationId"`
+	KeyID          string       `json:"keyId"`
+	KidShort       string       `json:"kidShort"`
+	PrincipalID    string       `json:"principalId"`
+	Operation      string       `json:"operation"`
+	Method         string       `json:"method"`
+	Status         int          `json:"status"`
+	Code           string       `json:"code"`
+	DurationMicros int64        `json:"durationMicros"`
+	Address        string       `json:"address"`
+	Reason         string       `json:"reason"`
+	Version        string       `json:"version"`
+	Batch          string       `json:"batch"`
+}
+
+// good reports whether the call succeeded.
+func (c *loggedCall) good() bool { return c.Status < http.StatusBadRequest }
+
+// title is the operation, or the method of a path that the API does not have.
+func (c *loggedCall) title() string { return first(c.Operation, c.Method) }
+
+// outcome is the status, and the code of a problem.
+func (c *loggedCall) outcome() string { return joined(" ", strconv.Itoa(c.Status), c.Code) }
+
+// took says how long the server took.
+func (c *loggedCall) took(v *request) string {
+	return v.words.Decimal(float64(c.DurationMicros)/1000, 1) + " ms"
+}
+
+// foundCalls are calls of the request log, the newest first.
+type foundCalls struct {
+	Data    []loggedCall `json:"data"`
+	HasMore bool         `json:"hasMore"`
+	// Through is where a search that met its bound goes on.
+	Through clock.Micros `json:"through"`
+}
+
+// older is the time before which the next page is; zero if there is none.
+func (f *foundCalls) older() clock.Micros {
+	switch {
+	case !f.HasMore:
+		return 0
+	case f.Through != 0:
+		return f.Through
+	}
+	return f.Data[len(f.Data)-1].Time
+}
+
+// calls returns calls of the request log.
+func (v *request) calls(filter map[string]any) (foundCalls, error) {
+	return ask[foundCalls](v, "requests.list", arguments{body: filter})
+}
+
+// requestsPage is the list of calls with its filters.
+type requestsPage struct {
+	found foundCalls
+	keys  []keyInfo
+	// applications are the names of applications, by their grants.
+	applications map[string]string
+	// filter are the parameters of the address that narrow the list.
+	filter url.Values
+	period period
+	pages  look.Pages
+	// follows says that the page shows new calls as they come.
+	follows bool
+}
+
+const requestsShown = 50
+
+// requestFilters are the parameters of the address that narrow the list.
+var requestFilters = append([]string{"key", "status", "operation", "reason"}, periodFilters...)
+
+// statuses are the choices of the filter by result: all of a class, and those that the
+// API answers with.
+var statuses = []option{
+	{"", text("alle Ergebnisse", "all results")},
+	{"2xx", text("erfolgreich (2xx)", "successful (2xx)")},
+	{"4xx", text("abgelehnt (4xx)", "refused (4xx)")},
+	{"400", text("Anfrage ungültig (400)", "invalid request (400)")},
+	{"401", text("Zugang abgelehnt (401)", "access refused (401)")},
+	{"403", text("Recht fehlt (403)", "right missing (403)")},
+	{"404", text("nicht gefunden (404)", "not found (404)")},
+	{"409", text("Konflikt (409)", "conflict (409)")},
+	{"412", text("inzwischen geändert (412)", "changed meanwhile (412)")},
+	{"413", text("zu groß (413)", "too large (413)")},
+	{"415", text("Format unbekannt (415)", "unknown format (415)")},
+	{"422", text("Feld ungültig (422)", "invalid field (422)")},
+	{"428", text("Bedingung fehlt (428)", "condition missing (428)")},
+	{"429", text("zu viele (429)", "too many (429)")},
+	{"5xx", text("Fehler des Servers (5xx)", "faults of the server (5xx)")},
+	{"503", text("nicht verfügbar (503)", "not available (503)")},
+}
+
+// isStatus says what the filter takes: a status, or a class of them.
+var isStatus = regexp.MustCompile(`^[1-5](xx|\d\d)$`)
+
+// statusOptions are the choices of the filter by result. An address may ask for a status
+// that is not among them.
+func statusOptions(v *request, chosen string) []look.Option {
+	list := optionList(v, statuses)
+	if chosen != "" && offered(statuses, chosen) == "" {
+		list = append(list, look.Option{Value: chosen, Text: chosen})
+	}
+	return list
+}
+
+// periods are the choices of the filter by time.
+var periods = []option{
+	{"", text("30 Tage", "30 days")},
+	{"1h", text("letzte Stunde", "last hour")},
+	{"24h", text("letzte 24 Stunden", "last 24 hours")},
+	{"168h", text("letzte 7 Tage", "last 7 days")},
+}
+
+// reasonOptions are the choices of the filter by reason, in the order of their texts.
+func reasonOptions(v *request) []look.Option {
+	list := []look.Option{}
+	for reason, text := range reasons {
+		list = append(list, look.Option{Value: reason, Text: text.In(v.words.Language)})
+	}
+	slices.SortFunc(list, func(a, b look.Option) int { return strings.Compare(a.Text, b.Text) })
+	return append([]look.Option{{Text: v.words.Say("alle Gründe", "all reasons")}}, list...)
+}
+
+// optionList are choices as a filter shows them.
+func optionList(v *request, options []option) []look.Option {
+	list := make([]look.Option, len(options))
+	for i, o := range options {
+		list[i] = look.Option{Value: o.value, Text: o.label.In(v.words.Language)}
+	}
+	return list
+}
+
+// offered returns a value if it is among the choices.
+func offered(options []option, value string) string {
+	if slices.ContainsFunc(options, func(o option) bool { return o.value == value }) {
+		return value
+	}
+	return ""
+}
+
+// showRequests serves the request log.
+func showRequests(v *request) view {
+	q := v.URL.Query()
+	if id := strings.TrimSpace(q.Get("id")); id != "" {
+		return view{to: requestsPath + "/" + url.PathEscape(id)}
+	}
+	p := requestsPage{filter: url.Values{}, follows: v.follows()}
+	if !isStatus.MatchString(q.Get("status")) {
+		q.Del("status")
+	}
+	p.period = v.periodIn(q, periods)
+	if _, known := reasons[q.Get("reason")]; !known {
+		q.Del("reason")
+	}
+	for _, name := range requestFilters {
+		if value := strings.TrimSpace(q.Get(name)); value != "" {
+			p.filter.Set(name, value)
+		}
+	}
+	filter := map[string]any{
+		"key": p.filter.Get("key"), "status": p.filter.Get("status"), "operation": p.filter.Get("operation"), "reason": p.filter.Get("reason"),
+		"door": "programs", "limit": requestsShown, "since": p.period.since, "until": p.period.until,
+	}
+	if before, err := clock.Parse(q.Get("until")); err == nil && (p.period.until == 0 || before < p.period.until) {
+		filter["until"] = before
+		p.pages.Newer = look.Own(p.at("until", ""))
+	}
+	err := together(
+		func() (err error) { p.found, err = v.calls(filter); return err },
+		func() error {
+			found, err := ask[listOf[keyInfo]](v, "keys.list", arguments{body: map[string]any{"limit": keysOffered}})
+			p.keys = found.Data
+			return err
+		},
+	)
+	if fault.Is(err, fault.NotFound) { // the key is not there, or not the person's
+		return view{to: requestsPath}
+	}
+	if err != nil {
+		return v.failed(err)
+	}
+	applications := []string{}
+	for i := range p.found.Data {
+		if c := &p.found.Data[i]; c.byApplication() {
+			applications = append(applications, c.KeyID)
+		}
+	}
+	p.applications = map[string]string{}
+	if err := v.namesOf(applications, p.applications); err != nil {
+		return v.failed(err)
+	}
+	if older := p.found.older(); older != 0 {
+		p.pages.Older = look.Own(p.at("until", older.String()))
+	}
+	return v.settings(requestsPath, requestsTitle(v), requestsView(v, p))
+}
+
+// keysOffered is the number of keys that the filter offers.
+const keysOffered = 200
+
+func requestsTitle(v *request) string { return v.words.Say("Aufrufe der API", "API calls") }
+
+// follows reports whether the page of calls shows new ones as they come. The page of a
+// former time stands still.
+func (v *request) follows() bool {
+	q := v.URL.Query()
+	return v.page.Path == requestsPath && q.Has("follow") && !q.Has("until")
+}
+
+// at is the address of the list with its filters and another parameter.
+func (p *requestsPage) at(name, value string) string {
+	q := maps.Clone(p.filter)
+	if value != "" {
+		q.Set(name, value)
+	}
+	if len(q) == 0 {
+		return requestsPath
+	}
+	return requestsPath + "?" + q.Encode()
+}
+
+// keyOptions are the choices of a filter by key.
+func keyOptions(v *request, keys []keyInfo) []look.Option {
+	list := []look.Option{{Text: v.words.Say("alle Schlüssel", "all keys")}}
+	for _, k := range keys {
+		list = append(list, look.Option{Value: k.ID, Text: joined(" · ", k.title(), k.Environment)})
+	}
+	return list
+}
+
+// title is the name of the key or the application of a call.
+func (p *requestsPage) title(c *loggedCall) string {
+	if c.byApplication() {
+		return p.applications[c.KeyID]
+	}
+	if i := slices.IndexFunc(p.keys, func(k keyInfo) bool { return k.ID == c.KeyID }); i >= 0 {
+		return p.keys[i].title()
+	}
+	return c.KidShort
+}
+
+// requestPage is the page of one call.
+type requestPage struct {
+	call loggedCall
+	// parts are the calls of a batch.
+	parts []loggedCall
+	// key is the name of the key, empty if the person cannot open it. application is that
+	// of an application, in place of a key.
+	key, application, owner string
+	// made says by whom the key was made.
+	made    string
+	keyInfo keyInfo
+	// chain is what the call changed, and where the events of that went.
+	chain []caused
+}
+
+// showRequest serves the page of a call.
+func showRequest(v *request) view {
+	id, names := v.PathValue("id"), map[string]string{}
+	answer, err := v.calls(map[string]any{"requestId": id, "limit": requestsShown})
+	found := answer.Data
+	if fault.Is(err, fault.InvalidRequest) || err == nil && len(found) == 0 {
+		return v.settingsAs(http.StatusNotFound, requestsPath, v.words.Say("Kein solcher Aufruf", "No such call"), noRequestView(v))
+	}
+	if err != nil {
+		return v.failed(err)
+	}
+	var p requestPage
+	for _, c := range found {
+		if c.RequestID == id {
+			p.call = c
+		} else {
+			p.parts = append(p.parts, c)
+		}
+	}
+	if p.call.RequestID == "" { // the batch itself is not in the log
+		p.call, p.parts = found[0], found[1:]
+	}
+	if p.call.KeyID != "" && strings.HasPrefix(p.call.KeyID, "key_") {
+		k, err := ask[keyInfo](v, "keys.get", arguments{body: map[string]any{"id": p.call.KeyID}})
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return v.failed(err)
+		}
+		if k.ID != "" {
+			p.key, p.keyInfo = k.title(), k
+		}
+	}
+	if err := v.namesOf(append(present(p.keyInfo.MadeBy), p.call.PrincipalID, p.call.KeyID), names); err != nil {
+		return v.failed(err)
+	}
+	if p.key != "" {
+		p.made = p.keyInfo.madeBy(v, names)
+	}
+	p.owner, p.application = names[p.call.PrincipalID], names[p.call.KeyID]
+	if p.chain, err = v.chain(&p.call); err != nil {
+		return v.failed(err)
+	}
+	return v.settings(requestsPath, p.call.title(), requestView(v, p))
+}

@@ -1,0 +1,106 @@
+package office
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var write = flag.Bool("write", false, "write the table of pages into docs/operating/web.md (make docs)")
+
+// The operator's page has the table of pages: who sees each, and who acts there.
+func TestTableOfPages(t *testing.T) {
+	const file = "../../docs/operating/web.md"
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const from, to = "<!-- pages: make docs -->\n", "<!-- end of pages -->"
+	before, rest, begins := strings.Cut(string(page), from)
+	_, after, ends := strings.Cut(rest, to)
+	if !begins || !ends {
+		t.Fatalf("%s has no place for the table", file)
+	}
+	want := before + from + "\n" + tableOfPages() + "\n" + to + after
+	if want == string(page) {
+		return
+	}
+	if !*write {
+		t.Fatalf("the table of pages in %s is not that of Pages: make docs", file)
+	}
+	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tableOfPages has a line for each address, in the order of Pages. Parts of pages that
+// only scripts ask for are left out.
+func tableOfPages() string {
+	var b strings.Builder
+	b.WriteString("| Page | Seen by | Acts |\n|---|---|---|\n")
+	var paths []string
+	for _, p := range Pages {
+		if p.Method == "GET" && p.For != watching && !slices.Contains(paths, p.Path) && !strings.HasPrefix(p.Path, "/choices/") {
+			paths = append(paths, p.Path)
+		}
+	}
+	for _, path := range paths {
+		var sees, acts string
+		for _, p := range Pages {
+			switch {
+			case p.Path != path:
+			case p.Method == "GET":
+				sees = p.whom()
+			default:
+				acts = p.whom()
+			}
+		}
+		b.WriteString("| `" + path + "` | " + sees + " | " + acts + " |\n")
+	}
+	return b.String()
+}
+
+// TestMayOpen asks who opens pages of rows of both tables.
+func TestMayOpen(t *testing.T) {
+	clerk := &session{Scopes: []string{"contacts:read"}}
+	admin := &session{Scopes: []string{"contacts:read", "contacts:write"}, Administers: true}
+	for _, c := range []struct {
+		rows                  string
+		reach                 reach
+		nobody, clerk, admins bool
+	}{
+		{"", open, true, true, true},
+		{"signin.password people.list", open, true, true, true},
+		{"", private, true, true, true},
+		{"contacts.get people.list", inside, false, true, true},
+		{"contacts.update contacts.get", inside, false, false, true},
+		{"keys.list", private, true, true, true},
+		{"session.get", private, true, true, true},
+		{"people.list names.resolve", private, false, false, true},
+		{"audit.list", private, false, false, true},
+		{"jobs.list", private, false, false, true}, // which no admin may call: the row says so
+	} {
+		p := &Page{Rows: c.rows, For: c.reach}
+		if nobody, clerk, admins := (&session{}).mayOpen(p), clerk.mayOpen(p), admin.mayOpen(p); nobody != c.nobody || clerk != c.clerk || admins != c.admins {
+			t.Errorf("%q opens for nobody %t, a clerk %t, an admin %t; want %t, %t, %t", c.rows, nobody, clerk, admins, c.nobody, c.clerk, c.admins)
+		}
+	}
+}
+
+// whom says who reaches a page.
+func (p *Page) whom() string {
+	who := "whoever is signed in"
+	if p.Open() {
+		who = "everyone"
+	} else if scope := p.Scope(); scope != "" {
+		who = "`" + scope + "`"
+	} else if p.AdminsOnly() {
+		who = "admins"
+	}
+	if p.asksFresh() && !p.Open() {
+		who += ", with a recent sign-in"
+	}
+	return who
+}

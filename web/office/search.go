@@ -1,0 +1,616 @@
+package office
+
+import (
+	"cmp"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/a-h/templ"
+
+	"kartei/web/look"
+	"kartei/kit/fault"
+)
+
+// found is the answer of lookup.find.
+type found struct {
+	Q      string `json:"q"`
+	Family string `json:"family"`
+	// Best is the id of the hit to open.
+	Best   string       `json:"best"`
+	Groups []foundGroup `json:"groups"`
+	// Thing is the object that an id in the text names, if it is not a record.
+	Thing *thing `json:"thing"`
+}
+
+// foundGroup has the hits of one family.
+type foundGroup struct {
+	Family string   `json:"family"`
+	Hits   []hit    `json:"hits"`
+	More   bool     `json:"more"`
+	Count  *counted `json:"count"`
+}
+
+// hit is a found record, with its matches.
+type hit struct {
+	Object string   `json:"object"`
+	ID     string   `json:"id"`
+	Title  string   `json:"title"`
+	Marks  [][2]int `json:"marks"`
+	Facts  []fact   `json:"facts"`
+	InText bool     `json:"inText"`
+	// Named says that the name of a document has the words, besides its text.
+	Named bool `json:"named"`
+	// AtEnd says that the number only ends with the searched digits.
+	AtEnd bool `json:"atEnd"`
+	// Exact says that a number, an address or an id is the whole text.
+	Exact bool `json:"exact"`
+}
+
+// fact is a member of a hit.
+type fact struct {
+	Name  string   `json:"name"`
+	ID    string   `json:"id"`
+	Text  string   `json:"text"`
+	Marks [][2]int `json:"marks"`
+}
+
+// thing is an object with an id that is not a record.
+type thing struct {
+	Object         string `json:"object"`
+	ID             string `json:"id"`
+	Title          string `json:"title"`
+	OrganizationID string `json:"organizationId"`
+	Of             string `json:"of"`
+}
+
+// families are the families of records, in the order of answers.
+var families = []*family{&contacts, &companies, &tasks, &documents}
+
+// familyOf returns a family by its plural or by the kind of its records.
+func familyOf(name string) *family {
+	for _, f := range families {
+		if f.name == name || f.object == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// The hits of a family: below the field, on the page of all families, and on the
+// page of one.
+const (
+	hitsBelow = 5
+	hitsOfAll = 8
+	hitsOfOne = 50
+)
+
+// searchPage is the content of the page of a search.
+type searchPage struct {
+	// q is the text in the field.
+	q string
+	found
+	// in is the family whose tab is open, or nil.
+	in *family
+	// counts has the groups of all families, with their counts.
+	counts []foundGroup
+	// forgets says that the person does not want a list of what they opened.
+	forgets bool
+}
+
+// showSearch serves the hits of all families. An empty field shows what the person
+// opened lately.
+func showSearch(v *request) view {
+	q := strings.TrimSpace(v.URL.Query().Get("q"))
+	switch {
+	case v.part("hits"):
+		return v.suggest(q, v.URL.Query().Get("list") == paletteList)
+	case q == "":
+		f, err := v.recent(hitsOfOne)
+		if err != nil {
+			return v.failed(err)
+		}
+		return v.ok(v.words.Say("Suche", "Search"), "", searchView(v, searchPage{found: f, forgets: !v.session.Preferences.Recent}))
+	}
+	p, err := v.search(q, familyOf(v.URL.Query().Get("in")))
+	switch {
+	case fault.Is(err, fault.ValidationFailed): // a text that is too long names nothing
+		p = searchPage{q: q}
+	case err != nil:
+		return v.failed(err)
+	case v.URL.Query().Get("open") != "" && p.Best != "":
+		return v.goTo(p.Best)
+	}
+	return v.ok(v.words.Say("Suche: ", "Search: ")+q, "", searchView(v, p))
+}
+
+// search finds a text in all families, and more of it in the one whose tab is open.
+func (v *request) search(q string, in *family) (searchPage, error) {
+	p := searchPage{q: q}
+	find := func(q string, limit int, counts bool) (found, error) {
+		return ask[found](v, "lookup.find", arguments{body: map[string]any{"q": q, "limit": limit, "counts": counts}})
+	}
+	all, err := find(q, hitsOfAll, true)
+	if err != nil {
+		return p, err
+	}
+	p.found, p.counts, p.in = all, all.Groups, familyOf(all.Family)
+	if p.in == nil {
+		p.in = in
+	} else if p.counts, err = v.countsOf(all, find); err != nil { // the text itself names a family
+		return p, err
+	}
+	if p.in != nil && all.Thing == nil {
+		p.found, err = find(letters[p.in.name]+all.Q, hitsOfOne, false)
+	}
+	return p, err
+}
+
+// countsOf returns the groups of all families for a search whose text names one of
+// them.
+func (v *request) countsOf(f found, find func(string, int, bool) (found, error)) ([]foundGroup, error) {
+	wide, err := find(f.Q, 1, true)
+	return wide.Groups, err
+}
+
+// paletteList is the list of hits in the palette.
+const paletteList = "command-hits"
+
+// suggest serves the lines below the field, or those of the palette.
+func (v *request) suggest(q string, inPalette bool) view {
+	list, most := "find-list", 8
+	if inPalette {
+		list, most = paletteList, hitsBelow
+	}
+	if q == "" {
+		f, err := v.recent(most)
+		if err != nil {
+			return v.failed(err)
+		}
+		return view{status: 200, body: suggestions(v, list, q, f)}
+	}
+	f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": q, "limit": hitsBelow}})
+	if err != nil && !fault.Is(err, fault.ValidationFailed) {
+		return v.failed(err)
+	}
+	return view{status: 200, body: suggestions(v, list, q, f)}
+}
+
+// recent returns what the person opened lately, as hits without a search.
+func (v *request) recent(most int) (found, error) {
+	if !v.session.Preferences.Recent {
+		return found{}, nil
+	}
+	r, err := ask[struct {
+		Data []hit `json:"data"`
+	}](v, "lookup.recent", arguments{body: map[string]any{"limit": min(most, 20)}})
+	if err != nil || len(r.Data) == 0 {
+		return found{}, err
+	}
+	return found{Groups: []foundGroup{{Hits: r.Data}}}, nil
+}
+
+// part reports whether a script asks for a part of the page only.
+func (v *request) part(name string) bool { return v.URL.Query().Get("part") == name }
+
+// noteOpened serves the script of a page that shows a record: it notes that the
+// person has opened it. See docs/decisions/0044.
+func noteOpened(v *request) view {
+	if !v.session.Preferences.Recent {
+		return view{status: 204}
+	}
+	if err := v.do("lookup.opened", arguments{body: map[string]any{"id": v.form.text("id")}}).err(); err != nil {
+		return view{status: asFault(err).Code.Status()}
+	}
+	return view{status: 204}
+}
+
+// optionGroup is a heading with choices below the field. first is the number of
+// choices above it.
+type optionGroup struct {
+	heading string
+	first   int
+	choices []look.Choice
+}
+
+// optionsOf are the hits below the field, by family. Enter opens the best one.
+func optionsOf(v *request, q string, f found) []optionGroup {
+	var groups []optionGroup
+	n := 0
+	add := func(heading string, choices ...look.Choice) {
+		groups = append(groups, optionGroup{heading, n, choices})
+		n += len(choices)
+	}
+	for _, g := range f.Groups {
+		var list []look.Choice
+		for _, h := range g.Hits {
+			c := look.Choice{Text: h.Title, Marks: h.Marks, Icon: iconOf(h.Object), Href: string(v.pageOf(h, f.Q)), Best: h.ID == f.Best}
+			c.Note, c.NoteMarks = h.note(v)
+			list = append(list, c)
+		}
+		add(groupTitle(v, g), list...)
+	}
+	if t := f.Thing; t != nil {
+		add(v.words.Say("Kennung", "Identifier"), look.Choice{
+			Text: t.Title, Note: t.kind(v), Icon: "link", Best: true, Href: string(cmp.Or(v.leads(first(t.Of, t.ID)), v.look().To(searchFor(q)))),
+		})
+	}
+	return groups
+}
+
+// extras are the choices below the hits: all of them, or a new record.
+func extras(v *request, q string, f found) []look.Choice {
+	var list []look.Choice
+	if slices.ContainsFunc(f.Groups, func(g foundGroup) bool { return g.More }) {
+		list = append(list, look.Choice{Text: v.words.Say("Alle Treffer", "All hits"), Icon: "search", Href: string(v.look().To(searchFor(q))), Extra: true})
+	}
+	if n, offered := v.newFrom(q, f); offered {
+		list = append(list, look.Choice{Text: n.text, Icon: "plus", Href: string(v.look().To(n.href)), Extra: true})
+	}
+	return list
+}
+
+// noteFacts is the number of facts in a line below the field.
+const noteFacts = 3
+
+// note returns the text beside the title of a line, with marks. Matches come first,
+// because a narrow line is cut at its end. The facts that a person on the telephone
+// asks for follow.
+func (h hit) note(v *request) (text string, marks [][2]int) {
+	facts := h.shown(v)
+	slices.SortStableFunc(facts, func(a, b fact) int { return cmp.Compare(min(1, len(b.Marks)), min(1, len(a.Marks))) })
+	for i, f := range facts {
+		if i >= noteFacts && len(f.Marks) == 0 {
+			break
+		}
+		if text != "" {
+			text += " · "
+		}
+		for _, m := range f.Marks {
+			marks = append(marks, [2]int{m[0] + len(text), m[1] + len(text)})
+		}
+		text += f.Text
+	}
+	return text, marks
+}
+
+// shown returns the facts of a hit in words. Facts that every hit of a kind has are
+// left out.
+func (h hit) shown(v *request) []fact {
+	var list []fact
+	f := familyOf(h.Object)
+	for _, x := range h.Facts {
+		switch t, isTime := timeOf(x.Text); {
+		case x.Name == "contentType" || x.Name == "priority" && x.Text == "normal" || x.Name == "status" && x.Text == "open":
+			continue
+		case x.Name == "status":
+			x.Text, x.Marks = v.words.Say("erledigt", "done"), nil
+		case x.Name == "dueAt" && isTime:
+			x.Text, x.Marks = v.words.Due(t, false), nil
+		case x.Name == "size":
+			x.Text = sizeText(v.words, x.Text)
+		case f != nil && f.field(x.Name).kind == choice:
+			x.Text, x.Marks = f.field(x.Name).labelOf(x.Text).In(v.words.Language), nil
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// excerpt is a part of the text of a document around the words that were searched.
+type excerpt struct {
+	Text  string   `json:"text"`
+	Marks [][2]int `json:"marks"`
+	Part  int      `json:"part"`
+	Paged bool     `json:"paged"`
+}
+
+// The bytes of a text before its first mark and after it that an excerpt shows.
+const (
+	excerptBefore = 60
+	excerptAfter  = 160
+)
+
+// showWords serves the sentence of a document that was found by its text. Reading a
+// document takes a moment, so the page of hits does not wait for it.
+func showWords(v *request) view {
+	e, err := ask[excerpt](v, "documents.text", arguments{body: map[string]any{"id": v.PathValue("id"), "q": v.URL.Query().Get("q")}})
+	if err != nil {
+		return view{status: asFault(err).Code.Status()}
+	}
+	return view{status: 200, body: wordsView(v, e.around())}
+}
+
+// around cuts the excerpt to its first mark, at spaces.
+func (e excerpt) around() excerpt {
+	if len(e.Marks) == 0 {
+		return excerpt{}
+	}
+	start, end := max(0, e.Marks[0][0]-excerptBefore), min(len(e.Text), e.Marks[0][1]+excerptAfter)
+	if start > 0 {
+		if space := strings.IndexAny(e.Text[start:e.Marks[0][0]], " \n\t"); space >= 0 {
+			start += space + 1
+		} else {
+			start = e.Marks[0][0]
+		}
+	}
+	if end < len(e.Text) {
+		if space := strings.LastIndexAny(e.Text[e.Marks[0][1]:end], " \n\t"); space >= 0 {
+			end = e.Marks[0][1] + space
+		} else {
+			end = e.Marks[0][1]
+		}
+	}
+	out := excerpt{Text: e.Text[start:end], Part: e.Part, Paged: e.Paged}
+	for _, m := range e.Marks {
+		if m[1] <= end {
+			out.Marks = append(out.Marks, [2]int{m[0] - start, m[1] - start})
+		}
+	}
+	return out
+}
+
+// showAny leads from any id to its page.
+func showAny(v *request) view { return v.goTo(v.PathValue("id")) }
+
+// goTo redirects to the page of an id.
+func (v *request) goTo(id string) view {
+	if path := v.mayLead(id); path != "" {
+		return v.seeOther(path)
+	}
+	switch kind, _, _ := strings.Cut(id, "_"); kind {
+	case "gra", "cli": // in the list of applications
+		return v.seeOther(applicationsPath + "#" + url.PathEscape(id))
+	case "dlv":
+		if path := v.attemptPath(id); path != "" {
+			return v.seeOther(path)
+		}
+	}
+	return v.seeOther(searchFor(id))
+}
+
+// attemptPath returns the place of a delivery in the log of its endpoint, empty if the
+// person does not see it.
+func (v *request) attemptPath(id string) string {
+	for _, sandbox := range []bool{false, true} {
+		f, err := ask[found](v, "lookup.find", arguments{body: map[string]any{"q": id, "limit": 1}, sandbox: sandbox})
+		if err == nil && f.Thing != nil && f.Thing.Of != "" {
+			return webhooksPath + "/" + f.Thing.Of + "?" + url.Values{"from": {id}}.Encode() + "#" + id
+		}
+	}
+	return ""
+}
+
+// pathsByPrefix are the pages of the kinds of id.
+var pathsByPrefix = map[string]string{
+	"con": "/contacts/", "cmp": "/companies/", "tsk": "/tasks/", "doc": "/documents/", "opr": "/operations/", "key": keysPath + "/", "whe": webhooksPath + "/",
+	"evt": eventsPath + "/", "req": requestsPath + "/", "usr": peoplePath + "/", "svc": accountsPath + "/", "imp": dataPath + "/",
+}
+
+// pathOf returns the path of the page of an id, or an empty text if there is none.
+func pathOf(id string) string {
+	prefix, _, _ := strings.Cut(id, "_")
+	path := pathsByPrefix[prefix]
+	if path == "" || !hasPage(path+"{id}") {
+		return ""
+	}
+	return path + url.PathEscape(id)
+}
+
+// leads returns the address of the page of an id, or an empty text.
+func (v *request) leads(id string) (address templ.SafeURL) {
+	if path := v.mayLead(id); path != "" {
+		return v.look().To(path)
+	}
+	return ""
+}
+
+// mayLead is pathOf, without pages that are for admins alone if the person is none.
+func (v *request) mayLead(id string) string {
+	prefix, _, _ := strings.Cut(id, "_")
+	if page := pageAt(pathsByPrefix[prefix] + "{id}"); page == nil || page.AdminsOnly() && !v.session.Administers {
+		return ""
+	}
+	return pathOf(id)
+}
+
+// pageOf returns the address of the page of a hit. A document that was found by its
+// text shows the words.
+func (v *request) pageOf(h hit, q string) templ.SafeURL {
+	path := pathOf(h.ID)
+	if h.InText {
+		path += "?" + url.Values{"q": {q}}.Encode()
+	}
+	return v.look().To(path)
+}
+
+// searchFor returns the path of a search.
+func searchFor(q string) string { return "/search?" + url.Values{"q": {q}}.Encode() }
+
+// searchTitle returns the heading of the hits.
+func searchTitle(v *request, p searchPage) string {
+	if p.q == "" {
+		return v.words.Say("Zuletzt geöffnet", "Recently opened")
+	}
+	return v.words.Say("Treffer für „"+p.q+"“", "Hits for “"+p.q+"”")
+}
+
+// tabs are the families that the person may read, with the number of hits of each.
+func (p searchPage) tabs(v *request) []look.Tab {
+	tab := func(name string, f *family) look.Tab {
+		address := url.Values{"q": {first(p.Q, p.q)}}
+		if f != nil {
+			address.Set("in", f.name)
+		}
+		return look.Tab{Name: name, Href: v.look().To("/search?" + address.Encode()), Here: p.in == f}
+	}
+	tabs := []look.Tab{tab(v.words.Say("Alle", "All"), nil)}
+	for _, f := range families {
+		if !v.session.may(f.read) {
+			continue
+		}
+		t := tab(f.many.In(v.words.Language), f)
+		t.Count = "0"
+		for _, g := range p.counts {
+			if g.Family == f.name && g.Count != nil {
+				t.Count = countText(v.words, *g.Count)
+			}
+		}
+		tabs = append(tabs, t)
+	}
+	return tabs
+}
+
+// groupTitle returns the heading of the hits of a family.
+func groupTitle(v *request, g foundGroup) string {
+	if f := familyOf(g.Family); f != nil {
+		return f.many.In(v.words.Language)
+	}
+	return v.words.Say("Zuletzt geöffnet", "Recently opened")
+}
+
+// iconOf returns the icon of a kind of record.
+func iconOf(object string) string {
+	icons := map[string]string{"contact": "user", "company": "building-2", "task": "square-check-big", "document": "file-text"}
+	return first(icons[object], "search")
+}
+
+// kind returns what a thing is, in words.
+func (t *thing) kind(v *request) string {
+	switch t.Object {
+	case "request":
+		return v.words.Say("Aufruf der Schnittstelle", "API call")
+	case "event":
+		return v.words.Say("Ereignis", "Event")
+	case "operation":
+		return v.words.Say("Vorgang", "Operation")
+	case "delivery":
+		return v.words.Say("Zustellung", "Delivery")
+	case "webhookEndpoint":
+		return "Webhook"
+	case "key":
+		return v.words.Say("Schlüssel", "Key")
+	case "serviceAccount":
+		return v.words.Say("Dienstkonto", "Service account")
+	}
+	return v.words.Say("Person", "Person")
+}
+
+// elsewhere reports whether a call was made in the other environment.
+func (t *thing) elsewhere(v *request) bool {
+	return t.OrganizationID != "" && t.OrganizationID != v.session.Organization.ID
+}
+
+// offer is a new record that is made from a searched text.
+type offer struct{ href, text string }
+
+// anID is a text of the form of an id.
+var anID = regexp.MustCompile(`^[a-z]{3}_[0-9a-z]{20,}$`)
+
+// newFrom offers a new record, if nothing was found and the person may create it: a
+// contact, or one of the family that the text names.
+func (v *request) newFrom(q string, f found) (offer, bool) {
+	text := first(f.Q, q)
+	if q == "" || text == "" || len(f.Groups) > 0 || f.Thing != nil || anID.MatchString(text) || utf8.RuneCountInString(text) > 200 {
+		return offer{}, false
+	}
+	to := familyOf(f.Family)
+	if to == nil {
+		to = &contacts
+	}
+	if !v.session.may(to.write) || to == &documents || !hasPage("/"+to.name+"/new") {
+		return offer{}, false
+	}
+	o := offer{href: "/" + to.name + "/new?" + url.Values{"name": {text}}.Encode()}
+	switch to {
+	case &contacts:
+		o = offer{newContact(text), v.words.Say("Kontakt „"+text+"“ anlegen", "Create the contact “"+text+"”")}
+	case &companies:
+		o.text = v.words.Say("Firma „"+text+"“ anlegen", "Create the company “"+text+"”")
+	case &tasks:
+		o = offer{"/tasks/new?" + url.Values{"title": {text}}.Encode(), v.words.Say("Aufgabe „"+text+"“ anlegen", "Create the task “"+text+"”")}
+	}
+	return o, true
+}
+
+// newContact returns the form of a new contact with a text as its number, its
+// address, or its name.
+func newContact(text string) string {
+	q := url.Values{}
+	switch {
+	case strings.Contains(text, "@"):
+		q.Set("email", text)
+	case !strings.ContainsFunc(text, unicode.IsLetter):
+		member := "phone"
+		if isMobile(text) {
+			member = "mobile"
+		}
+		q.Set(member, text)
+	default:
+		if firstName, lastName := splitName(text); lastName != "" {
+			q.Set("lastName", lastName)
+			if firstName != "" {
+				q.Set("firstName", firstName)
+			}
+		}
+	}
+	return "/contacts/new?" + q.Encode()
+}
+
+// isMobile reports whether a number is one of a mobile telephone in Germany: 015, 016
+// or 017. Numbers of services such as 0180 are none.
+func isMobile(number string) bool {
+	digits := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '+' {
+			return r
+		}
+		return -1
+	}, strings.Replace(number, "(0)", "", 1))
+	for _, prefix := range []string{"+49", "0049", "0"} {
+		if rest, cut := strings.CutPrefix(digits, prefix); cut {
+			return len(rest) > 8 && rest[0] == '1' && rest[1] >= '5' && rest[1] <= '7'
+		}
+	}
+	return false
+}
+
+// splitName returns the first and the last name of "Anna von Berg" or of "von Berg,
+// Anna".
+func splitName(text string) (firstName, lastName string) {
+	if last, rest, comma := strings.Cut(text, ","); comma {
+		return strings.TrimSpace(rest), strings.TrimSpace(last)
+	}
+	words := strings.Fields(text)
+	at := len(words) - 1
+	for i := 1; i < len(words)-1; i++ {
+		if r, _ := utf8.DecodeRuneInString(words[i]); unicode.IsLower(r) { // von, van, de
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return "", ""
+	}
+	return strings.Join(words[:at], " "), strings.Join(words[at:], " ")
+}
+
+// opened marks the part of a page that shows a record, so that a script notes that
+// the person opened it. It marks nothing if the person does not want that.
+func (v *request) opened(id string) templ.OrderedAttributes {
+	if !v.session.Preferences.Recent {
+		return nil
+	}
+	return templ.OrderedAttributes{{Key: "data-opened", Value: id}, {Key: "data-token", Value: v.mint()}}
+}
+
+// hitsOf returns the hits of all groups.
+func hitsOf(f found) []hit {
+	var all []hit
+	for _, g := range f.Groups {
+		all = append(all, g.Hits...)
+	}
+	return all
+}

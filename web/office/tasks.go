@@ -1,0 +1,341 @@
+package office
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/web/look"
+	"kartei/kit/fault"
+)
+
+// The tabs of the list of tasks. The empty one has the open tasks of the person.
+const (
+	mineTab = ""
+	allTab  = "all"
+	doneTab = "done"
+)
+
+// taskList is the list of tasks: a tab of it, its quick line and its filter.
+type taskList struct {
+	recordList
+	// counts are the numbers of the tabs, in their order.
+	counts [3]counted
+	groups []taskGroup
+	line   quickForm
+	// who is the field of the filter by assignee.
+	who look.Combo
+}
+
+// taskGroup has the tasks of a stretch of time, in their order.
+type taskGroup struct {
+	name  string
+	tasks []values
+	// whole says that the group neither began on the page before nor goes on.
+	whole bool
+	late  bool
+}
+
+// tabs are the listings of the tabs: the same list with another tab.
+func (l listing) tabs() [3]listing {
+	var all [3]listing
+	for i, tab := range []string{mineTab, allTab, doneTab} {
+		all[i] = listing{family: l.family, Tab: tab, Tag: l.Tag, Assignee: l.Assignee, About: l.About, Sort: l.family.sorts[0].value}
+	}
+	return all
+}
+
+// showTasks serves the list of tasks.
+func showTasks(v *request) view {
+	l := tasks.listingOf(v.URL.Query())
+	who := v.whoField(l)
+	if q := v.URL.Query(); q.Has("assigneeId" + textSuffix) { // the filter was sent
+		id, unclear, err := v.referred(&tasks, tasks.field("assigneeId"), q)
+		switch {
+		case err != nil:
+			return v.failed(err)
+		case unclear == nil:
+			l.Assignee = id
+			return v.seeOther(l.from("", false).at("/tasks"))
+		}
+		who.Value, who.Text, who.Errors = "", unclear.Text, []string{unclear.why().In(v.words.Language)}
+		l.Assignee = ""
+	}
+	return v.tasks(l, who, quickForm{token: v.mint()}, http.StatusOK)
+}
+
+// whoField returns the field of the filter by assignee.
+func (v *request) whoField(l listing) look.Combo {
+	label := v.words.Say("Zuständig", "Assignee")
+	return look.Combo{
+		Field:  look.Field{Name: "assigneeId", Label: label, Value: l.Assignee, Placeholder: label},
+		Source: "/choices/people?list=f-assigneeId-list", Offers: true,
+	}
+}
+
+// queryOf returns the parameters of an address.
+func queryOf(path string) url.Values {
+	u, err := url.Parse(path)
+	if err != nil {
+		return nil
+	}
+	return u.Query()
+}
+
+// tasks draws the list of tasks.
+func (v *request) tasks(l listing, who look.Combo, line quickForm, status int) view {
+	p := taskList{line: line, who: who}
+	reads := []func() error{func() (err error) {
+		p.recordList, err = tasks.list(v, l)
+		return err
+	}}
+	for i, tab := range l.tabs() {
+		reads = append(reads, func() (err error) {
+			p.counts[i], err = ask[counted](v, "tasks.count", arguments{query: tab.filters(v.session.Principal.ID)})
+			return err
+		})
+	}
+	err := together(reads...)
+	if err == nil && l.Assignee != "" {
+		err = v.namesOf([]string{l.Assignee}, p.names)
+	}
+	switch {
+	case fault.Is(err, fault.CursorMismatch): // an address of yesterday: the list begins anew
+		return v.seeOther(l.from("", false).at("/tasks"))
+	case err != nil:
+		return v.failed(err)
+	}
+	if p.who.Text == "" {
+		p.who.Text = p.names[l.Assignee]
+	}
+	p.groups = v.groups(p.recordList)
+	out := v.ok(tasks.many.In(v.words.Language), tasks.name, tasksView(v, p))
+	out.status = status
+	return out
+}
+
+// groups cuts a page of open tasks into stretches of time. The tasks stand in the
+// order of their due dates already.
+func (v *request) groups(l recordList) []taskGroup {
+	if l.listing.Tab == doneTab || l.listing.Q != "" {
+		return []taskGroup{{tasks: l.rows, whole: true}}
+	}
+	var all []taskGroup
+	for _, t := range l.rows {
+		name, late := v.stretch(t["dueAt"])
+		if len(all) == 0 || all[len(all)-1].name != name {
+			all = append(all, taskGroup{name: name, late: late, whole: true})
+		}
+		g := &all[len(all)-1]
+		g.tasks = append(g.tasks, t)
+	}
+	if len(all) > 0 {
+		_, before := l.newer()
+		_, after := l.older()
+		all[0].whole = !before
+		all[len(all)-1].whole = all[len(all)-1].whole && !after
+	}
+	return all
+}
+
+// stretch returns the stretch of time of a due date in words, by the zone and the
+// clock of the person. A week ends with its Sunday.
+func (v *request) stretch(dueAt string) (name string, late bool) {
+	due, ok := timeOf(dueAt)
+	toSunday := (7 - int(v.words.Now.In(v.zone()).Weekday())) % 7
+	switch days := v.words.Days(due); {
+	case !ok:
+		return v.words.Say("Ohne Frist", "Without a date"), false
+	case due.Before(v.words.Now):
+		return v.words.Say("Überfällig", "Overdue"), true
+	case days == 0:
+		return v.words.Say("Heute", "Today"), false
+	case days <= toSunday:
+		return v.words.Say("Diese Woche", "This week"), false
+	}
+	return v.words.Say("Später", "Later"), false
+}
+
+// next returns the task that comes next, if none is due today.
+func (p taskList) next(v *request) values {
+	if _, before := p.newer(); before || p.listing.Tab != mineTab || p.listing.Q != "" || len(p.rows) == 0 {
+		return nil
+	}
+	due, ok := timeOf(p.rows[0]["dueAt"])
+	if ok && v.words.Days(due) <= 0 {
+		return nil
+	}
+	return p.rows[0]
+}
+
+// tabList are the tabs with their numbers.
+func (p taskList) tabList(v *request) []look.Tab {
+	names := []string{v.words.Say("Meine", "Mine"), v.words.Say("Alle", "All"), v.words.Say("Erledigt", "Done")}
+	var list []look.Tab
+	for i, tab := range p.listing.tabs() {
+		list = append(list, look.Tab{Name: names[i], Href: v.look().To(tab.at("/tasks")), Count: countText(v.words, p.counts[i]), Here: tab.Tab == p.listing.Tab && p.listing.Q == ""})
+	}
+	return list
+}
+
+// columns are the heads of the table of tasks.
+func (p taskList) columns(v *request) []look.Column {
+	say := v.words.Say
+	when := look.Column{Name: say("Fällig", "Due"), Class: "when"}
+	if p.listing.Tab == doneTab {
+		when.Name = say("Erledigt", "Done")
+	}
+	return []look.Column{
+		{Name: say("Erledigen", "Complete"), Class: "pick"}, {Name: say("Aufgabe", "Task"), Class: "main"},
+		{Name: say("Worum es geht", "About"), Class: "wide"}, {Name: say("Zuständig", "Assignee"), Class: "wide"}, when,
+	}
+}
+
+// assignee is who has a task to do.
+func (p taskList) assignee(v *request, t values) string {
+	if t["assigneeId"] == v.session.Principal.ID {
+		return v.words.Say("ich", "me")
+	}
+	return p.names[t["assigneeId"]]
+}
+
+// about are the names of what a task is about.
+func (l recordList) about(t values) string {
+	return joined(" · ", l.names[t["contactId"]], l.names[t["companyId"]], l.names[t["documentId"]])
+}
+
+// completeTask marks a task as done. The note takes it back.
+func completeTask(v *request) view {
+	id := v.PathValue("id")
+	a := v.do("tasks.complete", arguments{id: id, once: v.onceFor(id)})
+	if a.Fault != nil {
+		return v.failed(a.Fault)
+	}
+	task, err := flatten(a.Body)
+	if err != nil {
+		task = values{"id": id, "status": "completed"}
+	}
+	return v.doneTask(task)
+}
+
+// reopenTask opens a completed task again.
+func reopenTask(v *request) view {
+	id := v.PathValue("id")
+	task, err := v.get(&tasks, id)
+	if err != nil {
+		return v.failed(err)
+	}
+	v.form.token = v.onceFor(id)
+	s, err := v.save(&tasks, id, values{"status": task["status"]}, values{"status": "open"}, revisionOf(task))
+	switch {
+	case err != nil:
+		return v.failed(err)
+	case s.Merge != nil || s.Record == nil:
+		return v.doneTask(task)
+	}
+	return v.doneTask(s.Record)
+}
+
+// onceFor returns the idempotency key of an act on one of the records of a list. Its
+// form has one token for all of them.
+func (v *request) onceFor(id string) string { return v.form.token + "." + id }
+
+// doneTask ends a change of a task: it leads back, and says how the task is now.
+func (v *request) doneTask(task values) view {
+	back := local(v.form.Get(backField))
+	if v.Header.Get("HX-Request") == "" {
+		back = with(back, didParameter, task["id"])
+	}
+	return v.done(back, v.taskNote(task, strings.SplitN(back, "#", 2)[0]))
+}
+
+// didParameter names the task that a form without a script has changed, so that the
+// next page says so.
+const didParameter = "did"
+
+// with returns an address with a parameter.
+func with(path, name, value string) string {
+	u, err := url.Parse(path)
+	if err != nil {
+		return path
+	}
+	q := u.Query()
+	q.Set(name, value)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// did returns the note about the task that a form without a script has changed, or
+// nil.
+func (v *request) did() *toast {
+	id := v.URL.Query().Get(didParameter)
+	if id == "" || v.Method != http.MethodGet || !strings.Contains(v.page.Rows, "tasks.get") || !v.session.may(tasks.read) {
+		return nil
+	}
+	task, err := v.get(&tasks, id)
+	if err != nil {
+		return nil
+	}
+	return v.taskNote(task, v.here(didParameter, ""))
+}
+
+// taskNote says how a task is after a change, and offers to undo its completion.
+func (v *request) taskNote(task values, back string) *toast {
+	title := task["title"]
+	if title == "" { // somebody who may write, but not read
+		return &toast{Text: v.words.Say("Gespeichert.", "Saved.")}
+	}
+	if task["status"] == "completed" {
+		return &toast{
+			Text: v.words.Say("„"+title+"“ erledigt.", "“"+title+"” done."),
+			Log:  v.words.Say("Aufgabe erledigt.", "Task done."),
+			Undo: &undo{Action: "/tasks/" + task["id"], Token: v.mint(), Revision: revisionOf(task), Was: values{"status": "completed"}, Set: values{"status": "open"}, Back: back},
+		}
+	}
+	t := &toast{Href: "/tasks/" + task["id"], HrefText: v.words.Say("Ansehen", "View")}
+	if revisionOf(task) > 1 {
+		t.Text = v.words.Say("„"+title+"“ ist wieder offen.", "“"+title+"” is open again.")
+		return t
+	}
+	about := []string{title}
+	if due, ok := timeOf(task["dueAt"]); ok {
+		about = append(about, v.words.Due(due, v.words.HasClock(due)))
+	}
+	if task["priority"] == "high" {
+		about = append(about, v.words.Say("dringend", "high priority"))
+	}
+	names := map[string]string{}
+	if v.titlesOf([]string{first(task["contactId"], task["companyId"])}, names) == nil {
+		about = append(about, names[first(task["contactId"], task["companyId"])])
+	}
+	t.Text = v.words.Say("Angelegt: ", "Created: ") + joined(" · ", about...)
+	return t
+}
+
+// shownDue says when a task is due, or was done.
+func shownDue(task values) (at time.Time, done, ok bool) {
+	if task["status"] == "completed" {
+		at, ok = timeOf(first(task["completedAt"], task["updatedAt"]))
+		return at, true, ok
+	}
+	at, ok = timeOf(task["dueAt"])
+	return at, false, ok
+}
+
+// size returns the number of tasks of a group that is not cut.
+func (g taskGroup) size() string {
+	if !g.whole {
+		return ""
+	}
+	return strconv.Itoa(len(g.tasks))
+}
+
+// others says how many tasks are open in the office, if the person has none.
+func (p taskList) others(v *request) string {
+	if n := p.counts[1]; p.listing.Tab == mineTab && n.Count > 0 {
+		return v.words.Plural(n.Count, "Im Büro ist eine Aufgabe offen.", "Im Büro sind %d Aufgaben offen.", "One task is open in the office.", "%d tasks are open in the office.")
+	}
+	return v.words.Say("Es gibt keine offene Aufgabe.", "There is no open task.")
+}

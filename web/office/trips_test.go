@@ -1,0 +1,54 @@
+package office_test
+
+import (
+	"strings"
+	"testing"
+
+	"kartei/access"
+	"kartei/web/office"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+// TestRoundTripsOfPages counts the round trips to PostgreSQL of pages that read: those
+// of session.get, and at most three for each row that the page may call. The session
+// itself costs none, since a call asks for it in its own first round trip.
+func TestRoundTripsOfPages(t *testing.T) {
+	const session = 3
+	apitest.Alone(t)
+	address, trips := dbtest.Counted(t, dbtest.PostgresURL(t))
+	o := apitest.New(t, dbtest.Open(t, address, db.Options{Readers: 4, Writers: 1}), apitest.Replicas(1))
+	b := open(t, o, access.Member)
+	contact := b.get("/contacts/new").send("/contacts/new", "lastName", "Müller", "phone", "0221 1").want(303).Location
+	company := b.get("/companies/new").send("/companies/new", "name", "Rheinbau GmbH").want(303).Location
+	task := b.get("/tasks/new").send("/tasks/new", "title", "Anrufen").want(303).Location
+	for _, p := range office.Pages {
+		if p.Method != "GET" || p.For != office.Inside || strings.Contains(p.Path, "/operations") || strings.Contains(p.Path, "{id}") && strings.HasPrefix(p.Path, "/documents") {
+			continue
+		}
+		path := p.Path
+		for prefix, record := range map[string]string{"/contacts/": contact, "/companies/": company, "/tasks/": task} {
+			if strings.HasPrefix(path, prefix) {
+				path = strings.Replace(path, prefix+"{id}", record, 1)
+			}
+		}
+		if strings.Contains(path, "{") {
+			continue
+		}
+		// The minimum of several: statements are prepared on first use.
+		least := int64(1000)
+		for range 4 {
+			before := trips.Load()
+			if b.get(path).Status != 200 { // it needs parameters
+				least = 0
+				break
+			}
+			least = min(least, trips.Load()-before)
+		}
+		if most := int64(session + 3*len(strings.Fields(strings.ReplaceAll(p.Rows, "session.get", "")))); least > most {
+			t.Errorf("%s: %d round trips, want at most %d", path, least, most)
+		}
+		t.Logf("%s: %d", path, least)
+	}
+}

@@ -1,0 +1,65 @@
+package office_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"kartei/access"
+	"kartei/kit/clock"
+	"kartei/kit/id"
+	"kartei/integration/usage"
+	"kartei/people/settings"
+	"kartei/store/db"
+	"kartei/test/apitest"
+	"kartei/test/dbtest"
+)
+
+const usagePath = "/settings/interfaces/usage"
+
+// TestUsageOnPages shows a member the own keys and an admin all, in numbers, as charts
+// and as tables.
+func TestUsageOnPages(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d db.DB) {
+		o := apitest.New(t, d, apitest.Metered())
+		member, admin := o.As(access.Member), o.As(access.Admin)
+		b, boss := openAt(t, o, "https://kartei.example"), openAt(t, o, "https://kartei.example")
+		b.cookie, boss.cookie = o.Session(member.Principal), o.Session(admin.Principal)
+		b.get(usagePath).want(200, "Nichts in dieser Zeit", "92 Tage")
+
+		keys, err := o.Operator.ListKeys(t.Context(), settings.FindKeys{Page: access.Page{Organization: o.SandboxID}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := map[string]string{}
+		for _, k := range keys.Data {
+			ids[k.PrincipalID] = k.ID
+		}
+		var sandbox int64
+		dbtest.Get(t, d, []any{&sandbox}, `select number from organizations where id = $1`, o.SandboxID)
+		now, endpoint := clock.Now(o.Clock), id.New(id.WebhookEndpoint)
+		var calls []usage.Call
+		for _, ago := range []clock.Micros{40 * clock.Day, 3 * clock.Day, clock.Hour} {
+			for i := range 1234 {
+				status := map[int]int{0: 429, 1: 500, 2: 403, 3: 404}[i]
+				calls = append(calls, usage.Call{Organization: sandbox, Kind: usage.Calls, Subject: ids[member.Principal], At: now - ago, Status: max(200, status), Took: 3 * time.Millisecond, Points: 2})
+			}
+			calls = append(calls, usage.Call{Organization: sandbox, Kind: usage.Calls, Subject: ids[admin.Principal], At: now - ago, Status: 200},
+				usage.Call{Organization: sandbox, Kind: usage.Deliveries, Subject: endpoint, At: now - ago, Status: 500, Took: 70 * time.Millisecond})
+		}
+		o.Used(calls...)
+
+		seen := b.get(usagePath).want(200, "2.468", "4.936", `href="`+requestsPath+`?status=429"`, `role="img"`, "Als Tabelle", "zuletzt 429", "Punkte je Minute", "frei: ")
+		if strings.Contains(seen.Body, endpoint) || strings.Contains(seen.Body, ids[admin.Principal]) {
+			t.Error("a member sees what is somebody else's")
+		}
+		boss.get(usagePath).want(200, "2.470", endpoint, ids[member.Principal], ids[admin.Principal], "Webhook-Zustellungen")
+		boss.get(usagePath+"?days=90").want(200, "3.705")
+		boss.get(usagePath+"?days=1").want(200, "1.235", "Stunde")
+		boss.get(usagePath+"?days=7000").want(200, "2.470") // as if it were not there
+		boss.get(usagePath+"?key="+ids[admin.Principal]).want(200, `<td>1</td>`, "Löschungen je Tag dieses Schlüssels", "Punkte je Minute der ganzen Organisation")
+		if got := b.get(usagePath + "?key=" + ids[admin.Principal]); got.Status != 303 {
+			t.Errorf("the usage of somebody else's key: %d", got.Status)
+		}
+	})
+}

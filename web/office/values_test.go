@@ -1,0 +1,125 @@
+package office
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+	"testing"
+
+	"github.com/a-h/templ"
+
+	"kartei/web/say"
+	"kartei/kit/fault"
+)
+
+// TestMail has one recipient, whatever stands before the @.
+func TestMail(t *testing.T) {
+	for address, want := range map[string]templ.SafeURL{
+		"ida+neu@kanzlei.example":           "mailto:ida+neu@kanzlei.example",
+		"a?bcc=b%40c.example&x#y@d.example": "mailto:a%3Fbcc%3Db%2540c.example%26x%23y@d.example",
+		"a,b@c.example":                     "mailto:a%2Cb@c.example",
+		"ä@köln.example":                    "mailto:%C3%A4@köln.example",
+		"a?bcc=b":                           "mailto:a%3Fbcc%3Db",
+	} {
+		if got := mail(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+// TestCompleted completes what people write for a web address, and nothing else.
+func TestCompleted(t *testing.T) {
+	for typed, want := range map[string]string{
+		"www.kanzlei-huber.de": "https://www.kanzlei-huber.de", "huber.de:8443/team?a=b:c": "https://huber.de:8443/team?a=b:c", "huber.de#team": "https://huber.de#team",
+		"http://huber.de": "http://huber.de", "https://huber.de": "https://huber.de", "ftp://huber.de": "ftp://huber.de", "javascript:alert(a.b)": "javascript:alert(a.b)",
+		"mailto:ida@huber.de": "mailto:ida@huber.de", "ida@huber.de": "ida@huber.de", "keine": "keine", "keine, s. u.": "keine, s. u.", "": "",
+	} {
+		if got := completed(typed); got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+}
+
+// TestDoors says by whom a change was made that is not of a page.
+func TestDoors(t *testing.T) {
+	for c, want := range map[[2]string][2]string{
+		{"web", "updated"}: {"", ""}, {"rest", "updated"}: {"über die API", "through the API"}, {"mcp", "updated"}: {"über einen Assistenten", "through an assistant"},
+		{"job", "updated"}: {"von Kartei, bei der Übergabe von Einträgen", "by Kartei, as entries were handed over"},
+		{"job", "created"}: {"von Kartei, als Beispiel", "by Kartei, as an example"}, {"job", "completed"}: {"von Kartei, als Beispiel", "by Kartei, as an example"},
+		{"admin", "updated"}: {"vom Betreiber", "by the operator"},
+	} {
+		de, en := say.Words{Language: fault.German}, say.Words{Language: fault.English}
+		if got := [2]string{door(de, change{Door: c[0], Act: c[1]}), door(en, change{Door: c[0], Act: c[1]})}; got != want {
+			t.Errorf("%v: %q, want %q", c, got, want)
+		}
+	}
+}
+
+// TestCredentialsOfChanges says by which key or application a change was made, and by whom
+// the key was made if that is somebody else.
+func TestCredentialsOfChanges(t *testing.T) {
+	key := func(madeBy string) *keyInfo {
+		return &keyInfo{Environment: "live", KidShort: "ab12cd34", MadeBy: madeBy}
+	}
+	named := key("usr_2")
+	named.Name = "CRM"
+	for want, c := range map[[2]string]change{
+		{"", ""}: {Principal: "usr_1"},
+		{"mit dem Schlüssel kart_live_ab12cd34…", "with the key kart_live_ab12cd34…"}:                                                                              {Principal: "usr_1", Credential: "key_1", Key: key("usr_1")},
+		{"mit dem Schlüssel CRM, erstellt von Jana Sommer", "with the key CRM, created by Jana Sommer"}:                                                            {Principal: "usr_1", Credential: "key_1", Key: named},
+		{"mit dem Schlüssel kart_live_ab12cd34…, erstellt vom Betreiber der Instanz", "with the key kart_live_ab12cd34…, created by the operator of the instance"}: {Principal: "usr_1", Credential: "key_1", Key: key("")},
+		{"mit dem Schlüssel kart_live_ab12cd34…, erstellt von Ihnen", "with the key kart_live_ab12cd34…, created by you"}:                                          {Principal: "usr_1", Credential: "key_1", Key: key("usr_3")},
+		{"durch die Anwendung Kalender", "by the application Kalender"}:                                                                                            {Principal: "usr_1", Credential: "gra_1"},
+	} {
+		var got [2]string
+		for i, in := range []fault.Language{fault.German, fault.English} {
+			v := &request{words: say.Words{Language: in}}
+			v.session.Principal.ID = "usr_3"
+			got[i] = c.credential(v, map[string]string{"usr_2": "Jana Sommer", "gra_1": "Kalender"})
+		}
+		if got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
+}
+
+// TestLabelsLeftOut keeps of the records without an address only what is shown.
+func TestLabelsLeftOut(t *testing.T) {
+	s := labelSheets{family: &contacts}
+	for i := range 9999 {
+		s.leaveOut(values{"id": "con_" + strconv.Itoa(i), "lastName": "Ohne", "firstName": "Ida", "note": "lang"})
+	}
+	if s.missing != 9999 || len(s.without) != withoutShown || s.without[1] != (unaddressed{"con_1", "Ohne, Ida"}) {
+		t.Errorf("%d: %v", s.missing, s.without)
+	}
+}
+
+func TestValuesOfARecord(t *testing.T) {
+	got, err := flatten([]byte(`{"id":"con_1","revision":3,"lastName":"Müller","email":null,"tags":["Mandant","Erb, recht"],
+		"address":{"city":"Köln","street":null}}`))
+	want := values{"id": "con_1", "revision": "3", "lastName": "Müller", "email": "", "tags": "Mandant\nErb, recht", "address.city": "Köln", "address.street": ""}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestNoRecord(t *testing.T) {
+	for _, text := range []string{``, `null`, `[]`, `{"a":1} 2`, `{"a":1}{`, `{"a":[1]}`, `{"a":{"b":[{}]}}`, `{"a":"b"`, `{"a" "b"}`, `{"tags":["a"`, `{"a":{"b":1}`} {
+		if got, err := flatten([]byte(text)); err == nil || got != nil {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}
+
+func TestPatchOfValues(t *testing.T) {
+	before := values{"lastName": "Müller", "email": "a@example.com", "tags": "a\nb", "address.city": "Köln", "address.street": ""}
+	after := values{"lastName": "Müller", "email": "", "tags": " b \n\nc\nb", "address.city": "", "address.street": "Am Ring 1"}
+	got, err := json.Marshal(after.patch(changed(before, after)))
+	const want = `{"address":{"city":null,"street":"Am Ring 1"},"email":null,"tags":["b","c"]}`
+	if err != nil || string(got) != want {
+		t.Errorf("got  %s, %v\nwant %s", got, err, want)
+	}
+	if got := changed(before, values{"lastName": "Müller"}); got != nil {
+		t.Errorf("an equal value counts as changed: %q", got)
+	}
+}

@@ -1,0 +1,735 @@
+package office
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kartei/web/look"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
+	"kartei/kit/id"
+)
+
+// webhooksPath is the page of the webhook endpoints: a person sees their own, an admin
+// also those of service accounts.
+const webhooksPath = "/settings/interfaces/webhooks"
+
+// endpoint is a webhook endpoint as webhooks.get returns it.
+type endpoint struct {
+	ID             string   `json:"id"`
+	PrincipalID    string   `json:"principalId"`
+	Name           string   `json:"name"`
+	URL            string   `json:"url"`
+	EventTypes     []string `json:"eventTypes"`
+	Status         string   `json:"status"`
+	DisabledReason string   `json:"disabledReason"`
+	// The times are zero if there are none.
+	LastSuccessAt            clock.Micros `json:"lastSuccessAt"`
+	LastFailureAt            clock.Micros `json:"lastFailureAt"`
+	PreviousSecretValidUntil clock.Micros `json:"previousSecretValidUntil"`
+	CreatedAt                clock.Micros `json:"createdAt"`
+	FailedSince              clock.Micros `json:"failedSince"`
+	MissedSince              clock.Micros `json:"missedSince"`
+	BehindSince              clock.Micros `json:"behindSince"`
+	Waiting                  int          `json:"waiting"`
+	Recent                   recent       `json:"recent"`
+	Missed                   *tally       `json:"missed"`
+	// sandbox says in which environment it is.
+	sandbox bool
+}
+
+// recent are the attempts of 24 hours.
+type recent struct {
+	Hours []struct {
+		At        clock.Micros `json:"at"`
+		Succeeded int          `json:"succeeded"`
+		Failed    int          `json:"failed"`
+	} `json:"hours"`
+	P95Ms int `json:"p95Ms"`
+}
+
+// mostCounted is where webhooks.list stops counting the attempts of an hour.
+const mostCounted = 1000
+
+// tally is a number of events, or that many and more.
+type tally struct {
+	Events int  `json:"events"`
+	More   bool `json:"more"`
+}
+
+// text is the number in words.
+func (t tally) text(v *request) string {
+	if t.More {
+		return v.words.Say("mindestens ", "at least ") + v.words.Plural(t.Events, "ein Ereignis", "%d Ereignisse", "one event", "%d events")
+	}
+	return v.words.Plural(t.Events, "ein Ereignis", "%d Ereignisse", "one event", "%d events")
+}
+
+// path is the address of the page of an endpoint.
+func (e *endpoint) path() string { return webhooksPath + "/" + e.ID }
+
+// environment is the word of the endpoint's environment, as keys have it.
+func (e *endpoint) environment() string { return environmentWord(e.sandbox) }
+
+// environmentWord is the word of the sandbox, or of the organization.
+func environmentWord(sandbox bool) string {
+	if sandbox {
+		return "test"
+	}
+	return "live"
+}
+
+// mine reports whether the endpoint belongs to the person, who may then test it.
+func (e *endpoint) mine(v *request) bool {
+	return e.PrincipalID == v.session.Principal.ID && v.session.may(managesEndpoints)
+}
+
+// manages reports whether the person may change and delete the endpoint: an admin also
+// those of service accounts.
+func (e *endpoint) manages(v *request) bool {
+	return e.mine(v) || v.session.Administers && id.Valid(id.ServiceAccount, e.PrincipalID) && v.session.may(managesEndpoints)
+}
+
+// managesEndpoints is the right to have webhook endpoints.
+const managesEndpoints = "webhook_endpoints:write"
+
+// disabledAfter is the time without a success after which an endpoint is disabled.
+const disabledAfter = 72 * clock.Hour
+
+// badge is the state of an endpoint in a word.
+func (e *endpoint) badge(v *request) (look.Kind, string) {
+	say := v.words.Say
+	switch {
+	case e.Status == "disabled":
+		return look.Bad, say("abgeschaltet", "disabled")
+	case e.Status == "failing":
+		return look.Warn, say("scheitert", "failing")
+	case e.FailedSince != 0:
+		return look.Warn, say("zuletzt gescheitert", "failed lately")
+	}
+	return look.OK, say("aktiv", "active")
+}
+
+// state says what is wrong with an endpoint, and what happens next. It is empty if all
+// is well.
+func (e *endpoint) state(v *request) string {
+	say := v.words.Say
+	since := v.words.Time(e.FailedSince.Time())
+	switch {
+	case e.Status == "disabled" && e.DisabledReason == "gone":
+		return say("Der Empfänger hat mit 410 Gone geantwortet: Er will keine Ereignisse mehr.", "The receiver answered 410 Gone: it wants no more events.")
+	case e.Status == "disabled" && e.DisabledReason == "key_revoked":
+		return say("Der Schlüssel, mit dem der Endpunkt angelegt wurde, ist widerrufen.", "The key that created the endpoint was revoked.")
+	case e.Status == "disabled":
+		return say("72 Stunden lang ist keine Zustellung gelungen.", "No delivery succeeded for 72 hours.")
+	case e.Status == "failing":
+		end := v.words.Time((e.FailedSince + disabledAfter).Time())
+		return say("Seit "+since+" ist keine Zustellung gelungen. Bleibt es so, wird der Endpunkt am "+end+" abgeschaltet.",
+			"No delivery has succeeded since "+since+". If none does, the endpoint will be disabled at "+end+".")
+	case e.FailedSince != 0:
+		return say("Seit "+since+" ist keine Zustellung gelungen. Kartei versucht es weiter.", "No delivery has succeeded since "+since+". Kartei goes on trying.")
+	}
+	return ""
+}
+
+// missed says how much a disabled endpoint missed, and since when.
+func (e *endpoint) missed(v *request) string {
+	if e.Missed == nil || e.Missed.Events == 0 {
+		return ""
+	}
+	since := ""
+	if e.MissedSince != 0 {
+		since = v.words.Say(", die ersten seit ", ", the first since ") + v.words.Time(e.MissedSince.Time())
+	}
+	return v.words.Say("Nicht zugestellt: ", "Not delivered: ") + e.Missed.text(v) + since + "."
+}
+
+// backlog says what waits, empty if nothing does.
+func (e *endpoint) backlog(v *request) string {
+	text := ""
+	if e.Waiting > 0 {
+		text = v.words.Plural(e.Waiting, "eine Zustellung wartet", "%d Zustellungen warten", "one delivery waits", "%d deliveries wait")
+	}
+	if e.BehindSince != 0 {
+		text = joined(" · ", text, v.words.Say("im Rückstand seit ", "behind since ")+v.words.Time(e.BehindSince.Time()))
+	}
+	return text
+}
+
+// sums are the attempts of all hours. more says that some hours have more.
+func (r *recent) sums() (succeeded, failed int, more bool) {
+	for _, h := range r.Hours {
+		succeeded, failed = succeeded+h.Succeeded, failed+h.Failed
+		more = more || h.Succeeded+h.Failed >= mostCounted
+	}
+	return succeeded, failed, more
+}
+
+// text says what the strip shows.
+func (r *recent) text(v *request) string {
+	succeeded, failed, more := r.sums()
+	if succeeded+failed == 0 {
+		return v.words.Say("24 Stunden: kein Versuch", "24 hours: no attempt")
+	}
+	atLeast := ""
+	if more {
+		atLeast = v.words.Say("mindestens ", "at least ")
+	}
+	text := v.words.Say("24 Stunden: ", "24 hours: ") + atLeast + v.words.Number(succeeded) + v.words.Say(" zugestellt", " delivered")
+	if failed > 0 {
+		text += ", " + v.words.Number(failed) + v.words.Say(" gescheitert", " failed")
+	}
+	return text
+}
+
+// when says in which hours attempts failed.
+func (r *recent) when(v *request) string {
+	var hours []string
+	for _, h := range r.Hours {
+		if h.Failed > 0 {
+			hours = append(hours, v.words.Clock(h.At.Time()))
+		}
+	}
+	if len(hours) == 0 {
+		return ""
+	}
+	return v.words.Say("; gescheitert in den Stunden ab ", "; failed in the hours from ") + v.words.List(hours)
+}
+
+// bar is an hour of the strip, in units of its picture.
+type bar struct {
+	x, y, height int
+	failed       bool
+}
+
+// The size of the strip in units: each hour has six, of which two are the gap.
+const (
+	stripHeight = 24
+	// stripBars is the height of bars. The rest is for crosses.
+	stripBars = 17
+	stripHour = 6
+	stripBar  = 4
+)
+
+// bars are the hours of the strip. The heights are logarithms, so that a few attempts are
+// seen beside thousands. A cross marks an hour with failures.
+func (r *recent) bars() (list []bar) {
+	most := 10
+	for _, h := range r.Hours {
+		most = max(most, h.Succeeded+h.Failed)
+	}
+	for i, h := range r.Hours {
+		b := bar{x: i * stripHour, failed: h.Failed > 0, height: 1}
+		if n := h.Succeeded + h.Failed; n > 0 {
+			b.height = int(math.Round(stripBars * math.Log(float64(n+1)) / math.Log(float64(most+1))))
+		}
+		b.y = stripHeight - b.height
+		list = append(list, b)
+	}
+	return list
+}
+
+// endpointAt returns an endpoint of the organization or of its sandbox.
+func (v *request) endpointAt(id string, full bool) (e endpoint, err error) {
+	for _, sandbox := range []bool{false, true} {
+		e, err = ask[endpoint](v, "webhooks.get", arguments{body: map[string]any{"id": id, "full": full}, sandbox: sandbox})
+		if e.sandbox = sandbox; !fault.Is(err, fault.NotFound) {
+			break
+		}
+	}
+	return e, err
+}
+
+// webhooksPage is the list of endpoints.
+type webhooksPage struct {
+	endpoints []endpoint
+	names     map[string]string
+	pages     look.Pages
+}
+
+// webhooksShown is the number of endpoints that a page shows of each environment.
+const webhooksShown = 40
+
+// showWebhooks serves the list: the endpoints of the organization, and then those of
+// its sandbox.
+func showWebhooks(v *request) view {
+	q := v.URL.Query()
+	p, next, paged := webhooksPage{names: map[string]string{}}, url.Values{}, q.Has("live") || q.Has("test")
+	for _, sandbox := range []bool{false, true} {
+		from := environmentWord(sandbox)
+		after := q.Get(from)
+		if paged && after == "" {
+			continue // the pages before have all of this environment
+		}
+		found, err := ask[struct {
+			Data    []endpoint `json:"data"`
+			HasMore bool       `json:"hasMore"`
+		}](v, "webhooks.list", arguments{body: map[string]any{"after": after, "limit": webhooksShown, "full": true}, sandbox: sandbox})
+		if err != nil {
+			return v.failed(err)
+		}
+		for _, e := range found.Data {
+			e.sandbox = sandbox
+			p.endpoints = append(p.endpoints, e)
+		}
+		if found.HasMore {
+			next.Set(from, found.Data[len(found.Data)-1].ID)
+		}
+	}
+	if paged {
+		p.pages.Newer = look.Own(webhooksPath)
+	}
+	if len(next) > 0 {
+		p.pages.Older = look.Own(webhooksPath + "?" + next.Encode())
+	}
+	if v.session.Administers {
+		var owners []string
+		for _, e := range p.endpoints {
+			if e.PrincipalID != v.session.Principal.ID {
+				owners = append(owners, e.PrincipalID)
+			}
+		}
+		if err := v.namesOf(owners, p.names); err != nil {
+			return v.failed(err)
+		}
+	}
+	return v.settings(webhooksPath, "Webhooks", webhooksView(v, p))
+}
+
+// total is the line above the list.
+func (p *webhooksPage) total(v *request) string {
+	var all recent
+	waiting := 0
+	for _, e := range p.endpoints {
+		all.Hours = append(all.Hours, e.Recent.Hours...)
+		waiting += e.Waiting
+	}
+	return all.text(v) + v.words.Say(" · Rückstand ", " · backlog ") + v.words.Number(waiting)
+}
+
+// attempt is an entry of the delivery log.
+type attempt struct {
+	ID             string       `json:"id"`
+	EventID        string       `json:"eventId"`
+	EventType      string       `json:"eventType"`
+	Attempt        int          `json:"attempt"`
+	Status         string       `json:"status"`
+	ResponseStatus int          `json:"responseStatus"`
+	ResponseTimeMs int          `json:"responseTimeMs"`
+	ErrorCode      string       `json:"errorCode"`
+	AttemptedAt    clock.Micros `json:"attemptedAt"`
+	NextAttemptAt  clock.Micros `json:"nextAttemptAt"`
+}
+
+// good reports whether the receiver confirmed the event.
+func (a *attempt) good() bool { return a.Status == "succeeded" }
+
+// mostAttempts is the number of attempts in a series.
+const mostAttempts = 10
+
+// outcome is what came back, and how long it took.
+func (a *attempt) outcome(v *request) string {
+	result := a.ErrorCode
+	if a.ResponseStatus != 0 {
+		result = strconv.Itoa(a.ResponseStatus)
+	}
+	return joined(" · ", result, strconv.Itoa(a.ResponseTimeMs)+" ms",
+		v.words.Say("Versuch ", "attempt ")+strconv.Itoa(a.Attempt)+v.words.Say(" von ", " of ")+strconv.Itoa(mostAttempts))
+}
+
+// next says when the next attempt is made, or that none is.
+func (a *attempt) next(v *request) string {
+	switch {
+	case a.good():
+		return ""
+	case a.NextAttemptAt != 0:
+		return v.words.Say("Nächster Versuch ", "Next attempt ") + v.words.Time(a.NextAttemptAt.Time()) + "."
+	}
+	return v.words.Say("Es folgt kein Versuch von selbst.", "No attempt follows by itself.")
+}
+
+// failures say why an attempt failed and what helps, by the code of the log.
+var failures = map[string]fault.Text{
+	"TIMEOUT":         text("Keine Antwort in 10 Sekunden. Der Empfänger soll sofort mit 2xx antworten und danach arbeiten.", "No answer within 10 seconds. The receiver should answer 2xx at once, and work afterwards."),
+	"DNS":             text("Der Rechnername lässt sich nicht auflösen. Prüfen Sie die Adresse und den Eintrag im DNS.", "The host name does not resolve. Check the URL and the DNS record."),
+	"CONNECT":         text("Niemand nimmt die Verbindung an. Läuft der Empfänger, und lässt die Firewall Port 443 zu?", "Nobody accepts the connection. Is the receiver running, and does the firewall permit port 443?"),
+	"TLS":             text("Das Zertifikat gilt nicht, oder der Empfänger spricht kein TLS. Prüfen Sie Rechnername, Ablauf und Zwischenzertifikate.", "The certificate is not valid, or the receiver speaks no TLS. Check its host name, its expiry and the intermediate certificates."),
+	"BLOCKED_ADDRESS": text("Der Name führt zu einer Adresse, an die dieser Server nicht sendet. Der Empfänger braucht eine öffentliche.", "The name leads to an address to which this server does not send. The receiver needs a public one."),
+	"PROTOCOL":        text("Die Verbindung endete ohne eine HTTP-Antwort. Oft ist der Empfänger abgestürzt: Sehen Sie in sein Protokoll.", "The connection ended without an HTTP answer. Often the receiver has crashed: look at its log."),
+}
+
+// why says why an attempt failed and what helps, empty if it succeeded.
+func (a *attempt) why(v *request) string {
+	say := v.words.Say
+	if a.ErrorCode != "HTTP_STATUS" {
+		return failures[a.ErrorCode].In(v.words.Language)
+	}
+	switch status := a.ResponseStatus; {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return say("Der Empfänger lehnt ab: Er hat das falsche Geheimnis, prüft andere Bytes als die gesendeten, oder seine Uhr geht falsch.", "The receiver refuses: it has the wrong secret, verifies other bytes than were sent, or its clock is wrong.")
+	case status == http.StatusNotFound:
+		return say("Unter dieser Adresse gibt es keinen Empfänger. Prüfen Sie den Pfad.", "There is no receiver at this URL. Check the path.")
+	case status == http.StatusGone:
+		return say("410 heißt: nie wieder. Der Endpunkt ist deshalb abgeschaltet.", "410 means: never again. So the endpoint was disabled.")
+	case status >= 300 && status < 400:
+		return say("Umleitungen wird nicht gefolgt. Tragen Sie die Adresse ein, zu der sie führt.", "Redirects are not followed. Enter the URL to which it leads.")
+	case status >= 500:
+		return say("Der Empfänger ist gescheitert. Sehen Sie in sein Protokoll.", "The receiver failed. Look at its log.")
+	}
+	return say("Nur eine Antwort mit 2xx bestätigt ein Ereignis.", "Only an answer of 2xx confirms an event.")
+}
+
+// webhookPage is the page of one endpoint.
+type webhookPage struct {
+	endpoint endpoint
+	owner    string
+	attempts []attempt
+	// failed says that only failures are shown.
+	failed bool
+	pages  look.Pages
+	// sent says how many events are sent again, or is nil.
+	sent *sentAgain
+	form webhookForm
+	// since and until are what was typed of a range, and wrong what is wrong with it.
+	since, until, wrong string
+}
+
+// sentAgain is the outcome of a resend. Rests says that it waits until the organization
+// is open and its API is on.
+type sentAgain struct {
+	tally
+	Rests bool
+}
+
+// text says what happens.
+func (s *sentAgain) text(v *request) string {
+	switch {
+	case s.Rests:
+		return v.words.Say("Gesendet wird, sobald die API der Organisation wieder eingeschaltet und die Organisation offen ist.", "They are sent once the API of the organization is on again and the organization is open.")
+	case s.Events == 0 && !s.More:
+		return v.words.Say("Es gibt nichts nachzusenden.", "There is nothing to send again.")
+	case s.Events == 1 && !s.More:
+		return v.words.Say("Ein Ereignis wird nachgesendet. Das Ergebnis steht gleich im Protokoll.", "One event is sent again. The log shows the result in a moment.")
+	}
+	n := s.tally.text(v)
+	return strings.ToUpper(n[:1]) + n[1:] + v.words.Say(" werden nachgesendet. Die Ergebnisse erscheinen nach und nach im Protokoll.", " are sent again. The results appear in the log one after another.")
+}
+
+const attemptsShown = 30
+
+// showWebhook serves the page of an endpoint.
+func showWebhook(v *request) view { return v.webhookPage(webhookPage{}, http.StatusOK) }
+
+func (v *request) webhookPage(p webhookPage, status int) view {
+	id, q, names := v.PathValue("id"), v.URL.Query(), map[string]string{}
+	var err error
+	if p.endpoint, err = v.endpointAt(id, true); err != nil {
+		return v.failed(err)
+	}
+	if v.Method == http.MethodGet {
+		p.sent = sentIn(q)
+	}
+	p.failed = q.Get("status") == "failed"
+	if err := p.read(v, q); err != nil {
+		return v.failed(err)
+	}
+	if p.endpoint.PrincipalID != v.session.Principal.ID {
+		if err := v.namesOf([]string{p.endpoint.PrincipalID}, names); err != nil {
+			return v.failed(err)
+		}
+	}
+	p.owner = names[p.endpoint.PrincipalID]
+	if p.form.typed == nil {
+		p.form.typed, p.form.types = values{"name": p.endpoint.Name, "url": p.endpoint.URL}, p.endpoint.EventTypes
+	}
+	return v.settingsAs(status, webhooksPath, p.endpoint.Name, webhookView(v, p))
+}
+
+// read reads a page of the delivery log.
+func (p *webhookPage) read(v *request, q url.Values) error {
+	filter := map[string]any{"id": p.endpoint.ID, "limit": attemptsShown}
+	at := url.Values{}
+	if p.failed {
+		filter["status"] = "failed"
+		at.Set("status", "failed")
+	}
+	before := q.Get("before")
+	if from := q.Get("from"); from != "" {
+		before = from + "~" // the named attempt comes first
+	}
+	if before != "" {
+		filter["before"] = before
+		p.pages.Newer = look.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
+	}
+	found, err := ask[struct {
+		Data    []attempt `json:"data"`
+		HasMore bool      `json:"hasMore"`
+	}](v, "webhooks.deliveries", arguments{body: filter, sandbox: p.endpoint.sandbox})
+	p.attempts = found.Data
+	if err == nil && found.HasMore {
+		at.Set("before", p.attempts[len(p.attempts)-1].ID)
+		p.pages.Older = look.Own(p.endpoint.path() + "?" + at.Encode() + "#log")
+	}
+	return err
+}
+
+// The parameters with which a page says how many events are sent again.
+const (
+	sentField  = "sent"
+	moreField  = "more"
+	restsField = "rests"
+)
+
+// sentIn returns the outcome of a resend in the address of a page.
+func sentIn(q url.Values) *sentAgain {
+	n, err := strconv.Atoi(q.Get(sentField))
+	if err != nil || n < 0 {
+		return nil
+	}
+	return &sentAgain{tally{n, q.Has(moreField)}, q.Has(restsField)}
+}
+
+// query is the outcome in an address.
+func (s *sentAgain) query() string {
+	q := url.Values{sentField: {strconv.Itoa(s.Events)}}
+	if s.More {
+		q.Set(moreField, "1")
+	}
+	if s.Rests {
+		q.Set(restsField, "1")
+	}
+	return q.Encode()
+}
+
+// resent is the answer of webhooks.resend.
+type resent struct {
+	Events int   `json:"events"`
+	Found  tally `json:"found"`
+	Rests  bool  `json:"rests"`
+}
+
+// outcome is what the page says about it.
+func (r *resent) outcome() *sentAgain {
+	return &sentAgain{tally{r.Events + r.Found.Events, r.Found.More}, r.Rests}
+}
+
+// enableWebhook enables an endpoint, and sends what it missed if the person says so.
+func enableWebhook(v *request) view {
+	e, err := v.endpointAt(v.PathValue("id"), false)
+	if err != nil {
+		return v.failed(err)
+	}
+	enabled, err := ask[struct {
+		Sends *resent `json:"sends"`
+	}](v, "webhooks.enable", arguments{once: v.form.token, body: map[string]any{"id": e.ID, "missed": v.form.Get("missed") != ""}, sandbox: e.sandbox})
+	switch {
+	case err != nil:
+		return v.failed(err)
+	case enabled.Sends == nil:
+		return v.saved(e.path(), "webhookOn")
+	}
+	return view{to: e.path() + "?" + enabled.Sends.outcome().query()}
+}
+
+// resendTo sends events to an endpoint again: one, all that failed, or a range.
+func resendTo(v *request) view {
+	e, err := v.endpointAt(v.PathValue("id"), false)
+	if err != nil {
+		return v.failed(err)
+	}
+	body := map[string]any{"id": e.ID}
+	p := webhookPage{since: v.form.text("since"), until: v.form.text("until")}
+	switch event := v.form.text("event"); {
+	case event != "":
+		body["eventId"] = event
+	case v.form.Get("failed") != "":
+		body["failed"] = true
+	default:
+		since, wrong := v.moment(p.since)
+		until, alsoWrong := v.moment(p.until)
+		if wrong || since == 0 || alsoWrong || until != 0 && until <= since {
+			p.wrong = v.words.Say("Geben Sie einen Zeitraum an: von wann, und bis wann oder bis jetzt.", "Give a period: from when, and until when or until now.")
+			return v.webhookPage(p, http.StatusUnprocessableEntity)
+		}
+		body["since"] = since - 1 // the row means the time after it
+		if until != 0 {
+			body["until"] = until
+		}
+	}
+	sent, err := ask[resent](v, "webhooks.resend", arguments{once: v.form.token, body: body, sandbox: e.sandbox})
+	if err != nil {
+		return v.failed(err)
+	}
+	return view{to: v.back(e.path()) + "?" + sent.outcome().query()}
+}
+
+// cross is the path of the mark of an hour with failures, at the top of the strip.
+func cross(x int) string {
+	left, right := strconv.Itoa(x), strconv.Itoa(x+stripBar)
+	return "M" + left + " 1L" + right + " 5M" + right + " 1L" + left + " 5"
+}
+
+// stateTone is the tone of the banner about a state.
+func stateTone(v *request, e *endpoint) look.Kind {
+	tone, _ := e.badge(v)
+	return tone
+}
+
+// cause is why the latest attempt failed, if the page shows it.
+func (p *webhookPage) cause(v *request) string {
+	if len(p.attempts) == 0 || p.attempts[0].good() || p.pages.Newer != "" {
+		return ""
+	}
+	return v.words.Say("Zuletzt: ", "Lately: ") + p.attempts[0].why(v)
+}
+
+// overlap says until when the former secret signs too.
+func overlap(v *request, until clock.Micros) string {
+	return v.words.Say("Bis ", "Until ") + v.words.Time(until.Time()) +
+		v.words.Say(" unterschreibt auch das bisherige Geheimnis. Tragen Sie das neue bis dahin beim Empfänger ein.", " the former secret signs too. Install the new one at the receiver by then.")
+}
+
+// testWord says in a word what came of a test.
+func testWord(v *request, a *attempt) string {
+	if a.good() {
+		return v.words.Say("Der Test ist angekommen", "The test has arrived")
+	}
+	return v.words.Say("Der Test ist gescheitert", "The test has failed")
+}
+
+// moment returns a time that a person typed, in their time zone; zero if nothing was.
+func (v *request) moment(typed string) (at clock.Micros, wrong bool) {
+	if typed == "" {
+		return 0, false
+	}
+	for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02"} {
+		if t, err := time.ParseInLocation(form, typed, v.zone()); err == nil {
+			return clock.FromTime(t), false
+		}
+	}
+	return 0, true
+}
+
+// testWait is the part of a page that waits for the result of a test.
+type testWait struct {
+	Endpoint string
+	// Event is the id of the test, empty before the first one.
+	Event string
+	// Asked is how often the page has asked.
+	Asked   int
+	Attempt *attempt
+}
+
+// testAsks bounds how often a page asks for the result, once a second. An attempt takes
+// ten seconds at most, and waits behind others.
+const testAsks = 120
+
+// again is the address at which the part asks again.
+func (w *testWait) again() string {
+	return webhooksPath + "/" + w.Endpoint + "/tests/" + w.Event + "?asked=" + strconv.Itoa(w.Asked)
+}
+
+// testWebhook sends a test to an endpoint of the person.
+func testWebhook(v *request) view {
+	e, err := v.endpointAt(v.PathValue("id"), false)
+	if err != nil {
+		return v.failed(err)
+	}
+	sent, err := ask[struct {
+		EventID string `json:"eventId"`
+	}](v, "webhookEndpoints.test", arguments{id: e.ID, once: v.form.token, sandbox: e.sandbox})
+	if err != nil {
+		return v.failed(err)
+	}
+	return view{to: e.path() + "/tests/" + sent.EventID}
+}
+
+// showTest serves the result of a test. A script asks for it again and again.
+func showTest(v *request) view {
+	e, err := v.endpointAt(v.PathValue("id"), false)
+	if err != nil {
+		return v.failed(err)
+	}
+	w := testWait{Endpoint: e.ID, Event: v.PathValue("event")}
+	found, err := ask[listOf[attempt]](v, "webhooks.deliveries", arguments{body: map[string]any{"id": e.ID, "eventId": w.Event, "limit": 1}, sandbox: e.sandbox})
+	if err != nil {
+		return v.failed(err)
+	}
+	if len(found.Data) > 0 {
+		w.Attempt = &found.Data[0]
+	}
+	if asked, err := strconv.Atoi(v.URL.Query().Get("asked")); err == nil {
+		w.Asked = asked + 1
+		return view{status: http.StatusOK, body: testView(v, w)}
+	}
+	return v.settings(webhooksPath, v.words.Say("Test: ", "Test: ")+e.Name, testPageView(v, e, w))
+}
+
+// rotateWebhook gives an endpoint a new secret, and shows it once.
+func rotateWebhook(v *request) view {
+	e, err := v.endpointAt(v.PathValue("id"), false)
+	if err != nil {
+		return v.failed(err)
+	}
+	return v.webhookMade(v.do("webhooks.rotate", arguments{once: v.form.token, body: map[string]any{"id": e.ID}, sandbox: e.sandbox}),
+		v.words.Say("Der Endpunkt hat ein neues Geheimnis", "The endpoint has a new secret"))
+}
+
+// saveWebhook changes what the person changed of an endpoint.
+func saveWebhook(v *request) view {
+	e, err := v.endpointAt(v.PathValue("id"), false)
+	if err != nil {
+		return v.failed(err)
+	}
+	f := v.sentWebhook()
+	body := map[string]any{"id": e.ID, "eventTypes": f.chosen(v)}
+	for _, name := range []string{"name", "url"} {
+		if f.typed[name] != v.form.was[name] {
+			body[name] = f.typed[name]
+		}
+	}
+	if slices.Equal(f.chosen(v), split(v.form.was["types"])) {
+		delete(body, "eventTypes")
+	}
+	if len(body) == 1 {
+		return view{to: e.path()}
+	}
+	a := v.do("webhooks.change", arguments{once: v.form.token, body: body, sandbox: e.sandbox})
+	switch {
+	case a.is(fault.ValidationFailed):
+		f.wrong = fieldTexts(a.Fault, v.words.Language)
+		return v.webhookPage(webhookPage{form: f}, a.Status)
+	case a.Fault != nil:
+		return v.failed(a.Fault)
+	}
+	return v.saved(e.path(), "webhook")
+}
+
+// askToDeleteWebhook asks whether an endpoint is to be deleted, which cannot be undone.
+func askToDeleteWebhook(v *request) view {
+	e, err := v.endpointAt(v.PathValue("id"), false)
+	if err == nil && !e.manages(v) {
+		err = fault.New(fault.NotFound)
+	}
+	if err != nil {
+		return v.failed(err)
+	}
+	return v.settings(webhooksPath, v.words.Say("Endpunkt löschen", "Delete the endpoint"), deleteWebhookView(v, e))
+}
+
+// deleteWebhook deletes an endpoint.
+func deleteWebhook(v *request) view {
+	e, err := v.endpointAt(v.PathValue("id"), false)
+	if err != nil {
+		return v.failed(err)
+	}
+	if a := v.do("webhooks.delete", arguments{once: v.form.token, body: map[string]any{"id": e.ID}, sandbox: e.sandbox}); a.Fault != nil {
+		return v.failed(a.Fault)
+	}
+	return v.saved(webhooksPath, "webhookGone")
+}

@@ -1,0 +1,203 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"kartei"
+	"kartei/web/reference"
+	"kartei/web/say"
+	"kartei/kit/fault"
+)
+
+// The pages without an address of their own.
+const (
+	pathMissing = "!404"
+	pathMethod  = "!405"
+)
+
+// exampleRequestID is the request id of all examples.
+const exampleRequestID = "req_01m7q5p4xjf0r8yq3v6w2t9m7c"
+
+// page is what a public page is drawn from.
+type page struct {
+	Options
+	Language fault.Language
+	// Path is the page's own address, without a language.
+	Path  string
+	Title string
+	// draw draws the page.
+	draw func(page) templ.Component
+	// Version is the API version of a page of the reference. Doc is the
+	// document of the version, Group the part of it that the page belongs to.
+	Version string
+	Doc     *reference.Document
+	Group   reference.Group
+	// Elsewhere reports whether another version has a page with this path.
+	Elsewhere func(version, path string) bool
+	assets    *assets
+}
+
+// Say returns the sentence in the page's language.
+func (p page) Say(de, en string) string { return fault.Text{DE: de, EN: en}.In(p.Language) }
+
+// In returns the text in the page's language.
+func (p page) In(t fault.Text) string { return t.In(p.Language) }
+
+// Link returns an address of this site and keeps the page's language. Links
+// within the reference keep its version.
+func (p page) Link(path string) string {
+	if p.Version != "" && p.Version != p.Versions[0] && (path == "/docs" || strings.HasPrefix(path, docsPath)) {
+		path, fragment, _ := strings.Cut(path, "#")
+		if fragment != "" {
+			fragment = "#" + fragment
+		}
+		path += "?version=" + p.Version + fragment
+		return say.Link(path, p.Language)
+	}
+	return say.Link(path, p.Language)
+}
+
+// Announcement returns the announcement about the version of the page, if there is
+// one.
+func (p page) Announcement() string { return p.In(p.Announcements[p.Version]) }
+
+// Other returns the other language.
+func (p page) Other() fault.Language {
+	if p.Language == fault.English {
+		return fault.German
+	}
+	return fault.English
+}
+
+// OtherLink returns this page's address in the other language.
+func (p page) OtherLink() string {
+	target := p.Path
+	if strings.HasPrefix(target, "!") {
+		target = "/"
+	}
+	if p.Version != "" && p.Version != p.Versions[0] {
+		target += "?version=" + p.Version
+	}
+	return say.Link(target, p.Other())
+}
+
+// Problem returns the address of a code's page.
+func (p page) Problem(c fault.Code) string { return p.Link(problemPath(c)) }
+
+// Asset returns the address of a static file.
+func (p page) Asset(name string) (string, error) { return p.assets.url(name) }
+
+// problems returns the catalogue.
+func problems() []fault.Entry {
+	var entries []fault.Entry
+	for _, c := range fault.Codes() {
+		entries = append(entries, c.Entry())
+	}
+	return entries
+}
+
+// exampleOf returns the complete response to the entry's example, with an indented
+// body.
+func (p page) exampleOf(e fault.Entry) (string, error) {
+	f := e.Example.Fault
+	body := f.AppendProblem(nil, fault.Problem{
+		TypeBase: p.BaseURL, Instance: e.Example.Instance, RequestID: exampleRequestID, Language: p.Language,
+	})
+	status, head := e.Status, "Content-Type: application/problem+json\nContent-Language: "+string(p.Language)
+	if e.Example.InOperation {
+		status, head = http.StatusOK, "Content-Type: application/json"
+		body = fmt.Appendf(nil, `{"object":"operation","id":%q,"type":"documents.create","status":"failed","progress":100,"result":null,"error":%s,`+
+			`"createdAt":"2026-11-01T09:30:00.000000Z","startedAt":"2026-11-01T09:30:00.200000Z","finishedAt":"2026-11-01T09:30:01.500000Z"}`,
+			path.Base(e.Example.Instance), body)
+	}
+	value := jsontext.Value(body)
+	if err := value.Indent(jsontext.WithIndent("  ")); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\n", status, http.StatusText(status))
+	fmt.Fprintf(&b, "%s\nRequest-Id: %s\n", head, exampleRequestID)
+	if wait := f.Wait(); wait > 0 {
+		fmt.Fprintf(&b, "Retry-After: %d\n", (wait+time.Second-1)/time.Second)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Header)) {
+		fmt.Fprintf(&b, "%s: %s\n", name, f.Header[name])
+	}
+	return b.String() + "\n" + string(value), nil
+}
+
+// lazy is a page that is rendered on its first request. An instance has several
+// hundred pages, and most are never read.
+type lazy = func() (*content, error)
+
+// pageRenderer renders pages.
+type pageRenderer struct {
+	options Options
+	assets  *assets
+}
+
+// pages returns the given pages by path.
+func (r pageRenderer) pages(list []page) map[string]lazy {
+	pages := map[string]lazy{}
+	for _, p := range list {
+		pages[p.Path] = sync.OnceValues(func() (*content, error) {
+			var b bytes.Buffer
+			if err := p.draw(p).Render(context.Background(), &b); err != nil {
+				return nil, fmt.Errorf("web: %s: %w", p.Path, err)
+			}
+			return newContent("text/html; charset=utf-8", cachePage, b.Bytes()), nil
+		})
+	}
+	return pages
+}
+
+// plain returns the pages outside the reference, in one language.
+func (r pageRenderer) plain(l fault.Language) map[string]lazy {
+	return r.pages(page{Options: r.options, Language: l, assets: r.assets}.list())
+}
+
+// reference returns the pages of the reference in one language and one version.
+func (r pageRenderer) reference(l fault.Language, version string, document []byte, elsewhere func(version, path string) bool) (map[string]lazy, error) {
+	doc, err := reference.Read(document)
+	if err != nil {
+		return nil, err
+	}
+	base := page{Options: r.options, Language: l, Version: version, Doc: doc, Elsewhere: elsewhere, assets: r.assets}
+	return r.pages(base.reference()), nil
+}
+
+// list returns the pages outside the reference, as copies of p.
+func (p page) list() []page {
+	at := func(path, title string, draw func(page) templ.Component) page {
+		one := p
+		one.Path, one.Title, one.draw = path, title, draw
+		return one
+	}
+	written := func(path, title string, read func(page) article) page {
+		return at(path, title, func(p page) templ.Component { return articlePage(p, read(p)) })
+	}
+	pages := []page{
+		at(PathAbout, p.Say("Übersicht", "Overview"), startPage),
+		written("/guide", p.Say("Leitfaden", "Guide"), func(p page) article { return guideArticle(p.BaseURL, p.Language) }),
+		written("/changelog", p.Say("Änderungen", "Changes"), func(page) article { return newArticle(kartei.Changelog, fault.English) }),
+		at("/problems", p.Say("Problemcodes", "Problem codes"), problemsPage),
+		at(pathMissing, p.Say("Seite nicht gefunden", "Page not found"), missingPage),
+		at(pathMethod, p.Say("Methode nicht erlaubt", "Method not allowed"), methodPage),
+	}
+	for _, e := range problems() {
+		pages = append(pages, at(problemPath(e.Code), p.In(e.Title), func(p page) templ.Component { return problemPage(p, e) }))
+	}
+	return pages
+}

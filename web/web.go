@@ -1,0 +1,305 @@
+// Package web owns the pages for browsers: start page, API reference, problem pages.
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"kartei/api/openapi"
+	"kartei/web/reference"
+	"kartei/docs/examples"
+	"kartei/kit/fault"
+)
+
+// Options describe the instance to the pages.
+type Options struct {
+	// BaseURL is the public address of the instance, without /v1 and without a
+	// slash at the end. The type of every problem begins with it.
+	BaseURL string
+	// Versions are the API versions served, the current one first.
+	Versions []string
+	// Announcements say of a version what an integrator has to know: not released yet, deprecated,
+	// or the date of its end. Most versions have no entry.
+	Announcements map[string]fault.Text
+	// Styleguide serves /styleguide, for those who build pages.
+	Styleguide bool
+}
+
+// policy is the content security policy. Pages load one style sheet and one
+// script and have no inline code. The script never turns text into markup.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// The cache policies. Pages and documents are revalidated every time, since a
+// 304 is cheap and an upgrade must not mix old and new words. Files with a hash
+// in their name are cached for a year.
+const (
+	cachePage   = "no-cache"
+	cacheHashed = "public, max-age=31536000, immutable"
+)
+
+// content is a response that is generated once.
+type content struct {
+	contentType string
+	cache       string
+	etag        string
+	body        []byte
+	gzipped     []byte
+}
+
+// compressors pools gzip writers. Each has 800 KB of tables, and a hundred
+// pages may be generated one after the other.
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+// newContent returns a response with its compressed form.
+func newContent(contentType, cache string, body []byte) *content {
+	var packed bytes.Buffer
+	w := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(w)
+	w.Reset(&packed)
+	_, _ = w.Write(body)
+	_ = w.Close()
+	sum := sha256.Sum256(body)
+	return &content{contentType: contentType, cache: cache, etag: hex.EncodeToString(sum[:8]), body: body, gzipped: packed.Bytes()}
+}
+
+type handler struct {
+	options Options
+	files   map[string]*content
+	assets  *assets
+	// pages by language and path
+	pages     map[fault.Language]map[string]lazy
+	documents *documents
+	// references are the pages of the reference by language and version, then
+	// by path.
+	references map[fault.Language]map[string]func() (map[string]lazy, error)
+	llmsFull   lazy
+}
+
+// PathAbout is the page that says what an instance is. The start page belongs to
+// the web application.
+const PathAbout = "/about"
+
+// Handler returns the handler of the public pages: /about, /guide, /changelog, /docs and
+// everything below it, /problems, /problems/{CODE}, /llms.txt and /static/. All
+// other paths get a 404 page. Handler fails if a version has no document.
+func Handler(o Options) (http.Handler, error) {
+	if len(o.Versions) == 0 {
+		return nil, fmt.Errorf("web: no API version given")
+	}
+	h := &handler{
+		options: o, documents: newDocuments(o),
+		pages: map[fault.Language]map[string]lazy{}, references: map[fault.Language]map[string]func() (map[string]lazy, error){},
+	}
+	for _, version := range o.Versions {
+		if _, found := openapi.Document(version); !found {
+			return nil, fmt.Errorf("web: version %s has no OpenAPI document", version)
+		}
+	}
+	h.llmsFull = sync.OnceValues(h.full)
+	assets, err := loaded()
+	if err != nil {
+		return nil, err
+	}
+	h.assets, h.files = assets, maps.Clone(assets.files)
+	h.files[pathMirror] = newContent("text/plain; charset=utf-8", cachePage, examples.Mirror)
+	h.files[pathGuideMarkdown] = newContent("text/markdown; charset=utf-8", cachePage, guide(o.BaseURL, fault.English))
+	h.files["/llms.txt"] = newContent("text/plain; charset=utf-8", cachePage, llms(o))
+	r := pageRenderer{options: o, assets: assets}
+	for _, l := range []fault.Language{fault.German, fault.English} {
+		h.pages[l] = r.plain(l)
+		h.references[l] = map[string]func() (map[string]lazy, error){}
+		for _, version := range o.Versions {
+			h.references[l][version] = sync.OnceValues(func() (map[string]lazy, error) {
+				document, err := h.documents.made[form{pathReference, version, l}]()
+				if err != nil {
+					return nil, err
+				}
+				return r.reference(l, version, document.body, h.hasReference)
+			})
+		}
+	}
+	return h, nil
+}
+
+// full generates /llms-full.txt on its first request.
+func (h *handler) full() (*content, error) {
+	document, err := h.documents.made[form{pathReference, h.options.Versions[0], fault.English}]()
+	if err != nil {
+		return nil, err
+	}
+	d, err := reference.Read(document.body)
+	if err != nil {
+		return nil, err
+	}
+	return newContent("text/plain; charset=utf-8", cachePage, llmsFull(h.options, d)), nil
+}
+
+// hasReference reports whether the reference of a version has a page.
+func (h *handler) hasReference(version, path string) bool {
+	pages, err := h.references[fault.German][version]()
+	return err == nil && pages[path] != nil
+}
+
+// ServeHTTP answers GET and HEAD. All other methods are 405.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setSecurity(w.Header())
+	l := language(r)
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		h.page(w, r, l, pathMethod, http.StatusMethodNotAllowed)
+		return
+	}
+	path := r.URL.Path
+	if file, ok := h.files[path]; ok {
+		file.serve(w, r, http.StatusOK)
+		return
+	}
+	if h.options.Styleguide && (path == pathStyleguide || strings.HasPrefix(path, pathStyleguide+"/")) {
+		h.styleguide(w, r)
+		return
+	}
+	switch path {
+	case "/favicon.ico": // pages link their icon, but some browsers request this path anyway
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case "/llms-full.txt":
+		h.draw(w, r, fault.English, h.llmsFull, http.StatusOK)
+		return
+	case pathJSON, pathYAML, pathReference:
+		h.documents.serve(w, r)
+		return
+	}
+	pages, err := h.pagesFor(r, l)
+	if err != nil {
+		h.fail(w, err)
+		return
+	}
+	if pages[path] != nil && strings.HasPrefix(path, "/") {
+		h.draw(w, r, l, pages[path], http.StatusOK)
+		return
+	}
+	if short := strings.TrimSuffix(path, "/"); short != path && pages[short] != nil {
+		if r.URL.RawQuery != "" {
+			short += "?" + r.URL.RawQuery
+		}
+		http.Redirect(w, r, short, http.StatusPermanentRedirect)
+		return
+	}
+	h.page(w, r, l, pathMissing, http.StatusNotFound)
+}
+
+// pagesFor returns the group of pages that contains the requested one: the
+// reference in one version, or all other pages.
+func (h *handler) pagesFor(r *http.Request, l fault.Language) (map[string]lazy, error) {
+	if r.URL.Path != "/docs" && !strings.HasPrefix(r.URL.Path, docsPath) {
+		return h.pages[l], nil
+	}
+	version, ok := h.version(r)
+	if !ok {
+		return nil, nil
+	}
+	return h.references[l][version]()
+}
+
+// setSecurity sets the security headers of every response. No page sets a
+// cookie.
+func setSecurity(header http.Header) {
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+}
+
+func (h *handler) page(w http.ResponseWriter, r *http.Request, l fault.Language, path string, status int) {
+	h.draw(w, r, l, h.pages[l][path], status)
+}
+
+// draw renders a page and sends it.
+func (h *handler) draw(w http.ResponseWriter, r *http.Request, l fault.Language, page lazy, status int) {
+	c, err := page()
+	if err != nil {
+		h.fail(w, err)
+		return
+	}
+	setLanguage(w.Header(), l)
+	c.serve(w, r, status)
+}
+
+// fail answers if a page cannot be rendered. That is an error of the program,
+// never of the reader.
+func (h *handler) fail(w http.ResponseWriter, err error) {
+	w.Header().Set("Cache-Control", "no-store")
+	http.Error(w, "This page cannot be shown: "+err.Error(), http.StatusInternalServerError)
+}
+
+func setLanguage(header http.Header, l fault.Language) {
+	header.Set("Content-Language", string(l))
+	header.Add("Vary", "Accept-Language")
+}
+
+// version returns the requested version of the reference.
+func (h *handler) version(r *http.Request) (string, bool) {
+	v := r.URL.Query().Get("version")
+	if v == "" {
+		return h.options.Versions[0], true
+	}
+	return v, slices.Contains(h.options.Versions, v)
+}
+
+// serve writes c, compressed if the client accepts gzip. If the client has the
+// current content, it gets a 304.
+func (c *content) serve(w http.ResponseWriter, r *http.Request, status int) {
+	header := w.Header()
+	header.Add("Vary", "Accept-Encoding")
+	body, etag := c.body, `"`+c.etag+`"`
+	if fault.AcceptsGzip(r.Header.Get("Accept-Encoding")) && len(c.gzipped) < len(c.body) {
+		body, etag = c.gzipped, `"`+c.etag+`-gz"`
+		header.Set("Content-Encoding", "gzip")
+	}
+	if status == http.StatusOK {
+		header.Set("ETag", etag)
+		header.Set("Cache-Control", c.cache)
+		if matches(r.Header.Get("If-None-Match"), etag) {
+			header.Del("Content-Encoding")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	} else {
+		header.Set("Cache-Control", "no-cache")
+	}
+	header.Set("Content-Type", c.contentType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}
+
+// matches reports whether an If-None-Match header contains etag, by weak
+// comparison (RFC 9110, section 13.1.2).
+func matches(header, etag string) bool {
+	for tag := range strings.SplitSeq(header, ",") {
+		tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
+		if tag == etag || tag == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// problemPath returns the path of a code's page.
+func problemPath(c fault.Code) string { return "/problems/" + url.PathEscape(string(c)) }
