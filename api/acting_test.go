@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/integration/grant"
-	"kartei/people/signin"
 	"kartei/api"
+	"kartei/integration/grant"
 	"kartei/people/account"
 	"kartei/people/settings"
+	"kartei/people/signin"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"

@@ -13,9 +13,9 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/people/audit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/audit"
 	"kartei/store/db"
 )
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/kit/fault"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
+	"kartei/kit/fault"
 )
 
 // Constant headers, shared by all answers. They must not be changed.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/integration/grant"
 	"kartei/api"
+	"kartei/integration/grant"
 	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/store/db"

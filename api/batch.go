@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"kartei/integration/batch"
-	"kartei/kit/fault"
 	"kartei/integration/limit"
+	"kartei/kit/fault"
 )
 
 const (

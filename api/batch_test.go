@@ -19,9 +19,9 @@ import (
 
 	"kartei/access"
 	"kartei/integration/batch"
-	"kartei/kit/id"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
+	"kartei/kit/id"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

@@ -10,9 +10,9 @@ import (
 	"kartei/instance"
 	"kartei/kit/clock"
 	"kartei/store/db"
+	"kartei/store/retention"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/store/retention"
 )
 
 // changes creates, changes and deletes contacts, and returns the visible ticks

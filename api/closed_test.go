@@ -6,10 +6,10 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/people/account"
-	"kartei/transfer/exports"
 	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/operator"
+	"kartei/transfer/exports"
 )
 
 // TestActsInClosedOrganizations calls what is open while an organization is closed or being

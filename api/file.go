@@ -14,9 +14,9 @@ import (
 
 	"kartei/app"
 	"kartei/kit/fault"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/record/upload"
 )
 
 // File is an answer that a door streams, as a whole or in ranges.

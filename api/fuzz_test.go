@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"kartei/app"
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
+	"kartei/record/contact"
 
 	"github.com/go-json-experiment/json"
 )

@@ -13,17 +13,17 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/transfer/bulk"
-	"kartei/people/gains"
 	"kartei/integration/oauth"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/record/lookup"
+	"kartei/people/gains"
 	"kartei/people/settings"
+	"kartei/record/lookup"
 	"kartei/store/db"
 	"kartei/store/replay"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/bulk"
 )
 
 // giveNothing lists the rows that change something and lack the column of access, by the

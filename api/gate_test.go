@@ -8,9 +8,9 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/record/contact"
-	"kartei/record"
 	"kartei/people/settings"
+	"kartei/record"
+	"kartei/record/contact"
 	"kartei/test/apitest"
 )
 

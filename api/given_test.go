@@ -10,11 +10,11 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/people/account"
-	"kartei/transfer/bulk"
 	"kartei/people/gains"
 	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/bulk"
 )
 
 // inOffice calls a row of the contract as the web application does, in the sandbox.

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/api"
-	"kartei/people/account"
 	"kartei/kit/clock"
+	"kartei/people/account"
+	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

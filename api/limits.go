@@ -7,8 +7,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/kit/fault"
 	"kartei/integration/limit"
+	"kartei/kit/fault"
 )
 
 // searchCost is the extra cost of a search (contract, 'Cost per operation').

@@ -3,12 +3,12 @@ package api
 import (
 	"maps"
 
+	"kartei/integration/oauth"
+	"kartei/integration/webhook"
 	"kartei/people/account"
 	"kartei/people/gains"
-	"kartei/integration/oauth"
 	"kartei/people/notify"
 	"kartei/record/task"
-	"kartei/integration/webhook"
 )
 
 // NoticeForms returns the forms of all notices.

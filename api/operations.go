@@ -2,15 +2,15 @@
 package api
 
 import (
+	"kartei/integration/event"
+	"kartei/integration/webhook"
+	"kartei/kit/fault"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
-	"kartei/integration/event"
-	"kartei/kit/fault"
 	"kartei/record/operation"
 	"kartei/record/task"
 	"kartei/record/upload"
-	"kartei/integration/webhook"
 )
 
 // Operations is the table: one row for each operation of the contract, in its

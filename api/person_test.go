@@ -10,10 +10,10 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/kit/fault"
-	"kartei/kit/id"
 	"kartei/integration/limit"
 	"kartei/integration/requestlog"
+	"kartei/kit/fault"
+	"kartei/kit/id"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"

@@ -7,8 +7,8 @@ import (
 
 	"kartei/api/schema"
 	"kartei/app"
-	"kartei/people/audit"
 	"kartei/kit/fault"
+	"kartei/people/audit"
 	"kartei/store/db"
 
 	"github.com/go-json-experiment/json"

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	texts "kartei/api/words"
+	"kartei/docs"
 	"kartei/record/company"
 	"kartei/record/contact"
-	"kartei/docs"
 	records "kartei/record/document"
 	"kartei/record/search"
 	"kartei/record/task"

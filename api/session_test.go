@@ -9,8 +9,8 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/people/account"
-	"kartei/record"
 	"kartei/people/settings"
+	"kartei/record"
 	"kartei/test/apitest"
 )
 

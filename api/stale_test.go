@@ -10,8 +10,8 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/people/account"
 	"kartei/kit/id"
+	"kartei/people/account"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"

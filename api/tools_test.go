@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/integration/grant"
 	"kartei/api"
+	"kartei/integration/grant"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

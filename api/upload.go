@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"kartei/kit/fault"
-	"kartei/store/blob"
 	"kartei/record/upload"
+	"kartei/store/blob"
 )
 
 // Uploads receives files at the addresses of upload sessions, which are outside

@@ -9,9 +9,9 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/integration/usage"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"

@@ -9,12 +9,12 @@ import (
 
 	"kartei/access"
 	"kartei/api"
+	"kartei/integration/webhook"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/integration/webhook"
 )
 
 // TestDeliveriesOfAnEvent shows an event at the endpoints that the caller administers:

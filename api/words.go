@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/limit"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/integration/limit"
 )
 
 // This file has the texts of faults that depend on the operation, the

@@ -8,8 +8,8 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/kit/id"
 	"kartei/integration/limit"
+	"kartei/kit/id"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"

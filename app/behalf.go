@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"kartei/access"
-	"kartei/people/audit"
 	"kartei/kit/clock"
+	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/job"
 )

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"kartei/app"
-	documents "kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/kit/progress"
 	"kartei/record"
+	documents "kartei/record/document"
 	"kartei/record/search"
 	"kartei/store/db"
 )

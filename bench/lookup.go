@@ -17,17 +17,17 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/record/company"
-	"kartei/people/account"
-	"kartei/record/contact"
+	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/kit/progress"
-	"kartei/integration/limit"
+	"kartei/people/account"
+	"kartei/record/company"
+	"kartei/record/contact"
 	"kartei/record/lookup"
 	"kartei/record/search"
-	"kartei/store/db"
 	"kartei/record/task"
+	"kartei/store/db"
 )
 
 const (

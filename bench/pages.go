@@ -21,17 +21,17 @@ import (
 	"sync"
 	"time"
 
-	"kartei/people/signin"
 	"kartei/api"
-	"kartei/people/account"
-	web "kartei/web/office"
+	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
-	"kartei/integration/requestlog"
+	"kartei/people/account"
+	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/store/replay"
+	web "kartei/web/office"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 	"sort"
 	"strings"
 
-	"kartei/record/contact"
-	"kartei/record"
 	"kartei/instance/sample"
+	"kartei/record"
+	"kartei/record/contact"
 )
 
 // groups are words that divide the contacts. Every contact has one of them, so

@@ -16,10 +16,10 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 

@@ -20,13 +20,13 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/record/contact"
+	"kartei/integration/dispatch"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
+	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/webhooktest"
-	"kartei/integration/webhook"
-	"kartei/integration/dispatch"
 )
 
 // The names of the series of webhooks.

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 
 	"kartei/api"
-	"kartei/people/audit"
 	"kartei/kit/clock"
+	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/schema"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/people/audit"
 	"kartei/instance/config"
+	"kartei/people/audit"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"

@@ -8,17 +8,17 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/record/document"
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/people/settings"
+	"kartei/record/document"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/db/move"
+	"kartei/store/job"
 	"kartei/test/operator"
 	"kartei/test/patience"
 	"kartei/test/s3test"
-	"kartei/store/job"
 )
 
 // meanwhile is a store with a hook between the copy of the database and that of

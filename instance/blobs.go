@@ -7,18 +7,18 @@ import (
 	"log/slog"
 	"time"
 
-	"kartei/people/signin"
 	"kartei/app"
-	"kartei/transfer/imports"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/instance/config"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
+	"kartei/people/signin"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/replay"
-	"kartei/integration/webhook"
+	"kartei/transfer/imports"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"kartei/people/signin"
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
+	"kartei/people/signin"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/dbtest"

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"kartei/record/document"
 	"kartei/kit/clock"
+	"kartei/record/document"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/record/upload"
 )
 
 // CheckInput is the input of the act blobs.check.

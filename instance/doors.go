@@ -10,12 +10,12 @@ import (
 	"kartei/door/mcp"
 	"kartei/door/oauth"
 	"kartei/door/rest"
-	"kartei/web"
-	"kartei/web/office"
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/serve"
+	"kartei/web"
+	"kartei/web/office"
 )
 
 // doors returns the handler of all public requests: the REST door below /v1, the door for

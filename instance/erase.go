@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/record/document"
 	"kartei/kit/clock"
+	"kartei/record/document"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/store/job"

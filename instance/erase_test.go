@@ -11,18 +11,18 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/people/settings"
+	"kartei/record/document"
 	"kartei/store/blob"
 	"kartei/store/db"
+	"kartei/store/job"
 	"kartei/store/schema"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/store/job"
 )
 
 // erasable is an eraser with two organizations that have rows in all tables.

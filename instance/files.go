@@ -7,11 +7,11 @@ import (
 
 	"kartei/api"
 	"kartei/app"
-	"kartei/record/document"
 	"kartei/extract"
 	"kartei/instance/config"
-	"kartei/store/blob"
+	"kartei/record/document"
 	"kartei/record/upload"
+	"kartei/store/blob"
 )
 
 // takeFiles sets the accepted types of files, and the parts that handle files.

@@ -5,15 +5,15 @@ import (
 
 	"kartei/api"
 	"kartei/app"
-	"kartei/transfer/bulk"
-	"kartei/people/departure"
-	"kartei/transfer/imports"
 	"kartei/integration/oauth"
 	"kartei/integration/usage"
-	"kartei/record/task"
 	"kartei/integration/webhook"
+	"kartei/people/departure"
+	"kartei/record/task"
 	"kartei/store/job"
 	"kartei/store/retention"
+	"kartei/transfer/bulk"
+	"kartei/transfer/imports"
 )
 
 // runner returns the runner of the jobs. Parts that have jobs add their

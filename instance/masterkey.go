@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/people/audit"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
+	"kartei/people/audit"
 	"kartei/store/db"
 )
 

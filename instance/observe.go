@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/record/document"
+	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/telemetry"
-	"kartei/integration/limit"
+	"kartei/record/document"
 	"kartei/record/search"
 	"kartei/store/db"
 	"kartei/store/job"

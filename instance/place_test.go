@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"kartei/record/document"
 	"kartei/instance/config"
 	"kartei/kit/clock"
+	"kartei/record/document"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/clamdtest"

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/people/audit"
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
+	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/db/move"
 )

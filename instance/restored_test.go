@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/api"
-	"kartei/people/account"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/account"
 	"kartei/people/settings"
+	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/test/operator"
 )

@@ -3,13 +3,13 @@ package instance
 import (
 	"time"
 
-	"kartei/people/audit"
 	"kartei/integration/event"
-	"kartei/people/notify"
 	"kartei/integration/requestlog"
 	"kartei/integration/usage"
-	"kartei/store/replay"
 	"kartei/integration/webhook"
+	"kartei/people/audit"
+	"kartei/people/notify"
+	"kartei/store/replay"
 	"kartei/store/retention"
 )
 

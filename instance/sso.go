@@ -1,8 +1,8 @@
 package instance
 
 import (
-	"kartei/people/sso"
 	"kartei/people/account"
+	"kartei/people/sso"
 )
 
 // takeProvider creates the client of the OpenID provider, if there is one. Nothing is

@@ -3,12 +3,12 @@ package instance
 import (
 	"context"
 
-	"kartei/integration/grant"
 	"kartei/api"
+	"kartei/integration/dispatch"
+	"kartei/integration/grant"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
-	"kartei/integration/webhook"
-	"kartei/integration/dispatch"
 )
 
 // takeDispatcher creates the dispatcher of webhook deliveries, and the reader of the

@@ -7,8 +7,8 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/kit/fault"
-	"kartei/store/db"
 	"kartei/record/task"
+	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

@@ -6,8 +6,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	contacts "kartei/record/contact"
 	records "kartei/record"
+	contacts "kartei/record/contact"
 	"kartei/record/search"
 	"kartei/store/db"
 	"kartei/test/apitest"

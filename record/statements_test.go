@@ -16,10 +16,10 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/app"
-	"kartei/record/document"
 	records "kartei/record"
-	"kartei/store/db"
+	"kartei/record/document"
 	"kartei/record/task"
+	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

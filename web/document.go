@@ -14,9 +14,9 @@ import (
 
 	"kartei/api/draft"
 	"kartei/api/openapi"
-	"kartei/web/codesample"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/web/codesample"
 )
 
 // Description selects a form of the OpenAPI document of a version. By contract

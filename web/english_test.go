@@ -7,8 +7,8 @@ import (
 
 	"kartei/api/draft"
 	"kartei/api/openapi"
-	"kartei/web/reference"
 	"kartei/kit/fault"
+	"kartei/web/reference"
 )
 
 // Each text of the documents has an English translation, and nothing else

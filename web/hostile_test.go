@@ -8,8 +8,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/reference"
 	"kartei/kit/fault"
+	"kartei/web/reference"
 )
 
 // hostile is a text that would run a script, or leave an attribute, wherever a page

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"kartei/web/reference"
 	"kartei/kit/fault"
+	"kartei/web/reference"
 )
 
 // llms returns /llms.txt after the convention of llmstxt.org. It is a short

@@ -16,9 +16,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"kartei"
+	"kartei/kit/fault"
 	"kartei/web/reference"
 	"kartei/web/say"
-	"kartei/kit/fault"
 )
 
 // The pages without an address of their own.

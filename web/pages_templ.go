@@ -12,8 +12,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // layout is the frame of a public page: head, bar, the content, foot.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/a-h/templ"
 
+	"kartei/kit/fault"
 	"kartei/web/reference"
 	"kartei/web/say"
-	"kartei/kit/fault"
 )
 
 // part is a page and how a list of members stands on it.

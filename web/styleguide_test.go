@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"kartei/api/openapi"
-	"kartei/web"
 	"kartei/test/webtest"
+	"kartei/web"
 )
 
 // styleguide starts the pages with the one that shows all parts.

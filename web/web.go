@@ -16,9 +16,9 @@ import (
 	"sync"
 
 	"kartei/api/openapi"
-	"kartei/web/reference"
 	"kartei/docs/examples"
 	"kartei/kit/fault"
+	"kartei/web/reference"
 )
 
 // Options describe the instance to the pages.

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"kartei/api/openapi"
-	"kartei/web"
 	"kartei/kit/fault"
+	"kartei/web"
 )
 
 const base = "https://kartei.example"

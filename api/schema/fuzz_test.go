@@ -9,8 +9,8 @@ import (
 	"kartei/api/openapi"
 	"kartei/api/schema"
 	"kartei/app"
-	"kartei/record/contact"
 	"kartei/kit/fault"
+	"kartei/record/contact"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -11,9 +11,9 @@ import (
 
 	"kartei/api/openapi"
 	"kartei/app"
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/record/contact"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/people/audit"
 	"kartei/door/admin"
 	"kartei/instance"
 	"kartei/instance/config"
+	"kartei/people/audit"
 	"kartei/store/blob"
 	"kartei/store/db/move"
 )

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"os"
 
-	"kartei/web/office"
 	"kartei/cmd/remote"
+	"kartei/web/office"
 )
 
 type contactCardsCmd struct {

@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"testing"
 
-	"kartei/transfer/imports"
 	"kartei/door/admin/socket"
 	"kartei/kit/fault"
 	"kartei/kit/masterkey"
+	"kartei/transfer/imports"
 )
 
 // Exports are written while no server runs on the data. Imports need one.

@@ -23,8 +23,8 @@ import (
 	"kartei/access"
 	"kartei/instance"
 	"kartei/instance/config"
-	"kartei/kit/clock"
 	"kartei/instance/sample"
+	"kartei/kit/clock"
 	"kartei/store/blob"
 )
 

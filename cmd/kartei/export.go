@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"kartei/transfer/exports"
 	"kartei/door/admin/socket"
 	"kartei/kit/archive"
 	"kartei/kit/fault"
+	"kartei/transfer/exports"
 )
 
 // exportFlags are the flags of commands that write an export.

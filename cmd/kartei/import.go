@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/transfer/imports"
 	"kartei/door/admin"
 	"kartei/door/admin/socket"
 	"kartei/kit/archive"
 	"kartei/kit/sheet"
+	"kartei/transfer/imports"
 )
 
 type importCmd struct {

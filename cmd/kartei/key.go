@@ -11,9 +11,9 @@ import (
 
 	"kartei/access"
 	"kartei/instance"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/settings"
-	"kartei/integration/webhook"
 )
 
 type keyCmd struct {

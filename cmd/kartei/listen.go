@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"kartei/kit/clock"
 	"kartei/cmd/remote"
 	"kartei/integration/webhook"
+	"kartei/kit/clock"
 )
 
 // instanceFlags name an instance, which may be on another machine.

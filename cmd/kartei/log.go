@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/kit/clock"
 	"kartei/integration/requestlog"
+	"kartei/kit/clock"
 )
 
 type logCmd struct {

@@ -25,11 +25,11 @@ import (
 	"sync"
 	"time"
 
+	"kartei/cmd/remote"
 	"kartei/instance"
 	"kartei/instance/config"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
-	"kartei/cmd/remote"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )

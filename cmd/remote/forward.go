@@ -11,9 +11,9 @@ import (
 	"os"
 	"time"
 
-	"kartei/kit/clock"
-	"kartei/integration/webhook"
 	"kartei/integration/dispatch"
+	"kartei/integration/webhook"
+	"kartei/kit/clock"
 )
 
 // Receiver is an address that gets events like the deliveries of an endpoint.

@@ -6,9 +6,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"kartei/kit/clock"
 	"kartei/cmd/remote"
 	"kartei/integration/webhook"
+	"kartei/kit/clock"
 )
 
 // A local receiver that asks for another protocol does not block forwarding.

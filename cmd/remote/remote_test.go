@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/cmd/remote"
 	"kartei/integration/event"
 	"kartei/kit/clock"
-	"kartei/cmd/remote"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

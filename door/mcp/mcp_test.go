@@ -21,11 +21,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kartei/access"
-	"kartei/integration/grant"
 	"kartei/api"
 	"kartei/door/mcp"
-	"kartei/kit/serve"
+	"kartei/integration/grant"
 	"kartei/integration/requestlog"
+	"kartei/kit/serve"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

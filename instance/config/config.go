@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"kartei/extract"
-	"kartei/kit/egress"
 	"kartei/integration/limit"
+	"kartei/kit/egress"
 )
 
 // Store has the settings of the data. Every command that touches data takes

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"kartei/extract"
-	"kartei/kit/egress"
 	"kartei/integration/limit"
+	"kartei/kit/egress"
 )
 
 var names = []string{"listen", "metered", "limit", "max-connections", "trusted-proxies"}

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"kartei/record/company"
 	"kartei/record"
+	"kartei/record/company"
 )
 
 // firm is a company for which contacts work.

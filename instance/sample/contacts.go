@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/record/contact"
 	"kartei/record"
+	"kartei/record/contact"
 
 	"golang.org/x/text/unicode/norm"
 )

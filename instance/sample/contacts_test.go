@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
-	"kartei/record"
 	"kartei/record/task"
 )
 

@@ -12,15 +12,15 @@ import (
 	"strings"
 
 	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
-	"kartei/kit/clock"
-	"kartei/record"
-	"kartei/store/blob"
-	"kartei/store/db"
 	"kartei/record/task"
 	"kartei/record/upload"
+	"kartei/store/blob"
+	"kartei/store/db"
 )
 
 // made is a finished paper and its document.

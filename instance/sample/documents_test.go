@@ -11,17 +11,17 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/record/contact"
-	"kartei/record/document"
 	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/record/task"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/record/task"
+	"kartei/store/job"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/store/job"
 )
 
 // The test binary is also the child process that reads texts.

@@ -9,13 +9,13 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/people/settings"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
-	"kartei/kit/clock"
-	"kartei/people/settings"
-	"kartei/store/db"
 	"kartei/record/task"
+	"kartei/store/db"
 )
 
 // Name is the office's name.

@@ -3,9 +3,9 @@ package sample
 import (
 	"context"
 
-	"kartei/people/signin"
-	"kartei/people/account"
 	"kartei/kit/clock"
+	"kartei/people/account"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/record"
+	"kartei/record/contact"
 	"kartei/record/task"
 )
 

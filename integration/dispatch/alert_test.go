@@ -15,14 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/notify"
 	"kartei/people/settings"
 	"kartei/store/db"
+	"kartei/store/job"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
-	"kartei/store/job"
 )
 
 // Several processes find at once that an endpoint fails, and only one notifies.

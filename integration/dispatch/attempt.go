@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
-	"kartei/integration/webhook"
 )
 
 // UserAgent is the User-Agent header of deliveries.

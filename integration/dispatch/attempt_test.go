@@ -26,9 +26,9 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
-	"kartei/integration/webhook"
 )
 
 // authority issues the certificates of the receivers.

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
 )
 
 // fate says what becomes of a delivery after a change.

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/seed"
-	"kartei/integration/webhook"
 )
 
 // errKilled is returned to a process that a test has killed. Such a process

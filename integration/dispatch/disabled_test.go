@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"kartei/app"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-	"kartei/integration/webhook"
 )
 
 // A test is also sent to a disabled endpoint, once. Its outcome does not change

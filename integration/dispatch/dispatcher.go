@@ -13,13 +13,13 @@ import (
 
 	"kartei/app"
 	"kartei/integration/event"
+	"kartei/integration/usage"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/kit/trace"
 	"kartei/people/notify"
-	"kartei/integration/usage"
 	"kartei/store/db"
-	"kartei/integration/webhook"
 )
 
 // The bounds of a dispatcher.

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
 	"kartei/test/patience"
-	"kartei/integration/webhook"
 )
 
 var ctx = context.Background()

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
 )
 
 // frozen is the database of a process that stands still.

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"kartei/access"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/integration/webhook"
 )
 
 // Figures describe the deliveries of the whole database.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
 	"kartei/test/patience"
-	"kartei/integration/webhook"
 )
 
 // contested is a database in which another process locks an endpoint, so that

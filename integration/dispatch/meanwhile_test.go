@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
 )
 
 // An endpoint is enabled while a dispatcher purges its deliveries. Events sent

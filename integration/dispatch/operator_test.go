@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/store/db"
 	"kartei/test/dbtest"
-	"kartei/integration/webhook"
 )
 
 // An endpoint that the operator disables gets nothing more, its pending

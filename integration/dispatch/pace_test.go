@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"kartei/integration/event"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
 )
 
 // A backlog yields to calls at the documented rate. New deliveries do not

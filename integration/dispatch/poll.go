@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"kartei/integration/event"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/integration/webhook"
 )
 
 // delivery is the delivery of one event to one endpoint, claimed by this

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
 )
 
 // A poll claims as many deliveries as there is room for. Those that it checks

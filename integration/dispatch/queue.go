@@ -3,8 +3,8 @@ package dispatch
 import (
 	"time"
 
-	"kartei/kit/clock"
 	"kartei/integration/webhook"
+	"kartei/kit/clock"
 )
 
 // endpointQueue is the queue of an endpoint with work to do.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/test/webhooktest"
 	"kartei/integration/webhook"
+	"kartei/test/webhooktest"
 )
 
 func TestOfficialLibrariesVerify(t *testing.T) {

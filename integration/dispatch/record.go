@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strconv"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/store/db"
-	"kartei/integration/webhook"
 )
 
 // try is an attempt, or a delivery returned to the queue without one.

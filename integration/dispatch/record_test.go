@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"kartei/integration/event"
+	"kartei/integration/usage"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/integration/usage"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
 )
 
 // After a 410 nothing begins until it is recorded, even if earlier attempts are

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
 )
 
 func TestEnableAndResend(t *testing.T) {

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
 )
 
 // silence is a time in which an attempt was due, but not made.

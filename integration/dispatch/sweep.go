@@ -5,9 +5,9 @@ import (
 	"errors"
 	"log/slog"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/integration/webhook"
 )
 
 // These queries span all organizations. The first reads due endpoints from an

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kartei/kit/clock"
 	"kartei/integration/limit/replicas"
+	"kartei/kit/clock"
 	"kartei/store/db"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/kit/clock"
 	"kartei/integration/limit"
+	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/integration/grant"
-	"kartei/people/signin"
 	"kartei/app"
+	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/settings"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"time"
 
-	"kartei/integration/grant"
-	"kartei/people/signin"
 	"kartei/app"
+	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

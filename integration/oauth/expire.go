@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/integration/grant"
 	"kartei/app"
+	"kartei/integration/grant"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/notify"
 	"kartei/store/db"
-	"kartei/integration/webhook"
 	"kartei/store/job"
 )
 

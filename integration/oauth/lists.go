@@ -7,15 +7,15 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/integration/grant"
 	"kartei/app"
+	"kartei/integration/grant"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/store/replay"
-	"kartei/integration/webhook"
 )
 
 // GrantInfo is a grant as people see it.

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/integration/grant"
 	"kartei/app"
+	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/notify"

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/integration/grant"
-	"kartei/people/signin"
 	"kartei/app"
+	"kartei/integration/grant"
 	"kartei/kit/fault"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/integration/grant"
-	"kartei/people/signin"
 	"kartei/app"
+	"kartei/integration/grant"
 	"kartei/kit/fault"
+	"kartei/people/signin"
 )
 
 // Registration is what a client says about itself (RFC 7591, section 2). Other members

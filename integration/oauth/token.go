@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/integration/grant"
-	"kartei/people/signin"
 	"kartei/app"
+	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/store/replay"
 )

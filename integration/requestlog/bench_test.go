@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/integration/requestlog"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 )

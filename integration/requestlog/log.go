@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/integration/usage"
 	"kartei/store/db"
 )
 

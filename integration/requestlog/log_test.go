@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/requestlog"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/integration/requestlog"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/patience"

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"kartei/kit/clock"
-	"kartei/kit/id"
 	"kartei/integration/requestlog"
 	"kartei/integration/usage"
+	"kartei/kit/clock"
+	"kartei/kit/id"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/patience"

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/kit/id"
 	"kartei/integration/usage"
+	"kartei/kit/id"
 )
 
 // BenchmarkCount counts a call of one of fifty keys.

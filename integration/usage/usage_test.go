@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/kit/clock"
 	"kartei/integration/usage"
+	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/seed"

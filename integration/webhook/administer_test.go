@@ -8,16 +8,16 @@ import (
 
 	"kartei/access"
 	"kartei/integration/event"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/settings"
 	"kartei/store/db"
+	"kartei/store/job"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
 	"kartei/test/patience"
-	"kartei/integration/webhook"
-	"kartei/store/job"
 )
 
 // Enabling wakes the dispatchers, so that deliveries do not wait for the sweep.

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
 	"kartei/test/operator"
-	"kartei/integration/webhook"
 )
 
 // The deliveries of an event are the attempts at each endpoint, the newest first.

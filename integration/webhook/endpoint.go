@@ -20,8 +20,8 @@ import (
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/store/db"
-	"kartei/store/replay"
 	"kartei/store/job"
+	"kartei/store/replay"
 )
 
 // MaxEndpoints bounds the endpoints of a principal in an organization

@@ -13,13 +13,13 @@ import (
 
 	"kartei/access"
 	"kartei/integration/event"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
-	"kartei/integration/webhook"
 )
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {

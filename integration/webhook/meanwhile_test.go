@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"kartei/app"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/masterkey"
@@ -12,7 +13,6 @@ import (
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/endpointtest"
-	"kartei/integration/webhook"
 )
 
 // Enabling an endpoint that another call has just enabled changes nothing.

@@ -12,8 +12,8 @@ import (
 	"kartei/integration/event"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
-	"kartei/record"
 	"kartei/people/settings"
+	"kartei/record"
 	"kartei/store/db"
 )
 

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
 	"kartei/store/db"
 	"kartei/test/apitest"
-	"kartei/integration/webhook"
 )
 
 // Nothing needs the earlier master key after a reseal, and the same secrets

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/people/notify"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/integration/grant"
 	"kartei/app"
-	"kartei/people/audit"
+	"kartei/integration/grant"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/replay"
-	"kartei/integration/webhook"
 )
 
 // Acting is all that acts for the account of the caller, in all of its organizations: what a

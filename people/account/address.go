@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/people/notify"
 	"kartei/people/settings"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

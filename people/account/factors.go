@@ -7,11 +7,11 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

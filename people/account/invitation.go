@@ -6,12 +6,12 @@ import (
 	"errors"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/app"
-	"kartei/people/audit"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/audit"
 	"kartei/people/settings"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

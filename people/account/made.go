@@ -7,8 +7,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/people/audit"
 	"kartei/kit/clock"
+	"kartei/people/audit"
 	"kartei/store/db"
 )
 

@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/people/notify"
 	"kartei/people/settings"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

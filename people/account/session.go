@@ -7,10 +7,10 @@ import (
 	"errors"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/app"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

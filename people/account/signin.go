@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/app"
-	"kartei/people/audit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/people/audit"
+	"kartei/people/signin"
 	"kartei/store/db"
 )
 

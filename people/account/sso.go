@@ -7,14 +7,14 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/people/signin"
-	"kartei/people/sso"
 	"kartei/app"
-	"kartei/people/audit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/people/audit"
 	"kartei/people/settings"
+	"kartei/people/signin"
+	"kartei/people/sso"
 	"kartei/store/db"
 )
 

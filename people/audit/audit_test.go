@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/people/audit"
 	"kartei/kit/clock"
+	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/test/dbtest"
 	"kartei/test/seed"

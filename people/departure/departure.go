@@ -8,13 +8,13 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/kit/fault"
+	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
-	"kartei/kit/fault"
-	"kartei/record"
-	"kartei/store/db"
 	"kartei/record/task"
+	"kartei/store/db"
 )
 
 // family is a family of records. A principal can own them or, for tasks, be

@@ -13,20 +13,20 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/integration/grant"
 	"kartei/api"
 	"kartei/app"
+	"kartei/integration/grant"
+	"kartei/integration/webhook"
+	"kartei/kit/fault"
 	"kartei/people/audit"
 	"kartei/people/departure"
-	"kartei/kit/fault"
-	"kartei/record"
 	"kartei/people/settings"
+	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/schema"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
-	"kartei/integration/webhook"
 )
 
 var ctx = context.Background()

@@ -8,16 +8,16 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/people/audit"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/record"
+	"kartei/people/audit"
 	"kartei/people/settings"
+	"kartei/record"
 	"kartei/store/db"
-	"kartei/store/replay"
-	"kartei/integration/webhook"
 	"kartei/store/job"
+	"kartei/store/replay"
 )
 
 // EraseKind is the kind of job that removes the addresses of an erased person

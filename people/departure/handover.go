@@ -9,13 +9,13 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/record"
 	"kartei/people/settings"
+	"kartei/record"
 	"kartei/store/db"
-	"kartei/integration/webhook"
 	"kartei/store/job"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"kartei/app"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
-	"kartei/integration/webhook"
 )
 
 // Holdings are what somebody has before they leave, in the organization and in its

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"kartei/access"
+	"kartei/integration/webhook"
 	"kartei/people/notify"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
-	"kartei/integration/webhook"
 )
 
 // repeating counts the runs of transactions after their first one.

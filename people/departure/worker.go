@@ -8,8 +8,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/people/audit"
 	"kartei/kit/clock"
+	"kartei/people/audit"
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"

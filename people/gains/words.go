@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"kartei/access"
-	"kartei/integration/grant"
 	"kartei/app"
+	"kartei/integration/grant"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"

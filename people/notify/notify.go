@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
-	"kartei/integration/limit"
 	"kartei/store/db"
 	"kartei/store/job"
 )

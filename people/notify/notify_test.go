@@ -22,16 +22,16 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
-	"kartei/integration/limit"
 	"kartei/people/notify"
 	"kartei/people/settings"
 	"kartei/store/db"
+	"kartei/store/job"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/test/patience"
-	"kartei/store/job"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"

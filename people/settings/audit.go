@@ -5,8 +5,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/people/audit"
 	"kartei/kit/clock"
+	"kartei/people/audit"
 )
 
 // AuditInput is the input of ListAudit. Empty members do not restrict.

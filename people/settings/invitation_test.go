@@ -19,10 +19,10 @@ import (
 	"kartei/people/notify"
 	"kartei/people/settings"
 	"kartei/store/db"
+	"kartei/store/job"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/test/patience"
-	"kartei/store/job"
 
 	"github.com/wneessen/go-mail"
 )

@@ -6,8 +6,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/people/audit"
 	"kartei/kit/fault"
+	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/job"
 )

@@ -12,10 +12,10 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/integration/limit"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/integration/limit"
 	"kartei/store/db"
 	"kartei/store/replay"
 )

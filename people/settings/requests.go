@@ -7,9 +7,9 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/integration/requestlog"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/integration/requestlog"
 	"kartei/store/db"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/kit/fault"
 	"kartei/integration/limit"
+	"kartei/kit/fault"
 )
 
 // KeyTermsInput names the owner of a key; without one it is the caller.

@@ -8,10 +8,10 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/kit/clock"
-	"kartei/kit/fault"
 	"kartei/integration/limit"
 	"kartei/integration/usage"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/store/db"
 )
 

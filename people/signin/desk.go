@@ -1,8 +1,8 @@
 package signin
 
 import (
-	"kartei/people/sso"
 	"kartei/kit/masterkey"
+	"kartei/people/sso"
 	"kartei/store/db"
 )
 

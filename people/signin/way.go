@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"kartei/people/sso"
 	"kartei/kit/clock"
+	"kartei/people/sso"
 	"kartei/store/db"
 )
 

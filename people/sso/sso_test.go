@@ -17,8 +17,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"kartei/people/sso"
 	"kartei/kit/clock"
+	"kartei/people/sso"
 	"kartei/test/patience"
 	"kartei/test/ssotest"
 )

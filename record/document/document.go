@@ -9,12 +9,12 @@ import (
 	"kartei/app"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/record/operation"
 	"kartei/record"
+	"kartei/record/operation"
 	"kartei/record/search"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/record/upload"
 	"kartei/store/job"
 )
 

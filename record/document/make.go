@@ -16,14 +16,14 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/trace"
-	"kartei/record/operation"
 	"kartei/record"
+	"kartei/record/operation"
 	"kartei/record/search"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/store/replay"
-	"kartei/record/upload"
 	"kartei/store/job"
+	"kartei/store/replay"
 )
 
 // The kinds of job.

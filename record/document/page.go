@@ -11,8 +11,8 @@ import (
 	"kartei/extract"
 	"kartei/kit/fault"
 	"kartei/record/search"
-	"kartei/store/db"
 	"kartei/record/upload"
+	"kartei/store/db"
 )
 
 // PageInput is the input of GetPage.

@@ -4,10 +4,10 @@ import (
 	"strconv"
 	"strings"
 
+	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
-	"kartei/record"
 	"kartei/record/task"
 )
 

@@ -7,11 +7,11 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/kit/fault"
 	"kartei/people/audit"
+	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
-	"kartei/kit/fault"
-	"kartei/record"
 )
 
 const (

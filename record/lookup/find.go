@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 
 	"kartei/app"
-	"kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/record/search"
 	"kartei/people/settings"
+	"kartei/record/document"
+	"kartei/record/search"
 )
 
 const (

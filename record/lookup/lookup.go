@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 
 	"kartei/app"
-	"kartei/record/company"
-	"kartei/record/contact"
-	"kartei/record/document"
 	"kartei/kit/clock"
 	phones "kartei/kit/phone"
 	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
+	"kartei/record/document"
 	"kartei/record/search"
 	"kartei/record/task"
 )

@@ -11,11 +11,11 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/kit/id"
 	"kartei/integration/limit"
+	"kartei/kit/id"
+	"kartei/people/settings"
 	"kartei/record/lookup"
 	"kartei/record/search"
-	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

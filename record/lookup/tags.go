@@ -5,10 +5,10 @@ import (
 
 	"kartei/access"
 	"kartei/app"
+	"kartei/kit/fault"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
-	"kartei/kit/fault"
 	"kartei/record/task"
 )
 

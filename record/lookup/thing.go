@@ -9,13 +9,13 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/integration/event"
+	"kartei/integration/requestlog"
+	"kartei/integration/webhook"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/record/operation"
-	"kartei/integration/requestlog"
-	"kartei/record/search"
 	"kartei/people/settings"
-	"kartei/integration/webhook"
+	"kartei/record/operation"
+	"kartei/record/search"
 )
 
 // Thing is something with an id that is no record: a call, a key, a person.

@@ -15,8 +15,8 @@ import (
 	"kartei/kit/clock"
 	"kartei/people/notify"
 	"kartei/people/settings"
-	"kartei/store/db"
 	"kartei/record/task"
+	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

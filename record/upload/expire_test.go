@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
-	"kartei/record/upload"
 )
 
 // waiting is a store whose Put waits until free is closed. While it is stuck,

@@ -20,10 +20,10 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/record/upload"
 )
 
 // aimed is a session of the fuzz target: its file and its address.

@@ -8,11 +8,11 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/door/rest"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
-	"kartei/record/upload"
 )
 
 // asking is a store that asks another server for the address of a file.

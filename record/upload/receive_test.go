@@ -21,12 +21,12 @@ import (
 
 	"kartei/access"
 	"kartei/kit/id"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
-	"kartei/record/upload"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

@@ -18,8 +18,8 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/store/schema"
 	"kartei/store/db/sqlite"
+	"kartei/store/schema"
 	"kartei/test/dbtest"
 	"kartei/test/leaktest"
 )

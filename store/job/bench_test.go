@@ -8,8 +8,8 @@ import (
 
 	"kartei/kit/clock"
 	"kartei/store/db"
-	"kartei/test/dbtest"
 	"kartei/store/job"
+	"kartei/test/dbtest"
 )
 
 // BenchmarkDrain measures the time for one of a thousand waiting jobs that do

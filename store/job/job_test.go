@@ -17,9 +17,9 @@ import (
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/store/db"
+	"kartei/store/job"
 	"kartei/test/dbtest"
 	"kartei/test/leaktest"
-	"kartei/store/job"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

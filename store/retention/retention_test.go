@@ -14,9 +14,9 @@ import (
 	"kartei/kit/clock"
 	"kartei/people/notify"
 	"kartei/store/db"
-	"kartei/test/dbtest"
 	"kartei/store/job"
 	"kartei/store/retention"
+	"kartei/test/dbtest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

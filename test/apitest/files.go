@@ -12,19 +12,19 @@ import (
 
 	"kartei/api"
 	"kartei/app"
-	"kartei/transfer/bulk"
-	"kartei/people/departure"
-	"kartei/transfer/imports"
-	"kartei/record/document"
 	"kartei/extract"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
+	"kartei/people/departure"
+	"kartei/record/document"
+	"kartei/record/upload"
 	"kartei/store/blob"
 	"kartei/store/db"
-	"kartei/test/patience"
-	"kartei/record/upload"
-	"kartei/integration/webhook"
 	"kartei/store/job"
+	"kartei/test/patience"
+	"kartei/transfer/bulk"
+	"kartei/transfer/imports"
 )
 
 // MaxFile is the maximum size of a file in an office, unless MaxSize sets

@@ -15,9 +15,9 @@ import (
 
 	"kartei/api"
 	"kartei/people/audit"
-	"kartei/transfer/imports"
 	"kartei/test/patience"
 	"kartei/test/webtest"
+	"kartei/transfer/imports"
 )
 
 // TestTwoDoors does each act at a page in one office, and by the command line in another

@@ -16,16 +16,16 @@ import (
 	"kartei/access"
 	"kartei/app"
 	"kartei/integration/event"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/people/notify"
 	"kartei/people/settings"
 	"kartei/store/db"
+	"kartei/store/job"
 	"kartei/test/operator"
 	"kartei/test/patience"
-	"kartei/integration/webhook"
-	"kartei/store/job"
 )
 
 // Begin is the initial time of an office's clock.

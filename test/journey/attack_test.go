@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/web/office"
 	"kartei/store/schema"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/webtest"
+	"kartei/web/office"
 )
 
 // The policy of every page: nothing but its own files, no frame around it, no code

@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"kartei/instance/sample"
 	"kartei/integration/oauth"
+	"kartei/integration/usage"
+	"kartei/integration/webhook"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/people/notify"
-	"kartei/integration/usage"
-	"kartei/instance/sample"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
-	"kartei/integration/webhook"
 )
 
 // payloads are what an attacker stores in fields, hoping that a page takes it for

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/kit/id"
 	"kartei/instance/sample"
+	"kartei/kit/id"
 	"kartei/people/settings"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"

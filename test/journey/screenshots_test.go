@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/integration/usage"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"

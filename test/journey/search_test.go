@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"kartei/web/look"
-	"kartei/web/office"
 	"kartei/kit/fault"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
+	"kartei/web/look"
+	"kartei/web/office"
 )
 
 // caller makes the contact that a clerk looks for, with everything that the record

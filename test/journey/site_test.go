@@ -11,14 +11,14 @@ import (
 
 	"kartei/access"
 	"kartei/integration/grant"
-	"kartei/transfer/bulk"
-	"kartei/web/office"
 	"kartei/kit/clock"
 	"kartei/kit/id"
 	"kartei/people/settings"
 	"kartei/test/dbtest"
 	"kartei/test/patience"
 	"kartei/test/webtest"
+	"kartei/transfer/bulk"
+	"kartei/web/office"
 )
 
 // visitor is a person with a browser that has no script and no window: it reads

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/people/account"
 	"kartei/instance/config"
+	"kartei/people/account"
 	"kartei/test/dbtest"
 	"kartei/test/ssotest"
 	"kartei/test/webtest"

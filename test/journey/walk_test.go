@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/web/office"
 	"kartei/test/dbtest"
 	"kartei/test/webtest"
+	"kartei/web/office"
 
 	"golang.org/x/net/html"
 )

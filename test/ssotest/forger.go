@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"kartei/people/sso"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
+	"kartei/people/sso"
 )
 
 // Forger is a provider that answers as a test wants: what a broken or a hostile one

@@ -19,9 +19,9 @@ import (
 	"github.com/zitadel/oidc/v3/example/server/storage"
 	"github.com/zitadel/oidc/v3/pkg/op"
 
-	"kartei/people/sso"
 	"kartei/kit/clock"
 	"kartei/kit/egress"
+	"kartei/people/sso"
 )
 
 // ClientID and Secret are those of the instance at the provider.

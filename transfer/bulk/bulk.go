@@ -17,12 +17,12 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/record/company"
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
 	"kartei/store/db"
 )
 

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/transfer/bulk"
 	"kartei/kit/fault"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/bulk"
 )
 
 // An act reaches each record of a list that its person sees, over several transactions,

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"kartei/app"
-	"kartei/people/gains"
 	"kartei/kit/clock"
+	"kartei/people/gains"
 	"kartei/record"
 	"kartei/store/db"
 )

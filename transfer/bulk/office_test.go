@@ -9,11 +9,11 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/transfer/bulk"
 	"kartei/kit/id"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/bulk"
 )
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {

@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 
 	"kartei/app"
+	"kartei/kit/clock"
+	"kartei/kit/fault"
 	"kartei/people/audit"
+	"kartei/record"
 	"kartei/record/company"
 	"kartei/record/contact"
 	"kartei/record/document"
-	"kartei/kit/clock"
-	"kartei/kit/fault"
-	"kartei/record"
-	"kartei/store/db"
 	"kartei/record/task"
+	"kartei/store/db"
 )
 
 var tasks = family{task.Tasks.Family, task.Tasks.Walk}

@@ -14,15 +14,15 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/record/contact"
-	"kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
-	"kartei/record/lookup"
 	"kartei/people/settings"
-	"kartei/store/db"
+	"kartei/record/contact"
+	"kartei/record/document"
+	"kartei/record/lookup"
 	"kartei/record/task"
+	"kartei/store/db"
 )
 
 // subject is what an export is about.

@@ -15,15 +15,15 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/people/audit"
-	"kartei/transfer/exports"
 	"kartei/kit/clock"
+	"kartei/people/audit"
 	"kartei/people/settings"
 	"kartei/store/blob"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
+	"kartei/transfer/exports"
 )
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {

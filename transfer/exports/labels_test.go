@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"kartei/record/contact"
 	"kartei/record"
+	"kartei/record/contact"
 )
 
 // The summary names each member of a contact in both languages.

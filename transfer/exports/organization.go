@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"kartei/access"
+	"kartei/kit/fault"
 	"kartei/people/audit"
+	"kartei/people/settings"
 	"kartei/record/company"
 	"kartei/record/document"
-	"kartei/kit/fault"
-	"kartei/people/settings"
 	"kartei/store/db"
 )
 

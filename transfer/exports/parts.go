@@ -11,11 +11,11 @@ import (
 	"slices"
 
 	"kartei/app"
-	"kartei/record/contact"
-	"kartei/record/document"
 	"kartei/kit/archive"
 	"kartei/kit/fault"
 	"kartei/record"
+	"kartei/record/contact"
+	"kartei/record/document"
 	"kartei/store/blob"
 	"kartei/store/db"
 )

@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	"kartei/access"
-	"kartei/people/audit"
-	"kartei/record/document"
-	"kartei/kit/clock"
-	"kartei/record/lookup"
-	"kartei/people/notify"
 	"kartei/integration/requestlog"
+	"kartei/kit/clock"
+	"kartei/people/audit"
+	"kartei/people/notify"
 	"kartei/people/settings"
+	"kartei/record/document"
+	"kartei/record/lookup"
 	"kartei/store/db"
 )
 

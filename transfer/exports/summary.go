@@ -7,12 +7,12 @@ import (
 	"html"
 	"strings"
 
-	"kartei/record/contact"
-	"kartei/record/document"
 	"kartei/kit/clock"
 	"kartei/kit/country"
 	"kartei/kit/fault"
 	"kartei/record"
+	"kartei/record/contact"
+	"kartei/record/document"
 	"kartei/record/task"
 )
 

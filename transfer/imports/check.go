@@ -5,11 +5,11 @@ import (
 	"errors"
 
 	"kartei/app"
-	"kartei/transfer/imports/source"
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/record/contact"
 	"kartei/store/db"
+	"kartei/transfer/imports/source"
 )
 
 const markLine = `update import_lines set state = $4, problems = $5, record_id = $6 where organization = $1 and import_id = $2 and number = $3`

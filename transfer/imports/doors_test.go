@@ -10,10 +10,10 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/people/audit"
-	"kartei/transfer/imports"
 	"kartei/people/settings"
 	"kartei/test/apitest"
 	"kartei/test/operator"
+	"kartei/transfer/imports"
 )
 
 // The organization's switches are about programs: an import of a person works while

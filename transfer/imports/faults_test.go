@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/transfer/imports"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/imports"
 )
 
 // faultyEach runs a test with an office whose jobs get faults.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/transfer/imports"
 	"kartei/test/apitest"
+	"kartei/transfer/imports"
 )
 
 // packed returns a ZIP of files: name, content, name, content.

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"kartei/app"
-	"kartei/record/company"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
+	"kartei/record/company"
 	"kartei/store/db"
 )
 

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/transfer/imports"
-	"kartei/transfer/imports/source"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/imports"
+	"kartei/transfer/imports/source"
 )
 
 // TestFolder checks the files of a folder outside the project, and says what of each would be

@@ -17,13 +17,13 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/transfer/imports/source"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/masterkey"
 	"kartei/people/settings"
 	"kartei/store/db"
+	"kartei/transfer/imports/source"
 )
 
 // Age is how long an import keeps what it needs to be undone.

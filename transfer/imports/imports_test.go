@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/transfer/imports"
 	"kartei/kit/fault"
 	"kartei/test/apitest"
+	"kartei/transfer/imports"
 )
 
 const office = `Anrede;Titel;Nachname;Vorname;Firma;Telefon;Mobil;E-Mail;Straße;PLZ;Ort;Land;Geburtsdatum;Bemerkung;Kategorie;Mandantennummer

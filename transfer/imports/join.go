@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 
 	"kartei/app"
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
+	"kartei/record/contact"
 	"kartei/store/db"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/transfer/imports"
 	"kartei/integration/limit"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/imports"
 )
 
 // clicks are what counts of a person with a file: mapping its columns, importing it, and

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"kartei/transfer/imports/source"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/source"
 )
 
 // entry is what an entry of the file says about a contact or a company.

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"kartei/app"
-	"kartei/record/company"
-	"kartei/record/contact"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
 	"kartei/record/search"
 	"kartei/store/db"
 )

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/transfer/imports"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/imports"
 )
 
 // at sits a person down at an office in SQLite.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/transfer/imports/source"
 	"kartei/kit/fault"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/source"
 )
 
 // What names an entry: the parts of a name, what stands before and behind them, salutations and

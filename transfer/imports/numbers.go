@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/transfer/imports/source"
 	"kartei/kit/fault"
 	"kartei/kit/phone"
 	"kartei/record"
+	"kartei/transfer/imports/source"
 )
 
 // What spreadsheets do to values, and which numbers are none.

@@ -11,10 +11,10 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/transfer/imports"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/imports"
 )
 
 func each(t *testing.T, f func(t *testing.T, o *apitest.Office)) {

@@ -8,11 +8,11 @@ import (
 
 	"golang.org/x/text/language"
 
-	"kartei/transfer/imports/source"
 	"kartei/kit/country"
 	"kartei/kit/fault"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/source"
 )
 
 // countries are the codes of all countries by their names in German and English, and by

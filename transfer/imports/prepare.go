@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 
 	"kartei/app"
-	"kartei/record/company"
-	"kartei/transfer/imports/source"
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
 	"kartei/store/db"
+	"kartei/transfer/imports/source"
 )
 
 // prepare makes candidates of lines: what they say, what of it no member takes, and which

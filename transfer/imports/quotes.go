@@ -5,8 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"kartei/transfer/imports/source"
 	"kartei/kit/fault"
+	"kartei/transfer/imports/source"
 )
 
 // A cell that begins with a quote which nothing closes is one that somebody damaged by hand,

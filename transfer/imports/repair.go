@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/transfer/imports/source"
 	"kartei/kit/fault"
 	"kartei/kit/invisible"
 	"kartei/record"
+	"kartei/transfer/imports/source"
 )
 
 // A value never refuses a person. What it means is repaired where that is plain, else it

@@ -9,12 +9,12 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/transfer/imports/source"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/source"
 )
 
 // enqueue makes a job work on the import.

@@ -10,12 +10,12 @@ import (
 	"slices"
 
 	"kartei/app"
-	"kartei/record/company"
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
 	"kartei/store/db"
 )
 

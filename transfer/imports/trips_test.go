@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/transfer/imports"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/transfer/imports"
 )
 
 // TestRoundTrips counts the round trips to PostgreSQL of each step, for each entry: an

@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	"kartei/app"
-	"kartei/record/company"
-	"kartei/record/contact"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/record"
+	"kartei/record/company"
+	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/store/job"
 )

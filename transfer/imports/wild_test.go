@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/transfer/imports"
 	"kartei/test/apitest"
+	"kartei/transfer/imports"
 )
 
 // members are those that tell writes, in this order.

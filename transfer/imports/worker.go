@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"kartei/app"
-	"kartei/people/audit"
-	"kartei/transfer/imports/source"
 	"kartei/extract"
 	"kartei/kit/clock"
 	"kartei/kit/masterkey"
+	"kartei/people/audit"
 	"kartei/store/db"
 	"kartei/store/job"
+	"kartei/transfer/imports/source"
 )
 
 // The kinds of job.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"kartei/api"
-	bulkacts "kartei/transfer/bulk"
 	"kartei/people/departure"
+	bulkacts "kartei/transfer/bulk"
 	"kartei/transfer/imports"
 )
 

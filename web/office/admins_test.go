@@ -10,7 +10,6 @@ import (
 
 	"kartei/access"
 	"kartei/integration/grant"
-	"kartei/web/office"
 	"kartei/kit/clock"
 	"kartei/people/settings"
 	"kartei/store/db"
@@ -18,6 +17,7 @@ import (
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
+	"kartei/web/office"
 )
 
 // ofAdmins are pages of admins, whatever their rows say.

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"slices"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
+	"kartei/web/look"
 )
 
 // applicationsPath is the page of the applications that act for a person. An admin sees

@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/signin"
-	"kartei/web/office"
 	"kartei/kit/clock"
 	"kartei/kit/serve"
+	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/web/office"
 )
 
 // TestStrangersLearnNothing compares the answers about an address with an account, and

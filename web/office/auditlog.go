@@ -12,11 +12,11 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
 	spreadsheet "kartei/kit/sheet"
+	"kartei/web/look"
 )
 
 // auditPath is the page of the audit log.

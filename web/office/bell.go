@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // bellEntry is an entry of the bell.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/a-h/templ"
 
+	"kartei/kit/fault"
 	"kartei/web/look"
 	"kartei/web/say"
-	"kartei/kit/fault"
 )
 
 // inBook reports whether records of a family are entries of the address book.

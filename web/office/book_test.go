@@ -9,8 +9,8 @@ import (
 
 	"kartei/access"
 	"kartei/app"
-	"kartei/record/contact"
 	"kartei/record"
+	"kartei/record/contact"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

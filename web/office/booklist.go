@@ -5,8 +5,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // showBook serves the list of a family of the address book, or of documents.

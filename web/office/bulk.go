@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/web/look"
 )
 
 const (

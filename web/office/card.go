@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"strings"
 
-	"kartei/web/say"
 	"kartei/kit/fault"
 	"kartei/kit/vcard"
+	"kartei/web/say"
 )
 
 // card returns an entry as vCard 4.0. company is the name of a contact's firm.

@@ -9,9 +9,9 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/api"
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // caused is a change of a call, with its event and where that went.

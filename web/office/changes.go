@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // changesPath is the list of changes of whole lists.

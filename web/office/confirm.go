@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
+	"kartei/web/look"
 )
 
 // A row that gives access or erases asks for a sign-in of the last ten minutes. Then

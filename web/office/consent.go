@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // consentPath is the page to which an application sends a person, who lets it act for

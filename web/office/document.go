@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // viewer is the view of a document's file: a page as a picture, or its text.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/look"
-	"kartei/web/say"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
+	"kartei/web/say"
 )
 
 // sortedNames returns the keys of a map in order.

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/web/office"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/operator"
 	"kartei/test/webtest"
+	"kartei/web/office"
 )
 
 // inTwo returns the browser of an admin of two organizations, and who the admin is in the

@@ -8,9 +8,9 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // eventsPath is the page of the feed: what changed among the records that the person may

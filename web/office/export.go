@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/say"
 	spreadsheet "kartei/kit/sheet"
 	"kartei/kit/vcard"
+	"kartei/web/say"
 )
 
 // exportPage is the number of records that are read at once for a file.

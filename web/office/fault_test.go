@@ -17,14 +17,14 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/web"
-	"kartei/web/office"
 	"kartei/kit/clock"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/leaktest"
 	"kartei/test/patience"
+	"kartei/web"
+	"kartei/web/office"
 
 	"go.uber.org/goleak"
 	"kartei/kit/serve"

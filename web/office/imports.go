@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/web/look"
 	"kartei/kit/archive"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	spreadsheet "kartei/kit/sheet"
+	"kartei/web/look"
 )
 
 // dataPath is the page of what moves in and out as a whole.

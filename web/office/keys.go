@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/web/look"
 )
 
 // keysPath is the page of the API keys: a person sees their own, an admin all of the

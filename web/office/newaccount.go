@@ -3,8 +3,8 @@ package office
 import (
 	"net/http"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // accountForm is the form of a new service account.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // keyTerms say which keys a person can create.

@@ -9,9 +9,9 @@ import (
 	"github.com/a-h/templ"
 
 	"kartei/docs"
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // eventType is a type of event in words.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"kartei/api"
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/loopback"
+	"kartei/web/look"
 )
 
 // Options are what the pages need.

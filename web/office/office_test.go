@@ -15,12 +15,12 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/web"
-	"kartei/web/office"
 	"kartei/kit/serve"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/web"
+	"kartei/web/office"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }

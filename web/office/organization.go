@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"strconv"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // organizationPath is the page about the organization, and with of=sandbox about its

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"kartei/web/say"
 	"kartei/kit/fault"
+	"kartei/web/say"
 )
 
 // outside serves unknown addresses. A person who is signed in sees the refusal within

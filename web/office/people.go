@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/web/look"
 )
 
 // The pages of people and of service accounts. Both are principals, and have most in

@@ -4,8 +4,8 @@ import (
 	"net/url"
 	"time"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
+	"kartei/web/look"
 )
 
 // days is the choice of a filter by time that takes two days in place of a period.

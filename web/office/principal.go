@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"slices"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // principalPage is the page of a person or of a service account.

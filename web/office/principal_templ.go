@@ -9,8 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"kartei/web/look"
 	"kartei/kit/id"
+	"kartei/web/look"
 	"strings"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // profile is the answer of profile.get.

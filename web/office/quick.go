@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/look"
-	"kartei/web/say"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
+	"kartei/web/say"
 )
 
 // quickLine is the meaning of a line typed above the list of tasks: "Klage prüfen

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/web/say"
 	"kartei/kit/fault"
+	"kartei/web/say"
 )
 
 var someDay = say.Words{Language: fault.German, Now: time.Date(2026, 11, 22, 11, 30, 0, 0, time.UTC)}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // The fields that travel with the id of a reference: its text, the text as it was

@@ -19,8 +19,8 @@ import (
 
 	"kartei/api"
 	"kartei/door/transfer"
-	"kartei/web/say"
 	"kartei/kit/fault"
+	"kartei/web/say"
 )
 
 // request is one request for a page.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // requestsPath is the page of the request log: a person sees the calls of their own keys,

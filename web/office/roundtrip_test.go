@@ -19,12 +19,12 @@ import (
 
 	"kartei/access"
 	"kartei/api"
-	"kartei/transfer/imports"
-	"kartei/web/office"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 	"kartei/test/seed"
+	"kartei/transfer/imports"
+	"kartei/web/office"
 )
 
 // hostile are texts in which files may break: quotes, separators, formulas, line ends,

@@ -11,8 +11,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // found is the answer of lookup.find.

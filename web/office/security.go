@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 const securityPath = "/settings/security"

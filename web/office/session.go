@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"kartei/web/look"
-	"kartei/web/say"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
+	"kartei/web/look"
+	"kartei/web/say"
 )
 
 // session is the answer of session.get, as far as pages need it.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"kartei/access"
-	"kartei/people/signin"
 	"kartei/people/settings"
+	"kartei/people/signin"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"

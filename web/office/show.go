@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // look returns the reader and the answer, as every part of a page knows them.

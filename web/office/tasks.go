@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/look"
 	"kartei/kit/fault"
+	"kartei/web/look"
 )
 
 // The tabs of the list of tasks. The empty one has the open tasks of the person.

@@ -9,8 +9,8 @@ import (
 	"kartei/access"
 	"kartei/api"
 	"kartei/people/notify"
-	"kartei/store/db"
 	"kartei/record/task"
+	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
 )

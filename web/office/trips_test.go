@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"kartei/access"
-	"kartei/web/office"
 	"kartei/store/db"
 	"kartei/test/apitest"
 	"kartei/test/dbtest"
+	"kartei/web/office"
 )
 
 // TestRoundTripsOfPages counts the round trips to PostgreSQL of pages that read: those

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/web/look"
 )
 
 // usagePath is the page with the usage: a person sees that of their own keys and

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"kartei/access"
+	"kartei/integration/usage"
 	"kartei/kit/clock"
 	"kartei/kit/id"
-	"kartei/integration/usage"
 	"kartei/people/settings"
 	"kartei/store/db"
 	"kartei/test/apitest"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/a-h/templ"
 
-	"kartei/web/say"
 	"kartei/kit/fault"
+	"kartei/web/say"
 )
 
 // TestMail has one recipient, whatever stands before the @.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
 	"kartei/kit/fault"
 	"kartei/kit/id"
+	"kartei/web/look"
 )
 
 // webhooksPath is the page of the webhook endpoints: a person sees their own, an admin

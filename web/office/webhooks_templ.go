@@ -11,8 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"strconv"
 
-	"kartei/web/look"
 	"kartei/kit/clock"
+	"kartei/web/look"
 )
 
 // webhooksView is the list of endpoints.

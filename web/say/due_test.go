@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/web/say"
 	"kartei/kit/fault"
+	"kartei/web/say"
 )
 
 // It is Sunday, 22 November 2026, half past twelve in Cologne.

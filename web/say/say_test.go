@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"kartei/web/say"
 	"kartei/kit/fault"
+	"kartei/web/say"
 )
 
 // noon is half past noon of a Sunday in Cologne.

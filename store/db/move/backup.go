@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"kartei/store/db"
-	"kartei/store/schema"
 	"kartei/store/db/sqlite"
+	"kartei/store/schema"
 )
 
 // Backup writes a consistent copy of the database to a new file at path, while
